@@ -86,13 +86,11 @@ export interface Program {
   readonly pid: number | undefined
   /** Latest output on its stderr, without what its environment keeps secret. */
   readonly logs: UpstreamLogs
-  /** Memory of it and all it started, in bytes; undefined where that cannot be known. */
-  memory(): Promise<number | undefined>
   /** Queues one line for its stdin; false when too much waits there already. */
   send(line: string): boolean
   /** The same for what must get through if at all possible. */
   reply(line: string): void
-  /** End of stdin, SIGTERM and SIGKILL to its group, then to what has left the group. */
+  /** End of stdin, SIGTERM and SIGKILL to its group. */
   stop(): Promise<void>
 }
 

@@ -316,7 +316,7 @@ export class Gateway {
     await Promise.all([...graph.upstreams.values()].map(({ upstream }) => upstream.stop()))
     await this.#generations.drained()
     await graph.hooks.runner('close')?.()
-    this.#programs.retire()
+    await this.#programs.retire()
     await this.#around.memories?.flush()
   }
 

@@ -4,9 +4,7 @@ import {
   type ChildProcessByStdio,
   type ChildProcessWithoutNullStreams,
   spawn,
-  type StdioOptions,
 } from 'node:child_process'
-import { closeSync, openSync } from 'node:fs'
 import { Socket } from 'node:net'
 import type { Writable } from 'node:stream'
 import type { StdioUpstreamConfig } from '../config/config.gen.ts'
@@ -15,7 +13,6 @@ import { belowCeilings } from './resource-limits.ts'
 import { findProgram } from '../util/find-program.ts'
 import { foldersIn, platformOf } from '../util/platform.ts'
 import { scriptBehind } from '../util/process/npm-shim.ts'
-import { inheritedFiles } from './inherited-files.ts'
 import { sandboxArguments } from './sandbox/sandbox.ts'
 import { makeDirectorySync } from '../util/storage/make-directory.ts'
 import { startOf } from './cleanup/proc-scan.ts'
@@ -105,16 +102,14 @@ export interface Spawning {
 
 /** Runs a server with pipes to us, in a session and a group of its own. Never in a shell. Throws what `spawn` throws. */
 export function spawnServer({ command, args, cwd, env }: Spawning): ChildProcessWithoutNullStreams {
-  return withoutInherited(['pipe', 'pipe', 'pipe'], stdio =>
-    spawn(command, args, {
-      cwd,
-      env,
-      shell: false,
-      detached: platformOf().hasGroups,
-      windowsHide: true,
-      stdio,
-    }),
-  ) as ChildProcessWithoutNullStreams
+  return spawn(command, args, {
+    cwd,
+    env,
+    shell: false,
+    detached: platformOf().hasGroups,
+    windowsHide: true,
+    stdio: ['pipe', 'pipe', 'pipe'],
+  })
 }
 
 /** Runs what shall outlive us by a moment: a session of its own, one pipe from us, and nothing that keeps us alive. */
@@ -122,28 +117,14 @@ export function spawnWatcher({ command, args, cwd, env }: Spawning): {
   watcher: ChildProcess
   pipe: Writable
 } {
-  const watcher = withoutInherited(['pipe', 'ignore', 'ignore'], stdio =>
-    spawn(command, args, { cwd, env, detached: true, stdio }),
-  ) as ChildProcessByStdio<Writable, null, null>
+  const watcher: ChildProcessByStdio<Writable, null, null> = spawn(command, args, {
+    ...{ cwd, env, detached: true },
+    stdio: ['pipe', 'ignore', 'ignore'],
+  })
   watcher.unref()
   // A pipe to a child is a socket, whatever its type says.
   if (watcher.stdin instanceof Socket) watcher.stdin.unref()
   return { watcher, pipe: watcher.stdin }
-}
-
-/** Starts a program with an empty file in the place of each that the gateway itself was started with. */
-function withoutInherited<T>(own: readonly ('pipe' | 'ignore')[], start: (stdio: StdioOptions) => T): T {
-  const inherited = inheritedFiles()
-  if (inherited.length === 0) return start([...own])
-  const empty = openSync('/dev/null', 'r')
-  try {
-    const stdio = new Array<'pipe' | 'ignore' | number>(Math.max(...inherited) + 1).fill('ignore')
-    own.forEach((stream, at) => (stdio[at] = stream))
-    for (const number of inherited) stdio[number] = empty
-    return start(stdio)
-  } finally {
-    closeSync(empty)
-  }
 }
 
 /** A process of ours and all that share its group. On Windows, where groups do not exist, the process alone. */

@@ -3,7 +3,6 @@ import { reasonOf } from '../errors/errors.ts'
 import type { PrivatePlaces } from '../util/private-place.ts'
 import { childEnvironment, inheritedByProgram, MARK_VARIABLE, marked } from './environment.ts'
 import { launchOf } from './launch.ts'
-import { residentOfTrees } from '../util/process/resident.ts'
 import { hidingLog } from '../util/log.ts'
 import { hidingVariables, type Hide } from '../util/secrets.ts'
 import { Stderr, RecentLines } from './stderr.ts'
@@ -73,7 +72,6 @@ export class OwnPrograms implements Programs {
       ...launch,
       cwd: spec.cwd,
       env: marked(spec.env, environment[MARK_VARIABLE], mark),
-      mark,
       maxLine: spec.maxLine,
       log: told,
       stderr: new Stderr({ log: told, clock, hide: hideAll, recent: logs }),
@@ -96,8 +94,8 @@ export class OwnPrograms implements Programs {
   }
 
   /** Nothing is launched any more: the watchdog may go when the last one has ended. */
-  retire(): void {
-    this.#table?.retire()
+  async retire(): Promise<void> {
+    await this.#table?.retire()
   }
 }
 
@@ -114,11 +112,6 @@ class RunningProgram implements Program {
 
   get pid(): number | undefined {
     return this.#server.pid
-  }
-
-  async memory(): Promise<number | undefined> {
-    const { pid } = this
-    return pid === undefined ? undefined : (await residentOfTrees([pid])).get(pid)
   }
 
   send(line: string): boolean {

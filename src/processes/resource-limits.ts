@@ -11,8 +11,7 @@ const KIBIBYTE = 1024
 const RESERVED = 1024 * 1024 * 1024
 /** Distance of the hard wall of tasks, which the kernel counts over all of a user: it only bounds a burst between two looks. */
 const TASKS_AHEAD = 1024
-const LOOK_MS = 50
-const LOOKS_A_SECOND = 20
+const LOOK_MS = 1000
 /** Processes that stay around a sandbox: bwrap, and its first process within. */
 const AROUND_SANDBOX = 2
 
@@ -66,11 +65,7 @@ interface Watched {
   giveUp(why: string): void
 }
 
-/**
- * Looks at what a server and all it started use together, and kills all of it once that is too much. Linux only. A look
- * costs a file for each process of the machine, so that it is taken once a second, and at once when the machine has
- * so many new tasks that all of them together could be too many: that is known from one short file.
- */
+/** Looks once a second at what a server and all it started use together, and kills all of it once that is too much. Linux only. */
 export function watchCeilings(
   { ceilings, sandbox }: Pick<StdioUpstreamConfig, 'ceilings' | 'sandbox'>,
   server: Watched,
@@ -83,17 +78,10 @@ export function watchCeilings(
   if (memory === Infinity && most === Infinity) return () => undefined
   const tree = new ProcessTree(pid)
   let takeBack = (): void => undefined
-  let before = tasks()
-  let room = most
-  let ticks = 0
   const look = (): void => {
     takeBack = clock.after(LOOK_MS, look)
-    const all = most === Infinity ? 0 : tasks()
-    if (++ticks % LOOKS_A_SECOND !== 0 && all - before <= room) return
     const processes = tree.look()
     const count = most === Infinity ? 0 : tasksOf(processes)
-    before = all
-    room = most - count
     const why = excess(count, most) ?? overuse(processes, memory)
     if (why === undefined) return
     takeBack()

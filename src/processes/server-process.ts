@@ -4,17 +4,12 @@ import { lengthOf, inLines, writeTogether, type Written } from '../util/written.
 import type { Clock, Log, ProgramExit } from '../api/index.ts'
 import type { Reason } from '../errors/errors.ts'
 import { LineSplitter, type SkippedLine } from '../transport/line-splitter.ts'
-import { descendantsOf } from './cleanup/process-tree.ts'
 import { ProcessGroup, spawnServer, type Spawning } from './launch.ts'
-import type { ProcessId } from './cleanup/proc-scan.ts'
 import { type Stderr } from './stderr.ts'
-import type { Remains } from './cleanup/sweeper.ts'
 import type { ProcessTable } from './cleanup/own-processes.ts'
 
 /** Options of a server's process. */
 interface ProcessOptions extends Spawning {
-  /** Mark of its environment, and of that of all it starts. */
-  readonly mark: string
   /** Most bytes of one line of its stdout. */
   readonly maxLine: number
   /** Its stderr. */
@@ -43,8 +38,6 @@ const PASS_MS = 2000
 /** Time that a process may live on without one of its pipes. */
 const LINGER_MS = 250
 const POLL_MS = 20
-/** When it is noted what a process has started so far: a launcher has launched by then. */
-const RECORD_MS = 1000
 /** Bytes that may wait for the process to read them. */
 const MAX_WAITING = 8 * 1024 * 1024
 /** The same for what nobody can be told was lost: replies, and notifications. */
@@ -63,8 +56,6 @@ export class ServerProcess {
   #hasEnded = false
   #exit: ProgramExit | undefined
   #stopping: Promise<void> | undefined
-  #recorded: ProcessId[] = []
-  #takeBackRecord = (): void => undefined
   #queue: Written[] = []
   #queued = 0
   #hasDropped = false
@@ -90,7 +81,6 @@ export class ServerProcess {
     if (this.pid !== undefined) {
       options.table.add(this)
       options.stderr.pid = this.pid
-      this.#takeBackRecord = options.clock.after(RECORD_MS, () => this.#record())
     }
     this.#exited = new Promise(resolve => this.#observe(resolve))
   }
@@ -107,11 +97,6 @@ export class ServerProcess {
   /** True when it is spoken to line by line. */
   get #isRead(): boolean {
     return this.#options.onOutput === undefined
-  }
-
-  /** Tells that the server has introduced itself: its output from now on is no part of its start. */
-  ready(): void {
-    this.#options.stderr.ready()
   }
 
   get lastWords(): string | undefined {
@@ -151,7 +136,7 @@ export class ServerProcess {
     return true
   }
 
-  /** End of stdin, SIGTERM and SIGKILL to the whole group, two seconds for each, less when only remains are left; then what left the group. */
+  /** End of stdin, SIGTERM and SIGKILL to the whole group, two seconds for each, less when only remains are left. */
   stop(): Promise<void> {
     this.#stopping ??= this.#climbDown()
     return this.#stopping
@@ -233,14 +218,7 @@ export class ServerProcess {
     return this.#hasEnded
   }
 
-  /** Finds again what has left the group, should it have cleaned its environment of our mark. */
-  #record(): void {
-    if (this.pid !== undefined && !this.#hasExited) this.#recorded.push(...descendantsOf(this.pid))
-  }
-
   async #climbDown(): Promise<void> {
-    this.#takeBackRecord()
-    this.#record()
     if (this.#queue.length > 0) this.#write()
     this.#child.stdin.end()
     if (!this.#hasExited && this.#isRead) await this.#within(STEP_MS, () => this.#hasExited)
@@ -253,12 +231,7 @@ export class ServerProcess {
     await this.#within(2 * DRAIN_MS, () => this.#hasEnded)
     this.#child.stdout.destroy()
     this.#child.stderr.destroy()
-    await this.#options.table.delete(this, this.#remains())
-  }
-
-  #remains(): Remains | undefined {
-    const { pid } = this
-    return pid === undefined ? undefined : { pid, mark: this.#options.mark, recorded: this.#recorded }
+    await this.#options.table.delete(this)
   }
 
   #isGone(): boolean {

@@ -3,19 +3,11 @@ import { LineSplitter } from '../transport/line-splitter.ts'
 import type { Hide } from '../util/secrets.ts'
 import { visible } from '../util/log.ts'
 import { withoutSequences } from '../util/plain-text.ts'
-import { type FailedStarts, StartLog } from './start-log.ts'
 
 /** Bytes that are kept of each upstream. */
 const MAX_BYTES = 64 * 1024
 /** Cost of a line besides its text. */
 const OVERHEAD = 64
-
-/** Lines that servers and what runs them say at every start, and that never are why one ended. */
-const CHATTER =
-  /^(Failed to request initial roots from client|npm (warn|notice|WARN)|npm (error|ERR!) (code \w+$|A complete log|Log files were not|404 {1,3}(Note that|tarball,)|404 *$)|\(node:\d+\) |\(Use `node --trace|Node\.js v\d|node:[\w/]+:\d+$|Traceback \(most recent)/
-
-/** Lines of an error besides its message: frames, the code around it, its properties. */
-const TRIMMINGS = /^\s+(at |File "|~|\^)|^\s*[\]{}[\],;)]+\s*$|^\s+(code|requireStack|url|errno|syscall): /
 
 /** The line of an error that says what it is, in the forms of most languages. */
 const ERROR =
@@ -37,14 +29,11 @@ interface StderrOptions {
   readonly hide: Hide
   /** The last lines of its upstream. */
   readonly recent: RecentLines
-  /** Texts of earlier starts of its upstream, which are not logged again; absent where each process is another matter. */
-  readonly starts?: FailedStarts
 }
 
 /** Reads what a process writes on stderr: logs it, not too fast, and keeps its last lines, and its end for error texts. */
 export class Stderr {
   readonly #options: StderrOptions
-  readonly #start: StartLog | undefined
   /** The process that speaks, once there is one. */
   pid: number | undefined = undefined
   readonly #lines: LineSplitter
@@ -55,7 +44,6 @@ export class Stderr {
 
   constructor(options: StderrOptions) {
     this.#options = options
-    this.#start = options.starts && new StartLog(options.log, options.starts)
     this.#lines = new LineSplitter({
       maxLine: LONGEST_LINE,
       onLine: line => this.#line(line.toString('utf8')),
@@ -68,14 +56,8 @@ export class Stderr {
     this.#lines.push(chunk)
   }
 
-  /** The process is up: its start went well. */
-  ready(): void {
-    this.#start?.ready()
-  }
-
   end(): void {
     this.#lines.end()
-    this.#start?.ended()
     this.#report()
   }
 
@@ -96,7 +78,7 @@ export class Stderr {
     if (++this.#count > LOGGED_PER_SECOND) this.#suppressed++
     if (this.#count > KEPT_PER_SECOND) return
     const text = visible(this.#options.hide(withoutSequences(line)), LONGEST_LINE)
-    if (this.#count <= LOGGED_PER_SECOND) (this.#start ?? log).info(text)
+    if (this.#count <= LOGGED_PER_SECOND) log.info(text)
     this.#keep(text)
   }
 
@@ -114,13 +96,12 @@ export class Stderr {
   }
 }
 
-/** Puts the end of a process's output on one line: its error where there is one, else the last lines that say something. */
+/** Puts the end of a process's output on one line: its last error if there is one, else the last lines. */
 export function lastWordsIn(text: string): string {
-  const lines = text.split(/\r?\n/).filter(line => line.trim() !== '' && !CHATTER.test(line))
+  const lines = text.split(/\r?\n/).filter(line => line.trim() !== '')
   const error = lines.findLast(line => ERROR.test(line))
   if (error !== undefined) return error.trim()
-  const said = lines.filter(line => !TRIMMINGS.test(line))
-  return said
+  return lines
     .slice(-3)
     .map(line => line.trim())
     .join(' | ')

@@ -8,7 +8,6 @@ import { childEnvironment, inheritedByServer, MARK_VARIABLE, marked } from '../.
 import { launchOf } from '../../processes/launch.ts'
 import { notKept, watchCeilings } from '../../processes/resource-limits.ts'
 import { ServerProcess } from '../../processes/server-process.ts'
-import { FailedStarts } from '../../processes/start-log.ts'
 import { RecentLines, Stderr } from '../../processes/stderr.ts'
 import { parseSize } from '../../util/units.ts'
 import { QueuedTransport } from '../connection/queued-transport.ts'
@@ -35,7 +34,7 @@ export const callStdio = definePlugin<undefined>({
       const why = notKept(spec.ceilings, platformOf())
       if (why !== undefined) context.log.warn('not all ceilings hold on this machine', { why })
       const logs = new RecentLines()
-      const around = { context, table, recent: logs, starts: new FailedStarts() }
+      const around = { context, table, recent: logs }
       const upstream = new McpUpstream(
         spec,
         context,
@@ -48,8 +47,8 @@ export const callStdio = definePlugin<undefined>({
       if (directories.size > 0) clock.after(ORPHANS_MS, () => void table.endOrphans(directories))
     })
     // Upstreams stop after the close hooks.
-    hooks.close.tap(() => {
-      if (--table.owners === 0) table.retire()
+    hooks.close.tap(async () => {
+      if (--table.owners === 0) await table.retire()
     })
   },
 })
@@ -59,7 +58,6 @@ interface StdioAround {
   readonly context: UpstreamContext
   readonly table: ProcessTable
   readonly recent: RecentLines
-  readonly starts: FailedStarts
 }
 
 /** The pipes of a process of our own: one message per line (2026-07-28 and before, stdio). */
@@ -97,10 +95,6 @@ class StdioTransport extends QueuedTransport {
     return this.#process?.lastWords
   }
 
-  override opened(): void {
-    this.#process?.ready()
-  }
-
   async close(): Promise<void> {
     await this.#process?.stop()
   }
@@ -117,7 +111,7 @@ interface Start {
 }
 
 function startProcess({ spec, around, events, onDrain, ...given }: Start): ServerProcess {
-  const { context, table, recent, starts } = around
+  const { context, table, recent } = around
   const { directory, environment, clock, hide } = context
   const cwd = given.cwd ?? path.resolve(directory, spec.cwd)
   const env = environmentOf(spec, context)
@@ -130,9 +124,8 @@ function startProcess({ spec, around, events, onDrain, ...given }: Start): Serve
     ...launch,
     env: marked(env, environment[MARK_VARIABLE], mark),
     cwd,
-    mark,
     maxLine: parseSize(spec.maxLine),
-    stderr: new Stderr({ log, clock, hide, recent, starts }),
+    stderr: new Stderr({ log, clock, hide, recent }),
     log: context.log,
     clock,
     table,

@@ -46,7 +46,7 @@ function started(t: TestContext, log: Log, source: string, on: Partial<ServerEve
   })
   cleanup(t, async () => {
     await server.stop()
-    table.retire()
+    await table.retire()
   })
   return server
 }

@@ -6,9 +6,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { describe, it, type TestContext } from 'node:test'
 import { WATCHDOG_SCRIPT } from '../../../src/processes/cleanup/watchdog.ts'
 import { startOf } from '../../../src/processes/cleanup/proc-scan.ts'
-import { Sweeper } from '../../../src/processes/cleanup/sweeper.ts'
-import { silentLog } from '../../../src/cli/serve/logs.ts'
-import { clock, isAlive } from '../fixtures/upstream-bench.ts'
+import { isAlive } from '../fixtures/upstream-bench.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
 import { until } from '../../fixtures/until.ts'
 
@@ -66,35 +64,6 @@ for (const shell of SHELLS)
       assert.equal(isAlive(carrier), false)
     })
   })
-
-describe('a sweep', { concurrency: 4, skip }, () => {
-  const sweeper = new Sweeper(silentLog(), clock)
-
-  it('never ends a process that has only the number of one that was recorded', async t => {
-    const stranger = sleeper(t)
-
-    await sweeper.sweep({ pid: 4194304, mark: 'none', recorded: [{ pid: stranger, start: '1' }] })
-
-    assert.equal(isAlive(stranger), true)
-  })
-
-  it('never ends a session whose number a server had before', async t => {
-    const stranger = sleeper(t)
-
-    await sweeper.sweep({ pid: stranger, mark: 'none', recorded: [] })
-
-    assert.equal(isAlive(stranger), true)
-  })
-
-  it('ends what was recorded, and what carries the mark among others', async t => {
-    const [recorded, carrier] = [sleeper(t), sleeper(t, 'tapgate:outer tapgate:inner')]
-    const start = startOf(recorded) ?? assert.fail()
-
-    await sweeper.sweep({ pid: 4194304, mark: 'tapgate:inner', recorded: [{ pid: recorded, start }] })
-
-    assert.deepEqual([recorded, carrier].map(isAlive), [false, false])
-  })
-})
 
 function guard(shell: string, mark: string): ChildProcess {
   const applet = shell.endsWith('busybox') ? ['sh'] : []
