@@ -23,19 +23,6 @@ export const announce: Plugin = {
 }
 // #endregion listening
 
-// #region draining
-/** Takes itself out of a directory of its own, before the last request has come. */
-export const signOut: Plugin<{ remove(): void }> = {
-  name: 'sign-out',
-  setup({ options, hooks, log }) {
-    hooks.draining.tap(delayMs => {
-      options.remove()
-      log.info('signed out', { delayMs })
-    })
-  },
-}
-// #endregion draining
-
 // #region stopping
 /** Says how long open calls have once the gateway is told to stop. */
 export const farewell: Plugin = {

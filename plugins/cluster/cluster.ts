@@ -1,17 +1,13 @@
-import { type BesideOthers, canonical, type Clock, type Config, type Log } from '../../src/plugin.ts'
-import { hostAndPort, isLoopback } from './address.ts'
-import { Directory, type Entry, type Shared } from './directory.ts'
+import { canonical, type Clock, type Config, type Log, type ServeHanded } from '../../src/plugin.ts'
+import { formatAddress, isLoopback, parseAddress } from './address.ts'
+import { Directory, type Entry } from './directory.ts'
 import { Entrance } from './entrance.ts'
 import { clusterError } from './errors.ts'
-import type { KeptEvents } from './events/kept-events.ts'
 import { KeyRing } from './key-ring.ts'
-import { storeKeys } from './keys.ts'
 import { Replicas } from './neighbours.ts'
 import { News } from './news.ts'
-import { Replica } from './replica.ts'
-import { Sessions } from './sessions.ts'
-import type { Store } from './store/store.ts'
-import { RedisShared } from './shared/redis-shared.ts'
+import { RedisShared } from './redis/redis-shared.ts'
+import type { RedisStore } from './redis/redis-store.ts'
 import { ReplicaTls } from './tls.ts'
 import { Vouchers } from './vouchers.ts'
 
@@ -19,198 +15,110 @@ export type ClusterConfig = NonNullable<Config['cluster']>
 
 /** Sections that say where a replica runs, and not what it is. */
 const OF_ONE_HOST = new Set(['cluster', 'listeners', 'state', 'log', 'audit'])
-/** Longer than others go by what they knew of a replica. */
-const HANDOVER_MS = 2000
-/** Time for which the entries of other replicas are kept for the owner's findings. */
-const LOOK_MS = 10_000
 
-/** Means of the process that a replica runs in. */
-interface Means {
+interface ClusterDeps {
   readonly clock: Clock
   readonly log: Log
   readonly version: string
   /** Directory that paths are relative to. */
   readonly directory: string
-  /** Absent where events are kept by the owner of their session alone. */
-  readonly Events?: typeof KeptEvents | undefined
 }
 
-/** A replica of a gateway with all its parts. It lives as long as the process, and reloads change its keys alone. */
+/** A replica of a gateway with all its parts. It lives as long as the process; reloads change its keys and certificates. */
 export class Cluster {
-  readonly ring: KeyRing
-  readonly replica: Replica
+  readonly store: RedisStore
   readonly directory: Directory
-  readonly sessions: Sessions
   readonly neighbours: Replicas
   readonly entrance: Entrance
-  readonly store: Store
   /** Store that plugins of all replicas share. */
   readonly shared: RedisShared
-  /** Undefined where requests are handed on without. */
-  readonly tls: ReplicaTls | undefined
-  /** Changes of lists and resources, told to each other. */
+  /** Changes of lists and resources. */
   readonly news: News
-  /** Events of sessions; undefined where their owner alone keeps them. */
-  readonly events: KeptEvents | undefined
   /** True once its last user has stopped it. */
   hasEnded = false
-  /** Replicas at the last look, this one among them. */
-  others: readonly Entry[] = []
+  readonly #ring: KeyRing
+  readonly #tls: ReplicaTls | undefined
   readonly #options: ClusterConfig
-  readonly #clock: Clock
   readonly #version: string
   #config = ''
-  #keys: string
   #isStarted = false
   #users = 0
-  #forget: (() => void)[] = []
 
+  /** @throws GatewayError GW_CLUSTER_TLS, GW_CLUSTER_KEY */
   constructor(
     options: ClusterConfig,
-    store: Store,
-    { clock, log, version, directory: place, Events }: Means,
+    store: RedisStore,
+    { clock, log, version, directory: path }: ClusterDeps,
   ) {
+    const { name } = options
     this.#options = options
-    this.#keys = canonical(options.keys)
-    this.#clock = clock
     this.#version = version
     this.store = store
-    const ring = new KeyRing(options.name, options.keys)
-    const tls = options.tls === undefined ? undefined : new ReplicaTls(options.name, options.tls, place)
-    this.tls = tls
-    const listeners = new Map<string, BesideOthers>()
-    const shared: Shared = { store, ring, clock, keys: storeKeys(options.name) }
+    const ring = (this.#ring = new KeyRing(name, options.keys))
+    const tls = (this.#tls = options.tls && new ReplicaTls(name, options.tls, path))
+    const listeners = new Map<string, ServeHanded>()
     const vouchers = new Vouchers(ring)
-    this.ring = ring
-    const sharers = (): number => this.others.length
-    this.shared = new RedisShared({ name: options.name, store, ring, sharers })
+    const directory = (this.directory = new Directory({ name, store, ring, clock }))
+    this.shared = new RedisShared({ name, store, ring, sharers: () => directory.entries.length })
     this.news = new News(this.shared, clock)
-    this.directory = new Directory(shared)
-    this.replica = new Replica(shared, log, {
-      lapsed: () => this.sessions.lookAgain(),
-      renamed: old => this.sessions.rename(old),
-      renewed: () => void this.sessions.tend(),
-    })
-    const epochOf = (session: string): number | undefined => this.sessions.epochOf(session)
-    const kept = { name: options.name, ring, clock, epochOf }
-    this.events = Events === undefined ? undefined : new Events({ ...kept, store })
-    const { events } = this
-    this.sessions = new Sessions(shared, { log, listeners, events, me: () => this.replica.id })
-    const every = (ms: number, run: () => void): (() => void) => this.#every(ms, run)
-    const { replica, directory, sessions } = this
-    this.neighbours = new Replicas({
-      ...{ ring, replica, directory, sessions, events, vouchers, listeners, tls, log, every },
-    })
-    this.entrance = new Entrance({
-      vouchers,
-      log,
-      listeners,
-      tls,
-      hostOf: async id => hostAndPort((await directory.find(id)).entry?.address ?? '')?.host,
-      isMine: id => replica.is(id),
-      arrived: (id, beside) => this.neighbours.arrived(id, beside),
-    })
+    this.neighbours = new Replicas({ ring, directory, vouchers, listeners, tls })
+    this.entrance = new Entrance({ vouchers, log, listeners, tls, id: directory.id })
   }
 
-  /** @throws GatewayError GW_CLUSTER_CHANGED where more than its keys is another, GW_CLUSTER_TLS */
+  /** @throws GatewayError GW_CLUSTER_CHANGED if more than its keys has changed, GW_CLUSTER_TLS */
   become(options: ClusterConfig, config: Config, directory: string): void {
-    if (!isSameBut(this.#options, options)) throw clusterError('GW_CLUSTER_CHANGED')
-    if (options.tls !== undefined) this.tls?.become(options.tls, directory)
-    if (canonical(options.keys) !== this.#keys) {
-      this.sessions.writeAgain()
-      this.events?.writeAgain()
-    }
-    this.#keys = canonical(options.keys)
-    this.ring.become(options.keys)
-    this.#config = this.ring.digest(canonical(ofAllHosts(config)))
-    this.replica.describe({ config: this.#config })
+    if (!isSameButKeys(this.#options, options)) throw clusterError('GW_CLUSTER_CHANGED')
+    if (options.tls !== undefined) this.#tls?.reload(options.tls, directory)
+    this.#ring.become(options.keys)
+    this.#config = this.#ring.digest(canonical(ofAllHosts(config)))
+    this.directory.describe({ config: this.#config })
   }
 
-  /** Opens the entrance, and enters the directory. Goes on without Redis where that is away. */
+  /** Opens the entrance and enters the directory. Continues without Redis if that is away. */
   async start(): Promise<void> {
     this.#users++
     if (this.#isStarted) return
     this.#isStarted = true
     await this.store.connect()
-    const address = await this.#enter()
-    const started = Date.now()
-    await this.replica.start({ address, started, version: this.#version, config: this.#config })
-    this.#forget.push(this.#every(LOOK_MS, () => void this.look()))
+    const { listen, address } = this.#options
+    const bound = await this.entrance.start(parseAddress(listen) ?? { host: '127.0.0.1', port: 0 })
+    const self = { address: address ?? formatAddress(bound), version: this.#version, config: this.#config }
+    await this.directory.start({ ...self, started: Date.now() })
     this.news.start()
-    await this.look()
   }
 
-  /** Opens the entrance. Resolves with the address that others find it at. */
-  async #enter(): Promise<string> {
-    const options = this.#options
-    const bound = await this.entrance.start(hostAndPort(options.listen) ?? { host: '127.0.0.1', port: 0 })
-    return options.address ?? bound
-  }
-
-  /** The address at which it takes what is handed on where others can listen to that; undefined where nobody can. */
+  /** The address at which it takes requests without TLS, if others could read along; undefined if they cannot. */
   get plainAddress(): string | undefined {
-    const options = this.#options
-    if (this.tls !== undefined) return undefined
-    const { listen, address = listen } = options
-    const isOfMachine = [listen, address].every(one => isLoopback(hostAndPort(one)?.host ?? ''))
-    return isOfMachine ? undefined : address
+    const { listen, address = listen } = this.#options
+    if (this.#tls !== undefined) return undefined
+    const isLocal = [listen, address].every(one => isLoopback(parseAddress(one)?.host ?? ''))
+    return isLocal ? undefined : address
   }
 
-  /** Looks who is there. */
-  async look(): Promise<readonly Entry[]> {
-    try {
-      this.others = await this.directory.list()
-    } catch {
-      // The known replicas stay until the directory can be read again.
-    }
-    return this.others
-  }
-
-  /** Has others take its sessions shortly before `delayMs` have passed: until then requests may still come here. */
-  drain(delayMs: number): void {
-    this.#forget.push(this.#clock.after(Math.max(0, delayMs - HANDOVER_MS), () => this.leave()))
-  }
-
-  /** Has others take its sessions from now on; what is under way here is answered here. */
-  leave(): void {
-    this.sessions.leave()
-    void this.replica.announceLeave()
+  look(): Promise<readonly Entry[]> {
+    return this.directory.look()
   }
 
   /** Ends with the last generation that uses it. */
   async stop(): Promise<void> {
     if (--this.#users > 0) return
     this.hasEnded = true
-    for (const forget of this.#forget) forget()
-    this.neighbours.stop()
     this.news.stop()
-    await this.replica.leave()
+    await this.directory.leave()
     this.entrance.stop()
     this.store.close()
   }
 
-  /** Ends one that was made and never started, as something else went wrong. */
+  /** Ends one that was made and never started, because something else failed. */
   closeUnused(): void {
     if (this.#users > 0 || this.hasEnded) return
     this.hasEnded = true
     this.store.close()
   }
-
-  #every(ms: number, run: () => void): () => void {
-    let forget = (): void => undefined
-    const turn = (): void => {
-      forget = this.#clock.after(ms, () => {
-        turn()
-        run()
-      })
-    }
-    turn()
-    return () => forget()
-  }
 }
 
-/** True where nothing but keys and names of files differs. */
-function isSameBut(one: ClusterConfig, other: ClusterConfig): boolean {
+/** True if nothing but keys and names of files differs. */
+function isSameButKeys(one: ClusterConfig, other: ClusterConfig): boolean {
   const without = ({ keys: _, ...rest }: ClusterConfig): string =>
     canonical({ ...rest, tls: rest.tls !== undefined })
   return without(one) === without(other)

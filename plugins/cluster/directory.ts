@@ -1,132 +1,163 @@
-import { BoundedMap, isObject, type Clock } from '../../src/plugin.ts'
-import { hostAndPort, type Reach } from './address.ts'
+import { randomBytes } from 'node:crypto'
+import { setMaxListeners } from 'node:events'
+import { type Clock, isObject } from '../../src/plugin.ts'
+import { type Address, parseAddress } from './address.ts'
 import type { KeyRing } from './key-ring.ts'
-import type { StoreKeys } from './keys.ts'
-import { ROSTER } from './store/scripts.ts'
-import type { Store } from './store/store.ts'
+import { LEAVE, RENEW } from './redis/scripts.ts'
+import type { RedisStore } from './redis/redis-store.ts'
 
-/** Time in milliseconds for which an entry is not looked up again. */
-const FRESH_MS = 1000
-/** The same while the store is away, or the replica is away from it. */
-const STALE_MS = 30_000
-const MOST = 1000
+const LEASE_MS = 5000
+const RENEW_MS = 1500
+/** An entry may be missing for so long: a Redis that comes back empty gets it again. */
+const GRACE_MS = 5000
 
-/** One replica, as it says of itself. */
+/** One replica, as it describes itself. */
 export interface Entry {
   readonly id: string
-  /** Address at which the replica takes requests that are handed on, as `host:port`. */
+  /** Address at which the replica takes requests of others, as `host:port`. */
   readonly address: string
   /** In milliseconds since 1970. */
   readonly started: number
   readonly version: string
-  /** Another one for another configuration. */
+  /** Digest of its configuration. */
   readonly config: string
-  /** True if it will stop, so that others are to take its sessions; it still answers what it is asked. */
-  readonly isLeaving?: boolean
 }
 
-/** Result of a look-up. `lease` is what stands in the store, were it even forged. */
-export interface Found {
-  readonly entry: Entry | undefined
-  readonly lease: string
-  /** The parts of its address. */
-  readonly reach: Reach | undefined
+/** A replica that is known to live, or did a moment ago. */
+export interface Known {
+  readonly entry: Entry
+  readonly address: Address
+  /** Aborts when the replica is gone. */
+  readonly gone: AbortSignal
 }
 
-interface Known extends Found {
-  readonly at: number
+interface Slot extends Known {
+  readonly end: AbortController
+  missingSince: number | undefined
 }
 
-export interface Shared {
-  readonly store: Store
+interface DirectoryDeps {
+  readonly store: Pick<RedisStore, 'run'>
   readonly ring: KeyRing
-  readonly keys: StoreKeys
   readonly clock: Clock
+  /** Name of the gateway. */
+  readonly name: string
 }
 
-/** The replicas that live, by id. */
+/** The replicas that live, by id, and the lease of this one. */
 export class Directory {
+  /** Id of this process, for its life. */
+  readonly id = `r${randomBytes(8).toString('hex')}`
   /** Entries that no replica of ours has written. */
   forged = 0
-  readonly #shared: Shared
-  readonly #known = new BoundedMap<string, Known>({ max: MOST })
-  /** The last entry of each that lived. */
-  readonly #seen = new BoundedMap<string, Known>({ max: MOST })
-  readonly #asked = new Map<string, Promise<Known>>()
+  readonly #deps: DirectoryDeps
+  readonly #key: string
+  readonly #known = new Map<string, Slot>()
+  #self: Entry | undefined
+  #exchanging: Promise<void> | undefined
+  #forget: () => void = () => undefined
+  #hasLeft = false
 
-  constructor(shared: Shared) {
-    this.#shared = shared
+  constructor(deps: DirectoryDeps) {
+    this.#deps = deps
+    this.#key = `tg:{${deps.name}}:replicas`
   }
 
-  /** Looks a replica up. Rejects while the store is away and nothing is known of it of late. */
-  async find(id: string): Promise<Found> {
-    const fresh = this.known(id)
-    if (fresh !== undefined) return fresh
-    const known = this.#known.get(id)
-    const now = this.#shared.clock.now()
-    try {
-      return await this.#ask(id)
-    } catch (error) {
-      if (known?.entry !== undefined && now - known.at < STALE_MS) return known
-      throw error
+  /** All replicas that live, this one among them. */
+  get entries(): readonly Entry[] {
+    return [...this.#known.values()].flatMap(({ entry, missingSince }) =>
+      missingSince === undefined ? [entry] : [],
+    )
+  }
+
+  /** The replica, if it is known without asking Redis. */
+  known(id: string): Known | undefined {
+    return this.#known.get(id)
+  }
+
+  /** Rejects if nothing is known of the replica, and Redis cannot be asked. */
+  async find(id: string): Promise<Known | undefined> {
+    if (!this.#known.has(id)) await this.#exchange()
+    return this.#known.get(id)
+  }
+
+  /** Enters the directory and stays in it; retries while Redis is away. */
+  async start(self: Omit<Entry, 'id'>): Promise<void> {
+    this.describe(self)
+    await this.look()
+    this.#renewLater()
+  }
+
+  /** Describes this replica differently from the next renewal on. */
+  describe(self: Partial<Entry>): void {
+    this.#self = { ...this.#self, ...self, id: this.id } as Entry
+  }
+
+  /** Renews the lease and reads who lives. While Redis is away, the known replicas stay. */
+  async look(): Promise<readonly Entry[]> {
+    await this.#exchange().catch(() => undefined)
+    return this.entries
+  }
+
+  async leave(): Promise<void> {
+    this.#hasLeft = true
+    this.#forget()
+    await this.#exchanging?.catch(() => undefined)
+    await this.#deps.store.run(LEAVE, [this.#key], [this.id]).catch(() => 0)
+  }
+
+  #renewLater(): void {
+    if (this.#hasLeft) return
+    this.#forget = this.#deps.clock.after(RENEW_MS, () => void this.look().then(() => this.#renewLater()))
+  }
+
+  #exchange(): Promise<void> {
+    this.#exchanging ??= this.#askRedis().finally(() => (this.#exchanging = undefined))
+    return this.#exchanging
+  }
+
+  async #askRedis(): Promise<void> {
+    const { store, ring } = this.#deps
+    const self = this.#hasLeft || this.#self === undefined ? '' : ring.sign('directory', this.#self)
+    const reply = await store.run(RENEW, [this.#key], [this.id, self, String(LEASE_MS)])
+    const missing = new Set(this.#known.keys())
+    const fields = Array.isArray(reply) ? reply.map(String) : []
+    for (let at = 0; at + 1 < fields.length; at += 2)
+      missing.delete(this.#read(String(fields[at]), String(fields[at + 1])))
+    for (const id of missing) this.#miss(id)
+  }
+
+  #read(id: string, signed: string): string {
+    const entry = parseEntry(this.#deps.ring.read('directory', signed))
+    const address = parseAddress(entry?.address ?? '')
+    if (entry === undefined || address === undefined || entry.id !== id) {
+      this.forged++
+      return ''
     }
+    this.#note(entry, address)
+    return id
   }
 
-  /** The same without a wait, where it was looked up a moment ago. */
-  known(id: string): Found | undefined {
-    const known = this.#known.get(id)
-    return known !== undefined && this.#shared.clock.now() - known.at < FRESH_MS ? known : undefined
+  #note(entry: Entry, address: Address): void {
+    const before = this.#known.get(entry.id)
+    const end = before?.end ?? new AbortController()
+    // Each request that waits for the replica listens.
+    if (before === undefined) setMaxListeners(0, end.signal)
+    this.#known.set(entry.id, { entry, address, end, gone: end.signal, missingSince: undefined })
   }
 
-  /** The entry of one that was there of late: though its lease has run out it may live, and not reach the store. */
-  seen(id: string): Found | undefined {
-    const seen = this.#seen.get(id)
-    return seen !== undefined && this.#shared.clock.now() - seen.at < STALE_MS ? seen : undefined
-  }
-
-  /** True for one that has neither a lease nor given it back: what it had begun is answered by nobody. */
-  async isDead(id: string): Promise<boolean> {
-    if ((await this.find(id)).entry !== undefined) return false
-    const { store, keys } = this.#shared
-    return (await store.get(keys.left(id))) === undefined
-  }
-
-  /** Drops the remembered entry of a replica, as it may be wrong. */
-  forget(id: string): void {
+  #miss(id: string): void {
+    const slot = this.#known.get(id)
+    if (slot === undefined) return
+    const now = this.#deps.clock.now()
+    slot.missingSince ??= now
+    if (now - slot.missingSince < GRACE_MS) return
     this.#known.delete(id)
-    this.#seen.delete(id)
-  }
-
-  async list(): Promise<readonly Entry[]> {
-    const { store, keys } = this.#shared
-    const ids = await store.run(ROSTER, [keys.roster], [])
-    const found = await Promise.all((Array.isArray(ids) ? ids : []).map(id => this.find(String(id))))
-    return found.flatMap(({ entry }) => (entry === undefined ? [] : [entry]))
-  }
-
-  #ask(id: string): Promise<Known> {
-    const asked = this.#asked.get(id)
-    if (asked !== undefined) return asked
-    const asking = this.#read(id).finally(() => this.#asked.delete(id))
-    this.#asked.set(id, asking)
-    return asking
-  }
-
-  async #read(id: string): Promise<Known> {
-    const { store, ring, keys, clock } = this.#shared
-    const lease = (await store.get(keys.replica(id))) ?? ''
-    const entry = entryOf(ring.read('directory', lease))
-    const isItsOwn = entry?.id === id
-    if (lease !== '' && !isItsOwn) this.forged++
-    const reach = isItsOwn ? hostAndPort(entry.address) : undefined
-    const known = { lease, entry: isItsOwn ? entry : undefined, reach, at: clock.now() }
-    this.#known.set(id, known)
-    if (known.entry !== undefined) this.#seen.set(id, known)
-    return known
+    slot.end.abort()
   }
 }
 
-function entryOf(value: unknown): Entry | undefined {
+function parseEntry(value: unknown): Entry | undefined {
   if (!isObject(value)) return undefined
   const { id, address, started, version, config } = value
   const isWhole =
@@ -135,6 +166,5 @@ function entryOf(value: unknown): Entry | undefined {
     typeof started === 'number' &&
     typeof version === 'string' &&
     typeof config === 'string'
-  const leaving = value.isLeaving === true ? { isLeaving: true } : {}
-  return isWhole ? { id, address, started, version, config, ...leaving } : undefined
+  return isWhole ? { id, address, started, version, config } : undefined
 }

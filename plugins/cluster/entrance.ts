@@ -1,22 +1,13 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Server as SecureServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
-import {
-  type BesideOthers,
-  BoundedMap,
-  type Handed,
-  type Log,
-  reasonOf,
-  type Refusal,
-  RPC,
-} from '../../src/plugin.ts'
-import { addressOf } from './address.ts'
+import { BoundedMap, type Log, reasonOf, RPC, type ServeHanded } from '../../src/plugin.ts'
+import { type Address, formatAddress } from './address.ts'
 import { clusterError } from './errors.ts'
 import type { ReplicaTls } from './tls.ts'
 import type { Problem, Vouchers } from './vouchers.ts'
 
 const HANDED = 'x-tapgate-handed'
-const SESSION = 'mcp-session-id'
 const MAX_HEADER_BYTES = 32 * 1024
 const MAX_HEADERS = 130
 const HEADERS_MS = 10_000
@@ -29,35 +20,27 @@ const CLOCK_SHOWN_MS = 120_000
 /** Connections from which nothing has come that a replica has signed. */
 const MOST_UNPROVEN = 512
 
-/** Place of a conversation whose request was handed on to this replica. */
-export type Arrived = 'here' | 'elsewhere' | Refusal
-
-/** Facts that decide what may enter. */
-export interface EntranceContext {
+interface EntranceDeps {
   readonly vouchers: Vouchers
   readonly log: Log
-  readonly listeners: ReadonlyMap<string, BesideOthers>
+  readonly listeners: ReadonlyMap<string, ServeHanded>
   readonly tls: ReplicaTls | undefined
-  /** Host at which a replica takes what is handed on; undefined where no such replica lives. */
-  hostOf(id: string): Promise<string | undefined>
-  /** True for the ids that this replica has, or had. */
-  isMine(id: string): boolean
-  /** Tells if a conversation is here, or with another replica by now. */
-  arrived(id: string, listener: BesideOthers): Arrived | Promise<Arrived>
+  /** Id of this replica. */
+  readonly id: string
 }
 
-/** Place where other replicas hand on what belongs to this one. Clients are to have no way to it. */
+/** Port at which other replicas forward requests. Clients must not reach it. */
 export class Entrance {
   taken = 0
   refused = 0
-  readonly #context: EntranceContext
+  readonly #deps: EntranceDeps
   readonly #server: Server | SecureServer
   #warnedAt = -Infinity
   #clockSeen: { readonly offMs: number; readonly at: number } | undefined
   readonly #unproven = new Unproven(MOST_UNPROVEN)
 
-  constructor(context: EntranceContext) {
-    this.#context = context
+  constructor(deps: EntranceDeps) {
+    this.#deps = deps
     const options = {
       requestTimeout: 0,
       headersTimeout: HEADERS_MS,
@@ -66,7 +49,7 @@ export class Entrance {
       maxHeaderSize: MAX_HEADER_BYTES,
     }
     const take = (request: IncomingMessage, response: ServerResponse): void => this.#take(request, response)
-    const { tls } = context
+    const { tls } = deps
     this.#server =
       tls === undefined
         ? process.getBuiltinModule('node:http').createServer(options, take)
@@ -85,17 +68,16 @@ export class Entrance {
     return Date.now() - at < CLOCK_SHOWN_MS ? offMs : undefined
   }
 
-  /** Opens it. Resolves with the address at which it is found. */
-  async start({ host, port }: { host: string; port: number }): Promise<string> {
+  /** Opens it, and resolves with its address. */
+  async start({ host, port }: Address): Promise<Address> {
     await new Promise<void>((resolve, reject) => {
-      this.#server.once('error', (cause: Error) =>
-        reject(
-          clusterError('GW_CLUSTER_LISTEN', { address: addressOf(host, port), why: cause.message, cause }),
-        ),
-      )
+      this.#server.once('error', (cause: Error) => {
+        const address = formatAddress({ host, port })
+        reject(clusterError('GW_CLUSTER_LISTEN', { address, why: cause.message, cause }))
+      })
       this.#server.listen({ host, port, exclusive: true }, resolve)
     })
-    return addressOf(host, (this.#server.address() as AddressInfo).port)
+    return { host, port: (this.#server.address() as AddressInfo).port }
   }
 
   stop(): void {
@@ -106,7 +88,7 @@ export class Entrance {
   #secure(server: SecureServer, tls: ReplicaTls): SecureServer {
     tls.onRenewed(pem => {
       server.setSecureContext(pem)
-      this.#context.log.info('shows a renewed certificate to other replicas')
+      this.#deps.log.info('shows a renewed certificate to other replicas')
     })
     server.on('tlsClientError', (error: Error, { remoteAddress }) => {
       this.#note(`its TLS is not that of a replica: ${reasonOf(error)}`, remoteAddress)
@@ -116,48 +98,13 @@ export class Entrance {
 
   #take(request: IncomingMessage, response: ServerResponse): void {
     const voucher = takeFrom(request.rawHeaders, HANDED)
-    const read = this.#context.vouchers.read(voucher ?? '', request, id => this.#context.isMine(id))
+    const read = this.#deps.vouchers.read(voucher ?? '', request, this.#deps.id)
     if ('problem' in read) return this.#refuseVoucher(request, response, read)
     this.#unproven.proved(request.socket)
-    const { handed } = read
-    const listener = this.#context.listeners.get(handed.listener)
-    if (listener === undefined)
-      return this.#refuse(request, response, 'there is no listener of that name', 421)
-    const { tls } = this.#context
-    const where = tls === undefined ? this.#whereIs(request, listener) : undefined
-    if (where === 'here') return this.#serve(listener, request, response, handed)
-    response.on('error', ignore)
-    this.#prove(request, read.from, tls)
-      .then(isProved => (isProved ? (where ?? this.#whereIs(request, listener)) : undefined))
-      .then(found => {
-        if (found === undefined)
-          return this.#refuse(
-            request,
-            response,
-            'its certificate is not that of the replica that hands it on',
-          )
-        if (found === 'elsewhere') return answer(request, response, 421, 'not here')
-        if (found !== 'here') return answer(request, response, found.status, found.error.message)
-        this.#serve(listener, request, response, handed)
-      })
-      .catch(() => answer(request, response, 503, 'it cannot be told now whose the session is'))
-  }
-
-  #serve(listener: BesideOthers, request: IncomingMessage, response: ServerResponse, handed: Handed): void {
+    const serve = this.#deps.listeners.get(read.listener)
+    if (serve === undefined) return this.#refuse(request, response, 'there is no listener of that name', 404)
     this.taken++
-    listener.serve(request, response, handed)
-  }
-
-  #prove({ socket }: IncomingMessage, from: string, tls: ReplicaTls | undefined): Promise<boolean> {
-    return tls === undefined ? Promise.resolve(true) : tls.isOf(socket, from, this.#context.hostOf)
-  }
-
-  #whereIs(
-    { headers, url = '' }: IncomingMessage,
-    listener: BesideOthers,
-  ): ReturnType<EntranceContext['arrived']> {
-    const id = headers[SESSION]
-    return typeof id !== 'string' || url.includes('sessionId=') ? 'here' : this.#context.arrived(id, listener)
+    serve(request, response, read)
   }
 
   #refuseVoucher(request: IncomingMessage, response: ServerResponse, { problem, offMs }: Problem): void {
@@ -176,7 +123,7 @@ export class Entrance {
     const now = Date.now()
     if (now - this.#warnedAt <= WARN_MS) return
     this.#warnedAt = now
-    this.#context.log.warn('refuses what was handed on', { why, from, refused: this.refused })
+    this.#deps.log.warn('refuses what was handed on', { why, from, refused: this.refused })
   }
 }
 
@@ -221,8 +168,7 @@ function answer(request: IncomingMessage, response: ServerResponse, status: numb
   response.on('error', ignore)
   if (response.destroyed) return
   const body = JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: RPC.internal, message } })
-  const own =
-    status === 421 ? { [HANDED]: 'no' } : status === 503 ? { 'retry-after': '1' } : { connection: 'close' }
+  const own = status === 503 ? { 'retry-after': '1' } : { connection: 'close' }
   response.writeHead(status, { 'content-type': 'application/json', ...own })
   response.end(body)
 }

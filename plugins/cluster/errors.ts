@@ -40,7 +40,7 @@ export const clusterError = errorsOf(ERRORS)
 export const HEALTH = {
   'cluster-store-away': {
     level: 'warning',
-    text: 'what replicas share does not answer: sessions of other replicas cannot be looked up, none is adopted, and each replica allows its part of a limit',
+    text: 'what replicas share does not answer: new replicas cannot be found, and each replica allows its part of a limit',
     fix: 'Look at Redis and at cluster.redis',
   },
   'cluster-store-refuses': {
@@ -57,16 +57,6 @@ export const HEALTH = {
     level: 'warning',
     text: 'requests of clients, and their tokens, travel between replicas without TLS, to {address}',
     fix: 'Set cluster.tls, or keep cluster.listen on a network that nobody else can listen to',
-  },
-  'cluster-certificate-ends': {
-    level: 'warning',
-    text: 'the certificate of this replica ends {when}',
-    fix: 'Put a new one in the place of cluster.tls.cert; then: gateway reload',
-  },
-  'cluster-certificate-ended': {
-    level: 'error',
-    text: 'the certificate of this replica ended {when}: no other hands on to it, or takes what it hands on',
-    fix: 'Put a new one in the place of cluster.tls.cert; then: gateway reload',
   },
   'cluster-mixed': {
     level: 'warning',

@@ -8,7 +8,6 @@ import {
   randomBytes,
   timingSafeEqual,
 } from 'node:crypto'
-import { BoundedMap } from '../../src/plugin.ts'
 import { clusterError } from './errors.ts'
 
 /** One key of the ring as it is configured. */
@@ -18,8 +17,7 @@ export interface RingKey {
 }
 
 /** Uses of a key: what is made for one of them is worth nothing for another. */
-type Purpose =
-  'seal' | 'directory' | 'hand-on' | 'session' | 'event' | 'id' | 'digest' | 'shared' | 'name'
+type Purpose = 'seal' | 'directory' | 'hand-on' | 'id' | 'digest' | 'shared' | 'name'
 
 const BYTES = 32
 const NONCE_BYTES = 12
@@ -29,7 +27,6 @@ const ID_TAG_BYTES = 12
 const HEX = /^([0-9a-f]{2})+$/i
 const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/
 const VERSION = 'v1'
-const MOST_PROVED = 50_000
 /** Characters of what is signed or sealed: whoever can write to Redis could have more read for as long as they like. */
 const MOST_LETTERS = 1_048_576
 
@@ -48,8 +45,6 @@ export function keyBytes(text: string): Buffer | undefined {
 export class KeyRing {
   readonly #gateway: string
   #keys: readonly DerivedKey[] = []
-  /** Ids that were proved to be ours: they come with each request. */
-  #proved = newProved()
 
   /** @throws GatewayError GW_CLUSTER_KEY */
   constructor(gateway: string, keys: readonly RingKey[]) {
@@ -59,7 +54,6 @@ export class KeyRing {
 
   /** Other keys from here on. What was made with one that is no longer there opens no more. */
   become(keys: readonly RingKey[]): void {
-    this.#proved = newProved()
     this.#keys = keys.map(({ id, key }) => {
       const bytes = keyBytes(key)
       if (bytes === undefined) throw clusterError('GW_CLUSTER_KEY', { id })
@@ -127,13 +121,6 @@ export class KeyRing {
   }
 
   isOurs(id: string): boolean {
-    if (this.#proved.has(id)) return true
-    if (!this.#isProved(id)) return false
-    this.#proved.set(id, true)
-    return true
-  }
-
-  #isProved(id: string): boolean {
     const length = (ID_TAG_BYTES / 3) * 4
     const tag = Buffer.from(id.slice(-length))
     const tagged = id.slice(0, -length)
@@ -155,10 +142,6 @@ export class KeyRing {
     if (first === undefined) throw clusterError('GW_CLUSTER_KEY', { id: '' })
     return first
   }
-}
-
-function newProved(): BoundedMap<string, true> {
-  return new BoundedMap({ max: MOST_PROVED })
 }
 
 class DerivedKey {

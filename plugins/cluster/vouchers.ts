@@ -38,26 +38,21 @@ export class Vouchers {
     return this.#ring.sign('hand-on', about)
   }
 
-  /** What a voucher says, or why it is not taken. It counts once. */
-  read(
-    voucher: string,
-    request: IncomingMessage,
-    isMine: (id: string) => boolean,
-  ): { readonly handed: Handed; readonly from: string } | Problem {
+  /** Reads a voucher for the replica `me`. It counts once. */
+  read(voucher: string, request: IncomingMessage, me: string): Handed | Problem {
     const about = this.#ring.read('hand-on', voucher)
     if (!isObject(about)) return { problem: 'no replica of this gateway has signed it' }
-    const { f: sender, t: to, l: listener, r: remoteAddress, c: certificate, n: nonce } = about
-    if (typeof to !== 'string' || !isMine(to)) return { problem: 'it is for another replica' }
+    const { t: to, l: listener, r: remoteAddress, c: certificate, n: nonce } = about
+    if (to !== me) return { problem: 'it is for another replica' }
     const now = Date.now()
     if (about.d !== digestOf(request)) return { problem: 'it is for another request' }
     if (!isInTime(about.e, now))
       return { problem: 'it is too old, or clocks differ', offMs: Number(about.e) - LIFE_MS - now }
     if (!this.#isNew(String(nonce), now)) return { problem: 'it was used before' }
-    const from = typeof remoteAddress === 'string' ? remoteAddress : undefined
-    const proof = isObject(certificate) ? (certificate as unknown as ClientCertificate) : undefined
     return {
-      handed: { listener: String(listener), remoteAddress: from, certificate: proof },
-      from: String(sender),
+      listener: String(listener),
+      remoteAddress: typeof remoteAddress === 'string' ? remoteAddress : undefined,
+      certificate: isObject(certificate) ? (certificate as unknown as ClientCertificate) : undefined,
     }
   }
 

@@ -387,7 +387,7 @@ export class Gateway {
 
 /** Says to load balancers that a gateway is not ready, and serves on for `shutdown.delay`; at once where none can stand before it. */
 async function drain(
-  { config, hooks }: RuntimeGraph,
+  { config }: RuntimeGraph,
   gate: PipelineGate,
   listeners: readonly Listener[],
   { log, clock }: { readonly log: Log; readonly clock: Clock },
@@ -397,6 +397,5 @@ async function drain(
   if (delayMs === 0 || !isReachable || gate.isDraining) return
   gate.drain()
   log.info('not ready any more, and serves on', { delayMs })
-  hooks.runner('draining')?.(delayMs)
   await new Promise<void>(resolve => clock.after(delayMs, resolve))
 }

@@ -74,8 +74,6 @@ export interface HookTaps {
   dispatch: (next: Dispatch, upstream: Upstream) => Dispatch | Undecided
   ready: () => MaybePromise<void>
   listening: (listener: Listener) => void
-  /** The end is near: load balancers look elsewhere for so many milliseconds, and requests are served meanwhile. */
-  draining: (delayMs: number) => void
   /** The end has begun: what is open has so many milliseconds to be answered. */
   stopping: (graceMs: number) => void
   close: () => MaybePromise<void>
@@ -160,7 +158,6 @@ export const HOOKS: Readonly<Record<HookName, HookRow>> = {
   ready: { kind: 'async', patience: 'short' },
   listening: { kind: 'sync', safe: true },
   admit: { kind: 'syncBail' },
-  draining: { kind: 'sync', safe: true },
   stopping: { kind: 'sync', safe: true },
   authenticate: { kind: 'asyncBail', by: 'listener', patience: 'short' },
   refused: { kind: 'sync', safe: true },

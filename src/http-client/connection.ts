@@ -1,8 +1,6 @@
 import { connect as connectPlain, isIP, type Socket } from 'node:net'
-import type { Clock, PeerProof } from '../api/index.ts'
-import { BodyPump } from './body-pump.ts'
+import type { Clock } from '../api/index.ts'
 import {
-  type BodyStream,
   type Carrier,
   ClientError,
   type ClientRequest,
@@ -12,7 +10,7 @@ import {
   type ReplyHandler,
 } from './port.ts'
 import { writeTogether } from '../util/written.ts'
-import { linesOf, type ReplyHead } from './reply-head.ts'
+import type { ReplyHead } from './reply-head.ts'
 import { type ReaderEars, ReplyReader } from './reply-parser.ts'
 import { platformOf } from '../util/platform.ts'
 
@@ -32,13 +30,7 @@ export interface ConnectionHost {
 }
 
 /** A request as it is written; text has a character for each byte. */
-export type Sendable = string | Buffer | readonly Buffer[] | StreamedRequest
-
-/** A request whose body is read while it is written. */
-export interface StreamedRequest {
-  readonly head: string
-  readonly stream: BodyStream
-}
+export type Sendable = string | Buffer | readonly Buffer[]
 
 /** The place that requests are sent to. */
 export interface Origin {
@@ -46,8 +38,6 @@ export interface Origin {
   readonly host: string
   readonly hostname: string
   readonly port: number
-  /** The socket of this machine that is connected to, in place of host and port. */
-  readonly path: string | undefined
   /** Opens TLS connections; undefined for plain ones. */
   readonly tls: SecureConnect | undefined
 }
@@ -92,8 +82,6 @@ export class Connection implements Carrier, ReaderEars {
   #isOver = false
   #error: Error | undefined
   #head: ReplyHead | undefined
-  /** The body that is being sent. */
-  #pump: BodyPump | undefined
   /** When it must not be used any more, by the clock, while it is idle. */
   #staleAt = 0
 
@@ -128,14 +116,8 @@ export class Connection implements Carrier, ReaderEars {
     this.#reader.expect(typeof text === 'string' && text.startsWith('HEAD '))
     if (typeof text === 'string') this.#socket.write(text, 'latin1')
     else if (Buffer.isBuffer(text)) this.#socket.write(text)
-    else if ('stream' in text) this.#stream(text)
     else writeTogether(this.#socket, text)
     return true
-  }
-
-  #stream({ head, stream }: StreamedRequest): void {
-    this.#pump = new BodyPump(this.#socket, stream, error => this.#fail(error))
-    this.#pump.start(head)
   }
 
   abort(handler: ReplyHandler, why: Error): void {
@@ -164,7 +146,6 @@ export class Connection implements Carrier, ReaderEars {
   head(head: ReplyHead): void {
     const { status, headers } = head
     this.#head = head
-    this.#handler?.onLines?.(linesOf(head))
     if (this.#request !== undefined && isOdd(status, headers)) this.#turnOff(head, this.#request)
     const handler = this.#detour ?? this.#handler
     handler?.onHead(status, headers, this)
@@ -192,10 +173,7 @@ export class Connection implements Carrier, ReaderEars {
   end(isClean: boolean): void {
     const handler = this.#release()
     const head = this.#head
-    const isSent = this.#pump?.isDone !== false
-    this.#pump?.stop()
-    this.#pump = undefined
-    if (!isSent || !isClean || head?.keepsAlive !== true) this.#close()
+    if (!isClean || head?.keepsAlive !== true) this.#close()
     else if (this.#socket.writableLength === 0) this.#rest(head)
     else setImmediate(() => this.#restIfWritten(head))
     handler?.onEnd()
@@ -215,14 +193,15 @@ export class Connection implements Carrier, ReaderEars {
     this.#host.ready(this)
   }
 
-  #openPlain({ hostname, port, path }: Origin): Socket {
+  #openPlain({ hostname, port }: Origin): Socket {
     const buffer = shared ?? Buffer.allocUnsafeSlow(READ_BYTES)
     const callback = (length: number): boolean => {
       this.#read(buffer.subarray(0, length))
       return true
     }
     const socket = connectPlain({
-      ...(path === undefined ? { host: hostname, port } : { path }),
+      host: hostname,
+      port,
       noDelay: true,
       keepAlive: true,
       keepAliveInitialDelay: KEEP_ALIVE_PROBE_MS,
@@ -272,7 +251,6 @@ export class Connection implements Carrier, ReaderEars {
     this.#isOver = true
     this.#takeBackTimeout()
     this.#reader.stop()
-    this.#pump?.stop()
     this.#socket.destroy()
     this.#host.gone(this, error)
   }
@@ -280,21 +258,6 @@ export class Connection implements Carrier, ReaderEars {
 
 function closedByPeer(): ClientError {
   return new ClientError('SOCKET', 'other side closed')
-}
-
-/** Opens TLS connections on which both ends prove who they are, each anew, before anything is sent. */
-export function mutualConnect({ context, problemOf }: PeerProof): SecureConnect {
-  const { connect } = process.getBuiltinModule('node:tls')
-  return options =>
-    connect({
-      ...options,
-      servername: '',
-      secureContext: context,
-      checkServerIdentity: (_, { raw }) => {
-        const problem = problemOf(raw)
-        return problem === undefined ? undefined : new Error(problem)
-      },
-    })
 }
 
 /** Opens TLS connections, each later one with what the server remembers of the first. Loaded only where a URL wants it. */

@@ -1,15 +1,7 @@
 import { lengthOf, piecesOf, type Written } from '../util/written.ts'
-import type { Clock, PeerProof } from '../api/index.ts'
+import type { Clock } from '../api/index.ts'
+import { Connection, type ConnectionHost, type Origin, secureConnect, type Sendable } from './connection.ts'
 import {
-  Connection,
-  type ConnectionHost,
-  mutualConnect,
-  type Origin,
-  secureConnect,
-  type Sendable,
-} from './connection.ts'
-import {
-  type BodyStream,
   ClientError,
   type ClientRequest,
   destroyed,
@@ -24,9 +16,6 @@ const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 /** No control character, so that a value cannot end its line; a character is a byte. */
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 
-const HOST = 'host'
-const NONE: readonly string[] = []
-
 const PATH = /^[\x21-\x7e]+$/
 
 interface HttpClientOptions {
@@ -39,10 +28,6 @@ interface HttpClientOptions {
   readonly idle?: number | undefined
   /** Finds another reader for odd replies. */
   readonly detour?: Detour | undefined
-  /** A socket of this machine that is connected to, whatever host the URL names. */
-  readonly socketPath?: string | undefined
-  /** Proof that both ends give of themselves, where that is more than a certificate for the host; the URL begins with `https:` then. */
-  readonly proof?: PeerProof | undefined
 }
 
 interface Waiting {
@@ -77,7 +62,7 @@ export class HttpClient implements HttpTransport {
 
   constructor(url: URL, options: HttpClientOptions) {
     this.#options = options
-    this.#origin = originOf(url, options)
+    this.#origin = originOf(url)
     this.#host = {
       origin: this.#origin,
       clock: options.clock,
@@ -207,15 +192,14 @@ export class HttpClient implements HttpTransport {
   }
 }
 
-function originOf({ protocol, host, hostname, port }: URL, { socketPath, proof }: HttpClientOptions): Origin {
+function originOf({ protocol, host, hostname, port }: URL): Origin {
   const isSecure = protocol === 'https:'
   return {
     host,
     // An IPv6 address stands in brackets in a URL, and nowhere else.
     hostname: hostname.startsWith('[') ? hostname.slice(1, -1) : hostname,
     port: port === '' ? (isSecure ? 443 : 80) : Number(port),
-    path: socketPath,
-    tls: isSecure ? (proof === undefined ? secureConnect() : mutualConnect(proof)) : undefined,
+    tls: isSecure ? secureConnect() : undefined,
   }
 }
 
@@ -223,33 +207,17 @@ function originOf({ protocol, host, hostname, port }: URL, { socketPath, proof }
  * A request as it goes out: head and body in one piece, or in several where it is large. Text has one byte for each character.
  * @throws ClientError when a part of it cannot be written as HTTP/1.1.
  */
-function requestText(
-  { method, path, headers, lines = NONE, body, stream }: ClientRequest,
-  host: string,
-): Sendable {
+function requestText({ method, path, headers, body }: ClientRequest, host: string): Sendable {
   if (!PATH.test(path)) throw new ClientError('INVALID_ARG', 'the path holds characters that no path has')
   let named = ''
   for (const name in headers) named += lineOf(name, headers[name] as string)
-  let own = `host: ${host}\r\n`
-  for (let at = 0; at + 1 < lines.length; at += 2) {
-    const name = lines[at] as string
-    if (name.length === HOST.length && name.toLowerCase() === HOST) own = ''
-    named += lineOf(name, lines[at + 1] as string)
-  }
-  const head = `${method} ${path} HTTP/1.1\r\n${own}connection: keep-alive\r\n${named}`
-  if (stream !== undefined) return streamed(head, stream)
+  const head = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\nconnection: keep-alive\r\n${named}`
   return body === undefined ? `${head}\r\n` : withBody(head, body)
 }
 
 function lineOf(name: string, value: string): string {
   if (TOKEN.test(name) && VALUE.test(value)) return `${name}: ${value}\r\n`
   throw new ClientError('INVALID_ARG', `invalid ${TOKEN.test(name) ? name : 'name of a'} header`)
-}
-
-function streamed(head: string, stream: BodyStream): Sendable {
-  const { length } = stream
-  const framing = length === undefined ? 'transfer-encoding: chunked' : `content-length: ${length}`
-  return { head: `${head}${framing}\r\n\r\n`, stream }
 }
 
 function withBody(start: string, body: Written): Sendable {

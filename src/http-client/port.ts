@@ -1,4 +1,3 @@
-import type { Readable } from 'node:stream'
 import type { Exchange, HttpMethod } from '../api/index.ts'
 import type { Written } from '../util/written.ts'
 
@@ -17,24 +16,11 @@ export interface ClientRequest {
   readonly method: HttpMethod
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
-  /** More headers, names and values in turn, that are sent as they stand; a `host` among them is sent in place of the client's own. */
-  readonly lines?: readonly string[] | undefined
   readonly body?: Written | undefined
-  /** A body that is read while it is sent, in place of `body`. */
-  readonly stream?: BodyStream | undefined
   /** The call that it carries, for whoever puts credentials on it. */
   readonly exchange?: Exchange | undefined
   /** Redirects that led to this request. */
   readonly redirects?: number
-}
-
-/** The body of a request that comes from elsewhere. Nothing is read of it before there is a connection, and no more than the server takes. */
-export interface BodyStream {
-  readonly from: Readable
-  /** Bytes of it; undefined where nobody knows, so that it is sent in chunks. */
-  readonly length: number | undefined
-  /** Hears the whole of a short body, once it was given to the connection. */
-  readonly sent?: (whole: Buffer) => void
 }
 
 const READ = [
@@ -74,8 +60,6 @@ export interface ReplyHandler {
    * carrier takes over.
    */
   onSend(carrier: Carrier): void
-  /** All headers of a reply, names and values in turn, for whoever hands it on; right before `onHead`. */
-  onLines?(lines: readonly string[]): void
   /** The final status; interim ones (1xx) are passed over. */
   onHead(status: number, headers: ReplyHeaders, carrier: Carrier): void
   /** The bytes are the handler's for the length of this call: a handler that keeps them copies them. */

@@ -12,8 +12,6 @@ export interface ReplyHead {
   readonly keepsAlive: boolean
   /** The time that the server keeps an idle connection, in milliseconds, where it says so. */
   readonly idleMs: number | undefined
-  /** All that it says, as text. */
-  readonly text: string
 }
 
 const MAX_HEADERS = 128
@@ -40,24 +38,7 @@ export function parseHead(text: string): ReplyHead {
     at = text.indexOf('\r\n', start)
     addHeader(text.slice(start, at < 0 ? text.length : at), headers)
   }
-  return { ...headOf(Number(status[2]), status[1] === '1', headers), text }
-}
-
-const lines = new WeakMap<ReplyHead, readonly string[]>()
-
-/** The headers of a reply as they came, names and values in turn; the same list for the same head. */
-export function linesOf(head: ReplyHead): readonly string[] {
-  let known = lines.get(head)
-  if (known === undefined) lines.set(head, (known = splitLines(head.text)))
-  return known
-}
-
-function splitLines(text: string): string[] {
-  const [, ...all] = text.split('\r\n')
-  return all.flatMap(line => {
-    const colon = line.indexOf(':')
-    return [line.slice(0, colon), line.slice(colon + 1).trim()]
-  })
+  return headOf(Number(status[2]), status[1] === '1', headers)
 }
 
 function addHeader(line: string, headers: { -readonly [K in keyof ReplyHeaders]: ReplyHeaders[K] }): void {
@@ -71,7 +52,7 @@ function addHeader(line: string, headers: { -readonly [K in keyof ReplyHeaders]:
   headers[known] = before === undefined ? value : `${before}, ${value}`
 }
 
-function headOf(status: number, isNewest: boolean, headers: ReplyHeaders): Omit<ReplyHead, 'text'> {
+function headOf(status: number, isNewest: boolean, headers: ReplyHeaders): ReplyHead {
   const framing = framingOf(status, isNewest, headers)
   const connection = headers.connection?.toLowerCase() ?? ''
   const idleMs = timeoutIn(headers['keep-alive'])

@@ -97,15 +97,15 @@ export class UndiciClient implements HttpTransport {
   }
 
   #send(dispatcher: Dispatcher, request: ClientRequest, handler: ReplyHandler): void {
-    const { method, path, body, stream } = request
+    const { method, path, body } = request
     const detour = (odd: Head, carrier: Carrier): ReplyHandler | undefined =>
       this.#detour?.({ ...odd, request, handler, carrier, client: this })
     const reply = new UndiciReply(handler, this.#waiting, detour)
     try {
-      // A stream may be silent for hours.
+      // A reply may be silent for hours.
       const silent = { headersTimeout: 0, bodyTimeout: 0 }
-      const whole = body === undefined ? stream?.from : inOnePiece(body)
-      const headers = headersOf(request)
+      const whole = body === undefined ? undefined : inOnePiece(body)
+      const headers = { ...request.headers }
       dispatcher.dispatch({ origin: this.#origin, method, path, headers, body: whole, ...silent }, reply)
     } catch (error) {
       reply.onResponseError(undefined, error as Error)
@@ -200,7 +200,6 @@ class UndiciReply implements Dispatcher.DispatchHandler, Carrier {
   ): void {
     if (this.#isOver) return
     if (status >= 200) {
-      this.#handler.onLines?.(linesOf(headers))
       const head = known(headers)
       if (isOdd(status, head)) this.#reader = this.#detour({ status, headers: head }, this) ?? this.#handler
       this.#reader.onHead(status, head, this)
@@ -233,19 +232,6 @@ class UndiciReply implements Dispatcher.DispatchHandler, Carrier {
     if (this.#isWaiting) this.#waiting.count--
     this.#isWaiting = false
   }
-}
-
-/** As an object, or as a list where some may stand twice. */
-function headersOf({ headers, lines, stream }: ClientRequest): Record<string, string> | string[] {
-  if (lines === undefined && stream?.length === undefined) return { ...headers }
-  const length = stream?.length === undefined ? [] : ['content-length', String(stream.length)]
-  return [...Object.entries(headers).flat(), ...(lines ?? []), ...length]
-}
-
-function linesOf(headers: Record<string, string | string[] | undefined>): string[] {
-  return Object.entries(headers).flatMap(([name, value = []]) =>
-    (typeof value === 'string' ? [value] : value).flatMap(one => [name, one.trim()]),
-  )
 }
 
 function known(headers: Record<string, string | string[] | undefined>): ReplyHeaders {

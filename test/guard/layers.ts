@@ -166,7 +166,7 @@ export const HOMES: readonly { vendor: RegExp; homes: RegExp }[] = [
   { vendor: /^jose(\/|$)/, homes: /^plugins\/(auth|oauth)\// },
   { vendor: /^oauth4webapi$/, homes: /^plugins\/oauth\// },
   { vendor: /^(preact|htm)(\/|$)/, homes: /^plugins\/ui\/page\// },
-  { vendor: /^@redis\/client$/, homes: /^plugins\/cluster\/store\// },
+  { vendor: /^@redis\/client$/, homes: /^plugins\/cluster\/redis\// },
   { vendor: /^re2js$/, homes: /^plugins\/(agents|redact)\// },
   { vendor: /^@oclif\//, homes: /^src\/cli\// },
 ]

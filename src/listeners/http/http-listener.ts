@@ -2,7 +2,6 @@ import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'nod
 import type { Server as SecureServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import type {
-  BesideOthers,
   Config,
   HttpServe,
   Listener,
@@ -15,7 +14,7 @@ import type { Plugin } from '../../plugin.ts'
 import { within } from '../../util/clock.ts'
 import { watchCertificates } from './certificate-health.ts'
 import { type HttpContext, makeContext } from './context.ts'
-import type { HandOn } from './hand-on/hand-on.ts'
+import type { HandOn } from './hand-on.ts'
 import {
   cannotListen,
   httpSettings,
@@ -155,29 +154,26 @@ class HttpListener implements Listener {
     return server
   }
 
-  /** Serves beside other processes: what is theirs is handed on, and what is ours is handed here. */
-  async #joinOthers(): Promise<void> {
-    const { HandOn, keptConversations, standIn } = await import('./hand-on/hand-on.ts')
+  /** Forwards requests that other processes own, and takes those that they forward. */
+  async #joinOthers(neighbours: Neighbours): Promise<void> {
+    const { HandOn, impersonateClient } = await import('./hand-on.ts')
     const context = this.#context
-    const beside: BesideOthers = {
-      conversations: keptConversations(context),
-      serve: (request, response, handed) => {
-        standIn(request, handed)
-        this.#handed.add(response)
-        response.on('close', () => {
-          this.#handed.delete(response)
-          if (this.#handed.size === 0) this.#noneHanded()
-        })
-        void serveRequest(context, request, response)
-      },
-    }
-    const sought = this.#neighbours?.join(this.name, beside)
-    if (sought === undefined) return
+    const { name: listener, clock, log } = context
+    neighbours.join(listener, (request, response, handed) => {
+      impersonateClient(request, handed)
+      this.#handed.add(response)
+      response.on('close', () => {
+        this.#handed.delete(response)
+        if (this.#handed.size === 0) this.#noneHanded()
+      })
+      void serveRequest(context, request, response)
+    })
     const serve: HttpServe = (request, response) => void serveRequest(context, request, response)
-    const handOn = (this.#handOn = new HandOn(this.name, { serve, sought, clock: context.clock }))
-    if (sought.work !== undefined)
-      context.handOn = ({ request, response }, place, body) =>
-        this.#handed.has(response) ? Promise.resolve(false) : handOn.takeRead(place, request, response, body)
+    const handOn = (this.#handOn = new HandOn({ listener, neighbours, clock, log, serve }))
+    context.handOn = ({ request, response }, place, body) =>
+      this.#handed.has(response)
+        ? Promise.resolve(false)
+        : handOn.takeRead(place, { request, response, body })
   }
 
   /** Notes that a connection is busy, so that a stop ends those that are not. */
@@ -192,7 +188,7 @@ class HttpListener implements Listener {
 
   async start(): Promise<void> {
     const { host, port, reusePort } = this.#context.settings
-    if (this.#neighbours !== undefined) await this.#joinOthers()
+    if (this.#neighbours !== undefined) await this.#joinOthers(this.#neighbours)
     await new Promise<void>((resolve, reject) => {
       this.#server.once('error', cause => reject(cannotListen(this.name, this.#context.settings, cause)))
       this.#server.listen({ port, host, reusePort }, resolve)
@@ -270,7 +266,7 @@ class HttpListener implements Listener {
     const closed = shut.then(() => this.#handedAnswered())
     for (const [socket, response] of this.#connections) if (response === undefined) socket.destroySoon()
     httpContext.sessions.stop()
-    this.#leaveOthers()
+    this.#handOn?.endStreams()
     const conversations = httpContext.connections.stop(graceMs)
     for (const request of httpContext.running.values()) if (request.isListen) request.cancel('shutdown')
     if (!(await within(httpContext.clock, graceMs, closed))) {
@@ -284,10 +280,6 @@ class HttpListener implements Listener {
     this.#handOn?.stop()
     this.#writeTimeout.stop()
     httpContext.open.stop()
-  }
-
-  #leaveOthers(): void {
-    this.#handOn?.endStreams()
   }
 
   /** Each call that is still open is answered with an error: a closed connection would say nothing. */

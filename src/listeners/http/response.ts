@@ -17,7 +17,7 @@ export interface StreamRecorder {
   /** True if streams begin with an id. */
   readonly isPrimed: boolean
   /** `request` is the one whose answer ends it, where it is one. */
-  keep(stream: SseStream, request: RpcId | undefined): EventStream
+  keep(stream: SseStream): EventStream
 }
 
 /** State of the listener that a response needs. */
@@ -122,7 +122,7 @@ export class Reply implements ResponseWriter {
   #open(): EventStream {
     if (this.#stream === undefined) {
       const stream = this.#context.streams.open(this.#response, this.#caller, this.#headers())
-      this.#stream = this.recorder?.keep(stream, this.request) ?? stream
+      this.#stream = this.recorder?.keep(stream) ?? stream
     }
     return this.#stream
   }

@@ -31,8 +31,7 @@ export function detourOf(url: string): Detour {
 
 function redirectPath({ status, headers, request }: OddReply, base: URL): string | undefined {
   const { location } = headers
-  if ((status !== 307 && status !== 308) || location === undefined || request.stream !== undefined)
-    return undefined
+  if ((status !== 307 && status !== 308) || location === undefined) return undefined
   const target = URL.parse(location, new URL(request.path, base).href)
   return target?.origin === base.origin ? target.pathname + target.search : undefined
 }

@@ -1,7 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import type { EventCopy, EventRecord, EventSource, StreamUse } from '../../../api/index.ts'
-import { encodeError, parseMessage } from '../../../protocol/jsonrpc.ts'
-import { RPC, rpcError } from '../../../protocol/rpc-error.ts'
 import { type HeldBytes, type HeldLimits, Hold } from '../../../transport/backlog.ts'
 import type { EventStream, SseStream } from '../sse-writer.ts'
 
@@ -11,23 +8,15 @@ const MAX_BYTES = 1024 * 1024
 /** Of all sessions of a listener together, and of those of one caller. */
 export const KEPT_EVENTS: HeldLimits = { total: 64 * 1024 * 1024, each: 8 * 1024 * 1024 }
 const EVENT_ID = /^([\w-]{8}\.\d{1,15})\.(\d{1,15})$/
-/** Numbers that are left out after those of another process: its last events may be known to the client alone. */
-const LEFT_OUT = 1_000_000
-const LOST = rpcError(
-  RPC.internal,
-  'The process that had this call has ended, or cannot be reached; its answer is lost',
-)
 
 /**
  * The last events of one session, for a client that comes back with the id of the last one it read. An id is the
  * session's tag, the stream and the event's number in the session. Beyond its bounds the oldest events are dropped; where
  * the room of its caller or that of all is short, another session of the caller, or of whoever keeps most, loses its own.
- * Where there is a copy outside this process, it has what is kept here, and no more.
  */
-export class EventStore implements EventSource {
+export class EventStore {
   readonly #held: HeldBytes
   readonly #caller: string
-  readonly #copy: EventCopy | undefined
   /** Ids of another session are none of ours. */
   readonly #tag = randomBytes(6).toString('base64url')
   readonly #streams = new Map<string, KeptStream>()
@@ -40,48 +29,34 @@ export class EventStore implements EventSource {
   #lastEvent = 0
   #isClosed = false
 
-  constructor(
-    held: HeldBytes,
-    caller: string,
-    copyTo: (source: EventSource) => EventCopy | undefined = () => undefined,
-  ) {
+  constructor(held: HeldBytes, caller: string) {
     this.#held = held
     this.#caller = caller
-    this.#copy = copyTo(this)
   }
 
   /** A new stream, read by `live` for now. */
-  begin(live: SseStream, use: StreamUse = {}): KeptStream {
-    return this.#open(`${this.#tag}.${++this.#lastStream}`, use, live)
-  }
-
-  #open(id: string, use: StreamUse, live?: SseStream): KeptStream {
-    const stream = new KeptStream(this, id, use, live)
-    this.#streams.set(id, stream)
+  begin(live: SseStream): KeptStream {
+    const stream = new KeptStream(this, `${this.#tag}.${++this.#lastStream}`, live)
+    this.#streams.set(stream.id, stream)
     return stream
   }
 
   /** The id of an event without content, which nobody has to see twice. */
   mark(stream: KeptStream): string {
-    const number = ++this.#lastEvent
-    const record = { number, stream: stream.id, ...stream.use }
-    stream.marks.push(record)
-    this.#copy?.keep(record)
-    return idOf(stream, number)
+    return idOf(stream, ++this.#lastEvent)
   }
 
   /**
    * Keeps a message, where it is not too large, and gives it an id. `isNews` where one that says the same is worth nothing
    * before it, such as a second change of one list: of those the last is kept, and what else was said stays longer.
    */
-  keep(stream: KeptStream, message: Buffer | string, { isLast = false, isNews = false } = {}): KeptEvent {
+  keep(stream: KeptStream, message: Buffer | string, isNews = false): KeptEvent {
     const number = ++this.#lastEvent
-    const event = eventOf(stream, number, message, isLast)
+    const event = eventOf(stream, number, message)
     if (this.#isClosed || event.size > MAX_BYTES) return event
     if (isNews) this.#replace(event)
     this.#push(event)
     this.#makeRoom()
-    if (this.has(event)) this.#copy?.keep(recordOf(event))
     return event
   }
 
@@ -118,70 +93,20 @@ export class EventStore implements EventSource {
     const [, id = '', number] = EVENT_ID.exec(eventId) ?? []
     const stream = this.#streams.get(id)
     const after = Number(number)
-    return stream === undefined || stream.lacksSince(after) ? undefined : { stream, after }
+    return stream === undefined ? undefined : { stream, after }
   }
 
   /** Forgets a stream: half an answer is worse than none. */
   forget(stream: KeptStream): void {
-    for (const event of this.#events)
-      if (event.stream === stream) {
-        this.#count(event, -1)
-        this.#copy?.drop(event.number)
-      }
+    for (const event of this.#events) if (event.stream === stream) this.#count(event, -1)
     this.#events = this.#events.filter(event => event.stream !== stream)
     this.#remove(stream)
     this.#claim()
   }
 
-  /** True while a stream goes on: a client that is away may come back to it. */
-  get isAwaited(): boolean {
-    for (const { isOver } of this.#streams.values()) if (!isOver) return true
-    return false
-  }
-
-  all(): readonly EventRecord[] {
-    const marks = [...this.#streams.values()].flatMap(stream => stream.marks)
-    return [...marks, ...this.#events.map(recordOf)].toSorted((one, other) => one.number - other.number)
-  }
-
-  /**
-   * Goes on with what another process has kept. Requests of servers are not said again, as whoever asked is gone; who waits
-   * for the answer of a call is told that it is lost. Returns the stream for what belongs to no request.
-   */
-  restore(records: readonly EventRecord[]): KeptStream | undefined {
-    let standalone: KeptStream | undefined
-    for (const record of records) {
-      const stream = this.#streams.get(record.stream) ?? this.#open(record.stream, useOf(record))
-      this.#lastEvent = Math.max(this.#lastEvent, record.number)
-      this.#take(stream, record)
-      if (record.isStandalone === true) standalone = stream
-    }
-    this.#lastEvent += LEFT_OUT
-    this.#makeRoom()
-    for (const stream of [...this.#streams.values()]) if (stream !== standalone) this.#finish(stream)
-    return standalone
-  }
-
-  #take(stream: KeptStream, record: EventRecord): void {
-    const { number, message, isLast = false } = record
-    if (message === undefined) stream.marks.push(record)
-    else if (isRequest(message)) this.#copy?.drop(number)
-    else this.#push(eventOf(stream, number, message, isLast))
-    if (isLast) stream.close()
-  }
-
-  /** Ends a stream that nobody here writes to. */
-  #finish(stream: KeptStream): void {
-    const { request } = stream.use
-    if (stream.isOver || request === undefined) stream.close()
-    else stream.end(encodeError(request, LOST))
-    if (stream.kept === 0) this.#remove(stream)
-  }
-
   /** The session is over. */
   close(): void {
     this.#isClosed = true
-    this.#copy?.close()
     this.#hold?.end()
     this.#bytes = 0
     this.#events = []
@@ -209,13 +134,11 @@ export class EventStore implements EventSource {
     const [event] = this.#events.splice(index, 1)
     if (event === undefined) return
     this.#count(event, -1)
-    this.#copy?.drop(event.number)
     if (event.stream.isOver && event.stream.kept === 0) this.#remove(event.stream)
   }
 
   #remove(stream: KeptStream): void {
-    if (!this.#streams.delete(stream.id)) return
-    for (const { number } of stream.marks) this.#copy?.drop(number)
+    this.#streams.delete(stream.id)
   }
 
   #count(event: KeptEvent, sign: 1 | -1): void {
@@ -229,48 +152,31 @@ function idOf(stream: KeptStream, number: number): string {
   return `${stream.id}.${number}`
 }
 
-function eventOf(stream: KeptStream, number: number, message: Buffer | string, isLast: boolean): KeptEvent {
+function eventOf(stream: KeptStream, number: number, message: Buffer | string): KeptEvent {
   const size = typeof message === 'string' ? Buffer.byteLength(message) : message.length
-  return { id: idOf(stream, number), number, stream, message, size, isLast }
-}
-
-function recordOf({ number, stream, message, isLast }: KeptEvent): EventRecord {
-  return { number, stream: stream.id, ...stream.use, message, isLast }
-}
-
-function useOf({ request, isStandalone }: EventRecord): StreamUse {
-  return { request, isStandalone }
-}
-
-function isRequest(message: Buffer | string): boolean {
-  return parseMessage(Buffer.from(message)).kind === 'request'
+  return { id: idOf(stream, number), number, stream, message, size }
 }
 
 /** A stream that its reader may leave and come back to. What is sent meanwhile is kept, within bounds. */
 export class KeptStream implements EventStream {
   /** Begins the ids of its events. */
   readonly id: string
-  readonly use: StreamUse
   readonly isKept = true
   /** Count of its events that are kept; the store keeps it. */
   kept = 0
-  /** Events without a message; known as long as the stream is. */
-  readonly marks: EventRecord[] = []
   readonly #store: EventStore
-  #live: SseStream | undefined
+  #live: SseStream
   #isOver = false
 
-  /** Without `live` its reader has not come back yet. */
-  constructor(store: EventStore, id: string, use: StreamUse, live: SseStream | undefined) {
+  constructor(store: EventStore, id: string, live: SseStream) {
     this.#store = store
     this.id = id
-    this.use = use
     this.#live = live
   }
 
   /** True if somebody reads it now. */
   get isOpen(): boolean {
-    return this.#live?.isOpen === true
+    return this.#live.isOpen
   }
 
   /** True if its last message was sent. */
@@ -278,50 +184,40 @@ export class KeptStream implements EventStream {
     return this.#isOver
   }
 
-  /** True if a message after an event was not kept where it was sent. */
-  lacksSince(after: number): boolean {
-    return this.marks.some(({ isMissing, number }) => isMissing === true && number > after)
-  }
-
   /** Gives the reader an id to come back with before there is anything to read. */
   prime(): void {
-    this.#live?.prime(this.#store.mark(this))
+    this.#live.prime(this.#store.mark(this))
   }
 
   retryAfter(ms: number): void {
-    if (!this.#isOver) this.#live?.retryAfter(ms)
+    if (!this.#isOver) this.#live.retryAfter(ms)
   }
 
   /** Sends a message; what its reader misses now, it may still come back for. */
   notify(message: string, isNews = false): boolean {
     if (this.#isOver) return false
-    const event = this.#store.keep(this, message, { isNews })
-    return this.#live?.tell(message, event.id) === true || this.#store.has(event)
+    const event = this.#store.keep(this, message, isNews)
+    return this.#live.tell(message, event.id) || this.#store.has(event)
   }
 
   send(message: Buffer | string): boolean {
     if (this.#isOver) return false
     const event = this.#store.keep(this, message)
-    return this.#live?.send(message, event.id) === true || this.#store.has(event)
+    return this.#live.send(message, event.id) || this.#store.has(event)
   }
 
   end(message?: Buffer | string): void {
     if (this.#isOver) return
     this.#isOver = true
-    const last = message === undefined ? undefined : this.#store.keep(this, message, { isLast: true })
-    this.#live?.end(message, last?.id)
+    const last = message === undefined ? undefined : this.#store.keep(this, message)
+    this.#live.end(message, last?.id)
     const isWhole = last === undefined ? this.kept > 0 : this.#store.has(last)
     if (!isWhole) this.#store.forget(this)
   }
 
-  /** Notes that nothing more is sent in it. */
-  close(): void {
-    this.#isOver = true
-  }
-
   /** Goes on with another reader, who has read all up to an event. The one before has left, whether we saw it or not. */
   resume(live: SseStream, after: number): void {
-    this.#live?.cut()
+    this.#live.cut()
     this.#live = live
     live.replay(this.#store.since({ stream: this, after }))
     if (this.#isOver) live.end()
@@ -334,8 +230,6 @@ interface KeptEvent {
   readonly stream: KeptStream
   readonly message: Buffer | string
   readonly size: number
-  /** True for the last one of its stream. */
-  readonly isLast: boolean
 }
 
 /** A place in a stream to go on from. */

@@ -4,30 +4,22 @@ import type {
   AskReply,
   ClientSide,
   Clock,
-  ConversationRecord,
-  EventRecord,
   Gate,
-  KeptConversations,
   Log,
   Neighbours,
   Notification,
   Principal,
-  Refusal,
   Session,
   SessionInit,
-  StreamUse,
 } from '../../../api/index.ts'
 import { ANONYMOUS, principalKey } from '../../../plugin.ts'
-import type { RpcId } from '../../../protocol/jsonrpc.ts'
 import { isNews } from '../../../protocol/methods.ts'
 import { HeldBytes } from '../../../transport/backlog.ts'
 import { Drops } from '../../../transport/unexpected-messages.ts'
 import { IdleSweeper } from '../../../util/idle-sweeper.ts'
-import { legacyClient } from '../../client/client-info.ts'
 import { encodeNotificationFor } from '../../client/encode-answer.ts'
 import { type InboundRequest, OpenRequests } from '../../client/inbound-request.ts'
 import { Requester, ServerRequests } from '../../client/server-requests.ts'
-import { tooMany } from '../request-guard.ts'
 import { type SessionQuota, SWEEP_MS } from '../open-connections.ts'
 import type { StreamRecorder } from '../response.ts'
 import type { EventStream, SseStream } from '../sse-writer.ts'
@@ -49,7 +41,7 @@ interface LegacySessionsOptions {
 }
 
 /** The sessions of one HTTP listener. Clients rarely say good-bye, so idle ones expire. */
-export class LegacySessions implements KeptConversations {
+export class LegacySessions {
   readonly #options: LegacySessionsOptions
   readonly #byId = new Map<string, LegacySession>()
   readonly #drops: Drops
@@ -71,21 +63,9 @@ export class LegacySessions implements KeptConversations {
     })
   }
 
-  /** A new id of what is kept here. */
+  /** A new id, which names this process if there are others. */
   newId(): string {
     return this.#options.neighbours?.newId() ?? randomBytes(24).toString('base64url')
-  }
-
-  get ids(): Iterable<string> {
-    return this.#byId.keys()
-  }
-
-  get idleMs(): number {
-    return this.#options.idleMs
-  }
-
-  has(id: string): boolean {
-    return this.#byId.has(id)
   }
 
   get size(): number {
@@ -95,13 +75,13 @@ export class LegacySessions implements KeptConversations {
   /** Opens a session, or says whose limit is reached. Rejects when a plugin refuses it. */
   async open(
     init: Pick<SessionInit, 'client' | 'principal' | 'label' | 'profile' | 'choices'>,
-    id = this.newId(),
   ): Promise<LegacySession | 'all' | 'own'> {
     const { principal, client } = init
     if (this.#fullOf(principal) !== undefined) this.#sweeper.sweep()
     const full = this.#fullOf(principal)
     if (full !== undefined) return full
-    const { gate, clock, quota, name, neighbours } = this.#options
+    const { gate, clock, quota, name } = this.#options
+    const id = this.newId()
     this.#opening++
     quota.count(principal, 1)
     try {
@@ -113,9 +93,7 @@ export class LegacySessions implements KeptConversations {
         notify: notification => standalone.notify(notification),
         ask: ask => standalone.ask(ask),
       })
-      const events = new EventStore(this.#kept, shareOf(principal, id), source =>
-        neighbours?.events?.copyOf(id, source),
-      )
+      const events = new EventStore(this.#kept, shareOf(principal, id))
       const opened = new LegacySession(session, standalone, events, clock.now())
       this.#byId.set(id, opened)
       this.#sweeper.arm()
@@ -126,27 +104,6 @@ export class LegacySessions implements KeptConversations {
     } finally {
       this.#opening--
     }
-  }
-
-  /** Goes on with a conversation of another process, by what its client has said that made it what it is. */
-  async adopt(
-    id: string,
-    { requests, principal, label, profile, choices, events = [] }: ConversationRecord,
-  ): Promise<Refusal | undefined> {
-    const { gate } = this.#options
-    const client = legacyClient(requests[0]?.params)
-    const adopted = await this.open({ client, principal, label, profile, choices }, id)
-    if (typeof adopted === 'string') return tooMany(adopted)
-    adopted.restore(events)
-    for (const { method, params } of requests)
-      await gate.run(adopted.session, { method, params, via: 'http', emit: () => undefined }).answer
-    return undefined
-  }
-
-  /** Ends one that another process has now. */
-  drop(id: string): void {
-    const dropped = this.#byId.get(id)
-    if (dropped !== undefined) this.end(dropped, 'adopted elsewhere')
   }
 
   #fullOf(principal: Principal): 'all' | 'own' | undefined {
@@ -286,29 +243,16 @@ export class LegacySession implements StreamRecorder {
   /** Makes a stream the client's standalone one; the newest replaces the one before. */
   listen(stream: SseStream): void {
     this.#standalone.end()
-    this.#standalone.begin(this.#kept(stream, { isStandalone: true }))
+    this.#standalone.begin(this.keep(stream))
   }
 
   /** Makes the stream of a request one that the client can come back to, where it may know how. */
-  keep(stream: SseStream, request: RpcId | undefined): EventStream {
-    return this.#kept(stream, { request })
-  }
-
-  #kept(stream: SseStream, use: StreamUse): EventStream {
+  keep(stream: SseStream): EventStream {
     const { isPrimed } = this
     if (!isPrimed && !this.hasReturned) return stream
-    const kept = this.events.begin(stream, use)
+    const kept = this.events.begin(stream)
     if (isPrimed) kept.prime()
     return kept
-  }
-
-  /** Goes on with the events of the process that had the session before. */
-  restore(events: readonly EventRecord[]): void {
-    if (events.length === 0) return
-    // Nothing is kept for clients that do not know how to come back.
-    this.hasReturned = true
-    const standalone = this.events.restore(events)
-    if (standalone !== undefined) this.#standalone.begin(standalone)
   }
 
   get isPrimed(): boolean {

@@ -7,11 +7,10 @@ import { definePlugin, type JsonObject } from '../../../../src/plugin.ts'
 import { closeAfter, testClient, TestClock } from '../../../../src/testing/index.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 import { freePort } from '../../../fixtures/free-port.ts'
-import { redisFor } from '../../../fixtures/redis.ts'
 import { directoryWith } from '../../../fixtures/sandbox.ts'
 import { authority } from '../../fixtures/certificates.ts'
 import { callOf, connect, setting as paying } from '../../plugins/approve/setting.ts'
-import { reloadWith, replica, replicas } from '../../plugins/cluster/setting.ts'
+import { replica, replicas } from '../../plugins/cluster/setting.ts'
 import { type Case, gatewayOf, type Ill, METRICS, web } from './ill.ts'
 import { until } from './told.ts'
 
@@ -36,25 +35,6 @@ async function certified(t: TestContext, days: number): Promise<Ill> {
       writeFileSync(join(directory, 'cert.pem'), next.cert)
       writeFileSync(join(directory, 'key.pem'), next.key)
       await gateway.gateway.reload(gateway.gateway.generation.loaded)
-    },
-  }
-}
-
-/** A replica whose certificate for others ends in so many days. */
-async function certifiedReplica(t: TestContext, days: number): Promise<Ill> {
-  const root = authority()
-  const issue = (ends: number) => root.certify('replica', new Date(Date.now() + ends * DAY_MS + 60_000))
-  const { cert, key } = issue(days)
-  const directory = directoryWith(t, { cert, key, ca: root.cert })
-  const tls = { cert: join(directory, 'cert'), key: join(directory, 'key'), ca: join(directory, 'ca') }
-  const gateway = await replica(t, await redisFor(t), { ...METRICS, upstreams: {}, cluster: { tls } })
-  return {
-    gateway,
-    async cure() {
-      const next = issue(90)
-      writeFileSync(tls.cert, next.cert)
-      writeFileSync(tls.key, next.key)
-      await reloadWith(gateway, { tls })
     },
   }
 }
@@ -124,18 +104,6 @@ export const ILLS: Readonly<Record<string, Case>> = {
   'tracing-unsent': { level: 'warning', fix: /tracing\.endpoint/, make: untraced },
   'certificate-ends': { level: 'warning', fix: /gateway reload$/, make: t => certified(t, 3) },
   'certificate-ended': { level: 'error', fix: /gateway reload$/, make: t => certified(t, -1) },
-  'cluster-certificate-ends': {
-    level: 'warning',
-    fix: /gateway reload$/,
-    needsRedis: true,
-    make: t => certifiedReplica(t, 3),
-  },
-  'cluster-certificate-ended': {
-    level: 'error',
-    fix: /gateway reload$/,
-    needsRedis: true,
-    make: t => certifiedReplica(t, -1),
-  },
   'cluster-store-away': {
     level: 'warning',
     fix: /Look at Redis/,

@@ -1,10 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
 import { type IncomingMessage, request } from 'node:http'
-import { connect } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { cleanup } from '../../../fixtures/cleanup.ts'
@@ -45,15 +42,6 @@ test('a request goes on as it came, and its answer comes back as it was given', 
     assert.equal(headers['x-tapgate-handed'], 'proof')
   }
   assert.equal(new Set(seen.map(({ socket }) => socket)).size, 1, 'its connection is kept')
-})
-
-test('a socket of this machine carries requests, too', { skip: process.platform === 'win32' }, async t => {
-  const directory = await mkdtemp(join(tmpdir(), 'hand-on-'))
-  cleanup(t, () => rm(directory, { recursive: true, force: true }))
-  const socketPath = join(directory, 'r')
-  await owner(t, (asked, response) => void asked.pipe(response), { path: socketPath })
-  const { port } = await entry(t, () => neighbour({ socketPath }))
-  assert.equal((await ask(port, 'over a socket')).text, 'over a socket')
 })
 
 test('what a client sends is read no faster than the other process reads it', async t => {
@@ -144,6 +132,29 @@ test('an owner that dies under a request is not asked twice', async t => {
   assert.equal(asks, 1)
 })
 
+test('an owner that cannot be reached has no session any more, and one that cannot be looked up may have', async t => {
+  const closed = createTcpServer().listen(0, '127.0.0.1')
+  await once(closed, 'listening')
+  const { port: dead } = closed.address() as AddressInfo
+  closed.close()
+  await once(closed, 'close')
+  const { port } = await entry(t, () => neighbour({ host: '127.0.0.1', port: dead }))
+  const { status, text } = await ask(port, 'x'.repeat(100_000))
+  assert.equal(status, 404)
+  assert.match(text, /-32001/)
+
+  const error = { code: -32603, message: 'later' }
+  const unknown = await entry(t, () => ({ status: 503, error, headers: { 'retry-after': '1' } }))
+  const later = await ask(unknown.port, 'x')
+  assert.deepEqual([later.status, later.headers['retry-after']], [503, '1'])
+})
+
+test('what turns out to be here is answered here', async t => {
+  const { port } = await entry(t, () => Promise.resolve('here' as const))
+  const { text, headers } = await ask(port, 'whole')
+  assert.deepEqual([text, headers['x-served']], ['whole', 'here'])
+})
+
 test('an answer that breaks off breaks off for its client', async t => {
   const server = await owner(t, (_asked, response) => {
     response.writeHead(200)
@@ -154,13 +165,9 @@ test('an answer that breaks off breaks off for its client', async t => {
 })
 
 test('what is known to be dead is waited for no longer', async t => {
-  const server = await owner(t, () => ears.forEach(end => end()))
-  const ears: (() => void)[] = []
-  const onGone = (end: () => void): (() => void) => {
-    ears.push(end)
-    return () => undefined
-  }
-  const { port } = await entry(t, () => neighbour(addressOf(server), { onGone }))
+  const end = new AbortController()
+  const server = await owner(t, () => end.abort())
+  const { port } = await entry(t, () => neighbour(addressOf(server), { gone: end.signal }))
   assert.equal((await ask(port, 'x')).status, 502)
 })
 

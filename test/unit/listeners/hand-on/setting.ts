@@ -2,22 +2,19 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, request, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
-import type { Neighbour, Whereabouts } from '../../../../src/api/index.ts'
-import { HandOn } from '../../../../src/listeners/http/hand-on/hand-on.ts'
+import type { Neighbour, Neighbours, Whereabouts } from '../../../../src/api/index.ts'
+import { HandOn } from '../../../../src/listeners/http/hand-on.ts'
 import { systemClock } from '../../../../src/util/clock.ts'
+import { SILENT } from '../../plugins/install.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 
 export const SESSION = `r${'0'.repeat(16)}_x`
 type Address = Neighbour['address']
 
 /** A server that others hand on to. */
-export async function owner(
-  t: TestContext,
-  answer: RequestListener,
-  place: object = { port: 0, host: '127.0.0.1' },
-): Promise<Server> {
+export async function owner(t: TestContext, answer: RequestListener): Promise<Server> {
   const server = createServer({ requestTimeout: 0 }, answer)
-  server.listen(place)
+  server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   cleanup(t, () => {
     server.closeAllConnections()
@@ -31,18 +28,20 @@ export function addressOf(server: Server): Address {
 }
 
 export function neighbour(address: Address, more: Partial<Neighbour> = {}): Neighbour {
-  return { address, voucher: () => 'proof', refused: () => 'here', ...more }
+  return { address, voucher: () => 'proof', ...more }
 }
 
 /** A server whose sessions are all elsewhere; what turns out to be here is echoed by it. */
 export async function entry(
   t: TestContext,
-  where: () => Whereabouts,
+  where: () => Whereabouts | Promise<Whereabouts>,
 ): Promise<{ port: number; handOn: HandOn }> {
-  const handOn = new HandOn('main', {
+  const handOn = new HandOn({
     serve: (asked, response) => void asked.pipe(response.setHeader('x-served', 'here')),
-    sought: { conversation: where },
+    listener: 'main',
+    neighbours: { find: where } as unknown as Neighbours,
     clock: systemClock,
+    log: SILENT,
   })
   const server = await owner(t, (asked, response) => {
     if (!handOn.take(asked, response)) response.end('not handed on')

@@ -8,19 +8,19 @@ const key = (id: string): { id: string; key: string } => ({ id, key: randomBytes
 test('the first key seals and signs, all open, and one that is taken out opens nothing more', () => {
   const [old, next] = [key('old'), key('next')]
   const ring = new KeyRing('g', [old])
-  const sealed = ring.seal('session', { a: 1 }, 'id')
+  const sealed = ring.seal('shared', { a: 1 }, 'id')
   const signed = ring.sign('directory', { b: 2 })
   const id = ring.newId('r0123456789abcdef_')
 
   ring.become([old, next])
   ring.become([next, old])
-  assert.deepEqual(ring.open('session', sealed, 'id'), { a: 1 })
+  assert.deepEqual(ring.open('shared', sealed, 'id'), { a: 1 })
   assert.deepEqual(ring.read('directory', signed), { b: 2 })
   assert.equal(ring.isOurs(id), true)
   assert.match(ring.sign('directory', 1), /^v1\.next\./)
 
   ring.become([next])
-  assert.equal(ring.open('session', sealed, 'id'), undefined)
+  assert.equal(ring.open('shared', sealed, 'id'), undefined)
   assert.equal(ring.read('directory', signed), undefined)
   assert.equal(ring.isOurs(id), false)
 })
@@ -28,10 +28,10 @@ test('the first key seals and signs, all open, and one that is taken out opens n
 test('what is made for one purpose, one session or one gateway is worth nothing for another', () => {
   const one = key('a')
   const ring = new KeyRing('g', [one])
-  const sealed = ring.seal('session', 1, 'id')
+  const sealed = ring.seal('shared', 1, 'id')
   const signed = ring.sign('directory', 1)
 
-  assert.equal(ring.open('session', sealed, 'other id'), undefined)
+  assert.equal(ring.open('shared', sealed, 'other id'), undefined)
   assert.equal(ring.open('seal', sealed, 'id'), undefined)
   assert.equal(ring.read('hand-on', signed), undefined)
   assert.equal(new KeyRing('other', [one]).read('directory', signed), undefined)
@@ -45,7 +45,7 @@ test('a text that is longer than any of ours is not read, were it even signed', 
   const long = 'x'.repeat(2 ** 20)
 
   assert.equal(ring.read('directory', ring.sign('directory', long)), undefined)
-  assert.equal(ring.open('session', ring.seal('session', long, 'id'), 'id'), undefined)
+  assert.equal(ring.open('shared', ring.seal('shared', long, 'id'), 'id'), undefined)
   assert.equal(ring.read('directory', 'v1.a.'.repeat(2 ** 24)), undefined)
 })
 

@@ -50,8 +50,9 @@ test('calls that no rule is about ask Redis nothing', { skip }, async t => {
   const clients = await Promise.all(gateways.map(async ({ url }) => closeAfter(t, await testClient(url))))
   for (const client of clients) await call(client)
   const count = async (): Promise<number> => {
-    const { hgetall = 0, hset = 0, hget = 0, incrby = 0, publish = 0 } = await redis.counts()
-    return hgetall + hset + hget + incrby + publish
+    // Leases are counted apart: they are renewed with or without calls.
+    const { hgetall = 0, incrby = 0, get = 0, publish = 0 } = await redis.counts()
+    return hgetall + incrby + get + publish
   }
   const before = await count()
 

@@ -14,6 +14,7 @@ import { echo, LIST, open, reloadWith, replica, say, statusOf } from './setting.
 
 const ours = authority('Replicas CA')
 const others = authority('Others CA')
+const certify = (name: string): Certificate => ours.certify(name, undefined, ['gateway'])
 const YESTERDAY = new Date(Date.now() - 86_400_000)
 
 interface Secure extends TestGateway {
@@ -48,32 +49,30 @@ async function oneOf(
 
 /** Common name of the certificate that a replica shows. */
 async function shown(port: number): Promise<string> {
-  const socket = connect({ port, host: '127.0.0.1', ca: ours.cert, ...ours.certify('look') })
+  const socket = connect({
+    port,
+    host: '127.0.0.1',
+    servername: 'gateway',
+    ca: ours.cert,
+    ...ours.certify('look'),
+  })
   await once(socket, 'secureConnect')
   const { CN } = socket.getPeerCertificate().subject
   socket.destroy()
   return String(CN)
 }
 
-test(
-  'replicas show each other certificates, for their address or for the name of the gateway',
-  { skip },
-  async t => {
-    const [first, second] = await secured(
-      t,
-      ours.certify('by address'),
-      ours.certify('by name', undefined, ['gateway']),
-    )
-    const [atFirst, atSecond] = [await open(first.url), await open(second.url)]
+test('replicas show each other certificates for the name of the gateway', { skip }, async t => {
+  const [first, second] = await secured(t, certify('one'), certify('other'))
+  const [atFirst, atSecond] = [await open(first.url), await open(second.url)]
 
-    assert.match(await echo(second.url, atFirst, 'x'), /^200 .*\\"x\\"/)
-    assert.match(await echo(first.url, atSecond, 'y'), /^200 .*\\"y\\"/)
-    for (const one of [first, second]) {
-      const { taken, handedOn, refused } = await statusOf(one)
-      assert.deepEqual({ taken, handedOn, refused }, { taken: 1, handedOn: 1, refused: 0 })
-    }
-  },
-)
+  assert.match(await echo(second.url, atFirst, 'x'), /^200 .*\\"x\\"/)
+  assert.match(await echo(first.url, atSecond, 'y'), /^200 .*\\"y\\"/)
+  for (const one of [first, second]) {
+    const { taken, handedOn, refused } = await statusOf(one)
+    assert.deepEqual({ taken, handedOn, refused }, { taken: 1, handedOn: 1, refused: 0 })
+  }
+})
 
 test(
   'whoever shows no certificate of the authority, or speaks without TLS, is not heard',
@@ -105,31 +104,29 @@ test(
 )
 
 test(
-  'nothing is handed on to a replica whose certificate is not its own, or has ended, nor taken from it',
+  'nothing is handed on to a replica whose certificate has another name or authority, or has ended',
   { skip },
   async t => {
-    for (const wrong of [
-      ours.certify('of another host', undefined, ['elsewhere.example.com']),
-      ours.certify('ended', YESTERDAY),
-      others.certify('of others'),
-    ]) {
-      const [right, strange] = await secured(t, ours.certify('right'), wrong)
+    const named = ours.certify('of another name', undefined, ['elsewhere.example.com'])
+    for (const wrong of [named, ours.certify('ended', YESTERDAY, ['gateway']), others.certify('of others')]) {
+      const [right, strange] = await secured(t, certify('right'), wrong)
       const [atRight, atStrange] = [await open(right.url), await open(strange.url)]
 
       const to = await say(right.url, LIST, atStrange)
-      assert.deepEqual([to.status, to.headers.get('retry-after')], [503, '1'])
-      assert.ok([403, 502, 503].includes((await say(strange.url, LIST, atRight)).status))
-      assert.deepEqual([(await statusOf(right)).taken, (await statusOf(strange)).taken], [0, 0])
+      assert.equal(to.status, 404)
+      assert.equal((await statusOf(strange)).taken, 0)
+      // With TLS 1.3 a client learns of its refusal after it has written.
+      if (wrong !== named) assert.equal((await say(strange.url, LIST, atRight)).status, 502)
       assert.equal((await say(right.url, LIST, atRight)).status, 200)
     }
   },
 )
 
 test('a reload reads the certificate again, and one that is of no use changes nothing', { skip }, async t => {
-  const [first, second] = await secured(t, ours.certify('first'), ours.certify('second'))
+  const [first, second] = await secured(t, certify('first'), certify('second'))
   const session = await open(first.url)
   assert.match(await echo(second.url, session, 'x'), /^200/)
-  const renewed = ours.certify('renewed')
+  const renewed = certify('renewed')
 
   writeFileSync(first.tls.cert, renewed.cert)
   await assert.rejects(reloadWith(first, {}), { code: 'GW_CLUSTER_TLS' })
@@ -139,7 +136,7 @@ test('a reload reads the certificate again, and one that is of no use changes no
   assert.equal(await shown(first.port), 'renewed')
   assert.match(await echo(second.url, session, 'y'), /^200/)
 
-  const next = ours.certify('second, renewed')
+  const next = certify('second, renewed')
   writeFileSync(second.tls.cert, next.cert)
   writeFileSync(second.tls.key, next.key)
   await reloadWith(second, {})
@@ -147,25 +144,17 @@ test('a reload reads the certificate again, and one that is of no use changes no
   await assert.rejects(reloadWith(second, { tls: undefined }), { code: 'GW_CLUSTER_CHANGED' })
 })
 
-test(
-  'the owner is told of tokens that travel without TLS, and of a certificate that ends',
-  { skip },
-  async t => {
-    const codes = async ({ gateway }: TestGateway): Promise<string[]> => {
-      const { findings } = await gateway.control('health')
-      return (findings as { code: string }[])
-        .map(({ code }) => code)
-        .filter(code => code.startsWith('cluster-'))
-    }
-    const redis = await redisFor(t)
-    const everywhere = { listen: '0.0.0.0:0', address: '192.0.2.7:7900' }
+test('the owner is told of tokens that travel without TLS', { skip }, async t => {
+  const codes = async ({ gateway }: TestGateway): Promise<string[]> => {
+    const { findings } = await gateway.control('health')
+    return (findings as { code: string }[])
+      .map(({ code }) => code)
+      .filter(code => code.startsWith('cluster-'))
+  }
+  const redis = await redisFor(t)
+  const everywhere = { listen: '0.0.0.0:0', address: '192.0.2.7:7900' }
 
-    assert.deepEqual(await codes(await replica(t, redis, { upstreams: {} })), [])
-    const plain = await replica(t, redis, { upstreams: {}, cluster: { ...everywhere, name: 'plain' } })
-    assert.deepEqual(await codes(plain), ['cluster-plain'])
-    const [soon] = await secured(t, ours.certify('soon', new Date(Date.now() + 3_600_000)))
-    assert.deepEqual(await codes(soon), ['cluster-certificate-ends'])
-    const [late] = await secured(t, ours.certify('late', YESTERDAY))
-    assert.deepEqual(await codes(late), ['cluster-certificate-ended'])
-  },
-)
+  assert.deepEqual(await codes(await replica(t, redis, { upstreams: {} })), [])
+  const plain = await replica(t, redis, { upstreams: {}, cluster: { ...everywhere, name: 'plain' } })
+  assert.deepEqual(await codes(plain), ['cluster-plain'])
+})

@@ -6,7 +6,7 @@ import { closeAfter, testClient, type TestClient } from '../../../../src/testing
 import { skip } from '../../../fixtures/redis.ts'
 import { taskServer } from '../../../fixtures/tasks.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
-import { LIST, open, replicas, say, statusOf, until } from './setting.ts'
+import { replicas } from './setting.ts'
 
 const EVERYTHING = fileURLToPath(new URL('../../../fixtures/everything.ts', import.meta.url))
 const FORM = { elicitation: { form: {} } }
@@ -55,42 +55,3 @@ async function answersElsewhere(one: TestClient, other: TestClient): Promise<voi
   const answered = await other.request('tools/call', retry)
   assert.match(JSON.stringify(answered.result), /action=accept.*ann/)
 }
-
-test(
-  'subscriptions of an adopted session are made again, and a session of a server apart is not adopted',
-  { skip },
-  async t => {
-    const all = { type: 'stdio', command: process.execPath, args: [EVERYTHING, '--stdio'], prefix: '' }
-    const { gateways, urls } = await replicas(t, 2, { upstreams: { all } })
-    const [first = '', second = ''] = urls
-    const uri = 'test://watched-resource'
-    const session = await open(first)
-    const subscribed = await say(first, { method: 'resources/subscribe', params: { uri } }, session)
-    assert.equal(subscribed.body.error, undefined)
-    await gateways[0]?.gateway.close()
-    await until(async () => (await say(second, LIST, session)).status === 200)
-
-    const listening = new AbortController()
-    cleanup(t, () => listening.abort())
-    const events = await fetch(second, {
-      headers: { accept: 'text/event-stream', 'mcp-session-id': session },
-      signal: listening.signal,
-    })
-    assert.equal(events.status, 200)
-    const touch = { name: 'test_trigger_resource_change', arguments: { uri } }
-    await say(second, { method: 'tools/call', params: touch }, session)
-    let heard = ''
-    for await (const chunk of events.body ?? []) {
-      heard += Buffer.from(chunk as Uint8Array).toString()
-      if (heard.includes('notifications/resources/updated')) break
-    }
-    assert.match(heard, /test:\/\/watched-resource/)
-
-    const apart = await replicas(t, 2, { upstreams: { all: { ...all, isolation: 'session' } } })
-    const lost = await open(String(apart.urls[0]))
-    assert.equal((await say(String(apart.urls[1]), LIST, lost)).status, 200)
-    await apart.gateways[0]?.gateway.close()
-    await until(async () => (await say(String(apart.urls[1]), LIST, lost)).status === 404)
-    assert.equal((await statusOf(apart.gateways[1] as never)).adopted, 0)
-  },
-)

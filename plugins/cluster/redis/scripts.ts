@@ -1,5 +1,37 @@
-import { MOST_VALUE, SHORT } from '../store/short.ts'
-import type { Lua } from '../store/store.ts'
+/** One step in Redis that nothing comes between. */
+export interface Lua {
+  readonly name: string
+  readonly lua: string
+}
+
+const MAX_ENTRY_BYTES = 16 * 1024
+const MAX_REPLICAS = 1000
+const MAX_VALUE_BYTES = 1024 * 1024
+
+/**
+ * The beginning of a script that reads texts. Others may write to Redis, too: a text that is longer than any of ours counts as
+ * missing and is not sent, as a value of 512 MB would fill the memory of its reader.
+ */
+const SHORT = `local function short(v,most) if v and #v>most then return false end return v end
+`
+
+/** Renews a lease if there is a value, and reads the directory: `replicas`; id, value or nothing, ms → {id, value, …}. */
+export const RENEW: Lua = {
+  name: 'renew',
+  lua: `local t=redis.call('TIME') local now=t[1]*1000+math.floor(t[2]/1000)
+if ARGV[2]~='' then redis.call('HSET',KEYS[1],ARGV[1],string.format('%d ',now+ARGV[3])..ARGV[2]) end
+local r={}
+for _,id in ipairs(redis.call('HKEYS',KEYS[1])) do
+  if #id>64 or redis.call('HSTRLEN',KEYS[1],id)>${MAX_ENTRY_BYTES} then redis.call('HDEL',KEYS[1],id)
+  else
+    local ends,value=string.match(redis.call('HGET',KEYS[1],id),'^(%d+) (.*)$')
+    if not ends or tonumber(ends)<=now then redis.call('HDEL',KEYS[1],id)
+    elseif #r<${2 * MAX_REPLICAS} then r[#r+1]=id r[#r+1]=value end end end
+return r`,
+}
+
+/** Ends a lease: `replicas`; id. */
+export const LEAVE: Lua = { name: 'leave', lua: `return redis.call('HDEL',KEYS[1],ARGV[1])` }
 
 /** Keeps a value: `value`; text, ms, when (`always`, `absent`, `is`), the one that it must be → 1, or 0 where it is not so. */
 export const PUT: Lua = {
@@ -12,20 +44,20 @@ redis.call('SET',KEYS[1],ARGV[1],'PX',ARGV[2]) return 1`,
 /** Gets a value: `value` → text or nothing. */
 export const GET: Lua = {
   name: 'get',
-  lua: `${SHORT}return short(redis.call('GET',KEYS[1]),${MOST_VALUE})`,
+  lua: `${SHORT}return short(redis.call('GET',KEYS[1]),${MAX_VALUE_BYTES})`,
 }
 
 /** Gets a value and the time: `value` → {ms, text or nothing}. */
 export const LOOK: Lua = {
   name: 'look',
   lua: `${SHORT}local t=redis.call('TIME')
-return {t[1]*1000+math.floor(t[2]/1000),short(redis.call('GET',KEYS[1]),${MOST_VALUE})}`,
+return {t[1]*1000+math.floor(t[2]/1000),short(redis.call('GET',KEYS[1]),${MAX_VALUE_BYTES})}`,
 }
 
 /** Gets a value and deletes it: `value` → text or nothing. */
 export const TAKE: Lua = {
   name: 'take',
-  lua: `${SHORT}return short(redis.call('GETDEL',KEYS[1]),${MOST_VALUE})`,
+  lua: `${SHORT}return short(redis.call('GETDEL',KEYS[1]),${MAX_VALUE_BYTES})`,
 }
 
 /** Deletes a value: `value`; when (`always`, `is`), the one that it must be → 1, or 0 where it is not there. */

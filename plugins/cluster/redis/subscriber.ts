@@ -1,4 +1,4 @@
-import type { Connection } from './connections/connection.ts'
+import type { RedisClientType } from '@redis/client'
 
 interface Topic {
   readonly heard: (text: string) => void
@@ -10,12 +10,12 @@ interface Topic {
  * connection is lost, and so everybody is told that something may be.
  */
 export class Subscriber {
-  readonly #make: () => Connection
+  readonly #make: () => RedisClientType
   readonly #channels = new Map<string, Set<Topic>>()
   readonly #subscribed = new Set<string>()
-  #client: Connection | undefined
+  #client: RedisClientType | undefined
 
-  constructor(make: () => Connection) {
+  constructor(make: () => RedisClientType) {
     this.#make = make
   }
 
@@ -38,7 +38,7 @@ export class Subscriber {
     this.#client = undefined
   }
 
-  #open(): Connection {
+  #open(): RedisClientType {
     const client = this.#make()
     // The other connection says what is wrong.
     client.on('error', () => undefined)

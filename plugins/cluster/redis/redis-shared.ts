@@ -14,8 +14,8 @@ import {
   slicesOf,
 } from '../../../src/plugin.ts'
 import type { KeyRing } from '../key-ring.ts'
-import type { Lua, Reply, Store } from '../store/store.ts'
-import { COUNT, DELETE, GET, HOLD_OF, LOOK, PERMITS, PUBLISH, PUT, TAKE } from './scripts.ts'
+import type { RedisStore, Reply } from './redis-store.ts'
+import { COUNT, DELETE, GET, HOLD_OF, LOOK, type Lua, PERMITS, PUBLISH, PUT, TAKE } from './scripts.ts'
 
 /** Sorts of what is kept under a key: each has keys of its own. */
 type Sort = 'value' | 'permits' | 'count' | 'hold' | 'topic'
@@ -24,7 +24,7 @@ const HASH_BYTES = 18
 
 interface SharedOptions {
   readonly name: string
-  readonly store: Store
+  readonly store: RedisStore
   readonly ring: KeyRing
   /** Number of replicas. */
   readonly sharers: () => number

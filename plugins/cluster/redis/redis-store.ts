@@ -1,0 +1,219 @@
+import { createHash } from 'node:crypto'
+import type * as Client from '@redis/client'
+import type { RedisClientType } from '@redis/client'
+import { type Clock, type Config, type Log, oneLine } from '../../../src/plugin.ts'
+import { clusterError } from '../errors.ts'
+import { readPem } from '../tls.ts'
+import type { Lua } from './scripts.ts'
+import { Subscriber } from './subscriber.ts'
+
+type RedisConfig = NonNullable<Config['cluster']>['redis']
+
+/** Reply of a script. */
+export type Reply = string | number | null | readonly Reply[]
+
+const CONNECT_MS = 1000
+const MIN_PAUSE_MS = 100
+const MAX_PAUSE_MS = 2000
+const MAX_QUEUED = 1000
+const COMMAND_MS = 250
+/** Steps in which that time is counted: one during which this process was busy counts once, however long it took. */
+const STEPS = 5
+/** Commands without an answer after which Redis is not asked for a while. */
+const MAX_FAILURES = 3
+const OPEN_MS = 1000
+/** Time for which the last refusal of Redis is shown, and not logged again. */
+const REFUSAL_MS = 30_000
+const MAX_REFUSAL_LENGTH = 200
+/** Begins an error of Redis itself, such as `NOSCRIPT` or `OOM`. One that is starting, or no master, is not there yet. */
+const OF_REDIS = /^(?!LOADING|READONLY|MASTERDOWN)[A-Z]+ /
+
+interface RedisStoreDeps {
+  readonly redis: RedisConfig
+  /** Directory that paths are relative to. */
+  readonly directory: string
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/**
+ * The Redis that all replicas share. Every command rejects with GW_CLUSTER_AWAY while it cannot be reached, soon: none is
+ * queued, and after three without an answer none is sent for a second.
+ */
+export class RedisStore {
+  readonly #client: RedisClientType
+  readonly #clock: Clock
+  readonly #log: Log
+  readonly #shas = new Map<Lua, string>()
+  readonly #subscriber: Subscriber
+  #refused: { readonly why: string; readonly at: number } | undefined
+  #connecting: Promise<void> | undefined
+  #failures = 0
+  #openUntil: number | undefined
+
+  /** @throws GatewayError GW_CLUSTER_PACKAGE, GW_CLUSTER_TLS */
+  static async make(deps: RedisStoreDeps): Promise<RedisStore> {
+    return new RedisStore(await createClient(deps.redis, deps.directory), deps)
+  }
+
+  private constructor(client: RedisClientType, { clock, log }: RedisStoreDeps) {
+    this.#client = client
+    this.#clock = clock
+    this.#log = log
+    this.#subscriber = new Subscriber(() => client.duplicate())
+    let wasAway = false
+    client.on('error', (error: Error) => {
+      if (!wasAway) log.warn('Redis is away', { code: 'GW_CLUSTER_AWAY', why: error.message })
+      wasAway = true
+    })
+    client.on('ready', () => {
+      if (wasAway) log.info('Redis is back')
+      wasAway = false
+      this.#answered()
+    })
+  }
+
+  get isUp(): boolean {
+    return this.#client.isReady && this.#openUntil === undefined
+  }
+
+  /** The last error with which Redis refused a command, though it answers. */
+  get refusal(): string | undefined {
+    const { why, at = -Infinity } = this.#refused ?? {}
+    return this.#clock.now() - at < REFUSAL_MS ? why : undefined
+  }
+
+  async run(script: Lua, keys: readonly string[], args: readonly string[]): Promise<Reply> {
+    const rest = [String(keys.length), ...keys, ...args]
+    try {
+      return await this.#send(['EVALSHA', this.#shaOf(script), ...rest])
+    } catch (error) {
+      if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error
+      return this.#send(['EVAL', script.lua, ...rest])
+    }
+  }
+
+  /** Subscribes to a channel; `missed` is called whenever something may have been lost. */
+  subscribe(channel: string, heard: (text: string) => void, missed = (): void => undefined): () => void {
+    return this.#subscriber.add(channel, heard, missed)
+  }
+
+  close(): void {
+    this.#subscriber.close()
+    if (this.#client.isOpen) this.#client.destroy()
+  }
+
+  /** Waits a moment for the first connection; without one, the client keeps trying. */
+  connect(): Promise<void> {
+    return (this.#connecting ??= this.#connect())
+  }
+
+  async #connect(): Promise<void> {
+    const connecting = this.#client.connect().then(ignore, ignore)
+    let forget = ignore
+    const late = new Promise<void>(resolve => (forget = this.#clock.after(CONNECT_MS, resolve)))
+    await Promise.race([connecting, late])
+    forget()
+  }
+
+  #shaOf(script: Lua): string {
+    const known = this.#shas.get(script) ?? createHash('sha1').update(script.lua).digest('hex')
+    this.#shas.set(script, known)
+    return known
+  }
+
+  async #send(command: string[]): Promise<Reply> {
+    await this.connect()
+    if (!this.#client.isReady) throw away('there is no connection')
+    if (!this.#mayAsk()) throw away('it is too slow')
+    let forget = ignore
+    const late = new Promise<never>((_, reject) => {
+      let left = STEPS
+      const step = (): void => {
+        if (left-- > 0) forget = this.#clock.after(COMMAND_MS / STEPS, step)
+        else reject(away(`no answer in ${COMMAND_MS} ms`))
+      }
+      step()
+    })
+    try {
+      const sent = this.#client.sendCommand<Reply>(command)
+      sent.catch(ignore)
+      const reply = await Promise.race([sent, late])
+      this.#answered()
+      return reply
+    } catch (error) {
+      // An error of Redis itself is an answer.
+      if (error instanceof Error && OF_REDIS.test(error.message)) {
+        this.#answered()
+        this.#noteRefusal(error.message)
+        throw error
+      }
+      if (++this.#failures >= MAX_FAILURES) this.#openUntil = this.#clock.now() + OPEN_MS
+      throw isAway(error) ? error : away(error instanceof Error ? error.message : String(error))
+    } finally {
+      forget()
+    }
+  }
+
+  /** True if the circuit is closed, or a second has passed since it opened: then one command tries. */
+  #mayAsk(): boolean {
+    if (this.#openUntil === undefined) return true
+    const now = this.#clock.now()
+    if (now < this.#openUntil) return false
+    this.#openUntil = now + OPEN_MS
+    return true
+  }
+
+  #answered(): void {
+    this.#failures = 0
+    this.#openUntil = undefined
+  }
+
+  /** Missing rights and full memory need the owner. */
+  #noteRefusal(message: string): void {
+    if (message.startsWith('NOSCRIPT')) return
+    const why = oneLine(message).slice(0, MAX_REFUSAL_LENGTH)
+    if (this.refusal === undefined) this.#log.warn('Redis refuses what replicas ask of it', { why })
+    this.#refused = { why, at: this.#clock.now() }
+  }
+}
+
+/** @throws GatewayError GW_CLUSTER_PACKAGE, GW_CLUSTER_TLS */
+async function createClient(redis: RedisConfig, directory: string): Promise<RedisClientType> {
+  const { url, username, password, database, tls } = typeof redis === 'string' ? { url: redis } : redis
+  const pem = tls === undefined || tls === false ? {} : readPem(tls === true ? {} : tls, directory)
+  const client = (await loadPackage()).createClient({
+    ...{ url, username, password, database },
+    RESP: 2,
+    // What cannot be sent now is not sent later, when nobody waits for it.
+    disableOfflineQueue: true,
+    commandsQueueMaxLength: MAX_QUEUED,
+    maintNotifications: 'disabled',
+    socket: { ...pem, connectTimeout: CONNECT_MS, reconnectStrategy: pauseAfter },
+  })
+  return client as unknown as RedisClientType
+}
+
+async function loadPackage(): Promise<Pick<typeof Client, 'createClient'>> {
+  try {
+    return await import('@redis/client')
+  } catch (cause) {
+    throw clusterError('GW_CLUSTER_PACKAGE', { why: cause instanceof Error ? cause.message : '', cause })
+  }
+}
+
+/** Grows, with jitter, so that replicas do not reconnect all at the same time. */
+function pauseAfter(retries: number): number {
+  const most = Math.min(MAX_PAUSE_MS, MIN_PAUSE_MS * 2 ** Math.min(retries, 8))
+  return most / 2 + (Math.random() * most) / 2
+}
+
+function away(why: string): Error {
+  return clusterError('GW_CLUSTER_AWAY', { why })
+}
+
+function isAway(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'GW_CLUSTER_AWAY'
+}
+
+function ignore(): void {}

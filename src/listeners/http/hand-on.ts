@@ -1,0 +1,219 @@
+import type { Agent, ClientRequest, IncomingMessage, ServerResponse } from 'node:http'
+import { pipeline } from 'node:stream'
+import type { Clock, Handed, HttpServe, Log, Neighbour, Neighbours, Whereabouts } from '../../api/index.ts'
+import { reasonOf } from '../../errors/errors.ts'
+import { HEADER } from '../../protocol/methods.ts'
+import { conversationOf, placeOfConversation } from '../../protocol/placed-ids.ts'
+import { RPC } from '../../protocol/rpc-error.ts'
+import { certificateOf, noteCertificate } from './client-certificate.ts'
+import { type Refusal, refusal } from './request-guard.ts'
+import { sendRefusal } from './response.ts'
+
+/** Header that proves that a process of this gateway sends a request. Clients cannot reach the port that reads it. */
+const VOUCHER = 'x-tapgate-handed'
+const HOP_BY_HOP: ReadonlySet<string> = new Set([
+  ...['connection', 'keep-alive', 'transfer-encoding', 'upgrade', 'expect', VOUCHER],
+])
+const CONNECT_MS = 1000
+/** A machine that is gone is noticed by the kernel after about 15 s. */
+const KEEP_ALIVE_MS = 5000
+const MAX_FREE_SOCKETS = 64
+
+const NOT_FOUND = refusal(
+  404,
+  'Session not found: its replica is gone; call initialize again',
+  RPC.legacyNoSession,
+)
+const OWNER_DIED = refusal(502, 'The process that has the session has ended', RPC.internal)
+const INVALID = refusal(400, 'Bad request: its path or its headers cannot be handed on')
+
+interface HandOnDeps {
+  readonly listener: string
+  readonly neighbours: Neighbours
+  readonly clock: Clock
+  readonly log: Log
+  /** Answers a request here. */
+  readonly serve: HttpServe
+}
+
+/** A request of a client, with its body if that was read. */
+interface Passage {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly body?: Buffer
+}
+
+/** Reverse proxy to the process that owns a session, a parked call or a task. The caller is authenticated there. */
+export class HandOn {
+  readonly #deps: HandOnDeps
+  readonly #agents: { readonly http: Agent; readonly https: Agent }
+  /** Streams of other processes that clients read here. */
+  readonly #streams = new Set<ServerResponse>()
+  #isStopping = false
+
+  constructor(deps: HandOnDeps) {
+    this.#deps = deps
+    const options = { keepAlive: true, maxFreeSockets: MAX_FREE_SOCKETS }
+    const [http, https] = [process.getBuiltinModule('node:http'), process.getBuiltinModule('node:https')]
+    this.#agents = { http: new http.Agent(options), https: new https.Agent(options) }
+  }
+
+  /** Forwards a request whose session another process may own; false for all others. */
+  take(request: IncomingMessage, response: ServerResponse): boolean {
+    const id = conversationOf(sessionIdOf(request.rawHeaders), request.url ?? '')
+    const place = placeOfConversation(id)
+    if (place === undefined) return false
+    const found = this.#deps.neighbours.find(place, id)
+    if (found === 'here') return false
+    request.on('error', ignore)
+    response.on('error', ignore)
+    void this.#takeFound(found, { request, response })
+    return true
+  }
+
+  async #takeFound(found: Whereabouts | Promise<Whereabouts>, passage: Passage): Promise<void> {
+    const where = await found
+    if (where === 'here') return this.#deps.serve(passage.request, passage.response)
+    if ('status' in where) return refuse(where, passage)
+    if (!(await this.#forward(where, passage))) refuse(NOT_FOUND, passage)
+  }
+
+  /** Forwards a request that was read to the process that `place` names; false if that is this one, or is gone. */
+  async takeRead(place: string, passage: Required<Passage>): Promise<boolean> {
+    const where = await this.#deps.neighbours.find(place)
+    if (where === 'here') return false
+    if (!('status' in where)) return this.#forward(where, passage)
+    refuse(where, passage)
+    return true
+  }
+
+  /** Ends the streams that clients read here, so that they reconnect. Requests under way continue. */
+  endStreams(): void {
+    this.#isStopping = true
+    for (const stream of this.#streams) stream.end()
+  }
+
+  stop(): void {
+    this.#agents.http.destroy()
+    this.#agents.https.destroy()
+  }
+
+  /** Resolves with false if the process could not be reached, so that nothing was sent. */
+  #forward(to: Neighbour, passage: Passage): Promise<boolean> {
+    const { request, response, body } = passage
+    if (response.destroyed) return Promise.resolve(true)
+    let outgoing: ClientRequest
+    try {
+      outgoing = this.#open(to, request)
+    } catch {
+      refuse(INVALID, passage)
+      return Promise.resolve(true)
+    }
+    return new Promise(resolve => {
+      let wasSent = false
+      this.#onConnected(outgoing, to, () => {
+        wasSent = true
+        if (body === undefined) request.pipe(outgoing)
+        else outgoing.end(body)
+      })
+      outgoing.on('response', answer => this.#passOn(answer, { request, response }, outgoing))
+      outgoing.on('error', error => {
+        if (!wasSent)
+          this.#deps.log.warn('cannot reach another replica', { ...to.address, why: reasonOf(error) })
+        else if (!response.headersSent) refuse(OWNER_DIED, passage)
+        if (wasSent) request.unpipe(outgoing).resume()
+        resolve(wasSent || response.destroyed)
+      })
+      response.on('close', () => {
+        outgoing.destroy()
+        resolve(true)
+      })
+    })
+  }
+
+  #open(to: Neighbour, request: IncomingMessage): ClientRequest {
+    const { method, url, socket, rawHeaders } = request
+    const handed: Handed = {
+      listener: this.#deps.listener,
+      remoteAddress: socket.remoteAddress,
+      certificate: certificateOf(socket),
+    }
+    const { 'transfer-encoding': encoding } = request.headers
+    const framing = encoding === undefined ? [] : ['transfer-encoding', 'chunked']
+    const headers = [...endToEnd(rawHeaders), ...framing, VOUCHER, to.voucher(request, handed)]
+    const options = { ...to.address, method, path: url, headers, signal: to.gone }
+    return to.tls === undefined
+      ? process.getBuiltinModule('node:http').request({ ...options, agent: this.#agents.http })
+      : process.getBuiltinModule('node:https').request({ ...to.tls, ...options, agent: this.#agents.https })
+  }
+
+  /** Sends nothing before there is a connection: what was not sent can be answered here. */
+  #onConnected(outgoing: ClientRequest, to: Neighbour, connected: () => void): void {
+    outgoing.on('socket', socket => {
+      if (!socket.connecting && outgoing.reusedSocket) return connected()
+      const late = this.#deps.clock.after(CONNECT_MS, () =>
+        outgoing.destroy(new Error('connection timed out')),
+      )
+      outgoing.once('close', late)
+      socket.once(to.tls === undefined ? 'connect' : 'secureConnect', () => {
+        late()
+        socket.setKeepAlive(true, KEEP_ALIVE_MS)
+        connected()
+      })
+    })
+  }
+
+  #passOn(answer: IncomingMessage, { request, response }: Passage, outgoing: ClientRequest): void {
+    if (response.destroyed) return
+    response.writeHead(answer.statusCode ?? 502, endToEnd(answer.rawHeaders))
+    if (answer.headers['content-length'] === undefined) response.flushHeaders()
+    if (request.method === 'GET') this.#addStream(response)
+    pipeline(answer, response, error => {
+      if (error !== null && error !== undefined) response.destroy()
+      // An answer may come before the whole request was sent; the rest is read and dropped.
+      if (!request.readableEnded) {
+        request.unpipe(outgoing).resume()
+        outgoing.destroy()
+      }
+    })
+  }
+
+  #addStream(stream: ServerResponse): void {
+    this.#streams.add(stream)
+    stream.on('close', () => this.#streams.delete(stream))
+    if (this.#isStopping) stream.end()
+  }
+}
+
+/** Makes the connection of a request that another process forwarded look like that of its client. */
+export function impersonateClient({ socket }: IncomingMessage, { remoteAddress, certificate }: Handed): void {
+  if (socket.remoteAddress !== remoteAddress)
+    Object.defineProperty(socket, 'remoteAddress', { value: remoteAddress, configurable: true })
+  noteCertificate(socket, certificate)
+}
+
+/** The session that a request names; the first of several, as its owner refuses them all. */
+function sessionIdOf(lines: readonly string[]): string | undefined {
+  for (let at = 0; at + 1 < lines.length; at += 2)
+    if (lines[at]?.toLowerCase() === HEADER.session) return lines[at + 1]
+  return undefined
+}
+
+function endToEnd(lines: readonly string[]): string[] {
+  const kept: string[] = []
+  for (let at = 0; at + 1 < lines.length; at += 2) {
+    const name = lines[at] as string
+    if (!HOP_BY_HOP.has(name.toLowerCase())) kept.push(name, lines[at + 1] as string)
+  }
+  return kept
+}
+
+function refuse(why: Refusal, { request, response }: Passage): void {
+  request.resume()
+  if (response.destroyed) return
+  if (response.headersSent) response.destroy()
+  else sendRefusal(response, why)
+}
+
+// A client that disconnected is seen by the `close` that follows.
+function ignore(): void {}
