@@ -1,11 +1,16 @@
 import { isDeepStrictEqual } from 'node:util'
 import {
-  type Answer,
   answer,
+  type Answer,
   type Approval,
   type ApprovalRequest,
+  type Ask,
+  type AskReply,
   type AuditEvent,
+  type ClientSide,
   type Config,
+  lacking,
+  neutralCapabilities,
   oneLine,
   parseDuration,
   type PluginApi,
@@ -15,10 +20,46 @@ import {
   toolError,
 } from '../../src/plugin.ts'
 import type { AcrossReplicas } from './across-replicas.ts'
-import type { Bounds, Decision, Decisions, OpenCall, WaitingCalls } from './waiting-calls.ts'
-import { decisionIn, formFor, showsForms } from './form.ts'
+import { summarizeArguments } from './arguments-text.ts'
 import type { Journal } from './journal.ts'
+import type { Bounds, Decision, Decisions, OpenCall, WaitingCalls } from './waiting-calls.ts'
 import type { Webhook } from './webhook.ts'
+
+const SCHEMA = {
+  type: 'object',
+  properties: {
+    approve: { type: 'boolean', title: 'Run it', description: 'True lets this call run, once.' },
+  },
+  required: ['approve'],
+}
+
+/** Tells whether a client can be shown a form. */
+function showsForms(client: ClientSide): boolean {
+  return lacking(neutralCapabilities(client), 'elicitation/create', { mode: 'form' }) === undefined
+}
+
+/** The form for a call: the words are ours, and what the caller sent is shown as data. */
+function formFor(open: OpenCall, onTakeBack: Ask['onTakeBack']): Ask {
+  const { name, rule } = open.request
+  const message = `May "${oneLine(name)}" run? The rule "${oneLine(rule)}" wants a person to decide. Arguments: ${summarizeArguments(open.request)}`
+  return {
+    method: 'elicitation/create',
+    params: { mode: 'form', message, requestedSchema: SCHEMA },
+    ...(onTakeBack === undefined ? {} : { onTakeBack }),
+  }
+}
+
+/** Decision in a reply; undefined where the client could not be asked. */
+function decisionIn(reply: AskReply): Decision | undefined {
+  if ('error' in reply) return undefined
+  const { action, content } = reply.result
+  const isApproved =
+    action === 'accept' &&
+    typeof content === 'object' &&
+    content !== null &&
+    (content as { approve?: unknown }).approve === true
+  return { outcome: isApproved ? 'approved' : 'denied', by: 'client' }
+}
 
 export type ApproveConfig = NonNullable<Config['approve']>
 

@@ -1,23 +1,187 @@
 import { readFile } from 'node:fs/promises'
 import { isAbsolute, join } from 'node:path'
 import {
-  gatewayError,
-  reasonOf,
+  ANONYMOUS,
+  type Call,
+  type CatalogEntry,
   type Config,
+  type ExplainStep,
+  gatewayError,
+  isKnown,
+  listAt,
+  mapAt,
+  meant,
   type Plugin,
   type PluginApi,
+  type PluginHooks,
+  type Principal,
+  reasonOf,
+  type Report,
   STRANGER,
+  textAt,
+  valueAt,
 } from '../../src/plugin.ts'
-import { keepRules, prepareRule } from './access.ts'
+import { type AccessRule, judge, keepRules, prepareRule } from './access.ts'
 import { Authenticator } from './authenticator.ts'
 import { forbidden, withMetadata } from './challenge.ts'
-import { check } from './check.ts'
 import { ERRORS } from './errors.ts'
-import { explainRules } from './explain.ts'
 import { KeyRing, readKeys } from './key-ring.ts'
 import { checkResource, metadataPaths } from './resource.ts'
-import { impliedBy } from './scopes.ts'
+import { impliedBy, OFFLINE } from './scopes.ts'
 import type { VerifyToken } from './tokens.ts'
+
+const KEY = 'key:'
+
+const TOKEN = 'token:'
+
+/** Says what the rules make of a call, and who `key:<name>` or `token:<subject>` is. */
+function explainRules(
+  hooks: PluginHooks,
+  rules: readonly AccessRule[],
+  keys: KeyRing,
+  issuers: readonly string[],
+): void {
+  hooks.callerNamed.tap(name => {
+    if (name.startsWith(KEY)) return ofKey(name.slice(KEY.length), keys)
+    const [issuer, second] = issuers
+    if (!name.startsWith(TOKEN) || issuer === undefined) return undefined
+    const text = name.slice(TOKEN.length)
+    const own = issuers.find(one => text.startsWith(`${one} `))
+    if (own === undefined && second !== undefined) return undefined
+    const subject = own === undefined ? text : text.slice(own.length + 1).trimStart()
+    return { issuer: own ?? issuer, client: '', subject, scopes: [] }
+  })
+  hooks.explain.tap((steps, { exchange, entry, call }) => {
+    const { principal } = exchange
+    if (principal === ANONYMOUS) return [...steps, ownersPipe()]
+    const subject = entry ?? hiddenEntry(steps, exchange.params?.name) ?? unlisted(call)
+    const about = subject === undefined ? [] : rules.filter(rule => rule.isAbout(subject))
+    const verdict = judge(about, principal)
+    if (verdict === 'hidden')
+      return [...steps, step('refuses', 'a rule is not for this caller', about, rules)]
+    if (verdict !== 'allowed') {
+      const text = `the caller lacks the scope ${verdict.needs.filter(one => !principal.scopes.includes(one)).join(', ')}`
+      return [...steps, step('refuses', text, about, rules)]
+    }
+    const text = about.length === 0 ? 'no rule is about it' : 'the rules let this caller use it'
+    return [...steps, step('passes', text, about, rules)]
+  })
+}
+
+function ofKey(name: string, keys: KeyRing): Principal {
+  const found = keys.named(name)
+  if (found !== undefined) return found
+  throw gatewayError('GW_CALLER_UNKNOWN', { caller: `${KEY}${name}`, known: meant(name, keys.names) })
+}
+
+function ownersPipe(): ExplainStep {
+  return {
+    by: 'auth',
+    at: 'request',
+    does: 'passes',
+    text: 'a local pipe has no rules; say who calls with --as',
+  }
+}
+
+/** A tool that a rule hides is known from the step that says whose it is. */
+function hiddenEntry(steps: readonly ExplainStep[], name: unknown): CatalogEntry | undefined {
+  const upstream = steps.find(({ at }) => at === 'listing')?.facts?.upstream
+  if (typeof upstream !== 'string' || typeof name !== 'string') return undefined
+  return { kind: 'tools', upstream, original: name, exposed: name, value: {} }
+}
+
+function unlisted(call: Call | undefined): CatalogEntry | undefined {
+  if (call === undefined) return undefined
+  return { kind: 'tools', upstream: call.upstream, original: '', exposed: '', value: {} }
+}
+
+function step(
+  does: ExplainStep['does'],
+  text: string,
+  about: readonly AccessRule[],
+  rules: readonly AccessRule[],
+): ExplainStep {
+  const [first] = about
+  const rule = first === undefined ? {} : { rule: `/auth/rules/${rules.indexOf(first)}` }
+  return { by: 'auth', at: 'request', does, text, ...rule }
+}
+
+/** Paths that a listener has of its own. */
+const PATHS = [['path'], ['sse', 'path'], ['sse', 'messages'], ['ws', 'path']] as const
+
+/** Listeners that are named must exist, and none may let strangers in as one caller. */
+function check(config: unknown, report: Report): void {
+  const auth = valueAt(config, 'auth')
+  if (auth === undefined) return
+  const names = Object.keys(mapAt(config, 'listeners'))
+  listAt(auth, 'listeners').forEach((name, i) =>
+    isKnown(name, { what: 'listener', names }, `/auth/listeners/${i}`, report),
+  )
+  checkOpenPaths(config, auth, report)
+  checkCertificates(config, auth, report)
+  listAt(auth, 'rules').forEach((rule, i) =>
+    listAt(rule, 'scopes').forEach((scope, j) => {
+      if (scope === OFFLINE)
+        report({
+          pointer: `/auth/rules/${i}/scopes/${j}`,
+          message: `"${OFFLINE}" allows nothing here: it asks an issuer for refresh tokens, and clients do that by themselves`,
+          hint: 'name a scope that stands for what the rule is about',
+        })
+    }),
+  )
+}
+
+/** Certificates say who somebody is only where clients are asked for them. */
+function checkCertificates(config: unknown, auth: unknown, report: Report): void {
+  if (valueAt(auth, 'certificates') === undefined) return
+  const covered = listAt(auth, 'listeners')
+  const listeners = mapAt(config, 'listeners')
+  const asks = Object.keys(listeners).some(
+    name =>
+      (covered.length === 0 || covered.includes(name)) &&
+      textAt(listeners, name, 'tls', 'clientCa') !== undefined,
+  )
+  if (asks) return
+  report({
+    pointer: '/auth/certificates',
+    message: 'no listener asks its clients for a certificate',
+    hint: 'name the authorities that are trusted in "tls.clientCa" of an HTTP listener',
+    on: 'key',
+  })
+}
+
+/** Strangers have no name to be told apart by: sessions, tasks and parked calls of one would be those of all. */
+function checkOpenPaths(config: unknown, auth: unknown, report: Report): void {
+  const covered = listAt(auth, 'listeners')
+  const listeners = mapAt(config, 'listeners')
+  const names = Object.keys(listeners).filter(name => covered.length === 0 || covered.includes(name))
+  const endpoints = new Map(
+    names.flatMap(name => pathsOf(listeners[name]).map(path => [path, name] as const)),
+  )
+  listAt(auth, 'except').forEach((path, i) => {
+    if (typeof path !== 'string') return
+    const owner = endpoints.get(path) ?? names.find(name => isOfProfile(path, listeners[name], config))
+    if (owner === undefined && !isRestCall(path, config)) return
+    report({
+      pointer: `/auth/except/${i}`,
+      message: `"${path}" is where clients call tools, and strangers there would share sessions and tasks`,
+      hint: 'give it a listener of its own that "auth.listeners" leaves out, or let its clients have a key',
+    })
+  })
+}
+
+function isOfProfile(path: string, listener: unknown, config: unknown): boolean {
+  const main = textAt(listener, 'path')
+  return main !== undefined && Object.keys(mapAt(config, 'profiles')).some(name => path === `${main}/${name}`)
+}
+
+function isRestCall(path: string, config: unknown): boolean {
+  return valueAt(config, 'rest') !== undefined && path.endsWith('/tools/call')
+}
+
+function pathsOf(listener: unknown): string[] {
+  return PATHS.map(place => textAt(listener, ...place)).filter(path => path !== undefined)
+}
 
 type AuthConfig = NonNullable<Config['auth']>
 

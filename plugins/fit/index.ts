@@ -1,8 +1,20 @@
-import { BoundedMap, type Config, type JsonObject, parseDuration, type Plugin } from '../../src/plugin.ts'
+import {
+  BoundedMap,
+  type Config,
+  didYouMean,
+  isObject,
+  type JsonObject,
+  mapAt,
+  parseDuration,
+  type Plugin,
+  pointerTo,
+  type Report,
+  textAt,
+  unclosedIn,
+} from '../../src/plugin.ts'
 import { tapAsTools } from './as-tools/tap-calls.ts'
-import { check } from './check.ts'
-import { Fitter, type Fitted } from './fitter.ts'
-import { Profiles, type ClientProfile } from './profiles.ts'
+import { type Fitted, Fitter } from './fitter.ts'
+import { type ClientProfile, CLIENTS, Profiles } from './profiles.ts'
 
 const MAX_TOLD = 10_000
 
@@ -93,4 +105,35 @@ function reportOf(profile: ClientProfile, fitted: Fitted | undefined): JsonObjec
     ...(mostTools !== undefined && tools > mostTools ? { tooMany: mostTools } : {}),
     changes: (fitted?.changes ?? []).map(change => ({ ...change })),
   }
+}
+
+/** Points at clients of the table that are not there, and at globs that mean something else. */
+function check(config: unknown, report: Report): void {
+  if (mapAt({ config }, 'config').fit === false) reportUnused(config, report)
+  for (const [pattern, spec] of Object.entries(mapAt(config, 'fit', 'clients'))) {
+    const pointer = pointerTo('/fit/clients', pattern)
+    const like = textAt({ spec }, 'spec', 'like')
+    if (like !== undefined && !CLIENTS.includes(like))
+      report({
+        pointer: `${pointer}/like`,
+        message: `no client of the table is called "${like}"`,
+        hint: didYouMean(like, CLIENTS) ?? `it has ${CLIENTS.join(', ')}`,
+      })
+    const open = unclosedIn(pattern)
+    if (open !== undefined)
+      report({ pointer, message: `the "${open}" of this glob is not closed`, severity: 'warning', on: 'key' })
+  }
+}
+
+/** Points at profiles that say how lists are fitted while none is. */
+function reportUnused(config: unknown, report: Report): void {
+  for (const [name, profile] of Object.entries(mapAt(config, 'profiles')))
+    if (isObject(profile) && profile.fit !== undefined)
+      report({
+        pointer: `${pointerTo('/profiles', name)}/fit`,
+        message: 'nothing comes of it: "fit" is false',
+        hint: 'leave out "fit: false", or this',
+        severity: 'warning',
+        on: 'key',
+      })
 }

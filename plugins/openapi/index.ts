@@ -1,5 +1,4 @@
-import { mapAt, type Plugin } from '../../src/plugin.ts'
-import { check } from './check.ts'
+import { mapAt, type Plugin, pointerTo, type Report, textAt } from '../../src/plugin.ts'
 import { ERRORS } from './errors.ts'
 import { isOpenApi } from './spec.ts'
 
@@ -23,4 +22,22 @@ export const openApi: Plugin<undefined> = {
       return isOpenApi(spec) ? new OpenApiUpstream(spec, context, reading) : undefined
     })
   },
+}
+
+/** Documents that could not be read, whatever is there, and headers that would name who calls twice. */
+function check(config: unknown, report: Report): void {
+  const upstreams = mapAt(config, 'upstreams')
+  for (const name of Object.keys(upstreams)) {
+    const spec = mapAt(upstreams, name)
+    if (spec.type !== 'openapi') continue
+    const at = pointerTo('/upstreams', name)
+    const document = textAt(spec, 'document') ?? ''
+    const [scheme] = /^[a-z][a-z0-9+.-]*:\/\//i.exec(document) ?? []
+    if (scheme !== undefined && !/^https?:/i.test(scheme))
+      report({
+        pointer: `${at}/document`,
+        message: `"${scheme}" is not read`,
+        hint: 'give the path of a file, or an http or https URL',
+      })
+  }
 }

@@ -1,12 +1,21 @@
-import { BoundedMap, type Figure, type JsonObject, type Plugin, type PluginApi } from '../../src/plugin.ts'
-import { check } from './check.ts'
+import {
+  BoundedMap,
+  type Figure,
+  type JsonObject,
+  mapAt,
+  type Plugin,
+  type PluginApi,
+  pointerTo,
+  type Report,
+  valueAt,
+} from '../../src/plugin.ts'
 import { isPinnedKind } from './definition.ts'
 import { ERRORS } from './errors.ts'
 import { HEALTH, pinsFindings } from './health.ts'
-import { Judge, type Drift, type Mode, type Status } from './judge.ts'
+import { type Drift, Judge, type Mode, type Status } from './judge.ts'
 import { lockPath, readLock } from './lock-file.ts'
 import { modesOf } from './modes.ts'
-import { Starts, type ProgramDrift } from './starts.ts'
+import { type ProgramDrift, Starts } from './starts.ts'
 
 /** Drifts that are told once, and how many were counted, over all generations. */
 interface Told {
@@ -140,4 +149,30 @@ function figuresOf(judge: Judge, { counts }: Told): Figure[] {
       samples: drifts,
     },
   ]
+}
+
+/** Modes that say nothing. */
+function check(config: unknown, report: Report): void {
+  const upstreams = mapAt(config, 'upstreams')
+  const names = Object.keys(upstreams)
+  for (const name of names) {
+    if (valueAt(upstreams, name, 'pins') === undefined || valueAt(upstreams, name, 'enabled') !== false)
+      continue
+    report({
+      pointer: `${pointerTo('/upstreams', name)}/pins`,
+      message: `upstream "${name}" is not enabled, so nothing of it is compared`,
+      hint: 'enable it, or take this line out',
+      severity: 'warning',
+      on: 'key',
+    })
+  }
+  const own = names.map(name => valueAt(upstreams, name, 'pins'))
+  if (valueAt(config, 'pins') === undefined || names.length === 0 || own.includes(undefined)) return
+  report({
+    pointer: '/pins',
+    message: 'every upstream has "pins" of its own, so this one is never used',
+    hint: 'take it out, or those of upstreams that should have it',
+    severity: 'warning',
+    on: 'key',
+  })
 }

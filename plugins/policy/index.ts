@@ -1,13 +1,23 @@
 import { createHash } from 'node:crypto'
-import { type Plugin, type PluginApi, reasonOf } from '../../src/plugin.ts'
-import { FactsMaker } from './call-facts.ts'
-import { check } from './check.ts'
+import {
+  type Call,
+  type ExplainStep,
+  type JsonObject,
+  listAt,
+  mapAt,
+  type Plugin,
+  type PluginApi,
+  reasonOf,
+  type Report,
+  textAt,
+  valueAt,
+} from '../../src/plugin.ts'
+import { calledIn, FactsMaker } from './call-facts.ts'
 import { Counts, figuresOf } from './counts.ts'
 import { ERRORS } from './errors.ts'
-import { explained } from './explain.ts'
-import { Judge } from './judge.ts'
-import { compileRules, RuleIndex, type Rule, type PolicyConfig } from './rules.ts'
 import { Guard } from './guard.ts'
+import { Judge, type Verdict } from './judge.ts'
+import { compileRules, EFFECTS, type PolicyConfig, type Rule, RuleIndex } from './rules.ts'
 
 /** Decides by expressions who may do what: on lists where they say enough, and on every call. */
 export const policy: Plugin<PolicyConfig | undefined> = {
@@ -64,4 +74,111 @@ function failures({ log }: PluginApi<PolicyConfig | undefined>, counts: Counts) 
 /** Digest of the rules: what was decided under others does not hold under these. */
 function digestOf(options: PolicyConfig): string {
   return createHash('sha256').update(JSON.stringify(options)).digest('base64url')
+}
+
+/** Points at rules that cannot be used, and at names that two rules have. */
+export function check(config: unknown, report: Report): void {
+  const policy = valueAt(config, 'policy')
+  if (policy === undefined) return
+  const { flaws } = compileRules(readable(policy))
+  for (const { pointer, message, hint } of flaws) report({ pointer: `/policy/${pointer}`, message, hint })
+  checkNames(policy, report)
+  checkAsks(config, report)
+}
+
+/** The section with all that has the right form: what has not is pointed at by the schema. */
+function readable(policy: unknown): PolicyConfig {
+  const rules = (effect: string): PolicyConfig['deny'] =>
+    listAt(policy, effect).map(rule => {
+      const when = typeof rule === 'string' ? rule : textAt(rule, 'when')
+      if (when === undefined || when === '') return 'true'
+      if (typeof rule === 'string') return rule
+      const names = valueAt(rule, 'for')
+      const scopes = listAt(rule, 'scopes').filter(scope => typeof scope === 'string')
+      return {
+        when,
+        ...(isGlobs(names) ? { for: names } : {}),
+        ...(scopes.length > 0 ? { scopes } : {}),
+      }
+    })
+  return {
+    deny: rules('deny'),
+    require: rules('require'),
+    allow: rules('allow'),
+    ask: rules('ask'),
+    headers: [],
+  }
+}
+
+function isGlobs(value: unknown): value is string | string[] {
+  return typeof value === 'string' || (Array.isArray(value) && value.every(one => typeof one === 'string'))
+}
+
+function checkNames(policy: unknown, report: Report): void {
+  const known = new Set<string>()
+  for (const effect of EFFECTS)
+    listAt(policy, effect).forEach((rule, index) => {
+      const name = textAt(rule, 'name')
+      if (name === undefined) return
+      if (known.has(name))
+        report({
+          pointer: `/policy/${effect}/${index}/name`,
+          message: `another rule is called "${name}" too`,
+        })
+      known.add(name)
+    })
+}
+
+function checkAsks(config: unknown, report: Report): void {
+  const hasAsk = listAt(config, 'policy', 'ask').length > 0
+  const known = mapAt(config, 'plugins')
+  if (!hasAsk || valueAt(config, 'approve') !== undefined || Object.keys(known).length > 0) return
+  report({
+    pointer: '/policy/ask',
+    message: 'nobody is asked, so these calls are refused',
+    hint: 'add "approve", which says who is asked',
+    severity: 'warning',
+    on: 'key',
+  })
+}
+
+/** Verdict of the policy on a call that nobody makes; nothing is counted. Undefined where no rule is about it. */
+function explained(
+  call: Call,
+  hasArguments: boolean,
+  { rules, facts }: { readonly rules: RuleIndex; readonly facts: FactsMaker },
+): ExplainStep | undefined {
+  const called = calledIn(call)
+  const fitting = rules.fitting(called)
+  const about = fitting.refusing.length + fitting.allow.length + fitting.ask.length
+  if (about === 0 && !rules.hasAllow) return undefined
+  const step = { by: 'policy', at: 'dispatch' } as const
+  if (!hasArguments && fitting.reads.has('args'))
+    return { ...step, does: 'depends', text: 'rules of the policy read the arguments: say which they are' }
+  const failures: string[] = []
+  const judge = new Judge(rules.hasAllow, ({ name }) => void failures.push(name))
+  const verdict = judge.call(fitting, {
+    facts: facts.ofCall(call, called, fitting.reads),
+    scopes: call.exchange.principal.scopes,
+  })
+  const more: JsonObject = { rules: about, ...(failures.length === 0 ? {} : { failed: failures }) }
+  return { ...step, ...said(verdict), facts: more }
+}
+
+function said(verdict: Verdict): Pick<ExplainStep, 'does' | 'text' | 'rule'> {
+  if (verdict.effect === 'allow') return { does: 'passes', text: 'the policy allows it' }
+  if (verdict.effect === 'ask')
+    return {
+      does: 'asks',
+      text: `a person decides first, as rule "${verdict.rule}" says`,
+      rule: verdict.rule,
+    }
+  const { rule, scopes } = verdict
+  const why =
+    scopes !== undefined
+      ? `the caller lacks the scope ${scopes.join(' ')}`
+      : rule === undefined
+        ? 'no rule of the policy allows it'
+        : `rule "${rule}" of the policy refuses it`
+  return { does: 'refuses', text: why, ...(rule === undefined ? {} : { rule }) }
 }

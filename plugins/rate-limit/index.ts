@@ -1,21 +1,22 @@
 import { resolve } from 'node:path'
-import {
-  type Answer,
-  type Call,
-  type Config,
-  type Dispatch,
-  type Exchange,
-  type Plugin,
-  type PluginApi,
-  type Slot,
+import type {
+  Answer,
+  Call,
+  Config,
+  Dispatch,
+  Exchange,
+  ExplainStep,
+  Plugin,
+  PluginApi,
+  PluginHooks,
+  Slot,
 } from '../../src/plugin.ts'
+import { DayCounts } from './day-counts.ts'
 import { ERRORS } from './errors.ts'
 import { Held, type Places } from './held.ts'
-import { DayCounts } from './day-counts.ts'
-import { explainLimits } from './explain.ts'
-import { enter, leave, placesOf, refusal, take, type Taken } from './taken.ts'
+import { type Counts, countsOf, Rule, type Subject, type Uncounted } from './rule.ts'
 import type { SharedState } from './shared/shared-counting.ts'
-import { countsOf, Rule, type Counts, type Subject, type Uncounted } from './rule.ts'
+import { enter, leave, placesOf, refusal, take, type Taken } from './taken.ts'
 
 type RateLimitConfig = NonNullable<Config['rateLimit']>
 
@@ -190,4 +191,35 @@ function subjectOf({ principal, session }: Exchange, upstream: string, tool: str
 function toolOf({ method, exchange }: Call): string {
   const name = method === 'tools/call' ? exchange.params?.name : undefined
   return typeof name === 'string' ? name : ''
+}
+
+/** Says which limits a call would count on, and whether there is room. Nothing is counted. */
+function explainLimits(hooks: PluginHooks, rules: readonly Rule[], isCountedHere: boolean): void {
+  hooks.explain.tap((steps, { exchange, call }) => {
+    const { principal, session, params } = exchange
+    const tool = typeof params?.name === 'string' ? params.name : ''
+    const upstream = call?.upstream ?? ''
+    const found = rules.flatMap(rule => {
+      if (rule.isLate && !rule.concerns(upstream)) return []
+      const subject = rule.isLate
+        ? { principal, session, upstream, tool }
+        : { principal, session, upstream: '', tool: '' }
+      const key = rule.keyOf(subject)
+      return key === undefined ? [] : [stepOf(rule, key, isCountedHere)]
+    })
+    return [...steps, ...(found.length === 0 ? [unlimited()] : found)]
+  })
+}
+
+function stepOf(rule: Rule, key: string, isCountedHere: boolean): ExplainStep {
+  const full = isCountedHere ? rule.full(key, 'refuse') : undefined
+  const at = rule.isLate ? 'dispatch' : 'request'
+  const base = { by: 'rate-limit', at, rule: `/rateLimit/rules/${rule.name}` } as const
+  if (full === undefined) return { ...base, does: 'passes', text: `counts on "${rule.name}": ${rule.limits}` }
+  const text = `"${rule.name}" is full: ${full.allowed}, again in ${Math.ceil(full.retryAfterMs / 1000)} s`
+  return { ...base, does: 'refuses', text, isPassing: true }
+}
+
+function unlimited(): ExplainStep {
+  return { by: 'rate-limit', at: 'request', does: 'passes', text: 'no limit is about it' }
 }

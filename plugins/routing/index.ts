@@ -1,17 +1,18 @@
 import {
-  METHODS,
-  refuse,
-  RPC,
   type Answer,
   type Config,
   type Exchange,
+  type ExplainStep,
+  METHODS,
   type Plugin,
+  type PluginHooks,
+  refuse,
   type Route,
+  RPC,
 } from '../../src/plugin.ts'
-import { ownParams, methodsOf, prepare, type Rule } from './rules.ts'
 import { check } from './check.ts'
 import { ERRORS, routingError } from './errors.ts'
-import { explainRoutes } from './explain.ts'
+import { methodsOf, ownParams, prepare, type Rule } from './rules.ts'
 
 /** Sends requests where `routes` says, or refuses them. The first rule that matches wins. */
 export const routing: Plugin<NonNullable<Config['routes']>> = {
@@ -47,4 +48,22 @@ function refusal(rule: Rule | undefined): Answer | undefined {
 function routeTo(upstream: string, exchange: Exchange, toOwn: ReturnType<typeof ownParams>): Route {
   if (METHODS.get(exchange.method)?.to === 'list') return { to: 'many', upstreams: [upstream] }
   return { to: 'one', upstream, params: toOwn(upstream, exchange.method, exchange.params) }
+}
+
+/** Says which rule of `routes` a call meets first. */
+function explainRoutes(hooks: PluginHooks, rules: readonly Rule[]): void {
+  hooks.explain.tap((steps, { exchange }) => {
+    const at = rules.findIndex(rule => rule.matches(exchange))
+    return [...steps, stepOf(rules[at], `/routes/${at}`)]
+  })
+}
+
+function stepOf(found: Rule | undefined, rule: string): ExplainStep {
+  if (found === undefined)
+    return { by: 'routing', at: 'route', does: 'passes', text: 'no rule matches; its owner has it' }
+  if (found.deny !== undefined)
+    return { by: 'routing', at: 'request', does: 'refuses', text: found.deny, rule }
+  const text =
+    found.to === undefined ? 'a rule matches and changes nothing' : `a rule sends it to "${found.to}"`
+  return { by: 'routing', at: 'route', does: found.to === undefined ? 'passes' : 'changes', text, rule }
 }

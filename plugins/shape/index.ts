@@ -1,6 +1,7 @@
-import type { Plugin } from '../../src/plugin.ts'
-import { check } from './check.ts'
+import { listAt, mapAt, type Plugin, pointerTo, type Report, textAt } from '../../src/plugin.ts'
+import { readPath } from './drop.ts'
 import { ERRORS } from './errors.ts'
+import { compilePick } from './pick.ts'
 import type { ShapeConfig } from './rules.ts'
 
 /** Brings results into a form that fits a model, and keeps the whole of what it cuts. */
@@ -13,4 +14,32 @@ export const shape: Plugin<ShapeConfig | undefined> = {
     const { setUp } = await import('./setup.ts')
     setUp(api)
   },
+}
+
+/** Points at expressions and paths that mean nothing. The package of the expressions is loaded where there is one. */
+function check(config: unknown, report: Report): void {
+  for (const [rule, pointer] of rulesIn(config)) {
+    const pick = textAt(rule, 'pick')
+    const compiled = pick === undefined ? undefined : compilePick(pick)
+    if (compiled !== undefined && 'mistake' in compiled) {
+      const message = `is no JMESPath expression: ${compiled.mistake}`
+      report({ pointer: `${pointer}/pick`, message, hint: 'such as `items[].{title: title, url: url}`' })
+    }
+    listAt(rule, 'drop').forEach((path, index) => {
+      const read = typeof path === 'string' ? readPath(path) : []
+      if (typeof read !== 'string') return
+      const hint = 'such as `items[].html` or `meta.*.debug`'
+      report({ pointer: `${pointer}/drop/${index}`, message: `is no path: ${read}`, hint })
+    })
+  }
+}
+
+/** Every rule, with its place. */
+function* rulesIn(config: unknown): Iterable<readonly [unknown, string]> {
+  yield [mapAt(config, 'shape'), '/shape']
+  for (const [glob, rule] of Object.entries(mapAt(config, 'shape', 'tools')))
+    yield [rule, pointerTo('/shape/tools', glob)]
+  for (const section of ['upstreams', 'profiles'] as const)
+    for (const [name, spec] of Object.entries(mapAt(config, section)))
+      yield [mapAt(spec, 'shape'), `${pointerTo(`/${section}`, name)}/shape`]
 }

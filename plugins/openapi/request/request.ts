@@ -1,8 +1,9 @@
-import { didYouMean, isObject, type HttpMethod, type JsonObject } from '../../../src/plugin.ts'
-import type { Parameter } from '../document/types.ts'
+import { randomBytes } from 'node:crypto'
+import { didYouMean, type HttpMethod, isObject, type JsonObject } from '../../../src/plugin.ts'
+import { isJsonType } from '../document/parts.ts'
+import type { Parameter, RequestBody } from '../document/types.ts'
 import type { Argument } from '../tools/arguments.ts'
 import type { Tool } from '../tools/tool.ts'
-import { writeBody, type WrittenBody } from './body.ts'
 import type { Credentials } from './credentials.ts'
 import { pairsOf, pieceOf, reservedly, strictly, textOf } from './styles.ts'
 
@@ -166,4 +167,60 @@ export function argumentsIn(params: JsonObject | undefined): JsonObject {
   const given = params?.arguments ?? {}
   if (!isObject(given)) throw new BadArguments('"arguments" must be an object')
   return given
+}
+
+/** A body as it is sent. */
+interface WrittenBody {
+  readonly contentType: string
+  readonly text: string
+}
+
+/** Writes a value in the form that an operation wants. */
+function writeBody(body: RequestBody, value: unknown): WrittenBody {
+  const { contentType } = body
+  if (isJsonType(contentType)) return { contentType, text: JSON.stringify(value) }
+  if (/^application\/x-www-form-urlencoded/i.test(contentType))
+    return { contentType, text: form(body, value) }
+  if (/^multipart\//i.test(contentType)) return multipart(body, value)
+  return { contentType, text: textOf(value) }
+}
+
+function form({ encoding }: RequestBody, value: unknown): string {
+  if (typeof value !== 'object' || value === null) return textOf(value)
+  return Object.entries(value)
+    .flatMap(([name, inner]: [string, unknown]) => {
+      const { style = 'form', explode = style === 'form', contentType } = encoding.get(name) ?? {}
+      const isNested = typeof inner === 'object' && inner !== null && !Array.isArray(inner)
+      const isJson =
+        (contentType !== undefined && isJsonType(contentType)) || (isNested && !encoding.has(name))
+      const written = { name, style, explode, encode: strictly }
+      return pairsOf(isJson ? JSON.stringify(inner) : inner, written)
+    })
+    .join('&')
+}
+
+function multipart({ encoding }: RequestBody, value: unknown): WrittenBody {
+  const boundary = `----tapgate${randomBytes(16).toString('hex')}`
+  const fields = typeof value === 'object' && value !== null ? Object.entries(value) : []
+  const parts = fields.flatMap(([name, inner]: [string, unknown]) =>
+    (Array.isArray(inner) ? (inner as unknown[]) : [inner]).map(one =>
+      part(name, one, encoding.get(name)?.contentType),
+    ),
+  )
+  const text = parts.map(one => `--${boundary}\r\n${one}\r\n`).join('')
+  return { contentType: `multipart/form-data; boundary=${boundary}`, text: `${text}--${boundary}--\r\n` }
+}
+
+function part(name: string, value: unknown, wanted: string | undefined): string {
+  const isNested = typeof value === 'object' && value !== null
+  const type = wanted !== undefined && /^[\w.!#$&^+-]+\/[\w.!#$&^+-]+$/.test(wanted) ? wanted : undefined
+  const contentType = type ?? (isNested ? 'application/json' : undefined)
+  const head = `Content-Disposition: form-data; name="${quoted(name)}"`
+  const typed = contentType === undefined ? head : `${head}\r\nContent-Type: ${contentType}`
+  return `${typed}\r\n\r\n${textOf(value)}`
+}
+
+/** As browsers write names: nothing in one can end it. */
+function quoted(name: string): string {
+  return name.replaceAll('\r', '%0D').replaceAll('\n', '%0A').replaceAll('"', '%22')
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { check } from '../../../../plugins/policy/check.ts'
+import { check } from '../../../../plugins/policy/index.ts'
 import { Compiler, type Expression } from '../../../../plugins/policy/expression.ts'
 import {
   ClientFacts,
