@@ -7,6 +7,7 @@ import { Config } from '@oclif/core/config'
 import { getHelpFlagAdditions, normalizeArgv } from '@oclif/core/help'
 import type { Interfaces } from '@oclif/core'
 import { COMMANDS } from './commands.ts'
+import { COMPLETE, complete } from './completion.ts'
 import { foreignCommands } from './foreign-commands.ts'
 import type { Host } from './host.ts'
 import { showHelp, type HostedOptions } from './output/help.ts'
@@ -17,6 +18,7 @@ export async function runWithOclif(argv: readonly string[], host: Host, terminal
   nameUser(process.env)
   const own = readManifest()
   const commands = { ...COMMANDS, ...(await foreignCommands(argv, COMMANDS, terminal)) }
+  if (argv[0] === COMPLETE) return complete(argv.slice(2), commands, terminal)
   const plugin = pluginOf(commands, own)
   const plugins = new Map([[plugin.name, plugin]])
   const options: HostedOptions = { root: own.root, pjson: own.manifest, plugins, host, terminal }

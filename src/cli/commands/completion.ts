@@ -1,5 +1,6 @@
 import { string } from '@oclif/core/args'
 import { GatewayCommand, JSON_FLAG } from '../base-command.ts'
+import { COMPLETION_SCRIPTS } from '../completion.ts'
 
 export default class Completion extends GatewayCommand {
   static override summary = 'Print a completion script for a shell.'
@@ -14,7 +15,7 @@ export default class Completion extends GatewayCommand {
   static override args = {
     shell: string({
       required: true,
-      options: ['bash', 'zsh', 'fish', 'powershell'],
+      options: Object.keys(COMPLETION_SCRIPTS),
       description: 'Which shell.',
       ignoreStdin: true,
     }),
@@ -23,10 +24,7 @@ export default class Completion extends GatewayCommand {
 
   async run(): Promise<void> {
     const { args, flags } = await this.parse(Completion)
-    const { completionScript } = await import('../completion/script.ts')
-    const loaded = this.config.commands.map(async command => [command.id, await command.load()] as const)
-    const commands = Object.fromEntries(await Promise.all(loaded))
-    const script = completionScript(args.shell, this.config.bin, commands)
+    const script = COMPLETION_SCRIPTS[args.shell as keyof typeof COMPLETION_SCRIPTS]
     if (flags.json) return this.terminal.out.json({ shell: args.shell, script })
     this.terminal.out.line(script)
   }

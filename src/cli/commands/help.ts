@@ -1,4 +1,5 @@
 import { string } from '@oclif/core/args'
+import type { Command } from '@oclif/core/command'
 import { gatewayError } from '../../errors/errors.ts'
 import { GatewayCommand, JSON_FLAG } from '../base-command.ts'
 
@@ -20,11 +21,25 @@ export default class Help extends GatewayCommand {
 
   /** Commands whose names begin with these words, for programs; all of them where none are given. */
   async #described(words: readonly string[]): Promise<object[]> {
-    const { commandTable } = await import('../completion/command-table.ts')
-    const loaded = this.config.commands.map(async command => [command.id, await command.load()] as const)
-    const rows = commandTable(Object.fromEntries(await Promise.all(loaded)))
+    const loaded = await Promise.all(this.config.commands.map(command => command.load()))
+    const rows = loaded.map(({ id, summary = '', flags }) => ({
+      name: id.replaceAll(':', ' '),
+      summary,
+      flags: Object.entries(flags).flatMap(([name, flag]) =>
+        flag.hidden === true ? [] : describe(name, flag),
+      ),
+    }))
     const found = rows.filter(({ name }) => words.every((word, i) => name.split(' ')[i] === word))
-    if (found.length > 0) return found.map(({ name, summary, flags }) => ({ name, summary, flags }))
+    if (found.length > 0) return found
     throw gatewayError('GW_USAGE', { what: `there is no command "${words.join(' ')}"` })
+  }
+}
+
+function describe(name: string, flag: Command.Class['flags'][string]): object {
+  return {
+    names: [`--${name}`, ...(flag.char === undefined ? [] : [`-${flag.char}`])],
+    summary: flag.summary,
+    takes: flag.type === 'option' ? (flag.helpValue ?? 'text') : 'nothing',
+    values: flag.type === 'option' ? (flag.options ?? []) : [],
   }
 }

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { readFile, writeFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { COMMANDS } from '../../../src/cli/commands.ts'
-import { commandTable } from '../../../src/cli/completion/command-table.ts'
 
 const SNAPSHOT = new URL('./commands.snapshot.json', import.meta.url)
 
@@ -49,14 +48,4 @@ test('every command that reads a configuration takes --config, --env and --set',
     for (const flag of ['config', 'env', 'set'])
       assert.ok(flag in (COMMANDS[id]?.flags ?? {}), `${id} --${flag}`)
   }
-})
-
-test('completion knows what comes after each flag', () => {
-  const serve = commandTable(COMMANDS).find(({ name }) => name === 'serve')
-  const takes = new Map(serve?.flags.map(flag => [flag.names[0], flag.takes]))
-
-  assert.deepEqual(
-    [takes.get('--config'), takes.get('--set'), takes.get('--watch')],
-    ['file', 'text', 'nothing'],
-  )
 })
