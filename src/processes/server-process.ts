@@ -22,8 +22,6 @@ interface ProcessOptions extends Spawning {
   onSkipped?(line: SkippedLine): void
   /** Gets all it writes instead, of a program that is not talked to. */
   onOutput?(chunk: Buffer, from: 'stdout' | 'stderr'): void
-  /** Called when something that was written to its stdin has left: there is more room than before. */
-  onDrain?(): void
   /** Told once, when it can no longer be talked to; with how it exited, where it has. */
   onEnd(reason: Reason, exit?: ProgramExit): void
 }
@@ -40,8 +38,6 @@ const LINGER_MS = 250
 const POLL_MS = 20
 /** Bytes that may wait for the process to read them. */
 const MAX_WAITING = 8 * 1024 * 1024
-/** The same for what nobody can be told was lost: replies, and notifications. */
-const MAX_REPLIES_WAITING = 16 * 1024 * 1024
 
 /** A server that runs as a child of ours: lines in, lines out, and nothing left when it is stopped. */
 export class ServerProcess {
@@ -51,7 +47,6 @@ export class ServerProcess {
   readonly #stdout: LineSplitter
   readonly #exited: Promise<void>
   readonly #flush: () => void
-  readonly #left: (error?: Error | null) => void
   #hasExited = false
   #hasEnded = false
   #exit: ProgramExit | undefined
@@ -65,17 +60,10 @@ export class ServerProcess {
     this.#options = options
     this.#stdout = new LineSplitter({
       maxLine: options.maxLine,
-      ownsChunks: true,
       onLine: line => options.onLine(line),
       ...this.#onTooLong(options),
     })
-    this.#flush = () => this.#write()
-    // The event `drain` would not do: it does not follow a small write that waits in front of a full pipe.
-    this.#left = error => {
-      if (error !== null && error !== undefined) return
-      this.#hasDropped = false
-      this.#options.onDrain?.()
-    }
+    this.#flush = () => this.#writeQueue()
     this.#child = spawnServer(options)
     this.#group = new ProcessGroup(this.#child)
     if (this.pid !== undefined) {
@@ -108,32 +96,29 @@ export class ServerProcess {
     return this.#queued + this.#child.stdin.writableLength
   }
 
-  /** Queues a request for its stdin, all of one tick in one write. False when too much waits there already. */
-  send(line: Written, bytes = lengthOf(line)): boolean {
-    return this.#enqueue(line, bytes, MAX_WAITING)
+  /** Writes a line to its stdin; false if too much waits there already. */
+  send(line: Written): boolean {
+    if (this.unread > MAX_WAITING) return false
+    this.write(line, lengthOf(line))
+    return true
   }
 
-  /** Queues what must get through if at all possible: the server may wait for it before it reads on. */
+  /** Writes a reply or notification; one that finds no room is dropped, and the first one is logged. */
   reply(line: string): void {
-    const bytes = Buffer.byteLength(line)
-    if (this.#enqueue(line, bytes, MAX_REPLIES_WAITING) || this.#hasDropped) return
-    this.#hasDropped = true
-    const why = 'it does not read its stdin: over 16 MiB wait'
-    this.#options.log.warn('messages to a process are dropped until it reads again', {
-      what: 'reply or notification',
-      bytes,
-      waiting: this.unread,
-      why,
-    })
+    const isSent = this.send(line)
+    if (!isSent && !this.#hasDropped) {
+      const why = 'it does not read its stdin: over 8 MiB wait'
+      this.#options.log.warn('messages to a process are dropped until it reads again', { why })
+    }
+    this.#hasDropped = !isSent
   }
 
-  #enqueue(line: Written, bytes: number, limit: number): boolean {
-    if (this.#hasEnded || !this.#child.stdin.writable) return true
-    if (this.unread > limit) return false
+  /** Queues a line for its stdin, all of one tick in one write. */
+  write(line: Written, bytes: number): void {
+    if (this.#hasEnded || !this.#child.stdin.writable) return
     if (this.#queue.length === 0) setImmediate(this.#flush)
     this.#queue.push(line)
     this.#queued += bytes + 1
-    return true
   }
 
   /** End of stdin, SIGTERM and SIGKILL to the whole group, two seconds for each, less when only remains are left. */
@@ -147,7 +132,7 @@ export class ServerProcess {
     this.#group.signal('SIGKILL')
   }
 
-  #write(): void {
+  #writeQueue(): void {
     const bytes = this.#queued
     const lines = inLines(this.#queue, bytes)
     this.#queue = []
@@ -155,9 +140,9 @@ export class ServerProcess {
     const { stdin } = this.#child
     if (!stdin.writable) return
     // As many bytes as characters: all of it is ASCII, which Latin-1 writes at less cost.
-    if (typeof lines === 'string') stdin.write(lines, lines.length === bytes ? 'latin1' : 'utf8', this.#left)
-    else if (Buffer.isBuffer(lines)) stdin.write(lines, this.#left)
-    else writeTogether(stdin, lines, this.#left)
+    if (typeof lines === 'string') stdin.write(lines, lines.length === bytes ? 'latin1' : 'utf8')
+    else if (Buffer.isBuffer(lines)) stdin.write(lines)
+    else writeTogether(stdin, lines)
   }
 
   #observe(exited: () => void): void {
@@ -219,7 +204,7 @@ export class ServerProcess {
   }
 
   async #climbDown(): Promise<void> {
-    if (this.#queue.length > 0) this.#write()
+    if (this.#queue.length > 0) this.#writeQueue()
     this.#child.stdin.end()
     if (!this.#hasExited && this.#isRead) await this.#within(STEP_MS, () => this.#hasExited)
     for (const signal of ['SIGTERM', 'SIGKILL'] as const) {

@@ -4,7 +4,7 @@ import type { Clock, Principal } from '../api/index.ts'
 import { inOnePiece, type Written } from '../util/written.ts'
 import { within } from '../util/clock.ts'
 import { visible } from '../util/log.ts'
-import { Backlog, type BacklogOptions } from './backlog.ts'
+import { Backlog, type Hold } from './backlog.ts'
 
 /** The subprotocol that both sides must name. */
 export const SUBPROTOCOL = 'mcp'
@@ -55,8 +55,8 @@ interface WebSocketChannelOptions {
   readonly clock: Clock
   /** Headers of the request that opened it. */
   readonly headers?: Readonly<Record<string, string>>
-  /** Bounds of what its client leaves unread, and of for how long it may. */
-  readonly unread?: Pick<BacklogOptions, 'hold' | 'patienceMs'>
+  /** Counts what waits for its client. */
+  readonly hold?: Hold | undefined
 }
 
 /** A WebSocket, one message per text frame; either side of it. */
@@ -78,8 +78,7 @@ export class WebSocketChannel implements Channel {
     this.#socket = socket
     this.#options = options
     this.#backlog = new Backlog({
-      clock: options.clock,
-      ...options.unread,
+      hold: options.hold,
       unsent: () => socket.bufferedAmount,
       onFlow: () => this.#ears?.flow(),
       onStuck: () => this.#cut('it does not read what it is sent'),
@@ -142,10 +141,8 @@ export class WebSocketChannel implements Channel {
 
   write(message: Written): void {
     if (this.#socket.readyState !== this.#socket.OPEN) return
-    const piece = inOnePiece(message)
-    if (!this.#backlog.hasRoom(piece.length)) return
     this.#cork()
-    this.#socket.send(piece, AS_TEXT, this.#written)
+    this.#socket.send(inOnePiece(message), AS_TEXT, this.#written)
     this.#backlog.grew()
   }
 
@@ -185,15 +182,17 @@ export class WebSocketChannel implements Channel {
   }
 
   #shrank(): void {
+    // Whoever takes what we write is alive, even if its pong waits behind that.
+    this.#hasLife = true
     this.#backlog.shrank()
     if (this.unsent === 0) this.#onEmpty?.()
   }
 
   #armPing(): void {
     this.#stopPing = this.#options.clock.after(PING_MS, () => {
-      // A client that we do not read from cannot show that it is alive.
-      if (!this.#hasLife && !this.#socket.isPaused && !this.isBlocked)
-        return this.#cut('it does not answer our pings')
+      // A peer that we do not read from cannot answer: then only what it leaves unread tells.
+      const isSilent = !this.#hasLife && (!this.#socket.isPaused || this.unsent > 0)
+      if (isSilent) return this.#cut('it neither answers our pings nor reads what it is sent')
       this.#hasLife = false
       if (this.#socket.readyState === this.#socket.OPEN) this.#socket.ping()
       this.#armPing()

@@ -1,5 +1,4 @@
 import { BOM_LENGTH, hasBom } from '../protocol/json/json.ts'
-import { Gathered } from './gathered.ts'
 
 const NEWLINE = 0x0a
 const RETURN = 0x0d
@@ -24,20 +23,18 @@ interface LineSplitterOptions {
   onTooLong?(bytes: number): void
   /** Gets the beginning and the end of a line that was skipped, when the next one begins. */
   onSkipped?(line: SkippedLine): void
-  /** True where nobody else holds the chunks: then the memory of those that were copied is given back at once. */
-  readonly ownsChunks?: boolean
 }
 
 /** Cuts a stream of bytes into lines. A line that arrives whole in one chunk is never copied. */
 export class LineSplitter {
   readonly #options: LineSplitterOptions
   /** The beginning of a line whose end has not come. */
-  readonly #begun: Gathered
+  #begun: Buffer[] = []
+  #length = 0
   #skipped: SkippedLine | undefined
 
   constructor(options: LineSplitterOptions) {
     this.#options = options
-    this.#begun = new Gathered(options.ownsChunks)
   }
 
   push(chunk: Buffer): void {
@@ -57,7 +54,7 @@ export class LineSplitter {
 
   #close(rest: Buffer): void {
     if (this.#skipped !== undefined) return this.#endSkipping(rest)
-    const text = trimmed(this.#begun.length === 0 ? rest : this.#begun.take(rest))
+    const text = trimmed(this.#length === 0 ? rest : this.#take(rest))
     if (text.length > this.#options.maxLine) {
       this.#skip(text)
       this.#endSkipping(NOTHING)
@@ -68,16 +65,25 @@ export class LineSplitter {
     if (rest.length === 0) return
     if (this.#skipped !== undefined) this.#skipped = withEnd(this.#skipped, rest)
     // One byte more may still be the carriage return of a line that fits.
-    else if (this.#begun.length + rest.length > this.#options.maxLine + 1) this.#skip(rest)
-    else this.#begun.push(rest)
+    else if (this.#length + rest.length > this.#options.maxLine + 1) this.#skip(rest)
+    else {
+      this.#begun.push(rest)
+      this.#length += rest.length
+    }
+  }
+
+  #take(rest: Buffer = NOTHING): Buffer {
+    const whole = Buffer.concat([...this.#begun, rest])
+    this.#begun = []
+    this.#length = 0
+    return whole
   }
 
   #skip(rest: Buffer): void {
-    const begun = this.#begun.peek()
+    const begun = this.#take()
     const head = Buffer.concat([begun.subarray(0, HEAD_BYTES), rest.subarray(0, HEAD_BYTES)])
     const bytes = begun.length + rest.length
     this.#skipped = withEnd(withEnd({ head, tail: NOTHING }, begun), rest)
-    this.#begun.forget()
     this.#options.onTooLong?.(bytes)
   }
 

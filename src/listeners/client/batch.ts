@@ -1,5 +1,5 @@
 import { parseMessage, type Message } from '../../protocol/jsonrpc.ts'
-import { HeldBytes, Hold } from '../../transport/backlog.ts'
+import type { Hold } from '../../transport/backlog.ts'
 import { withoutBom } from '../../protocol/json/json.ts'
 import { inOnePiece, lengthOf, type Written } from '../../util/written.ts'
 import { RPC, rpcError, type RpcError } from '../../protocol/rpc-error.ts'
@@ -8,17 +8,8 @@ import { claimsModern } from './client-info.ts'
 import type { ResponseWriter } from './inbound-request.ts'
 
 const MAX_BATCH = 100
-/** Bytes of answers that may wait in the batches of one connection, where nobody counts what is held for all. */
-const MAX_WAITING = 64 * 1024 * 1024
-
-/** Counts what a batch keeps of its answers; `onCut` runs where that has to make way for others. */
-export type BatchRoom = (onCut: () => void) => Hold
-
-/** The room of a connection that has its own. */
-export function ownRoom(): BatchRoom {
-  const held = new HeldBytes({ total: MAX_WAITING, each: MAX_WAITING })
-  return onCut => new Hold(held, '', onCut)
-}
+/** Bytes of answers of one batch that may wait for its last one. */
+const MAX_WAITING = 16 * 1024 * 1024
 
 /** The messages of a JSON-RPC batch (2025-03-26), or the error that answers the whole of it. */
 export function parseBatch(received: Buffer): readonly Message[] | RpcError {
@@ -51,21 +42,20 @@ function isMisplaced(message: Message): boolean {
 
 /**
  * Gathers the answers of a batch into one array; where they share a response with what goes ahead, each becomes a message of its own.
- * Answers that wait for the last one count among the bytes held for their client.
  */
 export class BatchWriter implements ResponseWriter {
   readonly isShared = true
   readonly #writer: ResponseWriter
   readonly #expected: number
-  readonly #hold: Hold
-  #isCut = false
+  readonly #hold: Hold | undefined
+  #waiting = 0
   #answers: (Buffer | string)[] = []
   #count = 0
   #isStreaming = false
 
-  constructor(writer: ResponseWriter, messages: readonly Message[], room: BatchRoom) {
+  constructor(writer: ResponseWriter, messages: readonly Message[], hold?: Hold) {
     this.#writer = writer
-    this.#hold = room(() => this.#cut())
+    this.#hold = hold
     this.#expected = messages.filter(({ kind }) => kind === 'request' || kind === 'malformed').length
   }
 
@@ -97,16 +87,11 @@ export class BatchWriter implements ResponseWriter {
 
   #sendAll(): void {
     for (const answer of this.#answers.splice(0)) this.#writer.send(answer)
-    this.#hold.become(0)
-  }
-
-  #cut(): void {
-    this.#isCut = true
-    this.#answers = []
+    this.#hold?.set(0)
   }
 
   mayKeep(answer: Written): boolean {
-    return this.#isStreaming || this.#isCut || this.#hold.claim(lengthOf(answer))
+    return this.#isStreaming || this.#waiting + lengthOf(answer) <= MAX_WAITING
   }
 
   prime(): void {
@@ -118,13 +103,14 @@ export class BatchWriter implements ResponseWriter {
   }
 
   finish(_status: number, message: Written): void {
-    if (this.#isCut) return
     const answer = inOnePiece(message)
     this.#answers.push(answer)
+    this.#waiting += answer.length
+    this.#hold?.set(this.#isStreaming ? 0 : this.#waiting)
     const isLast = ++this.#count === this.#expected
     if (!isLast && this.#isStreaming) this.#sendAll()
     if (!isLast) return
-    this.#hold.end()
+    this.#hold?.end()
     this.#writer.finish(200, this.#isStreaming ? answer : arrayOf(this.#answers))
   }
 }

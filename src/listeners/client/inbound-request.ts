@@ -22,6 +22,7 @@ import { encodeError, idAsJson, type RpcId, type RpcRequest } from '../../protoc
 import { type Written } from '../../util/written.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import { RpcPeer } from '../../protocol/rpc-peer.ts'
+import type { Admission } from './admission.ts'
 import {
   encodeAnswer,
   encodeNotificationFor,
@@ -95,6 +96,8 @@ export class InboundRequest implements Inbound {
   #ask: ((ask: Ask) => Promise<AskReply>) | undefined = undefined
   #isOver = false
   #isShutDown = false
+  /** Why it was cancelled before it began. */
+  #cancelledEarly: string | undefined
 
   /** With `requests`, its client can be asked something. */
   constructor(
@@ -153,9 +156,16 @@ export class InboundRequest implements Inbound {
   }
 
   /** Sends it through the pipeline; nothing is written to the client yet. Who has waited for the answer calls `settled`. */
-  run(gate: Gate, session: Session): Promise<Answer> {
+  run(gate: Gate, session: Session, admission?: Admission): Promise<Answer> {
     this.#reader = this.client ?? session.client
+    // A stream of notifications may stay open for hours, and takes no place.
+    if (admission === undefined || this.isListen) return this.#start(gate, session)
+    return admission.run(this.principal ?? session.principal, () => this.#start(gate, session))
+  }
+
+  #start(gate: Gate, session: Session): Promise<Answer> {
     this.#running = gate.run(session, this)
+    if (this.#cancelledEarly !== undefined) this.#running.cancel(this.#cancelledEarly)
     return this.#running.answer
   }
 
@@ -181,7 +191,8 @@ export class InboundRequest implements Inbound {
   }
 
   cancel(reason: string): void {
-    this.#running?.cancel(reason)
+    if (this.#running === undefined) this.#cancelledEarly = reason
+    else this.#running.cancel(reason)
     this.#end(reason)
   }
 
@@ -266,9 +277,9 @@ export class OpenRequests {
   }
 
   /** Runs a request, which is one of these until it has its answer. */
-  async run(request: InboundRequest, gate: Gate, session: Session): Promise<Answer> {
+  async run(request: InboundRequest, gate: Gate, session: Session, admission?: Admission): Promise<Answer> {
     this.#peer.receive(request.id, request)
-    const answer = await request.run(gate, session)
+    const answer = await request.run(gate, session, admission)
     request.settled()
     this.#peer.answers(request.id, request)
     return answer

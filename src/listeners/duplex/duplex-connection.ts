@@ -19,7 +19,8 @@ import { Drops } from '../../transport/unexpected-messages.ts'
 import { within } from '../../util/clock.ts'
 import type { Addressed } from '../client/inbound-request.ts'
 import type { Written } from '../../util/written.ts'
-import { type BatchRoom, BatchWriter, ownRoom, parseBatch } from '../client/batch.ts'
+import { BatchWriter, parseBatch } from '../client/batch.ts'
+import { type Admission, OVERLOADED } from '../client/admission.ts'
 import { encodeNotificationFor, thrownAnswer } from '../client/encode-answer.ts'
 import { InboundRequest, OpenRequests, type ResponseWriter } from '../client/inbound-request.ts'
 import { Requester, ServerRequests } from '../client/server-requests.ts'
@@ -50,8 +51,8 @@ export interface DuplexOptions {
   readonly choices?: Choices | undefined
   /** The directory that the client works in, where that is known before it is asked. */
   readonly directory?: string | undefined
-  /** Room for the answers of batches, where the listener counts what it holds. */
-  readonly room?: BatchRoom
+  /** Lets requests begin, where the listener bounds those of all its clients. */
+  readonly admission?: Admission
   /** Time that open requests may go on after the client has closed its end. */
   readonly graceMs: number
   /** True if this transport is older than the modern era. */
@@ -71,7 +72,6 @@ export class DuplexConnection {
   readonly #open = new OpenRequests(MAX_RUNNING)
   /** Messages that came while the session opens; undefined when it does not. */
   #held: { message: Message; writer: ResponseWriter; arrived: Arrived | undefined }[] | undefined
-  #room: BatchRoom | undefined
   #isEnding = false
   #activeAt: number
   #onQuiet: () => void = () => undefined
@@ -80,7 +80,6 @@ export class DuplexConnection {
   constructor(options: DuplexOptions) {
     const { context, channel } = options
     this.#options = options
-    this.#room = options.room
     this.#activeAt = context.clock.now()
     this.#era = new ConnectionEra(options.isLegacyOnly)
     this.#channel = channel
@@ -146,7 +145,7 @@ export class DuplexConnection {
     if (!isBatch(bytes)) return this.#handle(parseMessage(bytes), this.#writer, arrived)
     const messages = parseBatch(bytes)
     if ('code' in messages) return this.#refuse(null, messages, this.#writer)
-    const writer = new BatchWriter(this.#writer, messages, (this.#room ??= ownRoom()))
+    const writer = new BatchWriter(this.#writer, messages)
     for (const message of messages) this.#handle(message, writer, arrived)
   }
 
@@ -202,7 +201,8 @@ export class DuplexConnection {
   #notAdmitted(): RpcError | undefined {
     const { gate, name } = this.#options.context
     const found = gate.admit(name)
-    return found === undefined || found === 'close' ? undefined : found.error
+    if (found !== undefined && found !== 'close') return found.error
+    return this.#options.admission?.isFull === true ? OVERLOADED.error : undefined
   }
 
   /** Opens the session for its first request; what comes meanwhile waits, so that order is kept. */
@@ -223,7 +223,7 @@ export class DuplexConnection {
 
   async #run(request: InboundRequest, session: Session): Promise<void> {
     const { gate, log } = this.#options.context
-    const answer: Answer = await this.#open.run(request, gate, session)
+    const answer: Answer = await this.#open.run(request, gate, session, this.#options.admission)
     if (this.#open.size === 0) this.#touch()
     // A cancelled request is not answered, but a batch waits for each of its own.
     if (!request.isCancelled || request.writer !== this.#writer) request.finish(answer, this.#isEnding, log)

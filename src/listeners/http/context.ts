@@ -3,15 +3,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Clock, Gate, ListenerContext, Log } from '../../api/index.ts'
 import { InFlight } from '../../protocol/rpc-peer.ts'
 import { HeldBytes } from '../../transport/backlog.ts'
+import { Admission } from '../client/admission.ts'
 import type { InboundRequest } from '../client/inbound-request.ts'
 import { OpenStreams } from './authenticate.ts'
 import type { HttpSettings, Place } from './listener-settings.ts'
 import { LegacySessions } from './mcp/legacy-sessions.ts'
 import { OpenConnections, type PostedConversation, SessionQuota } from './open-connections.ts'
-import type { Room } from './read-body.ts'
 import type { RequestHeaders } from './request-headers.ts'
 import { SseStreams } from './sse-writer.ts'
-import { UnreadBytes } from './unread-bytes.ts'
 
 /** State that all requests of one HTTP listener share. */
 export interface HttpContext {
@@ -27,10 +26,9 @@ export interface HttpContext {
   /** Sessions and connections of each caller. */
   readonly quota: SessionQuota
   readonly streams: SseStreams
-  /** Request bodies, until they are answered. */
-  readonly bodies: HeldBytes
-  /** Answers and events that their readers have not taken. */
-  readonly unread: UnreadBytes
+  /** Large request bodies until they are answered, and large answers and events until their readers have taken them. */
+  readonly held: HeldBytes
+  readonly admission: Admission
   /** Modern requests in the pipeline, by a number of our own; legacy ones belong to their sessions. */
   readonly running: InFlight<InboundRequest>
   /** Responses that stay open after their request was let in. */
@@ -60,14 +58,12 @@ export interface Arrival {
   readonly path: string
   /** The endpoint of the listener that the path names; undefined for a plugin's path, or nobody's. */
   readonly place: Place | undefined
-  /** Room that its body takes, from when that is asked for. */
-  room?: Room
 }
 
 /** Makes the state of a new listener. */
 export function makeContext(listener: ListenerContext, settings: HttpSettings): HttpContext {
   const { name, gate, log, clock, neighbours } = listener
-  const unread = new UnreadBytes(settings.held)
+  const held = new HeldBytes(settings.maxHeld)
   const quota = new SessionQuota(settings.maxSessionsEach)
   const sessions = new LegacySessions({
     name,
@@ -93,9 +89,9 @@ export function makeContext(listener: ListenerContext, settings: HttpSettings): 
     endpoint: '',
     sessions,
     quota,
-    streams: new SseStreams(clock, unread),
-    bodies: new HeldBytes(settings.held),
-    unread,
+    streams: new SseStreams(clock, held),
+    held,
+    admission: new Admission(settings.maxRequests, held),
     running: new InFlight(),
     open: new OpenStreams(gate, clock),
     connections: new OpenConnections(clock, settings.idleMs),

@@ -24,7 +24,7 @@ import {
 } from './listener-settings.ts'
 import { serveRequest } from './serve-request.ts'
 import { type ListenerTls, readTls, secureContext, secureServer } from './tls.ts'
-import { WriteTimeout } from './unread-bytes.ts'
+import { WriteTimeout } from './write-timeout.ts'
 import type { Upgrade } from './web-socket.ts'
 
 /** Streamable HTTP: both eras on one endpoint, and the probes beside it. */
@@ -100,7 +100,7 @@ class HttpListener implements Listener {
   }
 
   get held(): number {
-    return this.#context.bodies.bytes + this.#context.unread.bytes
+    return this.#context.held.bytes
   }
 
   #createServer(upgrade: Upgrade | undefined, neighbours: Neighbours | undefined): Server | SecureServer {
@@ -219,8 +219,8 @@ class HttpListener implements Listener {
     this.#renew(tls)
     httpContext.settings = next
     httpContext.quota.max = next.maxSessionsEach
-    httpContext.bodies.limits = next.held
-    httpContext.unread.limits = next.held
+    httpContext.held.max = next.maxHeld
+    httpContext.admission.max = next.maxRequests
     httpContext.connections.idleMs = next.idleMs
     this.#server.maxConnections = next.maxConnections
     this.#setUrl()

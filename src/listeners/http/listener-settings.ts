@@ -1,6 +1,5 @@
 import type { Config, ListenerConfig } from '../../api/index.ts'
 import { type GatewayError, gatewayError } from '../../errors/errors.ts'
-import type { HeldLimits } from '../../transport/backlog.ts'
 import { parseDuration, parseSize } from '../../util/units.ts'
 import { type HeaderNames, headerNames } from './request-headers.ts'
 
@@ -23,7 +22,8 @@ export interface HttpSettings {
   readonly idleMs: number
   /** Time that a client may take nothing of what is written for it. */
   readonly unreadMs: number
-  readonly held: HeldLimits
+  readonly maxRequests: number
+  readonly maxHeld: number
   /** Paths of HTTP+SSE; undefined when it is off. */
   readonly sse: { readonly path: string; readonly messages: string } | undefined
   /** Path of WebSocket; undefined when it is off. */
@@ -67,7 +67,8 @@ export function httpSettings(
     maxConnections: spec.limits.connections,
     idleMs: parseDuration(spec.limits.idle),
     unreadMs: parseDuration(spec.limits.unread),
-    held: { total: parseSize(spec.limits.held), each: parseSize(spec.limits.heldPerClient) },
+    maxRequests: spec.limits.requests,
+    maxHeld: parseSize(spec.limits.held),
     sse: spec.sse === false ? undefined : spec.sse,
     ws: spec.ws === false ? undefined : spec.ws,
     names: headerNames(spec, config),

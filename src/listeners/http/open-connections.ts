@@ -1,9 +1,9 @@
 import type { Clock, Gate, Log, Principal } from '../../api/index.ts'
 import { ANONYMOUS, principalKey } from '../../plugin.ts'
 import { RPC } from '../../protocol/rpc-error.ts'
-import { clientKey, type HeldBytes, Hold } from '../../transport/backlog.ts'
 import type { Arrived, Channel } from '../../transport/channel.ts'
 import { IdleSweeper } from '../../util/idle-sweeper.ts'
+import type { Admission } from '../client/admission.ts'
 import { DuplexConnection, type DuplexOptions } from '../duplex/duplex-connection.ts'
 import { type Refusal, refusal, tooMany } from './request-guard.ts'
 
@@ -61,7 +61,7 @@ interface ConnectionContext {
   readonly log: Log
   readonly clock: Clock
   readonly quota: SessionQuota
-  readonly unread: HeldBytes
+  readonly admission: Admission
   readonly isStopping: boolean
   readonly sessions: { readonly size: number }
   readonly connections: { readonly size: number }
@@ -93,19 +93,13 @@ export class OpenConnections {
   }
 
   begin(
-    { name, gate, log, clock, quota, unread }: ConnectionContext,
+    { name, gate, log, clock, quota, admission }: ConnectionContext,
     channel: NetworkChannel,
     options: BeginOptions,
   ): void {
     const context = { name, gate, log, clock }
-    const { principal, socket } = options
-    const client = clientKey(principal, socket?.remoteAddress)
-    const room = (onCut: () => void): Hold =>
-      new Hold(unread, client, () => {
-        onCut()
-        void channel.close()
-      })
-    const connection = new DuplexConnection({ channel, context, graceMs: 0, room, ...options })
+    const { principal } = options
+    const connection = new DuplexConnection({ channel, context, graceMs: 0, admission, ...options })
     quota.count(principal, 1)
     this.#open.set(
       connection,

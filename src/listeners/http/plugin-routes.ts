@@ -1,10 +1,12 @@
 import type { ServerResponse } from 'node:http'
 import type { Clock, HttpReply, HttpRequest } from '../../api/index.ts'
 import { gatewayError } from '../../errors/errors.ts'
+import { SMALL } from '../../transport/backlog.ts'
 import { credentialsOf } from './authenticate.ts'
 import type { Arrival } from './context.ts'
 import { readBody } from './read-body.ts'
 import { sendJson } from './response.ts'
+import { holdFor } from './sse-writer.ts'
 
 /** Answers on a path that a plugin serves; undefined where none does. */
 export function servePath(arrival: Arrival): Promise<void> | undefined {
@@ -49,10 +51,7 @@ function requestOf(arrival: Arrival): HttpRequest {
   }
 }
 
-async function send(
-  { context, request, response, headers: { caller } }: Arrival,
-  reply: HttpReply | undefined,
-): Promise<void> {
+async function send({ context, request, response }: Arrival, reply: HttpReply | undefined): Promise<void> {
   request.resume()
   if (response.destroyed) return
   if (reply === undefined) {
@@ -61,7 +60,7 @@ async function send(
   }
   const { status, headers, body = '' } = reply
   const isWhole = typeof body === 'string' || Buffer.isBuffer(body)
-  if (isWhole && !context.unread.admits(response, caller, body.length)) return
+  if (isWhole && body.length > SMALL) holdFor(response, context.held).set(body.length)
   response.writeHead(status, { 'cache-control': 'no-store', ...headers })
   if (isWhole) response.end(body)
   else await sendPieces(response, body, { clock: context.clock, patienceMs: context.settings.unreadMs })

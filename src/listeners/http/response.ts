@@ -1,13 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Principal, RpcError } from '../../api/index.ts'
+import type { RpcError } from '../../api/index.ts'
 import { type RpcId, encodeError } from '../../protocol/jsonrpc.ts'
-import { clientKey, Hold } from '../../transport/backlog.ts'
+import { type HeldBytes, type Hold, SMALL } from '../../transport/backlog.ts'
 import { ByteText, type Written, inOnePiece, lengthOf } from '../../util/written.ts'
 import { HEADER } from '../../protocol/methods.ts'
 import type { ResponseWriter } from '../client/inbound-request.ts'
 import type { Accepts, Refusal } from './request-guard.ts'
-import type { EventStream, SseStream, SseStreams } from './sse-writer.ts'
-import type { UnreadBytes } from './unread-bytes.ts'
+import { type EventStream, holdFor, type SseStream, type SseStreams } from './sse-writer.ts'
 
 /** Bodies above this are not worth a copy. */
 const MAX_TEXT = 32 * 1024
@@ -22,7 +21,7 @@ export interface StreamRecorder {
 
 /** State of the listener that a response needs. */
 interface ResponseContext {
-  readonly unread: UnreadBytes
+  readonly held: HeldBytes
   readonly streams: SseStreams
 }
 
@@ -38,15 +37,13 @@ export class Reply implements ResponseWriter {
   readonly accepts: Accepts
   readonly #response: ServerResponse
   readonly #context: ResponseContext
-  readonly #caller: Principal
   #stream: EventStream | undefined
   #onLost: (() => void)[] | undefined
 
-  constructor(response: ServerResponse, accepts: Accepts, context: ResponseContext, caller: Principal) {
+  constructor(response: ServerResponse, accepts: Accepts, context: ResponseContext) {
     this.#response = response
     this.accepts = accepts
     this.#context = context
-    this.#caller = caller
   }
 
   get isOpen(): boolean {
@@ -77,13 +74,9 @@ export class Reply implements ResponseWriter {
     return this.#stream !== undefined || (this.isOpen && this.accepts.events)
   }
 
-  /** Counts what waits for this response among what its client leaves unread. */
-  hold(onCut: () => void): Hold {
-    const { socket } = this.#response.req
-    return new Hold(this.#context.unread, clientKey(this.#caller, socket.remoteAddress), () => {
-      onCut()
-      socket.destroy()
-    })
+  /** Counts what waits for this response. */
+  hold(): Hold {
+    return holdFor(this.#response, this.#context.held)
   }
 
   prime(): void {
@@ -102,8 +95,11 @@ export class Reply implements ResponseWriter {
     if (this.#stream !== undefined) return this.#stream.end(inOnePiece(message))
     if (!this.isOpen) return
     if (status === 200 && !this.accepts.json) this.#open().end(inOnePiece(message))
-    else if (this.#context.unread.admits(this.#response, this.#caller, lengthOf(message)))
+    else {
+      const length = lengthOf(message)
+      if (length > SMALL) this.hold().set(length)
       sendJson(this.#response, status, message, this.#headers(headers))
+    }
   }
 
   refuse(refusal: Refusal, id: RpcId | null = null): void {
@@ -121,7 +117,7 @@ export class Reply implements ResponseWriter {
 
   #open(): EventStream {
     if (this.#stream === undefined) {
-      const stream = this.#context.streams.open(this.#response, this.#caller, this.#headers())
+      const stream = this.#context.streams.open(this.#response, this.#headers())
       this.#stream = this.recorder?.keep(stream) ?? stream
     }
     return this.#stream

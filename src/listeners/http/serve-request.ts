@@ -1,8 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Principal } from '../../api/index.ts'
 import { ANONYMOUS, STRANGER } from '../../plugin.ts'
-import { RPC } from '../../protocol/rpc-error.ts'
-import { clientKey } from '../../transport/backlog.ts'
+import { OVERLOADED } from '../client/admission.ts'
 import { takeChoices } from '../client/choices.ts'
 import { thrownAnswer } from '../client/encode-answer.ts'
 import { credentialsOf, identify, pathOf } from './authenticate.ts'
@@ -113,21 +112,8 @@ function isLocal(address = ''): boolean {
 function admit(arrival: Arrival, caller: Principal | Refusal): Promise<void> | void {
   if ('status' in caller) return refuseUnread(arrival, caller)
   arrival.headers.caller = caller
-  return isBehind(arrival, caller) ? refuseUnread(arrival, BEHIND) : route(arrival)
-}
-
-/** True if the caller leaves so much unread that it is not given more to read. */
-function isBehind({ context: { unread }, request }: Arrival, caller: Principal): boolean {
-  return unread.bytes > 0 && unread.isBehind(clientKey(caller, request.socket.remoteAddress))
-}
-
-const BEHIND: Refusal = {
-  ...refusal(
-    429,
-    'Too much that was written for you is not read yet; read it, or try again later',
-    RPC.internal,
-  ),
-  headers: { 'retry-after': '1' },
+  const isRefused = arrival.context.held.isFull && !isProbe(arrival.place)
+  return isRefused ? refuseUnread(arrival, OVERLOADED) : route(arrival)
 }
 
 // A reader that went away is seen by the `close` that follows.

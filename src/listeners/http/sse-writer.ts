@@ -1,9 +1,8 @@
 import type { ServerResponse } from 'node:http'
-import type { Clock, Principal } from '../../api/index.ts'
+import type { Clock } from '../../api/index.ts'
 import { onOneLine } from '../../transport/line-splitter.ts'
-import { SMALL } from '../../transport/backlog.ts'
+import { type HeldBytes, Hold, MAX_BEHIND, SMALL } from '../../transport/backlog.ts'
 import { Ticker } from '../../util/idle-sweeper.ts'
-import type { UnreadBytes } from './unread-bytes.ts'
 
 /** A reader with more than this unsent misses what may be missed. */
 const MAX_UNSENT = 1024 * 1024
@@ -21,12 +20,12 @@ export const SSE_HEADERS: Readonly<Record<string, string>> = Object.freeze({
 
 /** The open streams of a listener, kept alive by a comment now and then. */
 export class SseStreams {
-  readonly #unread: UnreadBytes
+  readonly #held: HeldBytes
   readonly #open = new Set<SseStream>()
   readonly #ticker: Ticker
 
-  constructor(clock: Clock, unread: UnreadBytes) {
-    this.#unread = unread
+  constructor(clock: Clock, held: HeldBytes) {
+    this.#held = held
     this.#ticker = new Ticker(
       clock,
       () => KEEP_ALIVE_MS,
@@ -38,10 +37,10 @@ export class SseStreams {
   }
 
   /** Starts an event stream on a response that has sent nothing yet. */
-  open(response: ServerResponse, caller: Principal, headers?: Readonly<Record<string, string>>): SseStream {
+  open(response: ServerResponse, headers?: Readonly<Record<string, string>>): SseStream {
     response.writeHead(200, headers === undefined ? SSE_HEADERS : { ...SSE_HEADERS, ...headers })
     response.flushHeaders()
-    const stream = new SseStream(response, caller, this.#unread)
+    const stream = new SseStream(response, this.#held)
     this.#open.add(stream)
     response.on('close', () => this.#open.delete(stream))
     this.#ticker.arm()
@@ -72,13 +71,12 @@ export interface EventStream {
 export class SseStream implements EventStream {
   readonly isKept = false
   readonly #response: ServerResponse
-  readonly #caller: Principal
-  readonly #unread: UnreadBytes
+  readonly #hold: Hold
 
-  constructor(response: ServerResponse, caller: Principal, unread: UnreadBytes) {
+  constructor(response: ServerResponse, held: HeldBytes) {
     this.#response = response
-    this.#caller = caller
-    this.#unread = unread
+    this.#hold = holdFor(response, held)
+    response.on('drain', () => this.#hold.setUnsent(response.writableLength))
   }
 
   get isOpen(): boolean {
@@ -92,7 +90,7 @@ export class SseStream implements EventStream {
   /** The same with an id, for who comes back with it. */
   tell(message: string, id?: string): boolean {
     const waiting = this.#response.writableLength
-    if (waiting > MAX_UNSENT || (waiting > SMALL && this.#unread.isTight)) return false
+    if (waiting > MAX_UNSENT || (waiting > SMALL && this.#hold.isHalfFull)) return false
     return this.send(message, id)
   }
 
@@ -120,8 +118,9 @@ export class SseStream implements EventStream {
   }
 
   end(message?: Buffer | string, id?: string): void {
-    const last = message === undefined ? '' : frame(message, id)
-    if (this.#hasRoom(last)) this.#response.end(last)
+    if (!this.isOpen) return
+    this.#response.end(message === undefined ? '' : frame(message, id))
+    this.#hold.setUnsent(this.#response.writableLength)
   }
 
   /** Ends the stream without waiting for a reader who has not taken everything. */
@@ -131,16 +130,20 @@ export class SseStream implements EventStream {
   }
 
   #write(framed: Buffer | string): boolean {
-    if (!this.#hasRoom(framed)) return false
+    if (!this.isOpen) return false
     this.#response.write(framed)
+    const unsent = this.#response.writableLength
+    this.#hold.setUnsent(unsent)
+    if (unsent > MAX_BEHIND) this.#response.destroy()
     return true
   }
+}
 
-  /** False when nobody will read it; a reader for whom there is no room any more is cut. */
-  #hasRoom(framed: Buffer | string): boolean {
-    if (!this.isOpen) return false
-    return this.#unread.admits(this.#response, this.#caller, this.#response.writableLength + framed.length)
-  }
+/** The hold of a response, which ends with it. */
+export function holdFor(response: ServerResponse, held: HeldBytes): Hold {
+  const hold = new Hold(held)
+  response.on('close', () => hold.end())
+  return hold
 }
 
 /** A message as one event. */

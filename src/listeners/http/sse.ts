@@ -3,15 +3,14 @@ import type { Clock, Principal } from '../../api/index.ts'
 import { principalKey } from '../../plugin.ts'
 import { type Written, inOnePiece } from '../../util/written.ts'
 import { RPC } from '../../protocol/rpc-error.ts'
-import { Backlog } from '../../transport/backlog.ts'
+import { Backlog, type HeldBytes } from '../../transport/backlog.ts'
 import type { Arrived, Ears } from '../../transport/channel.ts'
 import type { Arrival, HttpContext } from './context.ts'
 import { type NetworkChannel, type PostedConversation, conversationProblem } from './open-connections.ts'
 import { readBody, refusalOf, refuseUnread } from './read-body.ts'
 import { acceptsOf, guardBody, refusal } from './request-guard.ts'
 import { sendNothing, sendRefusal } from './response.ts'
-import { SSE_HEADERS, frame } from './sse-writer.ts'
-import { type ReaderBounds, unreadOf } from './unread-bytes.ts'
+import { SSE_HEADERS, frame, holdFor } from './sse-writer.ts'
 
 const GONE = refusal(
   404,
@@ -81,7 +80,8 @@ function sessionOf(url: string): string {
 const KEEP_ALIVE_MS = 15_000
 
 /** State of the listener that a channel needs. */
-interface ChannelContext extends ReaderBounds {
+interface ChannelContext {
+  readonly held: HeldBytes
   readonly clock: Clock
   readonly sessions: { newId(): string }
 }
@@ -108,8 +108,7 @@ class SseChannel implements NetworkChannel, PostedConversation {
     this.#response = response
     this.#clock = clock
     this.#backlog = new Backlog({
-      clock,
-      ...unreadOf(context, principal, response.req),
+      hold: holdFor(response, context.held),
       unsent: () => response.writableLength,
       onFlow: () => this.#ears?.flow(),
       onStuck: () => response.destroy(),
@@ -167,9 +166,7 @@ class SseChannel implements NetworkChannel, PostedConversation {
 
   write(message: Written): void {
     if (!this.isOpen) return
-    const framed = frame(inOnePiece(message))
-    if (!this.#backlog.hasRoom(framed.length)) return
-    this.#response.write(framed, this.#written)
+    this.#response.write(frame(inOnePiece(message)), this.#written)
     this.#backlog.grew()
   }
 

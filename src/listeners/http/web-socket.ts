@@ -1,14 +1,12 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type WebSocket, WebSocketServer } from 'ws'
-import { ANONYMOUS, type Principal } from '../../plugin.ts'
-import { clientKey, Hold, SMALL } from '../../transport/backlog.ts'
+import { ANONYMOUS } from '../../plugin.ts'
+import { Hold, SMALL } from '../../transport/backlog.ts'
 import { SUBPROTOCOL, WebSocketChannel } from '../../transport/channel.ts'
-import { release } from '../../transport/gathered.ts'
 import { takeChoices } from '../client/choices.ts'
 import { identify } from './authenticate.ts'
 import type { HttpContext } from './context.ts'
-import { unreadOf } from './unread-bytes.ts'
 import { type Refusal, guardRequest, refusal } from './request-guard.ts'
 import { readHeaders } from './request-headers.ts'
 import { responseTo, sendRefusal } from './response.ts'
@@ -46,10 +44,10 @@ export function upgradeTo(context: HttpContext): Upgrade {
       if (late !== undefined) return refuse(request, late)
       server.handleUpgrade(request, socket, head, (webSocket: WebSocket) => {
         const { clock } = context
-        const unread = unreadOf(context, caller, request)
-        const channel = new WebSocketChannel(webSocket, { clock, headers: headers.passed, unread })
+        const hold = new Hold(context.held)
+        const channel = new WebSocketChannel(webSocket, { clock, headers: headers.passed, hold })
         channel.connected(socket)
-        boundUnfinished(context, { webSocket, channel, request, caller })
+        boundUnfinished(context, { webSocket, channel, request })
         const forget = context.open.note(headers, why => void channel.close(POLICY_VIOLATION, why))
         webSocket.on('close', forget)
         const { label, profile, choices } = headers
@@ -64,29 +62,28 @@ interface Opened {
   readonly webSocket: WebSocket
   readonly channel: WebSocketChannel
   readonly request: IncomingMessage
-  readonly caller: Principal
 }
 
 /**
  * Counts what has come of a message that is not there yet, as the beginning of a body over HTTP is counted: a frame of a
  * megabyte may take for ever. Where there is no room for it, the connection ends.
  */
-function boundUnfinished({ bodies }: HttpContext, { webSocket, channel, request, caller }: Opened): void {
+function boundUnfinished({ held }: HttpContext, { webSocket, channel, request }: Opened): void {
   const { socket } = request
-  const hold = new Hold(bodies, clientKey(caller, socket.remoteAddress), () => webSocket.terminate())
+  const hold = new Hold(held)
   let unfinished = 0
   // Before those who read it, so that what follows the end of a message in the same piece counts for neither.
   socket.prependListener('data', (chunk: Buffer) => {
     unfinished += chunk.length
-    if (unfinished <= SMALL || hold.claim(unfinished - hold.bytes)) return
+    if (unfinished <= SMALL || hold.claim(unfinished)) return
     // The rest of it is read, so that its sender still reads why.
-    socket.removeAllListeners('data').on('data', release)
+    socket.removeAllListeners('data').resume()
     void channel.close(TRY_AGAIN_LATER, 'too much is being read at the moment; try again')
     socket.end()
   })
   webSocket.on('message', () => {
     unfinished = 0
-    if (hold.bytes > 0) hold.become(0)
+    hold.set(0)
   })
   webSocket.on('close', () => hold.end())
 }

@@ -1,12 +1,4 @@
-import { countSigns, proveString, proveValue } from './wasm/proof.ts'
-
-/** Table of the bytes that begin a value or a name: `{`, `[`, `,` and `:`. */
-const BEGINS = Uint8Array.from({ length: 256 }, (_, byte) =>
-  '{[,:'.includes(String.fromCharCode(byte)) ? 1 : 0,
-)
-
-/** Memory counted for each sign that begins a value: half of an empty object, or a number in a list. */
-const BYTES_EACH = 32
+import { proveString, proveValue } from './wasm/proof.ts'
 
 /** The bytes that JSON gives a meaning. */
 export const QUOTE = 0x22
@@ -192,30 +184,6 @@ function isEscaped(bytes: Buffer, from: number, quote: number): boolean {
   let slashes = 0
   while (quote - 1 - slashes >= from && bytes[quote - 1 - slashes] === BACKSLASH) slashes++
   return slashes % 2 === 1
-}
-
-/** Most memory that so many names and values take once they are parsed, their characters left out. */
-export function mostParsed(values: number): number {
-  return values * 2 * BYTES_EACH
-}
-
-/**
- * Estimates the memory that the values of a JSON text take once it is parsed: `{},{},{}` takes twenty times its length.
- * Counts no further than `most`.
- */
-export function parsedSize(bytes: Buffer, most: number): number {
-  const values = Math.ceil(most / BYTES_EACH)
-  return Math.min(most, (countSigns(bytes, values) ?? signsOf(bytes, values)) * BYTES_EACH)
-}
-
-function signsOf(bytes: Buffer, most: number): number {
-  let left = most
-  for (let at = 0; at < bytes.length && left > 0; at++) {
-    const byte = bytes[at] as number
-    if (byte === QUOTE) at = endOfString(bytes, at)
-    else left -= BEGINS[byte] as number
-  }
-  return most - left
 }
 
 /** Index of the quote that ends a string; the length of the text where there is none. */

@@ -9,7 +9,6 @@ import {
   parseServerMessage,
 } from '../../protocol/jsonrpc.ts'
 import { otherType, RpcPeer } from '../../protocol/rpc-peer.ts'
-import { release } from '../../transport/gathered.ts'
 import { CancelledCalls } from '../serialization/cancelled-calls.ts'
 import { Scheduler } from '../serialization/scheduler.ts'
 import {
@@ -287,7 +286,6 @@ export class Connection implements ConnectionEvents, IncomingSide {
     if (list !== undefined) return this.#answered(list, of)
     drops.garbage(bytes)
     this.failed(pending, gatewayError('GW_UPSTREAM_PROTOCOL', { upstream, why: error.message }))
-    release(bytes)
   }
 
   #newScheduler(): Scheduler {

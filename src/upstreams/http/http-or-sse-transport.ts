@@ -2,6 +2,7 @@ import type { UpstreamContext } from '../../api/index.ts'
 import type { HttpUpstreamConfig } from '../../config/config.gen.ts'
 import { GatewayError, type Reason } from '../../errors/errors.ts'
 import { parseServerMessage } from '../../protocol/jsonrpc.ts'
+import type { HeldBytes } from '../../transport/backlog.ts'
 import type { ConnectionEvents, Pending, Transport, TransportEvents } from '../transport.ts'
 import { StreamableHttpTransport } from './http-transport.ts'
 import { SseTransport } from './sse-transport.ts'
@@ -19,8 +20,9 @@ export function openHttpOrSse(
   spec: HttpUpstreamConfig,
   context: UpstreamContext,
   events: ConnectionEvents,
+  held: HeldBytes,
 ): Transport {
-  return new Choice(spec, context, events).http
+  return new Choice(spec, context, events, held).http
 }
 
 /** Listens to the handshake on Streamable HTTP. */
@@ -32,11 +34,11 @@ class Choice implements TransportEvents {
   /** True while HTTP+SSE is tried, and once it is chosen: events of the other transport count no more. */
   #isOld = false
 
-  constructor(spec: HttpUpstreamConfig, context: UpstreamContext, events: ConnectionEvents) {
+  constructor(spec: HttpUpstreamConfig, context: UpstreamContext, events: ConnectionEvents, held: HeldBytes) {
     this.#spec = spec
     this.#context = context
     this.#events = events
-    this.http = new StreamableHttpTransport(spec, context, this)
+    this.http = new StreamableHttpTransport(spec, context, this, held)
   }
 
   received(bytes: Buffer, of: Pending | undefined): void {

@@ -2,11 +2,13 @@ import type { Written } from '../../util/written.ts'
 import type { Clock, Exchange, ServerSide, UpstreamContext } from '../../api/index.ts'
 import type { HttpUpstreamConfig } from '../../config/config.gen.ts'
 import type { HttpTransport, ReplyHandler, ReplyHeaders } from '../../http-client/port.ts'
+import { gatewayError } from '../../errors/errors.ts'
 import { standardHeaders } from '../../protocol/headers.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { encodeRequest } from '../../protocol/jsonrpc.ts'
 import { HEADER } from '../../protocol/methods.ts'
 import { MODERN_VERSION } from '../../protocol/versions.ts'
+import type { HeldBytes } from '../../transport/backlog.ts'
 import { parseSize } from '../../util/units.ts'
 import type { Pending, Transport, TransportEvents } from '../transport.ts'
 import { Receipt, Reply, type ReplyHost } from './response-reader.ts'
@@ -18,6 +20,7 @@ import { StandingStream } from './standalone-stream.ts'
 
 /** Requests and streams open at once; more wait for their turn. */
 const CONNECTIONS = 256
+const RETRY_MS = 1000
 const GOODBYE_MS = 1000
 /** Connections in a row that bring nothing before a stream is given up. */
 const MAX_FRUITLESS = 5
@@ -32,6 +35,7 @@ export class StreamableHttpTransport implements Transport, ReplyHost {
   readonly pid = undefined
   readonly upstream: string
   readonly maxReply: number
+  readonly held: HeldBytes
   events: TransportEvents
   /** The parameters of `initialize`. */
   greeting: JsonObject | undefined
@@ -45,11 +49,12 @@ export class StreamableHttpTransport implements Transport, ReplyHost {
   #stream: StandingStream | undefined
   #closing: Promise<void> | undefined
 
-  constructor(spec: HttpUpstreamConfig, context: UpstreamContext, events: TransportEvents) {
+  constructor(spec: HttpUpstreamConfig, context: UpstreamContext, events: TransportEvents, held: HeldBytes) {
     const { name, clock, gateway } = context
     const url = targetOf(spec, context)
     this.upstream = name
     this.maxReply = parseSize(spec.maxReply)
+    this.held = held
     this.events = events
     this.#clock = clock
     this.#path = url.pathname + url.search
@@ -59,12 +64,19 @@ export class StreamableHttpTransport implements Transport, ReplyHost {
   }
 
   request(pending: Pending, params: JsonObject | undefined): void {
+    if (pending.call !== undefined) this.#checkRoom()
     const isModern = this.#server?.era === 'modern' || pending.method === 'server/discover'
     const headers = isModern ? this.#modernHeaders(pending.method, params) : this.#legacyHeaders(EITHER)
     if (pending.call === undefined && pending.method === 'initialize') this.greeting = params
     if (pending.call !== undefined) addCallHeaders(headers, pending.call.headers, this.#standing)
     const body = encodeRequest(pending.id, pending.method, params, pending.call?.exchange.received)
     this.#dispatch('POST', headers, body, new Reply(this, pending), pending.call?.exchange)
+  }
+
+  #checkRoom(): void {
+    if (!this.held.isFull) return
+    const why = 'too many large replies are being read'
+    throw gatewayError('GW_UPSTREAM_BUSY', { upstream: this.upstream, why, retryAfterMs: RETRY_MS })
   }
 
   send(text: string): Promise<void> {

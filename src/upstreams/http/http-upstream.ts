@@ -1,4 +1,8 @@
 import { definePlugin } from '../../plugin.ts'
+import { HeldBytes } from '../../transport/backlog.ts'
+
+/** Bytes of replies being read of one upstream above which no call is sent. */
+const MAX_HELD = 64 * 1024 * 1024
 
 /** Upstreams of type `sse`: servers reached over HTTP+SSE (2024-11-05). */
 export const callSse = definePlugin<undefined>({
@@ -34,8 +38,9 @@ export const callHttp = definePlugin<undefined>({
     ])
     hooks.createUpstream.for('http').tap((spec, context) => {
       if (spec.type !== 'http') return undefined
+      const held = new HeldBytes(MAX_HELD)
       return upstreamOf(spec, context, own => {
-        return new McpUpstream(spec, own, events => openHttpOrSse(spec, own, events))
+        return new McpUpstream(spec, own, events => openHttpOrSse(spec, own, events, held))
       })
     })
   },

@@ -1,5 +1,4 @@
 import { createParser, type ParserCallbacks } from 'eventsource-parser'
-import { Gathered } from '../../transport/gathered.ts'
 
 /** Reads the body of a reply. */
 export interface Body {
@@ -12,33 +11,33 @@ export interface Body {
 
 /** One text, whole. */
 export class WholeBody implements Body {
+  held = 0
   readonly #limit: number
   readonly #done: (text: Buffer) => void
-  readonly #text = new Gathered()
+  #memory: Buffer
 
-  constructor(limit: number, done: (text: Buffer) => void) {
+  /** `length` is what the reply says, or NaN: memory for all of it is taken once, at half the cost. */
+  constructor(limit: number, done: (text: Buffer) => void, length = NaN) {
     this.#limit = limit
     this.#done = done
-  }
-
-  get held(): number {
-    return this.#text.length
-  }
-
-  /** Its length is known, and there is room for it: memory for all of it is taken at once, at half the cost. */
-  reserve(length: number): void {
-    if (length <= this.#limit) this.#text.reserve(length)
+    this.#memory = Buffer.allocUnsafe(length <= limit ? length : 0)
   }
 
   push(chunk: Buffer): boolean {
-    if (this.held + chunk.length > this.#limit) return false
-    if (this.held === 0) this.#text.reserve(chunk.length)
-    this.#text.push(chunk)
+    const length = this.held + chunk.length
+    if (length > this.#limit) return false
+    if (length > this.#memory.length) {
+      const memory = Buffer.allocUnsafe(Math.max(length, 2 * this.held))
+      this.#memory.copy(memory, 0, 0, this.held)
+      this.#memory = memory
+    }
+    chunk.copy(this.#memory, this.held)
+    this.held = length
     return true
   }
 
   end(): void {
-    this.#done(this.#text.take())
+    this.#done(this.#memory.subarray(0, this.held))
   }
 }
 

@@ -1,9 +1,7 @@
 import { gatewayError } from '../../errors/errors.ts'
 import type { Carrier, ReplyHandler, ReplyHeaders } from '../../http-client/port.ts'
 import { isObjectText } from '../../protocol/jsonrpc.ts'
-import { callerKey } from '../../plugin.ts'
-import { SMALL } from '../../transport/backlog.ts'
-import { ReplyHold } from '../../transport/reply-room.ts'
+import { type HeldBytes, Hold } from '../../transport/backlog.ts'
 import type { Pending, TransportEvents } from '../transport.ts'
 import {
   brokenFailure,
@@ -20,14 +18,13 @@ import { type Body, EventBody, type Position, startOfStream, WholeBody } from '.
 /** Longest body of a receipt that is read, so that its connection can be used again. */
 const MAX_BODY = 64 * 1024
 
-/** The caller of the gateway's own requests. */
-const OWN = ''
-
 /** Dependencies of a reply: the transport that it belongs to. */
 export interface ReplyHost {
   readonly upstream: string
   readonly maxReply: number
   readonly events: TransportEvents
+  /** Counts what has come of replies that are not whole. */
+  readonly held: HeldBytes
   /** Runs `callback` later; returns the way to take it back. */
   after(ms: number, callback: () => void): () => void
   /** The server has answered a request of this method with these headers. */
@@ -50,7 +47,7 @@ export class Reply implements ReplyHandler {
   readonly #position: Position
   #carrier: Carrier | undefined
   #body: Body | undefined
-  #hold: ReplyHold | undefined
+  readonly #hold: Hold
   #status = 0
   #refusal: Pick<StatusReply, 'challenge' | 'retryAfterMs' | 'location'> = {}
   #isAborted = false
@@ -60,12 +57,13 @@ export class Reply implements ReplyHandler {
     this.#host = host
     this.#pending = pending
     this.#position = position
+    this.#hold = new Hold(host.held)
     pending.carrier = this
   }
 
   abort(): void {
     this.#isAborted = true
-    this.#hold?.leave()
+    this.#hold.end()
     this.#carrier?.abort(this, new Error('nobody waits for this reply'))
   }
 
@@ -74,7 +72,7 @@ export class Reply implements ReplyHandler {
     if (!this.#pending.open) this.abort()
   }
 
-  onHead(status: number, headers: ReplyHeaders, carrier: Carrier): void {
+  onHead(status: number, headers: ReplyHeaders): void {
     this.#status = status
     const isFine = status < 300
     const limit = isFine ? this.#host.maxReply : MAX_REFUSAL
@@ -92,60 +90,35 @@ export class Reply implements ReplyHandler {
       }
     if (isFine) this.#host.greeted(this.#pending.method, headers)
     if (!isFine) this.#body = new WholeBody(limit, text => this.#refused(text))
-    else if (isEventStream(headers)) this.#body = this.#events(limit)
-    else this.#body = this.#answer(limit, length, carrier)
+    else if (isEventStream(headers))
+      this.#body = new EventBody(limit, this.#position, text =>
+        this.#host.events.received(text, this.#pending),
+      )
+    else this.#body = new WholeBody(limit, text => this.#answered(text), length)
   }
 
-  #events(limit: number): Body {
-    return new EventBody(limit, this.#position, text => this.#host.events.received(text, this.#pending))
-  }
-
-  /** An answer of this length, which is NaN where nothing is said of it. Memory for all of it is taken where there is room. */
-  #answer(limit: number, length: number, carrier: Carrier): Body {
-    const body = new WholeBody(limit, text => this.#answered(text))
-    if (length > SMALL) this.#hold = new ReplyHold(this.#roomOf, carrier, () => body.reserve(length))
-    if (this.#hold?.reach(length, true) !== false) body.reserve(length)
-    return body
-  }
-
-  /** The key of whoever reads the answer. */
-  get #caller(): string {
-    const { call } = this.#pending
-    return call === undefined ? OWN : callerKey(call.exchange.session)
-  }
-
-  /** Takes part in the room as the same caller; what the gateway asks for itself, as the server that is asked. */
-  get #roomOf(): string {
-    return this.#pending.call === undefined ? `#${this.#host.upstream}` : this.#caller
-  }
-
-  onBody(bytes: Buffer, carrier: Carrier): void {
+  onBody(bytes: Buffer): void {
     const body = this.#body
     if (body?.push(bytes) === false) {
       if (this.#status < 300) this.#tooLarge()
       else this.#refused(Buffer.alloc(0))
       return this.abort()
     }
-    this.#holds(body?.held ?? 0, carrier)
+    this.#hold.set(body?.held ?? 0)
     if (!this.#pending.open) this.#takeBackCut ??= this.#host.after(TAIL_MS, () => this.abort())
-  }
-
-  #holds(bytes: number, carrier: Carrier): void {
-    if (bytes > SMALL) (this.#hold ??= new ReplyHold(this.#roomOf, carrier)).reach(bytes)
-    else if (bytes === 0) this.#hold?.leave()
   }
 
   onEnd(): void {
     this.#takeBackCut?.()
     this.#body?.end()
-    this.#hold?.leave()
+    this.#hold.end()
     if (this.#pending.open && !this.#host.resume(this.#pending, this.#position))
       this.#broke(new Error('it ended early'))
   }
 
   onError(error: Error): void {
     this.#takeBackCut?.()
-    this.#hold?.leave()
+    this.#hold.end()
     if (this.#isAborted || !this.#pending.open) return
     if (this.#carrier === undefined) return this.#unsent(error)
     const canResume = this.#body instanceof EventBody && this.#host.resume(this.#pending, this.#position)

@@ -10,8 +10,8 @@ import { notKept, watchCeilings } from '../../processes/resource-limits.ts'
 import { ServerProcess } from '../../processes/server-process.ts'
 import { RecentLines, Stderr } from '../../processes/stderr.ts'
 import { parseSize } from '../../util/units.ts'
-import { QueuedTransport } from '../connection/queued-transport.ts'
-import { MAX_UNREAD } from '../connection/request-queue.ts'
+import type { Written } from '../../util/written.ts'
+import { SharedTransport } from '../connection/shared-transport.ts'
 import { McpUpstream } from '../mcp-upstream.ts'
 import type { TransportEvents } from '../transport.ts'
 import { platformOf } from '../../util/platform.ts'
@@ -61,21 +61,14 @@ interface StdioAround {
 }
 
 /** The pipes of a process of our own: one message per line (2026-07-28 and before, stdio). */
-class StdioTransport extends QueuedTransport {
+class StdioTransport extends SharedTransport {
   #process: ServerProcess | undefined
 
   constructor(spec: StdioUpstreamConfig, around: StdioAround, events: TransportEvents, cwd?: string) {
-    super(around.context, {
-      hasRoom: bytes => {
-        const unread = this.#process?.unread ?? 0
-        return unread === 0 || unread + bytes <= MAX_UNREAD
-      },
-      write: (text, bytes) => void this.#process?.send(text, bytes),
-    })
+    super(around.context)
     try {
       const refusal = around.context.refusesStart?.()
-      if (refusal === undefined)
-        this.#process = startProcess({ spec, around, events, cwd, onDrain: () => this.queue.drained() })
+      if (refusal === undefined) this.#process = startProcess({ spec, around, events, cwd })
       else process.nextTick(() => events.closed({ why: refusal }))
     } catch (error) {
       // The connection that owns us is not complete yet.
@@ -95,6 +88,14 @@ class StdioTransport extends QueuedTransport {
     return this.#process?.lastWords
   }
 
+  protected get unread(): number {
+    return this.#process?.unread ?? 0
+  }
+
+  protected write(text: Written, bytes: number): void {
+    this.#process?.write(text, bytes)
+  }
+
   async close(): Promise<void> {
     await this.#process?.stop()
   }
@@ -106,11 +107,9 @@ interface Start {
   readonly events: TransportEvents
   /** The directory where a client works; undefined for the configured one. */
   readonly cwd: string | undefined
-  /** Its stdin has room again. */
-  onDrain(): void
 }
 
-function startProcess({ spec, around, events, onDrain, ...given }: Start): ServerProcess {
+function startProcess({ spec, around, events, ...given }: Start): ServerProcess {
   const { context, table, recent } = around
   const { directory, environment, clock, hide } = context
   const cwd = given.cwd ?? path.resolve(directory, spec.cwd)
@@ -131,7 +130,6 @@ function startProcess({ spec, around, events, onDrain, ...given }: Start): Serve
     table,
     onLine: line => events.received(line, undefined),
     onSkipped: line => events.skipped?.({ ...line, limit: parseSize(spec.maxLine), key: 'maxLine' }),
-    onDrain,
     onEnd: reason => {
       unwatch()
       events.closed(reason)

@@ -14,8 +14,7 @@ import { proxyFor } from '../../http-client/proxy.ts'
 import { SUBPROTOCOL, WebSocketChannel } from '../../transport/channel.ts'
 import { visible } from '../../util/log.ts'
 import { parseSize } from '../../util/units.ts'
-import { QueuedTransport } from '../connection/queued-transport.ts'
-import { MAX_UNREAD } from '../connection/request-queue.ts'
+import { SharedTransport } from '../connection/shared-transport.ts'
 import { MAX_REFUSAL, SHOWN_BODY, said, unreachable } from '../http/http-failures.ts'
 import { standingHeaders, targetOf } from '../http/request.ts'
 import { readTls } from '../tls-files.ts'
@@ -29,7 +28,7 @@ const MAX_AGAIN = 3
 const NORMAL = 1000
 
 /** A WebSocket to a server: one message per text frame, in both directions. */
-export class WsTransport extends QueuedTransport {
+export class WsTransport extends SharedTransport {
   readonly pid = undefined
   readonly #spec: WsUpstreamConfig
   readonly #context: UpstreamContext
@@ -42,12 +41,7 @@ export class WsTransport extends QueuedTransport {
   #isClosing = false
 
   constructor(spec: WsUpstreamConfig, context: UpstreamContext, events: TransportEvents) {
-    const unread = (): number =>
-      this.#waiting === undefined ? (this.#channel?.unsent ?? 0) : this.#waitingLength
-    super(context, {
-      hasRoom: () => unread() <= MAX_UNREAD,
-      write: text => this.#send(text),
-    })
+    super(context)
     this.#spec = spec
     this.#context = context
     this.#events = events
@@ -88,7 +82,6 @@ export class WsTransport extends QueuedTransport {
       gone: why => {
         if (!isAgain) this.#events.closed(failure ?? { why: why ?? 'it closed the WebSocket' })
       },
-      flow: () => this.queue.drained(),
       ...NOTHING_ELSE,
     })
   }
@@ -113,7 +106,11 @@ export class WsTransport extends QueuedTransport {
     return this.#channel?.close(NORMAL) ?? Promise.resolve()
   }
 
-  #send(text: Written): void {
+  protected get unread(): number {
+    return this.#waiting === undefined ? (this.#channel?.unsent ?? 0) : this.#waitingLength
+  }
+
+  protected write(text: Written): void {
     if (this.#waiting === undefined) return this.#channel?.write(text)
     this.#waitingLength += lengthOf(text)
     this.#waiting.push(text)
@@ -123,11 +120,11 @@ export class WsTransport extends QueuedTransport {
     const waiting = this.#waiting ?? []
     this.#waiting = undefined
     for (const text of waiting) this.#channel?.write(text)
-    this.queue.drained()
   }
 }
 
 const NOTHING_ELSE = {
+  flow: (): void => undefined,
   tooLong: (): void => undefined,
   ended: (): void => undefined,
 }

@@ -1,7 +1,7 @@
 import type { UpstreamContext } from '../../../src/api/index.ts'
 import type { Plugin } from '../../../src/plugin.ts'
 import { LineSplitter } from '../../../src/transport/line-splitter.ts'
-import { QueuedTransport } from '../../../src/upstreams/connection/queued-transport.ts'
+import { SharedTransport } from '../../../src/upstreams/connection/shared-transport.ts'
 import { McpUpstream } from '../../../src/upstreams/mcp-upstream.ts'
 import type { TransportEvents } from '../../../src/upstreams/transport.ts'
 import { inLines, piecesOf, type Written } from '../../../src/util/written.ts'
@@ -14,8 +14,9 @@ const NAME = /"name":"(\w+)"/
 const HEAD_BYTES = 300
 
 /** A server on a pipe in memory: it reads all that was written in one turn of the loop, and answers in the next. */
-class MemoryServer extends QueuedTransport {
+class MemoryServer extends SharedTransport {
   readonly pid = undefined
+  protected readonly unread = 0
   readonly #lines: LineSplitter
   readonly #answers = new Answers(4, '')
   /** Ends of replies by the name of the tool: all but the id. */
@@ -24,7 +25,7 @@ class MemoryServer extends QueuedTransport {
   #bytes = 0
 
   constructor(events: TransportEvents, context: UpstreamContext) {
-    super(context, { hasRoom: () => true, write: (message, bytes) => this.#take(message, bytes) })
+    super(context)
     this.#lines = new LineSplitter({
       maxLine: MOST_BYTES,
       onLine: line => events.received(line, undefined),
@@ -36,7 +37,7 @@ class MemoryServer extends QueuedTransport {
     // There is nothing to end.
   }
 
-  #take(message: Written, bytes: number): void {
+  protected write(message: Written, bytes: number): void {
     if (this.#queue.length === 0) setImmediate(() => this.#read())
     this.#queue.push(message)
     this.#bytes += bytes

@@ -12,48 +12,21 @@ interface One {
   readonly store: EventStore
   readonly stream: KeptStream
   tell(kib: number): boolean
-  kept(): number
 }
 
-function sessionOf(held: HeldBytes, caller: string): One {
-  const store = new EventStore(held, caller)
+function sessionOf(held: HeldBytes): One {
+  const store = new EventStore(held)
   const stream = store.begin(AWAY)
   return {
     store,
     stream,
     tell: kib => stream.notify('x'.repeat(kib * KIB)),
-    kept: () => store.since({ stream, after: 0 }).length,
   }
 }
 
-test('a caller who fills the room for events takes none of it from another caller', () => {
-  const held = new HeldBytes({ total: 1000 * KIB, each: 1000 * KIB })
-  const greedy = Array.from({ length: 5 }, () => sessionOf(held, 'greedy'))
-  const modest = sessionOf(held, 'modest')
-  assert.equal(modest.tell(10), true)
-  for (const one of greedy) for (let count = 0; count < 5; count++) one.tell(100)
-  assert.ok(held.bytes <= 1000 * KIB)
-
-  assert.equal(modest.tell(10), true, 'what comes is kept, too')
-
-  assert.equal(modest.kept(), 2)
-  assert.ok(held.bytes <= 1000 * KIB)
-})
-
-test('a caller has a share of the room for events, and gives up the older session of its own beyond it', () => {
-  const held = new HeldBytes({ total: 1000 * KIB, each: 300 * KIB })
-  const [first, second] = [sessionOf(held, 'one'), sessionOf(held, 'one')] as [One, One]
-  for (let count = 0; count < 2; count++) first.tell(100)
-  for (let count = 0; count < 2; count++) second.tell(100)
-
-  assert.deepEqual([first.kept(), second.kept()], [0, 2])
-  assert.equal(first.tell(50), true, 'what it says from then on is kept again')
-  assert.equal(held.of('one'), 250 * KIB)
-})
-
 test('events that are forgotten make room', () => {
-  const held = new HeldBytes({ total: 300 * KIB, each: 300 * KIB })
-  const [one, other] = [sessionOf(held, 'one'), sessionOf(held, 'other')] as [One, One]
+  const held = new HeldBytes(1000 * KIB)
+  const [one, other] = [sessionOf(held), sessionOf(held)] as [One, One]
   one.tell(100)
   other.tell(100)
   one.store.forget(one.stream)
@@ -64,8 +37,8 @@ test('events that are forgotten make room', () => {
 })
 
 test('of a change that is told again and again the last is kept, and what else was said stays', () => {
-  const held = new HeldBytes({ total: 1000 * KIB, each: 1000 * KIB })
-  const { store, stream } = sessionOf(held, 'one')
+  const held = new HeldBytes(1000 * KIB)
+  const { store, stream } = sessionOf(held)
   const other = store.begin(AWAY)
   stream.notify('a word')
   other.notify('tools changed', true)
@@ -83,8 +56,8 @@ test('of a change that is told again and again the last is kept, and what else w
 })
 
 test('a change that was told before and is forgotten is kept when it is told again', () => {
-  const held = new HeldBytes({ total: 1000 * KIB, each: 1000 * KIB })
-  const { store, stream } = sessionOf(held, 'one')
+  const held = new HeldBytes(1000 * KIB)
+  const { store, stream } = sessionOf(held)
   const other = store.begin(AWAY)
   other.notify('tools changed', true)
   store.forget(other)

@@ -1,11 +1,6 @@
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
-import { connect, type Socket } from 'node:net'
-import { test, type TestContext } from 'node:test'
-import type { Plugin } from '../../../src/plugin.ts'
-import { createGateway } from '../../../src/gateway/gateway.ts'
-import { cleanup } from '../../fixtures/cleanup.ts'
-import { until } from '../../fixtures/until.ts'
+import { test } from 'node:test'
 import { modern } from './http/client.ts'
 import { serveAll } from './http/network.ts'
 
@@ -76,55 +71,6 @@ for (const { what, status, ...sent } of CASES)
 
     assert.deepEqual([await post(at('/mcp'), sent), await post(at('/mcp'), sent)], [status, status])
   })
-
-test('a body that says that it is longer than all that may be held is too large', async t => {
-  const plugin: Plugin = {
-    name: 'taker',
-    setup: ({ hooks }) =>
-      hooks.http.for('/take').tap(async ({ body }) => {
-        await body()
-        return { status: 200, body: '' }
-      }),
-  }
-  const gateway = await createGateway(
-    {
-      version: 1,
-      listeners: { main: { type: 'http', port: 0, limits: { body: '64KiB', heldPerClient: '128KiB' } } },
-      upstreams: {},
-    },
-    { plugins: [plugin] },
-  )
-  cleanup(t, () => gateway.close())
-  await gateway.start()
-
-  const { socket, answers } = sending(t, new URL(gateway.listeners[0]?.url ?? ''))
-  socket.write(headed(LENGTH).replace('/mcp', '/take'))
-  await until(() => answers().length === 1, 'it is answered')
-
-  assert.deepEqual(answers(), ['HTTP/1.1 413'])
-})
-
-interface Sender {
-  readonly socket: Socket
-  answers(): readonly string[]
-}
-
-/** A connection, and what was answered on it so far. */
-function sending(t: TestContext, { hostname, port }: URL): Sender {
-  const socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true })
-  cleanup(t, () => socket.destroy())
-  socket.on('error', () => undefined)
-  let text = ''
-  socket.on('data', (chunk: Buffer) => (text += chunk.toString('latin1')))
-  return { socket, answers: () => text.match(/HTTP\/1\.1 \d+/g) ?? [] }
-}
-
-/** Head of a request with a body of so many bytes. */
-function headed(length: number): string {
-  const { headers } = modern('tools/list')
-  const lines = Object.entries({ host: '127.0.0.1', ...headers, 'content-length': length })
-  return `POST /mcp HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`
-}
 
 type Sent = Omit<(typeof CASES)[number], 'what' | 'status'>
 

@@ -6,7 +6,7 @@ import { envelope } from './http/client.ts'
 import { type Served, serveAll, talk, type Talk } from './http/network.ts'
 
 const KIB = 1024
-const LIMITS = { connections: 999, body: '512KiB', held: '4MiB', heldPerClient: '2MiB' }
+const LIMITS = { connections: 999, body: '512KiB', held: '4MiB' }
 const MESSAGE = JSON.stringify({
   jsonrpc: '2.0',
   id: 1,

@@ -59,7 +59,9 @@ interface Server {
 }
 
 async function served(t: TestContext): Promise<Server> {
-  const { gate, listener, at } = await serveAll(t, { limits: { connections: 999, body: '512KiB' } })
+  const { gate, listener, at } = await serveAll(t, {
+    limits: { connections: 999, body: '512KiB', held: '128MiB' },
+  })
   const authenticate = ({ header }: Credentials): Principal => ({
     ...ANONYMOUS,
     issuer: 'test',

@@ -6,11 +6,8 @@ import { ServerProcess } from '../../../src/processes/server-process.ts'
 import { RecentLines, Stderr } from '../../../src/processes/stderr.ts'
 import { clock } from '../fixtures/upstream-bench.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
-import { until } from '../../fixtures/until.ts'
 
 const MIB = 1024 * 1024
-
-type ServerEvents = Pick<ConstructorParameters<typeof ServerProcess>[0], 'onLine' | 'onDrain'>
 
 interface Warning {
   readonly message: string
@@ -26,7 +23,7 @@ function warningsOf(): { readonly log: Log; readonly warnings: Warning[] } {
 }
 
 /** A process that runs this source. */
-function started(t: TestContext, log: Log, source: string, on: Partial<ServerEvents> = {}): ServerProcess {
+function started(t: TestContext, log: Log, source: string): ServerProcess {
   const quiet = (): void => undefined
   const table = new ProcessTable(log, clock)
   const server = new ServerProcess({
@@ -34,7 +31,6 @@ function started(t: TestContext, log: Log, source: string, on: Partial<ServerEve
     args: ['-e', source],
     cwd: process.cwd(),
     env: {},
-    mark: table.prepare(process.cwd(), 'deaf', process.env),
     maxLine: MIB,
     stderr: new Stderr({ log, clock, hide: text => text, recent: new RecentLines() }),
     log,
@@ -42,7 +38,6 @@ function started(t: TestContext, log: Log, source: string, on: Partial<ServerEve
     table,
     onLine: quiet,
     onEnd: quiet,
-    ...on,
   })
   cleanup(t, async () => {
     await server.stop()
@@ -51,7 +46,7 @@ function started(t: TestContext, log: Log, source: string, on: Partial<ServerEve
   return server
 }
 
-test('the first reply that is dropped, as a process does not read its stdin, is logged with its size and the reason', async t => {
+test('the first reply that is dropped, as a process does not read its stdin, is logged with the reason', async t => {
   const { log, warnings } = warningsOf()
   const server = started(t, log, 'setTimeout(() => undefined, 60_000)')
 
@@ -61,30 +56,5 @@ test('the first reply that is dropped, as a process does not read its stdin, is 
     warnings.map(({ message }) => message),
     ['messages to a process are dropped until it reads again'],
   )
-  assert.equal(warnings[0]?.fields.bytes, MIB)
-  assert.ok(Number(warnings[0]?.fields.waiting) > 16 * MIB)
   assert.match(String(warnings[0]?.fields.why), /does not read its stdin/)
-})
-
-test('a few bytes that waited in front of a full pipe are told to have left, so that what waits for them goes on', async t => {
-  let left = 0
-  let isReady = false
-  const source =
-    "process.on('SIGUSR2', () => process.stdin.resume().on('end', () => process.exit())); console.log('ready')"
-  const server = started(t, warningsOf().log, `${source}; setTimeout(() => undefined, 60_000)`, {
-    onLine: () => (isReady = true),
-    onDrain: () => left++,
-  })
-  await until(() => isReady, 'it has started')
-
-  for (let count = 0; server.unread === 0; count++) {
-    assert.ok(count < 10_000, 'the pipe is never full')
-    server.send('x'.repeat(1000))
-    await new Promise(resolve => setImmediate(resolve))
-  }
-  assert.ok(server.unread < 16 * 1024, `${server.unread} bytes wait`)
-  const before = left
-  process.kill(server.pid ?? assert.fail(), 'SIGUSR2')
-
-  await until(() => server.unread === 0 && left > before, 'that is told')
 })

@@ -10,11 +10,10 @@ import { HEADER } from '../../../protocol/methods.ts'
 import { placeOfWork } from '../../../protocol/placed-ids.ts'
 import { RPC, rpcError } from '../../../protocol/rpc-error.ts'
 import { looksModern } from '../../../protocol/versions.ts'
-import { release } from '../../../transport/gathered.ts'
 import { claimsModern } from '../../client/client-info.ts'
 import { stoppingAnswer } from '../../client/encode-answer.ts'
 import type { Arrival, HttpContext } from '../context.ts'
-import { readHeld, refusalOf, refuseUnread, type Room, roomOf } from '../read-body.ts'
+import { readBody, refusalOf, refuseUnread } from '../read-body.ts'
 import { type Refusal, acceptsOf, guardAccept, guardBody, refusal } from '../request-guard.ts'
 import type { RequestHeaders } from '../request-headers.ts'
 import { Reply, sendNothing, sendRefusal } from '../response.ts'
@@ -22,7 +21,6 @@ import type { SseStream } from '../sse-writer.ts'
 import { answerBatch, findSession, initialize, takeMessage } from './legacy.ts'
 import type { LegacySession } from './legacy-sessions.ts'
 import { answerModern } from './modern.ts'
-import { refuse, refuseAs, type Read } from './read-message.ts'
 
 /** POST: one message, of either era, or a batch of legacy ones. */
 export async function post(arrival: Arrival): Promise<void> {
@@ -31,30 +29,14 @@ export async function post(arrival: Arrival): Promise<void> {
   const accepts = acceptsOf(headers.own.accept)
   const refused = guardBody(headers, maxBody) ?? guardAccept(accepts)
   if (refused !== undefined) return refuseUnread(arrival, refused)
-  const room = roomOf(arrival)
-  const body = await readHeld(arrival)
+  const body = await readBody(arrival)
   if (body === 'gone') return
   if (typeof body === 'string') return sendRefusal(response, refusalOf(body, maxBody))
-  const reply = new Reply(response, accepts, context, headers.caller)
-  if (isBatch(body)) {
-    if (!room.keep(body)) return sendRefusal(response, refusalOf('no room', maxBody))
-    return answerBatch(context, body, headers, reply)
-  }
-  const message = parseOrRelease(body, room)
-  if (message === undefined) return sendRefusal(response, refusalOf('no room', maxBody))
+  const reply = new Reply(response, accepts, context)
+  if (isBatch(body)) return answerBatch(context, body, headers, reply)
+  const message = parseMessage(body)
   if (context.handOn !== undefined && (await isHandedOn(arrival, message, body))) return
-  await answer({ context, body, headers, reply }, message)
-}
-
-/**
- * The message in a body; undefined where there is no room for it. Nothing refers to the bytes of one that is refused. To count
- * what values take costs a twentieth of proving them, so that what may have no room is counted first.
- */
-function parseOrRelease(body: Buffer, room: Room): Message | undefined {
-  const mayParse = !room.isShared || room.keep(body)
-  const message = mayParse ? parseMessage(body) : undefined
-  if (message === undefined || message.kind === 'malformed') release(body)
-  return message
+  await answer({ context, headers, reply }, message)
 }
 
 /** Hands on what another process keeps for a client: a call that waits for it, a task, or a result. */
@@ -64,20 +46,27 @@ async function isHandedOn(arrival: Arrival, message: Message, body: Buffer): Pro
   return place !== undefined && (await arrival.context.handOn?.(arrival, place, body)) === true
 }
 
+/** A request that was read. */
+interface Read {
+  readonly context: HttpContext
+  readonly headers: RequestHeaders
+  readonly reply: Reply
+}
+
 /** Answers a message by its era (2026-07-28, versioning): the body says which, the headers only confirm. */
 function answer(read: Read, message: Message): Promise<void> | void {
   const { context, headers, reply } = read
   if (message.kind === 'malformed') return reply.error(400, message.error, message.id)
   if (message.kind !== 'request') return takeOther(read, message)
-  if (context.isStopping) return refuse(read, stopping(), message.id)
-  if (claimsModern(message.params)) return answerModern(read, message)
+  if (context.isStopping) return reply.refuse(stopping(), message.id)
+  if (claimsModern(message.params)) return answerModern(context, message, headers, reply)
   if (message.method === 'initialize') return initialize(context, message, headers, reply)
   if (namesModern(headers)) {
     const error = envelopeProblem(message.params) ?? rpcError(RPC.invalidParams, 'Invalid params')
-    return refuseAs(read, 400, error, message.id)
+    return reply.error(400, error, message.id)
   }
   const owner = findSession(context, headers)
-  if ('status' in owner) return refuse(read, owner, message.id)
+  if ('status' in owner) return reply.refuse(owner, message.id)
   reply.recorder = owner
   reply.request = message.id
   return takeMessage(context, owner, message, headers, reply)
@@ -96,12 +85,9 @@ function stopping(): Refusal {
 function takeOther(read: Read, message: RpcNotification | RpcResponse): void {
   const { context, headers, reply } = read
   const isModern = message.kind === 'notification' && (claimsModern(message.params) || namesModern(headers))
-  if (isModern) {
-    release(read.body)
-    return reply.accepted()
-  }
+  if (isModern) return reply.accepted()
   const owner = findSession(context, headers)
-  if ('status' in owner) return refuse(read, owner)
+  if ('status' in owner) return reply.refuse(owner)
   void takeMessage(context, owner, message, headers, reply)
   reply.accepted()
 }
@@ -141,9 +127,9 @@ function resume(context: HttpContext, owner: LegacySession, eventId: string, rea
 
 type EventReader = Pick<Arrival, 'response' | 'headers'>
 
-function open(context: HttpContext, owner: LegacySession, { response, headers }: EventReader): SseStream {
+function open(context: HttpContext, owner: LegacySession, { response }: EventReader): SseStream {
   response.on('close', () => owner.touch(context.clock.now()))
-  return context.streams.open(response, headers.caller, { [HEADER.session]: owner.id })
+  return context.streams.open(response, { [HEADER.session]: owner.id })
 }
 
 /** DELETE: the client ends its session. */

@@ -1,22 +1,20 @@
 import { randomBytes } from 'node:crypto'
-import { type HeldBytes, type HeldLimits, Hold } from '../../../transport/backlog.ts'
+import { type HeldBytes, Hold } from '../../../transport/backlog.ts'
 import type { EventStream, SseStream } from '../sse-writer.ts'
 
 const MAX_EVENTS = 256
 const MAX_EVENTS_OF_STREAM = 128
 const MAX_BYTES = 1024 * 1024
-/** Of all sessions of a listener together, and of those of one caller. */
-export const KEPT_EVENTS: HeldLimits = { total: 64 * 1024 * 1024, each: 8 * 1024 * 1024 }
+/** Of all sessions of a listener together: the room of which they may take one half. */
+export const KEPT_EVENTS = 128 * 1024 * 1024
 const EVENT_ID = /^([\w-]{8}\.\d{1,15})\.(\d{1,15})$/
 
 /**
  * The last events of one session, for a client that comes back with the id of the last one it read. An id is the
- * session's tag, the stream and the event's number in the session. Beyond its bounds the oldest events are dropped; where
- * the room of its caller or that of all is short, another session of the caller, or of whoever keeps most, loses its own.
+ * session's tag, the stream and the event's number in the session. Beyond its bounds, or where the room of all sessions is
+ * short, its oldest events are dropped.
  */
 export class EventStore {
-  readonly #held: HeldBytes
-  readonly #caller: string
   /** Ids of another session are none of ours. */
   readonly #tag = randomBytes(6).toString('base64url')
   readonly #streams = new Map<string, KeptStream>()
@@ -24,14 +22,13 @@ export class EventStore {
   /** By what it says: the last event of each text of which nobody needs an earlier one. */
   #last: Map<Buffer | string, KeptEvent> | undefined
   #bytes = 0
-  #hold: Hold | undefined
+  readonly #hold: Hold
   #lastStream = 0
   #lastEvent = 0
   #isClosed = false
 
-  constructor(held: HeldBytes, caller: string) {
-    this.#held = held
-    this.#caller = caller
+  constructor(held: HeldBytes) {
+    this.#hold = new Hold(held)
   }
 
   /** A new stream, read by `live` for now. */
@@ -107,7 +104,7 @@ export class EventStore {
   /** The session is over. */
   close(): void {
     this.#isClosed = true
-    this.#hold?.end()
+    this.#hold.end()
     this.#bytes = 0
     this.#events = []
     this.#last = undefined
@@ -118,16 +115,9 @@ export class EventStore {
     return this.#events.length > MAX_EVENTS || this.#bytes > MAX_BYTES
   }
 
-  /** Claims room for what is kept, in the caller's share and among all; false where there is none. */
+  /** Counts what is kept; false if there is no room for it. */
   #claim(): boolean {
-    this.#hold ??= new Hold(this.#held, this.#caller, () => this.#makeWay())
-    return this.#hold.become(this.#bytes)
-  }
-
-  /** Forgets all events, in favour of another session. */
-  #makeWay(): void {
-    this.#hold = undefined
-    while (this.#events.length > 0) this.#drop(this.#events.length - 1)
+    return this.#hold.claim(this.#bytes)
   }
 
   #drop(index: number): void {

@@ -12,7 +12,7 @@ import type {
   Session,
   SessionInit,
 } from '../../../api/index.ts'
-import { ANONYMOUS, principalKey } from '../../../plugin.ts'
+import { principalKey } from '../../../plugin.ts'
 import { isNews } from '../../../protocol/methods.ts'
 import { HeldBytes } from '../../../transport/backlog.ts'
 import { Drops } from '../../../transport/unexpected-messages.ts'
@@ -93,7 +93,7 @@ export class LegacySessions {
         notify: notification => standalone.notify(notification),
         ask: ask => standalone.ask(ask),
       })
-      const events = new EventStore(this.#kept, shareOf(principal, id))
+      const events = new EventStore(this.#kept)
       const opened = new LegacySession(session, standalone, events, clock.now())
       this.#byId.set(id, opened)
       this.#sweeper.arm()
@@ -151,12 +151,6 @@ export class LegacySessions {
 
 function isSame(one: Principal, other: Principal): boolean {
   return one === other || principalKey(one) === principalKey(other)
-}
-
-/** The share of what all sessions keep that a session uses: its caller's, or its own where nobody asks who calls. */
-function shareOf(principal: Principal, id: string): string {
-  const key = principalKey(principal)
-  return key === principalKey(ANONYMOUS) ? `${key}#${id}` : key
 }
 
 /** Time after which clients come back whose streams ended because the gateway stops; half as much to half as much again. */

@@ -3,7 +3,6 @@ import { encodeError, type Message, type RpcRequest } from '../../../protocol/js
 import { HEADER } from '../../../protocol/methods.ts'
 import { RPC } from '../../../protocol/rpc-error.ts'
 import { LEGACY_VERSIONS, isLegacy } from '../../../protocol/versions.ts'
-import { release } from '../../../transport/gathered.ts'
 import { BatchWriter, parseBatch } from '../../client/batch.ts'
 import { isSameChoice } from '../../client/choices.ts'
 import { initializeProblem, legacyClient, methodProblem } from '../../client/client-info.ts'
@@ -59,17 +58,11 @@ export async function answerBatch(
   reply: Reply,
 ): Promise<void> {
   const messages = parseBatch(body)
-  if ('code' in messages) {
-    release(body)
-    return reply.error(400, messages, null)
-  }
+  if ('code' in messages) return reply.error(400, messages, null)
   const owner = findSession(context, headers)
-  if ('status' in owner) {
-    release(body)
-    return reply.refuse(owner)
-  }
+  if ('status' in owner) return reply.refuse(owner)
   reply.recorder = owner
-  const writer = new BatchWriter(reply, messages, onCut => reply.hold(onCut))
+  const writer = new BatchWriter(reply, messages, reply.hold())
   await Promise.all(messages.map(async message => takeMessage(context, owner, message, headers, writer)))
   if (writer.isEmpty) reply.accepted()
 }
@@ -108,7 +101,7 @@ async function answerLegacy(
 }
 
 function runIn(context: HttpContext, owner: LegacySession, inbound: InboundRequest): Promise<Answer> {
-  const running = owner.open.run(inbound, context.gate, owner.session)
+  const running = owner.open.run(inbound, context.gate, owner.session, context.admission)
   owner.watch(context.clock)
   return running
 }

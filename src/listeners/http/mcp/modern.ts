@@ -13,7 +13,6 @@ import type { HttpContext } from '../context.ts'
 import { refusal } from '../request-guard.ts'
 import { type RequestHeaders, originOf } from '../request-headers.ts'
 import type { Reply } from '../response.ts'
-import { refuse, refuseAs, type Read } from './read-message.ts'
 
 const LEGACY_ONLY = rpcError(RPC.unsupportedVersion, 'Unsupported protocol version: call initialize', {
   supported: LEGACY_VERSIONS,
@@ -23,17 +22,20 @@ const LEGACY_ONLY = rpcError(RPC.unsupportedVersion, 'Unsupported protocol versi
 const NO_DISCOVERY = rpcError(RPC.methodNotFound, 'Method not found: server/discover')
 
 /** Answers a modern request: a conversation of its own, which ends when the client goes away. */
-export async function answerModern(read: Read, request: RpcRequest): Promise<void> {
-  const { context, headers, reply } = read
+export async function answerModern(
+  context: HttpContext,
+  request: RpcRequest,
+  headers: RequestHeaders,
+  reply: Reply,
+): Promise<void> {
   const envelope = envelopeProblem(request.params)
-  if (envelope !== undefined) return refuseAs(read, 400, envelope, request.id)
+  if (envelope !== undefined) return reply.error(400, envelope, request.id)
   const problem = requestProblem(request, headers.passed) ?? eraProblem(context, headers, request.method)
-  if (problem !== undefined) return refuseAs(read, statusOf(problem, 'modern'), problem, request.id)
+  if (problem !== undefined) return reply.error(statusOf(problem, 'modern'), problem, request.id)
 
   const inbound = new InboundRequest(request, 'modern', originOf(headers), reply)
   if (inbound.isListen && !reply.accepts.events) {
-    return refuse(
-      read,
+    return reply.refuse(
       refusal(406, 'Not acceptable: this method answers with text/event-stream only'),
       request.id,
     )
@@ -108,7 +110,7 @@ async function converse(
     try {
       if (isGone) return
       context.running.set(number, inbound)
-      const answer = await inbound.run(context.gate, session)
+      const answer = await inbound.run(context.gate, session, context.admission)
       inbound.settled()
       context.running.delete(number)
       inbound.finish(answer, context.isStopping, context.log)

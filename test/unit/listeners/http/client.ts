@@ -24,7 +24,7 @@ export const SPEC = {
     connections: 64,
     unread: '30s',
     held: '128MiB',
-    heldPerClient: '64MiB',
+    requests: 1024,
   },
 }
 

@@ -25,7 +25,7 @@ test('a reader that falls behind is waited for, and heard of when it has caught 
   let unsent = 0
   const said: string[] = []
   const backlog = new Backlog({
-    clock: new HandClock(),
+    hold: undefined,
     unsent: () => unsent,
     onFlow: () => said.push(backlog.isBlocked ? 'behind' : 'caught up'),
     onStuck: () => said.push('stuck'),
@@ -42,34 +42,16 @@ test('a reader that falls behind is waited for, and heard of when it has caught 
   assert.deepEqual(said, ['behind', 'caught up'])
 })
 
-test('a reader that takes nothing for half a minute is given up, one that takes a little is not', () => {
-  const clock = new HandClock()
-  let stuck = 0
-  const backlog = new Backlog({
-    clock,
-    unsent: () => 2 * MIB,
-    onFlow: () => undefined,
-    onStuck: () => stuck++,
-  })
-  backlog.grew()
-  clock.pass(29_000)
-  backlog.shrank()
-  clock.pass(30_000)
-  assert.equal(stuck, 0)
-  clock.pass(1000)
-  assert.equal(stuck, 1)
-})
-
 test('a reader is given up at once when far too much waits for it', () => {
   let stuck = 0
   const backlog = new Backlog({
-    clock: new HandClock(),
+    hold: undefined,
     unsent: () => 64 * MIB + 1,
     onFlow: () => undefined,
     onStuck: () => stuck++,
   })
 
-  assert.equal(backlog.hasRoom(1), false)
+  backlog.grew()
   assert.equal(stuck, 1)
 })
 
@@ -88,21 +70,6 @@ test('a WebSocket that is not read misses news, and hears again when it reads on
   await until(() => session?.notify(NEWS) ?? false, 'it hears again')
   client.send({ id: 2, method: 'echo/2' })
   for (;;) if ((await client.next())?.id === 2) break
-})
-
-test('a WebSocket that is not read for half a minute is cut', async t => {
-  const clock = new HandClock()
-  const { gate, at } = await serveAll(t, {}, clock)
-  const client = await talk(at('/ws'))
-  client.send({ id: 1, method: 'echo/1' })
-  await client.next()
-  client.socket.pause()
-  await fill(gate.opened[0])
-
-  clock.pass(30_000)
-  client.socket.resume()
-
-  assert.equal((await client.closed)[0], 1006)
 })
 
 test('a WebSocket is pinged, and cut when it does not answer', async t => {
@@ -143,7 +110,8 @@ test('an event stream is kept alive, and cut when it is not read', async t => {
   await fetch(at(endpoint), { method: 'POST', headers, body })
   await fill(gate.opened[0])
 
-  clock.pass(30_000)
+  clock.pass(45_000)
+  await new Promise(resolve => setTimeout(resolve, 20))
   stream.resume()
 
   assert.equal(String(second), ':\n\n')

@@ -74,28 +74,6 @@ test('ten mebibytes that dribble in cost neither square time nor an object for e
   assert.ok(performance.now() - started < 5000)
 })
 
-test('chunks that are nobody else’s are given back once they are copied, and no others', () => {
-  const lines: Buffer[] = []
-  const ears = { maxLine: 100_000, onLine: (line: Buffer) => lines.push(line), onTooLong: () => undefined }
-  const pushed = (ownsChunks: boolean): number[] => {
-    const chunks = [slow('whole\nbe'), slow('gin'), slow(' and '), slow('end\n')]
-    const splitter = new LineSplitter({ ...ears, ownsChunks })
-    for (const chunk of chunks) splitter.push(chunk)
-    return chunks.map(({ length }) => length)
-  }
-
-  assert.deepEqual(pushed(false), [8, 3, 5, 4])
-  assert.deepEqual(pushed(true), [8, 0, 0, 4])
-  assert.deepEqual(lines.map(String), ['whole', 'begin and end', 'whole', 'begin and end'])
-})
-
-/** A buffer with memory of its own. */
-function slow(text: string): Buffer {
-  const buffer = Buffer.allocUnsafeSlow(text.length)
-  buffer.write(text, 'latin1')
-  return buffer
-}
-
 test('a JSON text is put on one line without touching one that is', () => {
   const flat = Buffer.from('{"a":1}')
   const broken = Buffer.from('{\r\n"a":\n1}')

@@ -1,0 +1,70 @@
+import type { UpstreamContext } from '../../api/index.ts'
+import { gatewayError } from '../../errors/errors.ts'
+import type { JsonObject } from '../../protocol/json/json.ts'
+import { encodeRequest } from '../../protocol/jsonrpc.ts'
+import { lengthOf, type Written } from '../../util/written.ts'
+import type { Pending, Transport } from '../transport.ts'
+
+/** Bytes that may wait for a server to read them: of requests, and with replies and notifications, whose loss nobody is told. */
+const MAX_UNREAD = 8 * 1024 * 1024
+const MAX_UNREAD_REPLIES = 16 * 1024 * 1024
+const RETRY_MS = 1000
+
+/** Carries messages over one stream that all clients share, and that always listens. */
+export abstract class SharedTransport implements Transport {
+  readonly streams = false
+  abstract readonly pid: number | undefined
+  readonly #context: UpstreamContext
+  #hasDropped = false
+
+  constructor(context: UpstreamContext) {
+    this.#context = context
+  }
+
+  /** Bytes that wait for the server to read them. */
+  protected abstract readonly unread: number
+  protected abstract write(text: Written, bytes: number): void
+
+  request(pending: Pending, params: JsonObject | undefined): void {
+    const text = encodeRequest(pending.id, pending.method, params, pending.call?.exchange.received)
+    const bytes = lengthOf(text)
+    if (this.unread > 0 && this.unread + bytes > MAX_UNREAD)
+      throw gatewayError('GW_UPSTREAM_BUSY', {
+        upstream: this.#context.name,
+        why: 'it reads slower than it is sent to: over 8 MiB wait',
+        retryAfterMs: RETRY_MS,
+      })
+    this.write(text, bytes)
+  }
+
+  send(text: string): Promise<void> {
+    const bytes = Buffer.byteLength(text)
+    const isFull = this.unread > 0 && this.unread + bytes > MAX_UNREAD_REPLIES
+    if (!isFull) this.write(text, bytes)
+    if (isFull && !this.#hasDropped) {
+      const why = 'it reads slower than it is sent to: over 16 MiB wait'
+      this.#context.log.warn('messages to the server are dropped until it reads again', { bytes, why })
+    }
+    this.#hasDropped = isFull
+    return Promise.resolve()
+  }
+
+  abandon(): boolean {
+    // What was written cannot be taken back.
+    return false
+  }
+
+  opened(): void {
+    // Nothing on such a stream depends on the era.
+  }
+
+  listen(): void {
+    // Such a stream always listens.
+  }
+
+  retire(): Promise<void> {
+    return this.close()
+  }
+
+  abstract close(): Promise<void>
+}
