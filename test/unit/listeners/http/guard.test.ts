@@ -177,7 +177,6 @@ test('what is no message is refused with the code and the id it has', async t =>
     [Buffer.from([0x7b, 0xff, 0x7d]), -32700, null],
     ['{"jsonrpc":"1.0","id":3,"method":"x"}', -32600, 3],
     ['{"jsonrpc":"2.0","id":null,"method":"x"}', -32600, null],
-    ['{"jsonrpc":"2.0","id":4,"method":"x","method":"y"}', -32600, null],
     [`{"jsonrpc":"2.0","id":4,"method":"x","params":{"a":${'['.repeat(70)}${']'.repeat(70)}}}`, -32600, null],
   ]
 
