@@ -6,7 +6,8 @@ import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { promisify } from 'node:util'
 import { closeAfter, testUpstream } from '../../src/testing/index.ts'
-import { directory, gateway, PACKAGE, serving, type Outcome } from './cli/run.ts'
+import { directory, gateway, PACKAGE, serving } from './cli/run.ts'
+import type { Outcome } from '../fixtures/run-command.ts'
 
 const run = promisify(execFile)
 
