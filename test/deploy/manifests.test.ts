@@ -6,7 +6,8 @@ import { test, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { Ajv } from 'ajv'
 import { parse } from 'yaml'
-import { directory, gateway, type Outcome } from '../e2e/cli/run.ts'
+import { directory, gateway } from '../e2e/cli/run.ts'
+import type { Outcome } from '../fixtures/run-command.ts'
 import { render } from './template.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))

@@ -21,6 +21,8 @@ export function startApart(host: Host, args: readonly string[], cwd: string, out
 export function outputOf(host: Host, args: readonly string[]): Promise<{ text: string; exit: number }> {
   return new Promise((resolve, reject) => {
     const child = spawn(host.execPath, [String(host.argv[1]), ...args], {
+      cwd: host.cwd(),
+      env: { ...host.env },
       stdio: ['ignore', 'pipe', 'inherit'],
       windowsHide: true,
     })

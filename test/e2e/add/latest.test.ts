@@ -6,7 +6,8 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { cleanup } from '../../fixtures/cleanup.ts'
-import { directory, gateway, type Outcome, SERVER } from '../cli/run.ts'
+import { directory, gateway, SERVER } from '../cli/run.ts'
+import type { Outcome } from '../../fixtures/run-command.ts'
 
 const CONFIG = 'version: 1\nupstreams: {}\n'
 

@@ -5,7 +5,8 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { directory, gateway, type Outcome } from '../cli/run.ts'
+import { directory, gateway } from '../cli/run.ts'
+import type { Outcome } from '../../fixtures/run-command.ts'
 
 const AGENT = fileURLToPath(new URL('../../fixtures/acp/agent.ts', import.meta.url))
 

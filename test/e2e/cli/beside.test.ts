@@ -7,7 +7,8 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { test, type TestContext } from 'node:test'
 import { cleanup } from '../../fixtures/cleanup.ts'
-import { directory, gateway, SERVER, serving, type Outcome, type Serving } from './run.ts'
+import { directory, gateway, SERVER, serving, type Serving } from './run.ts'
+import type { Outcome } from '../../fixtures/run-command.ts'
 
 const skip = process.platform === 'win32' ? 'the sockets of this test are files' : false
 

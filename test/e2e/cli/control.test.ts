@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { test, type TestContext } from 'node:test'
 import { closeAfter, testUpstream, type TestUpstream } from '../../../src/testing/index.ts'
-import { directory, gateway, SERVER, serving, type Outcome, type Serving } from './run.ts'
+import { directory, gateway, SERVER, serving, type Serving } from './run.ts'
+import type { Outcome } from '../../fixtures/run-command.ts'
 
 const skip = process.platform === 'win32' ? 'the sockets of this test are files' : false
 

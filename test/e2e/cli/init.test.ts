@@ -5,7 +5,8 @@ import { test, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { cleanup } from '../../fixtures/cleanup.ts'
 import { atTerminal, noTerminal } from '../../fixtures/terminal.ts'
-import { directory, gateway, SERVER, type Outcome } from './run.ts'
+import { directory, gateway, SERVER } from './run.ts'
+import type { Outcome } from '../../fixtures/run-command.ts'
 
 const MEMORY = fileURLToPath(
   new URL('../../../node_modules/@modelcontextprotocol/server-memory/dist/index.js', import.meta.url),

@@ -10,6 +10,7 @@ import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { LAUNCHER, requireBuild } from '../../peers/gateway.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
+import { runCommand, type Outcome, type RunOptions } from '../../fixtures/run-command.ts'
 
 /** The root of the repository, as a package that others depend on. */
 export const PACKAGE = fileURLToPath(new URL('../../../', import.meta.url))
@@ -20,21 +21,13 @@ export const SERVER = fileURLToPath(new URL('../../fixtures/bad-server.ts', impo
 const STATE = join(tmpdir(), `cli-state-${process.pid}`)
 process.once('exit', () => rmSync(STATE, { recursive: true, force: true }))
 
-/** All that a command left behind. */
-export interface Outcome {
-  readonly code: number | null
-  readonly stdout: string
-  readonly stderr: string
+/** Runs one command to its end, in this process. */
+export function gateway(args: readonly string[], options: RunOptions = {}): Promise<Outcome> {
+  return runCommand(args, { ...options, env: { XDG_STATE_HOME: STATE, ...options.env } })
 }
 
-interface RunOptions {
-  readonly cwd?: string
-  readonly env?: NodeJS.ProcessEnv
-  readonly input?: string
-}
-
-/** Runs one command to its end. */
-export async function gateway(args: readonly string[], options: RunOptions = {}): Promise<Outcome> {
+/** The same in a process of its own, where that is what a test is about. */
+export async function gatewayProcess(args: readonly string[], options: RunOptions = {}): Promise<Outcome> {
   const child = start(args, options)
   child.stdin.end(options.input ?? '')
   const [code, stdout, stderr] = await Promise.all([exitOf(child), text(child.stdout), text(child.stderr)])
