@@ -1,7 +1,3 @@
-import { existsSync, readFileSync } from 'node:fs'
-import { userInfo } from 'node:os'
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import type { Command } from '@oclif/core/command'
 import { Config } from '@oclif/core/config'
 import { getHelpFlagAdditions, normalizeArgv } from '@oclif/core/help'
@@ -13,10 +9,19 @@ import type { Host } from './host.ts'
 import { showHelp, type HostedOptions } from './output/help.ts'
 import type { Terminal } from './output/terminal.ts'
 
+/** Our own package.json and its directory. */
+export interface OwnManifest {
+  readonly root: string
+  readonly manifest: Interfaces.PJSON
+}
+
 /** Runs a command line with oclif and returns its exit code. */
-export async function runWithOclif(argv: readonly string[], host: Host, terminal: Terminal): Promise<number> {
-  nameUser(process.env)
-  const own = readManifest()
+export async function runWithOclif(
+  argv: readonly string[],
+  own: OwnManifest,
+  host: Host,
+  terminal: Terminal,
+): Promise<number> {
   const commands = { ...COMMANDS, ...(await foreignCommands(argv, COMMANDS, terminal)) }
   if (argv[0] === COMPLETE) return complete(argv.slice(2), commands, terminal)
   const plugin = pluginOf(commands, own)
@@ -76,29 +81,4 @@ function loadableOf(id: string, command: Command.Class): Command.Loadable {
     pluginType: 'core',
     load: () => Promise.resolve(command),
   }
-}
-
-/** Gives a user without a line in /etc/passwd, as in a container, the shell and home that oclif asks for when it is loaded. */
-function nameUser(environment: NodeJS.ProcessEnv): void {
-  try {
-    userInfo()
-  } catch {
-    environment.SHELL ??= '/bin/sh'
-    environment.HOME ??= '/'
-  }
-}
-
-/** Our own package.json and its directory. */
-interface OwnManifest {
-  readonly root: string
-  readonly manifest: Interfaces.PJSON
-}
-
-function readManifest(): OwnManifest {
-  const root = findRoot(dirname(fileURLToPath(import.meta.url)))
-  return { root, manifest: JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Interfaces.PJSON }
-}
-
-function findRoot(directory: string): string {
-  return existsSync(join(directory, 'package.json')) ? directory : findRoot(dirname(directory))
 }

@@ -1,7 +1,11 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { userInfo } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import type { Host } from './host.ts'
+import type { OwnManifest } from './oclif.ts'
 import type { KnownCommand } from './output/report.ts'
-import { terminalOf } from './output/terminal.ts'
-import { ownPackage } from '../util/version.ts'
+import type { Terminal } from './output/terminal.ts'
 
 const VERSION_FLAGS: readonly (string | undefined)[] = ['--version', '-v']
 
@@ -10,19 +14,22 @@ const VERSION_FLAGS: readonly (string | undefined)[] = ['--version', '-v']
  * streams of `host` and changes nothing of the process it runs in, which may be a test.
  */
 export async function run(argv: readonly string[], host: Host): Promise<number> {
+  if (VERSION_FLAGS.includes(argv[0])) return printVersion(host)
+  const { terminalOf } = await import('./output/terminal.ts')
   const terminal = terminalOf(host)
   try {
-    if (VERSION_FLAGS.includes(argv[0])) {
-      const { name, version } = ownPackage()
-      terminal.out.line(`${name}/${version} ${host.platform}-${process.arch} node-${process.version}`)
-      return 0
-    }
-    const { runWithOclif } = await import('./oclif.ts')
-    return await runWithOclif(argv, host, terminal)
+    return await runLoaded(argv, host, terminal)
   } catch (error) {
     const { report } = await import('./output/report.ts')
     return report(error, argv, terminal, knownCommands)
   }
+}
+
+// Nothing else is loaded for this.
+function printVersion({ stdout, platform }: Host): number {
+  const { name, version } = readManifest().manifest
+  stdout.write(`${name}/${version} ${platform}-${process.arch} node-${process.version}\n`)
+  return 0
 }
 
 /** As people type them: `agents list`. */
@@ -32,4 +39,32 @@ async function knownCommands(): Promise<KnownCommand[]> {
     name: id.replaceAll(':', ' '),
     required: Object.keys(flags).filter(flag => flags[flag]?.required === true),
   }))
+}
+
+async function runLoaded(argv: readonly string[], host: Host, terminal: Terminal): Promise<number> {
+  nameUser(process.env)
+  const { runWithOclif } = await import('./oclif.ts')
+  return runWithOclif(argv, readManifest(), host, terminal)
+}
+
+/** Gives a user without a line in /etc/passwd, as in a container, the shell and home that oclif asks for when it is loaded. */
+function nameUser(environment: NodeJS.ProcessEnv): void {
+  try {
+    userInfo()
+  } catch {
+    environment.SHELL ??= '/bin/sh'
+    environment.HOME ??= '/'
+  }
+}
+
+function readManifest(): OwnManifest {
+  const root = findRoot(dirname(fileURLToPath(import.meta.url)))
+  return {
+    root,
+    manifest: JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as OwnManifest['manifest'],
+  }
+}
+
+function findRoot(directory: string): string {
+  return existsSync(join(directory, 'package.json')) ? directory : findRoot(dirname(directory))
 }

@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { pathToFileURL } from 'node:url'
-import { directory, gateway, serving } from './cli/run.ts'
+import { directory, gatewayProcess as gateway, serving } from './cli/run.ts'
 
 const PRELOAD = pathToFileURL(join(import.meta.dirname, '../fixtures/loaded-files.mjs')).href
 const CONFIG = `version: 1

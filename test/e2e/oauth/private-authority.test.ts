@@ -9,7 +9,7 @@ import { loginServer, type LoginServer } from '../../fixtures/oauth/login-server
 import { startIssuer } from '../../proof/access/issuer.ts'
 import { authority } from '../../unit/fixtures/certificates.ts'
 import { secureFetch } from '../../unit/listeners/tls/secure-client.ts'
-import { directory, gateway, serving } from '../cli/run.ts'
+import { directory, gatewayProcess as gateway, serving } from '../cli/run.ts'
 import { pageOf } from './log-in.ts'
 
 const ours = authority('Company CA')
