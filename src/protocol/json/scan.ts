@@ -185,10 +185,3 @@ function isEscaped(bytes: Buffer, from: number, quote: number): boolean {
   while (quote - 1 - slashes >= from && bytes[quote - 1 - slashes] === BACKSLASH) slashes++
   return slashes % 2 === 1
 }
-
-/** Index of the quote that ends a string; the length of the text where there is none. */
-export function endOfString(bytes: Buffer, start: number): number {
-  let end = bytes.indexOf(QUOTE, start + 1)
-  while (end >= 0 && isEscaped(bytes, start + 1, end)) end = bytes.indexOf(QUOTE, end + 1)
-  return end < 0 ? bytes.length : end
-}

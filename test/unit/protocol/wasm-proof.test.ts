@@ -4,13 +4,7 @@ import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { checkJson, MAX_TOKENS } from '../../../src/protocol/json/check.ts'
 import { ScanError, scanArray } from '../../../src/protocol/json/scan.ts'
-import {
-  countSigns,
-  measureText,
-  proveString,
-  proveValue,
-  proven,
-} from '../../../src/protocol/json/wasm/proof.ts'
+import { proveString, proveValue, proven } from '../../../src/protocol/json/wasm/proof.ts'
 import { isParsed } from './json-verdict.ts'
 
 /** Text as tools send it: escapes, code, UTF-8, long runs without any, and what JSON forbids. */
@@ -73,19 +67,6 @@ function edited(text: string, edits: readonly (readonly [number, number, string]
     text = text.slice(0, at) + put + text.slice(at + length)
   }
   return text
-}
-
-/** Signs outside of strings, where nothing but a quote means anything. */
-function countByHand(text: string): number {
-  let found = 0
-  let isText = false
-  for (let at = 0; at < text.length; at++) {
-    const sign = text.charAt(at)
-    if (isText && sign === '\\') at++
-    else if (sign === '"') isText = !isText
-    else if (!isText && '{[,:'.includes(sign)) found++
-  }
-  return found
 }
 
 function isTaken(text: string): boolean {
@@ -153,44 +134,6 @@ describe('long JSON', () => {
       }),
       { numRuns: RUNS },
     )
-  })
-
-  test('has its signs counted outside of strings, over any number of pieces', () => {
-    const plain = (text: string): number =>
-      text.replaceAll(/"(?:[^"\\]|\\.)*"/gs, '').replaceAll(/[^{[,:]/g, '').length
-    const longer = 'a\\"{'.repeat(40_000)
-    fc.assert(
-      fc.property(document, fc.nat({ max: 9 }), (made, shift) => {
-        const text = `${' '.repeat(shift)}["${longer}",${textOf(made)}]`
-        assert.equal(countSigns(Buffer.from(text), 1e9), plain(text))
-      }),
-      { numRuns: 50 },
-    )
-    assert.equal(countSigns(Buffer.from('[[[[[['), 3), 3)
-  })
-
-  test('has its signs counted as far as a text makes sense that is no JSON', () => {
-    // A backslash between strings escapes nothing.
-    for (const text of ['[\\"{,"', `${' '.repeat(70)}[\\"{",{"`, `["${'\\n'.repeat(50)}",\\"[`])
-      assert.equal(countSigns(Buffer.from(text), 1e9), countByHand(text), text)
-  })
-
-  test('has its texts measured as JavaScript counts them', () => {
-    const numbers = fc.array(fc.nat({ max: 65_535 }), { maxLength: 300 })
-    const escaped = (codes: readonly number[]): string =>
-      codes.map(code => `\\u${code.toString(16).padStart(4, '0')}`).join('')
-    fc.assert(
-      fc.property(long, numbers, fc.nat({ max: 70 }), (text, codes, shift) => {
-        const whole = `${JSON.stringify(' '.repeat(shift) + text.toWellFormed()).slice(0, -1)}${escaped(codes)}"`
-        const bytes = Buffer.from(`[${whole},"other"]`)
-        assert.equal(measureText(bytes, 2), 1 + Buffer.byteLength(whole))
-        assert.equal(proven.units, (JSON.parse(whole) as string).length)
-      }),
-      { numRuns: RUNS },
-    )
-    const pieces = `"${'é\\u00e9\\n🚀'.repeat(30_000)}"`
-    assert.equal(measureText(Buffer.from(pieces), 1), Buffer.byteLength(pieces))
-    assert.equal(proven.units, (JSON.parse(pieces) as string).length)
   })
 
   test('may have a number or a string that is longer than a piece', () => {

@@ -42,7 +42,6 @@ let bottom: i32 = 0
 let depth: i32 = 0
 let seen: i32 = 0
 let outcome: i32 = MORE
-let rewritten: i32 = 0
 
 /** Begins a value that nests at `level`, after so many names and values. */
 export function beginValue(level: i32, tokens: i32): void {
@@ -55,7 +54,6 @@ export function beginValue(level: i32, tokens: i32): void {
 export function beginString(): void {
   next = IN_STRING
   bottom = depth = 0
-  rewritten = 0
 }
 
 /** How the last piece ended: 0 wants more, 1 the value has ended, 2 not accepted here. */
@@ -66,11 +64,6 @@ export function ended(): i32 {
 /** Names and values seen until now. */
 export function tokens(): i32 {
   return seen
-}
-
-/** 1 where a string has an escape that JavaScript would write otherwise. */
-export function isRewritten(): i32 {
-  return rewritten
 }
 
 /**
@@ -197,19 +190,9 @@ export function read(length: i32): i32 {
   return <i32>(at - PIECE)
 }
 
-/** Characters of a number, without an exponent, that every reader takes for the same number. */
-const EXACT: usize = 15
-/** 1 where a number may not mean the same to every reader. */
-let inexact: i32 = 0
-
-/** 1 where the last numbers have one that is not exact. */
-export function isInexact(): i32 {
-  return inexact
-}
-
 /** Begins to read numbers of a list. */
 export function beginNumbers(): void {
-  rewritten = inexact = 0
+  seen = 0
 }
 
 /**
@@ -232,196 +215,11 @@ export function numbers(length: i32, most: i32): i32 {
       if (after == dot + 1) break
     }
     if (load<u8>(after) != COMMA) break
-    if (after - from > EXACT) inexact = 1
-    if ((first > from && load<u8>(first) == 0x30) || (after > dot && load<u8>(after - 1) == 0x30)) rewritten = 1
     many++
     at = after + 1
   }
   seen = many
   return <i32>(at - PIECE)
-}
-
-/** Where the next piece to be counted begins: outside of a string, in one, or in one behind a backslash. */
-let inside: i32 = 0
-
-/** Begins to count in a text. */
-export function beginCount(): void {
-  inside = 0
-}
-
-/** Counts the signs that begin a value – `{`, `[`, `,`, `:` – in the next piece, strings left out. */
-export function count(length: i32): i32 {
-  const end: usize = PIECE + length
-  // Sixteen zeros, as single steps go over the end.
-  v128.store(end, i8x16.splat(0))
-  let at: usize = PIECE
-  let found = 0
-  // Whether the next block begins in a string: all bits, or none.
-  let text: u64 = inside == 0 ? 0 : ALL
-  escaping = <u64>(inside == 2)
-  while (at + BLOCK <= end) {
-    const before = escaping
-    const backslashes = bitsOf(at, 0x5c)
-    const escaped = escapedIn(backslashes)
-    const quotes = bitsOf(at, 0x22) & ~escaped
-    const strings = text ^ upTo(quotes)
-    // A backslash between strings escapes nothing: no JSON has one, and its reader goes step by step.
-    if ((backslashes & ~strings) != 0) {
-      escaping = before
-      break
-    }
-    if (strings != ALL) found += <i32>popcnt(signsIn(at) & ~strings)
-    // The last bit is that of the last byte.
-    text = <u64>(<i64>strings >> 63)
-    at += BLOCK
-  }
-  inside = text == 0 ? 0 : escaping != 0 ? 2 : 1
-  return found + countSteps(at, end)
-}
-
-/** For each place, whether the number of bits at it and before it is odd. */
-// @ts-ignore: decorator
-@inline
-function upTo(bits: u64): u64 {
-  if (bits == 0) return 0
-  let odd = bits ^ (bits << 1)
-  odd ^= odd << 2
-  odd ^= odd << 4
-  odd ^= odd << 8
-  odd ^= odd << 16
-  return odd ^ (odd << 32)
-}
-
-/** Marks the signs of a block that begin a value. */
-// @ts-ignore: decorator
-@inline
-function signsIn(at: usize): u64 {
-  return joined(signBits(at), signBits(at + 16), signBits(at + 32), signBits(at + 48))
-}
-
-// @ts-ignore: decorator
-@inline
-function signBits(at: usize): i32 {
-  const block = v128.load(at)
-  // `{` and `[` differ in one bit only, as do no other two that count.
-  const brackets = i8x16.eq(v128.or(block, i8x16.splat(0x20)), i8x16.splat(0x7b))
-  const commas = i8x16.eq(block, i8x16.splat(0x2c))
-  const colons = i8x16.eq(block, i8x16.splat(0x3a))
-  return i8x16.bitmask(v128.or(brackets, v128.or(commas, colons)))
-}
-
-/** Counts on from string to string. */
-function countSteps(from: usize, end: usize): i32 {
-  let at = from + (inside == 2 ? 1 : 0)
-  let isText = inside != 0
-  let found = 0
-  inside = from == end ? inside : 0
-  while (at < end) {
-    const block = v128.load(at)
-    const quotes = i8x16.eq(block, i8x16.splat(0x22))
-    if (isText) {
-      const bits = i8x16.bitmask(v128.or(quotes, i8x16.eq(block, i8x16.splat(0x5c))))
-      if (bits == 0) at += 16
-      else {
-        at += <usize>ctz(bits)
-        if (load<u8>(at) == QUOTE) isText = false
-        else if (++at == end) inside = 2
-        at++
-      }
-      continue
-    }
-    let signs = signBits(at)
-    const bits = i8x16.bitmask(quotes)
-    if (bits == 0) at += 16
-    else {
-      const place = ctz(bits)
-      signs &= (1 << place) - 1
-      at += <usize>place + 1
-      isText = true
-    }
-    found += popcnt(signs)
-  }
-  if (isText && inside == 0) inside = 1
-  return found
-}
-
-/** UTF-16 units of the string that is measured. */
-let units: i32 = 0
-
-/** Begins to measure behind the quote that opens a string. */
-export function beginText(): void {
-  units = 0
-  escaping = 0
-}
-
-/** Characters of the string until now, as JavaScript counts them. */
-export function textUnits(): i32 {
-  return units
-}
-
-/** Measures the next piece of a string that is proven; returns how many of its bytes belong to it. */
-export function measure(length: i32): i32 {
-  const end: usize = PIECE + length
-  let at: usize = PIECE
-  let many = units
-  outcome = MORE
-  while (at + BLOCK <= end && outcome == MORE) {
-    const escaped = escapedIn(bitsOf(at, 0x5c))
-    const quotes = bitsOf(at, 0x22) & ~escaped
-    const text: u64 = quotes == 0 ? ALL : (quotes - 1) & ~quotes
-    const size = quotes == 0 ? BLOCK : <usize>ctz(quotes)
-    many += <i32>size - <i32>popcnt(escaped & text)
-    if (escaped != 0) many -= 4 * <i32>popcnt(bitsOf(at, 0x75) & escaped & text)
-    const high = highIn(at)
-    if (high != 0) many += <i32>popcnt(wideIn(at) & text) - <i32>popcnt(high & ~leadsIn(at) & text)
-    if (quotes != 0) outcome = DONE
-    at += quotes == 0 ? BLOCK : size + 1
-  }
-  while (at < end && outcome == MORE) {
-    const byte: u32 = load<u8>(at++)
-    if (escaping != 0) {
-      escaping = 0
-      if (byte == LETTER_U) many -= 4
-    } else if (byte == QUOTE) outcome = DONE
-    else {
-      escaping = <u64>(byte == BACKSLASH)
-      many += <i32>((byte & 0xc0) != 0x80) + <i32>(byte >= 0xf0)
-    }
-  }
-  units = many
-  return <i32>(at - PIECE)
-}
-
-/** Marks the bytes of a block that are no ASCII. */
-// @ts-ignore: decorator
-@inline
-function highIn(at: usize): u64 {
-  return joined(
-    i8x16.bitmask(v128.load(at)),
-    i8x16.bitmask(v128.load(at, 16)),
-    i8x16.bitmask(v128.load(at, 32)),
-    i8x16.bitmask(v128.load(at, 48)),
-  )
-}
-
-/** Marks the bytes of a block that begin a character of several. */
-// @ts-ignore: decorator
-@inline
-function leadsIn(at: usize): u64 {
-  return joined(atLeast(at, 0xc0), atLeast(at + 16, 0xc0), atLeast(at + 32, 0xc0), atLeast(at + 48, 0xc0))
-}
-
-/** Marks those that begin a character of two units. */
-// @ts-ignore: decorator
-@inline
-function wideIn(at: usize): u64 {
-  return joined(atLeast(at, 0xf0), atLeast(at + 16, 0xf0), atLeast(at + 32, 0xf0), atLeast(at + 48, 0xf0))
-}
-
-// @ts-ignore: decorator
-@inline
-function atLeast(at: usize, least: u8): i32 {
-  return i8x16.bitmask(i8x16.ge_u(v128.load(at), i8x16.splat(<i8>least)))
 }
 
 /** Passes over white space; long runs of it indent what people read. */
@@ -474,10 +272,8 @@ function string(from: usize, end: usize): usize {
     if (sign == LETTER_U) {
       if (at + 6 > end) return stop(at, MORE)
       if (!isCode(at)) return stop(at, REFUSED)
-      rewritten = 1
       at += 6
     } else if (isEscape(sign)) {
-      if (sign == 0x2f) rewritten = 1
       at += 2
     } else return stop(at, at + 1 >= end ? MORE : REFUSED)
   }
@@ -504,7 +300,6 @@ function blocks(from: usize, end: usize): usize {
         if (place + 6 > end) return stop(place, MORE)
         if (!isCode(place)) return stop(place, REFUSED)
       } else if (sign != 0x2f) return stop(place, REFUSED)
-      rewritten = 1
       others &= others - 1
     }
     if (quotes != 0) return stop(at + <usize>ctz(quotes) + 1, DONE)

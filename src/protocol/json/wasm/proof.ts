@@ -26,19 +26,12 @@ interface Proof {
   read(length: number): number
   ended(): number
   tokens(): number
-  isRewritten(): number
-  isInexact(): number
   beginNumbers(): void
   numbers(length: number, most: number): number
-  beginCount(): void
-  count(length: number): number
-  beginText(): void
-  measure(length: number): number
-  textUnits(): number
 }
 
 /** Findings of the last proof; one for all, as proving never yields. */
-export const proven = { tokens: 0, isRewritten: false, isInexact: false, units: 0 }
+export const proven = { tokens: 0 }
 
 let memory = new Uint8Array()
 /** The module, compiled for the first long message; null where this Node runs none (`--jitless`). */
@@ -74,14 +67,12 @@ export function proveValue(
   return after
 }
 
-/** Proves the rest of a string, from `from` on. Returns where it ends, behind its quote, or -1; sets `proven.isRewritten`. */
+/** Proves the rest of a string, from `from` on. Returns where it ends, behind its quote, or -1. */
 export function proveString(bytes: Uint8Array, from: number, end: number, first = FIRST): number {
   const module = load()
   if (module === null) return -1
   module.beginString()
-  const after = run(module, bytes, from, end, first)
-  proven.isRewritten = module.isRewritten() === 1
-  return after
+  return run(module, bytes, from, end, first)
 }
 
 function run(module: Proof, bytes: Uint8Array, from: number, end: number, first: number): number {
@@ -104,7 +95,7 @@ const CUT = 64
 
 /**
  * Proves numbers of a list, each with the comma behind it, from the beginning of one on; at most so many. Returns where the first
- * element stands that is left, with `proven.tokens`, `proven.isRewritten` and `proven.isInexact` of those that are not.
+ * element stands that is left, with the number of the others in `proven.tokens`.
  */
 export function proveNumbers(bytes: Uint8Array, from: number, end: number, most: number): number {
   const module = load()
@@ -120,43 +111,5 @@ export function proveNumbers(bytes: Uint8Array, from: number, end: number, most:
     proven.tokens += module.tokens()
     if (taken === 0 || taken < length - CUT) break
   }
-  proven.isRewritten = module.isRewritten() === 1
-  proven.isInexact = module.isInexact() === 1
   return at
-}
-
-/**
- * Counts the signs that begin a value or a name – `{`, `[`, `,`, `:` –, strings left out, until there are `most`; undefined where
- * this Node has no WebAssembly.
- */
-export function countSigns(bytes: Uint8Array, most: number): number | undefined {
-  const module = load()
-  if (module === null) return undefined
-  module.beginCount()
-  let signs = 0
-  for (let at = 0; at < bytes.length && signs < most; at += MOST) {
-    const piece = bytes.subarray(at, at + MOST)
-    memory.set(piece)
-    signs += module.count(piece.length)
-  }
-  return Math.min(signs, most)
-}
-
-/**
- * Measures the string whose text begins at `from`, in bytes that are proven to be JSON. Returns where it ends, behind its
- * quote, with its characters as JavaScript counts them in `proven.units`; -1 where this Node has no WebAssembly.
- */
-export function measureText(bytes: Uint8Array, from: number): number {
-  const module = load()
-  if (module === null) return -1
-  module.beginText()
-  let end = from
-  for (let size = FIRST; end < bytes.length; size = Math.min(MOST, 8 * size)) {
-    const piece = bytes.subarray(end, end + size)
-    memory.set(piece)
-    end += module.measure(piece.length)
-    if (module.ended() === DONE) break
-  }
-  proven.units = module.textUnits()
-  return end
 }
