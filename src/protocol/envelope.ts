@@ -132,6 +132,7 @@ export class Envelope implements JsonReader {
 
   inner(nameStart: number, nameEnd: number, start: number, end: number): void {
     if (isName(this.#bytes, nameStart, nameEnd, RESULT_TYPE)) {
+      if (this.#typeStart >= 0) throw new ScanError('"resultType" stands twice in the result', false)
       this.#typeStart = start
       this.#typeEnd = end
     } else if (isName(this.#bytes, nameStart, nameEnd, IS_ERROR)) {

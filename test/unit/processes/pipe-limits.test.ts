@@ -125,7 +125,7 @@ describe('the pipes of a server', { concurrency: 1, skip }, () => {
     await until(() => settled === 60, 'all calls are answered')
   })
 
-  it('leave nothing of 40 servers that neither end by themselves nor by SIGTERM, and double-fork', async t => {
+  it('leave nothing of 40 servers that neither end by themselves nor by SIGTERM', async t => {
     const cookie = randomUUID()
     const spec = stdioSpec([script('stubborn-server.sh')], {
       command: '/bin/sh',
