@@ -98,6 +98,7 @@ export async function startBackground(
       })
     await new Promise(resolve => setTimeout(resolve, LOOK_MS))
   }
+  child.removeAllListeners()
   child.unref()
 }
 

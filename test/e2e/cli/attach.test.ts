@@ -14,7 +14,7 @@ import { cleanup } from '../../fixtures/cleanup.ts'
 import { until } from '../../fixtures/until.ts'
 import { LAUNCHER, requireBuild } from '../../peers/gateway.ts'
 import { isAlive } from '../../unit/fixtures/is-alive.ts'
-import { directory, gateway, serving } from './run.ts'
+import { directory, gateway, serving, gatewayProcess } from './run.ts'
 
 const WHO = fileURLToPath(new URL('../../fixtures/servers/who-server.mjs', import.meta.url))
 const server = { type: 'stdio', command: process.execPath, args: [WHO] }
@@ -67,6 +67,15 @@ async function whoAtLast(client: Client): Promise<{ pid: number }> {
     } catch (error) {
       assert.match(String(error), /has not run: try again/)
     }
+}
+
+/** Waits until a gateway answers commands, which is a moment after clients can attach. */
+async function answersCommands(at: Place): Promise<void> {
+  for (let tries = 0; tries < 100; tries++) {
+    if ((await gateway(['status'], at)).code === 0) return
+    await new Promise(resolve => setTimeout(resolve, 50))
+  }
+  assert.fail('no gateway answers')
 }
 
 async function pidOf({ cwd, env }: Place): Promise<number> {
@@ -134,12 +143,13 @@ test('a gateway that attach started stops when its last client has left, and one
 test('of many gateways that are started at once one stays', async t => {
   const at = await place(t, { upstreams: { who: server } })
 
-  const started = await Promise.all(Array.from({ length: 4 }, () => gateway(['up', '--json'], at)))
+  const started = await Promise.all(Array.from({ length: 4 }, () => gatewayProcess(['up', '--json'], at)))
 
   assert.deepEqual(
     started.map(({ code }) => code),
     [0, 0, 0, 0],
   )
+  await answersCommands(at)
   const { stdout } = await gateway(['ps', '--all', '--json'], at)
   assert.equal((JSON.parse(stdout) as unknown[]).length, 1)
 })
@@ -148,6 +158,7 @@ test('up, status and down say what they did, and status fails when nothing runs'
   const at = await place(t, { upstreams: { who: server } })
 
   assert.match((await gateway(['up'], at)).stdout, /^started the gateway of gateway\.yaml in the background/)
+  await answersCommands(at)
   assert.match((await gateway(['status'], at)).stdout, /gateway\.log/)
   assert.match((await gateway(['down'], at)).stdout, /^stopped pid \d+/)
 
@@ -184,6 +195,7 @@ test('a gateway that cannot start says why, to who attaches too', async t => {
 test('a program that speaks MCP on the socket needs no greeting', async t => {
   const at = await place(t, { upstreams: { who: server } })
   const { stdout } = await gateway(['up', '--json'], at)
+  await answersCommands(at)
   const socket = connect((JSON.parse(stdout) as { socket: string }).socket)
   cleanup(t, () => socket.destroy())
   const lines = createInterface({ input: socket })[Symbol.asyncIterator]()
@@ -220,6 +232,7 @@ test('with several gateways of one configuration, a client that starts none atta
   }
   const none = await gateway(['attach', '--no-start'], at)
   await gateway(['up'], at)
+  await answersCommands(at)
   const background = await pidOf(at)
   const beside = serving(t, ['serve', '--set', 'listeners.main={type: http, port: 0}'], at)
   await beside.logged('serving')
