@@ -55,11 +55,11 @@ async function candidates(
   const name = names.find(parts => parts.every((part, i) => part === before[i]))
   const command = commands[name?.join(':') ?? '']
   if (before.length === 0) return [...nextWords(names, before), '--help', '--version']
-  if (name === undefined || command === undefined) return nextWords(names, before)
+  if (command === undefined) return nextWords(names, before)
   const values = flagValues(command, before.at(-1) ?? '')
   if (values !== undefined) return values
-  if (name[0] === 'help' && !last.startsWith('-')) return nextWords(names, before.slice(1))
-  return last.startsWith('-') ? flagNames(command) : firstArguments(command, terminal)
+  if (last.startsWith('-')) return flagNames(command)
+  return before[0] === 'help' ? nextWords(names, before.slice(1)) : firstArguments(command, terminal)
 }
 
 /** What a flag may be, as far as that is known; undefined if no flag is to be followed by a value. */

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { promisify } from 'node:util'
 import { closeAfter, testUpstream } from '../../src/testing/index.ts'
-import { directory, gateway, PACKAGE, serving } from './cli/run.ts'
+import { directory, gatewayProcess, PACKAGE, serving } from './cli/run.ts'
 import type { Outcome } from '../fixtures/run-command.ts'
 
 const run = promisify(execFile)
@@ -54,7 +54,7 @@ async function project(t: TestContext): Promise<Project> {
     cwd,
     async gateway(args, text = config) {
       await writeFile(join(cwd, 'gateway.yaml'), text.replace('URL', web.url))
-      return gateway(args, { cwd })
+      return gatewayProcess(args, { cwd })
     },
   }
 }
@@ -120,7 +120,7 @@ test('a key at the top that belongs to no plugin is a mistake as ever', async t 
 test('its command is in the help and in completion, and runs against the gateway that serves', async t => {
   const { gateway, cwd } = await project(t)
   const help = await gateway(['--help'])
-  const completion = await gateway(['completion', 'bash'])
+  const completion = await gateway(['__complete', '--', ''])
   const own = await gateway(['budget', 'show', '--help'])
   const alone = await gateway(['budget', 'show', '--json'])
   await serving(t, ['serve'], { cwd }).logged('serving')

@@ -76,7 +76,12 @@ export async function serve(flags: ServeFlags, terminal: Terminal, host: Host): 
     // Whoever reads that it serves may ask it by its control socket.
     void control.follow(running).then(() => announceWhenSettled(gateway, source, { log, isOver }, terminal))
   }
-  const started = (): void => inForce(source)
+  const started = (): void => {
+    // A program that reads where the gateway listens may ask it by its control socket; one client on stdio does not wait for that.
+    const isOnPipe = gateway.listeners.every(({ type }) => type === 'stdio')
+    if (isOnPipe) inForce(source)
+    else void control.follow(source).then(() => inForce(source))
+  }
   const ended = (): Promise<void> =>
     flags['until-idle'] === true
       ? Promise.race([endOf(gateway, flags), untilIdle(gateway, log, () => running.config.shutdown.idle)])

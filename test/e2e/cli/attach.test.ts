@@ -14,7 +14,7 @@ import { cleanup } from '../../fixtures/cleanup.ts'
 import { until } from '../../fixtures/until.ts'
 import { LAUNCHER, requireBuild } from '../../peers/gateway.ts'
 import { isAlive } from '../../unit/fixtures/is-alive.ts'
-import { directory, gateway, serving, gatewayProcess } from './run.ts'
+import { answersCommands, directory, gateway, serving, gatewayProcess } from './run.ts'
 
 const WHO = fileURLToPath(new URL('../../fixtures/servers/who-server.mjs', import.meta.url))
 const server = { type: 'stdio', command: process.execPath, args: [WHO] }
@@ -67,15 +67,6 @@ async function whoAtLast(client: Client): Promise<{ pid: number }> {
     } catch (error) {
       assert.match(String(error), /has not run: try again/)
     }
-}
-
-/** Waits until a gateway answers commands, which is a moment after clients can attach. */
-async function answersCommands(at: Place): Promise<void> {
-  for (let tries = 0; tries < 100; tries++) {
-    if ((await gateway(['status'], at)).code === 0) return
-    await new Promise(resolve => setTimeout(resolve, 50))
-  }
-  assert.fail('no gateway answers')
 }
 
 async function pidOf({ cwd, env }: Place): Promise<number> {

@@ -5,7 +5,7 @@ import { test, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { testClient } from '../../../src/testing/index.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
-import { directory, gateway, serving } from './run.ts'
+import { answersCommands, directory, gateway, serving } from './run.ts'
 
 const CHANGING = fileURLToPath(new URL('../../fixtures/servers/changing-server.mjs', import.meta.url))
 const MODULES = fileURLToPath(new URL('../../../node_modules/@modelcontextprotocol/', import.meta.url))
@@ -144,6 +144,7 @@ test('a definition that is only remembered is judged like any other, and its ser
     const { child, exit, logged } = serving(t, ['serve', '--set', `pins=${mode}`], options)
     const client = await testClient(String((await logged('listening'))['url']))
     const { result } = await client.request('tools/list')
+    await answersCommands(options)
     const { stdout } = await gateway(['ps', '--json'], options)
     const [mind] = (JSON.parse(stdout) as { upstreams: { remembered?: boolean }[] }).upstreams
     const call = await client.request('tools/call', { name: 'mind__say', arguments: {} })
@@ -171,8 +172,8 @@ test('a program that changed is not started, and is accepted before it runs', as
   await gateway(['lock'], { cwd })
   await appendFile(own, '\n// and more\n')
 
-  const { logged } = serving(t, ['serve', '--fresh'], { cwd })
-  await logged('listening')
+  serving(t, ['serve', '--fresh'], { cwd })
+  await answersCommands({ cwd })
   const down = await gateway(['ps', '--json'], { cwd })
   const locked = await gateway(['lock'], { cwd })
   const diff = await gateway(['lock', 'diff', 'mind'], { cwd })

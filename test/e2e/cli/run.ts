@@ -26,6 +26,15 @@ export function gateway(args: readonly string[], options: RunOptions = {}): Prom
   return runCommand(args, { ...options, env: { XDG_STATE_HOME: STATE, ...options.env } })
 }
 
+/** Waits until the gateway of a directory answers commands, which is a moment after it listens. */
+export async function answersCommands(options: RunOptions): Promise<void> {
+  for (let tries = 0; tries < 200; tries++) {
+    if ((await gateway(['ps'], options)).code === 0) return
+    await new Promise(resolve => setTimeout(resolve, 50))
+  }
+  throw new Error('no gateway answers commands')
+}
+
 /** The same in a process of its own, where that is what a test is about. */
 export async function gatewayProcess(args: readonly string[], options: RunOptions = {}): Promise<Outcome> {
   const child = start(args, options)

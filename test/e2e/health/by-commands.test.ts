@@ -9,7 +9,7 @@ import { testClient } from '../../../src/testing/index.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
 import { freePort } from '../../fixtures/free-port.ts'
 import { LAUNCHER } from '../../peers/gateway.ts'
-import { directory, gateway, serving, type Serving } from '../cli/run.ts'
+import { answersCommands, directory, gateway, serving, type Serving } from '../cli/run.ts'
 
 const CHANGING = fileURLToPath(new URL('../../fixtures/servers/changing-server.mjs', import.meta.url))
 
@@ -60,6 +60,7 @@ async function told(where: Place, url: string, code: string): Promise<Found | un
 async function until(where: Place, url: string, code: string, isThere: boolean): Promise<Found | undefined> {
   const deadline = Date.now() + 60_000
   const isSo = async (): Promise<boolean> => {
+    await answersCommands(where)
     const { stdout } = await gateway(['ps', '--json'], where)
     const { health } = JSON.parse(stdout) as { health: { findings: Found[] } }
     return health.findings.some(finding => finding.code === code) === isThere

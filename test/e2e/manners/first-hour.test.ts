@@ -6,7 +6,7 @@ import { test, type TestContext } from 'node:test'
 import { promisify } from 'node:util'
 import { LAUNCHER } from '../../peers/gateway.ts'
 import { beforeServer } from './places.ts'
-import { directory, gateway, serving } from '../cli/run.ts'
+import { answersCommands, directory, gateway, serving } from '../cli/run.ts'
 
 /** A directory with a gateway.yaml before a server of forty tools. */
 async function place(t: TestContext, more: object = {}): Promise<string> {
@@ -17,6 +17,7 @@ async function place(t: TestContext, more: object = {}): Promise<string> {
 test('a call of a server that its owner has stopped says how to start it', async t => {
   const cwd = await place(t)
   await serving(t, ['serve'], { cwd }).logged('upstream is ready')
+  await answersCommands({ cwd })
   await gateway(['stop', 'web'], { cwd })
 
   const { code, stderr } = await gateway(['call', 'web__tool_1'], { cwd })
@@ -31,6 +32,7 @@ test('a call of a server that its owner has stopped says how to start it', async
 test('a command about something that the gateway has not says what to add, and lists no verbs', async t => {
   const cwd = await place(t)
   await serving(t, ['serve'], { cwd }).logged('upstream is ready')
+  await answersCommands({ cwd })
 
   for (const [command, section] of [
     ['replicas', 'cluster'],
