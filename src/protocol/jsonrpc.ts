@@ -297,12 +297,11 @@ function malformed(code: number, message: string, id: RpcId | null = null): Malf
  * @throws Error if they are no JSON, nest too deep, or have a name that is taken for another one.
  */
 export function parseParams(bytes: Buffer): JsonObject | undefined {
-  const text = bytes.toString('utf8')
-  JSON.parse(text)
-  const message = parseMessage(Buffer.concat([HEAD, bytes, TAIL]))
-  if (message.kind !== 'notification')
-    throw new Error(message.kind === 'malformed' ? message.error.message : 'no parameters')
-  return message.params
+  if (!isUtf8(bytes)) throw new Error('the text is not UTF-8')
+  const params = parseJson(bytes.toString('utf8')) ?? undefined
+  if (isObject(params) && isDeeperThan(params, MAX_DEPTH - 1))
+    throw new Error(`nested deeper than ${MAX_DEPTH}`)
+  const problem = callProblem({ method: '', params })
+  if (problem !== undefined) throw new Error(problem)
+  return params as JsonObject | undefined
 }
-const HEAD = Buffer.from('{"jsonrpc":"2.0","method":"","params":')
-const TAIL = Buffer.from('}')

@@ -1,6 +1,6 @@
 import type { JsonObject } from './json/json.ts'
 import { editObject, findValue, mayHave } from './json/members.ts'
-import { hasRewrittenNumbers, parseJson, stringifyJson } from './json/exact-numbers.ts'
+import { mayRewriteNumbers, parseJson, stringifyJson } from './json/exact-numbers.ts'
 import type { Era } from './versions.ts'
 
 const TRUE = Buffer.from('true')
@@ -67,9 +67,10 @@ export class Payload {
     const bytes = before.#bytes
     if (this.#value === undefined || this.#bytes !== undefined || bytes === undefined) return this
     if (before.era !== this.era) return this
-    const origin = parseJson(bytes.toString('utf8')) as JsonObject
-    if (!hasRewrittenNumbers(origin)) return this
-    return Payload.raw(Buffer.from(stringifyJson(this.#value, origin)), this.era)
+    const text = bytes.toString('utf8')
+    // Most results have no such number, and are not parsed a second time.
+    if (!mayRewriteNumbers(text)) return this
+    return Payload.raw(Buffer.from(stringifyJson(this.#value, parseJson(text) as JsonObject)), this.era)
   }
 
   /** A copy without some of its members and with others, spliced into the bytes: no other member is touched. */

@@ -25,6 +25,11 @@ interface ReviverContext {
 }
 const { rawJSON } = JSON as unknown as { rawJSON(text: string): object }
 
+/** Tells whether JSON may hold a number that JavaScript writes otherwise, without parsing it. */
+export function mayRewriteNumbers(text: string): boolean {
+  return MAY_CHANGE.test(text)
+}
+
 /** Parses JSON and remembers how its numbers are written where JavaScript would write them otherwise. */
 export function parseJson(text: string): unknown {
   return MAY_CHANGE.test(text) ? (JSON.parse(text, noteNumber) as unknown) : (JSON.parse(text) as unknown)
@@ -50,11 +55,6 @@ function notesFor(holder: object): NumberNotes {
   let notes = NOTES.get(holder)
   if (notes === undefined) NOTES.set(holder, (notes = { texts: new Map(), isExact: true }))
   return notes
-}
-
-/** Tells whether JavaScript would write a number in a parsed value otherwise. */
-export function hasRewrittenNumbers(value: object): boolean {
-  return NOTES.has(value)
 }
 
 /** Tells whether every reader takes the numbers in parsed parameters for the same values. */
