@@ -265,8 +265,9 @@ export class HookPoint {
 
   #patienceWith({ options, isBuiltIn }: Tap): Patience | undefined {
     if (this.name === 'request' && options.calls === true) return ofPerson(this.#patience)
-    // Requests of the owner may wait for other servers, and `control` bounds that by itself.
-    return isBuiltIn && this.name === 'control' ? undefined : this.#patience
+    // Requests of the owner may wait for other servers, and `control` bounds that by itself. Large results are shortened
+    // and redacted in turns with other work, which takes longer the busier the machine is.
+    return isBuiltIn && (this.name === 'control' || this.name === 'response') ? undefined : this.#patience
   }
 
   /** Watches over what taps of `dispatch` and `authorize` return, which runs later. */

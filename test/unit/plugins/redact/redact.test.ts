@@ -212,6 +212,17 @@ test('an expression of the owner is looked for in numbers, but not in the code o
   assert.deepEqual(crm.received('tools/call')[1]?.params?.arguments, { by: 0, n: 12 })
 })
 
+test('a large result is redacted however long that takes on a busy machine', async t => {
+  const rules = [{ detect: ['email'], in: ['results'] }]
+  const { client } = await scene(t, { rules }, { hooks: { timeout: '5ms' } })
+  const long = `${MAIL} and words `.repeat(30_000)
+
+  const { error, result } = await client.request('tools/call', { name: 'crm__echo', arguments: { long } })
+
+  assert.equal(error, undefined)
+  assert.doesNotMatch(JSON.stringify(result), /ann@/)
+})
+
 for (const oversized of ['refuse', 'pass'])
   test(`a message larger than maxBytes: ${oversized}`, async t => {
     const rules = [{ detect: ['email'], in: ['arguments', 'results'] }]
