@@ -15,8 +15,6 @@ import { silentLog } from '../serve/logs.ts'
 import { answersIn, askedFor, type ValueFlags, withSecretsApart, type Secrets } from './answers.ts'
 import { type Edited, edited, tried, write } from './edit.ts'
 import { keyOf } from './inputs.ts'
-import { KeptAnswers } from './kept-answers.ts'
-import { withVersion } from './latest.ts'
 import { waysOf, type Way } from './packages.ts'
 import { Registry, type Place } from './registry.ts'
 import { nameFrom, type Target, targetOf, usage } from './target.ts'
@@ -32,7 +30,6 @@ export interface AddFlags extends ValueFlags {
   readonly kind?: string | undefined
   /** URL that the paths of an OpenAPI document are appended to. */
   readonly server?: string | undefined
-  readonly fresh?: boolean | undefined
   readonly 'no-start': boolean
   readonly 'no-sandbox': boolean
 }
@@ -59,8 +56,6 @@ export async function fileOf(
 export interface RegistryFlags {
   readonly config?: string | undefined
   readonly registry?: string | undefined
-  /** Takes no answer that was kept. */
-  readonly fresh?: boolean | undefined
 }
 
 /** The registry that is meant. @throws GatewayError GW_REGISTRY_UNKNOWN where there is none */
@@ -70,7 +65,7 @@ export async function registryOf(flags: RegistryFlags, terminal: Terminal): Prom
     log: silentLog(),
     environment: terminal.environment,
   })
-  return new Registry(await placeOf(flags, terminal), fetch, new KeptAnswers(terminal, flags.fresh === true))
+  return new Registry(await placeOf(flags, terminal), fetch)
 }
 
 async function placeOf(
@@ -111,9 +106,7 @@ export async function planAddition(
   host: Host,
 ): Promise<Adding> {
   const file = await fileOf(flags, terminal)
-  const kept = new KeptAnswers(terminal, flags.fresh === true)
-  const versioned = await withVersion(what, kept, terminal, host)
-  const target = targetOf(versioned.what, command)
+  const target = targetOf(what, command)
   const { way, suggested, notes } = await wayOf(target, flags, terminal)
   const name = flags.name ?? nameFrom(suggested)
   if (!/^[a-z][a-z0-9-]{0,31}$/.test(name))
@@ -127,7 +120,7 @@ export async function planAddition(
     throw usage(`"${what ?? ''}" is no program, and takes no arguments`)
   const secrets = withSecretsApart(sandboxed(made, flags, terminal), name, way.inputs, answers)
   return {
-    ...{ file, name, way, secrets, notes: [...versioned.notes, ...notes] },
+    ...{ file, name, way, secrets, notes },
     edited: await edited(file, { name, upstream: secrets.upstream }),
   }
 }

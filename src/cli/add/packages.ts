@@ -58,7 +58,7 @@ export function waysOf(packages: readonly JsonObject[], remotes: readonly JsonOb
 
 /** A package of a `server.json`. */
 export function packageWay(given: JsonObject): Found {
-  const type = textAt(given, 'registryType') ?? textAt(given, 'registryName') ?? ''
+  const type = textAt(given, 'registryType') ?? ''
   const way = wayOf(given, type)
   return 'why' in way && type !== '' ? { why: `${shown(type)}: ${way.why}` } : way
 }
@@ -73,7 +73,7 @@ function wayOf(given: JsonObject, type: string): Found {
   const identifier = textAt(given, 'identifier') ?? ''
   const own = argumentsOf(given, 'packageArguments')
   const parts = { given, identifier, environment: environment.all, own }
-  if (type === 'oci' || type === 'docker') return dockerWay(parts)
+  if (type === 'oci') return dockerWay(parts)
   const runner = Object.hasOwn(RUNNERS, type) ? RUNNERS[type] : undefined
   return runner === undefined
     ? { why: 'no such kind of package is known here' }
@@ -233,7 +233,6 @@ const HEADER = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/
 
 const TRANSPORTS: ReadonlyMap<string, 'http' | 'sse'> = new Map([
   ['streamable-http', 'http'],
-  ['streamable', 'http'],
   ['http', 'http'],
   ['sse', 'sse'],
 ])

@@ -1,10 +1,42 @@
 import { open } from 'node:fs/promises'
 import type { Fetch } from '../../api/index.ts'
 import { gatewayError, reasonOf } from '../../errors/errors.ts'
-import { listAt, textAt } from '../../util/plain-data.ts'
+import { isObject, type JsonObject } from '../../protocol/json/json.ts'
+import { listAt, mapAt, textAt } from '../../util/plain-data.ts'
+import { oneLine } from '../../util/plain-text.ts'
 import { didYouMean } from '../../util/suggest.ts'
-import { entryOf, type RegistryEntry } from './entry.ts'
-import { SaidNo, type KeptAnswers } from './kept-answers.ts'
+
+/** One server of a registry, in the words of its `server.json`. */
+interface RegistryEntry {
+  readonly name: string
+  readonly description: string
+  readonly version: string
+  readonly status: string
+  readonly packages: readonly JsonObject[]
+  readonly remotes: readonly JsonObject[]
+}
+
+/** Names of the reverse DNS form, in letters that look like no others. */
+export const NAME = /^[A-Za-z0-9](?:[A-Za-z0-9.-]{0,198}[A-Za-z0-9])?\/[A-Za-z0-9][A-Za-z0-9._-]{0,198}$/
+
+const OFFICIAL = 'io.modelcontextprotocol.registry/official'
+const MAX_ALTERNATIVES = 50
+
+/** Reads one row of a registry (v0.1), or a `server.json` alone; undefined where it is none. */
+function entryOf(row: unknown): RegistryEntry | undefined {
+  const server = isObject(row) && isObject(row.server) ? row.server : row
+  const name = textAt(server, 'name')
+  if (name === undefined || !NAME.test(name)) return undefined
+  const official = mapAt(row, '_meta', OFFICIAL)
+  return {
+    name,
+    description: oneLine(textAt(server, 'description') ?? '').slice(0, 300),
+    version: textAt(server, 'version') ?? '',
+    status: textAt(official, 'status') ?? 'active',
+    packages: listAt(server, 'packages').filter(isObject).slice(0, MAX_ALTERNATIVES),
+    remotes: listAt(server, 'remotes').filter(isObject).slice(0, MAX_ALTERNATIVES),
+  }
+}
 
 /** A registry: its API, or a file that holds what the API would say. */
 export type Place = { readonly file: string } | { readonly url: string }
@@ -18,12 +50,10 @@ const MOST = 1000
 export class Registry {
   readonly #place: Place
   readonly #fetch: Fetch
-  readonly #kept: KeptAnswers
 
-  constructor(place: Place, fetch: Fetch, kept: KeptAnswers) {
+  constructor(place: Place, fetch: Fetch) {
     this.#place = place
     this.#fetch = fetch
-    this.#kept = kept
   }
 
   /** Servers of which a name or description has all of the words, the newest version of each. */
@@ -78,7 +108,7 @@ export class Registry {
       })
       const reply = await this.#ask(url, `v0.1/servers?${query.toString()}`)
       rows.push(...listAt(reply, 'servers'))
-      cursor = textAt(reply, 'metadata', 'nextCursor') ?? textAt(reply, 'metadata', 'next_cursor')
+      cursor = textAt(reply, 'metadata', 'nextCursor')
       if (cursor === undefined || cursor === '') break
     }
     return rows
@@ -87,12 +117,10 @@ export class Registry {
   async #ask(url: string, path: string): Promise<unknown> {
     try {
       const target = new URL(path, url.endsWith('/') ? url : `${url}/`)
-      return await this.#kept.answer(target.href, async () => {
-        const reply = await this.#fetch(target, { namedBy: url, maxBytes: PAGE_BYTES })
-        if (reply.status === 404) throw new SaidNo('there is no such server')
-        if (!reply.ok) throw new Error(`HTTP ${reply.status}`)
-        return reply.json()
-      })
+      const reply = await this.#fetch(target, { namedBy: url, maxBytes: PAGE_BYTES })
+      if (reply.status === 404) throw new Error('there is no such server')
+      if (!reply.ok) throw new Error(`HTTP ${reply.status}`)
+      return await reply.json()
     } catch (error) {
       throw this.#error(reasonOf(error))
     }

@@ -1,7 +1,7 @@
 import { gatewayError } from '../../errors/errors.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { nameOfCommand } from '../command-name.ts'
-import { NAME } from './entry.ts'
+import { NAME } from './registry.ts'
 import { packageWay, type Way } from './packages.ts'
 
 /** Meaning of the argument of `gateway add`. */

@@ -34,21 +34,6 @@ export function outputOf(host: Host, args: readonly string[]): Promise<{ text: s
 }
 
 const SYSTEM_MS = 30_000
-const MOST_OUTPUT = 1024 * 1024
-
-/** Output of a program of the system, such as npm, and why it failed; undefined where it did not. */
-export function outputOfProgram(
-  program: string,
-  args: readonly string[],
-  options: { readonly cwd: string; readonly env: Readonly<Record<string, string | undefined>> },
-): Promise<{ readonly text: string; readonly why: string | undefined }> {
-  return new Promise(resolve => {
-    const limits = { timeout: SYSTEM_MS, maxBuffer: MOST_OUTPUT, windowsHide: true }
-    execFile(program, [...args], { ...options, ...limits }, (error, stdout) =>
-      resolve({ text: stdout, why: error === null ? undefined : error.message }),
-    )
-  })
-}
 
 /** Runs a program of the system, such as systemctl, and says why it failed; undefined where it did not. */
 export function failureOfProgram(program: string, args: readonly string[]): Promise<string | undefined> {

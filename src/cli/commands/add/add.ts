@@ -14,10 +14,9 @@ export default class Add extends GatewayCommand {
     'add [<what>] [--env-var <key=value>...] [--header <line>...] [--name <name>] [-- COMMAND | ARGS...]'
   static override examples = [
     'gateway add io.github.owner/server',
-    'gateway add npm:@modelcontextprotocol/server-memory',
     'gateway add npm:@modelcontextprotocol/server-memory@2026.1.26',
     "gateway add https://mcp.example.com/mcp --header 'Authorization: Bearer ${WEB_TOKEN}'",
-    'gateway add npm:@modelcontextprotocol/server-filesystem -- /home/me/notes',
+    'gateway add npm:@modelcontextprotocol/server-filesystem@2026.1.14 -- /home/me/notes',
     'gateway add openapi:./petstore.json --name pets --server https://petstore.example.com/v1',
     'gateway add --name notes --yes -- node ./notes.js',
   ]

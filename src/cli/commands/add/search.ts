@@ -1,10 +1,9 @@
 import { string as argument } from '@oclif/core/args'
-import { boolean, string } from '@oclif/core/flags'
+import { string } from '@oclif/core/flags'
 import { CONFIG_FLAGS, GatewayCommand, JSON_FLAG } from '../../base-command.ts'
 
 /** The registry that is asked, for commands that ask one. */
 export const REGISTRY_FLAGS = {
-  fresh: boolean({ summary: 'Ask anew, also where an answer of the last hour is kept.' }),
   registry: string({
     helpValue: '<url|file>',
     summary:
