@@ -9,7 +9,7 @@ import {
 } from '../../src/plugin.ts'
 
 /** Exit code where an agent, or the work, came to no good end. */
-const SAID_NO = 5
+const EXIT_FAILED = 5
 
 /** Flags of a task that decide who gets it. */
 const TASK_FLAGS: Readonly<Record<string, CommandFlag>> = {
@@ -31,7 +31,7 @@ export const commands: PluginCommands = {
     examples: ['gateway agents list', 'gateway agents list --json'],
     gateway: 'any',
     async run(call) {
-      const { agentLines } = await import('./agent-lines.ts')
+      const { agentLines } = await import('./command-output.ts')
       const listed = await withAgents(call, 'alone', ask => ask('agents.list'))
       call.print(listed, () => agentLines(listed, call))
     },
@@ -45,11 +45,11 @@ export const commands: PluginCommands = {
     gateway: 'any',
     takesRest: true,
     async run(call) {
-      const { agentLines, areReady } = await import('./agent-lines.ts')
+      const { agentLines, areReady } = await import('./command-output.ts')
       const params = call.rest.length === 0 ? {} : { agents: [...call.rest] }
       const probed = await withAgents(call, 'alone', ask => ask('agents.probe', params))
       call.print(probed, () => agentLines(probed, call))
-      return areReady(probed) ? 0 : SAID_NO
+      return areReady(probed) ? 0 : EXIT_FAILED
     },
   },
   'agents run': {
@@ -73,7 +73,7 @@ export const commands: PluginCommands = {
       },
     },
     async run(call) {
-      const { runAgent, taskExitCode, taskLines } = await import('./run-agent.ts')
+      const { runAgent, taskExitCode, taskLines } = await import('./command-output.ts')
       const { isolation } = call.flags
       const given = { ...taskOf(call), ...(isolation === undefined ? {} : { isolation }) }
       const task = await withAgents(call, 'whole', ask => runAgent(ask, given, call))
@@ -97,10 +97,10 @@ export const commands: PluginCommands = {
       explain: { type: 'boolean', char: 'x', summary: 'Say why, and why the others would not.' },
     },
     async run(call) {
-      const { hasChosen, routeLines } = await import('./agent-lines.ts')
+      const { hasChosen, routeLines } = await import('./command-output.ts')
       const decided = await withAgents(call, 'alone', ask => ask('agents.route', taskOf(call)))
       call.print(decided, () => routeLines(decided, call.flags.explain === true, call))
-      return hasChosen(decided) ? 0 : SAID_NO
+      return hasChosen(decided) ? 0 : EXIT_FAILED
     },
   },
 }

@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { randomBytes } from 'node:crypto'
 import { makeDirectory, type PluginApi } from '../../src/plugin.ts'
-import { Roots, wrongPath } from './sandbox/paths.ts'
-import { decide } from './permissions/rules.ts'
-import { Worktrees } from './sandbox/worktree.ts'
-import type { AgentsConfig } from './types/settings.ts'
-import type { Containment, Worktree } from './types/agent.ts'
+import { Roots, wrongPath } from './paths.ts'
+import { decide } from './permissions.ts'
+import { Worktrees } from './worktree.ts'
+import type { AgentsConfig } from './settings.ts'
+import type { Containment, Worktree } from './types.ts'
 
 /** Name of a scratch directory: random, so that it cannot be guessed. */
 const NAME = /^[0-9a-f]{32}$/

@@ -7,8 +7,7 @@ import {
   type PluginHooks,
 } from '../../src/plugin.ts'
 import { agentError } from './errors.ts'
-import type { AgentHealth } from './types/agent.ts'
-import type { Caller, TaskEvent, TaskSummary, TaskView } from './types/tasks.ts'
+import type { AgentHealth, Caller, TaskEvent, TaskSummary, TaskView } from './types.ts'
 import { requestOf, problemWith } from './mcp/delegate.ts'
 import type { McpParts } from './mcp/callers.ts'
 import { answerIn, agentRow, structured } from './mcp/results.ts'

@@ -1,6 +1,6 @@
 import { isKnown, listAt, mapAt, valueAt, type Plugin, type Report } from '../../src/plugin.ts'
 import { ERRORS } from './errors.ts'
-import type { AgentsConfig } from './types/settings.ts'
+import type { AgentsConfig } from './settings.ts'
 
 /** Coding agents that speak the Agent Client Protocol, as tools, tasks and resources. Without the section nothing of it is loaded. */
 export const agents: Plugin<AgentsConfig> = {

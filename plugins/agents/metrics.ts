@@ -1,8 +1,7 @@
 import { isObject, type Figure, type JsonObject } from '../../src/plugin.ts'
-import type { AgentHost } from './types/agent.ts'
-import type { TaskState } from './types/tasks.ts'
+import type { AgentHost, TaskState } from './types.ts'
 import type { Outcome } from './tasks/outcome.ts'
-import type { PlaceQueue } from './scheduling/queue.ts'
+import type { PlaceQueue } from './scheduling.ts'
 
 const BUCKETS_S = [1, 5, 15, 60, 300, 900, 1800]
 const TOKENS = { inputTokens: 'input', outputTokens: 'output', thoughtTokens: 'thought' } as const

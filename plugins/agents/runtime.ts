@@ -1,12 +1,11 @@
 import { join, resolve } from 'node:path'
 import { type AuditEvent, type Figure, type PluginApi, gatewayError } from '../../src/plugin.ts'
 import { containmentFor } from './containment.ts'
-import { LocalAgentHost } from './processes/agent-host.ts'
-import { PlaceQueue } from './scheduling/queue.ts'
+import { LocalAgentHost } from './acp/agent-host.ts'
+import { PlaceQueue } from './scheduling.ts'
 import { LocalTaskService, taskSettingsOf } from './tasks/service.ts'
-import type { AgentHost } from './types/agent.ts'
-import type { OpenRuntime, AgentRuntime, Callback, TaskService } from './types/tasks.ts'
-import type { AgentSettings, AgentsConfig } from './types/settings.ts'
+import type { AgentHost, AgentRuntime, Callback, OpenRuntime, TaskService } from './types.ts'
+import type { AgentSettings, AgentsConfig } from './settings.ts'
 
 /** Milliseconds between two looks whether an agent that is no more configured so has anything left to do. */
 const LOOK_MS = 1000

@@ -1,18 +1,70 @@
-import type { AgentRuntime, OpenRuntime, Caller, TaskService } from './types/tasks.ts'
+import { statSync } from 'node:fs'
+import { resolve } from 'node:path'
 import {
   type Config,
   gatewayError,
+  GatewayError,
   type ListenerConfig,
   type PluginApi,
+  reasonOf,
   type UpstreamConfig,
 } from '../../src/plugin.ts'
-import { loadAgents } from './load-agents.ts'
-import { CALLBACK_LISTENER, CALLBACK_SPEC, CallbackTokens, openCallback } from './mcp/callback.ts'
-import { Foreground, Callers, type McpParts } from './mcp/callers.ts'
-import { CallPatience } from './mcp/patience.ts'
-import { AgentsUpstream } from './mcp/upstream.ts'
 import { answerVerbs } from './control-verbs.ts'
-import type { AgentSettings, AgentsConfig } from './types/settings.ts'
+import { CALLBACK_LISTENER, CALLBACK_SPEC, CallbackTokens, openCallback } from './mcp/callback.ts'
+import { CallPatience, Callers, Foreground, type McpParts } from './mcp/callers.ts'
+import { AgentsUpstream } from './mcp/upstream.ts'
+import { programOf } from './acp/agent-host.ts'
+import { findRootOfGateway } from './paths.ts'
+import { routing } from './scheduling.ts'
+import { type AgentSettings, type AgentsConfig, agentsOf } from './settings.ts'
+import type { AgentRuntime, Caller, OpenRuntime, TaskService } from './types.ts'
+
+const NO_ROOTS =
+  'agents.roots names no directory: each task works in an empty one of its own, and can name neither cwd nor files'
+
+/** The agents of the configuration. @throws GatewayError for what could never work, so that a reload keeps what runs */
+function loadAgents(api: PluginApi<AgentsConfig>): AgentSettings[] {
+  checkRoots(api)
+  try {
+    routing(api.options.routing, api.config.auth)
+  } catch (error) {
+    throw refused(`agents.routing.rules: ${reasonOf(error)}`)
+  }
+  const agents = agentsOf(api.options)
+  for (const agent of agents) checkProgram(agent, api)
+  if (agents.length > 0 && api.options.roots === undefined) api.log.warn(NO_ROOTS)
+  return agents
+}
+
+/** Agents write below the roots with their own tools: nothing of the gateway's may lie there. */
+function checkRoots({ options: { roots = [] }, directory, privatePlaces }: PluginApi<AgentsConfig>): void {
+  for (const root of roots)
+    if (statSync(resolve(directory, root), { throwIfNoEntry: false })?.isDirectory() !== true)
+      throw refused(`agents.roots: "${root}" is no directory`)
+  const own = findRootOfGateway(roots, directory, privatePlaces)
+  if (own !== undefined)
+    throw refused(
+      `agents.roots: "${own}" has files of the gateway itself in it; name a directory beside them`,
+    )
+}
+
+/** Refuses a program that may never run; one that is not there may be installed until it is needed. */
+function checkProgram(
+  { command, where, env, inheritEnv }: AgentSettings,
+  { directory, options, programs, log }: PluginApi<AgentsConfig>,
+): void {
+  const searchPath = programs.environment(inheritEnv, env).PATH
+  try {
+    programOf(command, { searchPath, directory, commands: options.commands, where })
+  } catch (error) {
+    if (!(error instanceof GatewayError) || error.fields.missing !== true) throw error
+    log.warn(error.message)
+  }
+}
+
+function refused(why: string): Error {
+  return gatewayError('GW_PLUGIN_OPTIONS', { plugin: 'agents', why })
+}
 
 /** State that all generations share. */
 interface Kept {

@@ -167,7 +167,7 @@ export const HOMES: readonly { vendor: RegExp; homes: RegExp }[] = [
   { vendor: /^oauth4webapi$/, homes: /^plugins\/oauth\// },
   { vendor: /^(preact|htm)(\/|$)/, homes: /^plugins\/ui\/page\// },
   { vendor: /^@redis\/client$/, homes: /^plugins\/cluster\/redis\// },
-  { vendor: /^re2js$/, homes: /^plugins\/(agents|redact)\// },
+  { vendor: /^re2js$/, homes: /^plugins\/redact\// },
   { vendor: /^@oclif\//, homes: /^src\/cli\// },
 ]
 
@@ -179,10 +179,7 @@ export const GLOBALS: readonly { access: RegExp; homes: RegExp }[] = [
     homes: /^src\/(cli\/|listeners\/stdio\/stdio-listener\.ts$)/,
   },
   // Whoever wants to know what the system can do asks `util/platform`; the others say its name.
-  {
-    access: /^process\.platform$/,
-    homes: /^(src\/util\/platform|plugins\/agents\/load-agents)\.ts$/,
-  },
+  { access: /^process\.platform$/, homes: /^src\/util\/platform\.ts$/ },
 ]
 
 /** The part a file belongs to. */

@@ -1,13 +1,7 @@
-import {
-  type AgentFacts,
-  AgentFailure,
-  type AgentSession,
-  type SessionSide,
-  type TurnEnd,
-} from '../types/agent.ts'
+import { type AgentFacts, AgentFailure, type AgentSession, type SessionSide, type TurnEnd } from '../types.ts'
 import { type Clock, isObject, type JsonObject, type Log, reasonOf } from '../../../src/plugin.ts'
-import type { AgentSettings } from '../types/settings.ts'
-import { CODES, failureOf, RpcFault } from './failures.ts'
+import type { AgentSettings } from '../settings.ts'
+import { CODES, failureOf, RpcFault } from './connection.ts'
 import { readPermission, readUpdate, ToolCalls } from './updates.ts'
 
 /** Longest time that a timer can wait. */

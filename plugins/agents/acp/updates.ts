@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { BoundedMap, isObject, type JsonObject } from '../../../src/plugin.ts'
-import type { AgentToolCall, PermissionRequest, SessionUpdate } from '../types/agent.ts'
-import type { ToolKind } from '../types/settings.ts'
+import type { AgentToolCall, PermissionRequest, SessionUpdate } from '../types.ts'
+import type { ToolKind } from '../settings.ts'
 
 const MAX_PATHS = 256
 

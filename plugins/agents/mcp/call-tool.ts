@@ -7,9 +7,18 @@ import {
   type Call,
   type JsonObject,
 } from '../../../src/plugin.ts'
-import type { QuestionAnswer, TaskView } from '../types/tasks.ts'
-import { begin, delegateTask, goOn, nextRequest, problemWith } from './delegate.ts'
-import type { McpParts } from './callers.ts'
+import type { QuestionAnswer, TaskView } from '../types.ts'
+import {
+  begin,
+  delegateTask,
+  goOn,
+  nextRequest,
+  problemWith,
+  progressOf,
+  taskOfRetry,
+  waitFor,
+} from './delegate.ts'
+import { type McpParts, waitOf } from './callers.ts'
 import {
   answerIn,
   failed,
@@ -22,8 +31,6 @@ import {
   unknownTask,
 } from './results.ts'
 import { INPUTS, PAGE_BYTES, type ToolName } from './schemas.ts'
-import { waitOf } from './patience.ts'
-import { progressOf, taskOfRetry, waitFor } from './wait-for-task.ts'
 
 type Tool = (call: Call, given: JsonObject, parts: McpParts) => Answer | Promise<Answer>
 

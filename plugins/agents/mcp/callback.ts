@@ -13,7 +13,7 @@ import {
   digestText,
 } from '../../../src/plugin.ts'
 import { TOOLS } from './schemas.ts'
-import type { Callback, CallbackToken, CallerIdentity } from '../types/tasks.ts'
+import type { Callback, CallbackToken, CallerIdentity } from '../types.ts'
 
 /** Never among the scopes of a token: it keeps what an agent sees apart from what its owner sees. */
 const MARK = 'tapgate:agent:'

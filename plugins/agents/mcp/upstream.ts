@@ -15,11 +15,10 @@ import {
   type UpstreamState,
   upstreamAnswer,
 } from '../../../src/plugin.ts'
-import type { AgentRuntime, TaskView } from '../types/tasks.ts'
+import type { AgentRuntime, TaskView } from '../types.ts'
 import type { McpParts } from './callers.ts'
-import { TASK_METHODS } from './task-methods.ts'
+import { TASK_METHODS, hasEnded, structured } from './results.ts'
 import { callTool } from './call-tool.ts'
-import { hasEnded, structured } from './results.ts'
 import { MAX_PAGE_BYTES, TOOL_LIST } from './schemas.ts'
 
 const SCHEME = 'agent-task://'

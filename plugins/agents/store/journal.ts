@@ -1,8 +1,8 @@
 import { ACTIVE, type TaskData, type TaskRecord, type TaskStore, type Change } from './task-store.ts'
-import type { Question, ServiceEnvironment, TaskEvent, TaskState } from '../types/tasks.ts'
-import { type Cleaner, cleanText, lastBoundary, lineOf, withoutSecrets } from '../sandbox/text.ts'
+import type { Question, ServiceEnvironment, TaskEvent, TaskState } from '../types.ts'
+import { type Cleaner, cleanText, lastBoundary, lineOf, withoutSecrets } from '../text.ts'
 import { type JsonObject, type SqlDatabase } from '../../../src/plugin.ts'
-import type { AgentSettings } from '../types/settings.ts'
+import type { AgentSettings } from '../settings.ts'
 
 /** Events within this time are written together. */
 const GATHER_MS = 200

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { basename } from 'node:path'
 import type { SQLInputValue } from 'node:sqlite'
 import { type JsonObject, sqlNumber, sqlText, type SqlDatabase, type SqlRow } from '../../../src/plugin.ts'
-import type { Question, RouteDecision, TaskEvent, TaskRequest, TaskState } from '../types/tasks.ts'
+import type { Question, RouteDecision, TaskEvent, TaskRequest, TaskState } from '../types.ts'
 
 /** States from which there is no way on. */
 const FINAL: readonly TaskState[] = ['completed', 'failed', 'cancelled']

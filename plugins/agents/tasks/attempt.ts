@@ -6,10 +6,10 @@ import {
   AgentFailure,
   type AgentHost,
   type AgentSession,
+  type CallbackToken,
   type TurnEnd,
   type Worktree,
-} from '../types/agent.ts'
-import type { CallbackToken } from '../types/tasks.ts'
+} from '../types.ts'
 import { CannotGoOn } from './outcome.ts'
 import type { LiveTask, TaskContext } from './context.ts'
 import type { TaskStart } from '../store/task-store.ts'

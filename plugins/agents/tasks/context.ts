@@ -1,12 +1,18 @@
 import { type callers, type SqlDatabase } from '../../../src/plugin.ts'
 import type { Counters } from '../metrics.ts'
-import type { PlaceQueue } from '../scheduling/queue.ts'
-import type { Route } from '../scheduling/routing.ts'
+import type { PlaceQueue, Route } from '../scheduling.ts'
 import { Journal } from '../store/journal.ts'
 import type { TaskRecord, TaskStore } from '../store/task-store.ts'
-import type { AgentHost, AgentSession, Containment } from '../types/agent.ts'
-import type { AgentsConfig } from '../types/settings.ts'
-import type { Callback, Caller, QuestionAnswer, ServiceEnvironment } from '../types/tasks.ts'
+import type {
+  AgentHost,
+  AgentSession,
+  Callback,
+  Caller,
+  Containment,
+  QuestionAnswer,
+  ServiceEnvironment,
+} from '../types.ts'
+import type { AgentsConfig } from '../settings.ts'
 
 const USUAL_OUTPUT = { inline: 65_536, keep: 8 * 1024 * 1024, maxLine: 0, events: 500, thoughts: false }
 

@@ -1,15 +1,14 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { gatewayError } from '../../../src/plugin.ts'
-import type { AgentRow, Caller, RouteDecision, TaskRequest } from '../types/tasks.ts'
+import type { AgentHealth, AgentHost, AgentRow, Caller, RouteDecision, TaskRequest } from '../types.ts'
 import { agentError } from '../errors.ts'
-import type { AgentSettings } from '../types/settings.ts'
+import type { AgentSettings } from '../settings.ts'
 import { beginningOf } from './questions.ts'
 import { liveOf, type TaskContext } from './context.ts'
 import { emptyData, hasEnded, type NewTask, type TaskRecord, type TaskStart } from '../store/task-store.ts'
-import type { AgentStatus, RouteRequest } from '../scheduling/routing.ts'
+import type { AgentStatus, RouteRequest } from '../scheduling.ts'
 import { run } from './runner.ts'
-import type { AgentHealth, AgentHost } from '../types/agent.ts'
-import { lineOf } from '../sandbox/text.ts'
+import { lineOf } from '../text.ts'
 
 /** An agent that was not well is tried again no sooner than this. */
 const PROBE_PAUSE_MS = 30_000

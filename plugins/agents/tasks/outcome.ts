@@ -1,5 +1,5 @@
 import { GatewayError, reasonOf } from '../../../src/plugin.ts'
-import { AgentFailure, type FailureKind, type TurnEnd } from '../types/agent.ts'
+import { AgentFailure, type FailureKind, type TurnEnd } from '../types.ts'
 
 /** Facts of a turn when it is over. */
 interface TurnFacts {

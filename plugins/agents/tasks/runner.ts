@@ -1,11 +1,10 @@
 import { reasonOf } from '../../../src/plugin.ts'
-import { AgentFailure, type AgentHost, type TurnEnd } from '../types/agent.ts'
+import { AgentFailure, type AgentHost, type TurnEnd } from '../types.ts'
 import { attempt } from './attempt.ts'
-import type { Beginning } from './questions.ts'
+import { type Beginning, askToContinue } from './questions.ts'
 import { type Ending, endingOf, endingOfFailure, mayFallBack, type Outcome } from './outcome.ts'
-import { askToContinue } from './questions.ts'
 import type { LiveTask, TaskContext } from './context.ts'
-import type { Leave } from '../scheduling/queue.ts'
+import type { Leave } from '../scheduling.ts'
 import { ACTIVE } from '../store/task-store.ts'
 
 /** Failures of an agent that has lost the session, or never begun. */

@@ -1,10 +1,9 @@
 import { type Figure, gatewayError, parseDuration, SqlDatabase } from '../../../src/plugin.ts'
 import { Counters } from '../metrics.ts'
-import { PlaceQueue } from '../scheduling/queue.ts'
-import { routing } from '../scheduling/routing.ts'
+import { PlaceQueue, routing } from '../scheduling.ts'
 import { openDatabase } from '../store/database.ts'
 import { ACTIVE, hasEnded, TaskStore } from '../store/task-store.ts'
-import type { AgentsConfig } from '../types/settings.ts'
+import type { AgentsConfig } from '../settings.ts'
 import type {
   AgentRow,
   Caller,
@@ -17,12 +16,11 @@ import type {
   TaskRequest,
   TaskSummary,
   TaskView,
-} from '../types/tasks.ts'
-import { answer } from './answers.ts'
+} from '../types.ts'
+import { answer, prune, recover, tidyUp } from './maintenance.ts'
 import { agentStatuses, rowOf, delegate, recordOf, routeRequestOf } from './create-task.ts'
 import { liveOf, Watchers, type ServiceParts, type TaskContext, type TaskSettings } from './context.ts'
 import { askToContinue } from './questions.ts'
-import { prune, tidyUp, recover } from './maintenance.ts'
 import { stop } from './runner.ts'
 import { pieceOf, summaryOf, viewOf, waitFor } from './views.ts'
 

@@ -6,12 +6,12 @@ import type {
   SessionSide,
   SessionUpdate,
   Verdict,
-} from '../types/agent.ts'
-import type { AgentSettings } from '../types/settings.ts'
+} from '../types.ts'
+import type { AgentSettings } from '../settings.ts'
 import { ask, elicit } from './questions.ts'
 import type { LiveTask, TaskContext } from './context.ts'
-import { lineOf } from '../sandbox/text.ts'
-import { callInOneLine, permissionQuestion } from '../permissions/question.ts'
+import { lineOf } from '../text.ts'
+import { callInOneLine, permissionQuestion } from '../permissions.ts'
 
 /** Kinds of calls that only look; one of any other kind, or of none, may change something. */
 const HARMLESS: ReadonlySet<string> = new Set(['read', 'search', 'think', 'fetch', 'switch_mode'])

@@ -1,7 +1,7 @@
-import type { Page, TaskEvent, TaskSummary, TaskView } from '../types/tasks.ts'
+import type { Page, TaskEvent, TaskSummary, TaskView } from '../types.ts'
 import type { TaskContext } from './context.ts'
 import { hasEnded, type TaskRecord } from '../store/task-store.ts'
-import { pageOf } from '../sandbox/text.ts'
+import { pageOf } from '../text.ts'
 
 const USUAL_INLINE = 64 * 1024
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { agentLines } from '../../../../plugins/agents/agent-lines.ts'
+import { agentLines } from '../../../../plugins/agents/command-output.ts'
 import { table } from '../../../../src/cli/output/table.ts'
 import { outputTo } from '../../fixtures/silent-terminal.ts'
 

@@ -2,9 +2,19 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readUpdate, ToolCalls } from '../../../../plugins/agents/acp/updates.ts'
 import { inWords } from '../../../../plugins/agents/mcp/results.ts'
-import { AgentFailure } from '../../../../plugins/agents/types/agent.ts'
-import { ANN, call, CANCELLED, deskOf, END, FakeHost, OPTIONS, type Play } from './tasks/kit.ts'
-import { request, settled } from './tasks/kit.ts'
+import { AgentFailure } from '../../../../plugins/agents/types.ts'
+import {
+  ANN,
+  CANCELLED,
+  END,
+  FakeHost,
+  OPTIONS,
+  type Play,
+  call,
+  deskOf,
+  request,
+  settled,
+} from './tasks/kit.ts'
 
 const failing =
   (kind: AgentFailure['kind']): Play =>

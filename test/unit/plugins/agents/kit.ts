@@ -13,9 +13,9 @@ import type {
   SessionSide,
   SessionUpdate,
   SessionRequest,
-} from '../../../../plugins/agents/types/agent.ts'
-import { LocalAgentHost, type HostDeps } from '../../../../plugins/agents/processes/agent-host.ts'
-import { PlaceQueue } from '../../../../plugins/agents/scheduling/queue.ts'
+} from '../../../../plugins/agents/types.ts'
+import { LocalAgentHost, type HostDeps } from '../../../../plugins/agents/acp/agent-host.ts'
+import { PlaceQueue } from '../../../../plugins/agents/scheduling.ts'
 import { settingsOf } from '../../../../plugins/agents/settings.ts'
 import { createGateway, type Plugin } from '../../../../src/index.ts'
 import type { PluginApi } from '../../../../src/plugin.ts'

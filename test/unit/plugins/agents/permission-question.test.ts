@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ToolCalls } from '../../../../plugins/agents/acp/updates.ts'
-import { callInOneLine, permissionQuestion } from '../../../../plugins/agents/permissions/question.ts'
+import { callInOneLine, permissionQuestion } from '../../../../plugins/agents/permissions.ts'
 import type { JsonObject } from '../../../../src/plugin.ts'
 import { ANN, call, deskOf, END, FakeHost, OPTIONS, request, settled } from './tasks/kit.ts'
 

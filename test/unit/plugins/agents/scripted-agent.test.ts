@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { failureOf, RpcFault } from '../../../../plugins/agents/acp/failures.ts'
+import { failureOf, RpcFault } from '../../../../plugins/agents/acp/connection.ts'
 import { settingsOf } from '../../../../plugins/agents/settings.ts'
 import { agentWorld, listener, say, wanted } from './kit.ts'
 

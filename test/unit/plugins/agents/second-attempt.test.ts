@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { AgentFailure } from '../../../../plugins/agents/types/agent.ts'
-import { ANN, CANCELLED, deskOf, END, FakeHost, request, says, settled } from './tasks/kit.ts'
-import type { Play } from './tasks/kit.ts'
+import { AgentFailure } from '../../../../plugins/agents/types.ts'
+import { ANN, CANCELLED, END, FakeHost, type Play, deskOf, request, says, settled } from './tasks/kit.ts'
 
 /** The first turn is played so, each later one says that it is done. */
 function first(play: Play): Play {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { AgentFailure } from '../../../../../plugins/agents/types/agent.ts'
+import { AgentFailure } from '../../../../../plugins/agents/types.ts'
 import { agentWorld, fails, isAlive, listener, say, wanted } from '../kit.ts'
 import { HandClock } from '../../../fixtures/hand-clock.ts'
 

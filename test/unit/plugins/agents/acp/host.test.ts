@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { PlaceQueue } from '../../../../../plugins/agents/scheduling/queue.ts'
+import { PlaceQueue } from '../../../../../plugins/agents/scheduling.ts'
 import { agentWorld, fails, isAlive, listener, say, wanted } from '../kit.ts'
 
 test('each session has a process, which ends with it; as many run at a time as may', async t => {

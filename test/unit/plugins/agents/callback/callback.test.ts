@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
-import type { CallbackToken, Caller } from '../../../../../plugins/agents/types/tasks.ts'
+import type { CallbackToken, Caller } from '../../../../../plugins/agents/types.ts'
 import { isObject, type JsonObject } from '../../../../../src/plugin.ts'
 import { closeAfter, testClient, testUpstream, type TestClient } from '../../../../../src/testing/index.ts'
 import { call, faceSetting, type Setting } from '../mcp/kit.ts'

@@ -1,7 +1,7 @@
 import type { TestContext } from 'node:test'
-import type { Callback } from '../../../../../plugins/agents/types/tasks.ts'
+import type { Callback } from '../../../../../plugins/agents/types.ts'
 import { setUp } from '../../../../../plugins/agents/setup.ts'
-import type { AgentsConfig, AgentSettings } from '../../../../../plugins/agents/types/settings.ts'
+import type { AgentsConfig, AgentSettings } from '../../../../../plugins/agents/settings.ts'
 import { parseConfig } from '../../../../../src/config/index.ts'
 import {
   type Clock,

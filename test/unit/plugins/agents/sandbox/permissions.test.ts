@@ -3,9 +3,9 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from 'node:
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import type { AgentToolCall } from '../../../../../plugins/agents/types/agent.ts'
-import { decide } from '../../../../../plugins/agents/permissions/rules.ts'
-import type { PermissionPolicy } from '../../../../../plugins/agents/types/settings.ts'
+import type { AgentToolCall } from '../../../../../plugins/agents/types.ts'
+import { decide } from '../../../../../plugins/agents/permissions.ts'
+import type { PermissionPolicy } from '../../../../../plugins/agents/settings.ts'
 import { cleanup } from '../../../../fixtures/cleanup.ts'
 
 type Rules = PermissionPolicy['rules']

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { AuditEvent } from '../../../../../src/plugin.ts'
-import type { PermissionOutcome } from '../../../../../plugins/agents/types/agent.ts'
+import type { PermissionOutcome } from '../../../../../plugins/agents/types.ts'
 import {
   ANN,
   BOB,

@@ -11,7 +11,7 @@ import type {
   TaskRequest,
   TaskSummary,
   TaskView,
-} from '../../../../../plugins/agents/types/tasks.ts'
+} from '../../../../../plugins/agents/types.ts'
 import { gatewayError, type JsonObject } from '../../../../../src/plugin.ts'
 
 interface Kept {

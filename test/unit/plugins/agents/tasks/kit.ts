@@ -7,14 +7,15 @@ import {
   type AgentHost,
   type AgentSession,
   type AgentToolCall,
-  type SessionSide,
-  type SessionRequest,
-  type TurnEnd,
+  type Caller,
   type Containment,
-} from '../../../../../plugins/agents/types/agent.ts'
-import { settingsOf } from '../../../../../plugins/agents/settings.ts'
-import type { Caller, TaskRequest, TaskView } from '../../../../../plugins/agents/types/tasks.ts'
-import type { AgentsConfig } from '../../../../../plugins/agents/types/settings.ts'
+  type SessionRequest,
+  type SessionSide,
+  type TaskRequest,
+  type TaskView,
+  type TurnEnd,
+} from '../../../../../plugins/agents/types.ts'
+import { type AgentsConfig, settingsOf } from '../../../../../plugins/agents/settings.ts'
 import { taskSettingsOf, LocalTaskService } from '../../../../../plugins/agents/tasks/service.ts'
 import type { ServiceParts } from '../../../../../plugins/agents/tasks/context.ts'
 import type { AuditEvent, Clock, Log } from '../../../../../src/plugin.ts'

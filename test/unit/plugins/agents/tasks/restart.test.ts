@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { AgentFailure } from '../../../../../plugins/agents/types/agent.ts'
+import { AgentFailure } from '../../../../../plugins/agents/types.ts'
 import { ANN, call, deskOf, END, FakeHost, fileOf, hangs, request, says, settled, type Play } from './kit.ts'
 
 const acts: Play = async turn => {

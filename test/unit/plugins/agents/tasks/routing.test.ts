@@ -1,10 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import {
-  routing,
-  type AgentStatus,
-  type RouteRequest,
-} from '../../../../../plugins/agents/scheduling/routing.ts'
+import { routing, type AgentStatus, type RouteRequest } from '../../../../../plugins/agents/scheduling.ts'
 
 function agent(id: string, facts: Partial<AgentStatus> = {}): AgentStatus {
   return { id, capabilities: new Set<string>(), unfit: undefined, ...facts }

@@ -5,15 +5,14 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from '
 import { dirname, join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { openDatabase } from '../../../../../plugins/agents/store/database.ts'
-import { SqlDatabase } from '../../../../../src/plugin.ts'
-import { PlaceQueue } from '../../../../../plugins/agents/scheduling/queue.ts'
+import { type Log, SqlDatabase } from '../../../../../src/plugin.ts'
+import { PlaceQueue } from '../../../../../plugins/agents/scheduling.ts'
 import {
   emptyData,
   TaskStore,
   type NewTask,
   type TaskStart,
 } from '../../../../../plugins/agents/store/task-store.ts'
-import type { Log } from '../../../../../src/plugin.ts'
 import { SILENT } from '../../install.ts'
 import { fileOf } from './kit.ts'
 import { cleanup } from '../../../../fixtures/cleanup.ts'

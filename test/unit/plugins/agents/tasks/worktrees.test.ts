@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Containment, Worktree } from '../../../../../plugins/agents/types/agent.ts'
+import type { Containment, Worktree } from '../../../../../plugins/agents/types.ts'
 import { ANN, deskOf, FakeHost, fileOf, REFERENCED, request, says, settled } from './kit.ts'
 
 const WORKTREE: Worktree = {

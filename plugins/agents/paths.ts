@@ -1,8 +1,8 @@
 import { stat } from 'node:fs/promises'
 import { realpathSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import type { GatewayError, PrivatePlace } from '../../../src/plugin.ts'
-import { agentError } from '../errors.ts'
+import type { GatewayError, PrivatePlace } from '../../src/plugin.ts'
+import { agentError } from './errors.ts'
 import { cleanLine } from './text.ts'
 
 /** The directories that tasks work in, by their real paths. What is relative is relative to the first one, or to the task's. */

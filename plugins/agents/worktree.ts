@@ -1,7 +1,7 @@
 import { readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import { makeDirectory, type Programs, reasonOf } from '../../../src/plugin.ts'
-import { agentError } from '../errors.ts'
+import { makeDirectory, type Programs, reasonOf } from '../../src/plugin.ts'
+import { agentError } from './errors.ts'
 import { isWithin, realOf } from './paths.ts'
 import { cleanLine, cleanText } from './text.ts'
 

@@ -1,12 +1,16 @@
-import type { Clock, JsonObject, Log, Program, Programs } from '../../../src/plugin.ts'
-import { isObject } from '../../../src/plugin.ts'
-import { AgentFailure, type AgentFacts, type SessionRequest } from '../types/agent.ts'
-import type { AgentSettings } from '../types/settings.ts'
-import { Connection } from '../acp/connection.ts'
-import { failureOf, CODES, RpcFault } from '../acp/failures.ts'
-import { initializeParams, logIn, readFacts } from '../acp/agent-info.ts'
-import { openSession } from '../acp/open-session.ts'
-import type { LiveSession, SessionProcess } from '../acp/session.ts'
+import {
+  type Clock,
+  type JsonObject,
+  type Log,
+  type Program,
+  type Programs,
+  isObject,
+} from '../../../src/plugin.ts'
+import { AgentFailure, type AgentFacts, type SessionRequest } from '../types.ts'
+import type { AgentSettings } from '../settings.ts'
+import { CODES, Connection, RpcFault, failureOf } from './connection.ts'
+import { initializeParams, logIn, openSession, readFacts } from './open-session.ts'
+import type { LiveSession, SessionProcess } from './session.ts'
 
 /** Settings and dependencies of a process. */
 interface ProcessDeps {

@@ -1,5 +1,5 @@
-import { oneLine, plainText, type JsonObject } from '../../../src/plugin.ts'
-import type { Page } from '../types/tasks.ts'
+import { oneLine, plainText, type JsonObject } from '../../src/plugin.ts'
+import type { Page } from './types.ts'
 
 /** Words of an agent without escape sequences, control characters, changes of direction and half characters. */
 export function cleanText(text: string): string {

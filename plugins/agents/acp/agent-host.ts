@@ -13,7 +13,7 @@ import {
   reasonOf,
 } from '../../../src/plugin.ts'
 import { agentError } from '../errors.ts'
-import type { PlaceQueue } from '../scheduling/queue.ts'
+import type { PlaceQueue } from '../scheduling.ts'
 import {
   AgentFailure,
   type AgentHealth,
@@ -21,9 +21,9 @@ import {
   type AgentSession,
   type FailureKind,
   type SessionRequest,
-} from '../types/agent.ts'
-import type { AgentSettings } from '../types/settings.ts'
-import type { LiveSession } from '../acp/session.ts'
+} from '../types.ts'
+import type { AgentSettings } from '../settings.ts'
+import type { LiveSession } from './session.ts'
 import { AgentProcess } from './agent-process.ts'
 
 /** Settings and dependencies of an agent. */
