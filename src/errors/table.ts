@@ -48,11 +48,6 @@ export const ERRORS = {
     hint: 'Look at its directory, or name another file with --output.',
     exit: 4,
   },
-  GW_KEYRING: {
-    text: 'the keyring did not keep "{name}": {why}',
-    hint: 'Unlock the keyring of your session (on Linux secret-tool reaches it), or leave --keyring out: secrets go into files that only you can read.',
-    exit: 4,
-  },
   GW_REGISTRY_UNKNOWN: {
     text: 'nobody says which registry of servers is meant',
     hint: 'Give --registry the URL of one, or a file that it was saved in; or write it into gateway.yaml as registry: { url: … }.',

@@ -4,7 +4,6 @@ import {
   type LoadOptions,
   parseConfig as parse,
   type RunCommand,
-  type SecretCommand,
 } from '../config/index.ts'
 import { builtins } from './builtins.ts'
 
@@ -15,24 +14,11 @@ interface LoadConfigOptions extends Omit<LoadOptions, 'features' | 'run'> {
 
 /** Finds, reads, merges, fills in and checks a configuration, with what our plugins look at; throws every problem at once. */
 export function loadConfig({ commands = 'run', ...options }: LoadConfigOptions): Promise<LoadedConfig> {
-  const run = commandRunner(options.environment)
-  return load({ ...options, features: builtins, run: commands === 'run' ? run : undefined })
-}
-
-/** A command, with what it reads, and the time that it has. */
-interface GivenCommand extends SecretCommand {
-  readonly input?: string
-  readonly withinMs?: number
-}
-
-/** Runs commands of the owner with this environment. */
-export function commandRunner(
-  environment: LoadOptions['environment'],
-): (command: GivenCommand) => ReturnType<RunCommand> {
-  return async command => {
+  const run: RunCommand = async command => {
     const { runForOutput } = await import('../processes/run-for-output.ts')
-    return runForOutput(command, environment)
+    return runForOutput(command, options.environment)
   }
+  return load({ ...options, features: builtins, run: commands === 'run' ? run : undefined })
 }
 
 /** The same for a configuration that is already plain data: no placeholders, no positions. */

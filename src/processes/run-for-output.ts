@@ -10,10 +10,6 @@ const MAX_COMPLAINT = 300
 interface OutputCommand {
   readonly argv: readonly string[]
   readonly cwd: string
-  /** Text that it reads. A program that is given something need not print anything. */
-  readonly input?: string
-  /** Milliseconds until it is ended. Default: five seconds. */
-  readonly withinMs?: number
 }
 
 /** Output of a program, without the line end, or the reason why there is none. */
@@ -24,7 +20,7 @@ type Output = { readonly text: string } | { readonly why: string }
  * 64 KiB. Nothing of its process group outlives it.
  */
 export async function runForOutput(
-  { argv: [command = '', ...args], cwd, input, withinMs = WITHIN_MS }: OutputCommand,
+  { argv: [command = '', ...args], cwd }: OutputCommand,
   environment: Readonly<Record<string, string | undefined>>,
 ): Promise<Output> {
   const set = Object.entries(environment).filter(
@@ -45,12 +41,10 @@ export async function runForOutput(
     if (complaint.length < MAX_COMPLAINT) complaint += piece.toString('utf8')
   })
   child.on('error', error => resolve({ why: `could not be run: ${whyNot(error)}` }))
-  child.on('close', (code, signal) =>
-    resolve(outcome(code, signal, Buffer.concat(pieces), { complaint, maySayNothing: input !== undefined })),
-  )
+  child.on('close', (code, signal) => resolve(outcome(code, signal, Buffer.concat(pieces), complaint)))
   child.stdin.on('error', () => undefined)
-  child.stdin.end(input)
-  const timer = setTimeout(() => resolve({ why: `did not end within ${withinMs / 1000} s` }), withinMs)
+  child.stdin.end()
+  const timer = setTimeout(() => resolve({ why: `did not end within ${WITHIN_MS / 1000} s` }), WITHIN_MS)
   const output = await promise
   clearTimeout(timer)
   group.signal('SIGKILL')
@@ -59,19 +53,14 @@ export async function runForOutput(
   return output
 }
 
-function outcome(
-  code: number | null,
-  signal: string | null,
-  bytes: Buffer,
-  { complaint, maySayNothing }: { readonly complaint: string; readonly maySayNothing: boolean },
-): Output {
+function outcome(code: number | null, signal: string | null, bytes: Buffer, complaint: string): Output {
   if (code !== 0) {
     const said = complaint.trim().replace(/\s+/g, ' ').slice(0, MAX_COMPLAINT)
     return { why: `ended with ${signal ?? `exit code ${code}`}${said === '' ? '' : `: ${said}`}` }
   }
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes).replace(/\r?\n$/, '')
-    return text === '' && !maySayNothing ? { why: 'printed nothing' } : { text }
+    return text === '' ? { why: 'printed nothing' } : { text }
   } catch {
     return { why: 'printed something that is no UTF-8 text' }
   }

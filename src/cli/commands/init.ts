@@ -13,7 +13,6 @@ export default class Init extends GatewayCommand {
     'gateway init',
     'gateway init --dry-run',
     'gateway init --yes --json',
-    'gateway init --keyring',
     'gateway init --starter files --no-connect',
   ]
   static override flags = {
@@ -29,7 +28,6 @@ export default class Init extends GatewayCommand {
       options: ['files', 'memory', 'everything'],
       summary: 'Begin with this server, in place of those of clients.',
     }),
-    keyring: boolean({ summary: 'Put secrets into the keyring of this system, in place of files.' }),
     'no-start': boolean({ summary: 'Do not start the gateway.' }),
     'no-connect': boolean({ summary: 'Leave the settings of clients as they are.' }),
     force: boolean({ summary: 'Overwrite a configuration that is there.' }),

@@ -10,10 +10,8 @@ import type { Plan } from '../clients/connect.ts'
 import { validate } from '../local/validate.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { findServers, type FoundHere, type FoundServer } from './find-servers.ts'
-import { firstCall } from './first-call.ts'
 import type { Questions } from './questions.ts'
 import { STARTERS } from './starters.ts'
-import { waitForServers } from './wait-for-servers.ts'
 import { draftOf, writeDraft, type Draft } from './write-config.ts'
 import type { Host } from '../host.ts'
 
@@ -25,7 +23,6 @@ export interface InitFlags {
   readonly 'dry-run': boolean
   readonly 'no-start': boolean
   readonly 'no-connect': boolean
-  readonly keyring: boolean
   readonly starter?: string | undefined
 }
 
@@ -39,15 +36,11 @@ export interface Initiated {
   readonly servers: readonly { readonly name: string; readonly from: readonly string[] }[]
   /** Places that secrets stood at. */
   readonly secrets: readonly string[]
-  /** Where they are now. */
-  readonly kept: Draft['kept']
   readonly variables: readonly string[]
   readonly notes: readonly string[]
   readonly text: string
-  /** `first` is a tool that only reads, and can be called without arguments. */
   readonly started?: {
     readonly tools: readonly string[]
-    readonly first: string | undefined
     /** Servers that were waited for in vain: their tools come later. */
     readonly starting: readonly string[]
     readonly health: Health
@@ -59,11 +52,13 @@ export interface Initiated {
   readonly problems: readonly string[]
 }
 
-/** Hears of each step, for who waits. */
+/** Reports what is done now. */
 export type Step = (text: string) => void
 
 const STEERABLE_MS = 10_000
 const LOOK_MS = 50
+/** Longest wait for servers; a package that is fetched first may take longer. */
+const SERVERS_MS = 30_000
 
 interface Around {
   readonly terminal: Terminal
@@ -76,7 +71,7 @@ interface Around {
 /**
  * Makes one gateway of what clients on this machine have: finds their servers, writes a configuration, starts it, and
  * connects the clients.
- * @throws GatewayError GW_USAGE, GW_FILE_EXISTS, GW_INIT, GW_KEYRING, GW_CONFIG_INVALID
+ * @throws GatewayError GW_USAGE, GW_FILE_EXISTS, GW_INIT, GW_CONFIG_INVALID
  */
 export async function init(flags: InitFlags, around: Around): Promise<Initiated> {
   const { terminal, host, questions, step } = around
@@ -85,13 +80,12 @@ export async function init(flags: InitFlags, around: Around): Promise<Initiated>
   const here = await findServers(terminal)
   const servers = await chosen(here, flags, questions)
   const { environment } = terminal
-  const kept = flags.keyring ? 'keyring' : 'files'
-  const draft = draftOf(servers, { environment, launcher: String(host.argv[1]), target, kept })
+  const draft = draftOf(servers, { environment, launcher: String(host.argv[1]), target })
   const result = resultOf(here, servers, draft)
   if (flags['dry-run']) return { ...result, file: undefined }
   if (servers.length === 0 || !(await isAgreed(flags, questions, target)))
     return { ...result, file: undefined, declined: true }
-  await writeDraft(draft, target, { force: flags.force, environment })
+  await writeDraft(draft, target, flags.force)
   step('checking the configuration')
   await validate({ config: target }, terminal)
   return startAndConnect({ ...result, file: target }, here, flags, around)
@@ -126,7 +120,6 @@ function resultOf({ files, notes }: FoundHere, servers: readonly FoundServer[], 
     found: files,
     servers: servers.map(({ name, from }) => ({ name, from })),
     secrets: draft.secrets.map(({ place }) => place),
-    kept: draft.kept,
     variables: draft.variables,
     notes,
     text: draft.text,
@@ -181,11 +174,24 @@ async function start(config: string, { terminal, host, step }: Around): Promise<
     const health = (await client.request('health')) as unknown as Health
     return {
       tools: tools.map(({ name }) => String(name)),
-      first: firstCall(tools),
       starting,
       health,
     }
   })
+}
+
+/** Waits until no server is starting any more. Resolves with those that still are. */
+async function waitForServers(client: ControlClient, step: Step): Promise<readonly string[]> {
+  const end = performance.now() + SERVERS_MS
+  for (let said = ''; ;) {
+    const { upstreams } = await client.request('ps')
+    const rows = Array.isArray(upstreams) ? upstreams.filter(isObject) : []
+    const starting = rows.flatMap(({ name, state }) => (state === 'starting' ? [String(name)] : []))
+    if (starting.length === 0 || performance.now() > end) return starting
+    const text = `waiting for ${starting.join(', ')}`
+    if (text !== said) step((said = text))
+    await new Promise(resolve => setTimeout(resolve, LOOK_MS))
+  }
 }
 
 /** The control socket of a gateway opens a moment after it can be attached to. */

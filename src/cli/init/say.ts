@@ -1,6 +1,5 @@
 import { plural } from '../../util/plain-text.ts'
 import { findingLines } from '../output/findings.ts'
-import { spinnerOn } from '../output/spinner.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { init, shownFrom, type InitFlags, type Initiated } from './init.ts'
 import { questionsAt } from './questions.ts'
@@ -13,15 +12,15 @@ export async function sayInit(
   host: Host,
 ): Promise<number> {
   const questions = flags.yes || flags['dry-run'] ? undefined : questionsAt(terminal, host)
-  const spinner = spinnerOn(terminal, host, flags.json || questions !== undefined)
+  const { err } = terminal
+  const isWatched = err.width !== undefined && !flags.json
+  const step = (text: string): void => (isWatched ? err.line(err.paint('dim', text)) : undefined)
   try {
-    const done = await init(flags, { terminal, host, questions, step: spinner.say })
-    spinner.end()
+    const done = await init(flags, { terminal, host, questions, step })
     if (flags.json) terminal.out.json(done)
     else for (const line of lines(done, terminal)) terminal.out.line(line)
     return done.problems.length > 0 || done.declined === true || done.unconnected === true ? 1 : 0
   } finally {
-    spinner.end()
     questions?.close()
   }
 }
@@ -50,10 +49,10 @@ function lines(done: Initiated, terminal: Terminal): string[] {
   ]
 }
 
-function secretLines({ secrets, kept }: Initiated, out: Terminal['out']): string[] {
+function secretLines({ secrets }: Initiated, out: Terminal['out']): string[] {
   if (secrets.length === 0) return []
-  const place = kept === 'files' ? 'secrets/, which only you can read' : 'the keyring'
-  return [`${out.paint('green', 'moved')} ${plural(secrets.length, 'secret')} into ${place}`]
+  const count = plural(secrets.length, 'secret')
+  return [`${out.paint('green', 'moved')} ${count} into secrets/, which only you can read`]
 }
 
 function startedLines({ started }: Initiated, out: Terminal['out']): string[] {
@@ -83,11 +82,10 @@ function connectedLines({ connected, unconnected }: Initiated, { out, cwd }: Ter
 }
 
 function nextLines({ started }: Initiated, config: string, out: Terminal['out']): string[] {
-  const tool = started?.first
   return [
     out.paint('dim', 'Next:'),
     ...(started === undefined ? [`  gateway up -c ${config}`] : []),
-    ...(tool === undefined ? [] : [`  gateway call ${tool} -c ${config}`]),
+    `  gateway tools -c ${config}`,
     `  gateway status -c ${config}`,
     `  gateway doctor -c ${config}`,
   ]

@@ -9,10 +9,8 @@ import { isSecretName } from '../../util/secrets.ts'
 import { writeWhole } from '../../util/storage/write-whole.ts'
 import { variablesIn } from '../import/import.ts'
 import { schemaLine } from '../import/schema-line.ts'
-import { commandRunner } from '../../gateway/load-config.ts'
 import { tokensIn, writeTokens } from '../import/tokens.ts'
 import type { FoundServer } from './find-servers.ts'
-import { entryName, keepInKeyring } from './keep-in-keyring.ts'
 
 /** Directory beside the configuration, with a file for each secret. */
 const SECRETS = 'secrets'
@@ -23,8 +21,6 @@ export interface Draft {
   readonly secrets: ReturnType<typeof tokensIn>['tokens']
   /** Variables that are not set here. */
   readonly variables: readonly string[]
-  /** Place that the secrets go to. */
-  readonly kept: 'files' | 'keyring'
 }
 
 /** Where a configuration is written, and what of this process it takes. */
@@ -32,21 +28,19 @@ interface DraftOptions {
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly launcher: string
   readonly target: string
-  readonly kept: Draft['kept']
 }
 
-/** A configuration of these servers, with where each is from, and every secret in a file of its own or in the keyring. */
+/** A configuration of these servers, with where each is from, and every secret in a file of its own. */
 export function draftOf(
   servers: readonly FoundServer[],
-  { environment, launcher, target, kept }: DraftOptions,
+  { environment, launcher, target }: DraftOptions,
 ): Draft {
-  const placeholderOf = (file: string): string =>
-    kept === 'files' ? `\${file:./${SECRETS}/${file}}` : `\${keyring:${entryName(target, file)}}`
+  const placeholderOf = (file: string): string => `\${file:./${SECRETS}/${file}}`
   const given = Object.fromEntries(servers.map(({ name, upstream }) => [name, upstream]))
   const { tokens, upstreams } = tokensIn(given, placeholderOf, isSecret)
   const variables = variablesIn(JSON.stringify(upstreams)).filter(name => environment[name] === undefined)
   const blocks = servers.map(({ name, from }) => block(name, upstreams[name] as JsonObject, from, variables))
-  return { text: [...head(launcher, target), ...blocks].join('\n'), secrets: tokens, variables, kept }
+  return { text: [...head(launcher, target), ...blocks].join('\n'), secrets: tokens, variables }
 }
 
 /** Tells whether a setting of a server is a secret: paths and sentences among its variables are none, whatever their length. */
@@ -90,29 +84,19 @@ function block(
 
 /**
  * Writes the secrets and then the configuration, for their owner alone; of two that do so at once, one does.
- * @throws GatewayError GW_FILE_EXISTS, GW_INIT, GW_KEYRING; then nothing of it is left
+ * @throws GatewayError GW_FILE_EXISTS, GW_INIT; then nothing of it is left
  */
-export async function writeDraft(
-  { text, secrets, kept }: Draft,
-  target: string,
-  { force, environment }: { readonly force: boolean; readonly environment: DraftOptions['environment'] },
-): Promise<void> {
+export async function writeDraft({ text, secrets }: Draft, target: string, force: boolean): Promise<void> {
   const directory = join(dirname(target), SECRETS)
   const hadSecrets = existsSync(directory)
   if (!force && existsSync(target)) throw gatewayError('GW_FILE_EXISTS', { file: target })
-  let takeBack = async (): Promise<void> => {
-    if (!hadSecrets) rmSync(directory, { recursive: true, force: true })
-  }
   try {
-    if (kept === 'keyring') {
-      const entries = secrets.map(({ file, value }) => ({ name: entryName(target, file), value }))
-      takeBack = await keepInKeyring(entries, commandRunner(environment), dirname(target))
-    } else if (secrets.length > 0) await keepSecrets(secrets, directory)
+    if (secrets.length > 0) await keepSecrets(secrets, directory)
     await writeWhole(target, Buffer.from(text), force ? rename : link)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST')
       throw gatewayError('GW_FILE_EXISTS', { file: target })
-    await takeBack()
+    if (!hadSecrets) rmSync(directory, { recursive: true, force: true })
     if (error instanceof GatewayError) throw error
     throw gatewayError('GW_INIT', { file: target, why: reasonOf(error) })
   }

@@ -1,5 +1,5 @@
 import { isPlain } from '../../util/plain-data.ts'
-import { forEntry, systemKeyring } from './keyring.ts'
+import { platformOf } from '../../util/platform.ts'
 import type { Part } from './template.ts'
 import { locate, type Origin, type Tree } from './tree.ts'
 
@@ -21,6 +21,12 @@ export type Outputs = ReadonlyMap<string, CommandOutput> | 'leave'
 
 export const NOT_RUN: Outputs = new Map()
 
+/** Commands that print a secret of the system's keyring. `{name}` stands for the name of an entry. */
+const LOOKUPS: Readonly<Partial<Record<NodeJS.Platform, readonly string[]>>> = {
+  linux: ['secret-tool', 'lookup', 'service', 'tapgate', 'name', '{name}'],
+  darwin: ['security', 'find-generic-password', '-s', 'tapgate', '-a', '{name}', '-w'],
+}
+
 /** Stands for what no command was run for. */
 const STAND_IN = 'not-run'
 
@@ -35,7 +41,7 @@ export class Commands {
 
   constructor(tree: Tree, outputs: Outputs) {
     this.#outputs = outputs
-    this.#keyring = keyringOf(tree) ?? systemKeyring()?.lookup
+    this.#keyring = keyringOf(tree) ?? LOOKUPS[platformOf().name]
   }
 
   /** Those whose output is not there yet. */
@@ -63,7 +69,8 @@ export class Commands {
     if (name === '') return ['']
     const command = this.#keyring
     if (command === undefined) return undefined
-    return command.some(word => word.includes('{name}')) ? forEntry(command, name) : [...command, name]
+    const isNamed = command.some(word => word.includes('{name}'))
+    return isNamed ? command.map(word => word.replaceAll('{name}', name)) : [...command, name]
   }
 }
 

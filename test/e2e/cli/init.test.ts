@@ -245,18 +245,3 @@ test(
     }
   },
 )
-
-test('the first call that init suggests only reads, and does not show the environment', async t => {
-  const everything = {
-    command: node,
-    args: [MEMORY.replace('server-memory', 'server-everything'), 'stdio'],
-  }
-  const { run } = await home(t, { '.cursor/mcp.json': JSON.stringify({ mcpServers: { everything } }) })
-  cleanup(t, () => run('down').then(() => undefined))
-  const { code, stdout, stderr } = await run('init', '--yes', '--no-connect')
-  assert.equal(code, 0, stderr)
-  const [, tool = ''] = /gateway call (\S+)/.exec(stdout) ?? []
-
-  assert.match(tool, /^everything__(get|list)-(?!env)/)
-  assert.equal((await run('call', tool)).code, 0)
-})

@@ -135,8 +135,8 @@ test('"gateway init" takes no command out of the settings of a project', async t
   const terminal = { ...terminalOf(process), cwd, environment }
   const { servers } = await findServers(terminal)
   const target = join(cwd, 'gateway.yaml')
-  const draft = draftOf(servers, { environment, launcher: 'gateway', target, kept: 'files' })
-  await writeDraft(draft, target, { force: false, environment })
+  const draft = draftOf(servers, { environment, launcher: 'gateway', target })
+  await writeDraft(draft, target, false)
 
   const { config } = await loadConfig({ file: target, cwd, environment })
   assert.deepEqual(Object.keys(config.upstreams).sort(), ['local', 'web'])
