@@ -5,6 +5,7 @@ import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { errorsReference } from './errors-reference.ts'
 import { healthReference } from './health-reference.ts'
+import { hooksReference } from './hooks-reference.ts'
 import { withLayers } from './layers-table.ts'
 import { withFreshSnippets } from './snippets.ts'
 
@@ -14,6 +15,7 @@ const documents = globSync(['*.md', 'docs/**/*.md', 'examples/*/README.md'], { c
 const outputs: readonly (readonly [string, (present: string) => string])[] = [
   ['docs/reference/errors.md', errorsReference],
   ['docs/reference/health.md', healthReference],
+  ['docs/reference/hooks.md', () => hooksReference(markdown => withFreshSnippets(markdown, root))],
   ['ARCHITECTURE.md', withLayers],
   ...documents.map(file => [file, (present: string) => withFreshSnippets(present, root)] as const),
 ]

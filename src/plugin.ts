@@ -370,5 +370,6 @@ export type {
 export { isOwnName, ownNamesBeside, type CatalogEntry } from './api/catalog-entry.ts'
 export type { CatalogView, ListingReader, UpstreamInstructions } from './api/catalog-view.ts'
 export type { ExplainedCall, ExplainStep, Phase, PhaseTimes, RecentCall } from './api/explain.ts'
-export type { NotificationContext, Stage, TapOptions } from './hooks/hook-table.ts'
+export type { Stage, TapOptions } from './hooks/hook-table.ts'
+export type { NotificationContext } from './hooks/hook-taps.ts'
 export type { PluginHooks, Tappable, TappableMap } from './hooks/hooks.ts'

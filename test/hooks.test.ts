@@ -20,18 +20,13 @@ test('the table of hooks in ARCHITECTURE.md has every hook', () => {
   )
 })
 
-test('docs/plugins.md has a section for every hook, with what it does and a sample', () => {
-  const guide = readFileSync(join(ROOT, 'docs/plugins.md'), 'utf8')
-  const sections = new Map(guide.split(/^#### /m).map(text => [/^`(\w+)`/.exec(text)?.[1] ?? '', text]))
+test('docs/reference/hooks.md has a section for every hook, with what it does and a sample', () => {
+  const reference = readFileSync(join(ROOT, 'docs/reference/hooks.md'), 'utf8')
+  const sections = new Map(reference.split(/^### /m).map(text => [/^`(\w+)`/.exec(text)?.[1] ?? '', text]))
+  const parts = ['**Runs:**', '**May change:**', '**If it throws:**', '<!-- snippet: examples/hooks/']
 
   const lacking = Object.keys(HOOKS).filter(hook =>
-    [
-      '**Runs:**',
-      '**May change:**',
-      '**If it throws:**',
-      `<!-- snippet: examples/hooks/`,
-      `#${hook} -->`,
-    ].some(part => sections.get(hook)?.includes(part) !== true),
+    [...parts, `#${hook} -->`].some(part => sections.get(hook)?.includes(part) !== true),
   )
 
   assert.deepEqual(lacking, [])

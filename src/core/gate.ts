@@ -19,7 +19,7 @@ import type {
 import { ANONYMOUS } from '../api/principal.ts'
 import { gatewayError, reasonOf } from '../errors/errors.ts'
 import { finding, type Health, type HealthFinding, healthFrom } from '../errors/health.ts'
-import type { HookTaps } from '../hooks/hook-table.ts'
+import type { HookTaps } from '../hooks/hook-taps.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
 import { ClientRoots } from './client-requests/client-roots.ts'
 import type { PipelineExchange } from './exchange.ts'

@@ -1,6 +1,6 @@
 import type { Answer, CarriedRequest, Exchange } from '../api/index.ts'
 import { gatewayError, GatewayError } from '../errors/errors.ts'
-import type { HookTaps } from '../hooks/hook-table.ts'
+import type { HookTaps } from '../hooks/hook-taps.ts'
 import { LOG_LEVELS } from '../protocol/era/modern.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import { META } from '../protocol/methods.ts'

@@ -2,7 +2,7 @@ import type { Exchange, Notification, Session, UpstreamState } from '../../api/i
 import { GatewayError, ownerProblemOf, reasonOf } from '../../errors/errors.ts'
 import { isCalled, unlistedEntry } from '../../api/catalog-entry.ts'
 import { noteOwnLists } from '../../api/upstream.ts'
-import type { NotificationContext } from '../../hooks/hook-table.ts'
+import type { NotificationContext } from '../../hooks/hook-taps.ts'
 import { isLoud } from '../../protocol/era/modern.ts'
 import { isObject } from '../../protocol/json/json.ts'
 import { type Kind, KINDS, kindsChangedBy, LISTS } from '../../protocol/methods.ts'

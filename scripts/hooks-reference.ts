@@ -1,0 +1,42 @@
+import { readFileSync } from 'node:fs'
+import { HOOKS, type HookName } from '../src/hooks/hook-table.ts'
+
+const SOURCE = new URL('../src/hooks/hook-taps.ts', import.meta.url)
+
+const HEADER = `<!-- Generated from the comments of src/hooks/hook-taps.ts by \`npm run gen\`. Do not edit. -->
+
+# Hooks
+
+Every hook that [a plugin](../plugins.md) can tap. A bail hook ends with the first tap that returns something; a waterfall hook gives
+each tap what the one before it returned. Taps of an async hook may return promises. The samples are files of \`examples/hooks\`, and a
+test runs each.
+`
+
+/** Comment of a group, as far as there is one, doc comment and signature of a member. */
+const MEMBER =
+  /(?<group>(?:^ {2}\/\/ .*\n)*)\n?^ {2}\/\*\*\n(?<doc>(?:^ {3}\*.*\n)+?)^ {3}\*\/\n {2}(?<name>\w+): (?<signature>[^]*?)\n(?= {2}\/|\n|\})/gm
+
+/** docs/reference/hooks.md, as it should be. */
+export function hooksReference(withSamples: (markdown: string) => string): string {
+  const source = readFileSync(SOURCE, 'utf8')
+  const members = source.slice(source.indexOf('export interface HookTaps')).matchAll(MEMBER)
+  const sections = [...members].map(({ groups = {} }) => groupOf(groups.group ?? '') + sectionOf(groups))
+  return withSamples(HEADER + sections.join(''))
+}
+
+/** A heading and what holds for the hooks below it. */
+function groupOf(comment: string): string {
+  if (comment === '') return ''
+  const [title = '', ...lines] = comment.replaceAll(/^ {2}\/\/ /gm, '').split('\n')
+  return `\n## ${title}\n\n${lines.join('\n')}`
+}
+
+function sectionOf({ name = '', doc = '', signature = '' }: Record<string, string | undefined>): string {
+  const text = doc
+    .replaceAll(/^ {3}\* ?/gm, '')
+    .replaceAll(/^(?:Runs|May change|If it throws):/gm, '**$&**')
+    .replaceAll(/^@example (.*)$/gm, '<!-- snippet: $1 -->\n\n```ts\n```')
+  const { kind, by } = HOOKS[name as HookName]
+  const chosen = by === undefined ? '' : `, by ${by}`
+  return `\n### \`${name}\`\n\n\`${signature.replaceAll(/\s+/g, ' ')}\` (${kind}${chosen})\n\n${text}`
+}
