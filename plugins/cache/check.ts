@@ -18,36 +18,11 @@ export function check(config: unknown, report: Report): void {
       })
     return
   }
-  checkShared(config, report)
   const tags = new Set(sections.flatMap(({ value }) => tagsIn(value)))
   const isCredential = credentialTest(config)
   for (const section of sections) {
     checkTools(section, tags, report)
     checkVary(section, isCredential, report)
-  }
-}
-
-/** Replicas share over a store that they have in common; a plugin from elsewhere may bring one. */
-function checkShared(config: unknown, report: Report): void {
-  const isOn = (valueAt(config, 'cache', 'shared') ?? false) !== false
-  const hasStore = valueAt(config, 'cluster') !== undefined
-  if (isOn && !hasStore && Object.keys(mapAt(config, 'plugins')).length === 0)
-    report({
-      pointer: '/cache/shared',
-      message: 'is never used, as there is no "cluster"',
-      hint: 'give "cluster" its "redis" and "keys"',
-      severity: 'warning',
-      on: 'key',
-    })
-  const upstreams = mapAt(config, 'upstreams')
-  for (const name of Object.keys(upstreams)) {
-    if (valueAt(upstreams, name, 'cache', 'shared') !== true) continue
-    const pointer = `${pointerTo('/upstreams', name)}/cache/shared`
-    const [message, hint] = !isOn
-      ? ['is never used, as "cache.shared" is off', 'turn that on, or leave this out']
-      : ['is never used: answers of one session are for no other', 'leave it out, or set another "isolation"']
-    if (!isOn || valueAt(upstreams, name, 'isolation') === 'session')
-      report({ pointer, message, hint, severity: 'warning', on: 'key' })
   }
 }
 

@@ -71,28 +71,16 @@ async function checkName(name: string, ask: AskGateway): Promise<void> {
 
 /** Its entries as people read them. */
 export function cacheLines(
-  { entries, total, bytes, shared }: JsonObject,
+  { entries, total, bytes }: JsonObject,
   { out, table }: Pick<CommandCall, 'out' | 'table'>,
 ): string[] {
   const rows = (Array.isArray(entries) ? entries : []).filter(isObject)
   const count = typeof total === 'number' ? total : rows.length
   const size = typeof bytes === 'number' ? `, ${amountText(bytes)}` : ''
   const sum = `${count} ${count === 1 ? 'entry' : 'entries'}${size}`
-  const sums = isObject(shared) ? [sum, sharedLine(shared)] : [sum]
-  if (rows.length === 0) return sums
+  if (rows.length === 0) return [sum]
   const head = HEAD.map(text => out.paint('dim', text))
-  return [...table([head, ...rows.map(cells)]), ...sums]
-}
-
-/** `shared with replicas: up, 12 of 15 found, 3 given`, and what went wrong. */
-function sharedLine({ state, hits, misses, writes, away, refused }: JsonObject): string {
-  const [found, none, given, alone, forged] = [hits, misses, writes, away, refused].map(count =>
-    Number(count),
-  )
-  const asked = (found ?? 0) + (none ?? 0)
-  const line = `shared with replicas: ${text(state)}, ${found} of ${asked} found, ${given} given`
-  const parts = [line, alone === 0 ? '' : `${alone} without Redis`, forged === 0 ? '' : `${forged} forged`]
-  return parts.filter(part => part !== '').join(', ')
+  return [...table([head, ...rows.map(cells)]), sum]
 }
 
 /** `3 entries purged`, and what the others know of it. */

@@ -1,17 +1,72 @@
 import {
+  type Call,
+  type Clock,
+  durationText,
+  type ExplainStep,
   gatewayError,
   globs,
-  meant,
-  type Clock,
   type JsonObject,
+  meant,
   type PluginHooks,
   reasonOf,
 } from '../../src/plugin.ts'
-import type { Flights, Failures } from './flights.ts'
-import type { ListMemory } from './list-memory.ts'
-import type { Sharing } from './shared/sharing.ts'
-import type { Selection, Entry, Store } from './store.ts'
 import { LIST_METHODS } from './entry.ts'
+import type { Flights } from './flights.ts'
+import { isPlain, keysOf, targetOf } from './keys.ts'
+import type { ListMemory } from './list-memory.ts'
+import type { Policy, Rules } from './policy.ts'
+import type { Entry, Selection, Store } from './store.ts'
+
+const BASE = { by: 'cache', at: 'dispatch' } as const
+
+interface Kept {
+  readonly store: Store
+  readonly clock: Clock
+}
+
+/** Has the ways of calls say what the cache does with each. */
+export function explains(hooks: PluginHooks, rulesOf: ReadonlyMap<string, Rules>, kept: Kept): void {
+  hooks.explain.tap((steps, { call, hasArguments }) => {
+    const rules = rulesOf.get(call?.upstream ?? '')
+    if (call === undefined || rules === undefined) return undefined
+    return [...steps, explainCache(call, rules, hasArguments, kept)]
+  })
+}
+
+/** Says by which rule an answer is kept, and whether one is kept now. */
+function explainCache(call: Call, rules: Rules, hasArguments: boolean, { store, clock }: Kept): ExplainStep {
+  const rule = rules(call)
+  if (rule === undefined) return { ...BASE, does: 'passes', text: 'no rule keeps its answers' }
+  if (rule.purges.length > 0)
+    return { ...BASE, does: 'passes', text: 'its success makes kept answers of others out of date' }
+  const { policy } = rule
+  if (policy === undefined) return { ...BASE, does: 'passes', text: 'no rule keeps its answers' }
+  const facts = { ttlMs: policy.ttlMs }
+  const kept = `answers are kept for ${durationText(policy.ttlMs)}${whose(policy)}`
+  if (!hasArguments)
+    return { ...BASE, does: 'depends', text: `${kept}; --args says whether one is kept now`, facts }
+  const entry = isPlain(call) ? entryFor(call, policy, store) : undefined
+  const now = clock.now()
+  if (entry?.trust !== 'known' || now >= entry.revalidateUntil)
+    return { ...BASE, does: 'passes', text: `${kept}; none is kept now`, facts }
+  const age = durationText(now - entry.storedAt)
+  const state = now < entry.staleAt ? 'fresh' : 'stale, and is renewed meanwhile'
+  return { ...BASE, does: 'answers', text: `the answer of ${age} ago is ${state}`, facts }
+}
+
+function whose({ perSession, headers, args }: Policy): string {
+  const by = [
+    perSession ? 'session' : 'caller',
+    ...headers.map(name => `header ${name}`),
+    args === undefined ? 'arguments' : `arguments ${args.join(', ')}`,
+  ]
+  return ` by ${by.join(', ')}`
+}
+
+function entryFor(call: Call, policy: Policy, store: Store): Entry | undefined {
+  const keys = keysOf(call, targetOf(call), policy)
+  return keys === undefined ? undefined : (store.look(keys.own) ?? store.look(keys.shared))
+}
 
 /** Entries in one answer of `cache.ls`. */
 const MAX_LISTED = 10_000
@@ -23,20 +78,17 @@ type Told = { readonly others: 'told' } | { readonly others: 'not told yet'; rea
 interface Controlled {
   readonly store: Store
   readonly flights: Flights
-  readonly failures: Failures
   readonly clock: Clock
   readonly memory: ListMemory
   /** Tells the others of what the owner selected; undefined where there are none. */
   readonly tell: ((params: JsonObject) => Promise<void>) | undefined
-  /** Answers that replicas share; undefined where each keeps its own. */
-  readonly sharing: Sharing | undefined
   /** Names of all upstreams; plugins add some to those of the configuration. */
   readonly upstreams: ReadonlySet<string>
 }
 
 /** Verbs of the cache for the owner of a running gateway: `cache.ls`, `cache.purge`, and `catalogue.forget` for saved lists. */
 export function control(hooks: PluginHooks, controlled: Controlled): void {
-  const { store, flights, clock, memory, tell, sharing, upstreams } = controlled
+  const { store, flights, clock, memory, tell, upstreams } = controlled
   hooks.control.for('cache.ls').tap({ looks: true }, params => {
     checkUpstream(params, upstreams)
     const entries = store.select(selectionOf(params))
@@ -48,14 +100,12 @@ export function control(hooks: PluginHooks, controlled: Controlled): void {
       bytes: entries.reduce((sum, { bytes }) => sum + bytes, 0),
       maxEntries: store.maxEntries,
       maxBytes: store.maxBytes,
-      ...(sharing === undefined ? {} : { shared: sharing.report() }),
     }
   })
   hooks.control.for('cache.purge').tap(async params => {
     if (!isMeantAtAll(params)) return { purged: 0, problem: 'say what to purge, or "all": true' }
     checkUpstream(params, upstreams)
     const purged = purgeAsked(params, controlled)
-    sharing?.outdate(selected(params))
     return { purged, ...(tell === undefined ? {} : await told(tell(params))) }
   })
   // The memory of earlier runs is forgotten, too: the next caller wakes the server.
@@ -65,7 +115,6 @@ export function control(hooks: PluginHooks, controlled: Controlled): void {
     for (const method of LIST_METHODS) {
       flights.purge({ upstream, method })
       store.purge({ upstream, method })
-      sharing?.outdate({ upstream, method })
     }
     return { forgotten: memory.forget(upstream) }
   })
@@ -74,11 +123,10 @@ export function control(hooks: PluginHooks, controlled: Controlled): void {
 /** Forgets what the owner selects here; says of how much. */
 export function purgeAsked(
   params: JsonObject,
-  { store, flights, failures, memory }: Pick<Controlled, 'store' | 'flights' | 'failures' | 'memory'>,
+  { store, flights, memory }: Pick<Controlled, 'store' | 'flights' | 'memory'>,
 ): number {
   const selection = selected(params)
   flights.purge(selection)
-  failures.forget(selection.upstream)
   const purged = store.purge(selection)
   memory.save(selection.upstream)
   return purged

@@ -42,7 +42,7 @@ export function entryOf(keeping: Keeping): Entry | undefined {
   const hints = hintsOf(result, call.method)
   const times = timesOf(policy, hints, now)
   // A list that has grown old is still what is shown while its server sleeps.
-  if (times.staleAt <= now && times.errorUntil <= now && !isList) return undefined
+  if (times.staleAt <= now && !isList) return undefined
   const place = placeOf(keeping, hints)
   const payload = isList ? result : bare(keeping, hints !== undefined)
   return {
@@ -62,7 +62,7 @@ export function entryOf(keeping: Keeping): Entry | undefined {
   }
 }
 
-type Times = Pick<Entry, 'hintUntil' | 'staleAt' | 'revalidateUntil' | 'errorUntil'>
+type Times = Pick<Entry, 'hintUntil' | 'staleAt' | 'revalidateUntil'>
 
 function timesOf(policy: Policy, hints: Hints | undefined, now: number): Times {
   const staleAt = now + Math.min(hints?.ttlMs ?? Infinity, policy.ttlMs)
@@ -71,7 +71,6 @@ function timesOf(policy: Policy, hints: Hints | undefined, now: number): Times {
     staleAt,
     // An answer that its server calls stale at once is never given out as if it were good enough.
     revalidateUntil: staleAt + (hints?.ttlMs === 0 ? 0 : policy.staleWhileRevalidateMs),
-    errorUntil: policy.staleIfErrorMs === 0 ? 0 : staleAt + policy.staleIfErrorMs,
   }
 }
 
@@ -109,10 +108,7 @@ function isForAll({ call, policy, isIsolated }: Keeping): boolean {
 }
 
 /** True if the next process may have it too, as it is nobody's in particular. */
-export function isPortable(
-  { call, policy }: Pick<Keeping, 'call' | 'policy'>,
-  scope: Entry['scope'],
-): boolean {
+function isPortable({ call, policy }: Keeping, scope: Entry['scope']): boolean {
   const isNobodys = authorizationKey(call.exchange.session.principal) === NOBODY
   const isBare = policy.headers.length === 0 && Object.keys(call.headers).length === 0
   return isBare && (scope === 'public' || (scope === 'principal' && isNobodys))

@@ -1,17 +1,12 @@
 import {
   type Answer,
-  BoundedMap,
   type Call,
-  type Clock,
   type Exchange,
   gatewayError,
   type JsonObject,
+  RPC,
 } from '../../src/plugin.ts'
 import { type Selection, type Subject, Subjects } from './store.ts'
-
-/** Failures that are remembered, of all callers and of one. */
-const MAX_FAILURES = 4000
-const MAX_OF_CALLER = 1000
 
 /** One call to a server for all who want its answer. It is given up when the last of them has. */
 export class Flight implements Call, Subject {
@@ -115,38 +110,40 @@ export class Flights {
   }
 }
 
-interface Failure {
-  readonly upstream: string
-  readonly error: unknown
-  readonly until: number
+/** An exchange in a client's session that nobody waits for: it cannot be cancelled, tells nothing, and asks nobody. */
+export interface QuietExchange extends Exchange {
+  /** True if the server made a request of the client: its answer is then nobody else's. */
+  hasAsked: boolean
 }
 
-/** Remembers for a moment which lists could not be asked for, so that not everybody waits for the same nothing. */
-export class Failures {
-  readonly #byKey = new BoundedMap<string, Failure>({ max: MAX_FAILURES, share: MAX_OF_CALLER })
-  readonly #ttlMs: number
-  readonly #clock: Clock
-
-  constructor(ttlMs: number, clock: Clock) {
-    this.#ttlMs = ttlMs
-    this.#clock = clock
-  }
-
-  remember(key: string, upstream: string, caller: string, error: unknown): void {
-    if (this.#ttlMs === 0) return
-    this.#byKey.set(key, { upstream, error, until: this.#clock.now() + this.#ttlMs }, caller)
-  }
-
-  find(key: string): Failure | undefined {
-    const failure = this.#byKey.get(key)
-    if (failure === undefined || failure.until > this.#clock.now()) return failure
-    this.#byKey.delete(key)
-    return undefined
-  }
-
-  /** The server may have recovered. */
-  forget(upstream?: string): void {
-    for (const [key, failure] of [...this.#byKey.entries()])
-      if (upstream === undefined || failure.upstream === upstream) this.#byKey.delete(key)
+/** Makes a quiet exchange in the session of another one. */
+export function quietExchange(of: Exchange, now: number): QuietExchange {
+  const { id, session, principal, method, headers, via, bytes, received, params, route, entry } = of
+  return {
+    ...{ id, session, principal, method, headers, via, bytes, received, params, route, entry },
+    startedAt: now,
+    slots: [],
+    answer: undefined,
+    decidedBy: undefined,
+    cancelled: false,
+    asking: 0,
+    canAsk: false,
+    hasAsked: false,
+    shown: kind => of.shown(kind),
+    callTool: (name, args) => of.callTool(name, args),
+    get touched() {
+      return this.hasAsked
+    },
+    get signal() {
+      return new AbortController().signal
+    },
+    onCancel: () => () => undefined,
+    watchAsks: () => undefined,
+    unwatchAsks: () => undefined,
+    emit: () => undefined,
+    ask() {
+      this.hasAsked = true
+      return Promise.resolve({ error: { code: RPC.methodNotFound, message: 'nobody waits for this call' } })
+    },
   }
 }

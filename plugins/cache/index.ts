@@ -4,31 +4,25 @@ import {
   type Clock,
   type Config,
   type Exchange,
-  type JsonObject,
   kindsChangedBy,
   LIST_CHANGES,
   LISTS,
+  type Log,
   type Notification,
-  parseDuration,
   parseSize,
   type Plugin,
-  type PluginApi,
   type PluginHooks,
-  type SharedStore,
+  type Upstream,
   type UpstreamState,
 } from '../../src/plugin.ts'
-import { standBeforeUpstreams } from './before-upstreams.ts'
 import { check } from './check.ts'
-import { control, purgeAsked } from './control.ts'
-import type { Outdated, OtherCaches } from './other-caches.ts'
-import { Counts, Store, type Selection, parsePurge, type Purge } from './store.ts'
-import { explains } from './explain.ts'
-import { keepsMore } from './policy.ts'
+import { control, explains, purgeAsked } from './control.ts'
 import { LIST_METHODS } from './entry.ts'
-import { Failures, Flights } from './flights.ts'
-import type { Sharing } from './shared/sharing.ts'
-import { ListMemory, SavedLists } from './list-memory.ts'
-import type { Shared } from './upstream-cache.ts'
+import { Flights } from './flights.ts'
+import { ListMemory } from './list-memory.ts'
+import { dangerous, hasToolRules, keepsMore, type Rules, rulesOf } from './policy.ts'
+import { Counts, type Entry, parsePurge, type Purge, type Selection, Store } from './store.ts'
+import { UpstreamCache } from './upstream-cache.ts'
 
 const UPDATED = 'notifications/resources/updated'
 
@@ -36,132 +30,132 @@ const NEWS = [...LIST_CHANGES, UPDATED]
 
 const ANSWERS = ['resources/read', 'prompts/get', 'tools/call']
 
+/** Stores that kept the lists of an upstream last. An upstream outlives a configuration that says nothing new of it. */
+const stores = new WeakMap<Upstream, Store>()
+
+/** Tools only if a rule names some. */
+const HANDLED: ReadonlySet<string> = new Set([...LIST_METHODS, 'resources/read', 'prompts/get'])
+
 /** Answers from memory what would be answered the same: lists, and reads, prompts and tools where a rule says so. */
 export const cache: Plugin<Config['cache']> = {
   name: 'cache',
   claims: { section: 'cache', upstream: ['cache'] },
   check,
   commands: () => import('./commands.ts'),
-  async setup({ options, config, hooks, clock, log, shared, slot }) {
+  async setup({ options, config, hooks, clock, log, shared }) {
     if (options === false) return
-    const others = shared && (await othersOf(shared, clock, slot))
-    const sharing = await sharingOf(options, { store: shared, clock, config, slot })
     const counts = new Counts()
-    const store = new Store(boundsOf(options), counts)
-    const failures = new Failures(parseDuration(options.negative), clock)
-    const memory = new ListMemory(new SavedLists(store, clock))
-    const parts = { store, flights: new Flights(), failures, memory, sharing }
+    const store = new Store({ maxEntries: options.maxEntries, maxBytes: parseSize(options.maxBytes) }, counts)
+    const parts = { store, flights: new Flights(), memory: new ListMemory(store, clock) }
     const asked = new WeakSet<Exchange>()
     const prefixOf = (name: string): string => config.upstreams[name]?.prefix ?? `${name}__`
     const forget = (purge: Purge): void => forgetOne(purge.selection(prefixOf), parts)
+    const peers =
+      shared &&
+      new (await import('./peers.ts')).PeerCaches(shared, clock, outdated => {
+        if ('params' in outdated) purgeAsked(outdated.params, parts)
+        else forget(parsePurge(outdated.purge, outdated.upstream))
+      })
     const purge = (outdated: Purge): void => {
       forget(outdated)
-      sharing?.outdate(outdated.selection(prefixOf))
-      others?.tell({ purge: outdated.text, upstream: outdated.upstream }).catch(() => undefined)
+      peers?.tell({ purge: outdated.text, upstream: outdated.upstream }).catch(() => undefined)
     }
-    const known = standBeforeUpstreams(hooks, Object.keys(config.upstreams), {
-      ...parts,
-      ...{ options, counts, clock, log, asked, purge },
-    })
+    const names = new Set(Object.keys(config.upstreams))
+    const rules = new Map<string, Rules>()
+    wrapUpstreams(hooks, { ...parts, options, counts, clock, log, asked, purge, names, rules })
     if (keepsMore(Object.values(config.upstreams), options))
       hooks.clientRequest.tap((_ask, exchange) => void asked.add(exchange))
     keepUpToDate(hooks, parts)
-    hooks.status.tap((status, { name }) => ({
-      ...status,
-      cache: { ...counts.of(name), ...sharing?.countersOf(name) },
-    }))
-    explains(hooks, known.rules, { store, clock, sharing })
-    const tell = others && ((params: JsonObject) => others.tell({ params }))
-    control(hooks, { ...parts, clock, tell, upstreams: known.names })
-    if (others !== undefined)
-      hear(hooks, others, sharing, told => {
-        if ('params' in told) purgeAsked(told.params, parts)
-        else forget(parsePurge(told.purge, told.upstream))
-      })
+    hooks.status.tap((status, { name }) => ({ ...status, cache: { ...counts.of(name) } }))
+    explains(hooks, rules, { store, clock })
+    control(hooks, { ...parts, clock, upstreams: names, tell: peers && (params => peers.tell({ params })) })
+    let isUsed = false
+    hooks.ready.tap(() => {
+      isUsed = true
+      peers?.start()
+    })
+    hooks.close.tap(() => {
+      if (isUsed) peers?.stop()
+      // Lists may be taken over; the rest ends with its configuration.
+      for (const method of ANSWERS) store.purge({ method })
+    })
   },
 }
 
-function boundsOf({ maxEntries, maxBytes }: CacheConfig): { maxEntries: number; maxBytes: number } {
-  return { maxEntries, maxBytes: parseSize(maxBytes) }
-}
-
-/** The caches of the other processes that are this gateway, whichever generation asks. */
-async function othersOf(shared: SharedStore, clock: Clock, slot: PluginApi['slot']): Promise<OtherCaches> {
-  const { OtherCaches: Others } = await import('./other-caches.ts')
-  return slot.gateway(() => new Others(shared, clock))
-}
-
-/** Answers that replicas share; nothing is loaded where they do not. */
-async function sharingOf(
-  options: CacheConfig,
-  { store, ...means }: { store: SharedStore | undefined } & Pick<PluginApi, 'clock' | 'config' | 'slot'>,
-): Promise<Sharing | undefined> {
-  if ((options.shared ?? false) === false || store === undefined) return undefined
-  const { Sharing: Made } = await import('./shared/sharing.ts')
-  return new Made(options.shared, { store, ...means })
-}
-
-/** Hears of the others for as long as this generation runs. */
-function hear(
-  { ready, close }: PluginHooks,
-  others: OtherCaches,
-  sharing: Sharing | undefined,
-  heard: (told: Outdated) => void,
-): void {
-  let isUsed = false
-  ready.tap(() => {
-    isUsed = true
-    others.start(
-      (told, missed) => {
-        if (missed === 'forgotten') sharing?.outdateAll()
-        heard(told)
-      },
-      async () => sharing?.flush(),
-    )
-  })
-  close.tap(() => {
-    if (isUsed) others.stop()
-  })
-}
-
-/** All that the cache of one configuration keeps. */
-interface Parts extends Pick<Shared, 'store' | 'flights' | 'failures'> {
+/** State of the cache of one configuration. */
+interface Parts {
+  readonly store: Store
+  readonly flights: Flights
   readonly memory: ListMemory
-  readonly sharing: Sharing | undefined
 }
 
-/** Has servers say what is outdated, by their news and by their state. */
+interface Deps extends Parts {
+  readonly options: CacheConfig
+  readonly counts: Counts
+  readonly clock: Clock
+  readonly log: Log
+  readonly asked: WeakSet<Exchange>
+  purge(purge: Purge): void
+  /** Upstreams of the configuration, and those that plugins add. */
+  readonly names: Set<string>
+  /** Rules of those that have a cache. */
+  readonly rules: Map<string, Rules>
+}
+
+/** Puts a cache before each upstream that may have one. */
+function wrapUpstreams(hooks: PluginHooks, deps: Deps): void {
+  const { store, flights, memory, options, counts, clock, asked, purge } = deps
+  const warn = dangerous(deps.log)
+  hooks.dispatch.tap({ phase: 'cache' }, (next, upstream) => {
+    const { name, spec } = upstream
+    deps.names.add(name)
+    if (spec.cache === false) return undefined
+    const rules = rulesOf(name, spec, options)
+    deps.rules.set(name, rules)
+    const keepsTools = hasToolRules(spec, options)
+    takeOver(upstream, store)
+    memory.recall(upstream)
+    const kept = (entry: Entry, isNew: boolean): void => {
+      stores.set(upstream, store)
+      if (!isNew) return
+      memory.changed(entry)
+      if (keepsTools && entry.method === LISTS.tools.method) warn(upstream, rules, entry.payload)
+    }
+    const shared = { store, flights, clock, asked, purge, saysSo: options.meta, kept }
+    const own = new UpstreamCache(upstream, rules, counts.of(name), shared)
+    return call =>
+      HANDLED.has(call.method) || (keepsTools && call.method === 'tools/call')
+        ? own.answer(call, next)
+        : next(call)
+  })
+}
+
+/** Takes over what the configuration before knew of an upstream; while it runs it is asked again all the same. */
+function takeOver(upstream: Upstream, store: Store): void {
+  for (const entry of stores.get(upstream)?.select({ upstream: upstream.name }) ?? [])
+    if (LIST_METHODS.has(entry.method))
+      store.keep({ ...entry, trust: entry.trust === 'lost' ? 'lost' : 'doubtful', hits: 0 })
+}
+
+/** Drops what notifications and states of servers make outdated. */
 function keepUpToDate(hooks: PluginHooks, parts: Parts): void {
   hooks.notification.tap({ methods: NEWS }, (news, { direction, upstream }) => {
     if (direction !== 'client' || upstream === undefined) return
-    if (news.isOfOwnLists === true) heedOwn(news, upstream, parts)
-    else heed(news, upstream, parts)
+    for (const selection of outdatedBy(news, upstream)) forgetOne(selection, parts)
+    if (news.isOfOwnLists !== true && news.method !== UPDATED) parts.memory.save(upstream)
   })
   hooks.upstreamState.tap((upstream, state) => OF_STATE[state]?.(upstream, parts))
-  // Lists may be taken over; the rest ends with its configuration.
-  hooks.close.tap(() => ANSWERS.forEach(method => parts.store.purge({ method })))
 }
 
-/** Drops what a server's news make outdated. */
-function heed(news: Notification, upstream: string, parts: Parts): void {
-  for (const selection of outdatedBy(news, upstream)) {
-    forgetOne(selection, parts)
-    parts.sharing?.outdate(selection)
-  }
-  if (news.method !== UPDATED) parts.memory.save(upstream)
-}
-
-/** Drops lists of connections that few have. Those of the one for all are as they were: a server that sleeps need not wake. */
-function heedOwn(news: Notification, upstream: string, parts: Parts): void {
-  for (const selection of outdatedBy(news, upstream))
-    forgetOne({ ...selection, target: target => target !== '' }, parts)
-}
-
-/** Reads what a server's notification is about. */
-function outdatedBy({ method, params }: Notification, upstream: string): Selection[] {
+/**
+ * Reads what a server's notification is about. News of connections that few have are not about the lists of the one for all: a server
+ * that sleeps need not wake.
+ */
+function outdatedBy({ method, params, isOfOwnLists }: Notification, upstream: string): Selection[] {
+  const target = isOfOwnLists === true ? (one: string): boolean => one !== '' : undefined
   if (method === UPDATED)
-    return [{ upstream, method: 'resources/read', target: canonicalOr(String(params?.uri)) }]
-  return kindsChangedBy(method).map(kind => ({ upstream, method: LISTS[kind].method }))
+    return [{ upstream, method: 'resources/read', target: target ?? canonicalOr(String(params?.uri)) }]
+  return kindsChangedBy(method).map(kind => ({ upstream, method: LISTS[kind].method, target }))
 }
 
 function forgetOne(selection: Selection, { store, flights }: Parts): void {
@@ -173,20 +167,16 @@ type OfState = (upstream: string, parts: Parts) => void
 
 /** A server that stops is no reason to forget what it said; another process under its name may say something else. */
 const OF_STATE: Partial<Record<UpstreamState, OfState>> = {
-  ready(upstream, { store, failures, sharing }) {
-    failures.forget(upstream)
-    sharing?.isReady(upstream)
+  ready(upstream, { store }) {
     for (const entry of store.select({ upstream })) entry.trust = 'doubtful'
   },
-  failed(upstream, { store, flights, sharing }) {
-    sharing?.doubt(upstream)
+  failed(upstream, { store, flights }) {
     for (const method of LIST_METHODS) {
       flights.purge({ upstream, method })
       for (const entry of store.select({ upstream, method })) entry.trust = 'lost'
     }
   },
-  stopped(upstream, { store, flights, sharing }) {
-    sharing?.doubt(upstream)
+  stopped(upstream, { store, flights }) {
     flights.purge({ upstream })
     for (const entry of store.select({ upstream })) entry.trust = 'lost'
   },

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import {
   authorizationKey,
+  canonical,
   canonicalOr,
   conversationKey,
   isObject,
@@ -19,8 +20,6 @@ export interface Keys {
 const MAX_KEY = 1024
 /** No parameters at all. */
 const NOTHING = '{}'
-/** As deep as a message may nest. */
-const MAX_DEPTH = 64
 /** `_meta` that says who asks and how to report progress, not what is asked for. */
 const UNASKED = /^(progressToken|traceparent|tracestate|baggage|io\.modelcontextprotocol\/.*)$/
 /** The parameters by which a request says all it wants; with any other it is a retry, a task, or unknown to us. */
@@ -54,8 +53,8 @@ export function targetOf({ method, params, ownList }: Call): string {
 export function keysOf(call: Call, target: string, policy: Policy): Keys | undefined {
   const { session, headers } = call.exchange
   // Two numbers may be one to us and two to the server.
-  const asked = call.exchange.hasExactNumbers === false ? undefined : askedBy(call, policy)
-  if (asked === undefined) return undefined
+  if (call.exchange.hasExactNumbers === false) return undefined
+  const asked = askedBy(call, policy)
   let what =
     part(call.upstream) + part(call.method) + part(target) + part(asked) + part(mirrored(call.headers))
   for (const name of policy.headers) what += part(headers[name] ?? '')
@@ -75,18 +74,17 @@ function short(key: string): string {
 
 /** Most calls carry none. */
 function mirrored(headers: Readonly<Record<string, string>>): string {
-  for (const _name in headers) return canonical(headers) ?? ''
+  for (const _name in headers) return canonical(headers)
   return ''
 }
 
-function askedBy({ method, params }: Call, { args }: Policy): string | undefined {
+function askedBy({ method, params }: Call, { args }: Policy): string {
   if (params === undefined) return NOTHING
   const meta = isObject(params._meta) ? askedMeta(params._meta) : ''
-  if (meta === undefined || method === 'resources/read') return meta
+  if (method === 'resources/read') return meta
   const asked =
     PLAIN[method] === undefined ? { ...params, _meta: undefined } : chosen(params.arguments ?? {}, args)
-  const text = canonical(asked)
-  return text === undefined ? undefined : text + meta
+  return canonical(asked) + meta
 }
 
 /** The arguments that matter, each as a list so that what is absent is not what is null. */
@@ -96,39 +94,11 @@ function chosen(given: unknown, args: readonly string[] | undefined): unknown {
   return args.map(name => (Object.hasOwn(own, name) ? [own[name]] : []))
 }
 
-function askedMeta(meta: JsonObject): string | undefined {
+function askedMeta(meta: JsonObject): string {
   const keys = Object.keys(meta).filter(key => !UNASKED.test(key))
   return keys.length === 0 ? '' : canonical(keys.map(key => [key, meta[key]]).sort(byFirst))
 }
 
 function byFirst([a]: unknown[], [b]: unknown[]): number {
   return String(a) < String(b) ? -1 : 1
-}
-
-/** JSON with members in order, whatever order they came in; undefined when it nests deeper than a message may. */
-function canonical(value: unknown, depth = 0): string | undefined {
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
-  if (depth > MAX_DEPTH) return undefined
-  return Array.isArray(value) ? canonicalArray(value, depth) : canonicalObject(value as JsonObject, depth)
-}
-
-function canonicalArray(items: readonly unknown[], depth: number): string | undefined {
-  const texts: string[] = []
-  for (const item of items) {
-    const text = canonical(item, depth + 1)
-    if (text === undefined) return undefined
-    texts.push(text)
-  }
-  return `[${texts.join()}]`
-}
-
-function canonicalObject(members: JsonObject, depth: number): string | undefined {
-  const texts: string[] = []
-  for (const key of Object.keys(members).sort()) {
-    if (members[key] === undefined) continue
-    const text = canonical(members[key], depth + 1)
-    if (text === undefined) return undefined
-    texts.push(`${JSON.stringify(key)}:${text}`)
-  }
-  return `{${texts.join()}}`
 }

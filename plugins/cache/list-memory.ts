@@ -11,74 +11,83 @@ import { type Entry, Store } from './store.ts'
 
 const PART = 'lists'
 
-/** Lists of one upstream that are longer than this together are not saved, in bytes. */
+/** Lists of one upstream that are longer than this together are not saved. */
 const MAX_BYTES = 4 * 1024 * 1024
 
-/** Lists that outlive this process, for every upstream that has a memory. */
+/** Saves lists for the next process, for every upstream that has a memory: only those that are nobody's in particular. */
 export class ListMemory {
-  readonly #lists: SavedLists
+  readonly #store: Store
+  readonly #clock: Clock
   readonly #memories = new Map<string, UpstreamMemory>()
 
-  constructor(lists: SavedLists) {
-    this.#lists = lists
-    lists.onChange(upstream => this.save(upstream))
+  constructor(store: Store, clock: Clock) {
+    this.#store = store
+    this.#clock = clock
   }
 
-  /** Puts the lists of an upstream back that were known before. */
+  /**
+   * Restores the saved lists of an upstream. They are shown while its server sleeps or starts; once it runs it is asked
+   * before they are used.
+   */
   recall({ name, memory }: Upstream): void {
     if (memory === undefined) return
     this.#memories.set(name, memory)
     const saved = memory.read(PART)
-    const lists = Array.isArray(saved) ? saved.map(list => listIn(name, list)) : []
+    const lists: unknown[] = Array.isArray(saved) ? saved : []
     // Pages belong together: all, or none.
-    if (lists.every(list => list !== undefined)) this.#lists.prime(lists)
+    if (!lists.every(isSaved)) return
+    for (const list of lists)
+      if (this.#store.find(list.key) === undefined) this.#store.keep(restoreEntry(name, list, this.#clock))
   }
 
-  /** A list came that was not known in these words. */
-  changed(entry: Entry): void {
-    this.#lists.changed(entry)
+  /** Saves the lists of the upstream of a changed one. */
+  changed({ upstream, isPortable }: Entry): void {
+    if (isPortable) this.save(upstream)
   }
 
-  /** Brings what is saved of one upstream, or of all, up to date. */
+  /** Saves the lists of one upstream, or of all. */
   save(upstream?: string): void {
+    const now = this.#clock.now()
     for (const [name, memory] of this.#memories) {
       if (upstream !== undefined && upstream !== name) continue
-      const lists = this.#lists.all(name)
-      const size = lists.reduce((sum, { bytes }) => sum + bytes.length, 0)
-      memory.write(PART, size > MAX_BYTES ? [] : lists.map(textOf))
+      const lists = this.#store.select({ upstream: name }).filter(({ isPortable }) => isPortable)
+      const size = lists.reduce((sum, { payload }) => sum + payload.bytes().length, 0)
+      memory.write(PART, size > MAX_BYTES ? [] : lists.map(entry => formatSaved(entry, now)))
     }
   }
 
-  /** Drops all that outlives this process, of one upstream or of all; says of how many. */
+  /** Drops what is saved of one upstream, or of all; returns of how many. */
   forget(upstream?: string): number {
-    const meant = [...this.#memories].filter(([name]) => upstream === undefined || upstream === name)
-    for (const [, memory] of meant) memory.forget()
-    return meant.length
+    const chosen = [...this.#memories].filter(([name]) => upstream === undefined || upstream === name)
+    for (const [, memory] of chosen) memory.forget()
+    return chosen.length
   }
 }
 
-/** As it is saved: times since 1970, as clocks of two processes have nothing in common. */
-type Saved = Pick<SavedList, 'method' | 'key' | 'scope' | 'era'> & {
+/** A list as it is saved. Times are since 1970, as the clocks of two processes differ. */
+interface SavedList {
+  readonly method: string
+  readonly key: string
+  readonly scope: 'public' | 'principal'
+  readonly era: Era | undefined
   readonly at: number
   readonly until: number
   readonly text: string
 }
 
-function textOf({ method, key, scope, era, ageMs, ttlMs, bytes }: SavedList): Saved {
-  const now = Date.now()
-  return { method, key, scope, era, at: now - ageMs, until: now + ttlMs, text: bytes.toString() }
+function formatSaved({ method, key, scope, payload, storedAt, staleAt }: Entry, now: number): SavedList {
+  return {
+    method,
+    key,
+    scope: scope === 'public' ? 'public' : 'principal',
+    era: payload.era,
+    at: Math.round(Date.now() - (now - storedAt)),
+    until: Math.round(Date.now() + Math.max(0, staleAt - now)),
+    text: payload.bytes().toString(),
+  }
 }
 
-function listIn(upstream: string, saved: unknown): SavedList | undefined {
-  if (!isSaved(saved)) return undefined
-  const { method, key, scope, era, at, until, text } = saved
-  const now = Date.now()
-  const ageMs = Math.max(0, now - at)
-  const ttlMs = Math.max(0, until - now)
-  return { upstream, method, key, scope, era, ageMs, ttlMs, bytes: Buffer.from(text) }
-}
-
-function isSaved(value: unknown): value is Saved {
+function isSaved(value: unknown): value is SavedList {
   if (!isObject(value)) return false
   const { method, key, scope, era, at, until, text } = value
   return (
@@ -90,98 +99,17 @@ function isSaved(value: unknown): value is Saved {
   )
 }
 
-/**
- * One list as plain data, for a memory that outlives this process. Only lists that are public, or were asked for by
- * nobody in particular, are ever handed out.
- */
-interface SavedList {
-  readonly upstream: string
-  readonly method: string
-  /** Key of the list: opaque, and the same in every process. */
-  readonly key: string
-  readonly scope: 'public' | 'principal'
-  readonly era: Era | undefined
-  /** Milliseconds since the server said so. */
-  readonly ageMs: number
-  /** Milliseconds for which it is fresh; 0 when it has grown old. */
-  readonly ttlMs: number
-  /** The result as the server wrote it. */
-  readonly bytes: Buffer
-}
-
-/** Lists on their way out of this process and back in. */
-export class SavedLists {
-  readonly #store: Store
-  readonly #clock: Clock
-  readonly #listeners = new Set<(upstream: string) => void>()
-
-  constructor(store: Store, clock: Clock) {
-    this.#store = store
-    this.#clock = clock
-  }
-
-  /** Entries that may be saved, of one upstream or of all. */
-  all(upstream?: string): SavedList[] {
-    const now = this.#clock.now()
-    return this.#store
-      .select({ upstream })
-      .filter(({ isPortable }) => isPortable)
-      .map(entry => ({
-        upstream: entry.upstream,
-        method: entry.method,
-        key: entry.key,
-        scope: entry.scope === 'public' ? 'public' : 'principal',
-        era: entry.payload.era,
-        ageMs: Math.round(now - entry.storedAt),
-        ttlMs: Math.max(0, Math.round(entry.staleAt - now)),
-        bytes: entry.payload.bytes(),
-      }))
-  }
-
-  /**
-   * Puts lists back, where nothing newer is known. They are shown while their server sleeps or starts; once it runs it
-   * is asked again before they are used.
-   */
-  prime(lists: readonly SavedList[]): void {
-    for (const list of lists)
-      if (this.#store.find(list.key) === undefined) this.#store.keep(this.#entryOf(list))
-  }
-
-  /** Calls `listener` with the upstream of which a list is another one now; returns the way to stop. */
-  onChange(listener: (upstream: string) => void): () => void {
-    this.#listeners.add(listener)
-    return () => void this.#listeners.delete(listener)
-  }
-
-  /** A list came that was not known in these words. */
-  changed({ upstream, isPortable }: Entry): void {
-    if (isPortable) for (const listener of this.#listeners) listener(upstream)
-  }
-
-  #entryOf({ upstream, method, key, scope, era, ageMs, ttlMs, bytes }: SavedList): Entry {
-    const now = this.#clock.now()
-    const payload = Payload.raw(bytes, era)
-    const staleAt = now + ttlMs
-    // A saved list is not confirmed yet, so it goes out as stale: clients must not keep it.
-    payload.freshUntil = now
-    return {
-      upstream,
-      method,
-      target: '',
-      tags: [],
-      key,
-      scope,
-      payload,
-      meta: undefined,
-      hintUntil: now,
-      bytes: Store.cost(key, payload),
-      storedAt: now - ageMs,
-      staleAt,
-      revalidateUntil: staleAt,
-      errorUntil: 0,
-      isPortable: true,
-      trust: 'doubtful',
-      hits: 0,
-    }
+function restoreEntry(upstream: string, saved: SavedList, clock: Clock): Entry {
+  const { method, key, scope, era, at, until, text } = saved
+  const now = clock.now()
+  const payload = Payload.raw(Buffer.from(text), era)
+  const staleAt = now + Math.max(0, until - Date.now())
+  // A saved list is not confirmed yet, so it goes out as stale: clients must not keep it.
+  payload.freshUntil = now
+  return {
+    ...{ upstream, method, target: '', tags: [], key, scope, payload, meta: undefined, hintUntil: now },
+    bytes: Store.cost(key, payload),
+    storedAt: now - Math.max(0, Date.now() - at),
+    ...{ staleAt, revalidateUntil: staleAt, isPortable: true, trust: 'doubtful', hits: 0 },
   }
 }

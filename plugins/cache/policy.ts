@@ -22,7 +22,6 @@ const MAX_WARNED = 1000
 export interface Policy {
   readonly ttlMs: number
   readonly staleWhileRevalidateMs: number
-  readonly staleIfErrorMs: number
   /** Each session has answers of its own. */
   readonly perSession: boolean
   /** Headers of the client's own request, lower case. */
@@ -86,11 +85,7 @@ function hasSome(tools: CacheConfig['tools']): boolean {
 
 function ruleOf(options: PolicyOptions | undefined, isIsolated: boolean): Rule | undefined {
   const policy = options === undefined ? undefined : policyOf(options, isIsolated)
-  return policy === undefined || isIdle(policy) ? undefined : { policy, purges: [] }
-}
-
-function isIdle({ ttlMs, staleIfErrorMs }: Policy): boolean {
-  return ttlMs === 0 && staleIfErrorMs === 0
+  return policy === undefined || policy.ttlMs === 0 ? undefined : { policy, purges: [] }
 }
 
 function toolRules(
@@ -135,14 +130,13 @@ function toolRule(options: ToolOptions, upstream: string | undefined, isIsolated
 }
 
 function policyOf(options: PolicyOptions, isIsolated: boolean): Policy {
-  const { ttl, staleWhileRevalidate = 0, staleIfError = 0, vary = [], tags = [] } = fully(options)
+  const { ttl, staleWhileRevalidate = 0, vary = [], tags = [] } = fully(options)
   const named = (kind: string): string[] =>
     vary.filter(word => word.startsWith(kind)).map(word => word.slice(kind.length))
   const args = named('argument:')
   return {
     ttlMs: parseDuration(ttl),
     staleWhileRevalidateMs: parseDuration(staleWhileRevalidate),
-    staleIfErrorMs: parseDuration(staleIfError),
     perSession: isIsolated || vary.includes('session'),
     headers: named('header:').map(header => header.toLowerCase()),
     args: args.length === 0 ? undefined : args,

@@ -22,7 +22,6 @@ export interface Entry extends Subject {
   readonly storedAt: number
   readonly staleAt: number
   readonly revalidateUntil: number
-  readonly errorUntil: number
   /** Nothing of the call but its list is in the key, so it may outlive this process. */
   readonly isPortable: boolean
   trust: Trust
@@ -49,14 +48,6 @@ export class Store {
       this.#counts.of(entry.upstream).evictions++
     }
     this.#entries = new BoundedMap({ max: bounds.maxEntries, maxWeight: bounds.maxBytes, onForget })
-  }
-
-  get size(): number {
-    return this.#entries.size
-  }
-
-  get bytes(): number {
-    return this.#entries.weight
   }
 
   /** Memory that an answer takes, in bytes. */
@@ -234,14 +225,12 @@ function selectionOf(text: string, upstream: string | undefined): Purge['selecti
 export interface Counters {
   /** Answered from memory while fresh. */
   hits: number
-  /** Not in memory: answered by the server, or by what replicas share. */
+  /** Not in memory: answered by the server. */
   misses: number
   /** Answered from memory although it had grown old. */
   stale: number
   /** Answered by a call that was under way for somebody else. */
   coalesced: number
-  /** Refused at once because the server could not be asked a moment ago. */
-  negative: number
   /** Dropped because there was no room. */
   evictions: number
   /** Dropped because something said that they are out of date. */
@@ -258,17 +247,7 @@ export class Counts {
   of(upstream: string): Counters {
     let counters = this.#byUpstream.get(upstream)
     if (counters === undefined) {
-      counters = {
-        hits: 0,
-        misses: 0,
-        stale: 0,
-        coalesced: 0,
-        negative: 0,
-        evictions: 0,
-        purges: 0,
-        entries: 0,
-        bytes: 0,
-      }
+      counters = { hits: 0, misses: 0, stale: 0, coalesced: 0, evictions: 0, purges: 0, entries: 0, bytes: 0 }
       this.#byUpstream.set(upstream, counters)
     }
     return counters

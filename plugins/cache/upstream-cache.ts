@@ -1,7 +1,6 @@
 import {
   type Answer,
   type Call,
-  callerKey,
   type Clock,
   type Dispatch,
   type Exchange,
@@ -11,18 +10,14 @@ import {
 } from '../../src/plugin.ts'
 import type { Counters, Entry, Purge, Store } from './store.ts'
 import { entryOf, LIST_METHODS, missed, shown } from './entry.ts'
-import { type Failures, Flight, type Flights } from './flights.ts'
+import { Flight, type Flights, quietExchange } from './flights.ts'
 import { isPlain, type Keys, keysOf, targetOf } from './keys.ts'
 import type { Policy, Rule, Rules } from './policy.ts'
-import { QuietExchange } from './quiet-exchange.ts'
-import type { Places } from './shared/shared-answers.ts'
-import type { UpstreamShare } from './shared/upstream-share.ts'
 
 /** State that the caches of all upstreams share. */
 export interface Shared {
   readonly store: Store
   readonly flights: Flights
-  readonly failures: Failures
   readonly clock: Clock
   /** True if results say what the cache did. */
   readonly saysSo: boolean
@@ -50,22 +45,13 @@ export class UpstreamCache {
   readonly #rules: Rules
   readonly #counters: Counters
   readonly #isIsolated: boolean
-  /** Answers that other replicas have got of it; undefined where each asks for itself. */
-  readonly #share: UpstreamShare | undefined
 
-  constructor(
-    upstream: Upstream,
-    rules: Rules,
-    counters: Counters,
-    shared: Shared,
-    share: UpstreamShare | undefined,
-  ) {
+  constructor(upstream: Upstream, rules: Rules, counters: Counters, shared: Shared) {
     const { isolation } = upstream.spec
     this.#upstream = upstream
     this.#rules = rules
     this.#counters = counters
     this.#shared = shared
-    this.#share = share
     this.#isIsolated = isolation === 'session' || isolation === 'principal'
   }
 
@@ -99,7 +85,7 @@ export class UpstreamCache {
   }
 
   #ask(question: Question): Promise<Answer> {
-    const { store, flights, failures, clock } = this.#shared
+    const { store, flights, clock } = this.#shared
     const entry = store.find(question.keys.own) ?? store.find(question.keys.shared)
     const now = clock.now()
     if (entry !== undefined) {
@@ -110,11 +96,7 @@ export class UpstreamCache {
       }
     }
     const flight = flights.find(question.keys.own)
-    if (flight !== undefined) return this.#join(flight, question)
-    const failure = failures.find(question.keys.own)
-    if (failure === undefined) return this.#lead(question)
-    this.#counters.negative++
-    return this.#despite(failure.error, question)
+    return flight === undefined ? this.#lead(question) : this.#join(flight, question)
   }
 
   /** Fresh, or the list of a server that sleeps: it would say the same, and need not be woken for it. */
@@ -132,16 +114,10 @@ export class UpstreamCache {
     return Promise.resolve({ result: shown(entry, state, now, this.#shared.saysSo) })
   }
 
-  async #lead(question: Question): Promise<Answer> {
+  #lead(question: Question): Promise<Answer> {
     const { call } = question
     this.#counters.misses++
-    const flight = this.#begin(question, call.exchange, 0)
-    try {
-      return await flight.join(call)
-    } catch (error) {
-      if (call.exchange.cancelled) throw error
-      return this.#despite(error, question)
-    }
+    return this.#begin(question, call.exchange, 0).join(call)
   }
 
   async #join(flight: Flight, question: Question): Promise<Answer> {
@@ -151,9 +127,9 @@ export class UpstreamCache {
     try {
       answer = await flight.join(call)
     } catch (error) {
-      if (call.exchange.cancelled) throw error
       // Whoever made the call may have given up; that is no reason for those who joined.
-      return flight.exchange.cancelled ? this.#ask(question) : this.#despite(error, question)
+      if (call.exchange.cancelled || !flight.exchange.cancelled) throw error
+      return this.#ask(question)
     }
     if ('input' in answer || this.#hasAsked(flight.exchange)) return next(call)
     const isLost = flight.exchange.cancelled && !('result' in answer) && !call.exchange.cancelled
@@ -162,10 +138,9 @@ export class UpstreamCache {
 
   /** Asks again behind the back of those who get what has grown old. */
   #refresh(question: Question): void {
-    const { flights, failures, clock } = this.#shared
-    const { own } = question.keys
-    if (flights.find(own) !== undefined || failures.find(own) !== undefined) return
-    this.#begin(question, new QuietExchange(question.call.exchange, clock.now()), 1)
+    const { flights, clock } = this.#shared
+    if (flights.find(question.keys.own) !== undefined) return
+    this.#begin(question, quietExchange(question.call.exchange, clock.now()), 1)
   }
 
   #begin(question: Question, exchange: Exchange, waiting: number): Flight {
@@ -176,102 +151,46 @@ export class UpstreamCache {
     return flight
   }
 
-  #fetch(flight: Flight, question: Question): Promise<Answer> {
-    const share = this.#share
-    return share === undefined
-      ? this.#fromServer(flight, question, undefined)
-      : this.#fromReplicas(share, flight, question)
-  }
-
-  async #fromReplicas(share: UpstreamShare, flight: Flight, question: Question): Promise<Answer> {
-    const places = await share.look({ ...question, call: flight })
-    if (places === undefined) return this.#fromServer(flight, question, undefined)
-    const entry = this.#isOutdated(flight, question.keys)
-      ? undefined
-      : share.entryIn(places, { ...question, call: flight })
-    const found = entry && this.#foundFor(entry, flight, question)
-    share.found(found !== undefined)
-    return found ?? this.#fromServer(flight, question, places)
-  }
-
-  async #fromServer(flight: Flight, question: Question, places: Places | undefined): Promise<Answer> {
-    const { flights, failures, saysSo } = this.#shared
-    const { next, keys } = question
-    const isList = LIST_METHODS.has(flight.method)
+  async #fetch(flight: Flight, { next, ...question }: Question): Promise<Answer> {
+    const { flights, saysSo } = this.#shared
+    const { own } = question.keys
     let answer: Answer
     try {
       answer = await next(flight)
     } catch (error) {
-      const isCurrent = flights.remove(keys.own, flight)
-      if (isCurrent && isList && !flight.isOver)
-        failures.remember(keys.own, flight.upstream, callerKey(flight.exchange.session), error)
+      flights.remove(own, flight)
       throw error
     }
-    const isCurrent = flights.remove(keys.own, flight)
+    const isCurrent = flights.remove(own, flight)
     if (!('result' in answer)) return answer
     const isKept = isCurrent && !this.#hasAsked(flight.exchange)
-    const result = isKept ? this.#keep(flight, question, answer.result, places) : answer.result
-    return { result: saysSo && !isList ? missed(result) : result }
+    const result = isKept ? this.#keep(flight, question, answer.result) : answer.result
+    return { result: saysSo && !LIST_METHODS.has(flight.method) ? missed(result) : result }
   }
 
-  /** True if something has been said since that makes what others know doubtful. */
-  #isOutdated(flight: Flight, keys: Keys): boolean {
-    const { store, flights } = this.#shared
-    const before = store.look(keys.own) ?? store.look(keys.shared)
-    return flights.find(keys.own) !== flight || (before !== undefined && before.trust !== 'known')
-  }
-
-  /** The answer that another replica was given. One that has grown old stands in where the server cannot be asked. */
-  #foundFor(entry: Entry, flight: Flight, { keys }: Question): Answer | undefined {
-    const { store, flights, clock, saysSo } = this.#shared
-    const now = clock.now()
-    if (now >= entry.staleAt) {
-      if (store.look(entry.key) === undefined) store.keep(entry)
-      return undefined
-    }
-    flights.remove(keys.own, flight)
-    return { result: shown(this.#put(entry, keys).entry, 'hit', now, saysSo) }
-  }
-
-  /** Keeps a result where it may be, and gives it to the others. */
-  #keep(flight: Flight, question: Question, result: Payload, places: Places | undefined): Payload {
-    const { clock, saysSo } = this.#shared
-    const { target, keys, policy } = question
+  /** Keeps a result if it may be. A list that is the same as before is the very payload it was. */
+  #keep(flight: Flight, { target, keys, policy }: Omit<Question, 'next'>, result: Payload): Payload {
+    const { clock, saysSo, store, kept } = this.#shared
     const now = clock.now()
     const facts = { call: flight, target, keys, policy, saysSo, now, isIsolated: this.#isIsolated }
-    const made = entryOf({ ...facts, result })
-    if (made === undefined) return result
-    const { entry, isKept } = this.#put(made, keys)
-    if (isKept && places !== undefined) this.#share?.give(entry, places)
-    return LIST_METHODS.has(entry.method) ? entry.payload : result
-  }
-
-  /** Keeps an entry. A list that says the same again is the very payload it was. */
-  #put(entry: Entry, keys: Keys): { readonly entry: Entry; readonly isKept: boolean } {
-    const { store, kept } = this.#shared
+    const entry = entryOf({ ...facts, result })
+    if (entry === undefined) return result
     // An answer that was private may be public now, and the other way round.
     store.drop(entry.key === keys.own ? keys.shared : keys.own)
-    if (!LIST_METHODS.has(entry.method)) return { entry, isKept: store.keep(entry) }
+    if (!LIST_METHODS.has(entry.method)) {
+      store.keep(entry)
+      return result
+    }
     const before = store.find(entry.key)?.payload
     const payload = before !== undefined && isSame(before, entry.payload) ? before : entry.payload
     payload.freshUntil = entry.hintUntil
     const made = { ...entry, payload }
-    const isKept = store.keep(made)
-    if (isKept) kept(made, payload !== before)
-    return { entry: made, isKept }
-  }
-
-  /** An older answer, where the policy prefers it to an error. */
-  async #despite(error: unknown, { keys }: Question): Promise<Answer> {
-    const { store, clock } = this.#shared
-    const entry = store.find(keys.own) ?? store.find(keys.shared)
-    const now = clock.now()
-    if (entry !== undefined && now < entry.errorUntil) return this.#fromMemory(entry, 'stale', now)
-    throw error
+    if (store.keep(made)) kept(made, payload !== before)
+    return payload
   }
 
   #hasAsked(exchange: Exchange): boolean {
-    return this.#shared.asked.has(exchange) || (exchange instanceof QuietExchange && exchange.hasAsked)
+    return this.#shared.asked.has(exchange) || ('hasAsked' in exchange && exchange.hasAsked === true)
   }
 }
 

@@ -20,11 +20,8 @@ const KNOWN: ReadonlyMap<string, Known> = new Map<string, Known>([
   ['queue.refused', { name: 'queue_refused', type: 'counter' }],
   ['queue.waiting', { name: 'queue_waiting', type: 'gauge' }],
   ['breaker.opened', { name: 'breaker_opened', type: 'counter' }],
-  ...['hits', 'misses', 'stale', 'coalesced', 'negative', 'evictions', 'purges'].map(
+  ...['hits', 'misses', 'stale', 'coalesced', 'evictions', 'purges'].map(
     member => [`cache.${member}`, { name: `cache_${member}`, type: 'counter' }] as const,
-  ),
-  ...['hits', 'misses', 'writes', 'away', 'refused'].map(
-    member => [`cache.shared.${member}`, { name: `cache_shared_${member}`, type: 'counter' }] as const,
   ),
 ])
 

@@ -174,16 +174,3 @@ test('what peers wrote steers no terminal', () => {
   ])
   assert.equal(purgeLine({ purged: 2 }), '2 entries purged')
 })
-
-test('a cache that replicas share says what of it was found, and what went wrong', () => {
-  const counts = { hits: 12, misses: 3, writes: 3, away: 0, refused: 0 }
-
-  assert.deepEqual(cacheLines({ entries: [], total: 0, shared: { state: 'up', ...counts } }, printing), [
-    '0 entries',
-    'shared with replicas: up, 12 of 15 found, 3 given',
-  ])
-  assert.deepEqual(
-    cacheLines({ entries: [], shared: { state: 'away', ...counts, away: 7, refused: 1 } }, printing)[1],
-    'shared with replicas: away, 12 of 15 found, 3 given, 7 without Redis, 1 forged',
-  )
-})

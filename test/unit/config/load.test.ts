@@ -18,7 +18,6 @@ test('a small file gets every default, and nothing of it can be changed', async 
   assert.deepEqual(warnings, [])
   assert.deepEqual(config.cache, {
     lists: '5m',
-    negative: '2s',
     maxEntries: 10_000,
     maxBytes: '64MiB',
     meta: false,

@@ -24,8 +24,6 @@ interface Answer {
   readonly bytes: number
   readonly maxEntries: number
   readonly maxBytes: number
-  /** Answers that replicas share, where they do. */
-  readonly shared?: { readonly state: string; readonly hits: number; readonly misses: number }
 }
 
 export function Cache({ me, place }: PageProps): View {
@@ -45,10 +43,7 @@ export function Cache({ me, place }: PageProps): View {
 function leadOf(data: Answer | undefined): string {
   if (data === undefined) return ''
   const { total, maxEntries, maxBytes } = data
-  const own = `${count(total)} of ${count(maxEntries)} entries · ${bytes(data.bytes)} of ${bytes(maxBytes)}`
-  if (data.shared === undefined) return own
-  const { state, hits, misses } = data.shared
-  return `${own} · shared with replicas: ${state}, ${count(hits)} of ${count(hits + misses)} found`
+  return `${count(total)} of ${count(maxEntries)} entries · ${bytes(data.bytes)} of ${bytes(maxBytes)}`
 }
 
 /** Forgets what is chosen; nothing chosen is all. */

@@ -18,7 +18,6 @@ import { HandClock } from '../../fixtures/hand-clock.ts'
 
 export const OPTIONS: CacheConfig = {
   lists: '5m',
-  negative: 0,
   maxEntries: 1000,
   maxBytes: '64MiB',
   meta: false,

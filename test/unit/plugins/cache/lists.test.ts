@@ -8,7 +8,7 @@ const modern = (ttlMs: number, cacheScope = 'private', tools: unknown[] = []) =>
   resultOf({ tools, ttlMs, cacheScope, resultType: 'complete' }, 'modern')
 
 test('a kept read says how long it still holds, and 0 once it is stale', async () => {
-  const resources = { ttl: '1m', staleWhileRevalidate: '1m', staleIfError: 0 }
+  const resources = { ttl: '1m', staleWhileRevalidate: '1m' }
   const { clock, dispatch } = await bench({ resources }, () =>
     resultOf({ resultType: 'complete', contents: [], ttlMs: 40_000, cacheScope: 'private' }, 'modern'),
   )
@@ -65,7 +65,6 @@ test('no part of a key can be forged into another', async () => {
   const policy = {
     ttlMs: 1,
     staleWhileRevalidateMs: 0,
-    staleIfErrorMs: 0,
     perSession: false,
     headers: [],
     args: undefined,

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
-import { OtherCaches, type Outdated } from '../../../../plugins/cache/other-caches.ts'
-import { SharedMemory, type SharedStore } from '../../../../src/plugin.ts'
+import { PeerCaches, type Outdated } from '../../../../plugins/cache/peers.ts'
+import { type SharedStore } from '../../../../src/plugin.ts'
+import { SharedMemory } from '../../../fixtures/shared-memory.ts'
 import { closeAfter, testClient, testUpstream, type TestGateway } from '../../../../src/testing/index.ts'
 import { redisFor, skip, type Redis } from '../../../fixtures/redis.ts'
 import { replica, until } from '../cluster/setting.ts'
@@ -10,7 +11,7 @@ import { HandClock } from '../../fixtures/hand-clock.ts'
 const ALL = { params: { all: true } }
 
 interface One {
-  readonly others: OtherCaches
+  readonly others: PeerCaches
   readonly heard: Outdated[]
   readonly store: SharedStore
 }
@@ -26,10 +27,10 @@ async function pair(): Promise<{ clock: HandClock; memory: SharedMemory; one: On
   const clock = new HandClock(1_000_000)
   const memory = new SharedMemory({ now: () => clock.now() })
   const [one, two] = [1, 2].map((): One => {
-    const store = { ...memory.of({}) }
+    const store = { ...memory.of() }
     const heard: Outdated[] = []
-    const others = new OtherCaches(store, clock)
-    others.start(told => void heard.push(told))
+    const others = new PeerCaches(store, clock, told => void heard.push(told))
+    others.start()
     return { others, heard, store }
   })
   await passed(clock, 1000)

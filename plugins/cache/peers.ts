@@ -1,0 +1,79 @@
+import { type Clock, CountedTopic, isObject, type SharedStore } from '../../src/plugin.ts'
+
+const TOPIC = 'outdated'
+const RETRY_MS = 1000
+/** Pieces that wait to be told; beyond, everything counts as outdated. */
+const MAX_OWED = 200
+
+/** Outdated answers: as the owner selects them, or as a tool's rule names them. */
+export type Outdated =
+  | { readonly params: Readonly<Record<string, unknown>> }
+  | { readonly purge: string; readonly upstream?: string | undefined }
+
+const ALL: Outdated = { params: { all: true } }
+
+/** Exchanges purges with the caches of other replicas. A replica that may have missed one purges everything. */
+export class PeerCaches {
+  readonly #topic: CountedTopic
+  readonly #clock: Clock
+  readonly #owed = new Set<string>()
+  #sending: Promise<void> | undefined
+  #cancelRetry: () => void = () => undefined
+
+  constructor(store: SharedStore, clock: Clock, receive: (outdated: Outdated) => void) {
+    this.#clock = clock
+    this.#topic = new CountedTopic({
+      ...{ store, clock, topic: TOPIC },
+      heard: text => parsePieces(text).forEach(receive),
+      missed: how => {
+        if (how !== 'first') receive(ALL)
+      },
+    })
+  }
+
+  start(): void {
+    this.#topic.start()
+  }
+
+  stop(): void {
+    this.#cancelRetry()
+    this.#topic.stop()
+  }
+
+  /** Tells the others, and retries until they are told. Rejects if they cannot be told now. */
+  tell(outdated: Outdated): Promise<void> {
+    if (this.#owed.size < MAX_OWED) this.#owed.add(JSON.stringify(outdated))
+    else this.#owed.clear()
+    if (this.#owed.size === 0) this.#owed.add(JSON.stringify(ALL))
+    return this.#flush()
+  }
+
+  #flush(): Promise<void> {
+    return (this.#sending ??= this.#send().finally(() => (this.#sending = undefined)))
+  }
+
+  /** Sends all pieces in one message, as many calls may purge concurrently. */
+  async #send(): Promise<void> {
+    this.#cancelRetry()
+    while (this.#owed.size > 0) {
+      const pieces = [...this.#owed]
+      this.#owed.clear()
+      try {
+        await this.#topic.tell(`[${pieces.join(',')}]`)
+      } catch (error) {
+        for (const piece of pieces) this.#owed.add(piece)
+        this.#cancelRetry = this.#clock.after(RETRY_MS, () => void this.#flush().catch(() => undefined))
+        throw error
+      }
+    }
+  }
+}
+
+function parsePieces(text: string): Outdated[] {
+  const pieces: unknown = JSON.parse(text)
+  if (!Array.isArray(pieces)) return []
+  return pieces.filter(
+    (piece): piece is Outdated =>
+      isObject(piece) && (isObject(piece.params) || typeof piece.purge === 'string'),
+  )
+}
