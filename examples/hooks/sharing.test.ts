@@ -2,19 +2,21 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Plugin } from 'tapgate/plugin'
 import { closeAfter, testClient, testGateway, testUpstream } from 'tapgate/testing'
-import { callsOfADay, sameRoom } from './sharing.ts'
+import { callsOfADay, sharing } from './sharing.ts'
+import { SharedMemory } from '../../test/fixtures/shared-memory.ts'
 
 test('sharedStore: what gateways share holds for all of them, and for one alone there is nothing', async t => {
   const web = closeAfter(t, await testUpstream({ tools: { echo: () => 'x' } }))
   const config = { upstreams: { web: { type: 'http', url: web.url } } }
-  const given = (...rooms: string[]): Plugin<never>[] => [
+  const store = new SharedMemory({ now: () => performance.now() }).of()
+  const given = (isSharing: boolean): Plugin<never>[] => [
     withOptions(callsOfADay, { calls: 3 }),
-    ...rooms.map(room => withOptions(sameRoom, { room })),
+    ...(isSharing ? [withOptions(sharing, { store })] : []),
   ]
   const gateways = [
-    closeAfter(t, await testGateway({ config, plugins: given('one') })),
-    closeAfter(t, await testGateway({ config, plugins: given('one') })),
-    closeAfter(t, await testGateway({ config, plugins: given() })),
+    closeAfter(t, await testGateway({ config, plugins: given(true) })),
+    closeAfter(t, await testGateway({ config, plugins: given(true) })),
+    closeAfter(t, await testGateway({ config, plugins: given(false) })),
   ]
   const clients = await Promise.all(gateways.map(async ({ url }) => closeAfter(t, await testClient(url))))
   const call = async (index: number): Promise<boolean> =>

@@ -1,18 +1,12 @@
-import { BoundedMap, principalKey, refuse, RPC, SharedMemory, type Plugin } from 'tapgate/plugin'
+import { BoundedMap, principalKey, refuse, RPC, type Plugin, type SharedStore } from 'tapgate/plugin'
 
 // #region sharedStore
-const memories = new Map<string, SharedMemory>()
-
-/** Has the gateways of one program that say the same room share what must hold for all of them. */
-export const sameRoom: Plugin<{ room: string }> = {
-  name: 'same-room',
+/** Has gateways that run in one process, such as those of a test, share a store. */
+export const sharing: Plugin<{ store: SharedStore }> = {
+  name: 'sharing',
   early: true, // ahead of the plugins that use it
-  setup({ options: { room }, clock, hooks, slot }) {
-    const memory = memories.get(room) ?? new SharedMemory({ now: () => clock.now() })
-    memories.set(room, memory)
-    const me = slot.gateway(() => ({}))
-    hooks.sharedStore.tap(() => memory.of(me))
-    hooks.close.tap(() => memory.gone(me))
+  setup({ options: { store }, hooks }) {
+    hooks.sharedStore.tap(() => store)
   },
 }
 // #endregion sharedStore

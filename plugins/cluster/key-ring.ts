@@ -17,7 +17,7 @@ export interface RingKey {
 }
 
 /** Uses of a key: what is made for one of them is worth nothing for another. */
-type Purpose = 'seal' | 'directory' | 'hand-on' | 'id' | 'digest' | 'shared' | 'name'
+type Purpose = 'seal' | 'directory' | 'hand-on' | 'id' | 'digest' | 'shared'
 
 const BYTES = 32
 const NONCE_BYTES = 12
@@ -130,11 +130,6 @@ export class KeyRing {
   /** A short text that is another one for another value, and says nothing of it. */
   digest(text: string): string {
     return macOf(this.#first.keyOf('digest'), text).toString('hex').slice(0, 12)
-  }
-
-  /** A name for a text: another text has another one, and nobody else can find the text by trying. */
-  nameOf(text: string): string {
-    return macOf(this.#first.keyOf('name'), text).toString('base64url')
   }
 
   get #first(): DerivedKey {

@@ -21,7 +21,6 @@ export function storeOf(plugin: string, store: SharedStore | undefined): SharedS
       return Math.max(1, store.sharers)
     },
     get: async key => store.get(own(key)),
-    look: async key => store.look(own(key)),
     put: async (key, value, options) => {
       if (value.length > MOST_VALUE) throw new RangeError(`a value has ${MOST_VALUE} characters at most`)
       inTime(options.ms)
@@ -39,11 +38,6 @@ export function storeOf(plugin: string, store: SharedStore | undefined): SharedS
       few(request.most, request.ahead, request.from, Math.abs(request.by))
       return store.count(own(key), request)
     },
-    hold: async (key, request) => {
-      inTime(request.ms)
-      few(request.most, request.wanted)
-      return store.hold(own(key), request)
-    },
     publish: async (topic, text) => {
       if (text.length > MOST_VALUE) throw new RangeError(`a text has ${MOST_VALUE} characters at most`)
       return store.publish(own(topic), text)
@@ -51,7 +45,6 @@ export function storeOf(plugin: string, store: SharedStore | undefined): SharedS
     subscribe: (topic, heard, missed) => store.subscribe(own(topic), heard, missed),
     seal: (text, boundTo) => store.seal(text, own(boundTo)),
     open: (sealed, boundTo) => store.open(sealed, own(boundTo)),
-    digest: text => store.digest(`${plugin} ${text}`),
   }
 }
 

@@ -1,10 +1,8 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import {
   type Counted,
   type CountRequest,
   gatewayError,
-  type HoldRequest,
-  type Looked,
   type PermitRequest,
   type Permits,
   type PutOptions,
@@ -15,7 +13,7 @@ import {
 } from '../../../src/plugin.ts'
 import type { KeyRing } from '../key-ring.ts'
 import type { RedisStore, Reply } from './redis-store.ts'
-import { COUNT, DELETE, GET, HOLD_OF, LOOK, type Lua, PERMITS, PUBLISH, PUT, TAKE } from './scripts.ts'
+import { COUNT, DELETE, GET, type Lua, PERMITS, PUBLISH, PUT, TAKE } from './scripts.ts'
 
 /** Sorts of what is kept under a key: each has keys of its own. */
 type Sort = 'value' | 'permits' | 'count' | 'hold' | 'topic'
@@ -33,7 +31,6 @@ interface SharedOptions {
 /** Redis as the memory that plugins of all replicas share. It sees of keys no more than a digest. */
 export class RedisShared implements SharedStore {
   readonly #options: SharedOptions
-  readonly #me = randomBytes(8).toString('hex')
 
   constructor(options: SharedOptions) {
     this.#options = options
@@ -49,12 +46,6 @@ export class RedisShared implements SharedStore {
 
   async get(key: string): Promise<string | undefined> {
     return textOf(await this.#run(GET, 'value', key))
-  }
-
-  async look(key: string): Promise<Looked> {
-    const reply = await this.#run(LOOK, 'value', key)
-    const [now, value] = Array.isArray(reply) ? (reply as Reply[]) : []
-    return { value: textOf(value), now: Number(now ?? 0) }
   }
 
   async put(key: string, value: string, { ms, when }: PutOptions): Promise<boolean> {
@@ -84,10 +75,6 @@ export class RedisShared implements SharedStore {
     return { got, total }
   }
 
-  async hold(key: string, { wanted, most, ms }: HoldRequest): Promise<number> {
-    return Number(await this.#run(HOLD_OF, 'hold', key, this.#me, wanted, most, ms))
-  }
-
   async publish(topic: string, text: string): Promise<void> {
     await this.#run(PUBLISH, 'topic', topic, text)
   }
@@ -102,10 +89,6 @@ export class RedisShared implements SharedStore {
 
   open(sealed: string, boundTo: string): string | undefined {
     return textOf(this.#options.ring.open('shared', sealed, boundTo))
-  }
-
-  digest(text: string): string {
-    return this.#options.ring.nameOf(text)
   }
 
   async #run(script: Lua, sort: Sort, key: string, ...args: (string | number)[]): Promise<Reply> {

@@ -47,13 +47,6 @@ export const GET: Lua = {
   lua: `${SHORT}return short(redis.call('GET',KEYS[1]),${MAX_VALUE_BYTES})`,
 }
 
-/** Gets a value and the time: `value` → {ms, text or nothing}. */
-export const LOOK: Lua = {
-  name: 'look',
-  lua: `${SHORT}local t=redis.call('TIME')
-return {t[1]*1000+math.floor(t[2]/1000),short(redis.call('GET',KEYS[1]),${MAX_VALUE_BYTES})}`,
-}
-
 /** Gets a value and deletes it: `value` → text or nothing. */
 export const TAKE: Lua = {
   name: 'take',
@@ -118,24 +111,6 @@ v=math.max(0,v+got)
 local text=string.format('%.0f',v)
 if known then redis.call('SET',KEYS[1],text,'KEEPTTL') else redis.call('SET',KEYS[1],text,'PX',ARGV[2]) end
 return {got,v}`,
-}
-
-/** Holds of a bounded thing: numbers by holder; me, wanted, most, ms → number held. */
-export const HOLD_OF: Lua = {
-  name: 'hold-of',
-  lua: `local t=redis.call('TIME') local now=t[1]*1000+math.floor(t[2]/1000)
-local want,most,ms=tonumber(ARGV[2]),tonumber(ARGV[3]),tonumber(ARGV[4])
-local others,mine=0,0
-local all=redis.call('HGETALL',KEYS[1])
-for i=1,#all,2 do
-  local n,u=string.match(all[i+1],'^(%d+):(%d+)$')
-  if not n or tonumber(u)<=now then redis.call('HDEL',KEYS[1],all[i])
-  elseif all[i]==ARGV[1] then mine=tonumber(n) else others=others+tonumber(n) end end
-local held=math.min(want,math.max(mine,most-others))
-if held<=0 then redis.call('HDEL',KEYS[1],ARGV[1]) return 0 end
-redis.call('HSET',KEYS[1],ARGV[1],string.format('%d:%d',held,now+ms))
-redis.call('PEXPIRE',KEYS[1],math.max(ms,redis.call('PTTL',KEYS[1])))
-return held`,
 }
 
 /** Tells all that listen: `channel`; text → number of them. */

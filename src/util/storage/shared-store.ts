@@ -10,8 +10,6 @@ export interface SharedStore {
   readonly sharers: number
 
   get(key: string): Promise<string | undefined>
-  /** The same, with the time of the store: clocks of the processes may differ by minutes, and this one is for all of them. */
-  look(key: string): Promise<Looked>
   /** Keeps a value for so long; false where `when` says otherwise, and then all is as before. */
   put(key: string, value: string, options: PutOptions): Promise<boolean>
   /** Gets the value and deletes it: of several that ask, one gets it. */
@@ -23,12 +21,6 @@ export interface SharedStore {
   permits(key: string, request: PermitRequest): Promise<Permits>
   /** Adds to a number that has an end and may have a bound. Negative numbers give back. */
   count(key: string, request: CountRequest): Promise<Counted>
-  /**
-   * Holds so many of what there is `most` of, instead of those that this process held. Returns how many it holds: fewer where
-   * others have the rest, and never fewer than it had, unless it wants fewer. They are free when `ms` have passed without another
-   * call, or the process has ended.
-   */
-  hold(key: string, request: HoldRequest): Promise<number>
 
   /** Tells all that have subscribed, this process among them. It may get lost: what must not be missed is counted or kept, too. */
   publish(topic: string, text: string): Promise<void>
@@ -39,18 +31,6 @@ export interface SharedStore {
   seal(text: string, boundTo: string): string
   /** The text; undefined for what these processes have not sealed for the same. */
   open(sealed: string, boundTo: string): string | undefined
-  /**
-   * Name of a text that is the same in all these processes, and that nobody else can make or guess the text by. It is another one
-   * after the keys have changed.
-   */
-  digest(text: string): string
-}
-
-/** Value as it was at a moment of the store. */
-export interface Looked {
-  readonly value: string | undefined
-  /** Milliseconds on the store's clock, for differences. */
-  readonly now: number
 }
 
 /** Time and condition of a value that is kept. */
@@ -107,13 +87,6 @@ export interface Counted {
   readonly got: number
   /** Number that it is now. */
   readonly total: number
-}
-
-/** Share of a bounded thing that a process wants to hold. */
-export interface HoldRequest {
-  readonly wanted: number
-  readonly most: number
-  readonly ms: number
 }
 
 /** Slices of a window: what is taken in one is forgotten together. */

@@ -30,7 +30,6 @@ test(
       () => shared.delete('k'),
       () => shared.permits('k', { most: 1, ms: 1000, wanted: 1 }),
       () => shared.count('k', { by: 1, ms: 1000 }),
-      () => shared.hold('k', { wanted: 1, most: 1, ms: 1000 }),
       () => shared.publish('a', 'lost'),
     ]
     for (const ask of asked) await assert.rejects(ask, { code: 'GW_SHARED_AWAY' })

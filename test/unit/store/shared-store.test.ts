@@ -3,28 +3,25 @@ import { test, type TestContext } from 'node:test'
 import { storeOf } from '../../../src/plugin-host/plugin-store.ts'
 import type { SharedStore } from '../../../src/plugin.ts'
 import { systemClock as clock } from '../../../src/util/clock.ts'
-import { SharedMemory } from '../../../src/util/storage/shared-memory.ts'
+import { SharedMemory } from '../../fixtures/shared-memory.ts'
 import { redisFor, skip } from '../../fixtures/redis.ts'
 import { onRedis, pause, until } from './shared-setting.ts'
 
-/** Two processes that share a store, and the end of the second. */
+/** Two processes that share a store. */
 interface Two {
   readonly one: SharedStore
   readonly other: SharedStore
-  end(): void
 }
 
 const MAKERS: Readonly<Record<string, (t: TestContext) => Promise<Two>>> = {
   memory: () => {
     const memory = new SharedMemory({ now: () => clock.now() })
-    const second = {}
-    const two = { one: memory.of({}), other: memory.of(second), end: () => memory.gone(second) }
-    return Promise.resolve(two)
+    return Promise.resolve({ one: memory.of(), other: memory.of() })
   },
   redis: async t => {
     const redis = await redisFor(t)
     const [one, other] = [await onRedis(t, redis), await onRedis(t, redis)]
-    return { one: one.shared, other: other.shared, end: () => other.store.close() }
+    return { one: one.shared, other: other.shared }
   },
 }
 
@@ -135,24 +132,6 @@ for (const [name, make] of Object.entries(MAKERS)) {
     )
     assert.equal(many.filter(counted => counted.got === 1).length, 30)
   })
-
-  test(
-    `${name}: what is held by one is not held by the other, and is free when its time is up`,
-    options,
-    async t => {
-      const { one, other, end } = await make(t)
-
-      assert.equal(await one.hold('h', { wanted: 3, most: 5, ms }), 3)
-      assert.equal(await other.hold('h', { wanted: 3, most: 5, ms }), 2)
-      assert.equal(await other.hold('h', { wanted: 1, most: 5, ms }), 1)
-      assert.equal(await one.hold('h', { wanted: 9, most: 5, ms }), 4)
-      assert.equal(await one.hold('h', { wanted: 9, most: 2, ms }), 4, 'those run already')
-      assert.equal(await one.hold('h', { wanted: 0, most: 2, ms }), 0)
-      assert.equal(await other.hold('h', { wanted: 2, most: 2, ms: 300 }), 2)
-      end()
-      await until(async () => (await one.hold('h', { wanted: 2, most: 2, ms })) === 2)
-    },
-  )
 
   test(`${name}: what is published is heard by all who listen`, options, async t => {
     const { one, other } = await make(t)

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { News } from '../../../../plugins/cluster/news.ts'
-import { type Notification, SharedMemory, type SharedStore } from '../../../../src/plugin.ts'
+import { type Notification, type SharedStore } from '../../../../src/plugin.ts'
+import { SharedMemory } from '../../../fixtures/shared-memory.ts'
 import { closeAfter, testClient, testUpstream } from '../../../../src/testing/index.ts'
 import { redisFor, skip } from '../../../fixtures/redis.ts'
 import { replica } from './setting.ts'
@@ -32,7 +33,7 @@ async function pair(): Promise<{ clock: HandClock; memory: SharedMemory; one: To
   const clock = new HandClock(1_000_000)
   const memory = new SharedMemory({ now: () => clock.now() })
   const [one, other] = [1, 2].map((): Told => {
-    const store = { ...memory.of({}) }
+    const store = { ...memory.of() }
     const news = new News(store, clock)
     const said: string[] = []
     const says = (upstream: string, { method, params }: Notification): void => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { RedisStore } from '../../../../plugins/cluster/redis/redis-store.ts'
-import { GET, LEAVE, LOOK, RENEW, TAKE } from '../../../../plugins/cluster/redis/scripts.ts'
+import { GET, LEAVE, RENEW, TAKE } from '../../../../plugins/cluster/redis/scripts.ts'
 import { systemClock as clock } from '../../../../src/util/clock.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 import { redisFor, skip } from '../../../fixtures/redis.ts'
@@ -48,7 +48,7 @@ test('what is longer than anything of ours stays in Redis, whatever reads it', {
     assert.doesNotMatch(await redis.ask(...command), /^-/)
 
   assert.deepEqual(await store.run(RENEW, [KEY], ['', '', '0']), ['a', 'one'])
-  for (const script of [GET, LOOK, TAKE])
+  for (const script of [GET, TAKE])
     assert.ok(JSON.stringify(await store.run(script, ['value'], [])).length < 100, script.name)
 })
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { gatewayError, type Plugin, SharedMemory, type SharedStore } from '../../../../src/plugin.ts'
+import { gatewayError, type Plugin, type SharedStore } from '../../../../src/plugin.ts'
+import { SharedMemory } from '../../../fixtures/shared-memory.ts'
 import { closeAfter, testClient, testGateway } from '../../../../src/testing/index.ts'
 
 /** Shares a memory that never answers. */
@@ -8,7 +9,7 @@ const away: Plugin = {
   name: 'away',
   early: true,
   setup({ hooks, clock }) {
-    const own = new SharedMemory({ now: () => clock.now() }).of({})
+    const own = new SharedMemory({ now: () => clock.now() }).of()
     const fails = (): Promise<never> => Promise.reject(gatewayError('GW_SHARED_AWAY', { why: 'it sleeps' }))
     const verbs = { get: fails, put: fails, take: fails, delete: fails, count: fails, publish: fails }
     hooks.sharedStore.tap(() => Object.assign(Object.create(own) as SharedStore, verbs))

@@ -1,13 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test, type TestContext } from 'node:test'
-import {
-  answer,
-  SharedMemory,
-  type Answer,
-  type Call,
-  type JsonObject,
-  type Plugin,
-} from '../../../../src/plugin.ts'
+import { answer, type Answer, type Call, type JsonObject, type Plugin } from '../../../../src/plugin.ts'
+import { SharedMemory } from '../../../fixtures/shared-memory.ts'
 import {
   closeAfter,
   testClient,
@@ -53,7 +47,7 @@ class Server {
 /** Makes a gateway one of several that count together. */
 function sharing(): Plugin<never> {
   const memory = new SharedMemory({ now: () => performance.now(), sharers: () => 2 })
-  const setup: Plugin<never>['setup'] = ({ hooks }) => hooks.sharedStore.tap(() => memory.of({}))
+  const setup: Plugin<never>['setup'] = ({ hooks }) => hooks.sharedStore.tap(() => memory.of())
   return { name: 'shares', early: true, setup }
 }
 

@@ -7,7 +7,8 @@ import {
   type SharedCount,
   StoreHealth,
 } from '../../../../plugins/rate-limit/shared/reserves.ts'
-import { gatewayError, SharedMemory, type SharedStore } from '../../../../src/plugin.ts'
+import { gatewayError, type SharedStore } from '../../../../src/plugin.ts'
+import { SharedMemory } from '../../../fixtures/shared-memory.ts'
 import { HandClock } from '../../fixtures/hand-clock.ts'
 
 const WINDOW_MS = 1000
@@ -36,7 +37,7 @@ test('three processes that are asked 1,000 times a second let through 95 to 100 
   const memory = new SharedMemory({ now: () => clock.now() })
   const questions: Question[] = []
   const reserves = [1, 2, 3].map(() => {
-    const store = memory.of({})
+    const store = memory.of()
     const ask: SharedCount['ask'] = (key, question) => {
       questions.push(question)
       return store.permits(key, { most: 100, ms: WINDOW_MS, ...question })
@@ -65,7 +66,7 @@ test('three processes that are asked 1,000 times a second let through 95 to 100 
 
 test('a small limit is asked for call by call, and one who comes seldom gets no batch', async () => {
   const clock = new HandClock(1_000_000)
-  const store = new SharedMemory({ now: () => clock.now() }).of({})
+  const store = new SharedMemory({ now: () => clock.now() }).of()
   const questions: Question[] = []
   const asking = (most: number): Reserves =>
     new Reserves(
@@ -99,7 +100,7 @@ test('a small limit is asked for call by call, and one who comes seldom gets no 
 
 test('what was got and not used is given back after a second, and at the end', async () => {
   const clock = new HandClock(1_000_000)
-  const store = new SharedMemory({ now: () => clock.now() }).of({})
+  const store = new SharedMemory({ now: () => clock.now() }).of()
   const room = async (): Promise<number> => {
     const { got } = await store.permits('k', { most: 200, ms: 60_000, wanted: 200 })
     await store.permits('k', { most: 200, ms: 60_000, wanted: 0, unused: got })
@@ -127,7 +128,7 @@ test('what was got and not used is given back after a second, and at the end', a
 
 test('one that was let in and refused by something else is there for the next', async () => {
   const clock = new HandClock(1_000_000)
-  const store = new SharedMemory({ now: () => clock.now() }).of({})
+  const store = new SharedMemory({ now: () => clock.now() }).of()
   const reserves = new Reserves(counted(store, 1), new StoreHealth(), clock)
 
   assert.equal(await reserves.take('k'), undefined)
@@ -141,7 +142,7 @@ function unsteady(
   clock: HandClock,
   sharers: number,
 ): { store: SharedStore; is: 'up' | 'away' | 'late'; asked: number } {
-  const memory = new SharedMemory({ now: () => clock.now(), sharers: () => sharers }).of({})
+  const memory = new SharedMemory({ now: () => clock.now(), sharers: () => sharers }).of()
   const state = {
     is: 'up' as 'up' | 'away' | 'late',
     asked: 0,

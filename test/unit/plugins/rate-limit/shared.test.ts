@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { makeKey } from '../../../../src/cli/scaffold/new-key.ts'
-import { type JsonObject, type Plugin, SharedMemory } from '../../../../src/plugin.ts'
+import { type JsonObject, type Plugin } from '../../../../src/plugin.ts'
+import { SharedMemory } from '../../../fixtures/shared-memory.ts'
 import {
   closeAfter,
   testClient,
@@ -44,14 +45,10 @@ async function processes(
   const config = { auth: AUTH, rateLimit: { rules }, upstreams: { web: { type: 'http', url: web.url } } }
   const gateways: TestGateway[] = []
   for (let index = 0; index < count; index++) {
-    const me = {}
     const shares: Plugin<never> = {
       name: 'shares',
       early: true,
-      setup: ({ hooks }) => {
-        hooks.sharedStore.tap(() => memory.of(me))
-        hooks.close.tap(() => memory.gone(me))
-      },
+      setup: ({ hooks }) => void hooks.sharedStore.tap(() => memory.of()),
     }
     gateways.push(closeAfter(t, await testGateway({ config, plugins: [shares] })))
   }

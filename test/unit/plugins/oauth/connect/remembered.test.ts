@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Consents } from '../../../../../plugins/oauth/connect/consents.ts'
 import { Visits } from '../../../../../plugins/oauth/connect/visits.ts'
-import { SharedMemory } from '../../../../../src/plugin.ts'
+import { SharedMemory } from '../../../../fixtures/shared-memory.ts'
 
 const ALICE = JSON.stringify(['alice', 'files', 'https://as.example', ['read', 'write']])
 
@@ -16,7 +16,7 @@ async function soon(): Promise<void> {
 
 test('a consent that was given at one replica is known at the other, and nobody else gives one', async () => {
   const shared = memory()
-  const store = shared.of({})
+  const store = shared.of()
   const written = new Map<string, string>()
   const noting = {
     ...store,
@@ -25,7 +25,7 @@ test('a consent that was given at one replica is known at the other, and nobody 
       return store.put(key, value, options)
     },
   }
-  const [one, other] = [new Consents(noting), new Consents(shared.of({}))]
+  const [one, other] = [new Consents(noting), new Consents(shared.of())]
   const wider = ALICE.replace('write', 'delete')
   one.give(ALICE)
 
@@ -43,7 +43,7 @@ test('a consent that was given at one replica is known at the other, and nobody 
 })
 
 test('while the others cannot be asked, only consents of this replica are known', async () => {
-  const store = { ...memory().of({}), get: () => Promise.reject(new Error('away')) }
+  const store = { ...memory().of(), get: () => Promise.reject(new Error('away')) }
   const consents = new Consents({ ...store, put: () => Promise.reject(new Error('away')) })
   assert.equal(await consents.has(ALICE), false)
   consents.give(ALICE)
@@ -54,7 +54,7 @@ test('a caller that one replica sent to a page is known to another until the log
   const shared = memory()
   const made: string[] = []
   const note = (account: string, upstream: string): void => void made.push(`${account} ${upstream}`)
-  const [one, other] = [new Visits(shared.of({}), note), new Visits(shared.of({}), note)]
+  const [one, other] = [new Visits(shared.of(), note), new Visits(shared.of(), note)]
   const link = { account: 'alice', upstream: 'files' }
   assert.equal(await other.isSent('alice', 'files'), false)
 
@@ -63,7 +63,7 @@ test('a caller that one replica sent to a page is known to another until the log
   assert.equal(await other.isSent('alice', 'mail'), false)
   assert.equal(await other.isSent('bob', 'files'), false)
 
-  await shared.of({}).publish('made', JSON.stringify({ account: 'alice', upstream: 'files' }))
+  await shared.of().publish('made', JSON.stringify({ account: 'alice', upstream: 'files' }))
   await soon()
   assert.deepEqual(made, [], 'only a replica can say so')
   await one.made(link)

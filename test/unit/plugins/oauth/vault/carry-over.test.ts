@@ -5,7 +5,7 @@ import type { Vault } from '../../../../../plugins/oauth/types.ts'
 import { carryOver } from '../../../../../plugins/oauth/vault/carry-over.ts'
 import { SharedVault } from '../../../../../plugins/oauth/vault/shared-vault.ts'
 import { FileVault } from '../../../../../plugins/oauth/vault/vault.ts'
-import { SharedMemory } from '../../../../../src/plugin.ts'
+import { SharedMemory } from '../../../../fixtures/shared-memory.ts'
 import { systemClock } from '../../../../../src/util/clock.ts'
 import { directory } from '../../../../e2e/cli/run.ts'
 import { cleanup } from '../../../../fixtures/cleanup.ts'
@@ -28,7 +28,7 @@ async function vaults(t: TestContext): Promise<{ file: FileVault; shared: Shared
   const file = new FileVault({ directory: await directory(t, {}), ...options })
   cleanup(t, () => file.close())
   const memory = new SharedMemory({ now: () => performance.now() })
-  const [shared, other] = [1, 2].map(() => new SharedVault({ store: memory.of({}), clock: systemClock }))
+  const [shared, other] = [1, 2].map(() => new SharedVault({ store: memory.of(), clock: systemClock }))
   return { file, shared: shared as SharedVault, other: other as SharedVault }
 }
 

@@ -3,7 +3,8 @@ import { test, type TestContext } from 'node:test'
 import type { Access, GrantKey } from '../../../../../plugins/oauth/types.ts'
 import { RefreshedGrants } from '../../../../../plugins/oauth/vault/grants.ts'
 import { SharedVault } from '../../../../../plugins/oauth/vault/shared-vault.ts'
-import { gatewayError, SharedMemory, type SharedStore } from '../../../../../src/plugin.ts'
+import { gatewayError, type SharedStore } from '../../../../../src/plugin.ts'
+import { SharedMemory } from '../../../../fixtures/shared-memory.ts'
 import { systemClock } from '../../../../../src/util/clock.ts'
 import { cleanup } from '../../../../fixtures/cleanup.ts'
 import {
@@ -32,7 +33,7 @@ class World {
   }
 
   store(): SharedStore {
-    const own = this.#memory.of({})
+    const own = this.#memory.of()
     const given = <T>(does: () => Promise<T>): Promise<T> => {
       if (!this.isAway) return does()
       return Promise.reject(Object.assign(awayError(), {}))
