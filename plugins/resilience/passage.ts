@@ -132,7 +132,7 @@ export class Passage implements Waiter, AskWatcher {
     this.#phase = 'asking'
     this.#isBeside = false
     this.#stopTime()
-    if (hadTurn) bulkhead.turns.done(this)
+    if (hadTurn && !bulkhead.turns.isSingle) bulkhead.turns.done(this)
     if (!isReturning) return
     // The reply to the ask before goes on now, as it would beside this one.
     this.#stopWaiting()
@@ -148,7 +148,7 @@ export class Passage implements Waiter, AskWatcher {
     this.#dueAt += askedMs
     this.#latestAt += askedMs
     this.#setDeadline()
-    if (turns.takes(this)) {
+    if (turns.isSingle || turns.takes(this)) {
       this.#goesOn()
       return undefined
     }
@@ -358,7 +358,7 @@ export class Passage implements Waiter, AskWatcher {
     if (phase === 'asking') bulkhead.asking.leave(this.caller)
     if (phase === 'waiting' || phase === 'returning') bulkhead.turns.leaves(this)
     this.#letGoOn(false)
-    return phase === 'away' && !this.#isBeside
+    return (phase === 'away' && !this.#isBeside) || (phase === 'asking' && bulkhead.turns.isSingle)
   }
 
   #unwatch(): void {

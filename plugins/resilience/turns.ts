@@ -62,6 +62,11 @@ export class Turns {
     this.#clock = clock
   }
 
+  /** True if one call runs at a time: it keeps its turn while its client is asked, as nobody else's request may be taken for its own. */
+  get isSingle(): boolean {
+    return this.#limits.concurrency === 1
+  }
+
   get waiting(): number {
     return this.#queue.size
   }

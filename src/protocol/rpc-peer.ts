@@ -71,7 +71,8 @@ export class RpcPeer<Sent, Received = never> {
   }
 }
 
-function take<T>(table: InFlight<T>, id: unknown): T | undefined {
+/** Takes the entry that an id names out of a table. */
+export function take<T>(table: InFlight<T>, id: unknown): T | undefined {
   const known = keyIn(table, id)
   if (known === undefined) return undefined
   const request = table.get(known)
@@ -88,7 +89,7 @@ function keyIn(table: InFlight<unknown>, id: unknown): RpcId | undefined {
 }
 
 /** The id in the other JSON type. */
-export function otherType(id: RpcId): RpcId {
+function otherType(id: RpcId): RpcId {
   if (typeof id !== 'string') return String(id)
   return /^(0|-?[1-9]\d{0,14})$/.test(id) ? Number(id) : id
 }

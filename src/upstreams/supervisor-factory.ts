@@ -6,7 +6,6 @@ import { GarbageBudget, Drops } from '../transport/unexpected-messages.ts'
 import { parseDuration } from '../util/units.ts'
 import { Connection } from './connection/connection.ts'
 import { EraMemory, shakeHands } from './connection/handshake.ts'
-import { Behaviours } from './serialization/tool-behaviour.ts'
 import { changesOf } from './subscriptions/subscriptions.ts'
 import type { Era } from '../protocol/versions.ts'
 import { Supervisor } from './supervisor.ts'
@@ -45,7 +44,6 @@ type Audience = (supervisor: Supervisor) => ((session: Session) => boolean) | un
 export class Supervisors {
   readonly memory: EraMemory
   readonly drops: Drops
-  readonly #behaviours = new Behaviours()
   readonly #spec: McpUpstreamConfig
   readonly #context: UpstreamContext
   readonly #connect: Connect
@@ -106,7 +104,6 @@ export class Supervisors {
       log: context.log,
       clock: context.clock,
       drops: this.drops,
-      behaviours: this.#behaviours,
       notify: notification => {
         const { method } = notification
         const isTask = method === TASK_STATUS

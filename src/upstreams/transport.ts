@@ -14,7 +14,6 @@ import type { Reason } from '../errors/errors.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import type { RpcId, RpcResponse } from '../protocol/jsonrpc.ts'
 import type { Drops } from '../transport/unexpected-messages.ts'
-import type { Behaviour, Behaviours } from './serialization/tool-behaviour.ts'
 
 /** Carries the messages of a connection: the pipes of a process, or POSTs to a server. */
 export interface Transport {
@@ -87,8 +86,6 @@ export class Pending {
   stopWatching: (() => void) | undefined = undefined
   /** The HTTP request that carries it. */
   carrier: { abort(): void } | undefined = undefined
-  /** The observed behaviour of what it calls, where calls are scheduled. */
-  behaviour: Behaviour | undefined = undefined
   /** Bounds its progress; made with the first one. */
   progress: { add(params: JsonObject): void; flush(): void } | undefined = undefined
   /** Bounds its log messages; made with the first one. */
@@ -117,8 +114,6 @@ export interface ConnectionHost<Connection = unknown> {
   readonly log: Log
   readonly clock: Clock
   readonly drops: Drops
-  /** The observed behaviour of the server, over all its connections. */
-  readonly behaviours: Behaviours
   notify(notification: Notification): void
   /** Takes a server's requests to clients. */
   readonly clients: Pick<UpstreamContext, 'ask'>

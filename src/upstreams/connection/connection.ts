@@ -1,16 +1,15 @@
 import type { Answer, Call, Clock, Notification, ServerSide } from '../../api/index.ts'
 import { gatewayError, type GatewayError, type Reason, reasonOf } from '../../errors/errors.ts'
 import { replyIdOf, skippedReplyId } from '../../protocol/broken-message.ts'
-import { type JsonObject, isObject } from '../../protocol/json/json.ts'
+import type { JsonObject } from '../../protocol/json/json.ts'
 import {
   type Malformed,
   type RpcResponse,
   encodeNotification,
   parseServerMessage,
 } from '../../protocol/jsonrpc.ts'
-import { otherType, RpcPeer } from '../../protocol/rpc-peer.ts'
-import { CancelledCalls } from '../serialization/cancelled-calls.ts'
-import { Scheduler } from '../serialization/scheduler.ts'
+import { METHODS } from '../../protocol/methods.ts'
+import { RpcPeer } from '../../protocol/rpc-peer.ts'
 import {
   type ConnectionHost,
   Pending,
@@ -19,6 +18,7 @@ import {
   type ConnectionEvents,
   type Transport,
 } from '../transport.ts'
+import { CancelledCalls } from './cancelled-calls.ts'
 import { IncomingNotifications } from './incoming-notifications.ts'
 import { type ClientRequest, IncomingRequests, type IncomingSide } from './incoming-requests.ts'
 import { outboundParams, answerOf, cancelled, shortenedList } from './translate-call.ts'
@@ -29,8 +29,13 @@ const MAX_PENDING = 10_000
 const MAX_ASKED = 1000
 /** When a caller may come again that found too many others waiting. */
 const BUSY_RETRY_MS = 1000
-/** Capabilities of a client by which a server may ask it. */
-const ASKABLE = ['elicitation', 'sampling', 'roots']
+
+/** Methods by which a client subscribes: they never make a server ask. */
+const SETTINGS: ReadonlySet<string> = new Set([
+  'resources/subscribe',
+  'resources/unsubscribe',
+  'logging/setLevel',
+])
 
 /** One live connection to a server: matches answers to requests, and takes everything else where it belongs. */
 export class Connection implements ConnectionEvents, IncomingSide {
@@ -47,8 +52,6 @@ export class Connection implements ConnectionEvents, IncomingSide {
   readonly use: ConnectionUse
   readonly host: ConnectionHost<Connection>
   readonly peer = new RpcPeer<Pending, ClientRequest>({ sent: MAX_PENDING, received: MAX_ASKED })
-  /** Schedules the calls where all share one stream on which the server may ask. */
-  scheduler: Scheduler | undefined = undefined
   readonly #requests = new IncomingRequests(this)
   readonly #notifications = new IncomingNotifications(this, this.#requests)
   /** On a stream that all share, where a message may be of any of them. */
@@ -59,7 +62,7 @@ export class Connection implements ConnectionEvents, IncomingSide {
   constructor(host: ConnectionHost<Connection>, connect: (events: ConnectionEvents) => Transport) {
     this.host = host
     this.use = new ConnectionUse(host.clock)
-    this.#cancelled = new CancelledCalls(host.clock, () => this.scheduler?.cancelledGone())
+    this.#cancelled = new CancelledCalls(host.clock)
     this.transport = connect(this)
   }
 
@@ -78,7 +81,7 @@ export class Connection implements ConnectionEvents, IncomingSide {
       }
       const pending = new Pending(this.peer.nextId(), call.method, call, settle, reject)
       pending.stopWatching = call.onCancel(reason => this.#cancel(pending, reason))
-      if (pending.open) this.#schedule(pending, call)
+      if (pending.open) this.#request(pending, outboundParams(call, this.server, pending.id as number))
     })
   }
 
@@ -109,13 +112,10 @@ export class Connection implements ConnectionEvents, IncomingSide {
     return this.transport.send(encodeNotification(method, params))
   }
 
-  /** The server has introduced itself, and knows what its clients can be asked for. */
-  opened(server: ServerSide, declared: JsonObject = {}): void {
+  /** The server has introduced itself. */
+  opened(server: ServerSide): void {
     this.server = server
     this.transport.opened(server)
-    if (this.transport.streams || server.era === 'modern' || !ASKABLE.some(what => isObject(declared[what])))
-      return
-    this.scheduler = this.#newScheduler()
   }
 
   get streams(): boolean {
@@ -123,8 +123,16 @@ export class Connection implements ConnectionEvents, IncomingSide {
   }
 
   onlyCall(): Pending | undefined {
-    if (this.#calls !== 1 || this.#cancelled.size > 0) return undefined
+    if (this.#calls !== 1 || this.#cancelled.mayBeMeant()) return undefined
     return this.peer.sent.values().find(({ call }) => call !== undefined)
+  }
+
+  askingCall(): Call | undefined {
+    const open = this.peer.sent.values().flatMap(({ call }) => (call && canAsk(call.method) ? [call] : []))
+    const [only, another] = open
+    if (only === undefined || another !== undefined) return undefined
+    // What a cancelled call asks may go to its own client, who is asked in the call that it has open.
+    return this.#cancelled.mayBeMeant(only.exchange.session) ? undefined : only
   }
 
   reply(text: string): void {
@@ -200,16 +208,6 @@ export class Connection implements ConnectionEvents, IncomingSide {
     else this.#malformed(message, bytes, of)
   }
 
-  #schedule(pending: Pending, call: Call): void {
-    const when = this.scheduler?.schedule(pending, call) ?? 'now'
-    if (when === 'now') this.#pass(pending, call)
-    else if (when === 'full') this.failed(pending, fullError(this.host.name, MAX_PENDING))
-  }
-
-  #pass(pending: Pending, call: Call): void {
-    this.#request(pending, outboundParams(call, this.server, pending.id as number))
-  }
-
   #request(pending: Pending, params: JsonObject | undefined): void {
     try {
       if (this.closedBecause !== undefined) throw closedError(this.host.name, this.closedBecause)
@@ -232,7 +230,6 @@ export class Connection implements ConnectionEvents, IncomingSide {
       this.peer.sent.delete(pending.id)
       if (pending.call !== undefined) this.#calls--
     }
-    if (pending.behaviour !== undefined) this.scheduler?.ended(pending)
   }
 
   #cancel(pending: Pending, reason: string): void {
@@ -247,16 +244,13 @@ export class Connection implements ConnectionEvents, IncomingSide {
   }
 
   /** Answers what the server asked for a call that nobody waits for, so that it can end it. */
-  #givenUp({ id, behaviour }: Pending, { exchange }: Call, reason: string): void {
-    if (!this.transport.streams) this.#cancelled.add(id, behaviour, exchange.session)
+  #givenUp({ id }: Pending, { exchange }: Call, reason: string): void {
+    if (!this.transport.streams) this.#cancelled.add(id, exchange.session)
     this.#requests.cancelOf(exchange, reason)
   }
 
   #failAll(reason: Reason): void {
-    const waiting = this.scheduler?.end() ?? []
-    this.scheduler = undefined
-    this.#cancelled.clear()
-    for (const pending of [...this.peer.sent.values(), ...waiting]) {
+    for (const pending of this.peer.sent.values()) {
       this.failed(pending, closedError(this.host.name, reason))
       this.transport.abandon(pending)
     }
@@ -265,13 +259,9 @@ export class Connection implements ConnectionEvents, IncomingSide {
   #answered(response: RpcResponse, of: Pending | undefined): void {
     const pending = response.id === null && response.error !== undefined ? of : this.peer.find(response.id)
     if (pending === undefined || !pending.open || (of !== undefined && of !== pending)) {
-      if (response.id !== null) {
-        this.#cancelled.answered(response.id)
-        this.#cancelled.answered(otherType(response.id))
-      }
+      if (response.id !== null) this.#cancelled.answered(response.id)
       return this.host.drops.count('response')
     }
-    this.scheduler?.answered(pending, response)
     this.#forget(pending)
     pending.resolve(response)
   }
@@ -286,18 +276,6 @@ export class Connection implements ConnectionEvents, IncomingSide {
     if (list !== undefined) return this.#answered(list, of)
     drops.garbage(bytes)
     this.failed(pending, gatewayError('GW_UPSTREAM_PROTOCOL', { upstream, why: error.message }))
-  }
-
-  #newScheduler(): Scheduler {
-    return new Scheduler(this.host, {
-      cancelled: this.#cancelled,
-      go: pending => {
-        if (pending.call !== undefined) this.#pass(pending, pending.call)
-      },
-      sent: () => this.peer.sent.values(),
-      isAsked: exchange => this.#requests.isAsked(exchange),
-      cancelAsked: (exchange, why) => this.#requests.cancelOf(exchange, why),
-    })
   }
 }
 
@@ -335,6 +313,11 @@ class ConnectionUse {
   get idleSince(): number | undefined {
     return this.inFlight > 0 ? undefined : this.endedAt
   }
+}
+
+/** Tells if a server may ask the client while it carries out this method. */
+function canAsk(method: string): boolean {
+  return METHODS.get(method)?.to !== 'list' && !SETTINGS.has(method)
 }
 
 /** The failure of a request whose connection has ended. */

@@ -198,7 +198,7 @@ async function initialize(
       RPC.unsupportedVersion,
     )
   }
-  connection.opened(serverSide('legacy', version, answer.serverInfo, answer), options.capabilities)
+  connection.opened(serverSide('legacy', version, answer.serverInfo, answer))
   await connection.notify('notifications/initialized')
   connection.transport.listen()
   if (options.era === 'auto' && !isDoubtful) options.memory.learn('legacy')

@@ -1,4 +1,13 @@
-import type { Answer, Ask, AskReply, Exchange, Notification, ServerSide, Session } from '../../api/index.ts'
+import type {
+  Answer,
+  Ask,
+  AskReply,
+  Call,
+  Exchange,
+  Notification,
+  ServerSide,
+  Session,
+} from '../../api/index.ts'
 import { callerKey } from '../../api/principal.ts'
 import { reasonOf } from '../../errors/errors.ts'
 import { replyFor } from '../../protocol/era/client-requests.ts'
@@ -10,12 +19,11 @@ import { stringifyJson } from '../../protocol/json/exact-numbers.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import type { RpcPeer } from '../../protocol/rpc-peer.ts'
 import { BoundedMap } from '../../util/bounded-map.ts'
-import type { Scheduler } from '../serialization/scheduler.ts'
 import type { ConnectionHost, Pending } from '../transport.ts'
 
 const KNOWN: ReadonlySet<string> = new Set(['elicitation/create', 'sampling/createMessage', 'roots/list'])
 const WHOSE =
-  'the gateway cannot tell which client this request is for: send it on the stream of the call it belongs to, or while only one call is open'
+  'the gateway cannot tell which client this request is for: on a shared connection exactly one call has to be open; set isolation: session or limits.concurrency: 1 for this upstream'
 /** Visits to a URL that may still be completed; the oldest are forgotten first. */
 const VISITS = { max: 1000, share: 100 }
 
@@ -27,12 +35,12 @@ export interface IncomingSide {
   /** True where each request has a stream of its own. */
   readonly streams: boolean
   readonly server: ServerSide | undefined
-  /** Schedules the calls where all share one stream on which the server may ask. */
-  readonly scheduler: Scheduler | undefined
   /** The session whose roots the server was sent last; undefined while it has not asked. */
   roots: { readonly of: string | undefined } | undefined
   /** The client's call that waits for its answer, when there is exactly one. */
   onlyCall(): Pending | undefined
+  /** The only open call that can be the reason of a request of the server. */
+  askingCall(): Call | undefined
   reply(text: string): void
 }
 
@@ -65,6 +73,7 @@ export class ClientRequest implements Ask {
 export class IncomingRequests {
   readonly #side: IncomingSide
   readonly #visits = new UrlVisits()
+  #hasWarned = false
 
   constructor(side: IncomingSide) {
     this.#side = side
@@ -89,11 +98,6 @@ export class IncomingRequests {
     const request = this.#side.peer.cancelled(id)
     if (request === undefined) this.#side.host.drops.count('cancellation')
     else request.cancel('the server no longer wants to know')
-  }
-
-  /** Tells if the server waits for a reply of this exchange's client. */
-  isAsked(exchange: Exchange): boolean {
-    return this.#side.peer.received.values().some(request => request.exchange === exchange)
   }
 
   /** Ends the wait for the client of this exchange: the server gets an answer, the client a cancellation. */
@@ -125,7 +129,7 @@ export class IncomingRequests {
     const { host, peer } = this.#side
     const { id, method } = request
     const mayBeNobodys = method === 'roots/list' && host.listRoots !== undefined
-    if (exchange === undefined && !mayBeNobodys) return this.#refuseNobodys(id)
+    if (exchange === undefined && !mayBeNobodys) return this.#refuseUnassigned(id, method)
     const made = new ClientRequest(request, exchange)
     if (peer.receive(id, made) === 'taken') void this.#pass(id, made)
     else this.#refuse(id, RPC.internal, 'too many requests wait for their reply')
@@ -153,13 +157,8 @@ export class IncomingRequests {
 
   /** The only call there is. */
   #likely(request: RpcRequest): Exchange | undefined {
-    const { scheduler } = this.#side
-    const pending = scheduler?.only(request.method)
-    const call = scheduler === undefined ? this.#side.onlyCall()?.call : pending?.call
-    if (call === undefined) scheduler?.refused(request.method)
-    else if (isMeant(call.exchange, request, pending !== undefined && scheduler?.asks(pending) === true))
-      return call.exchange
-    return undefined
+    const exchange = this.#side.askingCall()?.exchange
+    return exchange !== undefined && isMeant(exchange, request) ? exchange : undefined
   }
 
   async #pass(id: RpcId, request: ClientRequest): Promise<void> {
@@ -167,23 +166,18 @@ export class IncomingRequests {
       error: rpcError(RPC.internal, reasonOf(error)),
     }))
     if (!this.#side.peer.answers(id, request)) return
-    if (reply === undefined) this.#refuseNobodys(id)
+    if (reply === undefined) this.#refuseUnassigned(id, request.method)
     else this.#reply(id, this.#fitted(request.method, reply))
   }
 
-  /** Gives a request to its client; its call goes on alone, so that what it asks next can be told apart as well. */
+  /** Gives a request to its client. */
   async #replyTo(request: ClientRequest): Promise<AskReply | undefined> {
-    const { host, scheduler } = this.#side
+    const { host } = this.#side
     const { exchange, method, params } = request
     if (exchange === undefined) return this.#listRoots(request)
     if (method === 'roots/list') this.#side.roots = { of: exchange.session.id }
     if (method === 'elicitation/create') this.#visits.note(params, exchange)
-    scheduler?.asked(method, exchange)
-    try {
-      return await host.clients.ask(request, exchange)
-    } finally {
-      await scheduler?.resumes(exchange)
-    }
+    return host.clients.ask(request, exchange)
   }
 
   /** Asks a client for its roots outside any call; undefined where there is no telling which. */
@@ -202,8 +196,14 @@ export class IncomingRequests {
     return { result: replyFor(method, reply.result, version) }
   }
 
-  #refuseNobodys(id: RpcId): void {
-    this.#side.host.drops.count('ask')
+  #refuseUnassigned(id: RpcId, method: string): void {
+    const { drops, log } = this.#side.host
+    drops.count('ask')
+    // Servers ask for roots in the background.
+    if (!this.#hasWarned && method !== 'roots/list') {
+      this.#hasWarned = true
+      log.warn('a request of the server was refused', { method, why: WHOSE })
+    }
     this.#refuse(id, RPC.internal, WHOSE)
   }
 
@@ -222,11 +222,11 @@ export class IncomingRequests {
 
 /**
  * Decides if a request goes to the only call there is. A modern client that did not declare it would lose its call, and servers
- * ask for roots in the background: neither happens to a call that is not known to ask.
+ * ask for roots in the background: neither happens to a call that may not be meant.
  */
-function isMeant({ session }: Exchange, { method, params }: RpcRequest, asks: boolean): boolean {
+function isMeant({ session }: Exchange, { method, params }: RpcRequest): boolean {
   if (lacking(neutralCapabilities(session.client), method, params) === undefined) return true
-  return method !== 'roots/list' && (asks || session.client.era === 'legacy')
+  return method !== 'roots/list' && session.client.era === 'legacy'
 }
 
 interface Visit {

@@ -4,7 +4,6 @@ import type { Call, Exchange, Notification, Session } from '../../../src/api/ind
 import { definePlugin } from '../../../src/plugin.ts'
 import { closeAfter, testGateway, testUpstream } from '../../../src/testing/index.ts'
 import { UrlVisits } from '../../../src/upstreams/connection/incoming-requests.ts'
-import { Behaviours } from '../../../src/upstreams/serialization/tool-behaviour.ts'
 import { byToken, from, modern } from '../fixtures/by-token.ts'
 import { callOf } from '../fixtures/upstream-bench.ts'
 
@@ -14,19 +13,6 @@ function as(subject: string, call: Call): Call {
   const principal = { issuer: 'test', client: '', subject, scopes: [] }
   return { ...call, exchange: { ...call.exchange, session: { ...call.exchange.session, principal } } }
 }
-
-test('a caller that names a tool after the other does not make the gateway forget how those of others behave', () => {
-  const behaviours = new Behaviours()
-  const quiet = as('quiet', callOf('tools/call', { name: 'known' }))
-  const before = behaviours.of(quiet)
-
-  for (let i = 0; i < 5000; i++) {
-    behaviours.of(as('loud', callOf('tools/call', { name: `no such tool ${i}` })))
-    behaviours.of(as('loud', callOf(`no/such/method/${i}`)))
-  }
-
-  assert.equal(behaviours.of(quiet), before)
-})
 
 test('a caller that is sent to many URLs does not keep others from hearing that they are done', () => {
   const visits = new UrlVisits()

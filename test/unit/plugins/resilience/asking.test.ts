@@ -22,11 +22,16 @@ class Made {
   ends: (answer: Answer) => void = () => undefined
   fails: (error: unknown) => void = () => undefined
 
-  constructor(caller: string, now: number, dispatch: (call: ReturnType<typeof callOf>) => Promise<Answer>) {
-    this.exchange = exchangeOf('tools/call', { name: 'x' }, sessionOf('tester', caller))
+  constructor(
+    caller: string,
+    now: number,
+    dispatch: (call: ReturnType<typeof callOf>) => Promise<Answer>,
+    name = 'x',
+  ) {
+    this.exchange = exchangeOf('tools/call', { name }, sessionOf('tester', caller))
     Object.assign(this.exchange, { startedAt: now, made: this })
     this.exchange.askThrough(() => new Promise(resolve => (this.reply = resolve)))
-    const call = callOf('web', 'tools/call', { name: 'x' }, this.exchange)
+    const call = callOf('web', 'tools/call', { name }, this.exchange)
     call.onCancel(reason => this.reasons.push(reason))
     this.answer = dispatch(call)
     this.answer.catch(() => undefined)
@@ -37,7 +42,8 @@ class Made {
   }
 }
 
-async function server(spec: JsonObject) {
+/** A server with one turn beside that of a call that does not end. */
+async function server(spec: JsonObject, isBusy = true) {
   const clock = new HandClock()
   const hooks = await install(resilience, undefined, undefined, clock)
   const dispatch = wrapped(
@@ -52,13 +58,19 @@ async function server(spec: JsonObject) {
         exchange.onCancel(() => reject(gatewayError('GW_CANCELLED')))
       })
     },
-    { timeout: '30s', limits: { concurrency: 1, queue: 4, queueTimeout: 0 }, ...spec },
+    {
+      timeout: '30s',
+      tools: { timeout: { endless: 0 } },
+      limits: { concurrency: 2, queue: 4, queueTimeout: 0 },
+      ...spec,
+    },
   )
   const queue = (): JsonObject => {
     const status = hooks.runner('status')?.({ name: 'web' } as never, { name: 'web' } as Upstream)
     const { running, waiting, asking } = (status as unknown as { queue: JsonObject }).queue
-    return { running, waiting, asking }
+    return { running: (running as number) - (isBusy ? 1 : 0), waiting, asking }
   }
+  if (isBusy) new Made('nobody', clock.now(), dispatch, 'endless')
   return { clock, queue, call: (caller: string) => new Made(caller, clock.now(), dispatch) }
 }
 
@@ -85,6 +97,24 @@ test('a call whose client is asked keeps no turn from others', async () => {
   await soon()
 
   assert.equal(others[1]?.isSent, true)
+})
+
+test('a call keeps the only turn while its client is asked, and gives it back once', async () => {
+  const { call, queue } = await server({ limits: { concurrency: 1, queue: 4, queueTimeout: 0 } }, false)
+  const asked = call('ann')
+  const reply = asked.ask()
+  const next = call('bob')
+  assert.equal(next.isSent, false)
+
+  asked.reply(ACCEPTED)
+  assert.deepEqual(await now(reply), ACCEPTED)
+  void asked.ask()
+  asked.ends(resultOf({}))
+  await soon()
+  assert.equal(next.isSent, true)
+  next.ends(resultOf({}))
+  await next.answer
+  assert.deepEqual(queue(), { running: 0, waiting: 0, asking: 0 })
 })
 
 test('a reply goes on to the server once the call has a turn again, before the other calls of its caller', async () => {

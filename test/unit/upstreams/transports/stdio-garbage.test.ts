@@ -153,7 +153,6 @@ describe('a server that misbehaves on its pipe', { concurrency: 4 }, () => {
     let refused = 0
     const calls = Array.from({ length: 12 }, () => upstream.dispatch(toolCall('echo', { big })))
     for (const call of calls) void call.catch(() => refused++)
-    // A tool that nobody knows is alone at first, so the others are a moment late.
     await until(() => refused >= 6, 'most are refused')
     await upstream.stop()
 
