@@ -122,8 +122,8 @@ async function measureOne(
 ): Promise<Measured> {
   const { pace, load, pins } = bench
   const { target, pid } = subject
-  pins.subject(pid, work.cores)
-  const cell = { target, ask: asSeenBy(subject, work.ask), isBurst: work.isBurst === true, pid }
+  pins.subject(pid)
+  const cell = { target, ask: asSeenBy(subject, work.ask), pid }
   const share = work.isHeavy === true ? HEAVY_SHARE : 1
   if (!bench.warm.has(subject)) {
     const warmth = { warmMs: pace.subjectWarmMs, warmCalls: pace.subjectWarmCalls * share }
@@ -155,16 +155,4 @@ function resultOf(
     return failed === undefined ? { label, measured: sum(rounds.get(label) ?? []) } : { label, failed }
   })
   return { key: work.key, title: work.title, concurrency, subjects: results }
-}
-
-/** The figures of one subject of a work; undefined where there are none. */
-export function measuredOf(
-  works: readonly WorkResult[],
-  key: string,
-  concurrency: number,
-  label: Label,
-): Measured | undefined {
-  const work = works.find(result => result.key === key && result.concurrency === concurrency)
-  const subject = work?.subjects.find(result => result.label === label)
-  return subject !== undefined && 'measured' in subject ? subject.measured : undefined
 }

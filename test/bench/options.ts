@@ -6,7 +6,7 @@ import type { Pace, Wanted } from './measure.ts'
 import { WORKS, type Work } from './works.ts'
 
 /** All that is measured beside works. */
-export type Other = 'start-up' | 'memory' | 'in-process' | 'profiles'
+export type Other = 'start-up' | 'memory' | 'in-process'
 
 export type Mode = 'quick' | 'normal' | 'full'
 
@@ -15,12 +15,10 @@ export interface Options {
   readonly mode: Mode
   readonly pace: Pace
   readonly works: Wanted
-  /** Number of times that commands are started, how long each round of the in-process figures lasts, and each profile. */
+  /** Number of times that commands are started. */
   readonly starts: number
-  readonly roadMs: number
   /** Rounds of the plugins without any I/O; none in a quick run. */
   readonly pluginRounds: number
-  readonly profileMs: number
   /** The time that a gateway is kept busy to see its memory. */
   readonly busyMs: number
   /** Until garbage is collected and pages are given back. */
@@ -53,9 +51,7 @@ const PACES: Readonly<Record<Mode, Pace>> = {
 /** With the other gateways beside, rounds may take so much longer. */
 const PEERS_TIME = 1.5
 const STARTS: Readonly<Record<Mode, number>> = { quick: 1, normal: 5, full: 9 }
-const ROAD_MS: Readonly<Record<Mode, number>> = { quick: 20, normal: 60, full: 150 }
 const PLUGIN_ROUNDS: Readonly<Record<Mode, number>> = { quick: 0, normal: 20, full: 60 }
-const PROFILE_MS = 4000
 const SETTLE_MS: Readonly<Record<Mode, number>> = { quick: 500, normal: 2000, full: 3000 }
 /** Number of stdio servers a cold start has. */
 const COLD: Readonly<Record<Mode, readonly number[]>> = { quick: [1], normal: [1, 20], full: [1, 5, 20] }
@@ -88,13 +84,11 @@ export function readOptions(args: readonly string[]): Options {
     pace: paceOf(mode, flags),
     works: chosenWorks(mode, flags),
     starts: STARTS[mode],
-    roadMs: ROAD_MS[mode],
     pluginRounds: PLUGIN_ROUNDS[mode],
     cold: COLD[mode],
-    profileMs: PROFILE_MS,
     busyMs: BUSY_MS[mode],
     settleMs: SETTLE_MS[mode],
-    others: chosenOthers(mode, only?.split(',')),
+    others: chosenOthers(only?.split(',')),
     hasPeers: flags.peers === true,
     soakMs: flags.soak === undefined ? undefined : millisOf('soak', flags.soak),
     isJson: flags.json === true,
@@ -127,19 +121,13 @@ function chosenWorks(mode: Mode, { only, flights }: Flags): Wanted {
   return chosen.map(work => ({ work, flights: flightsOf(work) })).filter(row => row.flights.length > 0)
 }
 
-function chosenOthers(mode: Mode, wanted: readonly string[] | undefined): ReadonlySet<Other> {
-  const all: readonly Other[] = [
-    'start-up',
-    'memory',
-    'in-process',
-    ...(mode === 'full' ? (['profiles'] as const) : []),
-  ]
+function chosenOthers(wanted: readonly string[] | undefined): ReadonlySet<Other> {
+  const all: readonly Other[] = ['start-up', 'memory', 'in-process']
   return new Set(all.filter(other => wanted?.includes(other) ?? true))
 }
 
-function usual(mode: Mode, { quick = [], concurrency, isFullOnly = false }: Work): readonly number[] {
-  if (mode === 'quick') return quick
-  return isFullOnly && mode !== 'full' ? [] : concurrency
+function usual(mode: Mode, { quick = [], concurrency }: Work): readonly number[] {
+  return mode === 'quick' ? quick : concurrency
 }
 
 /** Such as `90s` or `10m`. */

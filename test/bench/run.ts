@@ -2,8 +2,8 @@
  * The cost of the road: `npm run bench`, `npm run bench -- --quick` (under a minute), `-- --full` (a quarter of an hour).
  *
  * `--peers` measures other gateways beside this one. `--only small,list` measures the works whose key contains one of
- * these, `--flights 1,16` with so many in flight, `--rounds 3` so often, `--within 4m` as often as time allows; start-up, memory, profiles and in-process figures
- * are part of whole runs, and `--only memory,start-up,in-process,profiles` of others. `--json` prints the result instead
+ * these, `--flights 1,16` with so many in flight, `--rounds 3` so often, `--within 4m` as often as time allows; start-up, memory and in-process figures are
+ * part of whole runs, and `--only memory,start-up,in-process` of others. `--json` prints the result instead
  * of tables.
  * `--soak 10m` keeps a gateway busy with everything and watches its memory. `--no-pin` leaves it to the system which core
  * runs what. `--gateway <launcher>` measures another build, `--profile <directory>` writes CPU profiles of the gateways,
@@ -19,10 +19,8 @@ import { measureWorks } from './measure.ts'
 import { readOptions, type Options } from './options.ts'
 import { Pins } from './setup/pin.ts'
 import { print } from './output/print.ts'
-import { measureProfiles } from './profile/profiles.ts'
 import { machine, type Result } from './output/result.ts'
 import { Rivals } from './rivals.ts'
-import type { RoadResult } from './road.ts'
 import { soak } from './soak.ts'
 import { measureStarts } from './start-up.ts'
 import { Lab } from './subjects.ts'
@@ -73,10 +71,10 @@ async function measureAll(options: Options, all: WorkshopOptions): Promise<Resul
   return { ...machine(), mode, pinned: all.pins.isOn, seconds, load, peers, remarks, works, ...others }
 }
 
-type Others = Pick<Result, 'starts' | 'memory' | 'road' | 'plugins' | 'profiles'>
+type Others = Pick<Result, 'starts' | 'memory' | 'plugins'>
 
 async function measureOthers(
-  { others, starts: times, cold, roadMs, pluginRounds, profileMs, busyMs, settleMs }: Options,
+  { others, starts: times, cold, pluginRounds, busyMs, settleMs }: Options,
   all: WorkshopOptions,
   workshop: Workshop,
   rivals: Rivals | undefined,
@@ -84,15 +82,10 @@ async function measureOthers(
   const starts = others.has('start-up') ? await measureStarts({ ...all, cold, rivals }, times, say) : []
   say('memory')
   const memory = others.has('memory') ? await measureMemory({ ...all, workshop, settleMs }, busyMs) : []
-  say('in process')
-  const road = others.has('in-process') ? await apart<RoadResult>('road.ts', roadMs) : []
   say('each plugin in process')
   const isWanted = others.has('in-process') && pluginRounds > 0
   const plugins = isWanted ? await apart<PluginCost>('alone/plugins-alone.ts', pluginRounds) : []
-  say('profiles')
-  const url = await workshop.serverUrl()
-  const profiles = others.has('profiles') ? await measureProfiles(all, url, profileMs) : []
-  return { starts, memory, road, plugins, profiles }
+  return { starts, memory, plugins }
 }
 
 /** In a process of its own, so that what ran before leaves no trace in the compiled code. */

@@ -1,22 +1,11 @@
 import { benchFile } from './setup/children.ts'
-import { FEATURE_NAMES, NEEDS_REDIS } from './features.ts'
 import { groups, stdioUpstream } from './setup/gateways.ts'
-import { growing, isGrowth, type Growth } from './growth.ts'
 import { hasNginx } from './setup/nginx.ts'
 import type { Rivals } from './rivals.ts'
 import { direct, type Subject, type Workshop } from './setup/workshop.ts'
 
 /** All that stands where, for one kind of work. */
-export type Wiring =
-  | 'http-http'
-  | 'http-http-modern'
-  | 'http-stdio'
-  | 'stdio-stdio'
-  | 'stdio-stdio-burst'
-  | 'stdio-http'
-  | 'lists'
-  | 'alone'
-  | Growth
+export type Wiring = 'http-http' | 'http-http-modern' | 'http-stdio' | 'stdio-stdio' | 'stdio-http' | 'lists'
 
 type End = 'http' | 'stdio'
 
@@ -47,11 +36,9 @@ export class Lab {
   }
 
   async #make(wiring: Wiring, url: string): Promise<readonly Subject[]> {
-    if (isGrowth(wiring)) return growing(wiring, this.#workshop)
     if (wiring === 'lists') return this.#lists(url)
-    if (wiring === 'alone') return this.#alone(url)
     const [from, to] = wiring.split('-') as [End, End]
-    return to === 'http' ? this.#toHttp(from, url, wiring) : this.#toStdio(from, wiring)
+    return to === 'http' ? this.#toHttp(from, url, wiring) : this.#toStdio(from)
   }
 
   async #toHttp(listener: End, url: string, wiring: Wiring): Promise<readonly Subject[]> {
@@ -66,16 +53,12 @@ export class Lab {
     ])
   }
 
-  async #toStdio(listener: End, wiring: Wiring): Promise<readonly Subject[]> {
-    const args = wiring === 'stdio-stdio-burst' ? ['4', '', 'burst'] : []
-    const server = [benchFile('peers/server-stdio.ts'), ...args]
-    const upstreams = { up: stdioUpstream(...args) }
+  async #toStdio(listener: End): Promise<readonly Subject[]> {
+    const server = [benchFile('peers/server-stdio.ts')]
+    const upstreams = { up: stdioUpstream() }
     return Promise.all([
       this.#workshop.pipe('direct', server, ''),
       this.#workshop.raw(listener, 'stdio', server),
-      ...(listener === 'stdio'
-        ? [this.#workshop.pipe('raw by line', [benchFile('peers/raw-lines.ts'), ...server], '')]
-        : []),
       this.#workshop.gateway({ listener, upstreams, plugins: 'none' }),
       this.#workshop.gateway({ listener, upstreams, plugins: 'all' }),
     ])
@@ -92,17 +75,6 @@ export class Lab {
       ...(hasNginx() ? [this.#workshop.nginx(whole)] : []),
       this.#workshop.gateway({ listener: 'http', upstreams, plugins: 'none' }),
       this.#workshop.gateway({ listener: 'http', upstreams, plugins: 'all' }),
-    ])
-  }
-
-  /** Each plugin by itself. */
-  async #alone(url: string): Promise<readonly Subject[]> {
-    const upstreams = { up: { type: 'http', url, era: 'legacy' } } as const
-    const sets = ['none', ...FEATURE_NAMES.filter(name => name !== NEEDS_REDIS), 'all', 'auth too'] as const
-    return Promise.all([
-      Promise.resolve(direct(url)),
-      this.#workshop.raw('http', 'http', [url]),
-      ...sets.map(plugins => this.#workshop.gateway({ listener: 'http', upstreams, plugins })),
     ])
   }
 }

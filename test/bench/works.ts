@@ -11,18 +11,12 @@ export interface Work {
   readonly concurrency: readonly number[]
   /** Done in a quick run too, with these numbers in flight. */
   readonly quick?: readonly number[]
-  /** Only in a full run. */
-  readonly isFullOnly?: boolean
   /** The other gateways do it too, with 16 in flight. */
   readonly hasRivals?: boolean
-  /** One: client, subject and server share a core, so that nobody waits for another core to wake. */
-  readonly cores?: 1 | 2
   /** The bridging yardsticks know one reply for each request. */
   readonly lacksRaw?: boolean
   /** So much is done for each call that a few of them warm everything up. */
   readonly isHeavy?: boolean
-  /** On a pipe: requests that become due together go out in one write. */
-  readonly isBurst?: boolean
 }
 
 const FLIGHTS = [1, 16, 64, 256]
@@ -37,14 +31,6 @@ const MODERN = call('small', 'modern')
 const TEN = call('kb10')
 const MEGA = call('mb1')
 const UPLOAD = call('small', 'legacy', { bytes: MEGA_BYTES })
-/** Every other kind of text that large replies have; `mb1` is JSON lines. */
-const KINDS = [
-  ['code', 'source code'],
-  ['log', 'log lines'],
-  ['base64', 'base64'],
-  ['prose', 'prose in UTF-8'],
-  ['structured', 'structured content'],
-] as const
 const PROGRESS = call('progress', 'legacy', { wantsProgress: true })
 
 type Rest = Partial<Work> & { readonly at?: readonly number[] }
@@ -78,10 +64,6 @@ const SMALLS: readonly Work[] = [
     quick: [16],
     hasRivals: true,
   }),
-  work('burst-stdio-stdio', 'small call, stdio→stdio, in bursts', 'stdio-stdio-burst', SMALL, {
-    at: [16, 64],
-    isBurst: true,
-  }),
   work('small-stdio-http', 'small call, stdio→HTTP', 'stdio-http', SMALL, {
     at: FLIGHTS,
     quick: [16],
@@ -109,30 +91,8 @@ function everywhere(key: string, title: string, ask: Ask, more: Rest): readonly 
   )
 }
 
-const ONE_CORE = WIRINGS.map(([wiring, words]) =>
-  work(`one-core-${wiring}`, `small call, ${words}, one core`, wiring, SMALL, { at: [1, 16], cores: 1 }),
-)
-
-/** Growth: the subjects are gateways with so many of something. */
-const GROWTH: readonly Work[] = [
-  work('grow-tools', 'small call, tools listed', 'tools', SMALL, { isFullOnly: true }),
-  work('grow-upstreams', 'small call, upstreams', 'upstreams', SMALL, { isFullOnly: true }),
-  work('grow-sessions', 'small call, open sessions', 'sessions', SMALL, { isFullOnly: true }),
-  work('grow-plugins', 'small call, plugins with five taps', 'own plugins', SMALL, { isFullOnly: true }),
-]
-
 export const WORKS: readonly Work[] = [
   ...SMALLS,
-  ...ONE_CORE,
-  ...KINDS.flatMap(([kind, words]) => [
-    work(`10k-${kind}`, `10 KB reply, ${words}, HTTP→HTTP`, 'http-http', call(`kb10_${kind}`), {
-      isFullOnly: true,
-    }),
-    work(`1m-${kind}`, `1 MB reply, ${words}, HTTP→HTTP`, 'http-http', call(`mb1_${kind}`), {
-      isHeavy: true,
-      isFullOnly: true,
-    }),
-  ]),
   ...everywhere('10k', '10 KB reply', TEN, {}),
   ...everywhere('1m', '1 MB reply', MEGA, { hasRivals: true, isHeavy: true }),
   ...everywhere('upload', '1 MB request', UPLOAD, { hasRivals: true, isHeavy: true }),
@@ -148,6 +108,4 @@ export const WORKS: readonly Work[] = [
       isHeavy: true,
     },
   ),
-  work('alone', 'small call, HTTP→HTTP, plugins', 'alone', SMALL),
-  ...GROWTH,
 ]

@@ -33,8 +33,6 @@ export interface Cell {
   readonly ms: number
   /** Process whose processor time is measured. */
   readonly pid: number | undefined
-  /** On a pipe: requests that become due together go out in one write, not each in its own. */
-  readonly isBurst?: boolean
   /** Calls per second at most, over all that are in flight; without it as many as go through. */
   readonly pace?: number
 }

@@ -10,7 +10,6 @@ export class StdioProcess {
   readonly #input: Writable
   readonly #child: ChildProcess
   #onLine: (line: Buffer) => void = () => undefined
-  #onChunkEnd: () => void = () => undefined
   #stderr = ''
   #onExit: () => void = () => undefined
 
@@ -20,10 +19,7 @@ export class StdioProcess {
     this.#child = child
     this.#input = child.stdin
     const lines = new Lines(line => this.#onLine(line))
-    child.stdout.on('data', (chunk: Buffer) => {
-      lines.push(chunk)
-      this.#onChunkEnd()
-    })
+    child.stdout.on('data', (chunk: Buffer) => lines.push(chunk))
     child.stderr.on(
       'data',
       (chunk: Buffer) => (this.#stderr = (this.#stderr + chunk.toString()).slice(-4000)),
@@ -60,34 +56,21 @@ export class StdioProcess {
     })
   }
 
-  /**
-   * Keeps as many requests under way as the cell says. Each goes out in a write of its own, as clients do it; in bursts
-   * all that become due with one chunk of replies go out together.
-   */
+  /** Keeps as many requests under way as the cell says, each in a write of its own. */
   measure(cell: Cell): Promise<Measured> {
     const parts = requestParts(cell.ask)
     return new Promise((resolve, reject) => {
       const calls = new Calls(cell, reject)
-      let pending = ''
-      const queue = (): void => {
+      const next = (): void => {
         const id = calls.next()
-        if (id === undefined) return
-        const line = `${parts.join(String(id))}\n`
-        if (cell.isBurst === true) pending += line
-        else this.#input.write(line, 'latin1')
-      }
-      const flush = (): void => {
-        if (pending !== '') this.#input.write(pending, 'latin1')
-        pending = ''
+        if (id !== undefined) this.#input.write(`${parts.join(String(id))}\n`, 'latin1')
       }
       this.#onLine = line => {
         calls.answered(line)
-        if (!line.toString('latin1', 0, 60).includes('"method":"notifications/')) queue()
+        if (!line.toString('latin1', 0, 60).includes('"method":"notifications/')) next()
       }
-      this.#onChunkEnd = flush
       this.#onExit = () => reject(new Error(`it ended; its stderr:\n${this.#stderr}`))
-      for (let notifier = 0; notifier < cell.concurrency; notifier++) queue()
-      flush()
+      for (let flight = 0; flight < cell.concurrency; flight++) next()
       calls.measure().then(resolve, reject)
     })
   }

@@ -1,18 +1,16 @@
 import type { Result } from './result.ts'
-import { aloneInProcessTable, memoryTable, roadTable, sharesTable, startTable, worksTable } from './table.ts'
+import { aloneInProcessTable, memoryTable, startTable, worksTable } from './table.ts'
 
 /** Prints a whole result as tables. */
 export function print(result: Result): void {
   console.log(machineLines(result).join('\n'))
   for (const remark of result.remarks) console.log(remark)
-  const { works, starts, memory, road, plugins = [], profiles } = result
+  const { works, starts, memory, plugins } = result
   const tables = [
     works.length > 0 ? worksTable(works) : '',
     starts.length > 0 ? startTable(starts) : '',
     memory.length > 0 ? memoryTable(memory) : '',
-    road.length > 0 ? roadTable(road) : '',
     plugins.length > 0 ? aloneInProcessTable(plugins) : '',
-    ...profiles.map(sharesTable),
   ]
   for (const table of tables.filter(table => table !== '')) console.log(`\n${table}`)
 }

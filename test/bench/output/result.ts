@@ -7,8 +7,6 @@ import type { WorkResult } from '../measure.ts'
 import type { MemoryResult } from '../memory.ts'
 import { nginxVersion } from '../setup/nginx.ts'
 import type { Mode } from '../options.ts'
-import type { ProfileResult } from '../profile/profiles.ts'
-import type { RoadResult } from '../road.ts'
 import type { StartResult } from '../start-up.ts'
 
 /** All that was measured with, on and when. */
@@ -33,10 +31,8 @@ export interface Result extends Machine {
   readonly works: readonly WorkResult[]
   readonly starts: readonly StartResult[]
   readonly memory: readonly MemoryResult[]
-  readonly road: readonly RoadResult[]
-  /** Each plugin without any I/O; absent in results that were kept before there was this. */
-  readonly plugins?: readonly PluginCost[]
-  readonly profiles: readonly ProfileResult[]
+  /** Each plugin without any I/O. */
+  readonly plugins: readonly PluginCost[]
   /** Such as `mcp-hub 4.2.1`, and of those that could not be had or started why. */
   readonly peers: readonly string[]
   readonly remarks: readonly string[]

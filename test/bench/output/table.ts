@@ -2,8 +2,6 @@ import type { PluginCost } from '../alone/plugins-alone.ts'
 import type { Measured } from '../load/messages.ts'
 import type { SubjectResult, WorkResult } from '../measure.ts'
 import type { MemoryResult } from '../memory.ts'
-import type { ProfileResult } from '../profile/profiles.ts'
-import type { RoadResult } from '../road.ts'
 import type { StartResult } from '../start-up.ts'
 
 /** Rows of text in columns; all but the first two are numbers. */
@@ -96,15 +94,6 @@ export function startTable(results: readonly StartResult[]): string {
   return columns(['start-up', 'median ms', 'best ms', '÷ node -e 0'], rows, 1)
 }
 
-/** All that the road costs without any I/O. */
-export function roadTable(results: readonly RoadResult[]): string {
-  return columns(
-    ['in process, no I/O', 'µs'],
-    results.map(({ title, micros }) => [title, short(micros)]),
-    1,
-  )
-}
-
 /** All that each plugin adds without any I/O. */
 export function aloneInProcessTable(results: readonly PluginCost[]): string {
   return columns(
@@ -124,12 +113,4 @@ export function memoryTable(results: readonly MemoryResult[]): string {
     results.map(({ title, unit, value }) => [title, `${short(value)} ${unit}`]),
     1,
   )
-}
-
-/** Shares of the time of one wiring. */
-export function sharesTable({ title, parts }: ProfileResult): string {
-  const rows = parts
-    .filter(({ share }) => share >= 0.01)
-    .map(({ name, share }) => [name, (share * 100).toFixed(1)])
-  return columns([`small call, ${title}, 16 in flight: time in`, '%'], rows, 1)
 }

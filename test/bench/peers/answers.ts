@@ -1,6 +1,6 @@
 /** All that a bench server can be asked: hand-written and pre-serialised, so that it costs next to nothing. */
 
-import { PAYLOADS, resultOf } from './payloads.ts'
+import { textOf } from './payloads.ts'
 
 const KB10 = 10 * 1024
 const MB1 = 1024 * 1024
@@ -8,18 +8,10 @@ const MB1 = 1024 * 1024
 /** What a tool returns. A plain name returns JSON lines where it is large: each of them has escapes every few bytes. */
 const TOOLS: Readonly<Record<string, object>> = {
   small: plain(20),
-  kb10: resultOf('jsonl', KB10),
-  mb1: resultOf('jsonl', MB1),
+  kb10: { content: [{ type: 'text', text: textOf('jsonl', KB10) }] },
+  mb1: { content: [{ type: 'text', text: textOf('jsonl', MB1) }] },
   progress: plain(21),
 }
-
-/** The same in other kinds, such as `mb1_code`: made when they are first asked for. */
-const OTHERS = new Map<string, () => object>(
-  PAYLOADS.flatMap(kind => [
-    [`kb10_${kind}`, () => resultOf(kind, KB10)] as const,
-    [`mb1_${kind}`, () => resultOf(kind, MB1)] as const,
-  ]),
-)
 
 /** Number of times that a call speaks of its progress, where it was given a token for that. */
 const STEPS = 3
@@ -74,19 +66,13 @@ export class Answers {
     return token === undefined ? [reply] : [...progress(token), reply]
   }
 
-  #call(era: Era, name: string): string | undefined {
-    const make = OTHERS.get(name)
-    if (make !== undefined && !this.#calls.has(`${era} ${name}`)) this.#keep(name, make())
-    return this.#calls.get(`${era} ${name}`)
-  }
-
   #keep(name: string, result: object): void {
     this.#calls.set(`legacy ${name}`, byteText(result))
     this.#calls.set(`modern ${name}`, byteText({ resultType: 'complete', ...result }))
   }
 
   #result({ method, params = {} }: Request): string | undefined {
-    if (method === 'tools/call') return this.#call(eraOf(params), params.name ?? '')
+    if (method === 'tools/call') return this.#calls.get(`${eraOf(params)} ${params.name ?? ''}`)
     if (method === 'tools/list') return this.#lists[eraOf(params)]
     if (method === 'ping') return '{}'
     if (method === 'initialize') return initialized(params.protocolVersion)
@@ -147,9 +133,7 @@ function toolList(count: number, group: string): object[] {
     tool(`${group}tool_${String(index).padStart(3, '0')}`),
   )
   const own = Object.keys(TOOLS)
-  const listed = [...own.map(tool), ...tools].slice(0, Math.max(count, own.length))
-  // A server of a group is there for the number of its tools.
-  return group === '' ? [...listed, ...[...OTHERS.keys()].map(tool)] : listed
+  return [...own.map(tool), ...tools].slice(0, Math.max(count, own.length))
 }
 
 function tool(name: string): object {

@@ -1,9 +1,5 @@
 /** Text and data as tools really return them: most of it has escapes, quotation marks and other languages than English. */
 
-/** Kinds of payload that the bench knows. */
-export const PAYLOADS = ['jsonl', 'code', 'log', 'base64', 'prose', 'structured'] as const
-export type PayloadKind = (typeof PAYLOADS)[number]
-
 const CODE = `export async function load(path: string, { retries = 3 } = {}): Promise<Map<string, Item>> {
 \tconst text = await readFile(join(root, path), "utf8")
 \tfor (const [line, raw] of text.split("\\n").entries()) {
@@ -14,14 +10,6 @@ const CODE = `export async function load(path: string, { retries = 3 } = {}): Pr
 \treturn items
 }
 `
-const LOG = `2026-11-22T10:15:32.113Z INFO  http  GET /api/v1/orders?state=open 200 in 14 ms user="anna" ip=10.2.3.4
-2026-11-22T10:15:32.240Z WARN  db    slow query (812 ms): SELECT * FROM "orders" WHERE "customer" = $1
-2026-11-22T10:15:33.001Z ERROR queue job 8123 failed: connect ECONNREFUSED 10.0.0.7:5672\\n    at TCPConnectWrap
-`
-const PROSE =
-  'Die Prüfung größerer Flächen – etwa in Österreich – dauert länger, als man denkt. Le café était déjà fermé à l’aube. ' +
-  '東京の天気は晴れで、気温は二十五度です。 Новая версия вышла вчера вечером 🚀.\n'
-
 /** A record of a table, as JSON; no two are the same. */
 function record(nth: number): object {
   return {
@@ -36,29 +24,10 @@ function record(nth: number): object {
   }
 }
 
-function records(bytes: number): object[] {
+/** Text of about this many characters: source code, or a line of JSON for each record. */
+export function textOf(kind: 'code' | 'jsonl', bytes: number): string {
+  if (kind === 'code') return CODE.repeat(Math.ceil(bytes / CODE.length)).slice(0, bytes)
   const each = JSON.stringify(record(5000)).length + 1
-  return Array.from({ length: Math.max(1, Math.floor(bytes / each)) }, (_, nth) => record(nth))
-}
-
-function repeated(text: string, bytes: number): string {
-  return text.repeat(Math.ceil(bytes / text.length)).slice(0, bytes)
-}
-
-/** Text of about this many characters. */
-export function textOf(kind: Exclude<PayloadKind, 'structured'>, bytes: number): string {
-  if (kind === 'code') return repeated(CODE, bytes)
-  if (kind === 'log') return repeated(LOG, bytes)
-  if (kind === 'prose') return repeated(PROSE, Math.ceil(bytes / 1.5))
-  if (kind === 'base64') return repeated(Buffer.from(CODE).toString('base64').replace(/=+$/, ''), bytes)
-  return records(bytes)
-    .map(one => JSON.stringify(one))
-    .join('\n')
-}
-
-/** The members of a result that a tool returns. */
-export function resultOf(kind: PayloadKind, bytes: number): object {
-  if (kind !== 'structured') return { content: [{ type: 'text', text: textOf(kind, bytes) }] }
-  const rows = records(bytes)
-  return { content: [{ type: 'text', text: `${rows.length} rows` }], structuredContent: { page: { rows } } }
+  const count = Math.max(1, Math.floor(bytes / each))
+  return Array.from({ length: count }, (_, nth) => JSON.stringify(record(nth))).join('\n')
 }

@@ -18,8 +18,6 @@ export interface GatewaySpec {
   readonly listener: 'http' | 'stdio'
   readonly upstreams: Readonly<Record<string, UpstreamSpec>>
   readonly plugins: Plugins
-  /** Number of plugins of the bench's own are on besides; each taps every hook of the road. */
-  readonly own?: number
   /** A Redis for the plugin that needs one. */
   readonly redis?: string | undefined
 }
@@ -90,7 +88,7 @@ export class Configs {
 
 /** The configuration itself; what is written while it runs goes to the directory. */
 export function configOf(
-  { listener, upstreams, plugins, own = 0, redis = '' }: GatewaySpec,
+  { listener, upstreams, plugins, redis = '' }: GatewaySpec,
   directory: string,
 ): Readonly<Record<string, unknown>> {
   const limits = { sessions: 10_000, sessionsPerPrincipal: 10_000, connections: 8192 }
@@ -113,15 +111,5 @@ export function configOf(
     state: { directory: join(directory, 'state') },
     upstreams: Object.fromEntries(dressed),
     ...sections,
-    ...(own === 0 ? {} : { plugins: ownPlugins(own) }),
   }
-}
-
-function ownPlugins(count: number): Readonly<Record<string, unknown>> {
-  const kinds = ['count', 'stamp', 'wait'] as const
-  const plugins = Array.from({ length: count }, (_, nth) => {
-    const kind = kinds[nth % kinds.length] ?? 'count'
-    return [`${kind}${nth}`, { use: benchFile(`plugins/${kind}.ts`) }] as const
-  })
-  return Object.fromEntries(plugins)
 }

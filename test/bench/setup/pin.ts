@@ -16,10 +16,10 @@ export class Pins {
     return this.#isOn
   }
 
-  /** Puts a subject on its core, and the servers it has started beside the client; on one core all stand together. */
-  subject(pid: number | undefined, cores: 1 | 2 = 2): void {
+  /** Puts a subject on its core, and the servers it has started beside the client. */
+  subject(pid: number | undefined): void {
     if (!this.#isOn || pid === undefined) return
-    this.#put(pid, cores === 1 ? 0 : 1)
+    this.#put(pid, 1)
     for (const descendant of descendantsOf(pid)) this.#put(descendant, 0)
   }
 

@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { costOver } from '../../bench/alone/cost.ts'
-import { LIMITS, limitOf } from '../../bench/alone/limits.ts'
 import { openRoad } from '../../bench/alone/roads.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
 
@@ -14,11 +13,6 @@ test('the cost of a plugin is the median of what each round took more, and the l
   assert.deepEqual(costOver(base, own), { more: 2, least: 2 })
   const disturbed = own.map((micros, round) => (round % 3 === 0 ? micros * 3 : micros))
   assert.equal(costOver(base, disturbed).least, 2)
-})
-
-test('every limit is of a row that the table has', () => {
-  for (const { name, micros } of LIMITS) assert.equal(limitOf(`${name} alone`), micros)
-  assert.equal(limitOf('pins alone'), undefined)
 })
 
 for (const kind of ['pipe', 'http'] as const)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Measured } from '../../bench/load/messages.ts'
-import { median, medians, slopeOf } from '../../bench/statistics.ts'
+import { median } from '../../bench/statistics.ts'
 import { subjectCells } from '../../bench/output/table.ts'
 
 function measured(cpu: number | undefined, rps = 1000): Measured {
@@ -12,35 +12,6 @@ test('the median of an even number of rounds lies between the two in the middle'
   assert.equal(median([9, 1, 4, 2]), 3)
   assert.equal(median([5, 1, 9]), 5)
   assert.ok(Number.isNaN(median([])))
-})
-
-test('rounds become one: medians of all figures, the sum of the calls, and no figure where no round has one', () => {
-  const one = medians([measured(undefined, 100), measured(undefined, 300), measured(undefined, 110)])
-  assert.equal(one.rps, 110)
-  assert.equal(one.calls, 30)
-  assert.equal(one.cpu, undefined)
-})
-
-test('the slope of points on a line is that of the line, whatever noise lies evenly around it', () => {
-  assert.equal(
-    slopeOf([
-      [0, 10],
-      [1, 12],
-      [2, 14],
-    ]),
-    2,
-  )
-  assert.ok(
-    Math.abs(
-      slopeOf([
-        [0, 11],
-        [1, 9],
-        [2, 11],
-        [3, 9],
-        [4, 11],
-      ]),
-    ) < 1e-9,
-  )
 })
 
 test('a subject is compared with no gateway by its throughput and with the yardstick by its processor time', () => {

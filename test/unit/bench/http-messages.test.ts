@@ -3,7 +3,6 @@ import { test } from 'node:test'
 import { requestParts } from '../../bench/load/calls.ts'
 import { Answers } from '../../bench/peers/answers.ts'
 import { HttpMessages } from '../../bench/peers/http-messages.ts'
-import { resultOf } from '../../bench/peers/payloads.ts'
 
 const PLAIN = 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello'
 const CHUNKED =
@@ -36,13 +35,6 @@ test('the parts of a request join around any id to one that the server answers w
   assert.equal(messages.length, 4)
   assert.deepEqual(first?.params, { progressToken: 1234567, progress: 1, total: 3 })
   assert.equal(last?.id, 1234567)
-})
-
-test('a text in any language is answered as its UTF-8, a character for each byte', () => {
-  const answer =
-    new Answers(3, '').answer('{"id":1,"method":"tools/call","params":{"name":"kb10_prose"}}') ?? ''
-  const { result } = JSON.parse(Buffer.from(answer, 'latin1').toString()) as { result: object }
-  assert.deepEqual(result, resultOf('prose', 10 * 1024))
 })
 
 test('a request of a megabyte is answered without being parsed, whatever order its members are in', () => {
