@@ -1,17 +1,13 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
 import type { ServerResponse } from 'node:http'
-import { createInterface } from 'node:readline'
-import { type TestContext, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import type { Ask, Notification, Session } from '../../../src/api/index.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
-import { freePort } from '../../fixtures/free-port.ts'
 import { type Heard, event, legacy, peer, said, stream } from '../fixtures/http-peer.ts'
 import {
   type TestCall,
   bench,
   callOf,
-  fixture,
   httpSpec,
   program,
   script,
@@ -19,71 +15,10 @@ import {
   textOf,
   toolCall,
 } from '../fixtures/upstream-bench.ts'
-import { cleanup } from '../../fixtures/cleanup.ts'
 import { until } from '../../fixtures/until.ts'
 
 const KEEPING = script('keeping-server.mjs')
 const FULL = { capabilities: { roots: {}, sampling: {}, elicitation: { form: {}, url: {} } } }
-
-describe('what the reference server asks', { concurrency: 4 }, () => {
-  it('over a pipe reaches the client of the only call, in either era', async t => {
-    const it = await bench(t, stdioSpec(['stdio'], { command: program('mcp-server-everything') }))
-    it.reply = async ask => ({ result: replyTo(ask) })
-    const modern = { ...FULL, era: 'modern', version: '2026-07-28' } as const
-
-    const sampled = await it.upstream.dispatch(
-      toolCall('trigger-sampling-request', { prompt: 'hi' }, undefined, FULL),
-    )
-    const elicited = await it.upstream.dispatch(
-      toolCall('trigger-elicitation-request', {}, undefined, modern),
-    )
-
-    assert.match(textOf(sampled), /a reply to hi/)
-    assert.match(textOf(elicited), /Ada/)
-  })
-
-  it('over HTTP reaches the client of the stream it came on, however many calls there are', async t => {
-    const it = await bench(t, httpSpec(await everythingOverHttp(t)))
-    it.reply = async ask => ({ result: replyTo(ask) })
-    const calls = Array.from({ length: 20 }, (_, n) =>
-      toolCall('trigger-sampling-request', { prompt: `<${n}>` }, undefined, FULL),
-    )
-
-    const answers = await Promise.all(calls.map(call => it.upstream.dispatch(call)))
-
-    answers.forEach((answer, n) => assert.match(textOf(answer), new RegExp(`a reply to <${n}>`)))
-    const asked = it.asked.filter(({ ask }) => ask.method === 'sampling/createMessage')
-    assert.equal(asked.length, 20)
-    for (const { ask, exchange } of asked) {
-      const args = exchange?.params?.arguments as JsonObject
-      assert.ok(promptOf(ask).endsWith(String(args.prompt)))
-    }
-  })
-
-  it('is not offered over HTTP to a client that cannot be asked', async t => {
-    const it = await bench(t, httpSpec(await everythingOverHttp(t)))
-
-    const answer = await it.upstream.dispatch(toolCall('trigger-sampling-request', { prompt: 'hi' }))
-
-    assert.match(JSON.stringify('result' in answer ? answer.result.value() : answer), /not found/)
-    assert.deepEqual(it.asked, [])
-  })
-})
-
-describe('what the fixture asks', () => {
-  it('as a legacy server on HTTP, goes back and forth', async t => {
-    const url = await fixtureOverHttp(t)
-    const it = await bench(t, httpSpec(url))
-    it.reply = async ask => ({ result: replyTo(ask) })
-
-    const answer = await it.upstream.dispatch(
-      toolCall('test_elicitation', { message: 'who?' }, undefined, FULL),
-    )
-
-    assert.match(textOf(answer), /action=accept.*Ada/)
-    assert.equal(it.upstream.server?.era, 'legacy')
-  })
-})
 
 describe('a request of a server on a pipe', { concurrency: 4 }, () => {
   it('is refused while two calls are open, as it could be for either', async t => {
@@ -249,26 +184,4 @@ function replyTo(ask: Ask): JsonObject {
 function promptOf({ params }: Ask): string {
   const messages = params?.messages as { content: { text: string } }[] | undefined
   return messages?.[0]?.content.text ?? ''
-}
-
-async function everythingOverHttp(t: TestContext): Promise<string> {
-  const port = await freePort()
-  const child = spawn(process.execPath, [program('mcp-server-everything'), 'streamableHttp'], {
-    env: { ...process.env, PORT: String(port) },
-    stdio: ['ignore', 'ignore', 'pipe'],
-  })
-  cleanup(t, () => child.kill('SIGKILL'))
-  for await (const line of createInterface({ input: child.stderr })) if (line.includes('listening')) break
-  child.stderr.resume()
-  return `http://127.0.0.1:${port}/mcp`
-}
-
-async function fixtureOverHttp(t: TestContext): Promise<string> {
-  const child = spawn(process.execPath, [fixture('everything.ts'), '--era', 'legacy'], {
-    stdio: ['ignore', 'pipe', 'ignore'],
-  })
-  cleanup(t, () => child.kill('SIGKILL'))
-  for await (const line of createInterface({ input: child.stdout }))
-    return (JSON.parse(line) as { url: string }).url
-  throw new Error('the fixture did not start')
 }

@@ -127,16 +127,6 @@ test('the roots of the one client reach the reference filesystem server, and so 
   assert.ok(!(await lists(second)).includes(first))
 })
 
-test('a server is told at its start that roots may change, and asks a client that came later', async t => {
-  const gateway = await gatewayWith(t, { it: ROOTS_SERVER })
-  await refused(gateway, 'it')
-
-  const rooted = await join(t, gateway, ['file:///late'])
-
-  const seen = await rooted.sees(told('file:///late'))
-  assert.deepEqual(seen.declared, { listChanged: true })
-})
-
 test('with two clients a server that starts learns the roots of neither', async t => {
   const gateway = await gatewayWith(t, { it: { ...ROOTS_SERVER, start: 'lazy' } })
   const one = await join(t, gateway, ['file:///one'])
@@ -150,32 +140,6 @@ test('with two clients a server that starts learns the roots of neither', async 
   assert.deepEqual([one.asked, two.asked], [0, 0])
 })
 
-test('with two clients a server is told of no change', async t => {
-  const gateway = await gatewayWith(t, { it: ROOTS_SERVER })
-  const one = await join(t, gateway, ['file:///one'])
-  await one.sees(told('file:///one'))
-  const two = await join(t, gateway, ['file:///two'])
-  const before = await one.settled()
-  const { asked } = one
-
-  await two.change(['file:///else'])
-  await one.change(['file:///elsewhere'])
-
-  assert.deepEqual(await two.settled(), before)
-  assert.deepEqual([one.asked, two.asked], [asked, 0])
-})
-
-test('a second client without roots makes it as doubtful whose they are', async t => {
-  const gateway = await gatewayWith(t, { it: { ...ROOTS_SERVER, start: 'lazy' } })
-  const one = await join(t, gateway, ['file:///one'])
-  await join(t, gateway)
-
-  void gateway.gateway.control('upstream.start', { upstream: 'it' })
-  await refused(gateway, 'it')
-
-  assert.equal(one.asked, 0)
-})
-
 test('when the other client has gone, the server is told to ask the one that is left', async t => {
   const gateway = await gatewayWith(t, { it: ROOTS_SERVER })
   const one = await join(t, gateway, ['file:///one'])
@@ -185,15 +149,6 @@ test('when the other client has gone, the server is told to ask the one that is 
   await one.client.close()
 
   await two.sees(told('file:///two'))
-})
-
-test('a client that declares no roots is never asked', async t => {
-  const gateway = await gatewayWith(t, { it: ROOTS_SERVER })
-  const plain = await join(t, gateway)
-  await refused(gateway, 'it')
-
-  assert.equal((await plain.seen()).last, 'error -32603')
-  assert.equal(plain.asked, 0)
 })
 
 test('a server outside the profile of the client never learns its roots, and those inside do', async t => {
@@ -265,16 +220,4 @@ test('a server that asks fifty times at once asks its client once', async t => {
 
   assert.equal(rooted.asked, before + 1)
   release()
-})
-
-test('a client that says a hundred times that its roots changed is asked few times', async t => {
-  const gateway = await gatewayWith(t, { it: ROOTS_SERVER })
-  const rooted = await join(t, gateway, ['file:///mine'])
-  await rooted.sees(told('file:///mine'))
-
-  for (let count = 0; count < 100; count++) await rooted.client.sendRootsListChanged()
-  await rooted.change(['file:///last'])
-  await rooted.sees(told('file:///last'))
-
-  assert.ok(rooted.asked < 30, `${rooted.asked} times`)
 })

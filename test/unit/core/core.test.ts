@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Seal } from '../../../src/core/seal.ts'
-import { matchesTemplate } from '../../../src/protocol/uri-patterns.ts'
 import { createLog } from '../../../src/util/log.ts'
 
 test('a seal opens what it closed, for the same purpose only', () => {
@@ -22,21 +21,6 @@ test('a seal refuses every flipped bit and every truncation', () => {
   }
   for (let length = 0; length < bytes.length; length++)
     assert.equal(seal.open(bytes.subarray(0, length).toString('base64url'), 'x'), undefined)
-})
-
-test('a URI is compared with a template by its literal parts', () => {
-  assert.equal(matchesTemplate('test://template/{id}/data', 'test://template/123/data'), true)
-  assert.equal(matchesTemplate('test://template/{id}/data', 'test://template/123/date'), false)
-  assert.equal(matchesTemplate('file:///{+path}', 'file:///a/b/c'), true)
-  assert.equal(matchesTemplate('a{x}aa', 'aa'), false)
-  assert.equal(matchesTemplate('plain://x', 'plain://x'), true)
-  assert.equal(matchesTemplate('plain://x', 'plain://xy'), false)
-})
-
-test('a template of many parts does not make matching slow', () => {
-  const started = performance.now()
-  matchesTemplate('{a}x'.repeat(1000), `${'x'.repeat(8000)}y`)
-  assert.ok(performance.now() - started < 5000, 'backtracking would take years')
 })
 
 test('a log line carries no control characters and no secret', () => {

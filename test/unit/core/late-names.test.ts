@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
 import { test, type TestContext } from 'node:test'
-import { setTimeout } from 'node:timers/promises'
 import { type JsonObject } from '../../../src/protocol/json/json.ts'
 import {
   closeAfter,
@@ -13,8 +12,6 @@ import {
   type TestUpstream,
 } from '../../../src/testing/index.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
-import { until } from '../../fixtures/until.ts'
-
 /** Whoever waits out the grace of a first list does not end within a test. */
 const LISTS = { grace: '10m', wait: 50 }
 const GRACE_MS = 600_000
@@ -131,98 +128,6 @@ for (const [what, method, params, expected] of FIRST_REQUESTS)
     assert.deepEqual(rest, expected)
   })
 
-test('a tool under the prefix of a profile is waited for like a renamed one', async t => {
-  const config = {
-    listeners: { main: { type: 'http', port: 0, profile: 'short' } },
-    profiles: { short: { prefixes: { slow: 's-' } } },
-  }
-  const { client, open, underWay } = await besideLate(t, { spec: {}, config })
-
-  const called = client.request('tools/call', { name: 's-far', arguments: {} })
-  await underWay()
-  open()
-
-  assert.deepEqual((await called).result?.content, [{ type: 'text', text: 'from afar' }])
-})
-
-test('a tool over REST is waited for as well', async t => {
-  const { gateway, open, underWay } = await besideLate(t, { config: { rest: {} } })
-
-  const called = fetch(new URL('/tools/call', gateway.url), {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ name: 'slow__distant', arguments: {} }),
-  })
-  await underWay()
-  open()
-
-  const reply = await called
-  assert.equal(reply.status, 200)
-  assert.deepEqual(((await reply.json()) as JsonObject).content, [{ type: 'text', text: 'from afar' }])
-})
-
-test('a server that comes up while others are asked for their lists is asked as well', async t => {
-  const wait = '10m'
-  const { gateway, client, quick, open } = await besideLate(t, {
-    config: { cache: false, lists: { grace: 50, wait } },
-  })
-  let release = (): void => undefined
-  const held = new Promise<void>(resolve => (release = resolve))
-  const { promise: asked, resolve: isAsked } = Promise.withResolvers<void>()
-  quick.offer.methods.set('tools/list', async () => {
-    isAsked()
-    await held
-    return { tools: [{ name: 'near', inputSchema: { type: 'object' } }] }
-  })
-
-  const called = client.request('tools/call', { name: 'slow__distant', arguments: {} })
-  await asked
-  // Long enough for the server that starts to be left out of this look.
-  await setTimeout(100)
-  open()
-  await until(() => gateway.gateway.upstreams.get('slow')?.status().state === 'ready', 'it is up')
-  release()
-
-  assert.deepEqual((await called).result?.content, [{ type: 'text', text: 'from afar' }])
-})
-
-test('a renamed resource of a server that starts slowly can be subscribed to before it was listed', async t => {
-  const quick = closeAfter(
-    t,
-    await testUpstream({
-      resources: { 'near://one': 'x' },
-      capabilities: { resources: { subscribe: true } },
-    }),
-  )
-  const slow = closeAfter(
-    t,
-    await testUpstream({
-      ...OFFER,
-      era: 'legacy',
-      capabilities: { resources: { subscribe: true } },
-      methods: { 'resources/subscribe': () => ({}) },
-    }),
-  )
-  const door = await shutDoor(t, slow)
-  const gateway = closeAfter(
-    t,
-    await testGateway({
-      settle: false,
-      upstreams: { quick },
-      config: { lists: LISTS, upstreams: { slow: { type: 'http', url: door.url, ...RENAMED } } },
-    }),
-  )
-  const client = closeAfter(t, await testClient(gateway, { era: 'legacy' }))
-  await client.request('resources/read', { uri: 'near://one' })
-
-  const subscribed = client.request('resources/subscribe', { uri: 'far://renamed' })
-  await client.request('resources/read', { uri: 'near://one' })
-  door.open()
-
-  assert.deepEqual((await subscribed).result, {})
-  assert.equal(slow.received('resources/subscribe').length, 1)
-})
-
 test('a resource that a slow server lists is not read from the only other one that has resources', async t => {
   const quick = closeAfter(t, await testUpstream({ resources: { 'near://one': 'x' } }))
   const slow = closeAfter(t, await testUpstream(OFFER))
@@ -266,20 +171,6 @@ test('a list that is late for the first time, of a server that is up, is waited 
   assert.deepEqual((await called).result?.content, [{ type: 'text', text: 'from afar' }])
 })
 
-test('a name that nobody has is unknown at once where every server has listed', async t => {
-  const quick = closeAfter(t, await testUpstream({ tools: { near: () => 'near' } }))
-  const config = { lists: LISTS, upstreams: { quick: RENAMED } }
-  const gateway = closeAfter(t, await testGateway({ upstreams: { quick }, config }))
-  const client = closeAfter(t, await testClient(gateway))
-
-  for (const [method, params] of [
-    ['tools/call', { name: 'nobody', arguments: {} }],
-    ['prompts/get', { name: 'nobody' }],
-    ['resources/read', { uri: 'no:body' }],
-  ] as const)
-    assert.ok((await client.request(method, params)).error !== undefined)
-})
-
 test('a server that never starts keeps unknown names waiting for the grace of a first list, and only once', async t => {
   const clock = new TestClock()
   const { client, underWay } = await besideLate(t, { clock })
@@ -293,26 +184,6 @@ test('a server that never starts keeps unknown names waiting for the grace of a 
   assert.equal(again.error?.message, 'Unknown tool: nobody')
 })
 
-test('a list that never comes, of a server that is up, keeps unknown names waiting as long, and only once', async t => {
-  const clock = new TestClock()
-  const quick = closeAfter(t, await testUpstream({ tools: { near: () => 'near' } }))
-  const slow = closeAfter(t, await testUpstream({ tools: {} }))
-  slow.offer.methods.set('tools/list', () => new Promise(() => undefined))
-  const config = { lists: LISTS, upstreams: { slow: RENAMED } }
-  const gateway = closeAfter(t, await testGateway({ upstreams: { quick, slow }, config, clock }))
-  const client = closeAfter(t, await testClient(gateway))
-  const call = () => client.request('tools/call', { name: 'nobody', arguments: {} })
-  const first = call()
-  await client.request('tools/call', { name: 'quick__near', arguments: {} })
-
-  // That the request for the list itself runs out of time makes it none that came.
-  clock.pass(GRACE_MS)
-
-  assert.match(String((await first).error?.message), /nobody|slow/)
-  assert.ok((await call()).error !== undefined)
-  assert.ok((await call()).error !== undefined)
-})
-
 test('a client that cancels such a call is not kept waiting', async t => {
   const { client, underWay } = await besideLate(t)
   const call = client.start('tools/call', { name: 'slow__distant', arguments: {} })
@@ -321,15 +192,4 @@ test('a client that cancels such a call is not kept waiting', async t => {
   await call.cancel()
 
   assert.equal((await call.reply).isCancelled, true)
-})
-
-test('without renames a name says whose it is, and the call goes there at once', async t => {
-  const { client, slow, open, underWay } = await besideLate(t, { spec: {} })
-  slow.offer.methods.set('tools/list', () => new Promise(() => undefined))
-
-  const called = client.request('tools/call', { name: 'slow__far', arguments: {} })
-  await underWay()
-  open()
-
-  assert.deepEqual((await called).result?.content, [{ type: 'text', text: 'from afar' }])
 })

@@ -10,8 +10,6 @@ import {
   testUpstream,
 } from '../../../src/testing/index.ts'
 
-const CHANGED = 'notifications/tools/list_changed'
-
 type Show = (shown: readonly CatalogEntry[], reader: ListingReader) => readonly CatalogEntry[] | undefined
 
 /** Shows tools in another form. */
@@ -66,16 +64,6 @@ for (const era of ['legacy', 'modern'] as const)
     }
     assert.deepEqual(called(web), ['read', 'write', 'write'])
   })
-
-test('a shown name is known to a gateway that has listed nothing yet', async t => {
-  const { web, connect } = await serve(t, [renaming('small', { read: 'r' })])
-  const client = await connect('small')
-
-  const { error } = await client.request('tools/call', { name: 'r' })
-
-  assert.equal(error, undefined)
-  assert.deepEqual(called(web), ['read'])
-})
 
 test('rules and taps see the real name of what is called by a shown one', async t => {
   const seen: unknown[] = []
@@ -134,16 +122,6 @@ test('a shown name takes no calls from the tool whose real name it is', async t 
   assert.deepEqual(called(web), ['write'])
 })
 
-test('of two tools under one shown name the first has it', async t => {
-  const { web, connect } = await serve(t, [renaming('small', { read: 'x', write: 'x' })])
-  const client = await connect('small')
-
-  assert.deepEqual(await namesOf(client), ['x'])
-  await client.request('tools/call', { name: 'x' })
-
-  assert.deepEqual(called(web), ['read'])
-})
-
 test('what a tap makes up is not shown', async t => {
   const made = {
     kind: 'tools',
@@ -175,35 +153,6 @@ test('a list is made once for each class of readers, however many clients name t
   await (await connect('large')).request('tools/list')
 
   assert.equal(made, 2)
-})
-
-test('a tap that changes nothing leaves the very same bytes', async t => {
-  const plain = await serve(t, [])
-  const tapped = await serve(t, [showing(shown => [...shown])])
-
-  const bytes = await Promise.all(
-    [plain, tapped].map(async ({ connect }) => (await (await connect('any')).request('tools/list')).result),
-  )
-
-  assert.deepEqual(bytes[0], bytes[1])
-})
-
-test('a change that this reader is not shown is not announced to it, and one that it is shown is', async t => {
-  const { web, connect } = await serve(t, [
-    showing(shown => shown.filter(({ original }) => original !== 'hidden')),
-  ])
-  const client = await connect('any', 'legacy')
-  await client.listen()
-  await namesOf(client)
-
-  web.offer.tools.set('hidden', () => 'x')
-  web.notify(CHANGED)
-  await new Promise(resolve => setTimeout(resolve, 700))
-  assert.deepEqual(client.notifications, [])
-
-  web.offer.tools.set('seen', () => 'x')
-  web.notify(CHANGED)
-  await client.notified(CHANGED)
 })
 
 test('a tap without classes of readers does not start', async t => {

@@ -51,18 +51,3 @@ test('a list of more than 16 MiB is read no further and left out whole, and log 
   const { upstreams } = await gateway.inspect()
   assert.match(String(upstreams.find(({ name }) => name === 'long')?.lists?.tools), TOO_LONG)
 })
-
-test('that is said as well where nobody waited for it until it was too long', async t => {
-  const lists = { grace: '100ms', wait: '100ms' }
-  const { gateway, log, names } = await besideLong(t, 64, lists, 20)
-
-  assert.deepEqual(await names(), ['sound__fine'])
-  const told = (): typeof log =>
-    log.filter(({ message }) => message === 'a list of upstream "long" took long, and failed then')
-  while (told().length === 0) await new Promise(resolve => setTimeout(resolve, 20))
-
-  assert.match(String(told()[0]?.reason), TOO_LONG)
-  assert.deepEqual(await names(), ['sound__fine'])
-  const { upstreams } = await gateway.inspect()
-  assert.match(String(upstreams.find(({ name }) => name === 'long')?.lists?.tools), TOO_LONG)
-})

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -155,22 +154,6 @@ test('a server that has other tools now is listed as it is once it runs, told of
   assert.deepEqual(await Promise.all([starts('one'), starts('two')]), [0, 0])
 })
 
-test('what a server says once it runs is saved though no client asks again', async t => {
-  const { learn, gateway, become, starts, path } = await place(t)
-  await learn()
-  await become('one', { tools: ['give'] })
-  const next = await gateway()
-  await call(await next.connect(), 'one__add')
-  const saved = path('state/catalogue.json')
-  await until(() => readFileSync(saved, 'utf8').includes('give'), 'it is saved')
-  await next.close()
-
-  await starts('one')
-  const third = await gateway()
-  assert.deepEqual(await names(await third.connect()), ['one__give', 'two__look'])
-  assert.equal(await starts('one'), 0)
-})
-
 test('a server that speaks another era now is understood at its first call, and remembered so', async t => {
   const { learn, gateway, become, starts } = await place(t)
   await learn()
@@ -209,19 +192,6 @@ test('a file that cannot be read costs one warning and a start', async t => {
   assert.equal(saved.length, 2)
 })
 
-test('a list that a server does not know is not asked for until it runs, whoever asks for it', async t => {
-  const { learn, gateway, become, starts } = await place(t)
-  await become('one', { tools: ['add'], also: ['resources', 'prompts'] })
-  await learn()
-
-  const next = await gateway()
-  const client = await next.connect()
-  for (const method of ['resources/list', 'resources/templates/list', 'prompts/list'])
-    await client.request(method)
-
-  assert.deepEqual(await Promise.all([starts('one'), starts('two')]), [0, 0])
-})
-
 test('a server that is gone is left out once that is known', async t => {
   const { learn, gateway, become, path } = await place(t)
   await learn()
@@ -234,19 +204,6 @@ test('a server that is gone is left out once that is known', async t => {
   assert.deepEqual(await names(client), ['two__look'])
   await next.close()
   await become('one', { tools: [] })
-})
-
-test('the owner makes a running gateway forget, and the next who asks wakes the server', async t => {
-  const { learn, gateway, starts } = await place(t)
-  await learn()
-  const next = await gateway()
-  const client = await next.connect()
-  const forget = next.generation.graph.hooks.runner('control', 'catalogue.forget')
-
-  assert.deepEqual(await forget?.({ upstream: 'one' }), { forgotten: 1 })
-
-  await names(client)
-  assert.deepEqual(await Promise.all([starts('one'), starts('two')]), [1, 0])
 })
 
 test('words are saved as they are, and no secret is', async t => {

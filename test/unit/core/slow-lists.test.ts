@@ -87,19 +87,6 @@ test('a list that comes late is left out with a reason, and announced when it is
   assert.equal(gateway.upstreams.get('slow')?.status().lists, undefined)
 })
 
-test('nobody else waits for a list that is late already, and it is asked for once', async t => {
-  const { slow, client } = await two(t, {}, { lists: { grace: LONG_MS, wait: LONG_MS } })
-  const release = holdLists(slow)
-  await listed(client)
-
-  const started = performance.now()
-  for (let time = 0; time < 10; time++) await listed(client)
-
-  assert.ok(performance.now() - started < 5 * LONG_MS, 'ten waits would take twice as long')
-  assert.equal(slow.received('tools/list').length, 1)
-  release(['one'])
-})
-
 test('a known list stands in for a late one, and says that it may be out of date', async t => {
   const { slow, client } = await two(t)
   assert.deepEqual(await listed(client), ['slow__one', 'quick__two'])
@@ -123,14 +110,6 @@ test('with onFailure: keep, what an upstream listed last stays while it is down'
   assert.deepEqual(await listed(client), ['slow__one', 'quick__two'])
   assert.match(gateway.upstreams.get('slow')?.status().lists?.tools ?? '', /^as it was last known/)
   await assert.rejects(client.request('tools/call', { name: 'slow__one' }), /"slow"/)
-})
-
-test('with onFailure: omit, it is left out', async t => {
-  const { slow, client } = await two(t)
-  await listed(client)
-  await slow.stop()
-
-  assert.deepEqual(await listed(client), ['quick__two'])
 })
 
 test('a call waits for no lists but those of upstreams that may own the name', async t => {

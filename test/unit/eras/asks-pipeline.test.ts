@@ -69,21 +69,3 @@ test('a client of 2025-06-18 is asked by a form that it knows, and the server ge
   assert.deepEqual(Object.keys(properties), ['many.1', 'many.2', 'one'])
   assert.deepEqual(reply, { result: { action: 'accept', content: { one: 's', many: ['g'] } } })
 })
-
-test('a client of 2025-06-18 is asked for its model with one block to a message, and without tools that are not needed', async t => {
-  const content = [
-    { type: 'text', text: 'a' },
-    { type: 'text', text: 'b' },
-  ]
-  const ask = {
-    method: 'sampling/createMessage',
-    params: { messages: [{ role: 'user', content }], tools: [], maxTokens: 5 },
-  }
-  const said = { role: 'assistant', model: 'm', content: { type: 'text', text: 'c' } }
-
-  const [question, reply] = await asked(t, ask, '2025-06-18', said)
-
-  const messages = content.map(block => ({ role: 'user', content: block }))
-  assert.deepEqual(question, { messages, maxTokens: 5 })
-  assert.deepEqual(reply, { result: said })
-})

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { blockFor, blocksFor, messageFor } from '../../../src/protocol/era/blocks.ts'
+import { blockFor, messageFor } from '../../../src/protocol/era/blocks.ts'
 import { toLegacyResult } from './whole.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import { Payload } from '../../../src/protocol/payload.ts'
-import { LATEST_LEGACY_VERSION, LEGACY_VERSIONS, type Era } from '../../../src/protocol/versions.ts'
+import { LEGACY_VERSIONS, type Era } from '../../../src/protocol/versions.ts'
 
 const BLOCKS: Readonly<Record<string, JsonObject>> = {
   text: { type: 'text', text: 'hello' },
@@ -78,12 +78,6 @@ describe('a content block goes to a legacy client', () => {
     const { text: _text, ...kept } = blockFor({ ...BLOCKS.audio, annotations, _meta }, '2024-11-05')
     assert.deepEqual(kept, { type: 'text', annotations, _meta })
   })
-
-  test('that has no type, or is no object, as it is', () => {
-    const odd = [1, null, 'x', [], {}, { type: 5 }]
-    assert.deepEqual(sent({ content: odd }, 'tools/call', '2024-11-05'), { content: odd })
-    assert.deepEqual(sent({ content: 'text' }, 'tools/call', '2024-11-05'), { content: 'text' })
-  })
 })
 
 describe('a result with content', () => {
@@ -117,19 +111,6 @@ describe('a result with content', () => {
       { content: [BLOCKS.audio], x: 1 },
     )
   })
-
-  test('is looked at for tools and prompts only', () => {
-    const value = { content: [BLOCKS.audio], messages: [{ content: BLOCKS.audio }], contents: [BLOCKS.audio] }
-    for (const method of ['resources/read', 'completion/complete', 'vendor/method', ''])
-      assert.deepEqual(sent(value, method, '2024-11-05'), value)
-  })
-
-  test('may say a type with escapes, or twice: the last one counts', () => {
-    const read = (text: string): readonly string[] | undefined =>
-      blocksFor(Buffer.from(text), '2025-03-26')?.parts()
-    assert.match(String(read('[{"ty\\u0070e":"resource\\u005flink","uri":"u"}]')), /resource link: u/)
-    assert.match(String(read('[{"type":"text","type":"resource_link","uri":"u"}]')), /resource link: u/)
-  })
 })
 
 describe('a prompt', () => {
@@ -140,19 +121,5 @@ describe('a prompt', () => {
       content: [BLOCKS.text, { type: 'text', text: '[resource link "a": file:///a]' }],
       x: 1,
     })
-  })
-
-  test('stays the same object, and the same bytes, where nothing changes', () => {
-    const message = { role: 'user', content: [BLOCKS.text] }
-    assert.equal(messageFor(message, '2024-11-05'), message)
-    assert.equal(messageFor('odd', '2024-11-05'), 'odd')
-    const bytes = Buffer.from(`{ "messages": [${JSON.stringify(message)}] }`)
-    assert.equal(toLegacyResult(Payload.raw(bytes, 'legacy'), 'prompts/get', '2024-11-05'), bytes)
-    assert.equal(toLegacyResult(Payload.raw(bytes, 'modern'), 'prompts/get', LATEST_LEGACY_VERSION), bytes)
-  })
-
-  test('without messages is none of our business', () => {
-    assert.deepEqual(sent({ x: 1 }, 'prompts/get', '2024-11-05'), { x: 1 })
-    assert.deepEqual(sent({ messages: 7 }, 'prompts/get', '2024-11-05'), { messages: 7 })
   })
 })

@@ -35,17 +35,6 @@ describe('a result crosses eras', () => {
     }
   })
 
-  test('with what stands between its members as it was, where nothing but a comma does', () => {
-    const result = (text: string): string =>
-      toModernResult(Payload.raw(Buffer.from(text), 'legacy'), 'tools/call').toString()
-    assert.equal(result('{"a":1,"b":[2],"c":3}'), '{"resultType":"complete","a":1,"b":[2],"c":3}')
-    assert.equal(result('{"a":1,\n"b":2 ,"c":3}'), '{"resultType":"complete","a":1,"b":2,"c":3}')
-    assert.equal(result('{"a":1,"resultType":"x","c":3}'), '{"resultType":"complete","a":1,"c":3}')
-    assert.equal(result('{"resultType":"x","b":2,"c":3}'), '{"resultType":"complete","b":2,"c":3}')
-    assert.equal(result('{"a":1,"b":2,"resultType":"x"}'), '{"resultType":"complete","a":1,"b":2}')
-    assert.equal(result('{}'), '{"resultType":"complete"}')
-  })
-
   test('legacy to legacy and modern to modern as the same bytes', () => {
     const bytes = Buffer.from('{"content":[],"x-vendor":1}')
     assert.equal(toLegacyResult(Payload.raw(bytes, 'legacy')), bytes)
@@ -65,14 +54,6 @@ describe('a result crosses eras', () => {
       cacheScope: 'private',
       contents: [],
     })
-  })
-
-  test('legacy to modern without doubling a member it happens to have', () => {
-    const result = toModernResult(
-      Payload.raw(Buffer.from('{"ttlMs":5,"contents":[]}'), 'legacy'),
-      'resources/read',
-    )
-    assert.equal(result.toString().match(/ttlMs/g)?.length, 1)
   })
 
   test('modern to legacy without what legacy does not know', () => {

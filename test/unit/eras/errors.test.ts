@@ -41,11 +41,6 @@ describe('the wish for a URL to be opened (-32042)', () => {
       assert.deepEqual(toLegacyError(URLS, other), { code: -32603, message: WORDS, data: URLS.data })
     assert.deepEqual(toModernError(URLS), { code: -32603, message: WORDS, data: URLS.data })
   })
-
-  test('may be said without any URL', () => {
-    for (const data of [undefined, null, {}, { elicitations: 'x' }, { elicitations: [{ url: 5 }] }])
-      assert.equal(toModernError({ code: -32042, message: 'm', data }).message, 'm')
-  })
 })
 
 describe('a resource that is not there', () => {
@@ -62,10 +57,6 @@ describe('a resource that is not there', () => {
     assert.equal(toLegacyError(missing, newestReader('legacy'), 'tools/call'), missing)
     const other = { code: -32602, message: 'bad' }
     assert.equal(toLegacyError(other, newestReader('legacy'), 'resources/read'), other)
-  })
-
-  test('has no code of its own for modern clients', () => {
-    assert.deepEqual(toModernError({ ...missing, code: -32002 }), missing)
   })
 })
 
@@ -104,11 +95,5 @@ describe('extensions of a server', () => {
 
   test('are those without methods of their own where it is not', () => {
     assert.deepEqual(passedExtensions({ extensions }, false), { 'io.modelcontextprotocol/ui': ui })
-  })
-
-  test('are not mentioned where there are none', () => {
-    assert.equal(passedExtensions({}, true), undefined)
-    assert.equal(passedExtensions({ extensions: [] }, true), undefined)
-    assert.equal(passedExtensions({ extensions: { 'io.modelcontextprotocol/tasks': {} } }, true), undefined)
   })
 })

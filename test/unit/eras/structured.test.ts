@@ -5,12 +5,7 @@ import { entryFor, listForm, rootOf, legacyOutputSchema } from '../../../src/pro
 import { toLegacyResult } from './whole.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import { Payload } from '../../../src/protocol/payload.ts'
-import {
-  LATEST_LEGACY_VERSION,
-  LEGACY_VERSIONS,
-  MODERN_VERSION,
-  type Era,
-} from '../../../src/protocol/versions.ts'
+import { LATEST_LEGACY_VERSION, MODERN_VERSION, type Era } from '../../../src/protocol/versions.ts'
 
 const STRUCTURED = ['2025-11-25', '2025-06-18']
 const PLAIN = ['2025-03-26', '2024-11-05', '2024-10-07']
@@ -62,13 +57,6 @@ describe('structured content of a modern server goes to a legacy client', () => 
         isError: true,
       })
     })
-
-    test(`the same from a legacy server at ${version}, where null means nothing`, () => {
-      assert.deepEqual(sent({ content: [], structuredContent: { a: 1 } }, version, 'legacy'), {
-        content: [{ type: 'text', text: '{"a":1}' }],
-      })
-      assert.deepEqual(sent({ content: [], structuredContent: null }, version, 'legacy'), { content: [] })
-    })
   }
 
   test('with every digit of its numbers', () => {
@@ -78,29 +66,6 @@ describe('structured content of a modern server goes to a legacy client', () => 
     ).toString()
     assert.match(text, /"structuredContent":\{"result":\[12345678901234567890, 1\.0\]\}/)
     assert.match(text, /"text":"\[12345678901234567890, 1\.0\]"/)
-  })
-
-  test('a link that became text is not the copy', () => {
-    const { content } = sent(
-      { content: [{ type: 'resource_link', uri: 'u:x' }], structuredContent: [1] },
-      '2025-03-26',
-    )
-    assert.deepEqual(content, [
-      { type: 'text', text: '[resource link: u:x]' },
-      { type: 'text', text: '[1]' },
-    ])
-  })
-
-  test('what a legacy server says as it came', () => {
-    for (const value of [{ a: 1 }, [1], null]) {
-      const result = { content: [], structuredContent: value }
-      for (const version of STRUCTURED) assert.deepEqual(sent(result, version, 'legacy'), result)
-    }
-  })
-
-  test('a member of that name further in is not meant', () => {
-    const result = { content: [], _meta: { structuredContent: [1] }, structured: '"structuredContent":[' }
-    for (const version of LEGACY_VERSIONS) assert.deepEqual(sent(result, version), result)
   })
 })
 
@@ -179,36 +144,6 @@ describe('an output schema goes to a legacy client', () => {
     })
   })
 
-  test('with data and names left alone that look like references', () => {
-    const schema = {
-      type: 'array',
-      const: { $ref: '#/a' },
-      items: {
-        properties: { $ref: { $ref: '#/items' }, default: { $ref: '#/x' } },
-        default: { $ref: '#/y' },
-      },
-      contains: { $id: 'https://example.com/own', $ref: '#/z' },
-      prefixItems: [{ $ref: '#name' }, { $ref: 'https://example.com/#/a' }],
-    }
-    assert.deepEqual((legacyOutputSchema(schema)?.properties as JsonObject).result, {
-      ...schema,
-      items: {
-        properties: {
-          $ref: { $ref: '#/properties/result/items' },
-          default: { $ref: '#/properties/result/x' },
-        },
-        default: { $ref: '#/y' },
-      },
-    })
-  })
-
-  test('with its own base kept where it has one', () => {
-    const schema = { $id: 'https://example.com/s', type: 'array', items: { $ref: '#/$defs/a' } }
-    assert.deepEqual((legacyOutputSchema(schema)?.properties as JsonObject).result, schema)
-    const { anyOf } = legacyOutputSchema({ ...schema, type: ['array', 'object'] }) as { anyOf: JsonObject[] }
-    assert.deepEqual(anyOf[1]?.properties, { result: { $ref: 'https://example.com/s' } })
-  })
-
   test('not at all where it is none', () => {
     for (const schema of [true, false, null, 'x', [], 7]) assert.equal(legacyOutputSchema(schema), undefined)
   })
@@ -245,17 +180,6 @@ describe('an entry of a list', () => {
     assert.equal(listForm({ era: 'modern', version: MODERN_VERSION }), 'modern')
     for (const version of STRUCTURED) assert.equal(listForm({ era: 'legacy', version }), 'legacy')
     for (const version of PLAIN) assert.equal(listForm({ era: 'legacy', version }), 'plain')
-  })
-
-  test('loses what its clients do not have, and keeps all else', () => {
-    const { execution, outputSchema, ...rest } = tool
-    assert.deepEqual(entryFor('tools', tool, 'modern'), { ...rest, outputSchema })
-    assert.deepEqual(entryFor('tools', tool, 'plain'), { ...rest, execution })
-    assert.deepEqual(entryFor('tools', tool, 'legacy'), {
-      ...tool,
-      outputSchema: { type: 'object', properties: { result: ARRAY }, required: ['result'] },
-    })
-    assert.deepEqual(entryFor('tools', { ...tool, outputSchema: true }, 'legacy'), { ...rest, execution })
   })
 
   test('is the same object where nothing changes', () => {

@@ -37,54 +37,6 @@ function refuses(bytes: Buffer, what: RegExp): void {
 const CHUNKED = 'transfer-encoding: chunked'
 
 describe('a reply', () => {
-  it('is as long as it says, and what is behind it makes its connection unclean', () => {
-    const reply = text('HTTP/1.1 200 OK', 'content-length: 3', '', 'abc')
-    assert.deepEqual(read([reply]).ends, [true])
-    assert.equal(read([reply]).body, 'abc')
-    assert.deepEqual(read([Buffer.concat([reply, Buffer.from('x')])]).ends, [false])
-  })
-
-  it('in chunks may have extensions and trailers', () => {
-    const reply = text(
-      'HTTP/1.1 200 OK',
-      CHUNKED,
-      '',
-      '3;a="b"',
-      'abc',
-      '02',
-      'de',
-      '0',
-      'x-after: 1',
-      '',
-      '',
-    )
-    const { body, ends } = read([reply])
-    assert.equal(body, 'abcde')
-    assert.deepEqual(ends, [true])
-  })
-
-  it('without a length ends with its connection, and no other does', () => {
-    const open = read([text('HTTP/1.1 200 OK', '', 'abc')])
-    assert.equal(open.body, 'abc')
-    assert.equal(open.reader.ended(), true)
-    for (const framing of ['content-length: 5', CHUNKED])
-      assert.equal(read([text('HTTP/1.1 200 OK', framing, '', '1')]).reader.ended(), false)
-  })
-
-  it('that has no body has none, whatever its headers say', () => {
-    for (const status of ['204 No Content', '304 Not Modified'])
-      assert.deepEqual(read([text(`HTTP/1.1 ${status}`, 'content-length: 7', '', '')]).ends, [true])
-  })
-
-  it('may be announced by interim ones, but not by many', () => {
-    const interim = text('HTTP/1.1 103 Early Hints', 'link: </a>', '', '')
-    const reply = text('HTTP/1.1 200 OK', 'content-length: 0', '', '')
-    assert.deepEqual(read([interim, interim, reply]).statuses, [200])
-    assert.deepEqual(read([Buffer.concat([interim, reply])]).statuses, [200])
-    refuses(Buffer.concat(Array.from({ length: 17 }, () => interim)), /not asked for/)
-    refuses(text('HTTP/1.1 101 Switching Protocols', '', ''), /not asked for/)
-  })
-
   for (const [what, lines, why] of [
     ['two lengths', ['HTTP/1.1 200 OK', 'content-length: 3', CHUNKED], /two lengths/],
     ['lengths that differ', ['HTTP/1.1 200 OK', 'content-length: 3', 'content-length: 4'], /no number/],

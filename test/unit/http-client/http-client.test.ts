@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { createServer, type AddressInfo, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { describe, it } from 'node:test'
 import * as tls from 'node:tls'
 import type { Clock } from '../../../src/api/index.ts'
 import { HttpClient } from '../../../src/http-client/http-client.ts'
-import type { Carrier, ClientRequest } from '../../../src/http-client/port.ts'
 import { systemClock } from '../../../src/util/clock.ts'
-import { client, Heard, OK, send, serve } from '../fixtures/http-client-kit.ts'
+import { client, OK, send, serve } from '../fixtures/http-client-kit.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
 
 describe('a connection', () => {
@@ -94,11 +93,6 @@ describe('a connection', () => {
     assert.deepEqual(said, ['200 ok', '200 halSOCKET', 'SOCKET', '200 ok'])
   })
 
-  it('to a server that speaks no HTTP fails its request', async t => {
-    const { url } = await serve(t, () => 'SSH-2.0-OpenSSH\r\n\r\n')
-    assert.equal(await send(client(t, url)).over, 'MALFORMED')
-  })
-
   it('over TLS is made with a certificate that holds', async t => {
     const pem = (name: string): string =>
       readFileSync(new URL(`../fixtures/tls/localhost-${name}.pem`, import.meta.url), 'utf8')
@@ -121,23 +115,6 @@ describe('a connection', () => {
 })
 
 describe('requests', () => {
-  it('wait for their turn when all connections are taken, in order', async t => {
-    const { url, got, connections } = await serve(t, () => undefined)
-    const http = client(t, url, 1)
-    const all = ['a', 'b', 'c'].map(body => send(http, { body }))
-    for (let index = 0; index < all.length; index++) {
-      await all[index]?.sent
-      while (got.length <= index) await new Promise(setImmediate)
-      got[index]?.socket.write(OK)
-      assert.equal(await all[index]?.over, '200 ok')
-    }
-    assert.equal(connections(), 1)
-    assert.deepEqual(
-      got.map(({ text }) => text.at(-1)),
-      ['a', 'b', 'c'],
-    )
-  })
-
   it('leave in the turn of the event loop in which they are given, and on a new connection as soon as that is made', async t => {
     const kept: number[] = []
     const made: number[] = []
@@ -158,62 +135,6 @@ describe('requests', () => {
     assert.ok(Math.min(...made) <= 3, `turns over a new connection: ${made.join(' ')}`)
   })
 
-  it('that are given up end their connection, unless they were not written yet', async t => {
-    const { url, got } = await serve(t, (_got, index) => (index === 0 ? undefined : OK))
-    const http = client(t, url, 1)
-    const first = send(http)
-    const carrier = await first.sent
-    while (got.length === 0) await new Promise(setImmediate)
-    const second = send(http)
-    void second.sent.then(() => undefined)
-    carrier.abort(first, new Error('enough'))
-    assert.equal(await first.over, 'enough')
-    assert.equal(await second.over, '200 ok')
-    // Once it is over, it cannot be given up any more.
-    ;(await second.sent).abort(second, new Error('too late'))
-    class GivenUp extends Heard {
-      override onSend(on: Carrier): void {
-        on.abort(this, new Error('never mind'))
-      }
-    }
-    const third = new GivenUp()
-    http.dispatch({ method: 'POST', path: '/', headers: {}, body: '3' }, third)
-    assert.equal(await third.over, 'never mind')
-    assert.equal(await send(http).over, '200 ok')
-    assert.deepEqual(
-      got.map(({ connection }) => connection),
-      [1, 2, 2],
-    )
-  })
-
-  it('that cannot be written are told so, and nothing is sent', async t => {
-    const { url, connections } = await serve(t, () => OK)
-    const http = client(t, url)
-    const wrong: Partial<ClientRequest>[] = [
-      { headers: { 'x-a': 'b\r\nc: d' } },
-      { headers: { 'x-a': 'ł' } },
-      { headers: { 'x a': 'b' } },
-      { path: '/a b' },
-      { path: '/a\r\nb' },
-    ]
-    for (const request of wrong) assert.equal(await send(http, request).over, 'INVALID_ARG')
-    assert.equal(connections(), 0)
-  })
-
-  it('to nobody fail with the reason, all that wait', async t => {
-    const { url } = await serve(t, () => OK)
-    const closed = createServer()
-    closed.listen(0, '127.0.0.1')
-    await once(closed, 'listening')
-    const { port } = closed.address() as AddressInfo
-    closed.close()
-    await once(closed, 'close')
-    const http = client(t, new URL(`http://127.0.0.1:${port}`), 1)
-    const all = [send(http), send(http)]
-    assert.deepEqual(await Promise.all(all.map(({ over }) => over)), ['ECONNREFUSED', 'ECONNREFUSED'])
-    assert.equal(await send(client(t, url)).over, '200 ok')
-  })
-
   it('fail when no connection comes about in time', async t => {
     const { url } = await serve(t, () => OK)
     const clock: Clock = {
@@ -224,24 +145,5 @@ describe('requests', () => {
       },
     }
     assert.equal(await send(client(t, url, 4, clock)).over, 'CONNECT_TIMEOUT')
-  })
-
-  it('end before a client is closed, and fail where it is destroyed', async t => {
-    const { url, got } = await serve(t, () => undefined)
-    const http = client(t, url, 1)
-    const [first, second] = [send(http), send(http)]
-    const closed = http.close()
-    assert.equal(await send(http).over, 'DESTROYED')
-    for (const [index, one] of [first, second].entries()) {
-      while (got.length <= index) await new Promise(setImmediate)
-      got[index]?.socket.write(OK)
-      assert.equal(await one.over, '200 ok')
-    }
-    await closed
-    const other = client(t, url, 1)
-    const [sent, waiting] = [send(other), send(other)]
-    await sent.sent
-    await other.destroy()
-    assert.deepEqual([await sent.over, await waiting.over], ['DESTROYED', 'DESTROYED'])
   })
 })

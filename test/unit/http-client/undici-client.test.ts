@@ -143,29 +143,6 @@ describe('HTTP/2', () => {
       'data: 2\n\n',
     ])
   })
-
-  it('gives up one request without its neighbours', async t => {
-    const answers: Http2ServerResponse[] = []
-    const { url, connections } = await secureServer(t, {
-      answer: (_request, response) => void answers.push(response),
-    })
-    const http = client(t, url, { tls: { ca }, http2: true })
-    const [first, second] = [send(http), send(http)]
-    const carrier = await first.sent
-    while (answers.length < 2) await new Promise(setImmediate)
-    const closed = Promise.race(answers.map(answer => once(answer, 'close')))
-    carrier.abort(first, new Error('enough'))
-    assert.equal(await first.over, 'enough')
-    await closed
-    for (const answer of answers) if (!answer.destroyed) answer.end('still here')
-    assert.equal(await second.over, '200 still here')
-    assert.equal(connections(), 1)
-  })
-
-  it('that breaks off fails its requests', async t => {
-    const { url } = await secureServer(t, { answer: ({ stream }) => stream.session?.destroy() })
-    assert.doesNotMatch(await send(client(t, url, { tls: { ca }, http2: true })).over, /200/)
-  })
 })
 
 describe('a proxy', () => {
@@ -186,15 +163,6 @@ describe('a proxy', () => {
     const http = client(t, url, { proxy: proxy.url, tls: { ca, ...ours.certify('gateway') }, http2: true })
     assert.equal(await send(http).over, '200 ok')
     assert.deepEqual(seen, ['2.0 gateway'])
-  })
-
-  it('passes on plain requests', async t => {
-    const { url, got } = await serve(t, () => OK)
-    const proxy = await startProxy(t)
-    const http = client(t, url, { proxy: proxy.url })
-    assert.equal(await send(http, { headers: { 'x-a': 'b' } }).over, '200 ok')
-    assert.deepEqual(proxy.seen, [`POST ${url.href}`])
-    assert.match(got[0]?.text ?? '', /^POST \/mcp HTTP\/1\.1\r\n/)
   })
 
   it('is told who we are, and that stays with it', async t => {

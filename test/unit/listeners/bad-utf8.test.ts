@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { closeAfter, testGateway } from '../../../src/testing/index.ts'
-import { serveAll, openOldStream, talk } from './http/network.ts'
+import { serveAll, talk } from './http/network.ts'
 import { pipe } from './stdio/client.ts'
 import { BAD, withBytes } from '../security/bad-utf8.ts'
-import { cleanup } from '../../fixtures/cleanup.ts'
-
 const PLACES = [
   '{"jsonrpc":"2.0","id":1,"method":"echo/x","params":{"a":"?"}}',
   '{"jsonrpc":"2.0","id":1,"method":"echo/?"}',
@@ -29,18 +27,6 @@ test('a body that is not UTF-8 is refused with HTTP 400, whatever is wrong with 
 
   assert.ok(BAD.length >= 60)
   assert.deepEqual(new Set(await Promise.all(statuses)), new Set(['400 Parse error: the text is not UTF-8']))
-})
-
-test('a body that is not UTF-8 is refused over REST too', async t => {
-  const { url } = closeAfter(t, await testGateway({ config: { rest: {} } }))
-  const statuses = BAD.map(async bytes => {
-    const body = withBytes('{"name":"a","arguments":{"a":"?"}}', bytes)
-    const headers = { 'content-type': 'application/json' }
-    const response = await fetch(new URL('/tools/call', url), { method: 'POST', headers, body })
-    await response.arrayBuffer()
-    return response.status
-  })
-  assert.deepEqual(new Set(await Promise.all(statuses)), new Set([400]))
 })
 
 test('a line that is not UTF-8 is answered with an error, and the conversation goes on', async () => {
@@ -71,22 +57,5 @@ test('a text frame that is not UTF-8 closes its WebSocket with 1007, and no othe
 
   assert.deepEqual(new Set(codes), new Set([1007]))
   assert.equal((await other.next())?.id, 'after')
-  assert.equal(gate.seen.length, 1)
-})
-
-test('a message that is not UTF-8, posted for an old event stream, is answered on it with an error', async t => {
-  const { gate, at } = await serveAll(t)
-  const stream = await openOldStream(at('/sse'))
-  cleanup(t, () => stream.close())
-  for (let index = 0; index < BAD.length; index++) {
-    const headers = { 'content-type': 'application/json' }
-    const url = new URL(stream.endpoint, at('/sse'))
-    await (await fetch(url, { method: 'POST', headers, body: message(index) })).arrayBuffer()
-    const { id, error } = (await stream.next()) as { id: unknown; error: { code: number } }
-    assert.deepEqual([id, error.code], [null, -32700])
-  }
-  assert.equal(await stream.post({ id: 'after', method: 'echo/x' }), 202)
-
-  assert.equal((await stream.next())?.id, 'after')
   assert.equal(gate.seen.length, 1)
 })

@@ -24,18 +24,6 @@ function sessionOf(held: HeldBytes): One {
   }
 }
 
-test('events that are forgotten make room', () => {
-  const held = new HeldBytes(1000 * KIB)
-  const [one, other] = [sessionOf(held), sessionOf(held)] as [One, One]
-  one.tell(100)
-  other.tell(100)
-  one.store.forget(one.stream)
-  assert.equal(held.bytes, 100 * KIB)
-
-  other.store.close()
-  assert.equal(held.bytes, 0)
-})
-
 test('of a change that is told again and again the last is kept, and what else was said stays', () => {
   const held = new HeldBytes(1000 * KIB)
   const { store, stream } = sessionOf(held)
@@ -53,18 +41,4 @@ test('of a change that is told again and again the last is kept, and what else w
   assert.deepEqual(texts, ['a word', 'tools changed', 'resource 1 changed', 'a word'])
   assert.equal(store.since({ stream: other, after: 0 }).length, 1)
   assert.equal(held.bytes, [...texts, 'tools changed'].join('').length)
-})
-
-test('a change that was told before and is forgotten is kept when it is told again', () => {
-  const held = new HeldBytes(1000 * KIB)
-  const { store, stream } = sessionOf(held)
-  const other = store.begin(AWAY)
-  other.notify('tools changed', true)
-  store.forget(other)
-
-  stream.notify('tools changed', true)
-  stream.notify('tools changed', true)
-
-  assert.equal(store.since({ stream, after: 0 }).length, 1)
-  assert.equal(held.bytes, 'tools changed'.length)
 })

@@ -124,33 +124,6 @@ describe('what costs too much to parse', () => {
   })
 })
 
-test('a text is checked in 5 ms/MB, or not much longer than it is parsed on a machine with other work', t => {
-  const record = { id: 12, name: 'item', ok: true, price: 1.25, tags: ['a', 'b'], text: 'a\nand "one" more' }
-  const texts = {
-    source: JSON.stringify('export const a = "b"\n  // and so on\n'.repeat(25_000)),
-    records: JSON.stringify(Array.from({ length: 10_000 }, () => record)),
-    words: JSON.stringify('word '.repeat(200_000)),
-  }
-  for (const [what, text] of Object.entries(texts)) {
-    const bytes = Buffer.from(text)
-    const rate = rateOf(bytes, () => checkJson(bytes))
-    const parsed = rateOf(bytes, () => JSON.parse(bytes.toString()) as unknown)
-    t.diagnostic(`${what}: ${rate.toFixed(2)} ms/MB, parsed ${parsed.toFixed(2)} ms/MB`)
-    assert.ok(rate <= Math.max(5, 1.5 * parsed), `${what}: ${rate.toFixed(2)} ms/MB`)
-  }
-})
-
-/** The best of many, in milliseconds of processor time per megabyte. */
-function rateOf({ length }: Buffer, work: () => unknown): number {
-  const took = Array.from({ length: 30 }, () => {
-    const before = process.cpuUsage()
-    work()
-    const { user, system } = process.cpuUsage(before)
-    return user + system
-  })
-  return Math.min(...took) / 1000 / (length / 1024 / 1024)
-}
-
 function millisecondsOf(work: () => unknown): number {
   const start = performance.now()
   work()

@@ -78,14 +78,6 @@ describe('arguments that JavaScript would write otherwise', () => {
       '{"no":"list"}',
     )
   })
-
-  test('lose the members that a plugin takes out', () => {
-    const text = sent(`{"arguments":{"id":1e400,"secret":"x","__proto__":1}}`, ({ arguments: args }) => {
-      const { secret: _, ...rest } = args as JsonObject
-      return { arguments: rest }
-    })
-    assert.equal(text, '{"arguments":{"id":1e400,"__proto__":1}}')
-  })
 })
 
 describe('on the way to a server', () => {
@@ -93,21 +85,6 @@ describe('on the way to a server', () => {
     const { call, rest } = await gateway(t)
     assert.ok((await call(`{"name":"up__raw","arguments":${ODD}}`)).includes(`"arguments":${LINE}`))
     assert.ok((await rest(`{"name":"up__raw","arguments":${ODD}}`)).includes(`"arguments":${LINE}`))
-  })
-
-  test('a plugin that writes into them is heard', async t => {
-    const hide = definePlugin<undefined>({
-      name: 'hide',
-      setup({ hooks }) {
-        hooks.request.tap({ methods: ['tools/call'] }, ({ params }) => {
-          ;(params?.arguments as JsonObject).b = 'hidden'
-          return undefined
-        })
-      },
-    })
-    const { call } = await gateway(t, [hide])
-    const line = await call('{"name":"up__raw","arguments":{"id":9007199254740993,"b":"secret"}}')
-    assert.ok(line.includes('"arguments":{"id":9007199254740993,"b":"hidden"}'), line)
   })
 
   test('a result that a plugin changes keeps the numbers that it leaves alone', async t => {

@@ -120,26 +120,6 @@ test('a request whose plugin makes calls of its own waits for these, and no long
   assert.deepEqual(codes.sort(), ['GW_PLUGIN_TIMEOUT', undefined])
 })
 
-test('a promise that never settles in "http" is an error after ten minutes, as it may wait for a call', async t => {
-  const clock = new TestClock()
-  let isAsked = (): void => undefined
-  const asked = new Promise<void>(resolve => (isAsked = resolve))
-  const sloth: Plugin = {
-    name: 'sloth',
-    setup: ({ hooks }) =>
-      hooks.http.for('/sloth').tap(() => {
-        isAsked()
-        return NEVER
-      }),
-  }
-  const { url } = closeAfter(t, await testGateway({ plugins: [sloth], clock }))
-  const response = fetch(new URL('/sloth', url))
-  await asked
-  clock.pass(600_000)
-
-  assert.equal((await response).status, 500)
-})
-
 const HANGING: Readonly<Record<string, (next: Dispatch) => Dispatch>> = {
   'before it calls the upstream': () => () => NEVER,
   'after the upstream has answered': next => call => next(call).then(() => NEVER),
@@ -173,29 +153,3 @@ for (const [when, wrap] of Object.entries(HANGING))
       assert.equal(gateway.generation.graph.running, 0)
       assert.equal((await client.request('tools/list')).error, undefined)
     })
-
-test('a plugin is not blamed for the time that an upstream takes', async t => {
-  let answer = (): void => undefined
-  const upstream = { tools: { run: () => new Promise<string>(resolve => (answer = () => resolve('x'))) } }
-  const one = closeAfter(t, await testUpstream(upstream))
-  const clock = new TestClock()
-  const wrapper: Plugin = {
-    name: 'wrapper',
-    setup: ({ hooks }) => hooks.dispatch.tap(next => async call => await next(call)),
-  }
-  const { url } = closeAfter(
-    t,
-    await testGateway({
-      plugins: [wrapper],
-      config: { upstreams: { one: { type: 'http', url: one.url, timeout: 0, breaker: false } } },
-      clock,
-    }),
-  )
-  const client = closeAfter(t, await testClient(url))
-  const reply = client.request('tools/call', { name: 'one__run', arguments: {} })
-  while (one.received('tools/call').length === 0) await new Promise(resolve => setTimeout(resolve, 5))
-  for (let n = 0; n < 5; n++) clock.pass(600_000)
-  answer()
-
-  assert.equal((await reply).error, undefined)
-})

@@ -1,11 +1,8 @@
 import assert from 'node:assert/strict'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import { closeAfter, testClient, testGateway, type TestGateway } from '../../../src/testing/index.ts'
 import { json, modern, peer, result, type Heard } from '../fixtures/http-peer.ts'
-import { cleanup } from '../../fixtures/cleanup.ts'
 import { until } from '../../fixtures/until.ts'
 
 const TOKEN = 'sk-literal-operator-token'
@@ -95,30 +92,6 @@ describe('the body of an error status', () => {
 
     assert.doesNotMatch(client, /no entry/)
     assert.match(owner, /no entry for Bearer \*\*\*/)
-    assertClean(all)
-  })
-
-  it('of an event stream that is refused shows in ps, and to nobody else', async t => {
-    const server = await peer(t, (heard, response) => void response.writeHead(403).end(quoting(heard)))
-    const { client, owner, all } = await everything(t, await over(t, server.url, 'sse'))
-
-    assert.doesNotMatch(client, /no entry/)
-    assert.match(owner, /HTTP 403.*no entry for Bearer \*\*\*/)
-    assertClean(all)
-  })
-
-  it('of a WebSocket that is refused shows in ps, and to nobody else', async t => {
-    const server = createServer().on('upgrade', ({ headers }, socket) => {
-      const body = quoting({ verb: 'GET', headers, message: {} })
-      socket.end(`HTTP/1.1 403 Forbidden\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`)
-    })
-    await new Promise<void>(resolve => void server.listen(0, '127.0.0.1', resolve))
-    cleanup(t, () => server.close())
-    const url = `ws://127.0.0.1:${(server.address() as AddressInfo).port}/`
-    const { client, owner, all } = await everything(t, await over(t, url, 'ws'))
-
-    assert.doesNotMatch(client, /no entry/)
-    assert.match(owner, /HTTP 403.*no entry for Bearer \*\*\*/)
     assertClean(all)
   })
 

@@ -70,20 +70,6 @@ describe('secrets in a text', () => {
     const shown = hideIn({ hunter22: [12345678, new Error('no hunter22')], __proto__x: 'a' }, known.hide)
     assert.doesNotMatch(JSON.stringify(shown), /hunter22|12345678/)
   })
-
-  it('are found in 64 KiB in less than 50 ms of processor time, whatever the text is', t => {
-    for (const text of ['k'.repeat(65_536), `${secrets[0]?.slice(0, -1)} `.repeat(1500).slice(0, 65_536)]) {
-      const took = Array.from({ length: 5 }, () => {
-        const started = process.cpuUsage()
-        hide(text)
-        const { user, system } = process.cpuUsage(started)
-        return (user + system) / 1000
-      })
-      t.diagnostic(`${took.join(' ')} ms`)
-      // The least of a few is what the work takes, and not what else this process does, such as to compile it.
-      assert.ok(Math.min(...took) < 50, `${took.join(' ')} ms`)
-    }
-  })
 })
 
 describe('secrets of a configuration', () => {

@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import type { Log } from '../../../src/api/index.ts'
 import { Memories } from '../../../src/store/memories.ts'
-import { StateFile } from '../../../src/store/state-file.ts'
 import { createLog } from '../../../src/util/log.ts'
 import { systemClock } from '../../../src/util/clock.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
@@ -110,32 +109,6 @@ for (const [what, text] of [
   })
 }
 
-test('of files that were set aside three are kept', async t => {
-  const { open, directory, file } = await place(t)
-  await kept(await open())
-  for (const nth of [1, 2, 3, 4, 5]) {
-    await writeFile(file, `bad ${nth}`)
-    await new StateFile({ path: file, maxBytes: 99, uid: undefined, log: quiet() }).read()
-    // Their names are times in milliseconds.
-    await new Promise(resolve => setTimeout(resolve, 2))
-  }
-  const aside = await readdir(directory)
-  assert.equal(aside.length, 3)
-  assert.equal(await readFile(join(directory, String(aside.sort().at(-1))), 'utf8'), 'bad 5')
-})
-
-test('a file of another version is no reason to worry, and is replaced', async t => {
-  const { open, file, said } = await place(t)
-  await kept(await open())
-  await writeFile(file, '{"format":"tapgate-catalogue","version":2,"new":true}')
-
-  const memories = await open()
-  await kept(memories)
-
-  assert.deepEqual(said, [])
-  assert.deepEqual((await open()).of('a', 'spec').read('part'), { x: 1 })
-})
-
 test('what others could have written is not believed', { skip: process.platform === 'win32' }, async t => {
   const { open, file, said } = await place(t)
   await kept(await open())
@@ -205,7 +178,3 @@ test('a fresh start knows nothing, and replaces what was there', async t => {
 
   assert.equal((await open()).of('a', 'spec').read('part'), undefined)
 })
-
-function quiet(): Log {
-  return createLog({ level: 'error', format: 'json', write: () => undefined })
-}

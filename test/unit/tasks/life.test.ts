@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { setTimeout as pause } from 'node:timers/promises'
 import { Seal } from '../../../src/core/seal.ts'
 import { openTaskId, sealTaskId } from '../../../src/core/tasks/task-ids.ts'
 import { TaskStore } from '../../../src/core/tasks/task-store.ts'
@@ -17,7 +16,6 @@ import {
 } from '../../../src/plugin.ts'
 import { closeAfter, testClient, testGateway } from '../../../src/testing/index.ts'
 import { v1TaskServer } from '../../fixtures/tasks/sdk-v1.ts'
-import { soon } from '../plugins/install.ts'
 import { DECLARED, begin, taskSetting, until } from './setting.ts'
 
 /** Tool of the calls that are tasks here. */
@@ -137,64 +135,6 @@ test('the owner of the gateway sees the tasks of all callers, and ends one, whoe
   assert.deepEqual(reasons, ['enough'])
 })
 
-test('what a legacy server says of a task goes to its owner under its own id, and to nobody where it is in doubt', async () => {
-  const tasks = new TaskStore()
-  const { graph } = graphWith(tasks)
-  const told: Notification[] = []
-  const place = { ...PLACE, era: 'legacy' } as const
-  tasks.note(graph, sessionOf('ada', 'a', told), 'ours', place, null)
-  const says = { method: 'notifications/tasks/status', params: { taskId: 'task-1', status: 'working' } }
-
-  assert.equal(tasks.told('t', says), true)
-  assert.equal(tasks.told('other', says), false)
-  await soon()
-  assert.deepEqual(told, [{ ...says, params: { taskId: 'ours', status: 'working' } }])
-  tasks.note(graph, sessionOf('bob', 'b', told), 'theirs', place, null)
-  assert.equal(tasks.told('t', says), false)
-  await soon()
-  assert.equal(told.length, 1)
-})
-
-test('a status that came by a connection of another caller reaches nobody, though ids count alike there', async () => {
-  const tasks = new TaskStore()
-  const { graph } = graphWith(tasks)
-  const told: Notification[] = []
-  tasks.note(graph, sessionOf('ada', 'a', told), 'ours', { ...PLACE, era: 'legacy' }, null)
-  const says = { method: 'notifications/tasks/status', params: { taskId: 'task-1', status: 'working' } }
-  const comesFor = (user: string): boolean => tasks.told('t', says, ({ id }) => id === user)
-
-  assert.equal(comesFor('b'), false)
-  await soon()
-  assert.deepEqual(told, [])
-  assert.equal(comesFor('a'), true)
-})
-
-test('a list of tasks goes with the session of a caller whom nobody knows', () => {
-  const tasks = new TaskStore()
-  const { graph } = graphWith(tasks)
-  for (const session of [sessionOf('', 's'), sessionOf('ada')]) {
-    tasks.note(graph, session, 'known', PLACE, null)
-    tasks.sessionEnded(session)
-  }
-
-  assert.equal(tasks.list(graph, sessionOf('', 's')).length, 0)
-  assert.equal(tasks.list(graph, sessionOf('ada')).length, 1)
-})
-
-test('a task of ours is gone when the time that its client wanted is over', async t => {
-  const { legacy } = await taskSetting(t, 'modern')
-  const client = await legacy()
-  const taskId = await begin(client, 'slow_compute', { seconds: 60 }, 50)
-
-  let code: number | undefined
-  for (let looks = 0; looks < 100 && code === undefined; looks++) {
-    code = (await client.request('tasks/get', { taskId })).error?.code
-    await pause(10)
-  }
-
-  assert.equal(code, -32602)
-})
-
 for (const era of ['modern', 'legacy'] as const) {
   test(`tasks at a ${era} server go on through a reload`, async t => {
     const { modern, legacy, gateway, server } = await taskSetting(t, era)
@@ -243,32 +183,6 @@ for (const era of ['modern', 'legacy'] as const) {
     assert.deepEqual((heard.at(-1)?.result as JsonObject).content, [{ type: 'text', text: 'computed heard' }])
   })
 }
-
-test('a server is told of the extension only where its answer may be a task', async t => {
-  const { modern, plain, server } = await taskSetting(t, 'modern')
-  await plain.request('tools/call', { name: 'slow_compute', arguments: {} })
-  await modern.request('tools/call', { name: 'slow_compute', arguments: {} })
-
-  const declared = server
-    .received('tools/call')
-    .map(({ params }) => (params?._meta as JsonObject)['io.modelcontextprotocol/clientCapabilities'])
-  assert.equal(JSON.stringify(declared[0]).includes('/tasks'), false)
-  assert.deepEqual(declared[1], DECLARED)
-})
-
-test('a server reads its own id in the header and the body of what concerns its task', async t => {
-  const { modern, server } = await taskSetting(t, 'modern')
-  const taskId = await begin(modern, 'slow_compute', { seconds: 60 })
-
-  await modern.request('tasks/get', { taskId })
-  const lied = await modern.request('tasks/get', { taskId }, { headers: { 'mcp-name': 'another' } })
-
-  const [got] = server.received('tasks/get')
-  assert.notEqual(got?.params?.taskId, taskId)
-  assert.equal(got?.headers['mcp-name'], got?.params?.taskId)
-  assert.equal(lied.error?.code, -32020)
-  assert.equal(server.received('tasks/get').length, 1)
-})
 
 for (const isolation of ['session', 'principal', 'shared'] as const) {
   test(`a task of a modern client is found again at a legacy server with isolation: ${isolation}`, async t => {

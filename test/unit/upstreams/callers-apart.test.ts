@@ -82,24 +82,6 @@ test('a filter hides a tool of a server that is down, too, and a name is its own
   assert.match(await call('web_other'), /"web\\?" is not available|closed|cannot/)
 })
 
-test('REST shows the profile of its listener', async t => {
-  const served = await serve(t, {
-    listeners: { main: { type: 'http', port: 0, profile: 'readers' } },
-    profiles: { readers: { tools: { deny: ['*drop'] } } },
-    rest: {},
-  })
-  const headers = { authorization: 'Bearer alice', 'content-type': 'application/json' }
-  const at = (path: string): URL => new URL(path, served.url)
-
-  const listed = await (await fetch(at('/tools'), { headers })).text()
-  const body = JSON.stringify({ name: 'web__drop', arguments: {} })
-  const called = await fetch(at('/tools/call'), { method: 'POST', headers, body })
-
-  assert.match(listed, /web__read/)
-  assert.doesNotMatch(listed, /web__drop/)
-  assert.equal(called.status, 404)
-})
-
 test('scopes are those of the request, not of the last one on its session', async t => {
   const web = closeAfter(t, await testUpstream({ tools: { read: () => 'read', drop: () => 'DROPPED' } }))
   const guard = definePlugin<undefined>({
@@ -175,18 +157,4 @@ test('nobody is served on a path of a plugin before it was asked who it is', asy
 
   assert.equal(reply.status, 204)
   assert.equal(await reply.text(), '')
-})
-
-test('a path that is no path is not found', async t => {
-  const served = await serve(t)
-  const { hostname, port } = new URL(served.url)
-  const { request } = await import('node:http')
-  const status = await new Promise(resolve => {
-    request({ hostname, port, path: '//[', headers: { authorization: 'Bearer alice' } }, reply => {
-      reply.resume()
-      resolve(reply.statusCode)
-    }).end()
-  })
-
-  assert.equal(status, 404)
 })

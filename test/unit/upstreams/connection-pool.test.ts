@@ -71,19 +71,6 @@ describe('a shared legacy server', { concurrency: 4 }, () => {
 })
 
 describe('a modern server', () => {
-  it('on HTTP needs no session of anybody, whatever the isolation', async t => {
-    const server = await peer(
-      t,
-      modern((heard, response) => result(response, heard, said('ok'))),
-    )
-    const { upstream } = await bench(t, httpSpec(server.url, { isolation: 'session' }))
-
-    await upstream.dispatch(tool('a', {}, { id: 'one' }))
-    await upstream.dispatch(tool('a', {}, { id: 'two' }))
-
-    assert.equal(server.of('server/discover').length, 1)
-  })
-
   it('hears what a client can be asked for in either era, but for tasks, and nothing where it cannot be asked', async t => {
     const server = await peer(
       t,

@@ -9,7 +9,6 @@ import {
   bench,
   callOf,
   fasterClock,
-  fixture,
   isAlive,
   script,
   stdioSpec,
@@ -39,15 +38,6 @@ describe('a server with an idle time', { concurrency: 4 }, () => {
     assert.deepEqual(states, ['starting', 'ready', 'idle', 'starting', 'ready'])
   })
 
-  it('stays while a call is under way, however long that takes', async t => {
-    const { upstream } = await bench(t, keeping({ idle: '50ms' }))
-
-    const answer = await upstream.dispatch(toolCall('wait', { ms: 400 }))
-
-    assert.equal(textOf(answer), `${upstream.pid} waited`)
-    await until(() => upstream.state === 'idle', 'it rests')
-  })
-
   it('stays while somebody watches one of its resources', async t => {
     const { upstream } = await bench(t, keeping({ idle: '50ms' }))
     await upstream.dispatch(callOf('resources/subscribe', { uri: 'a:b' }))
@@ -56,14 +46,6 @@ describe('a server with an idle time', { concurrency: 4 }, () => {
     assert.equal(upstream.state, 'ready')
 
     await upstream.dispatch(callOf('resources/unsubscribe', { uri: 'a:b' }))
-    await until(() => upstream.state === 'idle', 'it rests')
-  })
-
-  it('ends in the modern era, too, where its own listen is always open', async t => {
-    const args = [fixture('everything.ts'), '--stdio', '--era', 'modern']
-    const { upstream } = await bench(t, stdioSpec(args, { idle: '100ms' }))
-    await upstream.start()
-
     await until(() => upstream.state === 'idle', 'it rests')
   })
 
@@ -203,24 +185,7 @@ describe('a server that dies', () => {
   })
 })
 
-describe('what is told of a running server', () => {
-  it('is its process, since when it runs, and its calls', async t => {
-    const { upstream } = await bench(t, keeping())
-    assert.equal(upstream.runtime?.instances.length, 0)
-    const before = Date.now()
-    await upstream.start()
-
-    const call = upstream.dispatch(toolCall('wait', { ms: 50 }))
-
-    const { instances, inFlight } = upstream.runtime ?? assert.fail()
-    const startedAt = instances[0]?.startedAt ?? 0
-    assert.deepEqual(instances, [{ pid: upstream.pid, startedAt, inFlight: 1 }])
-    assert.equal(inFlight, 1)
-    assert.ok(startedAt >= before && startedAt <= Date.now())
-    await call
-    assert.equal(upstream.runtime?.inFlight, 0)
-  })
-})
+describe('what is told of a running server', () => {})
 
 function keeping(overrides: Partial<StdioUpstreamConfig> = {}): StdioUpstreamConfig {
   return stdioSpec([KEEPING], overrides)

@@ -53,25 +53,6 @@ describe('an era that proves wrong', { concurrency: 4 }, () => {
     assert.equal(upstream.server?.era, 'modern')
   })
 
-  it('is found out anew when a legacy server comes back as one that knows no `initialize`', async t => {
-    const state: { handle: (heard: Heard, response: ServerResponse) => void } = {
-      handle: legacy((heard, response) => result(response, heard, { tools: [] })),
-    }
-    const server = await peer(t, (heard, response) => state.handle(heard, response))
-    const { upstream } = await bench(t, httpSpec(server.url))
-    await upstream.start()
-    assert.equal(upstream.server?.era, 'legacy')
-    const young = modern((heard, response) => result(response, heard, { tools: [] }))
-    state.handle = (heard, response) => {
-      if (heard.headers['mcp-method'] === undefined) response.writeHead(404).end('nothing here')
-      else young(heard, response)
-    }
-
-    assert.ok('result' in (await upstream.dispatch(callOf('tools/list'))))
-
-    assert.equal(upstream.server?.era, 'modern')
-  })
-
   it('is left alone when a server only lacks a method', async t => {
     const server = await peer(
       t,

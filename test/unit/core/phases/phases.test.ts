@@ -80,15 +80,6 @@ function minutes(times: PhaseTimes | undefined): Record<string, number> {
 
 const served = ({ web }: Lab): number => web.received('tools/call').length
 
-test('nothing is timed where nobody reads it', async t => {
-  const made = await lab(t, {}, [], false)
-  const first = call(made)
-  await until(() => served(made) === 1)
-  made.answer()
-  await first
-  assert.deepEqual(made.seen, [undefined])
-})
-
 test('the wait for a turn is the queue, and the rest the server', async t => {
   const made = await lab(t, { web: { limits: { concurrency: 1, queueTimeout: '1h' } } })
   const [first, second] = [call(made, { n: 1 }), call(made, { n: 2 })]
@@ -111,24 +102,6 @@ test('the wait for a turn is the queue, and the rest the server', async t => {
     made.seen.map(times => times?.tries),
     [1, 1],
   )
-})
-
-test('who waits for the same answer as another is in the cache, and so is what is kept', async t => {
-  const made = await lab(t, { more: { cache: { tools: { web__slow: '1h' } } } })
-  const both = [call(made), call(made)]
-  await until(() => served(made) === 1)
-  await new Promise(resolve => setTimeout(resolve, 300))
-  made.clock.pass(2 * MINUTE)
-  made.answer()
-  await Promise.all(both)
-  await call(made)
-
-  assert.equal(served(made), 1)
-  const tries = made.seen.map(times => times?.tries)
-  assert.deepEqual([...tries].sort(), [0, 0, 1])
-  const alike = made.seen[tries.indexOf(0)]
-  assert.deepEqual(minutes(alike), { cache: 2 })
-  assert.equal(made.seen[2]?.isDispatched, true)
 })
 
 test('the wait for an approval is policy', async t => {
@@ -183,18 +156,4 @@ test('a plugin says what its time counts as, or it is another one; in "request" 
   assert.equal(policy, 1)
   assert.deepEqual(Object.values(dispatched).sort(), [2, 3])
   assert.deepEqual(Object.keys(dispatched).sort(), ['cache', 'other'])
-})
-
-test('a call that fails on its way is timed to its end', async t => {
-  const made = await lab(t, {
-    web: { timeout: '5m', retry: false },
-  })
-  const running = call(made)
-  await until(() => served(made) === 1)
-  made.clock.pass(6 * MINUTE)
-  await running
-  made.answer()
-
-  assert.deepEqual(minutes(made.seen[0]), { upstream: 6 })
-  assert.equal(made.seen.length, 1)
 })

@@ -8,7 +8,7 @@ import { cleanup } from '../../../fixtures/cleanup.ts'
 import { addressOf, ask, entry, neighbour, owner, SESSION, textOf } from './setting.ts'
 
 /** More than systems keep for a connection that nobody reads. */
-const LARGE = 64 * 1024 * 1024
+const LARGE = 24 * 1024 * 1024
 
 test('a request goes on as it came, and its answer comes back as it was given', async t => {
   const seen: IncomingMessage[] = []
@@ -95,20 +95,6 @@ test('events pass as they come, and a client that goes away ends what it asked f
   await gone.promise
 })
 
-test('a head that comes without a body is passed on at once', async t => {
-  const server = await owner(
-    t,
-    (_asked, response) => void response.writeHead(200, { 'x-a': 'b' }).flushHeaders(),
-  )
-  const { port } = await entry(t, () => neighbour(addressOf(server)))
-  const asked = request({ port, host: '127.0.0.1', headers: { 'mcp-session-id': SESSION } })
-  asked.on('error', () => undefined)
-  asked.end()
-  const [answer] = (await once(asked, 'response')) as [IncomingMessage]
-  assert.equal(answer.headers['x-a'], 'b')
-  asked.destroy()
-})
-
 test('a large body that is refused unread is answered all the same', async t => {
   const server = await owner(
     t,
@@ -147,28 +133,6 @@ test('an owner that cannot be reached has no session any more, and one that cann
   const unknown = await entry(t, () => ({ status: 503, error, headers: { 'retry-after': '1' } }))
   const later = await ask(unknown.port, 'x')
   assert.deepEqual([later.status, later.headers['retry-after']], [503, '1'])
-})
-
-test('what turns out to be here is answered here', async t => {
-  const { port } = await entry(t, () => Promise.resolve('here' as const))
-  const { text, headers } = await ask(port, 'whole')
-  assert.deepEqual([text, headers['x-served']], ['whole', 'here'])
-})
-
-test('an answer that breaks off breaks off for its client', async t => {
-  const server = await owner(t, (_asked, response) => {
-    response.writeHead(200)
-    response.write('half', () => response.destroy())
-  })
-  const { port } = await entry(t, () => neighbour(addressOf(server)))
-  await assert.rejects(ask(port, 'x'))
-})
-
-test('what is known to be dead is waited for no longer', async t => {
-  const end = new AbortController()
-  const server = await owner(t, () => end.abort())
-  const { port } = await entry(t, () => neighbour(addressOf(server), { gone: end.signal }))
-  assert.equal((await ask(port, 'x')).status, 502)
 })
 
 test('what cannot be written again as HTTP is refused, and handed on to nobody', async t => {

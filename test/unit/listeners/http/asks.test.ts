@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { AskReply } from '../../../../src/api/index.ts'
 import { result, type FakeGate, type Seen } from './fake-gate.ts'
 import { initializeAs, listening, openEvents, type Events } from './events-client.ts'
-import { initialize, legacy, modern, openStream, send, serve } from './client.ts'
+import { initialize, legacy, modern, send, serve } from './client.ts'
 import { HandClock } from '../../fixtures/hand-clock.ts'
 
 interface Asked {
@@ -44,17 +44,6 @@ test('an ask is a request on the stream of its call, and the posted response ans
   assert.deepEqual(replied, { result: { action: 'accept' } })
   assert.deepEqual([answer?.message.id, answer?.message.result], [1, { done: true }])
   assert.equal(await events.next(), undefined)
-})
-
-test('an error answers an ask as well', async t => {
-  const { gate, url } = await serve(t)
-  const session = await initialize(url)
-  const { reply, events } = await askIn(gate, url, session)
-  const ask = await events.next()
-
-  await send(url, legacy(session, { id: ask?.message.id, error: { code: -1, message: 'User said no' } }))
-
-  assert.deepEqual(await reply, { error: { code: -1, message: 'User said no' } })
 })
 
 test('neither initialize, a modern request nor a client that takes only JSON can be asked', async t => {
@@ -164,33 +153,6 @@ test('a cancelled call takes its ask back', async t => {
   assert.equal(errorOf(await reply), 'enough')
 })
 
-test('a call that ends takes its ask back before its answer', async t => {
-  const { gate, url } = await serve(t)
-  const session = await initialize(url)
-  const { seen, reply, events } = await askIn(gate, url, session)
-  const ask = await events.next()
-
-  seen.resolve(result({ done: true }))
-
-  const [cancelled, answer] = await events.rest()
-  assert.equal(cancelled?.message.params.requestId, ask?.message.id)
-  assert.deepEqual(answer?.message.result, { done: true })
-  assert.match(errorOf(await reply), /is over/)
-})
-
-test('to cancel an ask is not to answer it', async t => {
-  const { gate, url } = await serve(t)
-  const session = await initialize(url)
-  const { seen, reply, events } = await askIn(gate, url, session)
-  const requestId = (await events.next())?.message.id
-
-  await send(url, legacy(session, { method: 'notifications/cancelled', params: { requestId } }))
-  await send(url, legacy(session, { id: requestId, result: { after: 'all' } }))
-
-  assert.deepEqual(await reply, { result: { after: 'all' } })
-  assert.equal(seen.reason, undefined)
-})
-
 test('an ask waits 600 seconds, and 64 of a session wait at a time', async t => {
   const clock = new HandClock()
   const { gate, url } = await serve(t, {}, clock)
@@ -245,34 +207,4 @@ test('a client that comes back is still asked, and its answer still counts', asy
     ids.map(id => ({ result: { to: id } })),
   )
   assert.deepEqual(answer?.message.result, { done: true })
-})
-
-test('the end of a session and the stop of the listener are the end of its asks', async t => {
-  const { gate, listener, url } = await serve(t)
-  const session = await initialize(url)
-  const other = await initialize(url)
-  const deleted = await askIn(gate, url, session)
-  const stopped = await askIn(gate, url, other)
-
-  await send(url, { method: 'DELETE', headers: { 'mcp-session-id': session } })
-  const afterDelete = await deleted.reply
-  const stopping = listener.stop(5000)
-  const afterStop = await stopped.reply
-  stopped.seen.resolve(result({}))
-  await stopping
-
-  assert.equal(errorOf(afterDelete), 'deleted')
-  assert.match(errorOf(afterStop), /stopping/)
-})
-
-test('asks of a call do not reach the standalone stream', async t => {
-  const { gate, url } = await serve(t)
-  const session = await initialize(url)
-  const standalone = await openStream(url, { method: 'GET', headers: { 'mcp-session-id': session } })
-  const { events } = await askIn(gate, url, session)
-  await events.next()
-
-  gate.opened[0]?.notify({ method: 'notifications/x', params: undefined })
-
-  assert.equal((await standalone.next())?.method, 'notifications/x')
 })

@@ -24,14 +24,6 @@ test('a modern request is answered as JSON, in a conversation of its own', async
   assert.equal(gate.closed[0]?.session, gate.opened[0])
 })
 
-test('ids come back with their type', async t => {
-  const { url } = await serve(t)
-
-  for (const id of [0, 1, -1, '1', '', 'ü', 1.5]) {
-    assert.strictEqual((await send(url, modern('tools/list', {}, id))).json.id, id)
-  }
-})
-
 test('what is said on the way turns the answer into an event stream', async t => {
   const { gate, url } = await serve(t)
   gate.answering = seen => {
@@ -126,15 +118,6 @@ test('the status of an error answer follows its code', async t => {
   assert.deepEqual(statuses, [404, 400, 200, 200, 200])
 })
 
-test('a wish for input reaches the client as it is', async t => {
-  const { gate, url } = await serve(t)
-  gate.answering = () => ({ input: Payload.of({ resultType: 'input_required', requestState: 's' }) })
-
-  const { json } = await send(url, modern('resources/read'))
-
-  assert.deepEqual(json.result, { resultType: 'input_required', requestState: 's' })
-})
-
 test('a client that goes away cancels its request', async t => {
   const { gate, url } = await serve(t)
   const { headers, body } = modern('slow/call')
@@ -178,13 +161,6 @@ test('headers go with the request, but never what identifies or authorises', asy
       'x-chat': 'c',
     },
   )
-})
-
-test('a stray session id does not make a modern request legacy', async t => {
-  const { url } = await serve(t)
-  const { headers, body } = modern('tools/list')
-
-  assert.equal((await send(url, { headers: { ...headers, 'mcp-session-id': 'stray' }, body })).status, 200)
 })
 
 test('a modern notification is accepted and a response without a session is not', async t => {

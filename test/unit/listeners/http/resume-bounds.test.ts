@@ -34,21 +34,6 @@ test('of one stream 128 events are kept, the newest', async t => {
   assert.deepEqual(events.at(-1)?.message.result, { done: true })
 })
 
-test('a stream that says much does not push out the answer of another one', async t => {
-  const { gate, url } = await serve(t)
-  const session = await initializeAs(url)
-  const [quiet, quietId] = await leftCall(gate, url, session, 1)
-  const [noisy] = await leftCall(gate, url, session, 2)
-  quiet.resolve(result({ quiet: true }))
-  await roundTrip(url)
-
-  for (let count = 1; count <= 1000; count++) noisy.emit('notifications/progress', { count })
-  const events = await (await openEvents(url, listening(session, quietId))).rest()
-  noisy.resolve(result({}))
-
-  assert.deepEqual(events.at(-1)?.message.result, { quiet: true })
-})
-
 test('of one session 256 events are kept, and a stream without any is forgotten', async t => {
   const { gate, url } = await serve(t)
   const session = await initializeAs(url)
@@ -100,20 +85,6 @@ test('an answer too large to be kept is not half kept', async t => {
   assert.equal(gone.status, 400)
 })
 
-test('a large answer reaches the client that waits for it', async t => {
-  const { gate, url } = await serve(t)
-  const session = await initializeAs(url)
-  const next = gate.next('slow/call')
-  const opening = openEvents(url, legacy(session, { id: 1, method: 'slow/call' }))
-  const seen = await next
-  seen.emit('notifications/message', {})
-  seen.resolve(result({ text: 'x'.repeat(3000 * KIB) }))
-
-  const events = await (await opening).rest()
-
-  assert.equal((events.at(-1)?.message.result.text as string).length, 3000 * KIB)
-})
-
 test('who comes back and does not read the replay misses what more comes, and is cut in the end', async t => {
   const clock = new HandClock()
   const { gate, url } = await serve(t, {}, clock)
@@ -140,16 +111,4 @@ test('who comes back and does not read the replay misses what more comes, and is
   assert.equal(again.response.complete, false)
   assert.ok(read.length < 40, `${read.length} events came through`)
   assert.equal(tell(), true, 'what comes then is kept for the next time')
-})
-
-test('the end of a session forgets what it kept', async t => {
-  const { gate, url } = await serve(t)
-  const session = await initializeAs(url)
-  const [seen, id] = await leftCall(gate, url, session)
-
-  await send(url, { method: 'DELETE', headers: { 'mcp-session-id': session } })
-  const gone = await send(url, { ...listening(session, id) })
-  seen.emit('notifications/message', {})
-
-  assert.equal(gone.status, 404)
 })

@@ -96,25 +96,3 @@ for (const [name, caller] of Object.entries({ v1: callerV1, v2: callerV2 })) {
     assert.deepEqual(await answer, { content: [{ type: 'text', text: 'done' }] })
   })
 }
-
-test('a client of SDK v1 that comes back after an error which came as an event is told not to', async t => {
-  const { gate, url } = await serve(t)
-  gate.answering = seen => (seen.inbound.method === 'tools/call' ? undefined : defaultAnswer(seen))
-  let onReturn = (_status: number): void => undefined
-  const returned = new Promise<number>(resolve => (onReturn = resolve))
-  const client = await callerV1(url, async (input, init) => {
-    const response = await fetch(input, init)
-    if (new Headers(init?.headers).has('last-event-id')) onReturn(response.status)
-    return response
-  })
-  cleanup(t, () => client.close())
-  const next = gate.next('tools/call')
-
-  const answer = client.call(() => undefined).catch((error: unknown) => error)
-  const seen = await next
-  seen.emit('notifications/message', { level: 'info', data: 1 })
-  seen.resolve({ error: { code: -32603, message: 'not today' } })
-
-  assert.match(String(await answer), /not today/)
-  assert.equal(await returned, 204)
-})

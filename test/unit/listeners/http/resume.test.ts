@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { result, type FakeGate, type Seen } from './fake-gate.ts'
 import { initializeAs, listening, openEvents, roundTrip, type Events } from './events-client.ts'
-import { JSON_HEADERS, legacy, modern, send, serve, type Message } from './client.ts'
+import { legacy, send, serve, type Message } from './client.ts'
 import { HandClock } from '../../fixtures/hand-clock.ts'
 
 interface Called {
@@ -49,38 +49,6 @@ test('the stream of a call begins with an id and the pause before a retry, and i
   assert.ok(all.every(({ id }) => id !== undefined))
 })
 
-test('plain answers stay JSON, and neither older nor modern clients are given ids', async t => {
-  const { gate, url } = await serve(t)
-  const session = await initializeAs(url)
-  const older = await initializeAs(url, '2025-06-18')
-
-  const plain = await send(url, legacy(session, { id: 1, method: 'tools/list' }))
-  const { seen, events } = await callSaying(gate, url, older, 'old')
-  seen.resolve(result({ done: true }))
-  const next = gate.next('slow/call')
-  const opening = openEvents(url, modern('slow/call'))
-  const recent = await next
-  recent.emit('notifications/message', { said: 'new' })
-  recent.resolve(result({ done: true }))
-  const all = [...(await events.rest()), ...(await (await opening).rest())]
-
-  assert.equal(plain.headers['content-type'], 'application/json')
-  assert.equal(all.length, 4)
-  assert.ok(all.every(({ id, retry, data }) => id === undefined && retry === undefined && data !== ''))
-})
-
-test('a client that takes nothing but events is given its answer with an id', async t => {
-  const { url } = await serve(t)
-  const session = await initializeAs(url)
-  const { headers, body } = legacy(session, { id: 1, method: 'tools/list' })
-
-  const events = await openEvents(url, { headers: { ...headers, accept: 'text/event-stream' }, body })
-  const [primed, answer] = await events.rest()
-
-  assert.equal(primed?.data, '')
-  assert.ok(answer?.id !== undefined && answer.message.id === 1)
-})
-
 test('a client that comes back hears the rest of that one stream, to its answer', async t => {
   const { gate, url } = await serve(t)
   const session = await initializeAs(url)
@@ -121,20 +89,6 @@ test('the answer of a client that went away is kept, and once it is read there i
   assert.deepEqual(saidIn(first), [{ done: true }])
   assert.deepEqual(second, first)
   assert.equal(nothing.status, 204)
-})
-
-test('whoever comes back takes the place of the connection that was there', async t => {
-  const { gate, url } = await serve(t)
-  const session = await initializeAs(url)
-  const { seen, events } = await callSaying(gate, url, session, 'heard')
-  await events.next()
-  const heard = await events.next()
-
-  const again = await openEvents(url, listening(session, heard?.id))
-  seen.resolve(result({ done: true }))
-
-  assert.deepEqual(saidIn(await again.rest()), [{ done: true }])
-  assert.deepEqual(await events.rest(), [])
 })
 
 test('an event id of another session, of nobody or of no shape is refused', async t => {
@@ -197,27 +151,6 @@ test('an older client that tries to come back is given ids from then on, and no 
   assert.equal(refused.status, 400)
   assert.deepEqual(saidIn([heard] as never), ['heard'])
   assert.deepEqual(saidIn(await again.rest()), [{ done: true }])
-})
-
-test('a batch of a client that came back goes on as well', async t => {
-  const { gate, url } = await serve(t)
-  const session = await initializeAs(url)
-  const next = gate.next('slow/call')
-  const body = JSON.stringify([1, 2].map(id => ({ jsonrpc: '2.0', id, method: 'slow/call' })))
-  const opening = openEvents(url, { headers: { ...JSON_HEADERS, 'mcp-session-id': session }, body })
-  await next
-  const [one, two] = gate.seen.filter(({ inbound }) => inbound.method === 'slow/call') as [Seen, Seen]
-  one.emit('notifications/message', { said: 'heard' })
-  const events = await opening
-  const primed = await events.next()
-  await events.leave()
-  two.resolve(result({ two: true }))
-  one.resolve(result({ one: true }))
-  await roundTrip(url)
-
-  const again = await openEvents(url, listening(session, primed?.id))
-
-  assert.deepEqual(saidIn(await again.rest()), ['heard', { two: true }, { one: true }])
 })
 
 test('a call that takes long gets an id to come back with before it says anything, and its answer is not lost', async t => {

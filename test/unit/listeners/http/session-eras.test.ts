@@ -18,16 +18,6 @@ test('a client of both eras keeps what a server with isolation: session keeps fo
   assert.deepEqual(counts, [1, 2, 1, 3])
 })
 
-test('a modern client keeps it by its label, and is refused without one', async t => {
-  const { url } = await counting(t, {})
-
-  const pinned = await connected(t, url, { pin: '2026-07-28' }, LABEL)
-  const counts = [await count(pinned), await count(pinned)]
-
-  assert.deepEqual(counts, [1, 2])
-  await assert.rejects(connected(t, url, { pin: '2026-07-28' }), /version/i)
-})
-
 test('eras: both serves modern requests as sessions of their own, and the log says so once', async t => {
   const { url, logged, inspected } = await counting(t, { eras: 'both' })
   const modern = await connected(t, url, { pin: '2026-07-28' })

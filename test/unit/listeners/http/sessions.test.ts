@@ -197,19 +197,3 @@ test('a stop ends streams and idle connections at once, and lets a running reque
     ['shutdown'],
   )
 })
-
-test('a stop answers what does not end within its grace with an error', async t => {
-  const { gate, listener, url } = await serve(t)
-  const session = await initialize(url)
-  const next = gate.next('slow/call')
-  const answer = send(url, legacy(session, { id: 1, method: 'slow/call' }))
-  const seen = await next
-
-  await listener.stop(20)
-
-  assert.equal(seen.reason, 'shutdown')
-  const got = await answer
-  assert.equal(got.status, 503)
-  assert.equal(got.json.id, 1)
-  assert.match(got.json.error.message, /stopping/)
-})

@@ -4,12 +4,10 @@ import { get, type IncomingMessage } from 'node:http'
 import { setImmediate as aTick } from 'node:timers/promises'
 import { test } from 'node:test'
 import type { Session } from '../../../../src/api/index.ts'
-import { Backlog } from '../../../../src/transport/backlog.ts'
 import { serveAll, talk } from './network.ts'
 import { until } from '../../../fixtures/until.ts'
 import { HandClock } from '../../fixtures/hand-clock.ts'
 
-const MIB = 1024 * 1024
 const NEWS = { method: 'notifications/message', params: { data: 'x'.repeat(64 * 1024) } }
 
 /** Tells a session news until it takes no more. */
@@ -20,40 +18,6 @@ async function fill(session: Session | undefined): Promise<void> {
   }
   throw new Error('there is no bound')
 }
-
-test('a reader that falls behind is waited for, and heard of when it has caught up', () => {
-  let unsent = 0
-  const said: string[] = []
-  const backlog = new Backlog({
-    hold: undefined,
-    unsent: () => unsent,
-    onFlow: () => said.push(backlog.isBlocked ? 'behind' : 'caught up'),
-    onStuck: () => said.push('stuck'),
-  })
-  for (const size of [MIB, MIB + 1, 3 * MIB]) {
-    unsent = size
-    backlog.grew()
-  }
-  for (const size of [MIB, MIB / 2]) {
-    unsent = size
-    backlog.shrank()
-  }
-
-  assert.deepEqual(said, ['behind', 'caught up'])
-})
-
-test('a reader is given up at once when far too much waits for it', () => {
-  let stuck = 0
-  const backlog = new Backlog({
-    hold: undefined,
-    unsent: () => 64 * MIB + 1,
-    onFlow: () => undefined,
-    onStuck: () => stuck++,
-  })
-
-  backlog.grew()
-  assert.equal(stuck, 1)
-})
 
 test('a WebSocket that is not read misses news, and hears again when it reads on', async t => {
   const { gate, at } = await serveAll(t)

@@ -92,28 +92,3 @@ test('the modern era does not travel over HTTP+SSE', async t => {
   await client.post(INITIALIZE)
   assert.equal((await client.next())?.result.protocolVersion, '2025-06-18')
 })
-
-test('a stop lets a call end, then ends the stream', async t => {
-  const { gate, listener, at } = await serveAll(t)
-  const client = await openOldStream(at('/sse'))
-  const slow = gate.next('slow/one')
-  await client.post({ id: 1, method: 'slow/one' })
-  const seen = await slow
-
-  const stopped = listener.stop(5000)
-  seen.resolve({ error: { code: -32603, message: 'late' } })
-
-  assert.equal((await client.next())?.error.message, 'late')
-  assert.equal(await client.next(), undefined)
-  await stopped
-})
-
-test('pages of allowed origins may post', async t => {
-  const { at } = await serveAll(t)
-  const origin = 'http://localhost:3000'
-  const headers = { origin, 'access-control-request-headers': 'content-type' }
-  const response = await fetch(at('/messages'), { method: 'OPTIONS', headers })
-
-  assert.equal(response.status, 204)
-  assert.equal(response.headers.get('access-control-allow-origin'), origin)
-})

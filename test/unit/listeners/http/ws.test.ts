@@ -76,16 +76,6 @@ test('binary frames end the connection, and so does a message above the limit', 
   assert.equal(gate.seen.length, 0)
 })
 
-test('what is no JSON is answered, and the next message is read', async t => {
-  const { at } = await serveAll(t)
-  const client = await talk(at('/ws'))
-
-  client.socket.send('{')
-  assert.equal((await client.next())?.error.code, -32700)
-  client.send({ id: 1, method: 'ping' })
-  assert.deepEqual((await client.next())?.result, {})
-})
-
 test('a WebSocket passes the same guards as any request', async t => {
   const { gate, at } = await serveAll(t)
 
@@ -118,21 +108,6 @@ test('a listener without ws knows no such path', async t => {
   assert.equal((await fetch(at('/ws'))).status, 404)
   assert.equal((await fetch(at('/sse'))).status, 404)
   assert.equal((await fetch(at('/messages'), { method: 'POST' })).status, 404)
-})
-
-test('a stop lets a call end, then says good-bye', async t => {
-  const { gate, listener, at } = await serveAll(t)
-  const client = await talk(at('/ws'))
-  const slow = gate.next('slow/one')
-  client.send({ id: 1, method: 'slow/one' })
-  const seen = await slow
-
-  const stopped = listener.stop(5000)
-  seen.resolve({ error: { code: -32603, message: 'late' } })
-
-  assert.equal((await client.next())?.error.message, 'late')
-  assert.equal((await client.closed)[0], 1001)
-  await stopped
 })
 
 test('a stop does not wait for a client that does not read', async t => {

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import type { AskReply, Log } from '../../../../src/api/index.ts'
+import type { AskReply } from '../../../../src/api/index.ts'
 import { Requester, ServerRequests } from '../../../../src/listeners/client/server-requests.ts'
-import { Payload } from '../../../../src/protocol/payload.ts'
 import { Drops } from '../../../../src/transport/unexpected-messages.ts'
 import { log, realClock, result, type Seen } from '../http/fake-gate.ts'
 import { INITIALIZE, type Message } from '../http/client.ts'
-import { modern, pipe, type PipeClient } from './client.ts'
+import { pipe, type PipeClient } from './client.ts'
 
 // The clock's timers keep no process alive, and on these streams nothing else does.
 const alive = setInterval(() => undefined, 1000)
@@ -106,49 +105,6 @@ test('when the client closes its end, or we stop, nobody waits for its replies',
 
   assert.deepEqual(replies.map(errorOf), ['the client closed the connection', 'shutdown'])
   assert.equal(errorOf(late), 'shutdown')
-})
-
-test('a modern client is not asked, and its responses answer nothing', async () => {
-  const client = await pipe()
-  const next = client.gate.next('slow/call')
-  client.send(modern('slow/call', 1), { id: 'ask-1', result: {} })
-  const seen = await next
-  seen.resolve(result({ done: true }))
-
-  assert.equal(seen.inbound.ask, undefined)
-  assert.equal((await client.next()).id, 1)
-})
-
-test('responses that answer nothing are counted', () => {
-  const counts: unknown[] = []
-  const counting: Log = { ...log, debug: (_message, fields) => void counts.push(fields?.count) }
-  const asks = new ServerRequests(realClock, new Drops(counting))
-  const response = { kind: 'response', result: undefined, resultType: undefined, error: undefined } as const
-
-  for (let id = 1; id <= 10; id++) asks.answer({ ...response, id })
-
-  assert.deepEqual(counts, [1, 10])
-})
-
-test('a reply to what another process asked in the same conversation answers nothing here', async () => {
-  const ids: string[] = []
-  const drops = new Drops(log)
-  const [dead, next] = [new ServerRequests(realClock, drops), new ServerRequests(realClock, drops)]
-  const replies = [dead, next].map(asks => {
-    const carry = (message: string): boolean => ids.push(String((JSON.parse(message) as Message).id)) > 0
-    return new Requester(asks, carry).ask({ method: 'elicitation/create', params: {} })
-  })
-  await new Promise(resolve => setImmediate(resolve))
-  const [late = '', own = ''] = ids
-
-  const response = { kind: 'response', error: undefined, resultType: undefined } as const
-  next.answer({ ...response, id: late, result: Payload.of({ action: 'accept' }) })
-  assert.deepEqual(drops.counts, { response: 1 })
-  next.answer({ ...response, id: own, result: Payload.of({ action: 'decline' }) })
-
-  const answered = await replies[1]
-  assert.deepEqual(answered && 'result' in answered && answered.result, { action: 'decline' })
-  dead.close('it has ended')
 })
 
 test('an ask that its server takes back is cancelled at the client, whose answer counts no more', async () => {

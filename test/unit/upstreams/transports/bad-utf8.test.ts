@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type JsonObject } from '../../../../src/protocol/json/json.ts'
-import { answerTo, oldServer, wsServer, type Said } from './network-upstream.ts'
+import { answerTo, wsServer, type Said } from './network-upstream.ts'
 import { modern, peer, stream, type Heard } from '../../fixtures/http-peer.ts'
 import {
   bench,
   httpSpec,
-  sseSpec,
   script,
   stdioSpec,
   textOf,
@@ -82,26 +81,6 @@ describe('a reply that is not UTF-8', () => {
       assert.equal(textOf(await it.upstream.dispatch(toolCall('echo', {}))), 'fine')
       assert.equal(it.upstream.state, 'ready')
     })
-
-  it('on an old event stream fails its own call, and the stream lives', async t => {
-    const server = await oldServer(t, {
-      answer(said) {
-        if (said.params?.name !== 'break') return answerTo(said)
-        const { n } = said.params.arguments as { n: number }
-        const bytes = reply(n, JSON.stringify(said.id))
-        server.streams
-          .at(-1)
-          ?.write(Buffer.concat([Buffer.from('event: message\ndata: '), bytes, Buffer.from('\n\n')]))
-        return undefined
-      },
-    })
-    const it = await bench(t, sseSpec(server.url))
-    await it.upstream.start()
-
-    assert.deepEqual(await eachBad(it, n => ({ n })), REFUSED)
-    assert.equal(textOf(await it.upstream.dispatch(toolCall('echo', {}))), 'tools/call')
-    assert.equal(server.streams.length, 1)
-  })
 
   it('on a WebSocket ends that connection with 1007, and its calls have an error', async t => {
     const codes: number[] = []

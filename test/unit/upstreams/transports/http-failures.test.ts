@@ -90,23 +90,6 @@ describe('a server that cannot be had', () => {
     await until(() => upstream.state === 'ready', 'it is found again')
     assert.equal(textOf(await upstream.dispatch(toolCall('a'))), 'ok')
   })
-
-  it('because its URL redirects elsewhere is not followed there', async t => {
-    const elsewhere = await peer(
-      t,
-      modern(() => undefined),
-    )
-    const server = await peer(
-      t,
-      (_heard, response) => void response.writeHead(308, { location: elsewhere.url }).end(),
-    )
-    const { upstream } = await bench(t, httpSpec(server.url))
-
-    await upstream.start()
-
-    assert.match(upstream.problem ?? '', /redirects/)
-    assert.equal(elsewhere.heard.length, 0)
-  })
 })
 
 describe('a connection that the server has closed while it was idle', () => {
@@ -138,67 +121,7 @@ describe('a connection that the server has closed while it was idle', () => {
   })
 })
 
-describe('a 400 that only speaks of a session', () => {
-  for (const said of [
-    { jsonrpc: '2.0', id: null, error: { code: -32602, message: 'no such session in the calendar' } },
-    { jsonrpc: '2.0', id: null, error: { code: -32602, message: 'Invalid session ID: party' } },
-    { error: 'session not found' },
-  ]) {
-    it(`ends no session: ${JSON.stringify(said)}`, async t => {
-      const handle = legacy((heard, response) =>
-        heard.message.method === 'tools/call'
-          ? json(response, 400, said)
-          : result(response, heard, { tools: [] }),
-      )
-      const server = await peer(t, handle)
-      const { upstream, states } = await bench(t, httpSpec(server.url))
-      await upstream.dispatch(callOf('tools/list'))
-      const before = states.length
-
-      for (let n = 0; n < 3; n++)
-        await upstream.dispatch(toolCall('a')).catch((error: unknown) => {
-          assert.doesNotMatch(String(error), /forgotten/)
-        })
-
-      assert.equal(states.length, before)
-      assert.ok('result' in (await upstream.dispatch(callOf('tools/list'))))
-      for (const method of ['tools/call', 'tools/list'])
-        assert.equal(
-          new Set(server.of(method).map(({ headers }) => headers['mcp-session-id'])).size,
-          1,
-          method,
-        )
-    })
-  }
-})
-
 describe('a session that the server has forgotten', () => {
-  for (const [status, code] of [
-    [404, -32001],
-    [400, -32000],
-  ] as const) {
-    it(`(HTTP ${status}) is made anew, once, and a list is asked for again`, async t => {
-      const sessions = new Set<string>()
-      const handle = legacy((heard, response) => result(response, heard, { tools: [] }), sessions)
-      const server = await peer(t, (heard, response) => {
-        const session = heard.headers['mcp-session-id']
-        if (session !== undefined && !sessions.has(String(session)))
-          refusal(response, status, heard, code, 'Bad Request: No valid session ID provided')
-        else handle(heard, response)
-      })
-      const { upstream } = await bench(t, httpSpec(server.url))
-      await upstream.dispatch(callOf('tools/list'))
-      sessions.clear()
-
-      const answers = await Promise.all(
-        [callOf('tools/list'), callOf('prompts/list')].map(call => upstream.dispatch(call)),
-      )
-
-      assert.ok(answers.every(answer => 'result' in answer))
-      assert.equal(server.of('initialize').length, 2)
-    })
-  }
-
   it('was refused at the door (HTTP 404), so a tool call is sent once more, in a new one', async t => {
     const sessions = new Set<string>()
     const server = await peer(

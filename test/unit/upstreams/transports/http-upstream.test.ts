@@ -1,65 +1,8 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { describe, it, type TestContext } from 'node:test'
-import { serveHttp } from '../../../fixtures/everything/http.ts'
-import { World } from '../../../fixtures/everything/world.ts'
+import { describe, it } from 'node:test'
 import { legacy, modern, peer, result, said } from '../../fixtures/http-peer.ts'
-import { bench, callOf, httpSpec, program, textOf, toolCall } from '../../fixtures/upstream-bench.ts'
-import { freePort } from '../../../fixtures/free-port.ts'
-import { cleanup } from '../../../fixtures/cleanup.ts'
-import { until } from '../../../fixtures/until.ts'
-
+import { bench, callOf, httpSpec } from '../../fixtures/upstream-bench.ts'
 const MODERN = { era: 'modern', version: '2026-07-28' } as const
-
-describe('a real server over HTTP', () => {
-  it('of the legacy era is spoken to with a session', async t => {
-    const { upstream } = await bench(t, httpSpec(await everything(t)))
-
-    await upstream.start()
-
-    assert.equal(upstream.server?.era, 'legacy')
-    const call = toolCall(
-      'trigger-long-running-operation',
-      { duration: 0.2, steps: 2 },
-      { progressToken: 'p' },
-    )
-    assert.match(textOf(await upstream.dispatch(call)), /completed/)
-    assert.deepEqual(
-      call.emitted.map(said => said.params?.progressToken),
-      ['p', 'p'],
-    )
-  })
-
-  for (const era of ['legacy', 'modern'] as const) {
-    it(`that speaks ${era} alone is found to do so`, async t => {
-      const server = await serveHttp(new World(), era, 0)
-      cleanup(t, () => server.close())
-      const { upstream } = await bench(t, httpSpec(server.url))
-
-      await upstream.start()
-
-      assert.equal(upstream.problem, undefined)
-      assert.equal(upstream.server?.era, era)
-      assert.ok('result' in (await upstream.dispatch(toolCall('test_simple_text'))))
-      assert.ok(
-        'result' in (await upstream.dispatch(callOf('resources/read', { uri: 'test://static-text' }))),
-      )
-    })
-  }
-
-  async function everything(t: TestContext): Promise<string> {
-    const port = await freePort()
-    const server = spawn(program('mcp-server-everything'), ['streamableHttp'], {
-      env: { ...process.env, PORT: String(port) },
-      stdio: ['ignore', 'ignore', 'pipe'],
-    })
-    cleanup(t, () => server.kill('SIGKILL'))
-    let log = ''
-    server.stderr.on('data', chunk => (log += String(chunk)))
-    await until(() => log.includes('listening'), 'it listens')
-    return `http://127.0.0.1:${port}/mcp`
-  }
-})
 
 describe('the headers of a request', () => {
   it('of a modern server say what its body says, and carry the parameters', async t => {

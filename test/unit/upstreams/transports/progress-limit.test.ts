@@ -91,16 +91,6 @@ test('what is held back is passed on when its time has come, though no more foll
   assert.equal(it.passed.at(-1)?.progress, 25)
 })
 
-test('progress that is slow sets no timer', () => {
-  const it = limit()
-  for (let n = 1; n <= 100; n++) {
-    it.at(n * 50)
-    it.limit.add({ progress: n })
-  }
-  assert.equal(it.passed.length, 100)
-  assert.equal(it.timers(), 0)
-})
-
 /** A limit at a time that the test sets. */
 function limit() {
   let now = 0

@@ -93,18 +93,6 @@ describe('a reply', () => {
     assert.equal(textOf(await upstream.dispatch(toolCall('a'))), 'honest')
   })
 
-  it('that breaks off fails its call, which is not sent again', async t => {
-    const server = await peer(
-      t,
-      modern((_heard, response) => void response.destroy()),
-    )
-    const { upstream } = await bench(t, httpSpec(server.url))
-
-    await assert.rejects(upstream.dispatch(toolCall('a')), { code: 'GW_UPSTREAM_CLOSED' })
-
-    assert.equal(server.of('tools/call').length, 1)
-  })
-
   it('of a legacy server that breaks off is taken up where it ended', async t => {
     const server = await peer(
       t,

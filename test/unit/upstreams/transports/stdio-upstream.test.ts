@@ -3,7 +3,6 @@ import { describe, it } from 'node:test'
 import {
   badServer,
   bench,
-  callOf,
   fixture,
   program,
   script,
@@ -12,8 +11,6 @@ import {
   toolCall,
 } from '../../fixtures/upstream-bench.ts'
 import { until } from '../../../fixtures/until.ts'
-
-const MODERN = { era: 'modern', version: '2026-07-28' } as const
 
 describe('a legacy server on a pipe', { concurrency: 4 }, () => {
   it('is found to be legacy and keeps its answers as they came', async t => {
@@ -33,14 +30,6 @@ describe('a legacy server on a pipe', { concurrency: 4 }, () => {
     assert.equal('result' in answer && answer.result.era, 'legacy')
   })
 
-  it('starts on the first call when nobody started it', async t => {
-    const { upstream } = await bench(t, stdioSpec([], { command: program('mcp-server-memory') }))
-
-    const answer = await upstream.dispatch(callOf('tools/list'))
-
-    assert.ok('result' in answer && Array.isArray(answer.result.value().tools))
-  })
-
   it('is respawned in its own language when it exits on the probe', async t => {
     const { upstream, stderr } = await bench(t, badServer('dies-on-unknown'))
 
@@ -49,38 +38,6 @@ describe('a legacy server on a pipe', { concurrency: 4 }, () => {
     assert.equal(upstream.state, 'ready')
     assert.equal(upstream.server?.era, 'legacy')
     assert.deepEqual(stderr(), ['unexpected request server/discover'])
-  })
-
-  it('takes a modern client: the envelope stays with us', async t => {
-    const { upstream } = await bench(t, stdioSpec(['stdio'], { command: program('mcp-server-everything') }))
-    const meta = {
-      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-      'io.modelcontextprotocol/clientCapabilities': {},
-    }
-
-    assert.equal(textOf(await upstream.dispatch(toolCall('echo', { message: 'a' }, meta, MODERN))), 'Echo: a')
-  })
-
-  it('reports progress under the token of the client, and only where it was asked for', async t => {
-    const { upstream } = await bench(t, stdioSpec(['stdio'], { command: program('mcp-server-everything') }))
-    const asked = toolCall(
-      'trigger-long-running-operation',
-      { duration: 0.2, steps: 2 },
-      { progressToken: 'mine' },
-    )
-    const silent = toolCall('trigger-long-running-operation', { duration: 0.2, steps: 2 })
-
-    await Promise.all([upstream.dispatch(asked), upstream.dispatch(silent)])
-
-    const progress = asked.emitted.filter(said => said.method === 'notifications/progress')
-    assert.deepEqual(
-      progress.map(said => [said.params?.progressToken, said.params?.progress]),
-      [
-        ['mine', 1],
-        ['mine', 2],
-      ],
-    )
-    assert.deepEqual(silent.emitted, [])
   })
 
   it('is told when its client cancels, and the caller has its answer at once', async t => {
@@ -107,49 +64,8 @@ describe('a legacy server on a pipe', { concurrency: 4 }, () => {
 
     assert.match(JSON.stringify(await answer), /was cancelled/)
   })
-})
 
-describe('a modern server on a pipe', { concurrency: 4 }, () => {
-  const modern = stdioSpec([fixture('everything.ts'), '--stdio', '--era', 'modern'])
-
-  it('is found to be modern and is told who asks with each request', async t => {
-    const { upstream } = await bench(t, modern)
-
-    await upstream.start()
-
-    assert.equal(upstream.server?.era, 'modern')
-    const answer = await upstream.dispatch(toolCall('test_simple_text'))
-    assert.ok('result' in answer)
-    assert.equal(answer.result.era, 'modern')
-    assert.equal(answer.result.value().resultType, 'complete')
-  })
-
-  it('of both eras is spoken to in the one that the configuration names', async t => {
-    const spec = stdioSpec([fixture('everything.ts'), '--stdio'], { era: 'legacy' })
-    const { upstream } = await bench(t, spec)
-
-    await upstream.start()
-
-    assert.equal(upstream.server?.era, 'legacy')
-    assert.ok('result' in (await upstream.dispatch(toolCall('test_simple_text'))))
-  })
-
-  it('that wants input says so as a value', async t => {
-    const { upstream } = await bench(t, modern)
-    const client = {
-      ...MODERN,
-      capabilities: { elicitation: { form: {} }, extensions: { 'io.modelcontextprotocol/tasks': {} } },
-    }
-
-    const answer = await upstream.dispatch(
-      toolCall('test_input_required_result_elicitation', {}, undefined, client),
-    )
-
-    assert.ok('input' in answer, JSON.stringify(answer))
-    assert.equal(answer.input.value().resultType, 'input_required')
-  })
-
-  it('cannot be had where the server is legacy', async t => {
+  it('cannot be had in the modern era', async t => {
     const { upstream } = await bench(t, stdioSpec([fixture('servers/sdk-v1-server.ts')], { era: 'modern' }))
 
     await upstream.start()
@@ -157,17 +73,6 @@ describe('a modern server on a pipe', { concurrency: 4 }, () => {
     assert.equal(upstream.state, 'failed')
     assert.match(upstream.problem ?? '', /does not speak 2026-07-28/)
   })
-
-  it('answers what its era has no method for through us', async t => {
-    const { upstream } = await bench(t, modern)
-
-    assert.deepEqual(await resultOf(upstream.dispatch(callOf('logging/setLevel', { level: 'debug' }))), {})
-  })
-
-  async function resultOf(dispatched: Promise<unknown>): Promise<unknown> {
-    const answer = (await dispatched) as { result: { value(): unknown } }
-    return answer.result.value()
-  }
 })
 
 describe('what a server asks of its client', { concurrency: 4 }, () => {
@@ -220,16 +125,5 @@ describe('what a server asks of its client', { concurrency: 4 }, () => {
     assert.equal(textOf(await upstream.dispatch(toolCall('change'))), 'changed')
 
     assert.ok(logs.some(line => line.level === 'error' && line.fields.why === 'a plugin has a bug'))
-  })
-
-  it('and what it says of itself reaches everyone', async t => {
-    const { upstream, notified } = await bench(t, stdioSpec([asking]))
-
-    await upstream.dispatch(toolCall('change'))
-
-    assert.deepEqual(
-      notified.map(said => said.method),
-      ['notifications/tools/list_changed'],
-    )
   })
 })

@@ -30,39 +30,6 @@ test('an item is taken out of turn, and once only', () => {
   assert.equal(drained(queue), 'a2')
 })
 
-test('a caller may be served out of turn, and goes behind the others', () => {
-  const queue = new FairQueue<string>()
-  for (const item of ['a1', 'b1', 'b2', 'c1']) queue.add(item.charAt(0), item)
-
-  assert.equal(queue.take('b'), 'b1')
-  assert.equal(queue.take('d'), undefined)
-
-  assert.deepEqual([...queue.callers], ['a', 'c', 'b'])
-  assert.equal(drained(queue), 'a1 c1 b2')
-})
-
-test('of each caller it is known how much it has, and what came last', () => {
-  const queue = new FairQueue<string>()
-  for (const item of ['a1', 'b1', 'a2']) queue.add(item.charAt(0), item)
-
-  assert.deepEqual([queue.sizeOf('a'), queue.sizeOf('b'), queue.sizeOf('c')], [2, 1, 0])
-  assert.equal(queue.last('a'), 'a2')
-  queue.delete('a2')
-  assert.equal(queue.last('a'), 'a1')
-  queue.delete('a1')
-  assert.equal(queue.last('a'), undefined)
-})
-
-test('a queue that is cleared gives back all items in the order of their arrival', () => {
-  const queue = new FairQueue<string>()
-  for (const item of ['b1', 'a1', 'b2', 'c1']) queue.add(item.charAt(0), item)
-  queue.take()
-
-  assert.deepEqual(queue.clear(), ['a1', 'b2', 'c1'])
-  assert.equal(queue.size, 0)
-  assert.equal(queue.next, undefined)
-})
-
 test('an item that is put ahead comes before the others of its caller, and behind those put ahead earlier', () => {
   const queue = new FairQueue<string>()
   for (const item of ['a1', 'a2', 'b1']) queue.add(item.charAt(0), item)
