@@ -368,7 +368,7 @@ export type {
 } from './config/config.gen.ts'
 export { isOwnName, ownNamesBeside, type CatalogEntry } from './api/catalog-entry.ts'
 export type { CatalogView, ListingReader, UpstreamInstructions } from './api/catalog-view.ts'
-export type { ExplainedCall, ExplainStep, Phase, PhaseTimes, RecentCall } from './api/explain.ts'
+export type { ExplainedCall, ExplainStep, Phase, PhaseTimes } from './api/explain.ts'
 export type { Stage, TapOptions } from './hooks/hook-table.ts'
 export type { NotificationContext } from './hooks/hook-taps.ts'
 export type { PluginHooks, Tappable, TappableMap } from './hooks/hooks.ts'

@@ -12,7 +12,6 @@ import {
   greeting,
   heartbeat,
   journal,
-  lastCalls,
   needsFile,
   owners,
   people,
@@ -367,19 +366,6 @@ test('callerNamed: a call is explained in the name of somebody', async t => {
   const { caller } = await gateway.gateway.control('explain', { tool: 'web__search', as: 'person:ann' })
 
   assert.deepEqual(caller, { issuer: 'people', subject: 'ann', scopes: [] })
-})
-
-test('recentCalls: the calls of late are there for a plan', async t => {
-  const { gateway } = await world(t, lastCalls)
-  const client = await connect(t, gateway)
-
-  await client.request('tools/call', { name: 'web__search' })
-
-  const calls = gateway.gateway.generation.graph.hooks.runner('recentCalls')?.([]) ?? []
-  assert.deepEqual(
-    calls.map(({ tool }) => tool),
-    ['web__search'],
-  )
 })
 
 test('fetch: a private server may name what is private, and nobody a metadata service', async t => {

@@ -1,4 +1,4 @@
-import { findingsOf, refuse, RPC, type Plugin, type RecentCall } from 'tapgate/plugin'
+import { findingsOf, refuse, RPC, type Plugin } from 'tapgate/plugin'
 
 // #region ready
 /** Refuses to start without the file that it needs. */
@@ -161,18 +161,3 @@ export const people: Plugin<{ names: string[] }> = {
   },
 }
 // #endregion callerNamed
-
-// #region recentCalls
-/** Remembers the last hundred calls of tools. */
-export const lastCalls: Plugin = {
-  name: 'last-calls',
-  setup({ hooks }) {
-    const last: RecentCall[] = []
-    hooks.settled.tap({ methods: ['tools/call'] }, ({ params, principal, session }) => {
-      last.unshift({ tool: String(params?.name), principal, client: session.client.info.name })
-      last.length = Math.min(last.length, 100)
-    })
-    hooks.recentCalls.tap(calls => [...last, ...calls])
-  },
-}
-// #endregion recentCalls

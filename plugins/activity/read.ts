@@ -63,16 +63,6 @@ export function usageIn(path: string, since: number): UsageRow[] {
   return rowsOf(path, text, [since]) as unknown as UsageRow[]
 }
 
-/** Each tool that a caller has called of late, once. */
-export function recentIn(
-  path: string,
-  limit: number,
-): Pick<KeptCall, 'name' | 'principal' | 'scopes' | 'client' | 'profile'>[] {
-  const text = `SELECT name, principal, scopes, client, profile, max(id) AS newest FROM calls
-    WHERE method = 'tools/call' GROUP BY name, principal, scopes, client, profile ORDER BY newest DESC LIMIT ?`
-  return rowsOf(path, text, [limit]) as unknown as KeptCall[]
-}
-
 function conditions({ tool, principal, failed, since, after }: Wanted): {
   readonly where: string
   readonly values: SQLInputValue[]

@@ -1,5 +1,5 @@
 import type { CatalogEntry } from './catalog-entry.ts'
-import type { Call, Exchange, Principal } from './exchange.ts'
+import type { Call, Exchange } from './exchange.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 export type { Phase, PhaseTimes } from './exchange.ts'
 
@@ -37,15 +37,4 @@ export interface ExplainedCall {
   readonly entry: CatalogEntry | undefined
   /** The request to the server, never sent; undefined where the call would reach none. */
   readonly call: Call | undefined
-}
-
-/** A call that was made of late: what would come of it under other rules can be asked. */
-export interface RecentCall {
-  readonly tool: string
-  readonly principal: Principal
-  /** The caller as its owner names it in a command, where it may have other rights by now: `key:ci`. */
-  readonly as?: string | undefined
-  /** Name of the client program. */
-  readonly client: string
-  readonly profile?: string | undefined
 }

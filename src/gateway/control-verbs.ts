@@ -10,8 +10,7 @@ import { GatewayError, gatewayError } from '../errors/errors.ts'
 import type { Health } from '../errors/health.ts'
 import { type JsonObject, isObject } from '../protocol/json/json.ts'
 import { checkProfile } from './check-tool-names.ts'
-import type { Present } from './plan/text.ts'
-import { plannedOf, present } from './plan/plan.ts'
+import { present } from './plan.ts'
 import type { Generation } from './generation.ts'
 import { residentOfTrees } from '../util/process/resident.ts'
 import { meant } from '../util/suggest.ts'
@@ -30,7 +29,7 @@ interface VerbOptions extends RequestOptions {
 }
 
 /** A running gateway, as far as verbs need it. */
-interface Steered extends Pick<Present, 'control'> {
+interface Steered {
   readonly generation: Pick<Generation, 'graph' | 'loaded' | 'added'>
   readonly upstreams: ReadonlyMap<string, UpstreamHandle>
   readonly listeners: readonly Listener[]
@@ -41,7 +40,7 @@ interface Steered extends Pick<Present, 'control'> {
   reload(): Promise<object>
   inspect(): Promise<object>
   connect(): Promise<Connection>
-  plan(present: Present, params: JsonObject): Promise<object>
+  plan(params: JsonObject): Promise<object>
 }
 
 type Verb = (gateway: Steered, params: JsonObject, options: VerbOptions) => Promise<object>
@@ -51,7 +50,7 @@ export const VERBS: ReadonlyMap<string, Verb> = new Map<string, Verb>([
   ['ps', status],
   ['health', ({ health }) => Promise.resolve({ ...health })],
   ['inspect', inspected],
-  ['plan', plan],
+  ['plan', (gateway, params) => gateway.plan(params)],
   ['plan.present', (gateway, params) => present(gateway.generation, params)],
   ['explain', (gateway, params) => explain(gateway.generation.graph, withProfile(gateway, params))],
   [
@@ -136,18 +135,6 @@ async function run(
 
 async function inspected(gateway: Steered, params: JsonObject): Promise<object> {
   return { ...askedConfig(params, gateway.generation.loaded), ...(await gateway.inspect()) }
-}
-
-function plan(gateway: Steered, params: JsonObject): Promise<object> {
-  const { generation } = gateway
-  return gateway.plan(
-    {
-      loaded: generation.loaded,
-      planned: salt => plannedOf(generation, salt),
-      control: (verb, asked) => gateway.control(verb, asked),
-    },
-    params,
-  )
 }
 
 /** Answers as a client inside the process is answered: on the same pipeline as any other, limits and records included. */

@@ -41,8 +41,6 @@ interface Outcome {
   readonly what: 'server' | 'answered' | 'refused' | 'asked'
   readonly by: string
   readonly text: string
-  /** True if that passes by itself. */
-  readonly isPassing?: true
 }
 
 /** Answers the verb `explain`: what a call would meet, step by step. No tool is called, and nothing is counted. */
@@ -71,11 +69,11 @@ export async function explain(graph: RuntimeGraph, params: JsonObject): Promise<
 }
 
 function questionOf(params: JsonObject, graph: RuntimeGraph): Question {
-  const { tool, arguments: args, as, scopes, client, profile, principal } = params
+  const { tool, arguments: args, as, scopes, client, profile } = params
   const wrong = (why: string): Error => gatewayError('GW_VERB_PARAMS', { verb: VERB, why })
   if (typeof tool !== 'string' || tool === '') throw wrong('"tool" must be the name of one')
   if (args !== undefined && !isObject(args)) throw wrong('"arguments" must be an object')
-  const caller = principalIn(principal) ?? (as === undefined ? ANONYMOUS : named(String(as), graph))
+  const caller = as === undefined ? ANONYMOUS : named(String(as), graph)
   return {
     tool,
     args,
@@ -83,15 +81,6 @@ function questionOf(params: JsonObject, graph: RuntimeGraph): Question {
     client: typeof client === 'string' ? client : 'explain',
     profile: typeof profile === 'string' ? profile : undefined,
   }
-}
-
-/** A caller in full, as it was recorded. */
-function principalIn(value: unknown): Principal | undefined {
-  if (!isObject(value) || typeof value.subject !== 'string') return undefined
-  const { issuer = '', client = '', subject, scopes = [] } = value
-  if (issuer === '' && subject === ANONYMOUS.subject) return ANONYMOUS
-  const list = Array.isArray(scopes) ? scopes.map(String) : []
-  return { issuer: String(issuer), client: String(client), subject, scopes: list }
 }
 
 function named(name: string, { config, hooks }: RuntimeGraph): Principal {
@@ -186,7 +175,7 @@ function outcomeOf(steps: readonly ExplainStep[], call: Call | undefined): Outco
   if (end !== undefined && what !== undefined) {
     // Where a plugin hides something and says later why, the reason is worth more.
     const { text } = steps.findLast(({ by, does }) => by === end.by && does === end.does) ?? end
-    return { what, by: end.by, text, ...(end.isPassing === true ? { isPassing: true } : {}) }
+    return { what, by: end.by, text }
   }
   if (call === undefined) return { what: 'refused', by: 'core', text: 'no server has it' }
   return { what: 'server', by: call.upstream, text: `"${call.upstream}" answers` }

@@ -38,7 +38,6 @@ import { buildGeneration, type Generation, type Surroundings } from './generatio
 import { handleOf, inspect, loadOf } from './inspect.ts'
 import { Listeners } from './listener-set.ts'
 import { openSeal, openState } from './open-state.ts'
-import type { Present } from './plan/text.ts'
 import { Generations, type Life, loadedFrom, startAll } from './reloader.ts'
 
 /** Longer than any stop takes. */
@@ -371,10 +370,11 @@ export class Gateway {
   }
 
   /** Answers the verb `plan`. */
-  async plan(present: Present, params: JsonObject): Promise<JsonObject> {
-    const { planOf } = await import('./plan/text.ts')
-    const means = { environment: this.#around.environment, beside: this.#beside.bind(this) }
-    return { ...(await planOf({ ...present, ...means }, params)) }
+  async plan(params: JsonObject): Promise<JsonObject> {
+    const { planText } = await import('./plan.ts')
+    const { generation } = this
+    const { environment } = this.#around
+    return { ...(await planText({ generation, environment, beside: this.#beside.bind(this) }, params)) }
   }
 
   /** Another gateway, which saves nothing and says nothing. */

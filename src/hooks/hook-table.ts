@@ -62,7 +62,6 @@ export const HOOKS: Readonly<Record<HookName, HookRow>> = {
   control: { kind: 'asyncBail', by: 'key', patience: 'short' },
   explain: { kind: 'syncWaterfall' },
   callerNamed: { kind: 'syncBail' },
-  recentCalls: { kind: 'syncWaterfall' },
   load: { kind: 'syncWaterfall' },
   close: { kind: 'async', mirrored: true, safe: true, patience: 'short' },
 }

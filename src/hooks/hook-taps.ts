@@ -39,7 +39,7 @@ import type {
 import type { HealthFinding } from '../errors/health.ts'
 import type { CatalogEntry } from '../api/catalog-entry.ts'
 import type { CatalogView, ListingReader, UpstreamInstructions } from '../api/catalog-view.ts'
-import type { ExplainedCall, ExplainStep, RecentCall } from '../api/explain.ts'
+import type { ExplainedCall, ExplainStep } from '../api/explain.ts'
 
 /** Nothing decided: the next tap is asked. `null` is not accepted as an answer. */
 type Undecided = undefined | void
@@ -596,16 +596,6 @@ export interface HookTaps {
    * @example examples/hooks/living.ts#callerNamed
    */
   callerNamed: (name: string) => Principal | Undecided
-  /**
-   * Runs: When `gateway plan` looks for calls whose fate would be another under other rules.
-   *
-   * May change: The calls, by returning a list with those that it knows of, the newest first.
-   *
-   * If it throws: The command fails.
-   *
-   * @example examples/hooks/living.ts#recentCalls
-   */
-  recentCalls: (calls: readonly RecentCall[]) => readonly RecentCall[] | Undecided
   /**
    * Runs: When something happened that an audit should have, and that is no request.
    *

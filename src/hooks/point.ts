@@ -139,7 +139,6 @@ const ARITY: Partial<Record<HookName, string[]>> = {
   authenticate: ['a'],
   http: ['a'],
   callerNamed: ['a'],
-  recentCalls: ['a'],
   approval: ['a'],
 }
 

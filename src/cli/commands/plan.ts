@@ -5,8 +5,7 @@ export default class Plan extends GatewayCommand {
   static override summary = 'Say what would change with another configuration, without changing anything.'
   static override description = [
     'Compares with the gateway that runs, or with the present file where none runs: servers started, stopped and kept;',
-    'tools added, removed, renamed and changed; calls of late that other rules would treat otherwise. Servers that are new are',
-    'started for it. Exit codes: 0 nothing would change, 6 something would.',
+    'tools added, removed, renamed and changed. Servers that are new are started for it. Exit codes: 0 nothing would change, 6 something would.',
   ].join(' ')
   static override examples = [
     'gateway plan -c new.yaml',
@@ -25,10 +24,9 @@ export default class Plan extends GatewayCommand {
   async run(): Promise<number> {
     const { flags } = await this.parse(Plan)
     const { makePlan, planLines, WOULD_CHANGE } = await import('../local/plan.ts')
-    const { changesAnything } = await import('../../gateway/plan/differences.ts')
     const plan = await makePlan(flags, this.terminal)
     if (flags.json) this.terminal.out.json(plan)
     else for (const line of planLines(plan, this.terminal)) this.terminal.out.line(line)
-    return changesAnything(plan) ? WOULD_CHANGE : 0
+    return plan.changes ? WOULD_CHANGE : 0
   }
 }

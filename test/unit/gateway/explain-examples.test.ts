@@ -4,11 +4,10 @@ import { dirname, join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { parseEnv } from 'node:util'
 import type { Upstream } from '../../../src/api/index.ts'
-import { changesAnything, differencesOf } from '../../../src/gateway/plan/differences.ts'
 import { loadConfig, type LoadedConfig } from '../../../src/config/index.ts'
 import type { Explanation } from '../../../src/gateway/explain.ts'
 import { makeGateway, type Gateway } from '../../../src/gateway/gateway.ts'
-import { plannedOf, standIn, type Planned } from '../../../src/gateway/plan/plan.ts'
+import { differencesOf, plannedOf, standIn, type Planned } from '../../../src/gateway/plan.ts'
 import { createLog } from '../../../src/util/log.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
 import { ROOT } from '../../guard/sources.ts'
@@ -72,9 +71,9 @@ for (const file of globSync('examples/**/gateway.yaml', {
     const plannedFor = async (loaded: LoadedConfig): Promise<Planned> =>
       plannedOf((await built(t, loaded)).generation, SALT, loaded.config)
     const now = await plannedFor(source)
-    const same = { ...differencesOf(now, await plannedFor(source)), verdicts: [], compared: 0 }
+    const same = differencesOf(now, await plannedFor(source))
 
-    assert.equal(changesAnything(same), false, JSON.stringify(same))
+    assert.equal(same.changes, false, JSON.stringify(same))
     const { servers, tools } = differencesOf(now, { ...now, servers: now.servers.slice(1), tools: [] })
     assert.deepEqual(
       servers.stopped,

@@ -58,9 +58,6 @@ interface PlanAnswer {
     readonly renamed: readonly { readonly from: string; readonly to: string }[]
   }
   readonly settings?: readonly string[]
-  /** Recent calls that would be decided otherwise. */
-  readonly verdicts?: readonly Readonly<Record<'tool' | 'caller' | 'client' | 'now' | 'then', string>>[]
-  readonly compared?: number
 }
 
 interface Change {
@@ -94,7 +91,7 @@ function Plan(): View {
 }
 
 function Outcome({ of }: { of: PlanAnswer }): View {
-  const { problems, servers, compared = 0 } = of
+  const { problems, servers } = of
   if (problems !== undefined)
     return html`<h2>It is no configuration yet</h2>
       <ul class="problems">
@@ -115,7 +112,7 @@ function Outcome({ of }: { of: PlanAnswer }): View {
     }
     ${Object.entries(servers?.unknown ?? {}).map(([name, why]) => html`<p class="soft"><strong>${name}</strong>: ${why}</p>`)}
     <p class="soft">
-      ${count(kept)} servers are kept, ${count(compared)} calls of late were compared. ${' '}
+      ${count(kept)} servers are kept. ${' '}
       <code>gateway plan -c new.yaml</code> ${' '} starts new servers, too, and compares their tools.
     </p>`
 }
@@ -126,7 +123,7 @@ const CHANGES = [
   { head: 'What', isText: true, cell: ({ text }: Change) => text },
 ]
 
-function changesOf({ servers, tools, settings = [], verdicts = [] }: PlanAnswer): Change[] {
+function changesOf({ servers, tools, settings = [] }: PlanAnswer): Change[] {
   if (servers === undefined || tools === undefined) return []
   const rows = (mark: Change['mark'], kind: string, texts: readonly string[]): Change[] =>
     texts.map(text => ({ mark, kind, text }))
@@ -134,9 +131,6 @@ function changesOf({ servers, tools, settings = [], verdicts = [] }: PlanAnswer)
   const set = servers.changed.map(name => `${name} goes on, with other settings`)
   const renamed = tools.renamed.map(({ from, to }) => `${from} is called ${to}`)
   const described = tools.changed.map(name => `${name} is described in another way`)
-  const judged = verdicts.map(
-    ({ tool, caller, client, now, then }) => `${tool} by ${caller} with ${client}: now ${now}; then ${then}`,
-  )
   return [
     ...rows('added', 'server', servers.started),
     ...rows('removed', 'server', servers.stopped),
@@ -145,6 +139,5 @@ function changesOf({ servers, tools, settings = [], verdicts = [] }: PlanAnswer)
     ...rows('removed', 'tool', tools.removed),
     ...rows('changed', 'tool', [...renamed, ...described]),
     ...rows('changed', 'setting', settings),
-    ...rows('changed', 'call', judged),
   ]
 }

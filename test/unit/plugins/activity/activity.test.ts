@@ -181,18 +181,6 @@ describe('activity', () => {
   })
 })
 
-test('activity says which calls were made of late, each once', async t => {
-  const { client, calls, gateway } = await lab(t)
-  for (let n = 0; n < 3; n++) await client.request('tools/call', { name: 'web__search' })
-  await calls()
-
-  const recent = gateway.gateway.generation.graph.hooks.runner('recentCalls')?.([]) ?? []
-  assert.deepEqual(
-    recent.map(({ tool, principal }) => [tool, principal.subject]),
-    [['web__search', 'anonymous']],
-  )
-})
-
 describe('the times of calls', () => {
   test('keeps how long a call was in each phase, which sums to what it took', async t => {
     const { client, calls } = await lab(t)

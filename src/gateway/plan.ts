@@ -1,0 +1,345 @@
+import { createHmac, randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import type { Config, Upstream, UpstreamConfig, UpstreamContext } from '../api/index.ts'
+import { formatProblem, type LoadedConfig, type Problem } from '../config/index.ts'
+import { onlooker } from '../core/session.ts'
+import { GatewayError, gatewayError } from '../errors/errors.ts'
+import { isObject, type JsonObject } from '../protocol/json/json.ts'
+import { LISTS, METHODS } from '../protocol/methods.ts'
+import { Payload } from '../protocol/payload.ts'
+import { RPC, rpcError } from '../protocol/rpc-error.ts'
+import { MODERN_VERSION } from '../protocol/versions.ts'
+import { hideIn, Secrets } from '../util/secrets.ts'
+import { ownPackage } from '../util/version.ts'
+import { serverFingerprint, type Generation, type Surroundings } from './generation.ts'
+import { loadConfig, withoutTraces } from './load-config.ts'
+
+/** A server as a plan compares it. Digests say whether two are the same, and nothing of what is in them. */
+export interface PlannedServer {
+  readonly name: string
+  /** Of what the server is: another one means that it is started anew. */
+  readonly digest: string
+  /** Of all that is said of it. */
+  readonly settings: string
+  /** Its tools, as it describes them; absent where they are not known. */
+  readonly tools?: readonly JsonObject[]
+  readonly problem?: string
+}
+
+/** A tool as clients see it. */
+export interface PlannedTool {
+  readonly name: string
+  readonly upstream: string
+  readonly original: string
+  readonly digest: string
+}
+
+/** All of one generation that a plan compares. */
+export interface Planned {
+  readonly servers: readonly PlannedServer[]
+  readonly tools: readonly PlannedTool[]
+  /** Digests of the other top-level keys. */
+  readonly settings: Readonly<Record<string, string>>
+}
+
+/** The parts of a generation that a plan looks at. */
+type Described = Pick<Generation, 'graph' | 'loaded' | 'added'>
+
+/** All that would be another one. */
+export interface Plan {
+  readonly servers: {
+    readonly started: readonly string[]
+    readonly stopped: readonly string[]
+    /** Are there before and after, and are started anew. */
+    readonly restarted: readonly string[]
+    /** Go on, under other settings. */
+    readonly changed: readonly string[]
+    readonly kept: readonly string[]
+    /** Servers that could not be asked for their tools, and why. */
+    readonly unknown: Readonly<Record<string, string>>
+  }
+  readonly tools: {
+    readonly added: readonly string[]
+    readonly removed: readonly string[]
+    readonly renamed: readonly { readonly from: string; readonly to: string }[]
+    readonly changed: readonly string[]
+  }
+  /** Other keys of the configuration that differ. */
+  readonly settings: readonly string[]
+  /** True if anything would be another one. */
+  readonly changes: boolean
+}
+
+const SALT_BYTES = 16
+const MAX_TEXT_BYTES = 1024 * 1024
+const NAMED: ReadonlySet<string> = new Set(['upstreams', 'listeners'])
+
+/** Builds a gateway that serves nobody, with stubs in place of its servers where `upstream` makes one, and gives it to `use`. */
+type Build = (
+  source: LoadedConfig,
+  upstream: NonNullable<Surroundings['upstream']>,
+  use: (generation: Described) => Promise<Plan>,
+) => Promise<Plan>
+
+/** Compares what runs with another configuration. A server that stays is not started a second time: a stub lists its tools. */
+export async function comparePlan(
+  describe: (salt: string) => Promise<Planned>,
+  next: LoadedConfig,
+  build: Build,
+): Promise<Plan> {
+  const salt = randomBytes(SALT_BYTES).toString('hex')
+  const now = await describe(salt)
+  const known = new Map(now.servers.map(server => [server.name, server]))
+  const stub: Surroundings['upstream'] = (spec, context) => {
+    const before = known.get(context.name)
+    const isKept = before?.tools !== undefined && before.digest === serverDigest(spec, salt)
+    return isKept ? standIn(spec, context, before.tools) : undefined
+  }
+  return build(withoutTraces(next), stub, async generation =>
+    differencesOf(now, await plannedOf(generation, salt, next.config)),
+  )
+}
+
+/** Describes a generation for a plan; `config` is the whole of what it was made from. `salt` goes into all digests, so that they say nothing to who does not know it. */
+export async function plannedOf(
+  { graph, loaded, added }: Described,
+  salt: string,
+  config: Config = loaded.config,
+): Promise<Planned> {
+  const digest = (value: unknown): string => digestOf(JSON.stringify(value) ?? '', salt)
+  const session = onlooker(ownPackage())
+  const view = await graph.catalog.load('tools', session)
+  const servers = [...graph.upstreams.values()].map(async ({ upstream }): Promise<PlannedServer> => {
+    const { name, spec, problem } = upstream
+    const part = await graph.catalog.part(name, 'tools', session)
+    return {
+      name,
+      digest: serverDigest(spec, salt),
+      settings: digest(spec),
+      ...(part === undefined ? {} : { tools: part.entries.map(({ value }) => value) }),
+      ...(problem === undefined ? {} : { problem }),
+    }
+  })
+  return {
+    servers: await Promise.all(servers),
+    tools: view.entries.map(({ exposed, upstream, original, value }) => ({
+      ...{ name: exposed, upstream, original },
+      digest: digest(value),
+    })),
+    settings: settingsOf(config, salt, new Set([...added, ...unwritten(loaded)])),
+  }
+}
+
+/** Listeners that stand in no file and no flag: `serve` opens one that clients attach to. */
+function unwritten({ config, file, origins }: Described['loaded']): string[] {
+  if (file === undefined) return []
+  return Object.keys(config.listeners).filter(name => !origins.has(`/listeners/${name}/type`))
+}
+
+/** Digests of the top-level keys and of each listener, but for what was added to the file. */
+function settingsOf(
+  config: Config,
+  salt: string,
+  added: ReadonlySet<string>,
+): Readonly<Record<string, string>> {
+  const keys = Object.entries(config).filter(([key]) => !NAMED.has(key))
+  const listeners = Object.entries(config.listeners)
+    .filter(([name]) => !added.has(name))
+    .map(([name, value]) => [`listeners.${name}`, value] as const)
+  return Object.fromEntries(
+    [...keys, ...listeners].map(([key, value]) => [key, digestOf(JSON.stringify(value) ?? '', salt)]),
+  )
+}
+
+/** Digest of what a server is. */
+function serverDigest(spec: UpstreamConfig, salt: string): string {
+  return digestOf(serverFingerprint(spec), salt)
+}
+
+function digestOf(text: string, salt: string): string {
+  return createHmac('sha256', salt).update(text).digest('hex')
+}
+
+/** Answers the verb `plan.present`. */
+export function present(generation: Described, { salt }: JsonObject): Promise<Planned> {
+  if (typeof salt === 'string' && salt.length > 0) return plannedOf(generation, salt)
+  throw gatewayError('GW_VERB_PARAMS', { verb: 'plan.present', why: '"salt" must be a text' })
+}
+
+/** A server that stands in for one that runs elsewhere: it lists the same tools, and does nothing. */
+export function standIn(
+  spec: UpstreamConfig,
+  { name }: UpstreamContext,
+  tools: readonly JsonObject[],
+): Upstream {
+  return {
+    name,
+    spec,
+    state: 'ready',
+    problem: undefined,
+    pid: undefined,
+    server: {
+      era: 'modern',
+      version: MODERN_VERSION,
+      info: { name, version: '' },
+      capabilities: { tools: {} },
+      instructions: undefined,
+    },
+    dispatch: ({ method }) => {
+      const kind = METHODS.get(method)?.kind
+      if (METHODS.get(method)?.to !== 'list' || kind === undefined)
+        return Promise.resolve({ error: rpcError(RPC.methodNotFound, `${method} is not made for a plan`) })
+      const list = kind === 'tools' ? tools : []
+      return Promise.resolve({ result: Payload.of({ [LISTS[kind].member]: list }) })
+    },
+    start: () => Promise.resolve(),
+    stop: () => Promise.resolve(),
+  }
+}
+
+/** Reads what the verb answered. */
+export function plannedIn(answer: JsonObject): Planned {
+  const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
+  return {
+    servers: list(answer.servers) as PlannedServer[],
+    tools: list(answer.tools) as PlannedTool[],
+    settings: (isObject(answer.settings) ? answer.settings : {}) as Planned['settings'],
+  }
+}
+
+/** Compares two configurations by what they make of servers and tools. */
+export function differencesOf(now: Planned, then: Planned): Plan {
+  const [servers, tools, settings] = [ofServers(now, then), ofTools(now, then), ofSettings(now, then)]
+  const { started, stopped, restarted, changed } = servers
+  const lists = [started, stopped, restarted, changed, ...Object.values(tools), settings]
+  return { servers, tools, settings, changes: lists.some(list => list.length > 0) }
+}
+
+function ofServers(now: Planned, then: Planned): Plan['servers'] {
+  const before = new Map(now.servers.map(server => [server.name, server]))
+  const after = new Map(then.servers.map(server => [server.name, server]))
+  const both = [...after.values()].filter(({ name }) => before.has(name))
+  const isSame = ({ name, digest }: PlannedServer): boolean => before.get(name)?.digest === digest
+  const isUntouched = ({ name, settings }: PlannedServer): boolean => before.get(name)?.settings === settings
+  const names = (servers: Iterable<PlannedServer>): string[] => [...servers].map(({ name }) => name)
+  const unknown = then.servers.filter(({ tools, problem }) => tools === undefined || problem !== undefined)
+  return {
+    started: names([...after.values()].filter(({ name }) => !before.has(name))),
+    stopped: names([...before.values()].filter(({ name }) => !after.has(name))),
+    restarted: names(both.filter(one => !isSame(one))),
+    changed: names(both.filter(one => isSame(one) && !isUntouched(one))),
+    kept: names(both.filter(one => isSame(one) && isUntouched(one))),
+    unknown: Object.fromEntries(unknown.map(({ name, problem = 'it lists no tools' }) => [name, problem])),
+  }
+}
+
+function ofTools(now: Planned, then: Planned): Plan['tools'] {
+  const key = ({ upstream, original }: PlannedTool): string => JSON.stringify([upstream, original])
+  const before = new Map(now.tools.map(tool => [key(tool), tool]))
+  const after = new Map(then.tools.map(tool => [key(tool), tool]))
+  // Nobody knows whether a server that could not be asked still has them.
+  const isUnknown = new Set(then.servers.filter(({ tools }) => tools === undefined).map(({ name }) => name))
+  const both = [...after].flatMap(([at, to]) => {
+    const from = before.get(at)
+    return from === undefined ? [] : [{ from, to }]
+  })
+  return {
+    added: [...after].filter(([at]) => !before.has(at)).map(([, { name }]) => name),
+    removed: [...before]
+      .filter(([at, { upstream }]) => !after.has(at) && !isUnknown.has(upstream))
+      .map(([, { name }]) => name),
+    renamed: both
+      .filter(({ from, to }) => from.name !== to.name)
+      .map(({ from, to }) => ({ from: from.name, to: to.name })),
+    changed: both.filter(({ from, to }) => from.digest !== to.digest).map(({ to }) => to.name),
+  }
+}
+
+function ofSettings(now: Planned, then: Planned): string[] {
+  const keys = [...new Set([...Object.keys(now.settings), ...Object.keys(then.settings)])]
+  return keys.filter(key => now.settings[key] !== then.settings[key]).sort()
+}
+
+/** A gateway of which nothing is started but stubs of its servers. */
+interface Built {
+  start(): Promise<void>
+  settled(): Promise<void>
+  close(): Promise<void>
+  readonly generation: Described
+}
+
+/** The gateway that runs, and how another one is built beside it, which saves nothing. */
+export interface Planning {
+  readonly generation: Described
+  readonly environment: Readonly<Record<string, string | undefined>>
+  beside(source: LoadedConfig, upstream: Surroundings['upstream']): Promise<Built>
+}
+
+/**
+ * Answers the verb `plan`: the differences that a text would make as the configuration. A text may come from anywhere, so
+ * nothing of it is run: no server, no command for a secret, no plugin that is not here already. The tools of a server that
+ * would be started are unknown then.
+ */
+export async function planText(running: Planning, { yaml }: JsonObject): Promise<object> {
+  if (typeof yaml !== 'string' || Buffer.byteLength(yaml) > MAX_TEXT_BYTES)
+    throw gatewayError('GW_VERB_PARAMS', { verb: 'plan', why: '"yaml" must be a text of at most 1 MiB' })
+  const next = await readText(running, yaml)
+  if ('problems' in next) return { ...next, changes: false }
+  const describe = (salt: string): Promise<Planned> => plannedOf(running.generation, salt)
+  const plan = await comparePlan(describe, next, async (built, stub, use) => {
+    const source = { ...built, config: { ...built.config, listeners: {} } }
+    const gateway = await running.beside(
+      source,
+      (spec, context) => stub(spec, context) ?? absent(spec, context),
+    )
+    try {
+      await gateway.start()
+      await gateway.settled()
+      return await use(gateway.generation)
+    } finally {
+      await gateway.close()
+    }
+  })
+  return hideIn(plan, new Secrets(next.secrets).hide)
+}
+
+/** Reads the text as if it stood in the file of the configuration; relative paths in it are as there. */
+async function readText(
+  { generation: { loaded }, environment }: Planning,
+  text: string,
+): Promise<LoadedConfig | { readonly problems: string[] }> {
+  const { file, directory, config } = loaded
+  try {
+    const next = await loadConfig({
+      ...{ file: file ?? join(directory, 'gateway.yaml'), text, cwd: directory, environment },
+      commands: 'leave',
+    })
+    const known = new Set(Object.values(config.plugins).map(({ use }) => use))
+    const foreign = Object.entries(next.config.plugins).filter(([, { use }]) => !known.has(use))
+    if (foreign.length === 0) return next
+    return {
+      problems: foreign.map(
+        ([name]) =>
+          `/plugins/${name} is a plugin that is not loaded here, and no code is run for this: "gateway plan -c new.yaml" runs it`,
+      ),
+    }
+  } catch (error) {
+    if (error instanceof GatewayError && error.code === 'GW_CONFIG_INVALID')
+      return { problems: problemsIn(error).map(problem => formatProblem(problem, directory)) }
+    throw error
+  }
+}
+
+function problemsIn({ fields }: GatewayError): readonly Problem[] {
+  return Array.isArray(fields.problems) ? (fields.problems as Problem[]) : []
+}
+
+/** Stands for a server that nobody starts for a plan. */
+function absent(spec: UpstreamConfig, context: UpstreamContext): Upstream {
+  const problem = 'it is not started for a plan of a text, so nobody knows its tools'
+  return {
+    ...standIn(spec, context, []),
+    problem,
+    dispatch: () => Promise.resolve({ error: rpcError(RPC.internal, problem) }),
+  }
+}
