@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { PICTURES } from './e2e/browser/pictures.ts'
 import { ROOT } from './guard/sources.ts'
 
-const PAGE_DOCUMENT = 'docs/ui.md'
+const PAGE_DOCUMENT = 'docs/dashboard.md'
 const AGAIN = 'take it with: npm run gen -- --pictures'
 
 const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8')

@@ -114,7 +114,7 @@ export const ERRORS = {
   },
   GW_VERB_PARAMS: {
     text: 'wrong parameters of "{verb}": {why}',
-    hint: 'docs/control.md has the verbs with their parameters.',
+    hint: 'docs/commands.md has the verbs with their parameters.',
     exit: 2,
     rpc: RPC.invalidParams,
   },

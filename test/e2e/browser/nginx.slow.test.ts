@@ -50,7 +50,7 @@ export async function startNginx(t: TestContext, proxyPass: string): Promise<str
   return origin
 }
 
-/** As docs/ui.md has it, with all files in the folder of the test. */
+/** As docs/dashboard.md has it, with all files in the folder of the test. */
 function configOf(port: number, proxyPass: string): string {
   const kinds = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
   return `

@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core'
 export interface Picture {
   /** Name of the file in docs/images. */
   readonly file: string
-  /** Title of its page, as the table in docs/ui.md has it. */
+  /** Title of its page, as the table in docs/dashboard.md has it. */
   readonly title: string
   /** Place in the page. */
   readonly hash: string

@@ -299,7 +299,7 @@ async function until<T>(look: () => Promise<T>, isDone: (seen: T) => boolean): P
   }
 }
 
-test('every command of docs/control.md does what it says', { skip: skip || !hasCurl() }, async t => {
+test('every command of docs/commands.md does what it says', { skip: skip || !hasCurl() }, async t => {
   const files = {
     type: 'stdio',
     command: process.execPath,
@@ -310,7 +310,7 @@ test('every command of docs/control.md does what it says', { skip: skip || !hasC
   const cwd = await directory(t, { 'gateway.yaml': JSON.stringify({ ...config, control }) })
   const served = serving(t, ['serve', '--set', 'log.level=debug'], { cwd })
   await served.logged('the control socket is open')
-  const text = await readFile(new URL('../../../docs/control.md', import.meta.url), 'utf8')
+  const text = await readFile(new URL('../../../docs/commands.md', import.meta.url), 'utf8')
   const commands = [...text.matchAll(/^\$ (curl .*)$/gm)].map(([, command]) => command ?? '')
   assert.ok(commands.length >= 7)
 
