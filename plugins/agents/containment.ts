@@ -5,9 +5,10 @@ import { randomBytes } from 'node:crypto'
 import { makeDirectory, type PluginApi } from '../../src/plugin.ts'
 import { Roots, wrongPath } from './paths.ts'
 import { decide } from './permissions.ts'
-import { Worktrees } from './worktree.ts'
+import { type Worktree, Worktrees } from './worktree.ts'
 import type { AgentsConfig } from './settings.ts'
-import type { Containment, Worktree } from './types.ts'
+import type { AgentToolCall, Verdict } from './types.ts'
+import type { PermissionPolicy } from './settings.ts'
 
 /** Name of a scratch directory: random, so that it cannot be guessed. */
 const NAME = /^[0-9a-f]{32}$/
@@ -17,42 +18,38 @@ const YOUNG_MS = 10 * 60_000
 
 const HINT = 'cannot be named: agents.roots says no directory'
 
-/** Most of a diff that is kept with a task; the branch has all of it. */
-const MAX_DIFF = 4 * 1024 * 1024
+export type Containment = ReturnType<typeof containmentFor>
 
 /** The bounds on agents, as the task service needs them, for one configuration. */
 export function containmentFor(
   { roots }: AgentsConfig,
   { directory, programs, state }: Pick<PluginApi, 'directory' | 'programs' | 'state'>,
-): Containment {
+) {
   const scratch = new Scratch(folderOf(state, 'scratch'))
   const folder = folderOf(state, 'worktrees')
   return {
-    async resolve({ cwd: wanted, files: named }) {
-      if (roots === undefined) return { cwd: await scratch.directory(wanted, named), files: [] }
+    /**
+     * The directory of a task, and the files it is given, as real paths below the roots; the first root where none is named.
+     * Without roots, a task has an empty directory of its own, and may name nothing else. @throws GatewayError GW_AGENT_PATH
+     */
+    async resolve(
+      cwd: string | undefined,
+      files: readonly string[],
+    ): Promise<{ readonly cwd: string; readonly files: readonly string[] }> {
+      if (roots === undefined) return { cwd: await scratch.directory(cwd, files), files: [] }
       const known = new Roots(roots, directory)
-      const cwd = wanted === undefined ? known.first : await known.directory(wanted)
-      return { cwd, files: await Promise.all(named.map(file => known.file(file, cwd))) }
+      const real = cwd === undefined ? known.first : await known.directory(cwd)
+      return { cwd: real, files: await Promise.all(files.map(file => known.file(file, real))) }
     },
-    decide: (call, policy, cwd) => decide(policy, call, { cwd, directory }),
-    worktree: async (task, cwd) => openWorktree(new Worktrees(programs, await folder()), task, cwd),
-    async prune(isKept) {
+    /** Decides by policy on a tool call of an agent that works in `cwd`. */
+    decide: (call: AgentToolCall, policy: PermissionPolicy, cwd: string): Verdict =>
+      decide(policy, call, { cwd, directory }),
+    worktree: async (task: string, cwd: string): Promise<Worktree> =>
+      new Worktrees(programs, await folder()).open(cwd, task),
+    /** Removes the worktrees and directories of tasks that are not kept; changes of a worktree stay on its branch. */
+    async prune(isKept: (name: string) => boolean): Promise<readonly string[]> {
       await scratch.prune(isKept)
-      return new Worktrees(programs, await folder()).prune({ has: isKept })
-    },
-  }
-}
-
-async function openWorktree(worktrees: Worktrees, task: string, cwd: string): Promise<Worktree> {
-  const worktree = (await worktrees.resume(cwd, task)) ?? (await worktrees.begin(cwd, task))
-  return {
-    cwd: worktree.directory,
-    warnings: worktree.warnings,
-    async changes() {
-      const { diff, filesChanged, truncated, bytesTotal, kept } = await worktree.finish(MAX_DIFF)
-      const where = kept === undefined ? '' : `# on branch ${kept.branch}, in ${kept.directory}\n`
-      const cut = truncated ? `\n# cut: ${bytesTotal} bytes in all\n` : ''
-      return { diff: where + diff + cut, files: filesChanged }
+      return new Worktrees(programs, await folder()).prune(isKept)
     },
   }
 }

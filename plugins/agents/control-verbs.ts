@@ -8,10 +8,10 @@ import {
 } from '../../src/plugin.ts'
 import { agentError } from './errors.ts'
 import type { AgentHealth, Caller, TaskEvent, TaskSummary, TaskView } from './types.ts'
-import { requestOf, problemWith } from './mcp/delegate.ts'
+import { requestOf } from './mcp/delegate.ts'
 import type { McpParts } from './mcp/callers.ts'
 import { answerIn, agentRow, structured } from './mcp/results.ts'
-import { INPUTS, MAX_WAIT_MS } from './mcp/schemas.ts'
+import { INPUTS, MAX_WAIT_MS, problemWith } from './mcp/schemas.ts'
 
 /** Events in one answer. */
 const MAX_EVENTS = 100
@@ -52,7 +52,7 @@ export function answerVerbs(hooks: PluginHooks, parts: McpParts): void {
     checkAgent(params.agent, parts)
     const request = { ...requestOf(checked('agents.run', params)), background: true }
     const view = await parts.service().delegate(request, OWNER)
-    parts.begun(view.id, OWNER)
+    parts.callers.note(view.id, OWNER)
     return structured(view)
   })
   control.for('agents.tasks').tap({ looks: true }, ({ after, limit = MAX_TASKS }) => {
@@ -92,7 +92,7 @@ function steerTasks(control: PluginHooks['control'], parts: McpParts): void {
     if (given === undefined || typeof params.question !== 'string')
       throw wrong('agents.reply', '"question" and "action" must say what is answered')
     // The agent of somebody else's task must not call back as the owner of the gateway.
-    if (owner === OWNER.owner) parts.begun(id, OWNER)
+    if (owner === OWNER.owner) parts.callers.note(id, OWNER)
     return structured(parts.service().answer(id, owner, params.question, given))
   })
   control.for('agents.cancel').tap(params => {

@@ -11,8 +11,7 @@ export const agents: Plugin<AgentsConfig> = {
   commands: () => import('./commands.ts'),
   async setup(api) {
     const { setUp } = await import('./setup.ts')
-    const { openRuntime } = await import('./runtime.ts')
-    setUp(api, openRuntime)
+    setUp(api)
   },
 }
 

@@ -1,5 +1,6 @@
 import { isObject, type Figure, type JsonObject } from '../../src/plugin.ts'
-import type { AgentHost, TaskState } from './types.ts'
+import type { AgentHost } from './acp/agent-host.ts'
+import type { TaskState } from './types.ts'
 import type { Outcome } from './tasks/outcome.ts'
 import type { PlaceQueue } from './scheduling.ts'
 

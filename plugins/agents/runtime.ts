@@ -1,10 +1,10 @@
 import { join, resolve } from 'node:path'
 import { type AuditEvent, type Figure, type PluginApi, gatewayError } from '../../src/plugin.ts'
 import { containmentFor } from './containment.ts'
-import { LocalAgentHost } from './acp/agent-host.ts'
+import { type AgentHost, LocalAgentHost } from './acp/agent-host.ts'
 import { PlaceQueue } from './scheduling.ts'
-import { LocalTaskService, taskSettingsOf } from './tasks/service.ts'
-import type { AgentHost, AgentRuntime, Callback, OpenRuntime, TaskService } from './types.ts'
+import { LocalTaskService, type TaskService, taskSettingsOf } from './tasks/service.ts'
+import type { Callback } from './types.ts'
 import type { AgentSettings, AgentsConfig } from './settings.ts'
 
 /** Milliseconds between two looks whether an agent that is no more configured so has anything left to do. */
@@ -16,10 +16,10 @@ interface ConfiguredAgent {
   readonly host: LocalAgentHost
 }
 
-export const openRuntime: OpenRuntime = (api, agents, callback) => new LocalRuntime(api, agents, callback)
+export type AgentRuntime = Pick<LocalRuntime, keyof LocalRuntime>
 
-/** Agents, what contains them, and the task service before them, through all generations of a gateway. */
-class LocalRuntime implements AgentRuntime {
+/** Agents and the task service before them, through all generations of a gateway. */
+export class LocalRuntime {
   #api: PluginApi<AgentsConfig>
   readonly #callback: Callback
   readonly #leaving = new Set<LocalAgentHost>()
@@ -42,6 +42,7 @@ class LocalRuntime implements AgentRuntime {
     throw gatewayError('GW_UPSTREAM_DOWN', { upstream: 'agents', why: 'it is stopped' })
   }
 
+  /** Opens the store and takes over what a gateway that died has left; `version` is this gateway’s. May follow a `stop`. */
   async start(version: string): Promise<void> {
     const { programs, state, directory, log, clock } = this.#api
     this.#version = version
@@ -60,6 +61,7 @@ class LocalRuntime implements AgentRuntime {
     this.#service = new LocalTaskService(environment, this.#parts())
   }
 
+  /** Ends every process; background work is kept, and can go on when its owner wants it to. */
   async stop(): Promise<void> {
     this.#service?.stop()
     this.#service = undefined
@@ -70,20 +72,18 @@ class LocalRuntime implements AgentRuntime {
     await Promise.all(hosts.map(host => host.stop()))
   }
 
+  /** Another configuration is in force: tasks go on, agents that have changed are replaced. */
   adopt(api: PluginApi<AgentsConfig>, agents: readonly AgentSettings[]): void {
     const before = this.#api
     this.#api = api
     this.#agents = agents
-    this.#hear(before.options.tasks?.file, api.options.tasks?.file)
+    const { file } = api.options.tasks ?? {}
+    if (this.#service !== undefined && before.options.tasks?.file !== file)
+      api.log.warn('another agents.tasks.file takes effect at the next start of the gateway', { file })
     this.#places.resize({ concurrent: api.options.processes, queue: Infinity })
     if (this.#service === undefined || api === before) return
     this.#employ()
     this.#service.renew(this.#parts())
-  }
-
-  #hear(before: string | undefined, file: string | undefined): void {
-    if (this.#service === undefined || before === file) return
-    this.#api.log.warn('another agents.tasks.file takes effect at the next start of the gateway', { file })
   }
 
   figures(): readonly Figure[] {

@@ -9,6 +9,8 @@ import {
   reasonOf,
   type UpstreamConfig,
 } from '../../src/plugin.ts'
+import { type AgentRuntime, LocalRuntime } from './runtime.ts'
+import type { TaskService } from './tasks/service.ts'
 import { answerVerbs } from './control-verbs.ts'
 import { CALLBACK_LISTENER, CALLBACK_SPEC, CallbackTokens, openCallback } from './mcp/callback.ts'
 import { CallPatience, Callers, Foreground, type McpParts } from './mcp/callers.ts'
@@ -17,7 +19,6 @@ import { programOf } from './acp/agent-host.ts'
 import { findRootOfGateway } from './paths.ts'
 import { routing } from './scheduling.ts'
 import { type AgentSettings, type AgentsConfig, agentsOf } from './settings.ts'
-import type { AgentRuntime, Caller, OpenRuntime, TaskService } from './types.ts'
 
 const NO_ROOTS =
   'agents.roots names no directory: each task works in an empty one of its own, and can name neither cwd nor files'
@@ -50,12 +51,12 @@ function checkRoots({ options: { roots = [] }, directory, privatePlaces }: Plugi
 
 /** Refuses a program that may never run; one that is not there may be installed until it is needed. */
 function checkProgram(
-  { command, where, env, inheritEnv }: AgentSettings,
+  agent: AgentSettings,
   { directory, options, programs, log }: PluginApi<AgentsConfig>,
 ): void {
-  const searchPath = programs.environment(inheritEnv, env).PATH
+  const searchPath = programs.environment(agent.inheritEnv, agent.env).PATH
   try {
-    programOf(command, { searchPath, directory, commands: options.commands, where })
+    programOf(agent, { searchPath, directory, commands: options.commands })
   } catch (error) {
     if (!(error instanceof GatewayError) || error.fields.missing !== true) throw error
     log.warn(error.message)
@@ -82,15 +83,18 @@ const UPSTREAM = 'agents'
 const ANSWERED = 0.7
 
 /** Puts the face before the work, and both into the gateway. */
-export function setUp(api: PluginApi<AgentsConfig>, openRuntime: OpenRuntime): void {
+export function setUp(
+  api: PluginApi<AgentsConfig>,
+  openRuntime = (...given: ConstructorParameters<typeof LocalRuntime>): AgentRuntime =>
+    new LocalRuntime(...given),
+): void {
   const { options, hooks, slot, clock } = api
   const agents = loadAgents(api)
   const kept = slot.gateway(newKept)
   const runtime = (kept.runtime ??= openRuntime(api, agents, kept.callbackTokens))
   const { callers, foreground, patience } = kept
   const service = (): TaskService => runtime.service
-  const begun = (task: string, caller: Caller): void => callers.note(task, caller)
-  const parts: McpParts = { service, clock, foreground, patience, callers, begun }
+  const parts: McpParts = { service, clock, foreground, patience, callers }
 
   hooks.configure.tap(config => withAgents(config, options, agents))
   hooks.createUpstream.for(UPSTREAM).tap((spec, context) => new AgentsUpstream(spec, context, parts, runtime))

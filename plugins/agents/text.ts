@@ -1,4 +1,4 @@
-import { oneLine, plainText, type JsonObject } from '../../src/plugin.ts'
+import { oneLine, plainText } from '../../src/plugin.ts'
 import type { Page } from './types.ts'
 
 /** Words of an agent without escape sequences, control characters, changes of direction and half characters. */
@@ -17,10 +17,12 @@ export interface Cleaner {
   readonly environment: { hide(text: string): string }
 }
 
-/** Data of others without secrets; empty if nothing would be left that can be read. */
-export function withoutSecrets({ environment }: Cleaner, value: JsonObject): JsonObject {
+/** Data of others without secrets and control characters; empty if nothing would be left that can be read. */
+export function cleanJson<T extends object>({ environment }: Cleaner, value: T): Partial<T> {
+  const clean = (_: string, each: unknown): unknown =>
+    typeof each === 'string' ? cleanLine(each, 500) : each
   try {
-    return JSON.parse(environment.hide(JSON.stringify(value))) as JsonObject
+    return JSON.parse(environment.hide(JSON.stringify(value, clean))) as Partial<T>
   } catch {
     // A secret was more than the inside of a text, or it is too deep to be written.
     return {}

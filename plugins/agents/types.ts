@@ -1,5 +1,5 @@
-import type { AuditEvent, Clock, Figure, JsonObject, Log, PluginApi, Principal } from '../../src/plugin.ts'
-import type { AgentsConfig, AgentSettings, PermissionPolicy, ToolKind } from './settings.ts'
+import type { AuditEvent, Clock, JsonObject, Log, Principal } from '../../src/plugin.ts'
+import type { AgentSettings, ToolKind } from './settings.ts'
 
 /** Facts that an agent gave in `initialize`. */
 export interface AgentFacts {
@@ -8,11 +8,7 @@ export interface AgentFacts {
   readonly protocol: number
   readonly canLoad: boolean
   readonly canResume: boolean
-  readonly canClose: boolean
   readonly mcpHttp: boolean
-  readonly images: boolean
-  readonly audio: boolean
-  readonly embedded: boolean
   /** Mode that a session begins in where the settings name none; known after a probe. */
   readonly ownMode?: string
   readonly authMethods: readonly { readonly id: string; readonly name: string; readonly type: string }[]
@@ -27,19 +23,6 @@ export interface AgentHealth {
   readonly facts?: AgentFacts
 }
 
-/** One agent, with a process for each session. */
-export interface AgentHost {
-  readonly settings: AgentSettings
-  readonly health: AgentHealth
-  readonly load: { readonly processes: number; readonly sessions: number }
-  /** A session in a process of its own. @throws AgentFailure */
-  open(wanted: SessionRequest): Promise<AgentSession>
-  /** Starts a process as far as `initialize`, and says what came of it. Never rejects. */
-  probe(): Promise<AgentHealth>
-  /** Ends every process; what was open fails with kind `stopped`. */
-  stop(): Promise<void>
-}
-
 /** Request to open a session. */
 export interface SessionRequest {
   /** The real path of the directory of the task. */
@@ -47,28 +30,11 @@ export interface SessionRequest {
   readonly mcpServers: readonly JsonObject[]
   /** The id that the agent gave to a session before: resumed, else loaded. Without that ability, or when it fails, `open` rejects with kind `lost`. */
   readonly resume?: string
-  /** Instead of the mode and model of the settings. */
-  readonly mode?: string | undefined
+  /** Instead of the model of the settings. */
   readonly model?: string | undefined
   readonly side: SessionSide
   /** Gives up waiting for a place or a phase. */
   readonly signal?: AbortSignal
-}
-
-/** An open session; one prompt at a time. */
-export interface AgentSession {
-  /** The agent's own id for it. */
-  readonly id: string
-  readonly how: 'new' | 'resumed' | 'loaded'
-  readonly pid: number | undefined
-  /** Mode that the agent chose itself; undefined where it has none or the settings say which. */
-  readonly ownMode?: string | undefined
-  /** One turn. `meta` goes along as `_meta`, such as `traceparent`. @throws AgentFailure */
-  prompt(content: readonly JsonObject[], meta?: JsonObject): Promise<TurnEnd>
-  /** `session/cancel`, then the end of the process after `timeouts.cancelMs`; the prompt resolves with `cancelled`. */
-  cancel(): void
-  /** The task needs it no more: its process ends. */
-  close(): Promise<void>
 }
 
 /** End of a turn. */
@@ -84,11 +50,8 @@ export interface SessionSide {
   update(update: SessionUpdate): void
   /** Never rejects. */
   permission(request: PermissionRequest): Promise<PermissionOutcome>
-  /**
-   * Requests of the agent that have a handler: `elicitation/create`. What has none gets −32601. `signal` is aborted when
-   * nobody waits for the answer any more.
-   */
-  readonly handlers: ReadonlyMap<string, (params: JsonObject, signal?: AbortSignal) => Promise<JsonObject>>
+  /** Result of `elicitation/create`. `signal` is aborted when the answer is not needed any more. */
+  elicit(params: JsonObject, signal: AbortSignal): Promise<JsonObject>
 }
 
 /** One `session/update`. What updates a tool call is merged into the call it belongs to. */
@@ -147,52 +110,20 @@ export class AgentFailure extends Error {
   readonly kind: FailureKind
   /** The phase it happened in: `spawn`, `initialize`, `session`, `prompt` …. */
   readonly phase: string
-  /** As the agent said it; untrusted. */
-  readonly details: JsonObject | undefined
   /** The last words of its process, which may be about other callers: for logs alone. */
   lastWords: string | undefined = undefined
 
-  constructor(kind: FailureKind, phase: string, message: string, details?: JsonObject) {
+  constructor(kind: FailureKind, phase: string, message: string) {
     super(message)
     this.kind = kind
     this.phase = phase
-    this.details = details
   }
-}
-
-/** Bounds on the work of an agent, as the task service needs them. */
-export interface Containment {
-  /**
-   * The directory of a task, and the files it is given, as real paths below the roots; the first root where none is named.
-   * Without roots, a task has an empty directory of its own, and may name nothing else.
-   * @throws GatewayError that says which of them is outside, or not there
-   */
-  resolve(wanted: {
-    readonly cwd: string | undefined
-    readonly files: readonly string[]
-  }): Promise<{ readonly cwd: string; readonly files: readonly string[] }>
-  /** Decides by policy on a tool call of an agent that works in `cwd`. */
-  decide(call: AgentToolCall, policy: PermissionPolicy, cwd: string): Verdict
-  /** A worktree for a task; the one it had before where that is still there. @throws Error that says why there can be none */
-  worktree(task: string, cwd: string): Promise<Worktree>
-  /** Removes the worktrees and own directories, by name, of tasks that are kept no more; changes of a worktree stay on its branch. Says of which tasks. */
-  prune(isKept: (task: string) => boolean): Promise<readonly string[]>
 }
 
 export interface Verdict {
   readonly do: 'allow' | 'deny' | 'ask'
   /** Name of the rule, for people. */
   readonly by: string
-}
-
-/** A git worktree in which one task works. */
-export interface Worktree {
-  /** Directory in it that the task works in. */
-  readonly cwd: string
-  /** Parts of the directory that it does not have. */
-  readonly warnings: readonly string[]
-  /** Differences from where it began: a unified diff, and the paths inside the repository. Without any it is removed. */
-  changes(): Promise<{ readonly diff: string; readonly files: readonly string[] }>
 }
 
 /** `interrupted`: the gateway ended in the middle; its owner may let it go on. The last four are final. */
@@ -349,7 +280,7 @@ export interface AgentRow {
   readonly health: AgentHealth
   readonly running: number
   readonly queued: number
-  readonly load: AgentHost['load']
+  readonly load: { readonly processes: number; readonly sessions: number }
 }
 
 /** A piece of something long. `next` is undefined at the end. */
@@ -361,48 +292,6 @@ export interface Page {
   readonly total: number
   /** True if something is missing because it was too much to keep. */
   readonly cut: boolean
-}
-
-/** All that callers can do, whatever face they see: tools, tasks of either era, resources, commands. Owner in every call. */
-export interface TaskService {
-  /**
-   * Resolves when the task is on disk, and goes on by itself. The same key of the same owner is the same task.
-   * @throws GatewayError GW_AGENT_* for what cannot be done
-   */
-  delegate(request: TaskRequest, caller: Caller): Promise<TaskView>
-  view(id: string, owner: string): TaskView | undefined
-  list(
-    owner: string,
-    page: { readonly after: string | undefined; readonly limit: number },
-  ): readonly TaskView[]
-  /** Resolves when it has ended, the time is over, or: with `since`, has an event after that; without, waits for its owner. */
-  wait(
-    id: string,
-    owner: string,
-    until: { readonly ms: number; readonly since?: number; readonly signal?: AbortSignal },
-  ): Promise<TaskView | undefined>
-  events(id: string, owner: string, since: number, limit: number): readonly TaskEvent[]
-  page(
-    id: string,
-    owner: string,
-    what: 'text' | 'diff' | 'log',
-    offset: number,
-    bytes: number,
-  ): Page | undefined
-  /** Answers a question: the content of a form, or a refusal. @throws GatewayError when it is not open */
-  answer(id: string, owner: string, question: string, answer: QuestionAnswer): TaskView
-  /** False when it had ended. */
-  cancel(id: string, owner: string, why: string): boolean
-  /** Listens to each change; returns the way to stop. */
-  watch(id: string, owner: string, listener: (view: TaskView) => void): () => void
-  agents(): readonly AgentRow[]
-  /** The tasks of all callers, the newest first: for whoever owns the gateway, and nobody else. */
-  all(page: { readonly after: string | undefined; readonly limit: number }): readonly TaskSummary[]
-  /** The owner of a task, for the same. */
-  ownerOf(id: string): string | undefined
-  /** Routes it without doing it. */
-  route(request: TaskRequest, caller: Caller): RouteDecision
-  probe(agents: readonly string[] | undefined): Promise<readonly AgentRow[]>
 }
 
 export type QuestionAnswer =
@@ -421,21 +310,3 @@ export interface ServiceEnvironment {
   /** Gives an audit what was permitted and denied. */
   record?(event: AuditEvent): void
 }
-
-/** Task service and agents, over all generations. */
-export interface AgentRuntime {
-  readonly service: TaskService
-  /** Opens what is kept, and ends what a gateway that died has left; `version` is this gateway’s. May follow a `stop`. */
-  start(version: string): Promise<void>
-  /** Ends every process; what goes on in the background is kept, and can go on when its owner wants it to. */
-  stop(): Promise<void>
-  /** Another configuration is in force: tasks go on, agents that are others now are begun anew. */
-  adopt(api: PluginApi<AgentsConfig>, agents: readonly AgentSettings[]): void
-  figures(): readonly Figure[]
-}
-
-export type OpenRuntime = (
-  api: PluginApi<AgentsConfig>,
-  agents: readonly AgentSettings[],
-  callback: Callback,
-) => AgentRuntime

@@ -55,27 +55,21 @@ interface Record {
   readonly top: string
 }
 
-/** Changes of a task in its worktree. */
-interface WorktreeChanges {
-  /** As `git diff` has it, new files included; binary ones are only named. */
-  readonly diff: string
-  readonly truncated: boolean
-  readonly bytesTotal: number
-  /** Relative to the top of the repository. */
-  readonly filesChanged: readonly string[]
-  /** Branch and directory of the changes, when there are any: they are never removed with the task. */
-  readonly kept: { readonly branch: string; readonly directory: string } | undefined
+/** A git worktree in which one task works. */
+export interface Worktree {
+  /** Directory that the task works in: in the worktree what `cwd` is in the repository. */
+  readonly cwd: string
+  /** Parts of the directory that it does not have. */
+  readonly warnings: readonly string[]
+  /**
+   * Differences from where it began: a unified diff, new files included, and the paths inside the repository. Without any
+   * change the worktree and its branch are removed.
+   */
+  changes(): Promise<{ readonly diff: string; readonly files: readonly string[] }>
 }
 
-/** A git worktree of one task. */
-interface Worktree {
-  /** Directory that the agent works in: in the worktree what `cwd` is in the repository. */
-  readonly directory: string
-  readonly branch: string
-  readonly warnings: readonly string[]
-  /** Collects the changes so far, with at most so many bytes of diff. Without any change the worktree and its branch are removed. */
-  finish(maxDiff: number): Promise<WorktreeChanges>
-}
+/** Most of a diff that is kept with a task; the branch has all of it. */
+const MAX_DIFF = 4 * 1024 * 1024
 
 /** Worktrees of tasks, in one folder. */
 export class Worktrees {
@@ -89,33 +83,27 @@ export class Worktrees {
   }
 
   /**
-   * A worktree on a new branch `tapgate/<task>`, at the commit that `cwd` is at.
+   * The worktree of a task, if it had one; else one on a new branch `tapgate/<task>`, at the commit that `cwd` is at.
    * @throws GatewayError GW_AGENT_WORKTREE
    */
-  async begin(cwd: string, task: string): Promise<Worktree> {
-    if (!TASK.test(task))
-      throw agentError('GW_AGENT_WORKTREE', { directory: cwd, why: 'the task has no usable id' })
+  async open(cwd: string, task: string): Promise<Worktree> {
     try {
-      return await this.#add(cwd, task)
+      if (!TASK.test(task)) throw new Error('the task has no usable id')
+      const record = await this.#read(task)
+      return record === undefined ? await this.#add(cwd, task) : await this.#worktree(record, cwd, [])
     } catch (cause) {
       throw agentError('GW_AGENT_WORKTREE', { directory: cwd, why: reasonOf(cause), cause })
     }
   }
 
-  /** The worktree of a task that goes on; undefined when there is none any more. */
-  async resume(cwd: string, task: string): Promise<Worktree | undefined> {
-    const record = await this.#read(task)
-    return record && this.#worktree(record, await this.#below(record, cwd), [])
-  }
-
   /**
-   * Removes the worktrees of tasks that are not alive, and says which. What has changed in one is committed to its
+   * Removes the worktrees of tasks that are not kept, and returns those tasks. What has changed in one is committed to its
    * branch first, and the branch stays.
    */
-  async prune(alive: Pick<ReadonlySet<string>, 'has'>): Promise<string[]> {
+  async prune(isKept: (task: string) => boolean): Promise<string[]> {
     const names = await readdir(this.#folder).catch(() => [])
     const tasks = names.filter(name => name.endsWith('.json')).map(name => name.slice(0, -5))
-    const gone = tasks.filter(task => TASK.test(task) && !alive.has(task))
+    const gone = tasks.filter(task => TASK.test(task) && !isKept(task))
     const pruned: string[] = []
     for (const task of gone) if (await this.#save(task)) pruned.push(task)
     return pruned
@@ -133,16 +121,18 @@ export class Worktrees {
     const gitDirectory = await new Git(this.#programs, top).ask('rev-parse', '--absolute-git-dir')
     const record = { task, repository, gitDirectory, base, branch, top }
     await writeFile(this.#file(task), JSON.stringify(record), { mode: 0o600 })
-    return this.#worktree(record, await this.#below(record, cwd), await warningsOf(git))
+    return this.#worktree(record, cwd, await warningsOf(git))
   }
 
-  #worktree(record: Record, directory: string, warnings: readonly string[]): Worktree {
-    const finish = async (maxDiff: number): Promise<WorktreeChanges> => {
-      const changes = await this.#changes(record, maxDiff)
-      if (changes.kept === undefined) await this.#remove(record, true)
-      return changes
+  async #worktree(record: Record, cwd: string, warnings: readonly string[]): Promise<Worktree> {
+    const changes = async () => {
+      const { diff, total, files, isChanged } = await this.#changes(record, MAX_DIFF)
+      if (!isChanged) await this.#remove(record, true)
+      const where = isChanged ? `# on branch ${record.branch}, in ${record.top}\n` : ''
+      const cut = total > MAX_DIFF ? `\n# cut: ${total} bytes in all\n` : ''
+      return { diff: where + diff + cut, files }
     }
-    return { directory, branch: record.branch, warnings, finish }
+    return { cwd: await this.#below(record, cwd), warnings, changes }
   }
 
   /** An agent may have put anything where git would look: the directories are named, not found. */
@@ -150,7 +140,7 @@ export class Worktrees {
     return new Git(this.#programs, top, [`--git-dir=${gitDirectory}`, `--work-tree=${top}`])
   }
 
-  async #changes(record: Record, maxDiff: number): Promise<WorktreeChanges> {
+  async #changes(record: Record, maxDiff: number) {
     const git = this.#inside(record)
     const { base, branch, top: directory } = record
     try {
@@ -158,13 +148,11 @@ export class Worktrees {
       const names = await git.run(['diff', ...PLAIN, '--name-only', '-z', base], MAX_NAMES)
       const diff = await git.run(['diff', ...PLAIN, base], maxDiff)
       if (!names.ok || !diff.ok) throw new Error(names.ok ? diff.why : names.why)
-      const isChanged = names.total > 0 || (await git.ask('rev-parse', branch)) !== base
       return {
         diff: cleanText(diff.bytes.toString()),
-        truncated: diff.total > maxDiff,
-        bytesTotal: diff.total,
-        filesChanged: cleanText(names.bytes.toString().replaceAll('\0', '\n')).split('\n').filter(Boolean),
-        kept: isChanged ? { branch, directory } : undefined,
+        total: diff.total,
+        files: cleanText(names.bytes.toString().replaceAll('\0', '\n')).split('\n').filter(Boolean),
+        isChanged: names.total > 0 || (await git.ask('rev-parse', branch)) !== base,
       }
     } catch (cause) {
       throw agentError('GW_AGENT_WORKTREE', { directory, why: reasonOf(cause), cause })
@@ -178,11 +166,11 @@ export class Worktrees {
     const changes = await this.#changes(record, 0).catch(() => undefined)
     if (changes === undefined) return false
     const git = this.#inside(record)
-    if (changes.filesChanged.length > 0) {
+    if (changes.files.length > 0) {
       const done = await git.run(['commit', '--quiet', '--no-verify', '--allow-empty', '-m', `Task ${task}`])
       if (!done.ok) return false
     }
-    await this.#remove(record, changes.kept === undefined)
+    await this.#remove(record, !changes.isChanged)
     return true
   }
 
@@ -266,7 +254,9 @@ class Git {
   /** Its answer, with at most `most` bytes. Never rejects for what git says. */
   async run(args: readonly string[], most = 1024 * 1024): Promise<GitAnswer> {
     const settings = Object.entries(CAREFUL).flatMap(([name, value]) => ['-c', `${name}=${value}`])
-    const gathered = { stdout: new Gathered(most), stderr: new Gathered(MAX_WORDS) }
+    const gathered = { stdout: [] as Buffer[], stderr: [] as Buffer[] }
+    const sizes = { stdout: 0, stderr: 0 }
+    const max = { stdout: most, stderr: MAX_WORDS }
     const ended = Promise.withResolvers<{ why: string; code: number | null | undefined }>()
     const program = await this.#programs.launch({
       name: 'git',
@@ -276,14 +266,18 @@ class Git {
       env: { ...this.#programs.environment(['PATH'], {}), ...VARIABLES },
       maxLine: 0,
       onLine: () => undefined,
-      onOutput: (chunk, from) => gathered[from].push(chunk),
+      onOutput(chunk, from) {
+        const left = max[from] - sizes[from]
+        if (left > 0) gathered[from].push(chunk.subarray(0, left))
+        sizes[from] += chunk.length
+      },
       onEnd: (why, exit) => ended.resolve({ why, code: exit?.code }),
     })
     const late = setTimeout(() => void program.stop(), TIMEOUT_MS).unref()
     const { why, code } = await ended.promise.finally(() => clearTimeout(late))
-    const words = cleanLine(gathered.stderr.bytes.toString(), 400).trim()
-    const { bytes, total } = gathered.stdout
-    return { ok: code === 0, bytes, total, why: words === '' ? why : words }
+    const words = cleanLine(Buffer.concat(gathered.stderr).toString(), 400).trim()
+    const bytes = Buffer.concat(gathered.stdout)
+    return { ok: code === 0, bytes, total: sizes.stdout, why: words === '' ? why : words }
   }
 
   /** Its answer as text without the line end. @throws Error with what git says */
@@ -291,28 +285,5 @@ class Git {
     const { ok, bytes, why } = await this.run(args)
     if (!ok) throw new Error(why)
     return bytes.toString().replace(/\n$/, '')
-  }
-}
-
-/** The first bytes of a stream, and how many there were. */
-class Gathered {
-  readonly #most: number
-  readonly #chunks: Buffer[] = []
-  #kept = 0
-  total = 0
-
-  constructor(most: number) {
-    this.#most = most
-  }
-
-  push(chunk: Buffer): void {
-    this.total += chunk.length
-    const part = chunk.subarray(0, this.#most - this.#kept)
-    this.#kept += part.length
-    if (part.length > 0) this.#chunks.push(part)
-  }
-
-  get bytes(): Buffer {
-    return Buffer.concat(this.#chunks)
   }
 }

@@ -5,7 +5,6 @@ import path from 'node:path'
 import {
   type Clock,
   findProgram,
-  GatewayError,
   globs,
   type Log,
   makeDirectory,
@@ -14,16 +13,9 @@ import {
 } from '../../../src/plugin.ts'
 import { agentError } from '../errors.ts'
 import type { PlaceQueue } from '../scheduling.ts'
-import {
-  AgentFailure,
-  type AgentHealth,
-  type AgentHost,
-  type AgentSession,
-  type FailureKind,
-  type SessionRequest,
-} from '../types.ts'
+import { AgentFailure, type AgentHealth, type FailureKind, type SessionRequest } from '../types.ts'
 import type { AgentSettings } from '../settings.ts'
-import type { LiveSession } from './session.ts'
+import type { AgentSession, LiveSession } from './session.ts'
 import { AgentProcess } from './agent-process.ts'
 
 /** Settings and dependencies of an agent. */
@@ -53,11 +45,13 @@ const STARTS: ReadonlySet<string> = new Set(['spawn', 'initialize', 'auth'])
 const NOBODY: SessionRequest['side'] = {
   update: () => undefined,
   permission: () => Promise.resolve('cancelled'),
-  handlers: new Map(),
+  elicit: () => Promise.resolve({ action: 'decline' }),
 }
 
+export type AgentHost = Pick<LocalAgentHost, keyof LocalAgentHost>
+
 /** One agent: a process for each session. */
-export class LocalAgentHost implements AgentHost {
+export class LocalAgentHost {
   readonly settings: AgentSettings
   readonly #deps: HostDeps
   readonly #processes = new Set<AgentProcess>()
@@ -82,18 +76,18 @@ export class LocalAgentHost implements AgentHost {
     }
   }
 
-  get load(): AgentHost['load'] {
+  get load(): { readonly processes: number; readonly sessions: number } {
     const sessions = [...this.#processes].filter(({ session }) => session !== undefined).length
     return { processes: this.#processes.size, sessions }
   }
 
   /** @throws GatewayError GW_AGENT_COMMAND */
   #program(searchPath: string | undefined): string {
-    const { command, where } = this.settings
     const { directory, commands } = this.#deps
-    return programOf(command, { searchPath, directory, commands, where })
+    return programOf(this.settings, { searchPath, directory, commands })
   }
 
+  /** A session in a process of its own. @throws AgentFailure */
   async open(wanted: SessionRequest): Promise<AgentSession> {
     const signal = AbortSignal.any([this.#stopping.signal, wanted.signal ?? this.#stopping.signal])
     const { id, limits } = this.settings
@@ -141,7 +135,7 @@ export class LocalAgentHost implements AgentHost {
     return error
   }
 
-  /** As far as a session: many agents say only then that they want a login. */
+  /** Starts a process as far as a session, as many agents want a login only then. Never rejects. */
   async probe(): Promise<AgentHealth> {
     try {
       const session = await this.open({ cwd: await this.#homeDirectory(), mcpServers: [], side: NOBODY })
@@ -159,6 +153,7 @@ export class LocalAgentHost implements AgentHost {
     return this.#health
   }
 
+  /** Ends every process; open turns fail with kind `stopped`. */
   async stop(): Promise<void> {
     const failure = this.#failure('stopped', 'the gateway is stopping')
     this.#stopping.abort(failure)
@@ -219,8 +214,7 @@ function healthAfter(error: unknown, before: AgentHealth): AgentHealth {
 /** Whatever kept a process from being started, as a failure of the agent. */
 function startFailure(error: unknown): AgentFailure {
   if (error instanceof AgentFailure) return error
-  const details = error instanceof GatewayError ? { code: error.code } : undefined
-  return Object.assign(new AgentFailure('spawn', 'spawn', reasonOf(error), details), { cause: error })
+  return Object.assign(new AgentFailure('spawn', 'spawn', reasonOf(error)), { cause: error })
 }
 
 /** Rules for the program of an agent. */
@@ -231,8 +225,6 @@ interface ProgramRules {
   readonly directory: string
   /** Globs that the real path must match; undefined lets any program run. */
   readonly commands: readonly string[] | undefined
-  /** The place where the command was written, for people: `agents.list.gemini.command`. */
-  readonly where: string
 }
 
 /**
@@ -240,7 +232,11 @@ interface ProgramRules {
  * the file as it was found, as some programs look at their own name. @throws GatewayError GW_AGENT_COMMAND when there is
  * none, or it is not allowed
  */
-export function programOf(command: string, { where, commands, searchPath, directory }: ProgramRules): string {
+export function programOf(
+  { id, command }: Pick<AgentSettings, 'id' | 'command'>,
+  { commands, searchPath, directory }: ProgramRules,
+): string {
+  const where = `agents.list.${id}.command`
   // Relative folders would name other programs in the directory of each task.
   const folders = searchPath?.split(path.delimiter).filter(folder => path.isAbsolute(folder))
   const file = findProgram(command, folders, directory)

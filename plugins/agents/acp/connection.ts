@@ -1,6 +1,5 @@
 import { isObject, type JsonObject, reasonOf, RPC, RpcPeer } from '../../../src/plugin.ts'
 import { AgentFailure, type FailureKind } from '../types.ts'
-import { isHeavierThan } from './updates.ts'
 
 /** Codes of the Agent Client Protocol (its schema v1, ErrorCode); some mean something else in MCP. */
 export const CODES = {
@@ -13,110 +12,52 @@ export const CODES = {
 } as const
 
 const MAX_MESSAGE = 2048
+const MAX_CAUSE = 1000
+const MAX_DEPTH = 4
+const CAUSE_KEYS = ['details', 'detail', 'message', 'error', 'cause', 'reason']
+
+/** HTTP statuses that some agents use as codes. */
+const TOO_MANY = 429
+const UNAUTHORIZED = 401
+
+/** A member that holds an HTTP status or the name of an error, as SDKs of model providers write them. Prose never counts. */
+const LIMIT_MEMBER =
+  /"(status|statusCode|status_code|httpStatus|http_status|code|type|reason)":"?(429|resource_exhausted|rate_?limit(ed|error|_error|_exceeded)?|too_many_requests|quota_exceeded|insufficient_quota|usage_?limit_?(reached|exceeded))"?[,}]|"@type":"[^"]*\.QuotaFailure"/i
+/** The HTTP status in front of a text. */
+const LIMIT_STATUS = /(^|\b(status|error|code|http)( code)?[ :=]{1,3})429\b/i
 
 /** Why a request to an agent failed, as a failure of the agent. */
 export function failureOf(thrown: unknown, agent: string, phase: string): AgentFailure {
   if (thrown instanceof AgentFailure) return thrown
   if (!(thrown instanceof RpcFault))
     return new AgentFailure('protocol', phase, `agent "${agent}": ${reasonOf(thrown)}`)
-  const kind = kindOf(thrown)
-  const words = `agent "${agent}" ${SAYS[kind] ?? 'answered with an error'} in ${phase}: ${thrown.message} (${thrown.code})${causeIn(thrown)}`
-  return new AgentFailure(kind, phase, words, detailsOf(thrown))
+  const { code, message, data } = thrown
+  const cause = textIn(data)?.slice(0, MAX_CAUSE)
+  const more = cause === undefined || message.includes(cause) ? '' : `: ${cause}`
+  const [kind, what] = classify(code, data, cause)
+  return new AgentFailure(kind, phase, `agent "${agent}" ${what} in ${phase}: ${message} (${code})${more}`)
+}
+
+function classify(code: number, data: unknown, cause: string | undefined): [FailureKind, string] {
+  if (code === TOO_MANY || saysLimit(data, cause)) return ['limit', 'has reached a limit']
+  if (code === CODES.authRequired || code === UNAUTHORIZED) return ['auth', 'wants a login']
+  return ['refused', 'answered with an error']
 }
 
 /** Details of an error beside its message, which is often no more than "Internal error". */
-function causeIn({ message, data }: RpcFault): string {
-  const cause = textIn(data, 0)?.slice(0, MAX_CAUSE)
-  return cause === undefined || message.includes(cause) ? '' : `: ${cause}`
-}
-
-const CAUSE_KEYS = ['details', 'detail', 'message', 'error', 'cause', 'reason']
-
-const MAX_CAUSE = 1000
-
-function textIn(data: unknown, depth: number): string | undefined {
+function textIn(data: unknown, depth = 0): string | undefined {
   if (typeof data === 'string') return data.trim() === '' ? undefined : data
   if (depth > MAX_DEPTH || !isObject(data)) return undefined
-  for (const key of CAUSE_KEYS) {
-    const found = textIn(data[key], depth + 1)
-    if (found !== undefined) return found
-  }
-  return undefined
+  return CAUSE_KEYS.map(key => textIn(data[key], depth + 1)).find(text => text !== undefined)
 }
 
-const SAYS: { readonly [K in FailureKind]?: string } = {
-  auth: 'wants a login',
-  limit: 'has reached a limit',
+/** The error of a provider, also where its SDK wrote it into a text as JSON. */
+function saysLimit(data: unknown, cause = ''): boolean {
+  const json = (JSON.stringify(data) ?? '').slice(0, MAX_DATA).replace(/\\+"/g, '"').replaceAll('": ', '":')
+  return LIMIT_STATUS.test(cause) || LIMIT_MEMBER.test(json)
 }
 
-function kindOf({ code, data }: RpcFault): FailureKind {
-  if (code === TOO_MANY || saysLimit(data, 0)) return 'limit'
-  return code === CODES.authRequired || code === UNAUTHORIZED ? 'auth' : 'refused'
-}
-
-/** Statuses of HTTP that some agents have as codes. */
-const TOO_MANY = 429
-
-const UNAUTHORIZED = 401
-
-const MAX_DEPTH = 4
-
-/** Keys that hold an HTTP status or the name of an error, as SDKs of model providers write them. */
-const STATUS_KEYS = [
-  'status',
-  'statusCode',
-  'status_code',
-  'httpStatus',
-  'http_status',
-  'code',
-  'type',
-  'reason',
-]
-
-const LIMIT_NAMES = new Set([
-  ...['429', 'resource_exhausted', 'rate_limit', 'rate_limited', 'rate_limit_error', 'rate_limit_exceeded'],
-  ...['ratelimited', 'ratelimiterror', 'too_many_requests', 'quota_exceeded', 'insufficient_quota'],
-  ...['usage_limit_reached', 'usagelimitexceeded', 'usage_limit_exceeded'],
-])
-
-/** Only fields that say so count, and the status of a reply; prose never does. */
-function saysLimit(data: unknown, depth: number): boolean {
-  if (depth > MAX_DEPTH) return false
-  if (typeof data === 'string') return saysLimitInText(data, depth)
-  if (Array.isArray(data)) return data.slice(0, 16).some(each => saysLimit(each, depth + 1))
-  if (!isObject(data)) return false
-  if (STATUS_KEYS.some(key => isLimitName(data[key]))) return true
-  if (typeof data['@type'] === 'string' && data['@type'].endsWith('.QuotaFailure')) return true
-  return Object.values(data)
-    .slice(0, 32)
-    .some(value => saysLimit(value, depth + 1))
-}
-
-/** The error of a provider as its SDK writes it into a text: its JSON, or the HTTP status in front. */
-function saysLimitInText(text: string, depth: number): boolean {
-  if (HTTP_429.test(text.slice(0, MAX_CAUSE))) return true
-  const at = text.indexOf('{')
-  if (at < 0 || text.length > MAX_DETAILS) return false
-  try {
-    return saysLimit(JSON.parse(text.slice(at, text.lastIndexOf('}') + 1)), depth + 1)
-  } catch {
-    return false
-  }
-}
-
-const HTTP_429 = /(^|\b(status|error|code|http)( code)?[ :=]{1,3})429\b/i
-
-function isLimitName(value: unknown): boolean {
-  if (typeof value === 'number') return value === TOO_MANY
-  return typeof value === 'string' && LIMIT_NAMES.has(value.toLowerCase())
-}
-
-const MAX_DETAILS = 16 * 1024
-
-function detailsOf({ code, message, data }: RpcFault): JsonObject {
-  const isSmall = data !== undefined && !isHeavierThan(MAX_DETAILS, data)
-  return { code, message, ...(isSmall ? { data } : {}) }
-}
+const MAX_DATA = 64 * 1024
 
 /** An error as JSON-RPC has it: what a peer answered, or is answered. */
 export class RpcFault extends Error {
@@ -138,12 +79,10 @@ function faultFrom(error: unknown): RpcFault {
   return new RpcFault(typeof code === 'number' ? code : CODES.internal, text, data)
 }
 
-/** Error that is answered when a handler of ours has thrown: its own code where it has one, and no internals otherwise. */
-function errorOf(thrown: unknown): { code: number; message: string; data?: unknown } {
-  if (!(thrown instanceof Error) || !('code' in thrown) || typeof thrown.code !== 'number')
-    return { code: CODES.internal, message: 'Internal error' }
-  const data = 'data' in thrown && thrown.data !== undefined ? { data: thrown.data } : {}
-  return { code: thrown.code, message: thrown.message, ...data }
+/** Error that is answered when a handler of ours has thrown: no internals of ours. */
+function errorOf(thrown: unknown): { code: number; message: string } {
+  if (thrown instanceof RpcFault) return { code: thrown.code, message: thrown.message }
+  return { code: CODES.internal, message: 'Internal error' }
 }
 
 /** The way out for lines. `send` says false when too much waits there. */

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '../../../src/plugin.ts'
-import { type AgentFacts, AgentFailure, type AgentSession, type SessionRequest } from '../types.ts'
+import { type AgentFacts, AgentFailure, type SessionRequest } from '../types.ts'
 import { LiveSession, type SessionProcess } from './session.ts'
 
 /** The one version that is spoken. */
@@ -30,7 +30,6 @@ export function readFacts(answer: unknown, agent: string): AgentFacts {
     )
   const can = objectOf(answer.agentCapabilities)
   const session = objectOf(can.sessionCapabilities)
-  const prompt = objectOf(can.promptCapabilities)
   const info = objectOf(answer.agentInfo)
   return {
     name: wordOf(info.name),
@@ -38,11 +37,7 @@ export function readFacts(answer: unknown, agent: string): AgentFacts {
     protocol: answer.protocolVersion,
     canLoad: can.loadSession === true,
     canResume: isObject(session.resume),
-    canClose: isObject(session.close),
     mcpHttp: objectOf(can.mcpCapabilities).http === true,
-    images: prompt.image === true,
-    audio: prompt.audio === true,
-    embedded: prompt.embeddedContext === true,
     authMethods: methodsOf(answer.authMethods),
   }
 }
@@ -125,24 +120,21 @@ async function create(process: SessionProcess, wanted: SessionRequest): Promise<
   const id = isObject(answer) ? answer.sessionId : undefined
   if (typeof id !== 'string' || id === '' || id.length > MAX_ID)
     throw failure(process, 'protocol', 'it opened a session without an id')
-  const session = new LiveSession(process, id, 'new', wanted.side)
+  const session = new LiveSession(process, id, wanted.side, false)
   process.session = session
   return { session, opened: isObject(answer) ? answer : {} }
 }
 
 async function takeUp(process: SessionProcess, wanted: SessionRequest, id: string): Promise<Opened> {
   const { canResume, canLoad } = process.facts
-  const ways: AgentSession['how'][] = [
-    ...(canResume ? (['resumed'] as const) : []),
-    ...(canLoad ? (['loaded'] as const) : []),
-  ]
+  const methods = [...(canResume ? ['session/resume'] : []), ...(canLoad ? ['session/load'] : [])]
   let why = 'it can neither resume nor load sessions'
-  for (const how of ways) {
-    const session = new LiveSession(process, id, how, wanted.side)
+  for (const method of methods) {
+    const session = new LiveSession(process, id, wanted.side, true)
     process.session = session
     try {
       const params = { sessionId: id, ...placeOf(process, wanted) }
-      const answer = await demand(process, how === 'resumed' ? 'session/resume' : 'session/load', params)
+      const answer = await demand(process, method, params)
       session.isReplaying = false
       return { session, opened: isObject(answer) ? answer : {} }
     } catch (error) {
@@ -167,8 +159,8 @@ async function choose(
   wanted: SessionRequest,
 ): Promise<void> {
   const { id, mode, model, options } = process.settings
-  const wished = { mode: wanted.mode ?? mode, model: wanted.model ?? model, options }
-  session.ownMode = wished.mode === undefined ? modeIn(opened) : undefined
+  const wished = { mode, model: wanted.model ?? model, options }
+  session.ownMode = mode === undefined ? modeIn(opened) : undefined
   for (const { method, params } of settingsFor(id, opened, wished))
     await demand(process, method, { sessionId: session.id, ...params })
 }
@@ -190,16 +182,12 @@ function failure(process: SessionProcess, kind: AgentFailure['kind'], what: stri
   return new AgentFailure(kind, 'session', `agent "${process.settings.id}": ${what}`)
 }
 
-/** The same failure, with what could be done about a login. */
-function withMethods(failure: AgentFailure, facts: AgentFacts | undefined): AgentFailure {
-  const methods = facts?.authMethods ?? []
-  if (failure.kind !== 'auth' || methods.length === 0 || failure.details?.authMethods !== undefined)
-    return failure
-  const names = methods.map(({ id, type }) => (type === 'terminal' ? `${id} (in a terminal)` : id)).join(', ')
-  return new AgentFailure('auth', failure.phase, `${failure.message}; it knows these methods: ${names}`, {
-    ...failure.details,
-    authMethods: methods,
-  })
+/** The same failure, with the methods of a login. */
+function withMethods(failure: AgentFailure, { authMethods }: AgentFacts): AgentFailure {
+  if (failure.kind !== 'auth' || authMethods.length === 0) return failure
+  const names = authMethods.map(({ id, type }) => (type === 'terminal' ? `${id} (in a terminal)` : id))
+  const message = `${failure.message}; it knows these methods: ${names.join(', ')}`
+  return new AgentFailure('auth', failure.phase, message)
 }
 
 /** Mode, model and options that a session is set to. */

@@ -1,4 +1,4 @@
-import { type AgentFacts, AgentFailure, type AgentSession, type SessionSide, type TurnEnd } from '../types.ts'
+import { type AgentFacts, AgentFailure, type SessionSide, type TurnEnd } from '../types.ts'
 import { type Clock, isObject, type JsonObject, type Log, reasonOf } from '../../../src/plugin.ts'
 import type { AgentSettings } from '../settings.ts'
 import { CODES, failureOf, RpcFault } from './connection.ts'
@@ -7,10 +7,7 @@ import { readPermission, readUpdate, ToolCalls } from './updates.ts'
 /** Longest time that a timer can wait. */
 const MAX_TIMER = 2 ** 31 - 1
 
-const REASONS: ReadonlySet<unknown> = new Set<TurnEnd['stopReason']>([
-  ...(['end_turn', 'max_tokens', 'max_turn_requests'] as const),
-  ...(['refusal', 'cancelled'] as const),
-])
+const REASONS = ['end_turn', 'max_tokens', 'max_turn_requests', 'refusal', 'cancelled'] as const
 
 const CANCELLED: TurnEnd = { stopReason: 'cancelled', usage: undefined }
 
@@ -47,10 +44,14 @@ interface Running {
   readonly ended: Promise<unknown>
 }
 
+/** One session; one prompt at a time. */
+export type AgentSession = Pick<LiveSession, 'id' | 'pid' | 'ownMode' | 'prompt' | 'cancel' | 'close'>
+
 /** One session in a process of an agent. */
-export class LiveSession implements AgentSession {
+export class LiveSession {
+  /** The agent's own id for it. */
   readonly id: string
-  readonly how: AgentSession['how']
+  /** Mode that the agent chose itself; undefined if it has none or the settings name one. */
   ownMode: string | undefined
   /** Updates while the session loads are history, and for nobody. */
   isReplaying: boolean
@@ -64,11 +65,10 @@ export class LiveSession implements AgentSession {
   /** Ends its process. */
   release: () => Promise<void> = () => Promise.resolve()
 
-  constructor(process: SessionProcess, id: string, how: AgentSession['how'], side: SessionSide) {
+  constructor(process: SessionProcess, id: string, side: SessionSide, isReplaying: boolean) {
     this.#process = process
     this.id = id
-    this.how = how
-    this.isReplaying = how !== 'new'
+    this.isReplaying = isReplaying
     this.#side = side
   }
 
@@ -76,6 +76,7 @@ export class LiveSession implements AgentSession {
     return this.#process.pid
   }
 
+  /** One turn. `meta` goes along as `_meta`, such as `traceparent`. @throws AgentFailure */
   async prompt(content: readonly JsonObject[], meta?: JsonObject): Promise<TurnEnd> {
     const { settings, clock } = this.#process
     if (this.#failed !== undefined) throw this.#failed
@@ -116,12 +117,13 @@ export class LiveSession implements AgentSession {
 
   #readEnd(answer: unknown): TurnEnd {
     const { stopReason, usage } = isObject(answer) ? answer : ({} as JsonObject)
-    if (REASONS.has(stopReason))
-      return { stopReason: stopReason as TurnEnd['stopReason'], usage: isObject(usage) ? usage : undefined }
+    const known = REASONS.find(each => each === stopReason)
+    if (known !== undefined) return { stopReason: known, usage: isObject(usage) ? usage : undefined }
     const reason = JSON.stringify(stopReason)?.slice(0, 100) ?? 'nothing'
     throw this.#failure('protocol', `it ended the turn with an unknown stopReason: ${reason}`)
   }
 
+  /** `session/cancel`, then the end of the process after `timeouts.cancelMs`; the prompt resolves with `cancelled`. */
   cancel(): void {
     if (this.#running === undefined || this.#running.turn.isCancelled) return
     this.#running.turn.cancel()
@@ -178,13 +180,12 @@ export class LiveSession implements AgentSession {
     const turn = this.#running?.turn
     turn?.sign()
     if (method === 'session/request_permission') return this.#permission(params, turn, signal)
-    const handler = this.#side.handlers.get(method)
-    if (handler === undefined)
+    if (method !== 'elicitation/create')
       throw new RpcFault(CODES.methodNotFound, `Method not found: ${method.slice(0, 128)}`)
-    if (turn === undefined || isOver(turn)) throw new RpcFault(CODES.cancelled, 'The turn is over')
+    if (turn === undefined || turn.isCancelled) throw new RpcFault(CODES.cancelled, 'The turn is over')
     turn.owe()
     try {
-      return await handler(params, AbortSignal.any([signal, turn.signal]))
+      return await this.#side.elicit(params, AbortSignal.any([signal, turn.signal]))
     } finally {
       turn.paid()
     }
@@ -195,7 +196,7 @@ export class LiveSession implements AgentSession {
     if (request === undefined) throw new RpcFault(CODES.invalidParams, 'toolCall.toolCallId is missing')
     const { call, options, isNew } = request
     if (isNew) this.#tell(() => this.#side.update({ is: 'tool', call, isNew }))
-    if (turn === undefined || isOver(turn)) return REFUSED
+    if (turn === undefined || turn.isCancelled) return REFUSED
     turn.owe()
     try {
       const both = AbortSignal.any([signal, turn.signal])
@@ -211,6 +212,7 @@ export class LiveSession implements AgentSession {
     }
   }
 
+  /** The task needs it no more: its process ends. */
   close(): Promise<void> {
     this.#closing ??= this.#close()
     return this.#closing
@@ -225,10 +227,6 @@ export class LiveSession implements AgentSession {
   #failure(kind: AgentFailure['kind'], what: string, phase = 'prompt'): AgentFailure {
     return new AgentFailure(kind, phase, `agent "${this.#process.settings.id}": ${what}`)
   }
-}
-
-function isOver(turn: Turn | undefined): boolean {
-  return turn === undefined || turn.isCancelled
 }
 
 function aborted(signal: AbortSignal): Promise<'cancelled'> {

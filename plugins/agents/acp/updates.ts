@@ -21,17 +21,11 @@ const MAX_INPUT = 256 * 1024
 
 const MAX_BLOCKS = 64
 
-const KINDS: ReadonlySet<unknown> = new Set<ToolKind>([
-  ...(['read', 'edit', 'delete', 'move', 'search'] as const),
-  ...(['execute', 'think', 'fetch', 'switch_mode', 'other'] as const),
-])
+const KINDS: ReadonlySet<unknown> = new Set<ToolKind>(
+  'read edit delete move search execute think fetch switch_mode other'.split(' ') as ToolKind[],
+)
 
-const STATES: ReadonlySet<unknown> = new Set<AgentToolCall['status']>([
-  'pending',
-  'in_progress',
-  'completed',
-  'failed',
-])
+const STATES: ReadonlySet<unknown> = new Set(['pending', 'in_progress', 'completed', 'failed'])
 
 /** Reads one `session/update`, whatever it is. What we do not know goes on as it came. */
 export function readUpdate(update: JsonObject, calls: ToolCalls): SessionUpdate {
@@ -140,12 +134,12 @@ function takeTitle(title: string): string {
 
 /** What is too large is left out: a rule that needs it is unsure then, and a person is told that it is missing. */
 function takeInput(given: unknown): JsonObject | undefined {
-  return isObject(given) && !isHeavierThan(MAX_INPUT, given) ? given : undefined
+  return isObject(given) && JSON.stringify(given).length <= MAX_INPUT ? given : undefined
 }
 
 function takeContent(content: readonly unknown[]): readonly JsonObject[] {
   const blocks = content.filter(isObject).slice(0, MAX_BLOCKS)
-  return isHeavierThan(MAX_INPUT, blocks) ? [] : blocks
+  return JSON.stringify(blocks).length <= MAX_INPUT ? blocks : []
 }
 
 /** Paths of `locations`, and of content of type `diff`. */
@@ -155,22 +149,6 @@ function addPaths(before: readonly string[], lists: readonly unknown[]): readonl
     .flatMap(each => (isObject(each) && typeof each.path === 'string' ? [plain(each.path)] : []))
   const all = new Set([...before, ...paths])
   return all.size > MAX_PATHS || paths.some(({ length }) => length > MAX_PATH) ? [EVERYWHERE] : [...all]
-}
-
-/** True if a value read from JSON has more than so many characters; stops counting there. */
-export function isHeavierThan(limit: number, value: unknown): boolean {
-  let left = limit
-  const open: unknown[] = [value]
-  while (open.length > 0 && left >= 0) {
-    const next = open.pop()
-    left -= typeof next === 'string' ? next.length + 2 : 4
-    if (typeof next !== 'object' || next === null) continue
-    for (const [key, member] of Object.entries(next)) {
-      left -= key.length + 3
-      open.push(member)
-    }
-  }
-  return left < 0
 }
 
 function plain(path: string): string {

@@ -13,39 +13,38 @@ import {
   delegateTask,
   goOn,
   nextRequest,
-  problemWith,
   progressOf,
   taskOfRetry,
   waitFor,
+  openWait,
+  PROGRESS_MS,
 } from './delegate.ts'
 import { type McpParts, waitOf } from './callers.ts'
 import {
+  agentRow,
   answerIn,
   failed,
   hasEnded,
   toolResult,
-  toldAgents,
-  toldPage,
-  toldStatus,
+  pageAnswer,
+  statusAnswer,
   taskAnswers,
   unknownTask,
 } from './results.ts'
-import { INPUTS, PAGE_BYTES, type ToolName } from './schemas.ts'
+import { INPUTS, PAGE_BYTES, problemWith, type ToolName } from './schemas.ts'
 
 type Tool = (call: Call, given: JsonObject, parts: McpParts) => Answer | Promise<Answer>
 
 /** Events in one answer, and tasks in a list. */
 const MAX_EVENTS = 50
 const MAX_TASKS = 50
-/** Between two signs of life while a status is waited for. */
-const PROGRESS_MS = 5000
 
 const TOOLS: Readonly<Record<ToolName, Tool>> = {
   delegate_task: delegateTask,
   agent_status: status,
   agent_cancel: cancel,
   agent_reply: reply,
-  list_agents: (_call, _given, parts) => toldAgents(parts.service().agents()),
+  list_agents: (_call, _given, parts) => toolResult({ agents: parts.service().agents().map(agentRow) }),
   agent_result: result,
 }
 
@@ -70,34 +69,25 @@ async function status(call: Call, given: JsonObject, parts: McpParts): Promise<A
   const { owner } = caller
   const view = await longPoll(call, first, { owner, since, ms: waitOf(given) ?? 0 }, parts)
   const from = since ?? Math.max(0, view.seq - MAX_EVENTS)
-  return toldStatus(view, service.events(view.id, owner, from, MAX_EVENTS))
+  return statusAnswer(view, service.events(view.id, owner, from, MAX_EVENTS))
 }
 
 async function longPoll(
   call: Call,
   first: TaskView,
   { owner, since, ms }: { readonly owner: string; readonly since: number | undefined; readonly ms: number },
-  { service, clock, foreground, patience }: McpParts,
+  parts: McpParts,
 ): Promise<TaskView> {
+  const { clock, service } = parts
   const until = clock.now() + ms
-  const gaveUp = new AbortController()
-  const unlisten = call.onCancel(() => gaveUp.abort())
-  const leave = foreground.onEnd(() => gaveUp.abort())
-  const answered = patience.waits(call.exchange, () => gaveUp.abort())
+  const { signal, close } = openWait(call, parts)
   const tell = progressOf(call.exchange)
   let view = first
-  for (
-    let left = ms;
-    left > 0 && !isNews(view, since) && !gaveUp.signal.aborted;
-    left = until - clock.now()
-  ) {
-    const wait = { ms: Math.min(left, PROGRESS_MS), signal: gaveUp.signal }
-    view = (await service().wait(view.id, owner, since === undefined ? wait : { ...wait, since })) ?? view
+  for (let left = ms; left > 0 && !isNews(view, since) && !signal.aborted; left = until - clock.now()) {
+    view = (await service().wait(view.id, owner, { ms: Math.min(left, PROGRESS_MS), since, signal })) ?? view
     if (!hasEnded(view)) tell(view)
   }
-  answered()
-  unlisten()
-  leave()
+  close()
   return view
 }
 
@@ -116,8 +106,7 @@ function cancel({ exchange }: Call, given: JsonObject, parts: McpParts): Answer 
     typeof given.reason === 'string' && given.reason !== '' ? given.reason : 'its owner cancelled it'
   const isCancelled = service.cancel(id, caller.owner, why)
   const state = service.view(id, caller.owner)?.state ?? 'cancelled'
-  const words = isCancelled ? `task ${id} is being cancelled` : `task ${id} had ended: ${state}`
-  return toolResult({ task_id: id, state, cancelled: isCancelled }, [words])
+  return toolResult({ task_id: id, state, cancelled: isCancelled })
 }
 
 async function reply(call: Call, given: JsonObject, parts: McpParts): Promise<Answer> {
@@ -140,7 +129,7 @@ async function answerAndWait(
 ): Promise<Answer> {
   const caller = parts.callers.callerOf(call.exchange)
   // Before it goes on: what goes on may need to know whose it is.
-  parts.begun(id, caller)
+  parts.callers.note(id, caller)
   const after = orWhy(() =>
     parts.service().answer(id, caller.owner, question, answerIn({ action: 'accept', ...given }) ?? CANCELLED),
   )
@@ -178,5 +167,5 @@ function result({ exchange }: Call, given: JsonObject, parts: McpParts): Answer 
   if (view === undefined) return unknownTask()
   const page = service.page(view.id, caller.owner, what as 'text', Number(offset), Number(max_bytes))
   if (page === undefined) return failed(`task ${view.id} has no ${String(what)}`)
-  return toldPage(view, String(what), Number(offset), page)
+  return pageAnswer(view, String(what), Number(offset), page)
 }

@@ -1,3 +1,4 @@
+import type { TaskService } from '../tasks/service.ts'
 import {
   BoundedMap,
   type Call,
@@ -8,7 +9,7 @@ import {
   type Principal,
   principalKey,
 } from '../../../src/plugin.ts'
-import type { Caller, CallerIdentity, TaskService, TaskView } from '../types.ts'
+import type { Caller, CallerIdentity, TaskView } from '../types.ts'
 import { MAX_WAIT_MS } from './schemas.ts'
 
 /** Tools whose calls wait for work to end, and by themselves no longer than this. */
@@ -149,8 +150,6 @@ export interface McpParts {
   readonly foreground: Foreground
   readonly patience: CallPatience
   readonly callers: Callers
-  /** Called with each task that was begun here. */
-  readonly begun: (task: string, caller: Caller) => void
 }
 
 /** Tasks that only open calls know of: they end with the last such call. */

@@ -23,7 +23,7 @@ import {
 } from './results.ts'
 
 /** Between two signs of life to a client that wants them. */
-const PROGRESS_MS = 5000
+export const PROGRESS_MS = 5000
 
 interface Waited {
   readonly call: Call
@@ -40,20 +40,13 @@ export async function waitFor(parts: McpParts, first: TaskView, waited: Waited):
   const { call, owner, isHeld } = waited
   const { exchange } = call
   const release = isHeld ? parts.foreground.hold(first.id) : () => false
-  const giveUp = (why: string): void => {
+  const cancel = (why: string): void => {
     if (release()) parts.service().cancel(first.id, owner, why)
   }
-  const unlisten = call.onCancel(giveUp)
-  const wait = new Wait(parts, first, waited)
-  const leave = parts.foreground.onEnd(() => {
-    giveUp('the gateway stops')
-    wait.giveUp()
-  })
-  const answered = parts.patience.waits(exchange, () => wait.giveUp())
-  const view = await wait.end()
-  answered()
-  unlisten()
-  leave()
+  const unlisten = [call.onCancel(cancel), parts.foreground.onEnd(() => cancel('the gateway stops'))]
+  const wait = openWait(call, parts)
+  const view = await follow(parts, first, waited, wait.signal)
+  for (const close of [...unlisten, wait.close]) close()
   if (exchange.cancelled) return taskAnswer(view)
   if (view.questions.length > 0 && exchange.session.client.era === 'modern' && canBeAsked(exchange)) {
     release()
@@ -62,6 +55,17 @@ export async function waitFor(parts: McpParts, first: TaskView, waited: Waited):
   if (!hasEnded(view)) parts.foreground.free(view.id)
   release()
   return taskAnswer(view)
+}
+
+/** A wait whose signal is aborted when the client waits no longer: it gave the call up, is out of patience, or the gateway stops. */
+export function openWait(
+  call: Call,
+  { foreground, patience }: McpParts,
+): { readonly signal: AbortSignal; close(): void } {
+  const gaveUp = new AbortController()
+  const giveUp = (): void => gaveUp.abort()
+  const closers = [call.onCancel(giveUp), foreground.onEnd(giveUp), patience.waits(call.exchange, giveUp)]
+  return { signal: gaveUp.signal, close: () => closers.forEach(close => close()) }
 }
 
 /** Request for input that the client must answer first; its retry brings the task's id along, which nobody else can read. */
@@ -88,61 +92,44 @@ export function taskOfRetry({ params }: Call): { task: string; isHeld: boolean }
   }
 }
 
-class Wait {
-  readonly #parts: McpParts
-  readonly #waited: Waited
-  readonly #progress: (view: TaskView) => void
-  readonly #gaveUp = new AbortController()
-  /** Questions that the client was asked, and did not answer. */
-  readonly #refused = new Set<string>()
-  #view: TaskView
-
-  constructor(parts: McpParts, view: TaskView, waited: Waited) {
-    this.#parts = parts
-    this.#view = view
-    this.#waited = waited
-    this.#progress = progressOf(waited.call.exchange)
-    waited.call.onCancel(() => this.#gaveUp.abort())
-  }
-
-  /** Ends the wait: the caller gets the task as it is known now. */
-  giveUp(): void {
-    const { owner } = this.#waited
-    this.#view = this.#parts.service().view(this.#view.id, owner) ?? this.#view
-    this.#gaveUp.abort()
-  }
-
-  async end(): Promise<TaskView> {
-    while (!hasEnded(this.#view) && !this.#gaveUp.signal.aborted) {
-      if (this.#view.questions.length > 0 && !(await this.#asked())) break
-      await this.#look()
+/** The task when it has ended, needs something that this client cannot be asked in its call, or nobody waits any more. */
+async function follow(
+  parts: McpParts,
+  first: TaskView,
+  waited: Waited,
+  signal: AbortSignal,
+): Promise<TaskView> {
+  const refused = new Set<string>()
+  const tell = progressOf(waited.call.exchange)
+  let view = first
+  while (!hasEnded(view) && !signal.aborted) {
+    if (view.questions.length > 0) {
+      const after = await askClient(parts, view, waited, refused)
+      if (after === undefined) break
+      view = after
     }
-    return this.#view
+    const wait = { ms: PROGRESS_MS, signal }
+    view = (await parts.service().wait(view.id, waited.owner, wait)) ?? view
+    if (!hasEnded(view)) tell(view)
   }
+  return view
+}
 
-  async #look(): Promise<void> {
-    const { owner } = this.#waited
-    const service = this.#parts.service()
-    const wait = { ms: PROGRESS_MS, signal: this.#gaveUp.signal }
-    const view = await service.wait(this.#view.id, owner, wait)
-    this.#view = view ?? this.#view
-    if (view !== undefined && !hasEnded(view)) this.#progress(view)
-  }
-
-  /** Puts a question to the client; true if it answered. */
-  async #asked(): Promise<boolean> {
-    const { call, owner } = this.#waited
-    const { exchange } = call
-    if (exchange.session.client.era === 'modern' || !canBeAsked(exchange)) return false
-    const question = this.#view.questions.find(({ id }) => !this.#refused.has(id))
-    if (question === undefined) return false
-    const service = this.#parts.service()
-    const given = await askThrough(exchange, service, this.#view, question, owner)
-    if (given !== undefined) tryAnswer(service, this.#view.id, owner, question.id, given)
-    this.#view = service.view(this.#view.id, owner) ?? this.#view
-    if (this.#view.questions.some(({ id }) => id === question.id)) this.#refused.add(question.id)
-    return true
-  }
+/** Puts a question to a legacy client; undefined if there is none that it may be asked. */
+async function askClient(
+  { service }: McpParts,
+  view: TaskView,
+  { call: { exchange }, owner }: Waited,
+  refused: Set<string>,
+): Promise<TaskView | undefined> {
+  if (exchange.session.client.era === 'modern' || !canBeAsked(exchange)) return undefined
+  const question = view.questions.find(({ id }) => !refused.has(id))
+  if (question === undefined) return undefined
+  const given = await askThrough(exchange, service(), view, question, owner)
+  if (given !== undefined) tryAnswer(service(), view.id, owner, question.id, given)
+  const after = service().view(view.id, owner) ?? view
+  if (after.questions.some(({ id }) => id === question.id)) refused.add(question.id)
+  return after
 }
 
 /** Tells a client that wants to hear of progress how the task does. */
@@ -162,32 +149,6 @@ export function progressOf(exchange: Exchange): (view: TaskView) => void {
     })
 }
 
-const CHECKS = {
-  string: (value: unknown, { minLength = 0, maxLength = Infinity }: JsonObject) => {
-    const fits =
-      typeof value === 'string' &&
-      value.length >= Number(minLength) &&
-      value.length <= Number(maxLength) &&
-      !value.includes('\0')
-    return fits
-      ? undefined
-      : `a string of ${Number(minLength)} to ${Number(maxLength)} characters, without NUL`
-  },
-  integer: (value: unknown, { minimum = 0, maximum = Infinity }: JsonObject) => {
-    const fits =
-      Number.isInteger(value) && Number(value) >= Number(minimum) && Number(value) <= Number(maximum)
-    return fits ? undefined : `a whole number from ${Number(minimum)} to ${Number(maximum)}`
-  },
-  boolean: (value: unknown) => (typeof value === 'boolean' ? undefined : 'true or false'),
-  object: (value: unknown) => (isObject(value) ? undefined : 'an object'),
-  array: (value: unknown, { items, maxItems = Infinity }: JsonObject) => {
-    if (!Array.isArray(value) || value.length > Number(maxItems))
-      return `a list of at most ${Number(maxItems)}`
-    const wrong = (value as unknown[]).map(item => wrongIn(item, items as JsonObject)).find(Boolean)
-    return wrong === undefined ? undefined : `a list, each of it ${wrong}`
-  },
-} as const
-
 /** `delegate_task`: a task on disk first, then whatever this client can be given of it. */
 export async function delegateTask(call: Call, given: JsonObject, parts: McpParts): Promise<Answer> {
   const retried = taskOfRetry(call)
@@ -203,7 +164,7 @@ export async function begin(call: Call, request: TaskRequest, parts: McpParts): 
     return unknownTask()
   try {
     const view = await parts.service().delegate({ ...apart(request, caller), background: isKept }, caller)
-    parts.begun(view.id, caller)
+    parts.callers.note(view.id, caller)
     if (call.mayBeTask === true)
       return { task: Payload.of({ ...taskState(view), resultType: 'task' }, 'modern') }
     if (request.background) return taskAnswer(view)
@@ -261,29 +222,4 @@ export function requestOf(given: JsonObject): TaskRequest {
 /** The next prompt for the session of a task. */
 export function nextRequest(task: string, prompt: string, background: boolean): TaskRequest {
   return { ...requestOf({ prompt }), continues: task, background }
-}
-
-/** Why arguments do not fit their schema, for whoever sent them; undefined when they do. */
-export function problemWith(given: JsonObject, schema: JsonObject): string | undefined {
-  const properties = isObject(schema.properties) ? schema.properties : {}
-  const required = Array.isArray(schema.required) ? (schema.required as unknown[]) : []
-  const missing = required.find(key => given[String(key)] === undefined)
-  if (missing !== undefined) return `"${String(missing)}" is missing`
-  for (const [key, value] of Object.entries(given)) {
-    const property = Object.hasOwn(properties, key) ? properties[key] : undefined
-    if (!isObject(property))
-      return `"${key.slice(0, 64)}" is not known; known: ${Object.keys(properties).join(', ') || 'nothing'}`
-    const wrong = value === undefined ? undefined : wrongIn(value, property)
-    if (wrong !== undefined) return `"${key}" must be ${wrong}`
-  }
-  return undefined
-}
-
-/** Says what a value must be, and is not. */
-function wrongIn(value: unknown, schema: JsonObject): string | undefined {
-  if (Array.isArray(schema.enum)) {
-    const choices = schema.enum as unknown[]
-    return choices.includes(value) ? undefined : `one of ${choices.join(', ')}`
-  }
-  return CHECKS[schema.type as keyof typeof CHECKS](value, schema)
 }

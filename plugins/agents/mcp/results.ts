@@ -1,3 +1,4 @@
+import type { TaskService } from '../tasks/service.ts'
 import {
   type Answer,
   type Ask,
@@ -11,16 +12,7 @@ import {
   toolError,
   upstreamAnswer,
 } from '../../../src/plugin.ts'
-import type {
-  AgentRow,
-  Page,
-  Question,
-  QuestionAnswer,
-  TaskEvent,
-  TaskService,
-  TaskState,
-  TaskView,
-} from '../types.ts'
+import type { AgentRow, Page, Question, QuestionAnswer, TaskEvent, TaskState, TaskView } from '../types.ts'
 import type { McpParts } from './callers.ts'
 
 /** `tasks/get`, `tasks/update` and `tasks/cancel` of the extension, about tasks of `delegate_task`. */
@@ -87,7 +79,7 @@ function detailed(view: TaskView, exchange: Exchange): JsonObject {
   if (state.status === 'input_required') return { ...state, inputRequests: inputRequests(view) }
   if (view.state === 'completed') return { ...state, result: resultOf(view) }
   if (view.state !== 'failed') return state
-  return { ...state, error: { code: RPC.internal, message: inWords(view), data: structured(view) } }
+  return { ...state, error: { code: RPC.internal, message: view.why ?? view.state, data: structured(view) } }
 }
 
 function resultOf(view: TaskView): JsonObject {
@@ -108,10 +100,17 @@ export function hasEnded({ state }: TaskView): boolean {
   return FINAL.has(state)
 }
 
-/** Result of a tool: for programs, and in words. */
-export function toolResult(structuredContent: JsonObject, texts: readonly string[], isError = false): Answer {
-  const content = texts.filter(text => text !== '').map(text => ({ type: 'text', text }))
-  return upstreamAnswer({ content, structuredContent, isError })
+/** Result of a tool: for programs, and as text: what the agent said, then the other members as JSON. */
+export function toolResult(facts: Record<string, unknown>, isError = false, saysText = true): Answer {
+  const structuredContent = compact(facts)
+  const { text, ...rest } = structuredContent
+  const shown = Object.entries(rest).filter(([, value]) => !Array.isArray(value) || value.length > 0)
+  const texts = [...(saysText && text ? [String(text)] : []), JSON.stringify(Object.fromEntries(shown))]
+  return upstreamAnswer({
+    content: texts.map(each => ({ type: 'text', text: each })),
+    structuredContent,
+    isError,
+  })
 }
 
 /** A tool that could not do what it was asked: the model reads why, and when to come back where that is known. */
@@ -132,7 +131,7 @@ export function unknownTaskError(): Answer {
 
 /** A task as the tools tell of it. */
 export function taskAnswer(view: TaskView): Answer {
-  return toolResult(structured(view), [view.text, inWords(view)], isFailed(view))
+  return toolResult(structured(view), isFailed(view))
 }
 
 export function structured(view: TaskView): JsonObject {
@@ -161,6 +160,7 @@ export function structured(view: TaskView): JsonObject {
     duration_ms: Math.max(0, (endedAt ?? updatedAt) - createdAt),
     seq: view.seq,
     poll_after_ms: hasEnded(view) ? undefined : POLL_MS,
+    next: nextStep(view),
   })
 }
 
@@ -168,68 +168,19 @@ function asked({ id, kind, message, schema }: Question): JsonObject {
   return { question_id: id, kind, message, schema }
 }
 
-/** The facts that a reader of text alone needs too: which task, how it does, who has it and why, and what is missing. */
-export function inWords(view: TaskView): string {
-  const { id, state, why, agent, decision } = view
-  const lines = [
-    `[task ${id} is ${state}${why === undefined ? '' : `: ${why}`}]`,
-    agent === undefined ? `[no agent: ${decision.by}]` : `[agent ${agent}, chosen by ${decision.by}]`,
-    ...triedBefore(view),
-    ...cutIn(view),
-    ...view.denied.map(line => `[denied: ${line}]`),
-    ...view.warnings.map(line => `[warning: ${line}]`),
-    ...changedIn(view),
-    ...view.questions.map(question => wanted(view, question)),
-    ...nextFor(view),
-  ]
-  return lines.join('\n')
+function nextStep(view: TaskView): string | undefined {
+  if (view.questions.length > 0) return 'agent_reply answers its questions'
+  if (!hasEnded(view)) return 'it goes on: agent_status with wait_ms waits for it'
+  return view.truncated ? 'agent_result has the whole text' : undefined
 }
 
-/** Attempts that failed; what became of the last one is why a task has failed. */
-function triedBefore({ attempts, state }: TaskView): string[] {
-  const before = state === 'failed' ? attempts.slice(0, -1) : attempts
-  return before.flatMap(({ agent, failure }) =>
-    failure === undefined ? [] : [`[tried before: ${agent}: ${failure}]`],
-  )
-}
-
-function cutIn({ truncated, bytesTotal }: TaskView): string[] {
-  return truncated ? [`[cut: the agent said ${bytesTotal} bytes; agent_result has the rest]`] : []
-}
-
-function changedIn({ filesChanged, hasDiff }: TaskView): string[] {
-  if (filesChanged.length === 0) return []
-  const where = hasDiff ? '; agent_result with what: "diff" shows how' : ''
-  return [`[changed: ${filesChanged.join(', ')}${where}]`]
-}
-
-function wanted({ id }: TaskView, { id: question, message, schema }: Question): string {
-  const how = JSON.stringify({ task_id: id, question_id: question, action: 'accept' })
-  return `[it asks: ${message}]\n[answer with agent_reply ${how} and content by ${JSON.stringify(schema)}]`
-}
-
-function nextFor(view: TaskView): string[] {
-  if (hasEnded(view) || view.questions.length > 0) return []
-  return [`[it goes on; call agent_status ${JSON.stringify({ task_id: view.id, wait_ms: 30_000 })}]`]
-}
-
-export function toldStatus(view: TaskView, events: readonly TaskEvent[]): Answer {
-  const rows = events.map(({ seq, at, kind, text }) => ({ seq, at: new Date(at).toISOString(), kind, text }))
-  const lines = events.map(({ kind, text }) => `${kind}: ${text}`).join('\n')
-  return toolResult(
-    { ...structured(view), events: rows },
-    [hasEnded(view) ? view.text : '', lines, inWords(view)],
-    isFailed(view),
-  )
+export function statusAnswer(view: TaskView, events: readonly TaskEvent[]): Answer {
+  const rows = events.map(event => ({ ...event, at: new Date(event.at).toISOString() }))
+  return toolResult({ ...structured(view), events: rows }, isFailed(view), hasEnded(view))
 }
 
 export function taskAnswers(views: readonly TaskView[]): Answer {
-  const tasks = views.map(view => compact(outcomeOf(view)))
-  const lines = views.map(view => {
-    const why = view.why === undefined ? '' : ` (${view.why})`
-    return `${view.id} ${view.state}${why}${view.agent === undefined ? '' : ` ${view.agent}`}`
-  })
-  return toolResult({ tasks }, [lines.join('\n') || 'no tasks'])
+  return toolResult({ tasks: views.map(view => compact(outcomeOf(view))) })
 }
 
 /** Members of a task wherever it is named. */
@@ -242,24 +193,11 @@ function isFailed(view: TaskView): boolean {
   return hasEnded(view) && view.isError
 }
 
-export function toldPage(view: TaskView, what: string, offset: number, page: Page): Answer {
+export function pageAnswer(view: TaskView, what: string, offset: number, page: Page): Answer {
   const { text, next, total, cut } = page
-  const { why, is_error, state, task_id } = outcomeOf(view)
-  const structuredContent = compact({
-    ...{ task_id, state, is_error, why, what, text, offset },
-    next_offset: next,
-    bytes_total: total,
-    truncated: cut,
-  })
-  const more = next === undefined ? '' : `; the next page begins at offset ${next}`
-  const lost = cut ? '; some of it was too much to keep' : ''
-  const failed = isFailed(view) ? [`[task ${view.id} ${view.state}: ${view.why ?? 'it says no more'}]`] : []
-  const about = `[${what} of task ${view.id}, ${total} bytes${more}${lost}]`
-  return toolResult(structuredContent, [text, ...failed, about], isFailed(view))
-}
-
-export function toldAgents(rows: readonly AgentRow[]): Answer {
-  return toolResult({ agents: rows.map(agentRow) }, [rows.map(agentLine).join('\n') || 'no agents'])
+  const { agent: _, progress: __, ...outcome } = outcomeOf(view)
+  const about = { what, text, offset, next_offset: next, bytes_total: total, truncated: cut }
+  return toolResult({ ...outcome, ...about }, isFailed(view))
 }
 
 /** One agent for programs: the tools and the owner's verbs say the same. */
@@ -272,13 +210,6 @@ export function agentRow(row: AgentRow): JsonObject {
     running,
     queued,
   })
-}
-
-function agentLine({ id, health, capabilities, running, queued, description }: AgentRow): string {
-  const can = capabilities.length === 0 ? '' : ` can ${capabilities.join(', ')};`
-  const why = health.why === undefined ? '' : ` (${health.why})`
-  const about = description === undefined ? '' : ` – ${description}`
-  return `${id}: ${health.state}${why};${can} ${running} running, ${queued} waiting${about}`
 }
 
 function compact(value: Record<string, unknown>): JsonObject {

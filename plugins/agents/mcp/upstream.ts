@@ -15,7 +15,8 @@ import {
   type UpstreamState,
   upstreamAnswer,
 } from '../../../src/plugin.ts'
-import type { AgentRuntime, TaskView } from '../types.ts'
+import type { AgentRuntime } from '../runtime.ts'
+import type { TaskView } from '../types.ts'
 import type { McpParts } from './callers.ts'
 import { TASK_METHODS, hasEnded, structured } from './results.ts'
 import { callTool } from './call-tool.ts'

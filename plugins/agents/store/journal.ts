@@ -1,6 +1,6 @@
 import { ACTIVE, type TaskData, type TaskRecord, type TaskStore, type Change } from './task-store.ts'
 import type { Question, ServiceEnvironment, TaskEvent, TaskState } from '../types.ts'
-import { type Cleaner, cleanText, lastBoundary, lineOf, withoutSecrets } from '../text.ts'
+import { type Cleaner, cleanText, lastBoundary, lineOf, cleanJson } from '../text.ts'
 import { type JsonObject, type SqlDatabase } from '../../../src/plugin.ts'
 import type { AgentSettings } from '../settings.ts'
 
@@ -113,7 +113,7 @@ export class Journal {
   }
 
   usage(usage: JsonObject): void {
-    const clean = withoutSecrets(this.#context, usage)
+    const clean = cleanJson(this.#context, usage)
     const all = { ...this.data.usage, ...clean }
     const kept = [all, clean].find(each => JSON.stringify(each).length <= MAX_USAGE)
     if (kept === undefined) return

@@ -2,14 +2,10 @@ import { basename } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Beginning } from './questions.ts'
 import { reasonOf, type JsonObject } from '../../../src/plugin.ts'
-import {
-  AgentFailure,
-  type AgentHost,
-  type AgentSession,
-  type CallbackToken,
-  type TurnEnd,
-  type Worktree,
-} from '../types.ts'
+import type { AgentHost } from '../acp/agent-host.ts'
+import type { AgentSession } from '../acp/session.ts'
+import type { Worktree } from '../worktree.ts'
+import { AgentFailure, type CallbackToken, type TurnEnd } from '../types.ts'
 import { CannotGoOn } from './outcome.ts'
 import type { LiveTask, TaskContext } from './context.ts'
 import type { TaskStart } from '../store/task-store.ts'
@@ -89,7 +85,8 @@ async function open(
   const { signal } = live.controller
   const { model } = live.record.start.request
   const mcpServers = callbackToken === undefined ? [] : [callbackToken.server]
-  const wanted = { cwd, mcpServers, side, signal, model, mode: modeOf(live, host) }
+  warnOfMode(live, host)
+  const wanted = { cwd, mcpServers, side, signal, model }
   if (resume !== undefined && there !== undefined) {
     try {
       return { session: await host.open({ ...wanted, resume }), text: there }
@@ -103,11 +100,10 @@ async function open(
 }
 
 /** Modes say what an agent may do without asking: that is for the configuration to say. */
-function modeOf({ record, journal }: LiveTask, { settings }: AgentHost): string | undefined {
+function warnOfMode({ record, journal }: LiveTask, { settings }: AgentHost): void {
   const { mode } = record.start.request
   if (mode !== undefined && mode !== settings.mode)
     journal.warn(`the mode "${mode}" was not set: the configuration says which one holds`)
-  return settings.mode
 }
 
 async function turn(

@@ -3,15 +3,10 @@ import type { Counters } from '../metrics.ts'
 import type { PlaceQueue, Route } from '../scheduling.ts'
 import { Journal } from '../store/journal.ts'
 import type { TaskRecord, TaskStore } from '../store/task-store.ts'
-import type {
-  AgentHost,
-  AgentSession,
-  Callback,
-  Caller,
-  Containment,
-  QuestionAnswer,
-  ServiceEnvironment,
-} from '../types.ts'
+import type { AgentHost } from '../acp/agent-host.ts'
+import type { AgentSession } from '../acp/session.ts'
+import type { Containment } from '../containment.ts'
+import type { Callback, Caller, QuestionAnswer, ServiceEnvironment } from '../types.ts'
 import type { AgentsConfig } from '../settings.ts'
 
 const USUAL_OUTPUT = { inline: 65_536, keep: 8 * 1024 * 1024, maxLine: 0, events: 500, thoughts: false }

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { gatewayError } from '../../../src/plugin.ts'
-import type { AgentHealth, AgentHost, AgentRow, Caller, RouteDecision, TaskRequest } from '../types.ts'
+import type { AgentHost } from '../acp/agent-host.ts'
+import type { AgentHealth, AgentRow, Caller, RouteDecision, TaskRequest } from '../types.ts'
 import { agentError } from '../errors.ts'
 import type { AgentSettings } from '../settings.ts'
 import { beginningOf } from './questions.ts'
@@ -8,7 +9,7 @@ import { liveOf, type TaskContext } from './context.ts'
 import { emptyData, hasEnded, type NewTask, type TaskRecord, type TaskStart } from '../store/task-store.ts'
 import type { AgentStatus, RouteRequest } from '../scheduling.ts'
 import { run } from './runner.ts'
-import { lineOf } from '../text.ts'
+import { cleanJson } from '../text.ts'
 
 /** An agent that was not well is tried again no sooner than this. */
 const PROBE_PAUSE_MS = 30_000
@@ -28,7 +29,7 @@ export async function delegate(
   if (known !== undefined) return sameTask(known, request)
   const before = endedBefore(context, request, owner)
   const parent = parentOf(context, caller)
-  const place = await context.parts.containment.resolve({ cwd: request.cwd ?? before?.start.cwd, files })
+  const place = await context.parts.containment.resolve(request.cwd ?? before?.start.cwd, files)
   if (before !== undefined && place.cwd !== before.start.cwd)
     throw agentError('GW_AGENT_TASK_BUSY', { task: before.id, why: 'it worked in another directory' })
   const wanted = routeRequestOf(request, caller, before)
@@ -203,26 +204,7 @@ function illnessOf({ state, why }: AgentHealth): string | undefined {
 
 /** Health of an agent as others may read it: the words in it are the agent's own. */
 function healthOf(context: TaskContext, { health }: AgentHost): AgentHealth {
-  const { why, lastWords, facts, ...rest } = health
-  const clean = (text: string): string => lineOf(context, text)
-  return {
-    ...rest,
-    ...(why === undefined ? {} : { why: clean(why) }),
-    ...(lastWords === undefined ? {} : { lastWords: clean(lastWords) }),
-    ...(facts === undefined
-      ? {}
-      : {
-          facts: {
-            ...facts,
-            name: facts.name && clean(facts.name),
-            version: facts.version && clean(facts.version),
-            ...(facts.ownMode === undefined ? {} : { ownMode: clean(facts.ownMode) }),
-            authMethods: facts.authMethods.map(({ id, name, type }) => ({
-              ...{ id: clean(id), name: clean(name), type: clean(type) },
-            })),
-          },
-        }),
-  }
+  return { ...cleanJson(context, health), state: health.state }
 }
 
 /** A task that waits for a place which its own ancestors hold would wait for ever. */

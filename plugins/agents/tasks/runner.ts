@@ -1,5 +1,6 @@
 import { reasonOf } from '../../../src/plugin.ts'
-import { AgentFailure, type AgentHost, type TurnEnd } from '../types.ts'
+import type { AgentHost } from '../acp/agent-host.ts'
+import { AgentFailure, type TurnEnd } from '../types.ts'
 import { attempt } from './attempt.ts'
 import { type Beginning, askToContinue } from './questions.ts'
 import { type Ending, endingOf, endingOfFailure, mayFallBack, type Outcome } from './outcome.ts'

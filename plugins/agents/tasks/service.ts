@@ -7,7 +7,6 @@ import type { AgentsConfig } from '../settings.ts'
 import type {
   AgentRow,
   Caller,
-  TaskService,
   ServiceEnvironment,
   Page,
   QuestionAnswer,
@@ -22,7 +21,7 @@ import { agentStatuses, rowOf, delegate, recordOf, routeRequestOf } from './crea
 import { liveOf, Watchers, type ServiceParts, type TaskContext, type TaskSettings } from './context.ts'
 import { askToContinue } from './questions.ts'
 import { stop } from './runner.ts'
-import { pieceOf, summaryOf, viewOf, waitFor } from './views.ts'
+import { pieceOf, summaryOf, viewOf, type Until, waitFor } from './views.ts'
 
 const MAX_LISTED = 200
 const USUAL: TaskSettings = { ttlMs: 7 * 86_400_000, max: 10_000, maxPerCaller: 64, keepPrompt: true }
@@ -33,8 +32,11 @@ export function taskSettingsOf(config: AgentsConfig['tasks']): TaskSettings {
   return { ttlMs: ttl === undefined ? USUAL.ttlMs : parseDuration(ttl), max, maxPerCaller, keepPrompt }
 }
 
+/** All that callers can do, whatever face they see: tools, tasks of either era, resources, commands. Owner in every call. */
+export type TaskService = Omit<LocalTaskService, 'renew' | 'stop' | 'figures'>
+
 /** The task service over a database, with agents behind it. One for the whole life of the gateway: a reload renews its parts. */
-export class LocalTaskService implements TaskService {
+export class LocalTaskService {
   readonly #context: TaskContext
   readonly #stopTidying: () => void
 
@@ -91,6 +93,10 @@ export class LocalTaskService implements TaskService {
     for (const task of context.watchers.tasks) context.watchers.tell(task)
   }
 
+  /**
+   * Resolves when the task is on disk, and goes on by itself. The same key of the same owner is the same task.
+   * @throws GatewayError GW_AGENT_*
+   */
   async delegate(request: TaskRequest, caller: Caller): Promise<TaskView> {
     if (this.#context.isStopping) throw gatewayError('GW_STOPPING')
     return viewOf(this.#context, await delegate(this.#context, request, caller))
@@ -106,12 +112,19 @@ export class LocalTaskService implements TaskService {
   list(
     owner: string,
     { after, limit }: { readonly after: string | undefined; readonly limit: number },
-  ): TaskView[] {
+  ): readonly TaskView[] {
     const bounded = Math.min(Math.max(Math.trunc(limit), 1), MAX_LISTED)
     return this.#context.tasks.list(owner, after, bounded).map(record => viewOf(this.#context, record))
   }
 
-  all({ after, limit }: { readonly after: string | undefined; readonly limit: number }): TaskSummary[] {
+  /** The tasks of all callers, the newest first: for the owner of the gateway alone. */
+  all({
+    after,
+    limit,
+  }: {
+    readonly after: string | undefined
+    readonly limit: number
+  }): readonly TaskSummary[] {
     if (!this.#context.database.isOpen) return []
     const bounded = Math.min(Math.max(Math.trunc(limit), 1), MAX_LISTED)
     return this.#context.tasks.list(undefined, after, bounded).map(summaryOf)
@@ -121,15 +134,12 @@ export class LocalTaskService implements TaskService {
     return this.#context.database.isOpen ? this.#context.tasks.any(id)?.owner : undefined
   }
 
-  wait(
-    id: string,
-    owner: string,
-    until: { readonly ms: number; readonly since?: number; readonly signal?: AbortSignal },
-  ): Promise<TaskView | undefined> {
+  /** Resolves when it has ended, the time is over, or: with `since`, has an event after that; without, waits for its owner. */
+  wait(id: string, owner: string, until: Until): Promise<TaskView | undefined> {
     return waitFor(this.#context, () => this.view(id, owner), id, until)
   }
 
-  events(id: string, owner: string, since: number, limit: number): TaskEvent[] {
+  events(id: string, owner: string, since: number, limit: number): readonly TaskEvent[] {
     if (this.view(id, owner) === undefined) return []
     return this.#context.tasks.events(id, owner, since, Math.max(1, limit))
   }
@@ -146,6 +156,7 @@ export class LocalTaskService implements TaskService {
     return record === undefined ? undefined : pieceOf(this.#context, record, what, offset, bytes)
   }
 
+  /** Answers a question: the content of a form, or a refusal. @throws GatewayError when it is not open */
   answer(id: string, owner: string, question: string, given: QuestionAnswer): TaskView {
     this.#context.live.get(id)?.journal.flush()
     answer(this.#context, recordOf(this.#context, id, owner), question, given)
@@ -153,6 +164,7 @@ export class LocalTaskService implements TaskService {
     return viewOf(this.#context, recordOf(this.#context, id, owner))
   }
 
+  /** False when it had ended. */
   cancel(id: string, owner: string, why: string): boolean {
     const context = this.#context
     const record = context.tasks.find(id, owner)
@@ -171,6 +183,7 @@ export class LocalTaskService implements TaskService {
     return true
   }
 
+  /** Listens to each change; returns the way to stop. */
   watch(id: string, owner: string, listener: (view: TaskView) => void): () => void {
     if (this.#context.tasks.find(id, owner) === undefined) return () => undefined
     return this.#context.watchers.add(id, () => {
@@ -179,15 +192,16 @@ export class LocalTaskService implements TaskService {
     })
   }
 
-  agents(): AgentRow[] {
+  agents(): readonly AgentRow[] {
     return [...this.#context.parts.agents.values()].map(host => rowOf(this.#context, host))
   }
 
+  /** Routes it without doing it. */
   route(request: TaskRequest, caller: Caller): RouteDecision {
     return this.#context.route(routeRequestOf(request, caller), agentStatuses(this.#context, caller))
   }
 
-  async probe(agents: readonly string[] | undefined): Promise<AgentRow[]> {
+  async probe(agents: readonly string[] | undefined): Promise<readonly AgentRow[]> {
     const all = [...this.#context.parts.agents.values()]
     const hosts = all.filter(({ settings }) => agents === undefined || agents.includes(settings.id))
     await Promise.all(hosts.map(host => host.probe()))

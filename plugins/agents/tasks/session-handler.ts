@@ -40,10 +40,6 @@ export function sideOf(
 ): SessionSide {
   const unasked = new Unasked(context, live, settings, cwd)
   const hear = updates(context, live, settings, unasked)
-  const elicitation = (params: JsonObject, unwanted?: AbortSignal): Promise<JsonObject> => {
-    live.hasSigned = true
-    return elicit(context, live, params, settings.permissions.askTimeoutMs, unwanted)
-  }
   return {
     update(update) {
       if (!SILENT.has(update.is)) live.hasSigned = true
@@ -54,7 +50,10 @@ export function sideOf(
       unasked.wasAsked(request.call)
       return permit(context, live, settings, cwd, request)
     },
-    handlers: new Map([['elicitation/create', elicitation]]),
+    elicit(params, signal) {
+      live.hasSigned = true
+      return elicit(context, live, params, settings.permissions.askTimeoutMs, signal)
+    },
   }
 }
 

@@ -14,9 +14,9 @@ const MAX_PAGE = 4 * 1024 * 1024
 const MAX_MS = 10 * 60_000
 
 /** End of a wait. */
-interface Until {
+export interface Until {
   readonly ms: number
-  readonly since?: number
+  readonly since?: number | undefined
   readonly signal?: AbortSignal
 }
 

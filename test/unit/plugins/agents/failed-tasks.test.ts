@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readUpdate, ToolCalls } from '../../../../plugins/agents/acp/updates.ts'
-import { inWords } from '../../../../plugins/agents/mcp/results.ts'
 import { AgentFailure } from '../../../../plugins/agents/types.ts'
 import {
   ANN,
@@ -87,19 +86,6 @@ test('a turn that ends well has failed where the agent said that its thread is i
   assert.deepEqual([bad.state, bad.isError, bad.text], ['failed', true, 'last status: 429'])
   assert.match(bad.why ?? '', /the agent ended in an error of its own/)
   assert.deepEqual([good.state, good.isError], ['completed', false])
-})
-
-test('an attempt is told as tried before where another one came after it, and not where it is why the task failed', async context => {
-  const hosts = [new FakeHost('a', failing('auth')), new FakeHost('b', failing('limit'))]
-  const service = deskOf(context, hosts)
-  const view = await settled(service, (await service.delegate(request(), ANN)).id)
-
-  const lines = inWords(view).split('\n')
-  assert.deepEqual(
-    lines.filter(line => line.startsWith('[tried before')),
-    ['[tried before: a: auth: auth of the agent]'],
-  )
-  assert.match(lines[0] ?? '', /is failed: limit in prompt: limit of the agent\]$/)
 })
 
 test('a file that an agent changed is told once, though it has a whole path before and a bare name after', async context => {

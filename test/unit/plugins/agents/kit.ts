@@ -89,7 +89,6 @@ export function listener(
   const updates: SessionUpdate[] = []
   const requests: PermissionRequest[] = []
   const waiting = new Set<() => void>()
-  const handlers = new Map<string, SessionSide['handlers'] extends ReadonlyMap<string, infer H> ? H : never>()
   const side: SessionSide = {
     update: update => {
       updates.push(update)
@@ -100,7 +99,7 @@ export function listener(
       for (const look of waiting) look()
       return decide(request)
     },
-    handlers,
+    elicit: () => Promise.resolve({ action: 'decline' }),
   }
   /** All text so far. */
   const text = (): string => updates.map(update => (update.is === 'text' ? update.text : '')).join('')
@@ -114,7 +113,7 @@ export function listener(
       waiting.add(look)
       look()
     })
-  return { side, updates, requests, handlers, text, until }
+  return { side, updates, requests, text, until }
 }
 
 export const say = (text: string) => [{ type: 'text', text }]

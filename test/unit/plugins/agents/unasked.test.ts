@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { decide } from '../../../../plugins/agents/permissions.ts'
 import type { AgentConfig } from '../../../../src/config/config.gen.ts'
-import type { AgentToolCall, Containment } from '../../../../plugins/agents/types.ts'
+import type { Containment } from '../../../../plugins/agents/containment.ts'
+import type { AgentToolCall } from '../../../../plugins/agents/types.ts'
 import { ANN, call, deskOf, END, FakeHost, OPTIONS, type Play, request, settled } from './tasks/kit.ts'
 
 const RULES: NonNullable<AgentConfig['permissions']>['rules'] = [

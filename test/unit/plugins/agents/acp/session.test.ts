@@ -69,24 +69,6 @@ test('an option that was not offered is never chosen', async t => {
   assert.equal(text(), 'cancelled')
 })
 
-test('requests with a handler are answered by it, with its own code when it refuses; all others are unknown methods', async t => {
-  const { pool, directory } = await agentWorld(t)
-  const { side, handlers, text } = listener()
-  handlers.set('craft/read', async ({ path }) => {
-    if (path === 'none') throw Object.assign(new Error('Resource not found'), { code: -32002 })
-    return { content: path }
-  })
-  const session = await pool().open(wanted(directory, side))
-
-  await session.prompt(
-    say(
-      '[[request craft/read {"path":"a"}]] [[say ;]] [[request craft/read {"path":"none"}]] [[say ;]] [[request fs/read_text_file]]',
-    ),
-  )
-
-  assert.equal(text(), '{"content":"a"};error -32002;error -32601')
-})
-
 test('updates that nobody knows go on as they came, and junk on stdout does no harm', async t => {
   const { pool, directory } = await agentWorld(t)
   const { side, updates, text } = listener()
@@ -103,14 +85,6 @@ test('updates that nobody knows go on as they came, and junk on stdout does no h
     '',
   ])
   assert.match(text(), /fine$/)
-})
-
-test('what a turn is sent along with reaches the agent as _meta', async t => {
-  const { pool, directory } = await agentWorld(t)
-  const { side, text } = listener()
-  const session = await pool().open(wanted(directory, side))
-  await session.prompt(say('[[meta]]'), { traceparent: '00-ab-cd-01' })
-  assert.equal(text(), '{"traceparent":"00-ab-cd-01"}')
 })
 
 test('an agent has a HOME of its own that only its owner reads, and no variable that nobody allowed', async t => {
@@ -148,8 +122,8 @@ test('a session is taken up again after a restart: resumed, else loaded without 
   )
   await third.prompt(say('[[turns]]'))
 
-  assert.deepEqual([again.how, again.id, loaded.text()], ['loaded', id, '["one"]'])
-  assert.deepEqual([third.how, resumed.text()], ['resumed', 'turns 3'])
+  assert.deepEqual([again.id, loaded.text()], [id, '["one"]'])
+  assert.equal(resumed.text(), 'turns 3')
   const none = pool({ args: ['--no-load'] })
   await assert.rejects(
     none.open(wanted(directory, listener().side, { resume: id })),
@@ -168,8 +142,8 @@ test('a session is set to mode, model and options, and what the agent does not o
   const session = await pool({ args: ['--options'], settings }).open(wanted(directory, side))
   await session.prompt(say('[[session]]'))
   const older = listener()
-  const other = await pool({ args: ['--modes'], settings: { mode: 'write' } }).open(
-    wanted(directory, older.side, { mode: 'read-only' }),
+  const other = await pool({ args: ['--modes'], settings: { mode: 'read-only' } }).open(
+    wanted(directory, older.side),
   )
   await other.prompt(say('[[session]]'))
 

@@ -50,7 +50,7 @@ test('a plain call waits for the work, and says which task it was, how it went, 
       denied: ['execute rm -rf /'],
     },
   )
-  for (const said of ['all is well', view.id, 'completed', 'rule:reviews', '999 bytes', 'denied: execute rm'])
+  for (const said of ['all is well', view.id, 'completed', 'rule:reviews', '999', '"denied":["execute rm'])
     assert.ok(words(result).includes(said), said)
   assert.equal(result.isError, false)
 })
@@ -62,7 +62,7 @@ test('work that takes longer goes on: the call says how to hear of it, and its r
   const first = await call(caller, 'delegate_task', { prompt: 'long work', wait_ms: 10 })
   const { task_id } = facts(first)
   assert.equal(facts(first).state, 'running')
-  assert.ok(words(first).includes('call agent_status'))
+  assert.match(words(first), /agent_status/)
   const waiting = call(caller, 'agent_status', { task_id, wait_ms: 10_000 })
   service.complete(service.last.view.id, 'x'.repeat(3000))
 

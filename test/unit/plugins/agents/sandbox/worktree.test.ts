@@ -42,86 +42,81 @@ async function aRepository(t: TestContext) {
 
 test('a task changes its own worktree, and the result has the diff with new and binary files', async t => {
   const { repository, worktrees, git } = await aRepository(t)
-  const worktree = await worktrees.begin(join(repository, 'sub'), 'task-1')
-  writeFileSync(join(worktree.directory, 'two'), 'changed\n')
-  writeFileSync(join(worktree.directory, 'new \u001b[31m'), 'new\n')
-  writeFileSync(join(worktree.directory, 'binary'), Buffer.from([0, 1, 2]))
+  const worktree = await worktrees.open(join(repository, 'sub'), 'task-1')
+  writeFileSync(join(worktree.cwd, 'two'), 'changed\n')
+  writeFileSync(join(worktree.cwd, 'new \u001b[31m'), 'new\n')
+  writeFileSync(join(worktree.cwd, 'binary'), Buffer.from([0, 1, 2]))
 
-  const changes = await worktree.finish(64 * 1024)
+  const changes = await worktree.changes()
 
   assert.match(changes.diff, /-sub\/two\n\+changed/)
   assert.match(changes.diff, /Binary files .*binary.* differ/)
-  assert.deepEqual(changes.filesChanged, ['sub/binary', 'sub/new ', 'sub/two'])
-  assert.equal(changes.truncated, false)
-  assert.equal(changes.kept?.branch, 'tapgate/task-1')
-  assert.ok(existsSync(worktree.directory))
+  assert.deepEqual(changes.files, ['sub/binary', 'sub/new ', 'sub/two'])
+  assert.match(changes.diff, /^# on branch tapgate\/task-1, in /)
+  assert.ok(existsSync(worktree.cwd))
   assert.equal(git('status', '--porcelain'), '')
-  const cut = await worktree.finish(20)
-  assert.ok(cut.truncated && cut.diff.length <= 20 && cut.bytesTotal === changes.bytesTotal)
 })
 
 test('a worktree without changes goes, with its branch', async t => {
   const { repository, worktrees, folder, git } = await aRepository(t)
-  const worktree = await worktrees.begin(repository, 'task-2')
+  const worktree = await worktrees.open(repository, 'task-2')
 
-  const changes = await worktree.finish(1024)
+  const changes = await worktree.changes()
 
-  assert.deepEqual(changes, { diff: '', truncated: false, bytesTotal: 0, filesChanged: [], kept: undefined })
+  assert.deepEqual(changes, { diff: '', files: [] })
   assert.deepEqual(readdirSync(folder), [])
   assert.equal(git('branch', '--list', 'tapgate/*'), '')
 })
 
 test('what the agent puts in the place of .git is not run', async t => {
   const { home, repository, worktrees } = await aRepository(t)
-  const worktree = await worktrees.begin(repository, 'task-3')
+  const worktree = await worktrees.open(repository, 'task-3')
   const evil = join(home, 'evil')
   writeFileSync(evil, `#!/bin/sh\ntouch ${home}/owned\n`)
   chmodSync(evil, 0o755)
-  rmSync(join(worktree.directory, '.git'))
-  execFileSync('git', ['-C', worktree.directory, 'init', '--quiet'], QUIET)
+  rmSync(join(worktree.cwd, '.git'))
+  execFileSync('git', ['-C', worktree.cwd, 'init', '--quiet'], QUIET)
   for (const key of ['core.fsmonitor', 'filter.x.clean', 'diff.external', 'diff.x.textconv'])
-    execFileSync('git', ['-C', worktree.directory, 'config', key, evil], QUIET)
-  writeFileSync(join(worktree.directory, '.gitattributes'), '* filter=x diff=x\n')
-  writeFileSync(join(worktree.directory, 'one'), 'changed\n')
+    execFileSync('git', ['-C', worktree.cwd, 'config', key, evil], QUIET)
+  writeFileSync(join(worktree.cwd, '.gitattributes'), '* filter=x diff=x\n')
+  writeFileSync(join(worktree.cwd, 'one'), 'changed\n')
 
-  const changes = await worktree.finish(64 * 1024)
+  const changes = await worktree.changes()
 
-  assert.ok(changes.filesChanged.includes('one'))
+  assert.ok(changes.files.includes('one'))
   assert.equal(existsSync(join(home, 'owned')), false)
 })
 
 test('worktrees of dead tasks are removed, and what changed in them is on their branch', async t => {
   const { repository, worktrees, folder, git } = await aRepository(t)
   const [dead, empty, alive] = [
-    await worktrees.begin(repository, 'dead'),
-    await worktrees.begin(repository, 'empty'),
-    await worktrees.begin(repository, 'alive'),
+    await worktrees.open(repository, 'dead'),
+    await worktrees.open(repository, 'empty'),
+    await worktrees.open(repository, 'alive'),
   ]
-  writeFileSync(join(dead.directory, 'new'), 'kept\n')
+  writeFileSync(join(dead.cwd, 'new'), 'kept\n')
 
-  assert.deepEqual((await worktrees.prune(new Set(['alive']))).sort(), ['dead', 'empty'])
+  assert.deepEqual((await worktrees.prune(task => task === 'alive')).sort(), ['dead', 'empty'])
 
-  assert.equal(existsSync(empty.directory), false)
+  assert.equal(existsSync(empty.cwd), false)
   assert.deepEqual(readdirSync(folder).sort(), ['alive', 'alive.json'])
   assert.equal(git('show', 'tapgate/dead:new'), 'kept')
   assert.equal(git('branch', '--list', 'tapgate/empty'), '')
-  assert.equal((await worktrees.resume(repository, 'alive'))?.directory, alive.directory)
-  assert.equal(await worktrees.resume(repository, 'dead'), undefined)
+  assert.equal((await worktrees.open(repository, 'alive')).cwd, alive.cwd)
+  await assert.rejects(worktrees.open(repository, 'dead'), /already exists/)
 })
 
-test('no repository, no commit and no worktree twice are said so', async t => {
+test('no repository and no commit are said so', async t => {
   const { home, repository, worktrees } = await aRepository(t)
   const empty = join(home, 'empty')
   mkdirSync(empty)
   const fails = (cwd: string, task: string, why: RegExp) =>
-    assert.rejects(worktrees.begin(cwd, task), { code: 'GW_AGENT_WORKTREE', message: why })
+    assert.rejects(worktrees.open(cwd, task), { code: 'GW_AGENT_WORKTREE', message: why })
 
   await fails(home, 'a', /not a git repository/)
   execFileSync('git', ['-C', empty, 'init', '--quiet'], QUIET)
   await fails(empty, 'a', /no commit/)
   await fails(repository, '../a', /no usable id/)
-  await worktrees.begin(repository, 'twice')
-  await fails(repository, 'twice', /already exists/)
 })
 
 test('a directory of the repository that is a link in the commit does not lead out of the worktree', async t => {
@@ -132,7 +127,7 @@ test('a directory of the repository that is a link in the commit does not lead o
   rmSync(join(repository, 'later'))
   mkdirSync(join(repository, 'later'))
 
-  await assert.rejects(worktrees.begin(join(repository, 'later'), 'task-4'), { code: 'GW_AGENT_WORKTREE' })
+  await assert.rejects(worktrees.open(join(repository, 'later'), 'task-4'), { code: 'GW_AGENT_WORKTREE' })
 })
 
 /** The programs of a real gateway, which ends with the test. */

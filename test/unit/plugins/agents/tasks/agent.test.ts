@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import type { AgentHost } from '../../../../../plugins/agents/types.ts'
+import type { AgentHost } from '../../../../../plugins/agents/acp/agent-host.ts'
 import { agentWorld, type PoolOptions } from '../kit.ts'
 import { ANN, deskOf, fileOf, request, settled } from './kit.ts'
 

@@ -192,9 +192,9 @@ test('nobody answers: denied; nothing said and something denied is no success', 
 test('a form of the agent is filled in by the owner of the task', async context => {
   const form = { type: 'object', properties: { colour: { type: 'string' } }, required: ['colour'] }
   const host = new FakeHost('a', async ({ side }) => {
-    const elicit = side.handlers.get('elicitation/create')
-    const given = await elicit?.({ mode: 'form', message: 'Which?', requestedSchema: form })
-    const link = await elicit?.({ mode: 'url', message: 'Go there', url: 'http://x' })
+    const { signal } = new AbortController()
+    const given = await side.elicit({ mode: 'form', message: 'Which?', requestedSchema: form }, signal)
+    const link = await side.elicit({ mode: 'url', message: 'Go there', url: 'http://x' }, signal)
     side.update({ is: 'text', text: JSON.stringify([given, link]) })
     return END
   })

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import type {
   AgentRow,
   Caller,
-  TaskService,
   Page,
   Question,
   QuestionAnswer,
@@ -12,6 +11,7 @@ import type {
   TaskSummary,
   TaskView,
 } from '../../../../../plugins/agents/types.ts'
+import type { TaskService } from '../../../../../plugins/agents/tasks/service.ts'
 import { gatewayError, type JsonObject } from '../../../../../src/plugin.ts'
 
 interface Kept {
@@ -117,7 +117,11 @@ export class HandDesk implements TaskService {
   wait(
     id: string,
     owner: string,
-    { ms, since, signal }: { readonly ms: number; readonly since?: number; readonly signal?: AbortSignal },
+    {
+      ms,
+      since,
+      signal,
+    }: { readonly ms: number; readonly since?: number | undefined; readonly signal?: AbortSignal },
   ): Promise<TaskView | undefined> {
     return new Promise(resolve => {
       const done = (): void => {

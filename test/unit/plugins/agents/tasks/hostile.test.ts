@@ -40,10 +40,9 @@ test('a secret that is a number does not make a task fail whose usage has that n
 
 test('an agent that asks and takes it back for ever does not fill the disk', async context => {
   const play: Play = async ({ side }) => {
-    const elicit = side.handlers.get('elicitation/create')
     for (let i = 0; i < 300; i++) {
       const gone = new AbortController()
-      const asked = elicit?.({ message: `${i}`, requestedSchema: { x: 'y'.repeat(100) } }, gone.signal)
+      const asked = side.elicit({ message: `${i}`, requestedSchema: { x: 'y'.repeat(100) } }, gone.signal)
       gone.abort()
       await asked
     }
@@ -61,7 +60,7 @@ test('an agent that asks and takes it back for ever does not fill the disk', asy
 test('a form of no shape can be answered', async context => {
   for (const requestedSchema of [null, [], 'x']) {
     const play: Play = async ({ side }) => {
-      const answer = await side.handlers.get('elicitation/create')?.({ message: 'name?', requestedSchema })
+      const answer = await side.elicit({ message: 'name?', requestedSchema }, new AbortController().signal)
       side.update({ is: 'text', text: JSON.stringify(answer) })
       return END
     }

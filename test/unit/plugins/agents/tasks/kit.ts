@@ -2,13 +2,13 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
+import type { AgentHost } from '../../../../../plugins/agents/acp/agent-host.ts'
+import type { AgentSession } from '../../../../../plugins/agents/acp/session.ts'
+import type { Containment } from '../../../../../plugins/agents/containment.ts'
 import {
   AgentFailure,
-  type AgentHost,
-  type AgentSession,
   type AgentToolCall,
   type Caller,
-  type Containment,
   type SessionRequest,
   type SessionSide,
   type TaskRequest,
@@ -30,7 +30,7 @@ export interface Turn {
   readonly text: string
   readonly side: SessionSide
   readonly session: string
-  readonly how: AgentSession['how']
+  readonly how: 'new' | 'resumed'
   /** Resolves when the turn is cancelled. */
   readonly cancelled: Promise<void>
 }
@@ -70,7 +70,7 @@ export class FakeHost implements AgentHost {
     let cancel = (): void => undefined
     const cancelled = new Promise<void>(resolve => (cancel = resolve))
     return {
-      ...{ id, how, pid: undefined, cancel },
+      ...{ id, pid: undefined, ownMode: undefined, cancel },
       prompt: content => {
         const text = String(content[0]?.text)
         this.prompts.push(text)
@@ -122,7 +122,7 @@ export const OPTIONS = [
 ] as const
 
 export const CONTAINMENT: Containment = {
-  resolve: ({ cwd, files }) => Promise.resolve({ cwd: cwd ?? '/work', files }),
+  resolve: (cwd, files) => Promise.resolve({ cwd: cwd ?? '/work', files }),
   decide: (_, policy) => ({ do: policy.default, by: 'default' }),
   worktree: () => Promise.reject(new Error('no worktree here')),
   prune: () => Promise.resolve([]),
