@@ -430,7 +430,7 @@ export interface HookTaps {
    */
   listing: (shown: readonly CatalogEntry[], reader: ListingReader) => readonly CatalogEntry[] | Undecided
   /**
-   * Runs: When somebody searches the tools of a [surface](../surface.md): with what was asked, and the fifty best candidates.
+   * Runs: When [tools are searched](../tools.md#search-instead-of-long-lists), with the query and the fifty best candidates.
    *
    * May change: Their order. The numbers that a tap returns, one for each candidate, are one order; what the words say is
    * another. The places in both decide. `undefined` leaves it to the words.
