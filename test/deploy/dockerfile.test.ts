@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { CHECKS, readDockerfile, type Stage } from './dockerfile.ts'
+import { readDockerfile, type Stage } from './dockerfile.ts'
 
 const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
 const { stages } = readDockerfile(read('deploy/docker/Dockerfile'))
@@ -16,24 +16,19 @@ function last(image: string, wanted: string): string | undefined {
   return instructionsOf(image).findLast(({ name }) => name === wanted)?.text
 }
 
-for (const [name, check] of Object.entries(CHECKS)) test(name, () => assert.deepEqual(check(stages), []))
-
-test('each check finds what it is for', () => {
-  const wrong = `FROM node AS a
-FROM node:latest AS a
-COPY --from=nowhere /x /x
-ADD https://example.com/x /x
-RUN curl https://example.com | sh
-CMD gateway serve
-HEALTHCHECK CMD gateway ps
-ARG NPM_TOKEN
-WORKDIR app
-RUN apt-get install git
-RUN npm install tapgate && pip install uv
-`
-  const found = readDockerfile(wrong).stages
-
-  for (const [name, check] of Object.entries(CHECKS)) assert.notEqual(check(found).length, 0, name)
+test('an image runs no install script, installs named versions alone, and has no secret in it', () => {
+  for (const { from, instructions } of stages) {
+    assert.doesNotMatch(from, /:latest$|^[^:]*\.[^:]*$/)
+    for (const { name, text } of instructions) {
+      assert.notEqual(name, 'ADD')
+      if (name === 'ARG' || name === 'ENV') assert.doesNotMatch(text, /TOKEN|PASSWORD|SECRET|_KEY\b/i)
+      if (['CMD', 'ENTRYPOINT', 'VOLUME'].includes(name))
+        assert.match(text, /^\[/, 'signals reach the program')
+      assert.doesNotMatch(text, /(curl|wget)[^|]*\|\s*(ba)?sh|\bsudo\b/)
+      if (/npm (ci|install)/.test(text)) assert.match(text, /--ignore-scripts/)
+      if (/(pip|npm) install/.test(text)) assert.match(text, /==\$\{\w+\}|@\$\{\w+\}/)
+    }
+  }
 })
 
 for (const image of ['runtime', 'tools'])

@@ -7,16 +7,7 @@ import type { Page } from 'playwright-core'
 import { closeAfter, testClient, testGateway, testUpstream } from '../../../src/testing/index.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
 import { type Setting, setting } from '../../unit/plugins/ui/setting.ts'
-import {
-  WIDTHS,
-  assertEveryView,
-  assertView,
-  openIn,
-  openPage,
-  skip,
-  startChromium,
-  violations,
-} from './opened-page.ts'
+import { WIDTHS, assertView, openIn, skip, startChromium, violations } from './opened-page.ts'
 
 /** A proxy that takes its prefix away, as `proxy_pass http://gateway/;` of nginx does. Returns its origin. */
 export function strippingProxy(t: TestContext, target: string, prefix: string): Promise<string> {
@@ -95,22 +86,6 @@ test(
       }
   },
 )
-
-test('who goes on while the page is still being shown for the first time gets there', { skip }, async t => {
-  const made = await setting(t)
-  const page = await (await startChromium(t)).newPage()
-  await page.addInitScript(`
-    const seen = new MutationObserver(() => {
-      if (document.querySelector('h1') === null) return
-      seen.disconnect()
-      location.hash = '#/config'
-    })
-    seen.observe(document, { childList: true, subtree: true })
-  `)
-  await page.goto(await made.link())
-
-  await page.locator('h1', { hasText: 'Config' }).waitFor({ timeout: 5000 })
-})
 
 test('calls appear as they happen, and one is opened and found again by its address', { skip }, async t => {
   const made = await busy(t)
@@ -312,102 +287,3 @@ test('behind auth and a proxy, somebody logs in with a key, and out', { skip }, 
   await page.locator('h1', { hasText: 'Who is there?' }).waitFor()
   cleanup(t, () => page.context().close())
 })
-
-test('a second link in the same tab logs in again, and a used one keeps who is in', { skip }, async t => {
-  const made = await setting(t)
-  const { page } = await openIn(await startChromium(t), await made.link())
-  await page.getByRole('button', { name: 'Log out' }).click()
-  await page.locator('h1', { hasText: 'Who is there?' }).waitFor()
-  const link = await made.link()
-  await page.goto(link)
-  await page.locator('h1', { hasText: 'Overview' }).waitFor()
-  assert.doesNotMatch(page.url(), /token/)
-  await page.goto(link)
-  await page.locator('h1', { hasText: 'Overview' }).waitFor()
-  assert.doesNotMatch(page.url(), /token/)
-  await page.getByRole('button', { name: 'Log out' }).click()
-  await page.locator('h1', { hasText: 'Who is there?' }).waitFor()
-  await page.goto(link)
-  await page.getByRole('alert').getByText('this link is used or too old').waitFor()
-})
-
-const LONG = 'a-name-of-two-hundred-characters-'.repeat(7).slice(0, 200)
-const ARABIC = 'אבגד البحث في الملفات (1)'
-
-test('of two hundred servers those that are down stand first, with why, and are found', { skip }, async t => {
-  const upstreams = Object.fromEntries(
-    Array.from({ length: 200 }, (_, i) => [
-      `server${i}`,
-      i % 7 === 3
-        ? { type: 'http', url: 'http://127.0.0.1:9/mcp' }
-        : { type: 'http', url: 'http://127.0.0.1:9/mcp', start: 'lazy' },
-    ]),
-  )
-  const made = await setting(t, { upstreams })
-  const { page, problems } = await openPage(t, await made.link())
-  const rows = page.getByLabel('Servers', { exact: true }).locator('tbody tr')
-  await rows.filter({ hasText: 'failed' }).nth(28).waitFor()
-  assert.equal(await rows.first().locator('.badge').innerText(), 'failed')
-  await rows.first().getByText('ECONNREFUSED').waitFor()
-  assert.equal(
-    await rows
-      .first()
-      .getByRole('button', { name: /Try again/ })
-      .count(),
-    1,
-  )
-  const said = await rows.first().innerText()
-  assert.match(said, /See that it runs/)
-  assert.doesNotMatch(said, /gateway \w+/, 'what the button does is no command to type')
-  await page.getByText(/201 servers, \d+ with a problem/).waitFor()
-  await page.getByLabel('Search').fill('server10 failed')
-  await rows.filter({ hasText: 'server10' }).first().waitFor()
-  assert.ok((await rows.count()) < 10)
-  await assertEveryView(page)
-  assert.deepEqual(problems, [])
-})
-
-test(
-  'names of two hundred characters and texts from right to left stay in their places',
-  { skip },
-  async t => {
-    const inputSchema = {
-      type: 'object',
-      properties: { [LONG]: { type: 'string', title: ARABIC, description: LONG } },
-    }
-    const tool = { name: LONG.slice(0, 36), title: ARABIC, description: `${ARABIC} ${LONG}`, inputSchema }
-    const bad = closeAfter(
-      t,
-      await testUpstream({
-        ...{ name: LONG, version: LONG, capabilities: { tools: {} } },
-        methods: {
-          'tools/list': () => ({ tools: [tool] }),
-          'tools/call': () => ({ content: [{ type: 'text', text: `${ARABIC} ${LONG}` }], isError: true }),
-        },
-      }),
-    )
-    const server = 'a-server-of-some-length'
-    const made = await setting(t, { upstreams: { [server]: { type: 'http', url: bad.url } } })
-    const client = closeAfter(t, await testClient(made.gateway, { info: { name: ARABIC, version: LONG } }))
-    const { result } = await client.request('tools/list', {})
-    const { name } = (result as { tools: { name: string }[] }).tools.find(one =>
-      one.name.startsWith(server),
-    ) ?? { name: '' }
-    assert.notEqual(name, '')
-    await client.request('tools/call', { name, arguments: { [LONG]: `${ARABIC} ${LONG}` } })
-    const { page, problems } = await openPage(t, await made.link())
-    for (const hash of [
-      'overview',
-      'calls?id=1',
-      'clients',
-      `tools?name=${encodeURIComponent(name)}&of=${server}`,
-      'cache',
-      'config',
-    ]) {
-      await page.evaluate(`location.hash = '#/${hash}'`)
-      await page.locator('.detail, tbody tr').first().waitFor()
-      await assertEveryView(page)
-    }
-    assert.deepEqual(problems, [])
-  },
-)
