@@ -183,13 +183,3 @@ test('a server that never starts keeps unknown names waiting for the grace of a 
   const again = await client.request('tools/call', { name: 'nobody', arguments: {} })
   assert.equal(again.error?.message, 'Unknown tool: nobody')
 })
-
-test('a client that cancels such a call is not kept waiting', async t => {
-  const { client, underWay } = await besideLate(t)
-  const call = client.start('tools/call', { name: 'slow__distant', arguments: {} })
-  await underWay()
-
-  await call.cancel()
-
-  assert.equal((await call.reply).isCancelled, true)
-})

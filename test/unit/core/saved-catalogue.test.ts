@@ -5,12 +5,9 @@ import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { createGateway, type Connection, type Gateway } from '../../../src/index.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
-import { testClient, testGateway, testUpstream } from '../../../src/testing/index.ts'
 import { createLog } from '../../../src/util/log.ts'
 import { script } from '../fixtures/upstream-bench.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
-import { until } from '../../fixtures/until.ts'
-
 const SERVER = script('changing-server.mjs')
 
 /** Two servers of which it is known how often they were started, and a place for what is known of them. */
@@ -192,20 +189,6 @@ test('a file that cannot be read costs one warning and a start', async t => {
   assert.equal(saved.length, 2)
 })
 
-test('a server that is gone is left out once that is known', async t => {
-  const { learn, gateway, become, path } = await place(t)
-  await learn()
-  await rm(path('one'))
-
-  const next = await gateway()
-  const client = await next.connect()
-  assert.equal((await names(client)).length, 3)
-  await assert.rejects(call(client, 'one__add'), /one/)
-  assert.deepEqual(await names(client), ['two__look'])
-  await next.close()
-  await become('one', { tools: [] })
-})
-
 test('words are saved as they are, and no secret is', async t => {
   const { gateway, path } = await place(t)
   const next = await gateway({ env: { TOKEN: 'sk-very-secret' } })
@@ -215,30 +198,4 @@ test('words are saved as they are, and no secret is', async t => {
   const text = await readFile(path('state/catalogue.json'), 'utf8')
   assert.match(text, /naïve 🙂/)
   assert.doesNotMatch(text, /sk-very-secret|TOKEN/)
-})
-
-test('a server that runs elsewhere is shown from memory while it is connected to, and asked what it says now', async t => {
-  const { path } = await place(t)
-  const tools = { search: () => 'found' }
-  const web = await testUpstream({ tools })
-  const options = { upstreams: { web }, config: { state: { directory: path('web') } } }
-  const first = await testGateway(options)
-  const before = await testClient(first)
-  await before.request('tools/list')
-  await before.close()
-  await first.gateway.close()
-  const met = web.received('tools/list').length
-
-  const next = await testGateway({ ...options, settle: false })
-  const client = await testClient(next)
-  cleanup(t, async () => {
-    await client.close()
-    await next.gateway.close()
-    await web.stop()
-  })
-  const { result } = await client.request('tools/list')
-
-  assert.match(JSON.stringify(result), /web__search/)
-  await until(() => web.received('tools/list').length > met, 'it was asked again')
-  assert.equal(next.gateway.upstreams.get('web')?.status().state, 'ready')
 })

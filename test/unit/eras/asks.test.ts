@@ -70,26 +70,6 @@ describe('a form for a client of 2025-06-18', () => {
     })
     assert.deepEqual(read({ action: 'decline' }), { action: 'decline' })
   })
-
-  test('does not lose a field whose name a switch would take', () => {
-    const fields = { a: { type: 'array', items: { enum: ['x'] } }, 'a.1': { type: 'string' } }
-    const { ask, read } = askFor(elicitation(form(fields)), OLD)
-    const { properties } = ask.params?.requestedSchema as { properties: JsonObject }
-    assert.deepEqual(Object.keys(properties), ['a_.1', 'a.1'])
-    assert.deepEqual(read({ content: { 'a_.1': true, 'a.1': 'kept' } }).content, { 'a.1': 'kept', a: ['x'] })
-  })
-
-  test('is the same object for newer clients', () => {
-    for (const version of ['2025-11-25', '2026-07-28']) {
-      const ask = elicitation(form({ size: titled, colours: many }))
-      assert.equal(askFor(ask, reader(version)).ask, ask)
-    }
-  })
-
-  test('may be no form at all', () => {
-    for (const params of [{}, { requestedSchema: 5 }, { requestedSchema: { properties: [] } }])
-      assert.deepEqual(askFor(elicitation(params), OLD).ask.params, params)
-  })
 })
 
 describe('an ask for the model of a client', () => {

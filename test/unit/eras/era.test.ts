@@ -2,13 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { toLegacyError, toLegacyParams } from '../../../src/protocol/era/legacy.ts'
 import { toLegacyResult, toModernResult } from './whole.ts'
-import {
-  envelopeProblem,
-  isLoud,
-  stampSubscription,
-  toModernError,
-  toModernParams,
-} from '../../../src/protocol/era/modern.ts'
+import { envelopeProblem, toModernError, toModernParams } from '../../../src/protocol/era/modern.ts'
 import { META } from '../../../src/protocol/methods.ts'
 import { Payload } from '../../../src/protocol/payload.ts'
 import { encodeAnswer } from '../../../src/listeners/client/encode-answer.ts'
@@ -129,18 +123,6 @@ describe('the modern envelope', () => {
       assert.equal(envelopeProblem({ _meta })?.code, -32602)
     }
   })
-  test('stamps what belongs to a listen with its id, number or text', () => {
-    assert.deepEqual(stampSubscription({ uri: 'a', _meta: { x: 1 } }, 7), {
-      uri: 'a',
-      _meta: { x: 1, [META.subscriptionId]: 7 },
-    })
-  })
-})
-
-test('log levels are compared by severity', () => {
-  assert.equal(isLoud('debug', 'info'), false)
-  assert.equal(isLoud('error', 'info'), true)
-  assert.equal(isLoud('of no known level', 'emergency'), true)
 })
 
 test('versions: what a client asks for is echoed if we speak it', () => {

@@ -43,12 +43,6 @@ test('options that a schema refuses are reported with file, line, column and key
   assert.match(error.message, /unknown key "word" – did you mean "words"\?/)
 })
 
-test('options that are missing altogether are reported at the plugin', async t => {
-  const { lines } = await failure(t, undefined, { 'redact.ts': WITH_SCHEMA })
-
-  assert.deepEqual(lines, ['gateway.yaml:4:3 /plugins/redact/options missing key "words"'])
-})
-
 test('options that setup refuses on purpose are reported at their place', async t => {
   const { error, lines } = await failure(t, ' { a: 1 }\n', {
     'redact.ts':
@@ -134,21 +128,6 @@ test('a file that is no plugin, or not there, is reported where the configuratio
     /^gateway\.yaml:4:18 \/plugins\/redact\/use there is no file \/.+\/redact\.ts – correct the path, /,
   )
   assert.match(gone.error.hint, /plugins\.redact\.use/)
-})
-
-test('a plugin that is a directory is told so, and which file may be meant', async t => {
-  const { lines } = await failure(t, undefined, { 'redact/index.ts': 'export default {}\n' }, './redact')
-
-  assert.match(
-    lines.join('\n'),
-    /^gateway\.yaml:4:18 \/plugins\/redact\/use \/.+\/redact is a directory – name the file in it, such as index\.ts$/,
-  )
-})
-
-test('a file that a plugin imports and that is not there is told as it is', async t => {
-  const { lines } = await failure(t, undefined, { 'redact.ts': "import './words.ts'\nexport default {}\n" })
-
-  assert.match(lines.join('\n'), /Cannot find module .*words\.ts/)
 })
 
 test('options keep their secrets in what is reported of them', async t => {

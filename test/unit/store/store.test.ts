@@ -47,15 +47,6 @@ test('what is known of an upstream is known to the next process, for its owner a
   assert.deepEqual(said, [])
 })
 
-test('nothing is made on the disk before there is something to keep', async t => {
-  const { open, directory } = await place(t)
-  const memories = await open()
-  memories.of('a', 'spec').read('part')
-  await memories.flush()
-
-  await assert.rejects(stat(directory), { code: 'ENOENT' })
-})
-
 test('an upstream that is configured in another way begins with nothing, and what was known of it goes', async t => {
   const { open, file } = await place(t)
   await kept(await open(), 'a', '{"env":{"TOKEN":"sk-secret"}}', 'of the old one')
@@ -69,21 +60,6 @@ test('an upstream that is configured in another way begins with nothing, and wha
   const text = await readFile(file, 'utf8')
   assert.doesNotMatch(text, /of the old one|sk-/)
   assert.equal((await open()).of('a', '{"env":{"TOKEN":"sk-other"}}').read('another part'), 1)
-})
-
-test('an upstream that is no longer configured is dropped, and one that is forgotten too', async t => {
-  const { open } = await place(t)
-  const first = await open()
-  for (const name of ['a', 'b', 'c']) first.of(name, 'spec').write('part', name)
-  await first.flush()
-
-  const second = await open()
-  second.of('a', 'spec').forget()
-  await kept(second, 'b', 'spec', 'new')
-
-  const third = await open()
-  const known = ['a', 'b', 'c', '__proto__'].map(name => third.of(name, 'spec').read('part'))
-  assert.deepEqual(known, [undefined, 'new', undefined, undefined])
 })
 
 for (const [what, text] of [

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { closeAfter, testClient, testUpstream } from '../../../src/testing/index.ts'
 
@@ -95,16 +94,6 @@ test('a test upstream answers any method it is given', async t => {
   assert.equal((await client.request('vendor/y')).error?.code, -32601)
 })
 
-test('a server of one era refuses the other', async t => {
-  const old = closeAfter(t, await testUpstream({ era: 'legacy' }))
-  const young = closeAfter(t, await testUpstream({ era: 'modern' }))
-  const modern = closeAfter(t, await testClient(old))
-  const legacy = closeAfter(t, await testClient(young, { era: 'legacy' }))
-
-  assert.equal((await modern.request('server/discover')).status, 400)
-  assert.equal(legacy.initialized?.error?.code, -32022)
-})
-
 test('a restarted upstream keeps its port and forgets its sessions', async t => {
   const upstream = closeAfter(t, await testUpstream({ tools: {} }))
   const client = closeAfter(t, await testClient(upstream, { era: 'legacy' }))
@@ -115,31 +104,3 @@ test('a restarted upstream keeps its port and forgets its sessions', async t => 
   assert.equal(upstream.url, url)
   assert.equal((await client.request('tools/list')).status, 404)
 })
-
-test('nobody else is given the port of a stopped upstream', async t => {
-  const upstream = closeAfter(t, await testUpstream({ tools: {} }))
-  const client = closeAfter(t, await testClient(upstream, { era: 'legacy' }))
-  assert.ok((await client.request('tools/list')).result)
-  const { url } = upstream
-  const { port } = new URL(url)
-
-  await upstream.stop()
-  const holder = await socketsWith(port)
-  const refused = await fetch(url).catch(
-    (error: unknown) => (error as { cause: { code: string } }).cause.code,
-  )
-  await upstream.start()
-
-  // Refused, and yet in use: the kernel gives such a port to nobody who asks for any.
-  assert.equal(refused, 'ECONNREFUSED')
-  assert.equal(holder, true)
-  assert.equal(upstream.url, url)
-  await upstream.stop()
-})
-
-/** Says whether some connection of this machine goes out from the port. Where there is no /proc, nobody can say. */
-async function socketsWith(port: string): Promise<boolean> {
-  const hex = Number(port).toString(16).toUpperCase().padStart(4, '0')
-  const table = await readFile('/proc/net/tcp', 'latin1').catch(() => ` 0100007F:${hex} 0100007F:0000 01 `)
-  return new RegExp(` 0100007F:${hex} 0100007F:[0-9A-F]{4} 01 `).test(table)
-}

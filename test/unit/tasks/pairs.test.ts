@@ -141,18 +141,6 @@ for (const clientEra of ERAS) {
         [...told].sort((a, b) => a - b),
       )
     })
-
-    test(`a ${clientEra} client without tasks that gives up cancels the task at a ${serverEra} server`, async t => {
-      const { plain, legacy, server } = await taskSetting(t, serverEra)
-      const client = clientEra === 'modern' ? plain : await legacy()
-
-      const running = client.start('tools/call', { name: 'failing_job', arguments: {} })
-      await server.next('tasks/get')
-      await running.cancel()
-
-      await server.next('tasks/cancel')
-      await running.reply
-    })
   }
 }
 
@@ -165,13 +153,4 @@ test('a modern client that does not declare tasks is refused every method of the
     assert.deepEqual(error?.data, { requiredCapabilities: { extensions: { [TASKS]: {} } } })
     assert.equal(status, 400)
   }
-})
-
-test('what one era has and the other has not is an unknown method there', async t => {
-  const { modern, legacy } = await taskSetting(t, 'modern')
-  const older = await legacy()
-
-  for (const method of ['tasks/list', 'tasks/result'])
-    assert.equal((await modern.request(method, { taskId: 'x' })).error?.code, -32601)
-  assert.equal((await older.request('tasks/update', { taskId: 'x' })).error?.code, -32601)
 })

@@ -1,17 +1,11 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { createServer, type Server } from 'node:net'
 import { test, type TestContext } from 'node:test'
 import type { Connection } from '../../../src/api/gateway.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import { closeAfter, testGateway, testUpstream, type TestUpstream } from '../../../src/testing/index.ts'
-import { cleanup } from '../../fixtures/cleanup.ts'
-
 /** Long enough to tell waiting from not waiting, also on a machine with much else to do. */
 const SOON_MS = 10_000
 const BARE = { prefix: '' }
-const TOOL = { inputSchema: { type: 'object' } }
-
 /** A local upstream beside a remote one, both with their own names. */
 async function pair(t: TestContext, remote: TestUpstream | string, spec: JsonObject = {}) {
   const local = closeAfter(t, await testUpstream({ tools: { near: () => 'near' } }))
@@ -32,19 +26,6 @@ async function pair(t: TestContext, remote: TestUpstream | string, spec: JsonObj
   )
   const client = await gateway.connect()
   return { local, gateway, client }
-}
-
-/** A peer that takes connections and never says a word. */
-async function mute(t: TestContext): Promise<string> {
-  const server: Server = createServer(socket => socket.on('error', () => undefined).resume()).listen(
-    0,
-    '127.0.0.1',
-  )
-  await once(server, 'listening')
-  cleanup(t, () => server.close())
-  const address = server.address()
-  assert.ok(typeof address === 'object' && address !== null)
-  return `http://127.0.0.1:${address.port}/mcp`
 }
 
 function call(client: Connection, name: string): Promise<JsonObject> {
@@ -85,24 +66,6 @@ test('a name that nobody could be asked for yet may be one of an upstream that i
 
   await assert.rejects(call(client, 'far'), /upstream "remote"/)
   await assert.rejects(call(client, 'other'), { message: 'Unknown tool: other' })
-})
-
-test('local tools do not wait for a remote that hangs when it is connected to', async t => {
-  const { client } = await pair(t, await mute(t), { startupTimeout: '30s' })
-  await client.request('server/discover')
-
-  await answersSoon(client)
-})
-
-test('local tools do not wait for a remote that hangs when it is asked for its lists', async t => {
-  const remote = closeAfter(t, await testUpstream({ tools: { far: () => 'far' } }))
-  let release = (_: JsonObject): void => undefined
-  remote.offer.methods.set('tools/list', () => new Promise<JsonObject>(resolve => (release = resolve)))
-  const { client } = await pair(t, remote)
-  await listed(client)
-
-  await answersSoon(client)
-  release({ tools: [{ name: 'far', ...TOOL }] })
 })
 
 test('a remote that dies in the middle of a call fails that call, and no local one', async t => {

@@ -150,11 +150,3 @@ test('a session that ends lets go of what it watched under a label', async t => 
   const reply = await (await served.post('bob', subscribe, again)).text()
   assert.match(reply, /"result":\{/)
 })
-
-test('nobody is served on a path of a plugin before it was asked who it is', async t => {
-  const served = await serve(t)
-  const reply = await fetch(new URL('/figures', served.url), { method: 'OPTIONS' })
-
-  assert.equal(reply.status, 204)
-  assert.equal(await reply.text(), '')
-})

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { describe, it } from 'node:test'
 import type { Session } from '../../../src/api/index.ts'
-import { event, legacy, modern, peer, result, said, stream } from '../fixtures/http-peer.ts'
+import { event, legacy, peer, result, said, stream } from '../fixtures/http-peer.ts'
 import {
   bench,
   callOf,
@@ -35,17 +35,6 @@ describe('the log level of a shared legacy server', { concurrency: 4 }, () => {
     assert.deepEqual(levels(it), ['warning', 'debug', 'warning'])
   })
 
-  it('is told before the call of a modern client that wants more', async t => {
-    const it = await bench(t, stdioSpec([KEEPING]))
-    const client = { era: 'modern', version: '2026-07-28', logLevel: 'info' } as const
-
-    await it.upstream.dispatch(setLevel('one', 'error'))
-    await it.upstream.dispatch(callOf('tools/call', { name: 'count' }, client, {}, { id: 'two' }))
-    await it.upstream.dispatch(callOf('tools/call', { name: 'count' }, client, {}, { id: 'two' }))
-
-    assert.deepEqual(levels(it), ['error', 'info'])
-  })
-
   it('and its subscriptions are told to its successor', async t => {
     const it = await bench(t, stdioSpec([KEEPING]))
     for (const [method, params] of [
@@ -62,16 +51,6 @@ describe('the log level of a shared legacy server', { concurrency: 4 }, () => {
 
     await until(() => told(it).length === 6, 'the next process is told')
     assert.deepEqual(told(it).slice(4).sort(), ['logging/setLevel notice', 'resources/subscribe a:2'])
-  })
-
-  it('reaches the processes of single sessions, too', async t => {
-    const it = await bench(t, stdioSpec([KEEPING], { isolation: 'session' }))
-    await it.upstream.dispatch(setLevel('one', 'alert'))
-
-    await it.upstream.dispatch(callOf('tools/call', { name: 'count' }, {}, {}, { id: 'one' }))
-
-    await until(() => levels(it).length === 2, 'both know')
-    assert.deepEqual(levels(it), ['alert', 'alert'])
   })
 })
 
@@ -113,33 +92,6 @@ describe('what may have changed while nobody could hear it', () => {
         ])
     })
   }
-
-  it('is taken for changed when a modern server is listened to again', async t => {
-    const listens: ServerResponse[] = []
-    const server = await peer(
-      t,
-      modern((_heard, response) => void listens.push(stream(response)), CHANGES),
-    )
-    const { upstream, notified } = await bench(t, httpSpec(server.url))
-    await upstream.start()
-    await until(() => listens.length === 1, 'we listen')
-    const acknowledged = {
-      method: 'notifications/subscriptions/acknowledged',
-      params: { notifications: { a: 1 } },
-    }
-    listens[0]?.write(event(acknowledged))
-    assert.equal(notified.length, 0)
-
-    listens[0]?.end()
-    await until(() => listens.length === 2, 'we listen again')
-    listens[1]?.write(event(acknowledged))
-
-    await until(() => notified.length === 2, 'it is told')
-    assert.deepEqual(
-      notified.map(one => one.method),
-      ['notifications/tools/list_changed', 'notifications/resources/list_changed'],
-    )
-  })
 })
 
 function setLevel(id: string, level: string): TestCall {

@@ -65,24 +65,6 @@ describe('a server of both eras, with `era: match`', { concurrency: 4 }, () => {
     assert.deepEqual(states, ['starting', 'ready'])
   })
 
-  it('keeps the tasks of a legacy client where the server has tasks', async t => {
-    const server = await dualServer(t)
-    const { upstream } = await bench(t, httpSpec(server.url, MATCH))
-
-    await upstream.dispatch(callOf('tasks/get', { taskId: 'one' }, ASKABLE))
-
-    assert.deepEqual(server.of('tasks/get').map(eraOf), ['modern'])
-  })
-
-  it('is always spoken to in its modern era with `era: auto`', async t => {
-    const server = await dualServer(t)
-    const { upstream } = await bench(t, httpSpec(server.url))
-
-    await upstream.dispatch(tool(ASKABLE))
-
-    assert.deepEqual(server.of('tools/call').map(eraOf), ['modern'])
-  })
-
   it('on a pipe gets a second process by the first legacy client that can be asked', async t => {
     const it = await bench(t, stdioSpec([EVERYTHING, '--stdio', '--pushing'], MATCH))
     const { upstream, asked } = it
@@ -117,21 +99,6 @@ describe('a server of both eras, with `era: match`', { concurrency: 4 }, () => {
     assert.match(textOf(first), /^User response: /)
     assert.equal(upstream.runtime?.instances.length, 2, 'the main one, and one of the session')
   })
-
-  it('on a pipe gets another second process after the death of one', async t => {
-    const it = await bench(t, stdioSpec([EVERYTHING, '--stdio', '--pushing'], MATCH))
-    const { upstream } = it
-    it.reply = DECLINES
-    await upstream.dispatch(elicitation(ASKABLE))
-    const pid = legacyPid(upstream.runtime) ?? assert.fail('there is none')
-    process.kill(pid, 'SIGKILL')
-    await until(() => legacyPid(upstream.runtime) === undefined, 'it is gone')
-    assert.equal(upstream.state, 'ready')
-
-    const answer = await eventually(async () => textOf(await upstream.dispatch(elicitation(ASKABLE))))
-    assert.match(answer, /^User response: /)
-    assert.notEqual(legacyPid(upstream.runtime), pid)
-  })
 })
 
 describe('a server of the modern era alone, with `era: match`', { concurrency: 4 }, () => {
@@ -162,16 +129,6 @@ describe('a server of the modern era alone, with `era: match`', { concurrency: 4
     const changed = await bench(t, httpSpec(server.url, MATCH), { memory })
     await changed.upstream.dispatch(tool(ASKABLE))
     assert.equal(server.of('initialize').length, 2)
-  })
-
-  it('on a pipe has no second process after that', async t => {
-    const { upstream } = await bench(t, stdioSpec([EVERYTHING, '--stdio', '--era', 'modern'], MATCH))
-
-    const answers = [await upstream.dispatch(text(ASKABLE)), await upstream.dispatch(text(ASKABLE))]
-
-    assert.ok(answers.every(answer => 'result' in answer))
-    await until(() => upstream.runtime?.instances.length === 1, 'the other process has ended')
-    assert.equal(upstream.runtime?.lastError, undefined)
   })
 
   it('on a pipe that ends at `initialize` is not tried for ever', async t => {
@@ -216,22 +173,6 @@ function tool(client: Partial<ClientSide>, name = 'echo', args: JsonObject = {},
 
 function elicitation(client: Partial<ClientSide>, id?: string): TestCall {
   return tool(client, 'test_elicitation', { message: 'who are you?' }, id)
-}
-
-function text(client: Partial<ClientSide>): TestCall {
-  return tool(client, 'test_simple_text')
-}
-
-function legacyPid(
-  runtime: { instances: readonly { era?: string; pid?: number }[] } | undefined,
-): number | undefined {
-  return runtime?.instances.find(({ era }) => era === 'legacy')?.pid
-}
-
-async function eventually(make: () => Promise<string>): Promise<string> {
-  let made = ''
-  await until(async () => /^User response/.test((made = await make())), 'its client is asked')
-  return made
 }
 
 function memoryOf(): UpstreamMemory {

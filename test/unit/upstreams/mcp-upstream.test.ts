@@ -13,7 +13,7 @@ import {
   type Heard,
   type Peer,
 } from '../fixtures/http-peer.ts'
-import { bench, callOf, fixture, httpSpec, stdioSpec, textOf, toolCall } from '../fixtures/upstream-bench.ts'
+import { bench, callOf, httpSpec, textOf, toolCall } from '../fixtures/upstream-bench.ts'
 import { until } from '../../fixtures/until.ts'
 
 const OFFERS = {
@@ -23,27 +23,6 @@ const OFFERS = {
 }
 
 describe('a subscription to a modern server', { concurrency: 4 }, () => {
-  it('is one listen for all that it offers, and its notifications come without the id of the listen', async t => {
-    const { server, streams } = await listening(t, OFFERS)
-    const { upstream, notified } = await bench(t, httpSpec(server.url))
-    await upstream.start()
-    await until(() => streams.length === 1, 'we listen')
-
-    streams[0]?.say({ method: 'notifications/tools/list_changed', params: {} })
-    streams[0]?.say({ method: 'notifications/message', params: { data: 'not for a listen' } })
-    streams[0]?.say({
-      method: 'notifications/resources/updated',
-      params: { uri: 'a:b', _meta: { other: 1 } },
-    })
-
-    await until(() => notified.length === 2, 'both are told')
-    assert.deepEqual(notified, [
-      { method: 'notifications/tools/list_changed', params: {} },
-      { method: 'notifications/resources/updated', params: { uri: 'a:b', _meta: { other: 1 } } },
-    ])
-    assert.deepEqual(streams[0]?.wanted, { toolsListChanged: true, resourcesListChanged: true })
-  })
-
   it('is opened anew with every URI somebody watches, and the old one ended after the new one stands', async t => {
     const { server, streams } = await listening(t, OFFERS)
     const { upstream } = await bench(t, httpSpec(server.url))
@@ -62,44 +41,6 @@ describe('a subscription to a modern server', { concurrency: 4 }, () => {
     assert.equal(streams.length, 3)
     await until(() => streams.filter(one => one.isOpen).length === 1, 'only the last is open')
     assert.equal(server.of('resources/subscribe').length, 0)
-  })
-
-  it('is opened again when it ends', async t => {
-    const { server, streams } = await listening(t, OFFERS)
-    const { upstream } = await bench(t, httpSpec(server.url))
-    await upstream.start()
-    await until(() => streams.length === 1, 'we listen')
-
-    streams[0]?.response.destroy()
-
-    await until(() => streams.length === 2, 'we listen again')
-  })
-
-  it('works on a pipe, too', async t => {
-    const { upstream, notified } = await bench(
-      t,
-      stdioSpec([fixture('everything.ts'), '--stdio', '--era', 'modern']),
-    )
-    await upstream.start()
-
-    await until(() => upstream.state === 'ready', 'it is ready')
-    await upstream.dispatch(callOf('resources/subscribe', { uri: 'test://watched-resource' }))
-    await upstream.dispatch(toolCall('test_trigger_tool_change'))
-
-    await until(
-      () => notified.some(one => one.method === 'notifications/tools/list_changed'),
-      'the change is told',
-    )
-  })
-
-  it('is refused where the server offers none', async t => {
-    const { server } = await listening(t, { tools: {} })
-    const { upstream } = await bench(t, httpSpec(server.url))
-
-    const answer = await upstream.dispatch(callOf('resources/subscribe', { uri: 'a:b' }))
-
-    assert.equal('error' in answer && answer.error.code, -32601)
-    assert.equal(server.of('subscriptions/listen').length, 0)
   })
 })
 

@@ -91,21 +91,6 @@ test('a broken envelope, headers that contradict it, unknown versions and remove
   assert.equal(gate.seen.length, 0)
 })
 
-test('an unsupported version is told which ones are served', async t => {
-  const { url } = await serve(t)
-  const headers = { ...JSON_HEADERS, 'mcp-protocol-version': '2099-01-01', 'mcp-method': 'tools/list' }
-  const body = JSON.stringify({
-    jsonrpc: '2.0',
-    id: 1,
-    method: 'tools/list',
-    params: { _meta: envelope({}, '2099-01-01') },
-  })
-
-  const { json } = await send(url, { headers, body })
-
-  assert.deepEqual(json.error.data, { supported: ['2026-07-28'], requested: '2099-01-01' })
-})
-
 test('the status of an error answer follows its code', async t => {
   const { gate, url } = await serve(t)
   const statuses: number[] = []
@@ -163,18 +148,6 @@ test('headers go with the request, but never what identifies or authorises', asy
   )
 })
 
-test('a modern notification is accepted and a response without a session is not', async t => {
-  const { url } = await serve(t)
-  const headers = { ...JSON_HEADERS, 'mcp-protocol-version': '2026-07-28' }
-
-  const notification = await send(url, { headers, body: '{"jsonrpc":"2.0","method":"notifications/x"}' })
-  const response = await send(url, { headers, body: '{"jsonrpc":"2.0","id":1,"result":{}}' })
-
-  assert.equal(notification.status, 202)
-  assert.equal(notification.text, '')
-  assert.equal(response.status, 400)
-})
-
 test('a listen is stamped with its id, kept alive, and ends gracefully when the listener stops', async t => {
   const clock = new HandClock()
   const { gate, listener, url } = await serve(t, {}, clock)
@@ -203,22 +176,6 @@ test('a listen is stamped with its id, kept alive, and ends gracefully when the 
     result: { resultType: 'complete', _meta: { [key]: 'L1' } },
   })
   assert.equal(seen.reason, 'shutdown')
-})
-
-test('a listen that closes is cancelled, and one without events in its Accept is refused', async t => {
-  const { gate, url } = await serve(t)
-  const { headers, body } = modern('subscriptions/listen', { notifications: {} })
-  const refused = await send(url, { headers: { ...headers, accept: 'application/json' }, body })
-  const next = gate.next('subscriptions/listen')
-  const opening = openStream(url, { headers, body })
-  const seen = await next
-  seen.emit('notifications/subscriptions/acknowledged', {})
-  const stream = await opening
-
-  stream.destroy()
-  await seen.cancelled
-
-  assert.equal(refused.status, 406)
 })
 
 test('a session that a plugin refuses is an error without our internals', async t => {

@@ -136,23 +136,6 @@ test('what a session is told while its stream is broken is replayed', async t =>
   assert.deepEqual(saidIn([await fresh.next(), await fresh.next()] as never), [undefined, 'fresh'])
 })
 
-test('an older client that tries to come back is given ids from then on, and no event without a message', async t => {
-  const { gate, url } = await serve(t)
-  const session = await initializeAs(url, '2025-06-18')
-  const refused = await send(url, { ...listening(session, 'of-another-server') })
-
-  const { seen, events } = await callSaying(gate, url, session, 'heard')
-  const heard = await events.next()
-  await events.leave()
-  seen.resolve(result({ done: true }))
-  await roundTrip(url)
-  const again = await openEvents(url, listening(session, heard?.id))
-
-  assert.equal(refused.status, 400)
-  assert.deepEqual(saidIn([heard] as never), ['heard'])
-  assert.deepEqual(saidIn(await again.rest()), [{ done: true }])
-})
-
 test('a call that takes long gets an id to come back with before it says anything, and its answer is not lost', async t => {
   const clock = new HandClock()
   const { gate, url } = await serve(t, {}, clock)

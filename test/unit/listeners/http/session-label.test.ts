@@ -124,22 +124,6 @@ describe('the label of a session', () => {
     assert.equal((await send('/tools', twice)).status, 400)
   })
 
-  test('stands in the header that the listener names, or in none', async t => {
-    const named = await bench(
-      t,
-      {},
-      { listeners: { main: { type: 'http', port: 0, sessionLabel: 'X-Agent' } } },
-    )
-    const agent = async (label: string): Promise<number> => {
-      const init = from('alice', rest(COUNT))
-      ;(init.headers as Headers).set('x-agent', label)
-      return countIn((await (await named.send('/tools/call', init)).json()) as JsonObject)
-    }
-    assert.deepEqual([await agent('a'), await agent('a'), await named.rest('alice', 'a')], [1, 2, 1])
-    const off = await bench(t, {}, { listeners: { main: { type: 'http', port: 0, sessionLabel: false } } })
-    assert.deepEqual([await off.rest('alice', 'a'), await off.rest('alice', 'a')], [1, 1])
-  })
-
   test('ends with its process when nobody has used it for a while', async t => {
     const clock = new TestClock()
     // A clock that is moved on looks like a loop that is late.

@@ -24,32 +24,6 @@ test('a client of 2024-11-05 posts its messages and hears the answers on its str
   assert.equal(gate.seen[1]?.inbound.headers?.['x-session-id'], 'mine')
 })
 
-test('progress and what nobody asked for come on the stream', async t => {
-  const { gate, at } = await serveAll(t)
-  const client = await openOldStream(at('/sse'))
-  const slow = gate.next('slow/one')
-  await client.post({ id: 1, method: 'slow/one' })
-  const seen = await slow
-
-  seen.emit('notifications/progress', { progressToken: 1, progress: 0.5 })
-  assert.equal((await client.next())?.method, 'notifications/progress')
-  seen.session.notify({ method: 'notifications/tools/list_changed', params: undefined })
-  assert.equal((await client.next())?.method, 'notifications/tools/list_changed')
-})
-
-test('a session ends with its stream', async t => {
-  const { gate, at } = await serveAll(t)
-  const client = await openOldStream(at('/sse'))
-  const slow = gate.next('slow/one')
-  await client.post({ id: 1, method: 'slow/one' })
-  const seen = await slow
-
-  client.close()
-
-  await seen.cancelled
-  assert.equal(await client.post({ id: 2, method: 'ping' }), 404)
-})
-
 test('messages wait for a session that is still opening, in their order', async t => {
   const { gate, at } = await serveAll(t)
   let open = (): void => undefined

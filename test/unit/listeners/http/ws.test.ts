@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { request } from 'node:http'
 import { once } from 'node:events'
-import { INITIALIZE, JSON_HEADERS, envelope } from './client.ts'
+import { INITIALIZE, JSON_HEADERS } from './client.ts'
 import { result } from './fake-gate.ts'
 import { openOldStream, refused, serveAll, talk } from './network.ts'
 import { until } from '../../../fixtures/until.ts'
@@ -26,16 +26,6 @@ test('a legacy client shakes hands and calls over a WebSocket, on one session', 
   assert.equal(gate.opened[0]?.client.info.name, 'old')
   assert.deepEqual(gate.notifications, [{ method: 'notifications/initialized', params: undefined }])
   assert.equal(gate.seen[1]?.inbound.headers?.['x-session-id'], 'mine')
-})
-
-test('a modern client needs no handshake over a WebSocket', async t => {
-  const { gate, at } = await serveAll(t)
-  const client = await talk(at('/ws'))
-
-  client.send({ id: 1, method: 'echo/x', params: { _meta: envelope() } })
-
-  assert.equal((await client.next())?.result.resultType, 'complete')
-  assert.equal(gate.opened[0]?.client.era, 'modern')
 })
 
 test('a call over a WebSocket is told its progress and the session what it did not ask for', async t => {
@@ -100,24 +90,6 @@ test('WebSockets and sessions share one limit', async t => {
   assert.equal((await fetch(at('/mcp'), hello)).status, 503)
   first.socket.close()
   await first.closed
-})
-
-test('a listener without ws knows no such path', async t => {
-  const { at } = await serveAll(t, { ws: false, sse: false })
-
-  assert.equal((await fetch(at('/ws'))).status, 404)
-  assert.equal((await fetch(at('/sse'))).status, 404)
-  assert.equal((await fetch(at('/messages'), { method: 'POST' })).status, 404)
-})
-
-test('a stop does not wait for a client that does not read', async t => {
-  const { listener, at } = await serveAll(t)
-  const client = await talk(at('/ws'))
-  client.socket.pause()
-
-  await listener.stop(0)
-  client.socket.resume()
-  await client.closed
 })
 
 test('an offer to upgrade to something else is passed over', { skip: !canPassOver() }, async t => {

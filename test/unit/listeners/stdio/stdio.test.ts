@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { result } from '../http/fake-gate.ts'
 import { INITIALIZE } from '../http/client.ts'
 import { modern, pipe } from './client.ts'
 
@@ -68,20 +67,6 @@ test('a modern client needs no handshake, and what plugins keep is one for the p
   assert.deepEqual([first?.client.logLevel, second?.client.logLevel], [undefined, 'debug'])
 })
 
-test('results have the form of the era', async () => {
-  const client = await pipe()
-
-  client.send(modern('tools/list', 1))
-
-  assert.deepEqual((await client.next()).result, {
-    resultType: 'complete',
-    ttlMs: 0,
-    cacheScope: 'private',
-    method: 'tools/list',
-    arguments: null,
-  })
-})
-
 test('server/discover alone decides nothing: initialize may follow', async () => {
   const client = await pipe()
 
@@ -119,42 +104,6 @@ test('the era stays: neither side of it takes the other', async () => {
   assert.equal(handshake.error.code, -32022)
   assert.deepEqual(handshake.error.data.supported, ['2026-07-28'])
   assert.equal(bare.error.code, -32602)
-})
-
-test('a ping before all else is answered and decides nothing', async () => {
-  const client = await pipe()
-
-  client.send({ id: 1, method: 'ping' }, modern('tools/list', 2))
-
-  assert.deepEqual(await client.next(), { jsonrpc: '2.0', id: 1, result: {} })
-  assert.equal((await client.next()).result.resultType, 'complete')
-})
-
-test('a call without a handshake is a legacy call of someone unknown', async () => {
-  const client = await pipe()
-
-  client.send({ id: 1, method: 'tools/list' })
-  await client.next()
-  client.send(INITIALIZE)
-  await client.next()
-
-  assert.equal(client.gate.opened.length, 1)
-  assert.equal(client.gate.opened[0]?.client.info.name, 'old')
-})
-
-test('what is wrong with a modern request is told as over HTTP', async () => {
-  const client = await pipe()
-  const version = { 'io.modelcontextprotocol/protocolVersion': '2099-01-01' }
-
-  client.send(modern('tools/list', 1, version), modern('ping', 2), {
-    id: 3,
-    method: 'x',
-    params: { _meta: { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' } },
-  })
-
-  assert.deepEqual((await client.next()).error.data, { supported: ['2026-07-28'], requested: '2099-01-01' })
-  assert.equal((await client.next()).error.code, -32601)
-  assert.equal((await client.next()).error.code, -32602)
 })
 
 test('what is no message is answered, and the next line is read', async () => {
@@ -203,22 +152,6 @@ test('an id under way cannot be used again, and too many requests are refused', 
 
   assert.equal(taken.error.code, -32600)
   assert.deepEqual([refused.id, refused.error.code], [1033, -32603])
-})
-
-test('a session can be told something unasked, and a request its progress', async () => {
-  const client = await pipe()
-  client.send(INITIALIZE, { id: 1, method: 'slow/x' })
-  await client.next()
-
-  const told = client.gate.opened[0]?.notify({ method: 'notifications/x', params: undefined })
-  client.gate.seen[1]?.emit('notifications/progress', { progress: 1 })
-  client.gate.seen[1]?.resolve(result({}))
-
-  assert.equal(told, true)
-  assert.deepEqual(
-    [(await client.next()).method, (await client.next()).method, (await client.next()).id],
-    ['notifications/x', 'notifications/progress', 1],
-  )
 })
 
 test('a session that a plugin refuses is an error, and the next request tries again', async () => {

@@ -36,17 +36,6 @@ test('messages of one turn leave in the order in which they were written, whatev
   assert.equal(Buffer.concat(written).toString(), messages.map(([, text]) => `${text}\n`).join(''))
 })
 
-test('small messages of one turn leave in one write', async () => {
-  const { lines, written } = channel()
-  for (let id = 1; id <= 16; id++)
-    lines.write(id % 2 === 0 ? byteText(`{"id":${id},"t":"ß"}`) : `{"id":${id},"t":"ß"}`)
-
-  await lines.finished()
-
-  assert.equal(written.filter(chunk => chunk.length > 0).length, 1)
-  assert.equal(Buffer.concat(written).toString().split('\n').length, 17)
-})
-
 test('a message with line ends between its values is one line', async () => {
   const { lines, written } = channel()
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { GatewayError } from '../../../../src/errors/errors.ts'
-import { json, legacy, modern, peer, refusal, result, said, stream } from '../../fixtures/http-peer.ts'
+import { legacy, modern, peer, refusal, result, said, stream } from '../../fixtures/http-peer.ts'
 import { bench, callOf, httpSpec, textOf, toolCall } from '../../fixtures/upstream-bench.ts'
 import { until } from '../../../fixtures/until.ts'
 
@@ -26,53 +26,9 @@ describe('cancelling a call over HTTP', () => {
     await until(() => isCut, 'its stream ends')
     assert.equal(server.of('notifications/cancelled').length, 0)
   })
-
-  it('is told to a legacy server', async t => {
-    const server = await peer(
-      t,
-      legacy(() => undefined),
-    )
-    const { upstream } = await bench(t, httpSpec(server.url))
-    const call = toolCall('a')
-    const answer = upstream.dispatch(call)
-    await until(() => server.of('tools/call').length === 1, 'the call is there')
-
-    call.cancel('enough')
-
-    assert.match(JSON.stringify(await answer), /was cancelled/)
-    await until(() => server.of('notifications/cancelled').length === 1, 'it hears of it')
-    const id = server.of('tools/call')[0]?.message.id
-    assert.deepEqual(server.of('notifications/cancelled')[0]?.message.params, {
-      requestId: id,
-      reason: 'enough',
-    })
-  })
 })
 
 describe('a server that cannot be had', () => {
-  it('because it refuses our credentials in both eras needs a login', async t => {
-    const server = await peer(t, (_heard, response) => json(response, 401, {}))
-    const { upstream } = await bench(t, httpSpec(server.url))
-
-    await assert.rejects(upstream.dispatch(toolCall('a')), { code: 'GW_UPSTREAM_AUTH' })
-  })
-
-  it('because it is down is not remembered as a legacy one, and comes back by itself', async t => {
-    const state = { isDown: true }
-    const fine = modern((heard, response) => result(response, heard, said('ok')))
-    const server = await peer(t, (heard, response) =>
-      state.isDown ? json(response, 503, {}) : fine(heard, response),
-    )
-    const { upstream } = await bench(t, httpSpec(server.url))
-    await upstream.start()
-    assert.equal(upstream.state, 'failed')
-
-    state.isDown = false
-
-    await until(() => upstream.state === 'ready', 'it comes back')
-    assert.equal(upstream.server?.era, 'modern')
-  })
-
   it('because nobody listens fails its calls at once, and is found again', async t => {
     const server = await peer(
       t,

@@ -4,42 +4,7 @@ import { describe, it } from 'node:test'
 import { event, legacy, modern, peer, refusal, result, said, stream } from '../../fixtures/http-peer.ts'
 import { bench, httpSpec, textOf, toolCall } from '../../fixtures/upstream-bench.ts'
 
-const MODERN = { era: 'modern', version: '2026-07-28' } as const
-
 describe('a reply', () => {
-  it('may be a stream: notifications first, then the answer', async t => {
-    const server = await peer(
-      t,
-      modern((heard, response) => {
-        const { id, params } = heard.message
-        const token = (params?._meta as { progressToken?: number }).progressToken
-        stream(response)
-        response.write(
-          event({ method: 'notifications/progress', params: { progressToken: token, progress: 1 } }),
-        )
-        response.write(
-          event({ method: 'notifications/progress', params: { progressToken: 99, progress: 1 } }),
-        )
-        response.write(event({ method: 'notifications/message', params: { level: 'info', data: 'ü' } }))
-        const answer = Buffer.from(event({ id: id ?? 0, result: said('größe') }))
-        response.write(answer.subarray(0, answer.indexOf(0xc3) + 1))
-        setImmediate(() => response.end(answer.subarray(answer.indexOf(0xc3) + 1)))
-      }),
-    )
-    const { upstream } = await bench(t, httpSpec(server.url))
-    const call = toolCall('a', {}, { progressToken: 'mine' }, MODERN)
-
-    assert.equal(textOf(await upstream.dispatch(call)), 'größe')
-
-    assert.deepEqual(
-      call.emitted.map(({ method, params }) => [method, params?.progressToken ?? params?.data]),
-      [
-        ['notifications/progress', 'mine'],
-        ['notifications/message', 'ü'],
-      ],
-    )
-  })
-
   it('that does not end fails only its call once it is too large', async t => {
     const server = await peer(
       t,
@@ -77,20 +42,6 @@ describe('a reply', () => {
 
     assert.match(JSON.stringify(await upstream.dispatch(toolCall('task'))), /-32603.*unsupported result type/)
     assert.ok('input' in (await upstream.dispatch(toolCall('input_required'))))
-  })
-
-  it('under another id is not taken for the answer', async t => {
-    const server = await peer(
-      t,
-      modern((heard, response) => {
-        stream(response).write(event({ id: `x${String(heard.message.id)}`, result: said('forged') }))
-        response.write(event({ id: 12345, result: said('forged') }))
-        response.end(event({ id: heard.message.id ?? 0, result: said('honest') }))
-      }),
-    )
-    const { upstream } = await bench(t, httpSpec(server.url))
-
-    assert.equal(textOf(await upstream.dispatch(toolCall('a'))), 'honest')
   })
 
   it('of a legacy server that breaks off is taken up where it ended', async t => {
