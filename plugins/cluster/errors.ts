@@ -46,7 +46,7 @@ export const HEALTH = {
   'cluster-store-refuses': {
     level: 'error',
     text: 'Redis refuses what replicas ask of it: {why}',
-    fix: 'Give the user of cluster.redis its rights, or Redis more memory; see docs/replicas.md',
+    fix: 'Give the user of cluster.redis its rights, or Redis more memory; see docs/deploy.md',
   },
   'cluster-clocks': {
     level: 'error',

@@ -16,12 +16,12 @@ const HEALTH = {
   overloaded: {
     level: 'error',
     text: 'the process has too much to do and refuses requests: {why}',
-    fix: 'Give it more memory, or run several replicas: docs/replicas.md',
+    fix: 'Give it more memory, or run several replicas: docs/deploy.md',
   },
   'nearly-overloaded': {
     level: 'warning',
     text: 'the process has nearly too much to do: {why}',
-    fix: 'Give it more memory, or run several replicas: docs/replicas.md',
+    fix: 'Give it more memory, or run several replicas: docs/deploy.md',
   },
 } as const
 

@@ -134,7 +134,7 @@ export interface HookTaps {
    * Runs: While the other plugins are set up, at the start and at each reload: its plugin is `early: true`.
    *
    * May change: Which memory this gateway has in common with other processes that are the same gateway. The others get
-   * what the first tap returns as [`shared`](../plugins.md#what-several-processes-share). Return the same object for as long as it is
+   * what the first tap returns as [`shared`](../plugins.md#shared-state). Return the same object for as long as it is
    * the same memory. Where no tap says, there is none. A store of your own is held to the same contract as ours:
    * `test/unit/store/shared-store.test.ts` of the repository asks it everything.
    *
@@ -234,7 +234,7 @@ export interface HookTaps {
    * `/jobs/*` is every path that differs in its last part, but for those that are named themselves.
    *
    * May change: The reply. `undefined` leaves it to the next tap of this path. With `at`, the request is handed on to the
-   * [replica](../replicas.md) of that place, which `api.place()` names there; the rest of the reply is for the case that it
+   * [replica](../deploy.md#replicas) of that place, which `api.place()` names there; the rest of the reply is for the case that it
    * is gone.
    *
    * If it throws: That request is answered with 500.
@@ -567,7 +567,7 @@ export interface HookTaps {
   /**
    * Runs: When the owner gives a command by the control socket or `gateway.control(verb)`, under the name of the verb.
    *
-   * May change: The result. A plugin's own command calls it, see [above](../plugins.md#6-a-command). With `{ looks: true }` the verb
+   * May change: The result. A plugin's own command calls it, see [above](../plugins.md#6-add-a-command). With `{ looks: true }` the verb
    * only looks, and an audit has no line of it.
    *
    * If it throws: The command fails with the error.
