@@ -1,12 +1,188 @@
 import {
-  gatewayError,
-  GatewayError,
   type AskGateway,
   type CommandCall,
   type CommandFlag,
+  type CommandOutput,
+  gatewayError,
+  GatewayError,
+  isObject,
   type JsonObject,
+  objectsIn,
+  oneLine,
+  plainText,
   type PluginCommands,
 } from '../../src/plugin.ts'
+
+type Printing = Pick<CommandCall, 'out' | 'table'>
+
+const HEALTH = { ready: 'green', unknown: 'dim', needs_auth: 'yellow', unavailable: 'red' } as const
+
+/** The agents as people read them: a line for each, and below it why it is not well, or what it can do. */
+export function agentLines({ agents }: JsonObject, { out, table }: Printing): string[] {
+  const rows = objectsIn(agents)
+  if (rows.length === 0) return ['no agents']
+  const head = ['agent', 'health', 'running', 'waiting', 'capabilities'].map(text => out.paint('dim', text))
+  const [first = '', ...lines] = table([head, ...rows.map(row => cells(row, out))])
+  return [first, ...lines.flatMap((line, at) => [line, ...about(rows[at] ?? {})])]
+}
+
+function about(row: JsonObject): string[] {
+  const why = [textOf(row.why), textOf(row.last_words)].filter(text => text !== '').join(': ')
+  const text = why || factsText(row.facts)
+  return text === '' ? [] : [`    ${text}`]
+}
+
+function cells(row: JsonObject, out: CommandOutput): string[] {
+  const health = textOf(row.health)
+  return [
+    out.paint('bold', textOf(row.id)),
+    out.paint(HEALTH[health as keyof typeof HEALTH], health),
+    String(row.running),
+    String(row.queued),
+    (Array.isArray(row.capabilities) ? row.capabilities : []).map(textOf).join(', ') || '-',
+  ]
+}
+
+function factsText(facts: unknown): string {
+  if (!isObject(facts)) return ''
+  const can = [
+    facts.canResume === true ? 'resumes' : undefined,
+    facts.canLoad === true ? 'loads' : undefined,
+    facts.mcpHttp === true ? 'calls back' : undefined,
+    typeof facts.ownMode === 'string' ? `in its own mode "${facts.ownMode}"` : undefined,
+  ].filter(part => part !== undefined)
+  return `${textOf(facts.name)} ${textOf(facts.version)}, protocol ${String(facts.protocol)}${can.length > 0 ? `, ${can.join(', ')}` : ''}`.trim()
+}
+
+/** True if all agents that were probed can be used. */
+function areReady({ agents }: JsonObject): boolean {
+  return objectsIn(agents).every(({ health }) => health === 'ready')
+}
+
+/** Lines with the agents that would get a task; with `explain`, also why, and why the others would not. */
+function routeLines(
+  { chosen, by, candidates }: JsonObject,
+  explain: boolean,
+  { out, table }: Printing,
+): string[] {
+  const names = (Array.isArray(chosen) ? chosen : []).map(textOf)
+  if (!explain) return [names[0] ?? 'nobody']
+  const first = names.length === 0 ? out.paint('red', 'nobody') : out.paint('bold', names.join(' → '))
+  const rows = objectsIn(candidates).map(({ agent, why, fits }) => [
+    fits === true ? out.paint('green', '✓') : out.paint('red', '✗'),
+    textOf(agent),
+    textOf(why),
+  ])
+  return [`${first} ${out.paint('dim', `by ${textOf(by)}`)}`, ...table(rows, 2)]
+}
+
+/** True if any agent could have the task. */
+function hasChosen({ chosen }: JsonObject): boolean {
+  return Array.isArray(chosen) && chosen.length > 0
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? oneLine(value) : ''
+}
+
+/** Time that one look waits for news, in milliseconds. */
+const LOOK_MS = 20_000
+const FINAL = new Set(['completed', 'failed', 'cancelled'])
+
+type Watching = Pick<CommandCall, 'err' | 'fillIn' | 'onInterrupt'>
+
+/** Delegates one task and stays with it to its end: what happens goes to stderr, as it happens. Gives the task as it is then. */
+export async function runAgent(ask: AskGateway, given: JsonObject, call: Watching): Promise<JsonObject> {
+  const { task_id: task } = await ask('agents.run', given)
+  const release = call.onInterrupt(() => void ask('agents.cancel', { task }).catch(() => undefined))
+  try {
+    const ended = await follow(ask, String(task), call)
+    return { ...ended, ...(ended.has_diff === true ? await placeOf(ask, String(task)) : {}) }
+  } finally {
+    release()
+  }
+}
+
+/** Branch and directory of what was changed in a worktree, as the first line of the diff names them. */
+async function placeOf(ask: AskGateway, task: string): Promise<JsonObject> {
+  const { text } = await ask('agents.output', { task, what: 'diff' })
+  const [, place] = /^# (on branch .*)$/m.exec(String(text).split('\n', 1)[0] ?? '') ?? []
+  return place === undefined ? {} : { changes: place }
+}
+
+async function follow(ask: AskGateway, task: string, call: Watching): Promise<JsonObject> {
+  const { err } = call
+  let since = 0
+  for (;;) {
+    const now = await ask('agents.status', { task, since, waitMs: LOOK_MS })
+    for (const event of objectsIn(now.events)) {
+      since = Math.max(since, Number(event.seq))
+      err.line(err.paint('dim', oneLine(`${String(event.kind)}: ${String(event.text)}`)))
+    }
+    if (FINAL.has(String(now.state))) return whole(now)
+    for (const question of objectsIn(now.questions)) await reply(ask, task, question, call)
+  }
+}
+
+function whole({ events: _events, ...task }: JsonObject): JsonObject {
+  return task
+}
+
+/** Asks the person at the terminal; where nobody sits there, nothing is allowed. */
+async function reply(
+  ask: AskGateway,
+  task: string,
+  question: JsonObject,
+  { err, fillIn }: Watching,
+): Promise<void> {
+  const [first = '', ...more] = String(question.message).split('\n').map(plainText)
+  for (const line of [`${err.paint('yellow', 'asks')} ${first}`, ...more]) err.line(line)
+  const content = await fillIn(question.schema)
+  if (content === undefined) err.line(err.paint('dim', 'declined'))
+  const answer = content === undefined ? { action: 'decline' } : { action: 'accept', content }
+  try {
+    await ask('agents.reply', { task, question: question.question_id, ...answer })
+  } catch (error) {
+    // Out of time, or answered by somebody else: the task goes on, and so do we.
+    err.line(err.paint('dim', oneLine(error instanceof Error ? error.message : String(error))))
+  }
+}
+
+/** Text of the agent, and the facts of the task to show below it. */
+function taskLines(
+  task: JsonObject,
+  { out, err }: Pick<CommandCall, 'out' | 'err'>,
+): { text: string; facts: string[] } {
+  const { text, task_id, state, why, agent, routed_by, denied, warnings, truncated, bytes_total, changes } =
+    task
+  const said = typeof text === 'string' ? text : ''
+  const about = [
+    `task ${String(task_id)} ${String(state)}`,
+    typeof agent === 'string' ? agent : 'no agent',
+    String(routed_by),
+  ]
+  const lines = [
+    err.paint('dim', oneLine(about.join(' · '))),
+    ...(typeof why === 'string' ? [oneLine(why)] : []),
+    ...(truncated === true ? [`cut: it said ${String(bytes_total)} bytes`] : []),
+    ...textsOf(denied).map(line => `${err.paint('yellow', 'denied')} ${line}`),
+    ...(textsOf(task.files_changed).length === 0
+      ? []
+      : [`changed ${textsOf(task.files_changed).join(', ')}`]),
+    ...(typeof changes === 'string' ? [oneLine(changes)] : []),
+    ...textsOf(warnings).map(line => `${err.paint('yellow', 'warning')} ${line}`),
+  ]
+  return { text: out.width === undefined ? said : plainText(said), facts: lines }
+}
+
+/** 0, or 5 where the work did not come to a good end. */
+function taskExitCode({ state, is_error }: JsonObject): number {
+  return state === 'completed' && is_error !== true ? 0 : EXIT_FAILED
+}
+
+function textsOf(value: unknown): string[] {
+  return (Array.isArray(value) ? (value as unknown[]) : []).map(line => oneLine(String(line)))
+}
 
 /** Exit code where an agent, or the work, came to no good end. */
 const EXIT_FAILED = 5
@@ -31,7 +207,6 @@ export const commands: PluginCommands = {
     examples: ['gateway agents list', 'gateway agents list --json'],
     gateway: 'any',
     async run(call) {
-      const { agentLines } = await import('./command-output.ts')
       const listed = await withAgents(call, 'alone', ask => ask('agents.list'))
       call.print(listed, () => agentLines(listed, call))
     },
@@ -45,7 +220,6 @@ export const commands: PluginCommands = {
     gateway: 'any',
     takesRest: true,
     async run(call) {
-      const { agentLines, areReady } = await import('./command-output.ts')
       const params = call.rest.length === 0 ? {} : { agents: [...call.rest] }
       const probed = await withAgents(call, 'alone', ask => ask('agents.probe', params))
       call.print(probed, () => agentLines(probed, call))
@@ -73,7 +247,6 @@ export const commands: PluginCommands = {
       },
     },
     async run(call) {
-      const { runAgent, taskExitCode, taskLines } = await import('./command-output.ts')
       const { isolation } = call.flags
       const given = { ...taskOf(call), ...(isolation === undefined ? {} : { isolation }) }
       const task = await withAgents(call, 'whole', ask => runAgent(ask, given, call))
@@ -97,7 +270,6 @@ export const commands: PluginCommands = {
       explain: { type: 'boolean', char: 'x', summary: 'Say why, and why the others would not.' },
     },
     async run(call) {
-      const { hasChosen, routeLines } = await import('./command-output.ts')
       const decided = await withAgents(call, 'alone', ask => ask('agents.route', taskOf(call)))
       call.print(decided, () => routeLines(decided, call.flags.explain === true, call))
       return hasChosen(decided) ? 0 : EXIT_FAILED

@@ -1,14 +1,298 @@
-import { lstat, mkdir, mkdtemp, readdir, realpath, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { basename, dirname, join } from 'node:path'
 import { randomBytes } from 'node:crypto'
-import { makeDirectory, type PluginApi } from '../../src/plugin.ts'
-import { Roots, wrongPath } from './paths.ts'
+import { lstat, mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { basename, dirname, join } from 'node:path'
+import { makeDirectory, type PluginApi, type Programs, reasonOf } from '../../src/plugin.ts'
+import { agentError } from './errors.ts'
+import { isWithin, realOf, Roots, wrongPath } from './paths.ts'
 import { decide } from './permissions.ts'
-import { type Worktree, Worktrees } from './worktree.ts'
-import type { AgentsConfig } from './settings.ts'
+import type { AgentsConfig, PermissionPolicy } from './settings.ts'
+import { cleanLine, cleanText } from './store/journal.ts'
 import type { AgentToolCall, Verdict } from './types.ts'
-import type { PermissionPolicy } from './settings.ts'
+
+const MAX_WORDS = 4096
+
+const TIMEOUT_MS = 120_000
+
+/** Nothing of the user's or of an agent's makes it run programs, ask, or reach the network. */
+const CAREFUL = {
+  'core.hooksPath': '/dev/null',
+  'core.fsmonitor': 'false',
+  'core.attributesFile': '/dev/null',
+  'diff.ignoreSubmodules': 'all',
+  'submodule.recurse': 'false',
+  'commit.gpgSign': 'false',
+  'protocol.allow': 'never',
+  'gc.auto': '0',
+  'maintenance.auto': 'false',
+  'advice.detachedHead': 'false',
+  'user.name': 'tapgate',
+  'user.email': 'tapgate@localhost',
+}
+
+const VARIABLES = {
+  GIT_CONFIG_NOSYSTEM: '1',
+  GIT_CONFIG_GLOBAL: '/dev/null',
+  GIT_ATTR_NOSYSTEM: '1',
+  GIT_TERMINAL_PROMPT: '0',
+  GIT_ASKPASS: '/bin/false',
+  GIT_EDITOR: '/bin/false',
+  GIT_PAGER: 'cat',
+  GIT_OPTIONAL_LOCKS: '0',
+  LC_ALL: 'C',
+}
+
+const TASK = /^[A-Za-z0-9_-]{1,128}$/
+
+const MAX_NAMES = 1024 * 1024
+
+/** Record beside a worktree, so that nothing inside of it has to be believed. */
+interface Record {
+  readonly task: string
+  /** The top of the repository that it belongs to. */
+  readonly repository: string
+  /** Directory in which git keeps what it knows of the worktree. */
+  readonly gitDirectory: string
+  /** The commit it began with. */
+  readonly base: string
+  readonly branch: string
+  /** The top of the worktree. */
+  readonly top: string
+}
+
+/** A git worktree in which one task works. */
+export interface Worktree {
+  /** Directory that the task works in: in the worktree what `cwd` is in the repository. */
+  readonly cwd: string
+  /** Parts of the directory that it does not have. */
+  readonly warnings: readonly string[]
+  /**
+   * Differences from where it began: a unified diff, new files included, and the paths inside the repository. Without any
+   * change the worktree and its branch are removed.
+   */
+  changes(): Promise<{ readonly diff: string; readonly files: readonly string[] }>
+}
+
+/** Most of a diff that is kept with a task; the branch has all of it. */
+const MAX_DIFF = 4 * 1024 * 1024
+
+/** Worktrees of tasks, in one folder. */
+export class Worktrees {
+  readonly #programs: Programs
+  readonly #folder: string
+
+  /** `folder` is made when it is first needed. */
+  constructor(programs: Programs, folder: string) {
+    this.#programs = programs
+    this.#folder = folder
+  }
+
+  /**
+   * The worktree of a task, if it had one; else one on a new branch `tapgate/<task>`, at the commit that `cwd` is at.
+   * @throws GatewayError GW_AGENT_WORKTREE
+   */
+  async open(cwd: string, task: string): Promise<Worktree> {
+    try {
+      if (!TASK.test(task)) throw new Error('the task has no usable id')
+      const record = await this.#read(task)
+      return record === undefined ? await this.#add(cwd, task) : await this.#worktree(record, cwd, [])
+    } catch (cause) {
+      throw agentError('GW_AGENT_WORKTREE', { directory: cwd, why: reasonOf(cause), cause })
+    }
+  }
+
+  /**
+   * Removes the worktrees of tasks that are not kept, and returns those tasks. What has changed in one is committed to its
+   * branch first, and the branch stays.
+   */
+  async prune(isKept: (task: string) => boolean): Promise<string[]> {
+    const names = await readdir(this.#folder).catch(() => [])
+    const tasks = names.filter(name => name.endsWith('.json')).map(name => name.slice(0, -5))
+    const gone = tasks.filter(task => TASK.test(task) && !isKept(task))
+    const pruned: string[] = []
+    for (const task of gone) if (await this.#save(task)) pruned.push(task)
+    return pruned
+  }
+
+  async #add(cwd: string, task: string): Promise<Worktree> {
+    const git = new Git(this.#programs, cwd)
+    const repository = await git.ask('rev-parse', '--show-toplevel')
+    const base = await git.ask('rev-parse', '--verify', 'HEAD^{commit}').catch(() => undefined)
+    if (base === undefined) throw new Error('the repository has no commit')
+    const branch = `tapgate/${task}`
+    await makeDirectory(this.#folder, 0o700)
+    const top = path.join(await realpath(this.#folder), task)
+    await git.ask('worktree', 'add', '--quiet', '--no-track', '-b', branch, top, base)
+    const gitDirectory = await new Git(this.#programs, top).ask('rev-parse', '--absolute-git-dir')
+    const record = { task, repository, gitDirectory, base, branch, top }
+    await writeFile(this.#file(task), JSON.stringify(record), { mode: 0o600 })
+    return this.#worktree(record, cwd, await warningsOf(git))
+  }
+
+  async #worktree(record: Record, cwd: string, warnings: readonly string[]): Promise<Worktree> {
+    const changes = async () => {
+      const { diff, total, files, isChanged } = await this.#changes(record, MAX_DIFF)
+      if (!isChanged) await this.#remove(record, true)
+      const where = isChanged ? `# on branch ${record.branch}, in ${record.top}\n` : ''
+      const cut = total > MAX_DIFF ? `\n# cut: ${total} bytes in all\n` : ''
+      return { diff: where + diff + cut, files }
+    }
+    return { cwd: await this.#below(record, cwd), warnings, changes }
+  }
+
+  /** An agent may have put anything where git would look: the directories are named, not found. */
+  #inside({ gitDirectory, top }: Record): Git {
+    return new Git(this.#programs, top, [`--git-dir=${gitDirectory}`, `--work-tree=${top}`])
+  }
+
+  async #changes(record: Record, maxDiff: number) {
+    const git = this.#inside(record)
+    const { base, branch, top: directory } = record
+    try {
+      await git.ask('add', '--all', '--', '.')
+      const names = await git.run(['diff', ...PLAIN, '--name-only', '-z', base], MAX_NAMES)
+      const diff = await git.run(['diff', ...PLAIN, base], maxDiff)
+      if (!names.ok || !diff.ok) throw new Error(names.ok ? diff.why : names.why)
+      return {
+        diff: cleanText(diff.bytes.toString()),
+        total: diff.total,
+        files: cleanText(names.bytes.toString().replaceAll('\0', '\n')).split('\n').filter(Boolean),
+        isChanged: names.total > 0 || (await git.ask('rev-parse', branch)) !== base,
+      }
+    } catch (cause) {
+      throw agentError('GW_AGENT_WORKTREE', { directory, why: reasonOf(cause), cause })
+    }
+  }
+
+  /** False when its changes could not be saved: then all stays as it is. */
+  async #save(task: string): Promise<boolean> {
+    const record = await this.#read(task)
+    if (record === undefined) return false
+    const changes = await this.#changes(record, 0).catch(() => undefined)
+    if (changes === undefined) return false
+    const git = this.#inside(record)
+    if (changes.files.length > 0) {
+      const done = await git.run(['commit', '--quiet', '--no-verify', '--allow-empty', '-m', `Task ${task}`])
+      if (!done.ok) return false
+    }
+    await this.#remove(record, !changes.isChanged)
+    return true
+  }
+
+  async #remove({ repository, top, branch, task }: Record, withBranch: boolean): Promise<void> {
+    const git = new Git(this.#programs, repository)
+    await rm(top, { recursive: true, force: true })
+    await git.run(['worktree', 'prune'])
+    if (withBranch) await git.run(['branch', '--quiet', '-D', branch])
+    await rm(this.#file(task), { force: true })
+  }
+
+  /** Looked up in the worktree: a link in it must not lead out. */
+  async #below({ repository, top }: Record, cwd: string): Promise<string> {
+    const directory = path.join(top, path.relative(await realpath(repository), cwd))
+    const real = realOf(directory)
+    if (!isWithin(top, real)) throw new Error('a link leads out of the worktree')
+    await makeDirectory(real)
+    return real
+  }
+
+  async #read(task: string): Promise<Record | undefined> {
+    if (!TASK.test(task)) return undefined
+    try {
+      return JSON.parse(await readFile(this.#file(task), 'utf8')) as Record
+    } catch {
+      return undefined
+    }
+  }
+
+  #file(task: string): string {
+    return path.join(this.#folder, `${task}.json`)
+  }
+}
+
+/** Without programs of the repository's own, and the same whatever its settings. */
+const PLAIN = [
+  '--cached',
+  '--no-ext-diff',
+  '--no-textconv',
+  '--no-color',
+  '--no-renames',
+  '--ignore-submodules=all',
+]
+
+/** Parts of the directory that the worktree does not have. */
+async function warningsOf(git: Git): Promise<string[]> {
+  const [status, index] = await Promise.all([
+    git.run(['status', '--porcelain', '--ignore-submodules=all'], 1),
+    git.run(['ls-files', '--stage', '--', ':/'], MAX_NAMES),
+  ])
+  return [
+    ...(status.total > 0 ? ['changes that are not committed are not in the worktree'] : []),
+    ...(/^160000 /m.test(index.bytes.toString()) ? ['submodules are empty in the worktree'] : []),
+  ]
+}
+
+/** Result of one run of git. */
+interface GitAnswer {
+  readonly ok: boolean
+  /** The first bytes of its stdout. */
+  readonly bytes: Buffer
+  /** All that it wrote there, kept or not. */
+  readonly total: number
+  /** Why it failed, as one line. */
+  readonly why: string
+}
+
+/** Runs git in one directory, for its answer. */
+class Git {
+  readonly #programs: Programs
+  readonly #cwd: string
+  readonly #before: readonly string[]
+
+  /** `before`: arguments before each command, such as `--git-dir`. */
+  constructor(programs: Programs, cwd: string, before: readonly string[] = []) {
+    this.#programs = programs
+    this.#cwd = cwd
+    this.#before = before
+  }
+
+  /** Its answer, with at most `most` bytes. Never rejects for what git says. */
+  async run(args: readonly string[], most = 1024 * 1024): Promise<GitAnswer> {
+    const settings = Object.entries(CAREFUL).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+    const gathered = { stdout: [] as Buffer[], stderr: [] as Buffer[] }
+    const sizes = { stdout: 0, stderr: 0 }
+    const max = { stdout: most, stderr: MAX_WORDS }
+    const ended = Promise.withResolvers<{ why: string; code: number | null | undefined }>()
+    const program = await this.#programs.launch({
+      name: 'git',
+      command: 'git',
+      args: [...settings, ...this.#before, ...args],
+      cwd: this.#cwd,
+      env: { ...this.#programs.environment(['PATH'], {}), ...VARIABLES },
+      maxLine: 0,
+      onLine: () => undefined,
+      onOutput(chunk, from) {
+        const left = max[from] - sizes[from]
+        if (left > 0) gathered[from].push(chunk.subarray(0, left))
+        sizes[from] += chunk.length
+      },
+      onEnd: (why, exit) => ended.resolve({ why, code: exit?.code }),
+    })
+    const late = setTimeout(() => void program.stop(), TIMEOUT_MS).unref()
+    const { why, code } = await ended.promise.finally(() => clearTimeout(late))
+    const words = cleanLine(Buffer.concat(gathered.stderr).toString(), 400).trim()
+    const bytes = Buffer.concat(gathered.stdout)
+    return { ok: code === 0, bytes, total: sizes.stdout, why: words === '' ? why : words }
+  }
+
+  /** Its answer as text without the line end. @throws Error with what git says */
+  async ask(...args: readonly string[]): Promise<string> {
+    const { ok, bytes, why } = await this.run(args)
+    if (!ok) throw new Error(why)
+    return bytes.toString().replace(/\n$/, '')
+  }
+}
 
 /** Name of a scratch directory: random, so that it cannot be guessed. */
 const NAME = /^[0-9a-f]{32}$/

@@ -1,7 +1,6 @@
 import { isObject, type Figure, type JsonObject } from '../../src/plugin.ts'
 import type { AgentHost } from './acp/agent-host.ts'
-import type { TaskState } from './types.ts'
-import type { Outcome } from './tasks/outcome.ts'
+import type { Outcome, TaskState } from './types.ts'
 import type { PlaceQueue } from './scheduling.ts'
 
 const BUCKETS_S = [1, 5, 15, 60, 300, 900, 1800]

@@ -3,7 +3,7 @@ import { realpathSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import type { GatewayError, PrivatePlace } from '../../src/plugin.ts'
 import { agentError } from './errors.ts'
-import { cleanLine } from './text.ts'
+import { cleanLine } from './store/journal.ts'
 
 /** The directories that tasks work in, by their real paths. What is relative is relative to the first one, or to the task's. */
 export class Roots {

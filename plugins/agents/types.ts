@@ -104,6 +104,9 @@ export type FailureKind =
   | 'busy'
   | 'stopped'
 
+/** Outcome of a task, for counting: one of few words. */
+export type Outcome = 'completed' | 'denied' | 'gateway' | FailureKind
+
 /** Failure of an agent, or of the way to it, to do what was requested. */
 export class AgentFailure extends Error {
   override readonly name = 'AgentFailure'

@@ -9,7 +9,7 @@ import { liveOf, type TaskContext } from './context.ts'
 import { emptyData, hasEnded, type NewTask, type TaskRecord, type TaskStart } from '../store/task-store.ts'
 import type { AgentStatus, RouteRequest } from '../scheduling.ts'
 import { run } from './runner.ts'
-import { cleanJson } from '../text.ts'
+import { cleanJson } from '../store/journal.ts'
 
 /** An agent that was not well is tried again no sooner than this. */
 const PROBE_PAUSE_MS = 30_000

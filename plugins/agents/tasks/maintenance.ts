@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, reasonOf } from '../../../src/plugin.ts'
 import { agentError } from '../errors.ts'
-import { lineOf } from '../text.ts'
+import { lineOf } from '../store/journal.ts'
 import type { TaskRecord } from '../store/task-store.ts'
 import type { Question, QuestionAnswer } from '../types.ts'
 import { liveOf, type TaskContext } from './context.ts'

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from '../../../src/plugin.ts'
 import type { Caller, Question, QuestionAnswer } from '../types.ts'
 import type { LiveTask, TaskContext } from './context.ts'
-import { lineOf } from '../text.ts'
+import { lineOf } from '../store/journal.ts'
 import { ACTIVE, type TaskRecord } from '../store/task-store.ts'
 
 /** Prompt for an agent whose turn was cut off, when its owner has no other. */

@@ -10,7 +10,7 @@ import type {
 import type { AgentSettings } from '../settings.ts'
 import { ask, elicit } from './questions.ts'
 import type { LiveTask, TaskContext } from './context.ts'
-import { lineOf } from '../text.ts'
+import { lineOf } from '../store/journal.ts'
 import { callInOneLine, permissionQuestion } from '../permissions.ts'
 
 /** Kinds of calls that only look; one of any other kind, or of none, may change something. */

@@ -2,10 +2,9 @@ import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
 import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
-import { runAgent } from '../../../../plugins/agents/command-output.ts'
+import { runAgent } from '../../../../plugins/agents/commands.ts'
 import { filledIn } from '../../../../src/cli/local/fill-in.ts'
-import type { CommandOutput } from '../../../../src/plugin.ts'
-import type { JsonObject } from '../../../../src/plugin.ts'
+import type { CommandOutput, JsonObject } from '../../../../src/plugin.ts'
 
 const DECISION = {
   type: 'object',

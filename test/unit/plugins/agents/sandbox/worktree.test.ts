@@ -14,7 +14,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import { Worktrees } from '../../../../../plugins/agents/worktree.ts'
+import { Worktrees } from '../../../../../plugins/agents/containment.ts'
 import { createGateway, type Plugin } from '../../../../../src/index.ts'
 import type { Programs } from '../../../../../src/plugin.ts'
 import { cleanup } from '../../../../fixtures/cleanup.ts'

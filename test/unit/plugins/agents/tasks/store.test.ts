@@ -4,15 +4,15 @@ import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import { openDatabase } from '../../../../../plugins/agents/store/database.ts'
-import { type Log, SqlDatabase } from '../../../../../src/plugin.ts'
-import { PlaceQueue } from '../../../../../plugins/agents/scheduling.ts'
 import {
-  emptyData,
-  TaskStore,
   type NewTask,
   type TaskStart,
+  TaskStore,
+  emptyData,
+  openDatabase,
 } from '../../../../../plugins/agents/store/task-store.ts'
+import { type Log, SqlDatabase } from '../../../../../src/plugin.ts'
+import { PlaceQueue } from '../../../../../plugins/agents/scheduling.ts'
 import { SILENT } from '../../install.ts'
 import { fileOf } from './kit.ts'
 import { cleanup } from '../../../../fixtures/cleanup.ts'

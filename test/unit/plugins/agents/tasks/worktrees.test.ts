@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Containment } from '../../../../../plugins/agents/containment.ts'
-import type { Worktree } from '../../../../../plugins/agents/worktree.ts'
+import type { Containment, Worktree } from '../../../../../plugins/agents/containment.ts'
 import { ANN, deskOf, FakeHost, fileOf, REFERENCED, request, says, settled } from './kit.ts'
 
 const WORKTREE: Worktree = {
