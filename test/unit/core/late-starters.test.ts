@@ -14,11 +14,11 @@ function names(result: JsonObject | undefined): string[] {
 
 test('the first list has a server that starts later than others, as some clients never list again', async t => {
   const quick = closeAfter(t, await testUpstream({ tools: { quick: () => 'x' } }))
-  const slow = badServer('slow-start', '--delay', '2500').args as string[]
+  const slow = badServer('slow-start', '--delay', '700').args as string[]
   const upstreams = { slow: { type: 'stdio', command: process.execPath, args: slow } }
   const gateway = closeAfter(
     t,
-    await testGateway({ upstreams: { quick }, settle: false, config: { upstreams } }),
+    await testGateway({ upstreams: { quick }, settle: false, config: { upstreams, lists: { wait: 100 } } }),
   )
   const client = closeAfter(t, await testClient(gateway, { era: 'legacy' }))
 
@@ -71,7 +71,7 @@ test('a server that was spoken to has its whole grace for its first list, as it 
 })
 
 test('a client that leaves during a cold start makes the log say nothing of servers that are missing', async () => {
-  const slow = badServer('slow-start', '--delay', '3000')
+  const slow = badServer('slow-start', '--delay', '1000')
   const config = {
     upstreams: { slow: { type: 'stdio', command: process.execPath, args: slow.args as string[] } },
   }

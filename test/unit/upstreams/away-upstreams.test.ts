@@ -3,6 +3,7 @@ import { test, type TestContext } from 'node:test'
 import type { Connection } from '../../../src/api/gateway.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import { closeAfter, testGateway, testUpstream, type TestUpstream } from '../../../src/testing/index.ts'
+import { until } from '../../fixtures/until.ts'
 /** Long enough to tell waiting from not waiting, also on a machine with much else to do. */
 const SOON_MS = 10_000
 const BARE = { prefix: '' }
@@ -47,7 +48,7 @@ async function answersSoon(client: Connection): Promise<void> {
 test('a tool without prefix of an upstream that has gone is not unknown: the error says what is away', async t => {
   const remote = closeAfter(t, await testUpstream({ tools: { far: () => 'far', secret: () => 'secret' } }))
   const { client } = await pair(t, remote, { tools: { deny: ['secret'], rename: { far: 'distant' } } })
-  while (!(await listed(client)).includes('distant')) await new Promise(resolve => setTimeout(resolve, 10))
+  await until(async () => (await listed(client)).includes('distant'), 'the remote is listed')
   await call(client, 'distant')
   await remote.stop()
 
@@ -88,7 +89,7 @@ test('a remote that dies in the middle of a call fails that call, and no local o
 test('an upstream that is tried again and again is announced to have gone once', async t => {
   const remote = closeAfter(t, await testUpstream({ tools: { far: () => 'far' } }))
   const { client, gateway } = await pair(t, remote)
-  await call(client, 'far')
+  await until(async () => (await listed(client)).includes('far'), 'the remote is listed')
   let changes = 0
   const onNotification = ({ method }: { readonly method: string }): void => {
     if (method === 'notifications/tools/list_changed') changes++

@@ -7,6 +7,7 @@ import {
   type TestCall,
   bench,
   callOf,
+  fasterClock,
   fixture,
   httpSpec,
   isAlive,
@@ -132,12 +133,13 @@ describe('a server of the modern era alone, with `era: match`', { concurrency: 4
   })
 
   it('on a pipe that ends at `initialize` is not tried for ever', async t => {
-    const { upstream, logs } = await bench(t, stdioSpec([script('crashing/ends-at-initialize.mjs')], MATCH))
+    const spec = stdioSpec([script('crashing/ends-at-initialize.mjs')], { ...MATCH, startupTimeout: '5m' })
+    const { upstream, logs } = await bench(t, spec, { clock: fasterClock(10) })
 
     const tries = (): number => logs.filter(({ fields }) => fields.state === 'starting').length
     for (let round = 0; round < 300 && tries() < 3; round++) {
       assert.equal(textOf(await upstream.dispatch(tool(ASKABLE))), 'ok')
-      await new Promise(resolve => setTimeout(resolve, 100))
+      await new Promise(resolve => setTimeout(resolve, 20))
     }
     for (let round = 0; round < 5; round++) await upstream.dispatch(tool(ASKABLE))
 
