@@ -10,9 +10,9 @@ import { loginServer, type LoginServer } from '../../../fixtures/oauth/login-ser
 import { protectedServer } from '../../../fixtures/oauth/protected-server.ts'
 import { mockApi, type MockApi } from '../../../fixtures/openapi/mock-api.ts'
 import { linesOf } from '../../config/temp.ts'
+import { logInBy } from './scene.ts'
 import { stateOf } from './vault/kit.ts'
 
-const REDIRECT = 'http://127.0.0.1:9/oauth/callback'
 const CALL = { name: 'web__say', arguments: {} }
 
 interface World {
@@ -36,14 +36,6 @@ function upstream({ directory }: World, server: string, oauth: object): object {
   return { type: 'openapi', document: join(directory, 'api.json'), server, oauth }
 }
 
-type Control = (verb: string, params: Record<string, unknown>) => Promise<Record<string, unknown>>
-
-async function logIn(control: Control, more: Record<string, unknown> = {}): Promise<void> {
-  const begun = await control('login.begin', { upstream: 'web', redirectUri: REDIRECT, ...more })
-  const back = await fetch(String(begun.url), { redirect: 'manual' })
-  await control('login.finish', { url: back.headers.get('location') })
-}
-
 test('a call of an API says that a login is needed, and goes through once somebody has logged in', async t => {
   const around = await world(t)
   const { api, server, directory } = around
@@ -58,7 +50,7 @@ test('a call of an API says that a login is needed, and goes through once somebo
   await assert.rejects(client.request('tools/call', CALL), /gateway login web/)
   assert.deepEqual(api.heard, [])
 
-  await logIn((verb, params) => gateway.control(verb, params))
+  await logInBy((verb, params) => gateway.control(verb, params))
   assert.match(JSON.stringify(await client.request('tools/call', CALL)), /"ok":true/)
   assert.equal(server.asked[0]?.get('resource'), server.url)
   assert.equal(server.tokens.at(-1), server.given[0])
@@ -80,7 +72,7 @@ test('the token of one caller goes along with the calls of no other', async t =>
     cache: { tools: { web__say: { ttl: '1m' } } },
   }
   const gateway = closeAfter(t, await testGateway({ config }))
-  await logIn((verb, params) => gateway.gateway.control(verb, params), { account: 'key:ann' })
+  await logInBy((verb, params) => gateway.gateway.control(verb, params), { account: 'key:ann' })
   const said = async (key: string): Promise<string> => {
     const headers = { authorization: `Bearer ${key}` }
     const client = closeAfter(t, await testClient(gateway, { headers }))

@@ -139,16 +139,6 @@ test('a reply goes on to the server once the call has a turn again, before the o
   assert.deepEqual(queue(), IDLE)
 })
 
-test('a reply goes on at once where a turn is free', async () => {
-  const { call, queue } = await server({})
-  const asked = call('ann')
-  const reply = asked.ask()
-  asked.reply(ACCEPTED)
-
-  assert.deepEqual(await now(reply), ACCEPTED)
-  assert.deepEqual(queue(), { running: 1, waiting: 0, asking: 0 })
-})
-
 test('while its client thinks, the deadline of a call stands still', async () => {
   const { call, clock } = await server({})
   const asked = call('ann')
@@ -228,48 +218,6 @@ test('a reply goes on without a turn where no call has got one for a second, as 
   await third.answer
   assert.deepEqual(queue(), IDLE)
   assert.equal(clock.armed, 0)
-})
-
-test('of many replies that find no turn one goes on each second, and none while turns come', async () => {
-  const { call, clock } = await server({ timeout: '1h' })
-  const asked = ['ann', 'ann', 'ann'].map(call)
-  const replies: unknown[] = []
-  for (const made of asked) void made.ask().then(reply => replies.push(reply))
-  const other = call('bob')
-  for (const made of asked) made.reply(ACCEPTED)
-  await soon()
-  clock.pass(600)
-  other.ends(resultOf({}))
-  await soon()
-  assert.equal(replies.length, 1)
-  clock.pass(999)
-  await soon()
-  assert.equal(replies.length, 1)
-  clock.pass(1)
-  await soon()
-  assert.equal(replies.length, 2)
-  clock.pass(1000)
-  await soon()
-
-  assert.equal(replies.length, 3)
-})
-
-test('a call that is asked again before it has a turn gets both replies to its server', async () => {
-  const { call, queue } = await server({})
-  const asked = call('ann')
-  const first = asked.ask()
-  const other = call('bob')
-  asked.reply(ACCEPTED)
-  await soon()
-  const second = asked.ask()
-
-  assert.deepEqual(await now(first), ACCEPTED)
-  assert.deepEqual(queue(), { running: 1, waiting: 0, asking: 1 })
-  other.ends(resultOf({}))
-  asked.reply(ACCEPTED)
-
-  assert.deepEqual(await now(second), ACCEPTED)
-  assert.deepEqual(queue(), { running: 1, waiting: 0, asking: 0 })
 })
 
 test('a caller has at most 256 calls that wait for their clients, and one more ends at its server too', async () => {

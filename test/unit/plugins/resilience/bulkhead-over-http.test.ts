@@ -3,13 +3,7 @@ import { test, type TestContext } from 'node:test'
 import type { ServerResponse } from 'node:http'
 import type { JsonObject } from '../../../../src/protocol/json/json.ts'
 import { retryAfterMs } from '../../../../src/upstreams/http/http-failures.ts'
-import {
-  closeAfter,
-  TestClock,
-  testClient,
-  testGateway,
-  type TestClient,
-} from '../../../../src/testing/index.ts'
+import { closeAfter, TestClock, testClient, testGateway } from '../../../../src/testing/index.ts'
 import { json, modern, peer, result, type Heard, type Peer } from '../../fixtures/http-peer.ts'
 
 type Handle = (heard: Heard, response: ServerResponse) => void
@@ -95,56 +89,3 @@ test('a read that meets a busy server is made again; a tool call is not', async 
   assert.match((await client.request(...CALL)).error?.message ?? '', /HTTP 503/)
   assert.equal(attempts(server, 'tools/call'), 1)
 })
-
-for (const [how, handle] of [
-  ['answers 503', (_heard, response) => json(response, 503, {})],
-  ['cuts every connection', (_heard, response) => response.destroy()],
-] as readonly (readonly [string, Handle])[]) {
-  test(`retries stay within their budget when a server ${how}`, async t => {
-    const spec = { breaker: false, retry: { attempts: 5, backoff: 1 } }
-    const { server, client } = await before(t, handle, spec)
-
-    await Promise.all(Array.from({ length: 100 }, () => client.request(...READ)))
-
-    // The lists before have earned two fifths of a retry.
-    assert.ok(
-      attempts(server, 'resources/read') <= 1.2 * 102 + 3,
-      `${attempts(server, 'resources/read')} attempts`,
-    )
-    assert.ok(attempts(server, 'resources/read') > 100)
-  })
-}
-
-test('an open breaker answers at once, sends nothing, and lets one probe through', async t => {
-  let isIll = true
-  const clock = new TestClock()
-  const spec = { breaker: { failures: 5, open: '10m' }, retry: false }
-  const { server, client, gateway } = await before(
-    t,
-    (heard, response) => {
-      if (isIll) json(response, 500, {})
-      else fine(heard, response)
-    },
-    spec,
-    clock,
-  )
-  for (let time = 0; time < 5; time++) await client.request(...CALL)
-  isIll = false
-
-  const times = await Promise.all(Array.from({ length: 20 }, () => refused(client)))
-  assert.equal(attempts(server, 'tools/call'), 5)
-  assert.ok(Math.max(...times) > 0)
-  assert.match(JSON.stringify(gateway.upstreams.get('web')?.status().breaker), /"state":"open"/)
-  clock.pass(Math.max(...times))
-  const after = await Promise.all(Array.from({ length: 10 }, () => client.request(...CALL)))
-
-  assert.ok(after.some(({ error }) => error === undefined))
-  assert.match(JSON.stringify(gateway.upstreams.get('web')?.status().breaker), /"state":"closed"/)
-})
-
-/** The time after which a refused call may come again. */
-async function refused(client: TestClient): Promise<number> {
-  const { code, retryAfterMs: ms } = (await client.request(...CALL)).error?.data as JsonObject
-  assert.equal(code, 'GW_UPSTREAM_RESTING')
-  return Number(ms)
-}

@@ -107,29 +107,6 @@ test('a call that gets no turn in time says so', async () => {
   await assert.rejects(answer, { code: 'GW_UPSTREAM_BUSY', message: /no turn within 1000 ms/ })
 })
 
-test('what took too long before it came here is not sent any more', async () => {
-  const { dispatch, sent, call, clock } = await bulkhead({}, hangs)
-  const late = call()
-  clock.pass(30_000)
-
-  await assert.rejects(dispatch(late), { code: 'GW_TIMEOUT' })
-  assert.equal(sent.length, 0)
-})
-
-test('the time that a client was asked before does not count', async () => {
-  const { dispatch, sent, call, clock } = await bulkhead({}, hangs)
-  const asked = call()
-  await asked.exchange.ask({ method: 'elicitation/create', params: {} })
-  clock.pass(60_000)
-
-  const answer = dispatch(asked)
-  clock.pass(29_999)
-  assert.equal(sent.length, 1)
-  clock.pass(1)
-
-  await assert.rejects(answer, { code: 'GW_TIMEOUT' })
-})
-
 test('an open breaker sends nothing, empties the queue, and is healed when the upstream comes up anew', async () => {
   let reply: Reply = () => Promise.reject(down())
   const { dispatch, sent, call, become, status } = await bulkhead(
@@ -177,15 +154,6 @@ test('a tool that always times out keeps the breaker closed for the others; a se
   assert.equal((status().breaker as JsonObject).state, 'closed')
 
   for (const tool of ['a', 'b', 'c', 'd']) await timeOut('tools/call', tool)
-  assert.equal((status().breaker as JsonObject).state, 'open')
-})
-
-test('timeouts of other methods than tool calls open the breaker', async () => {
-  const { dispatch, call, clock, status } = await bulkhead({ breaker: BREAKER }, hangs)
-  const answers = Promise.allSettled(Array.from({ length: 5 }, () => dispatch(call('prompts/get'))))
-  clock.pass(30_000)
-  await answers
-
   assert.equal((status().breaker as JsonObject).state, 'open')
 })
 
@@ -248,19 +216,6 @@ test('Retry-After is waited for where there is time, and passed on where there i
 
   await assert.rejects(answer, (error: GatewayError) => error.fields.retryAfterMs === 60_000)
   assert.equal(sent.length, 2)
-})
-
-test('a client that goes while a try is pending ends the call at once', async () => {
-  const { dispatch, sent, call, clock } = await bulkhead({ retry: RETRY }, () => Promise.reject(down(503)))
-  const read = call('resources/read')
-  const answer = dispatch(read)
-  await soon()
-  ;(read.exchange as unknown as { cancel(reason: string): void }).cancel('gone')
-
-  await assert.rejects(answer, { code: 'GW_CANCELLED' })
-  clock.pass(10_000)
-  assert.equal(sent.length, 1)
-  assert.equal(clock.armed, 0)
 })
 
 function codes(settled: readonly PromiseSettledResult<Answer>[]): unknown[] {

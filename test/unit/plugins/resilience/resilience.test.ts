@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { resilience } from '../../../../plugins/resilience/index.ts'
 import type { Answer } from '../../../../src/api/index.ts'
-import { callOf, exchangeOf, install, resultOf, wrapped } from '../install.ts'
+import { callOf, exchangeOf, install, wrapped } from '../install.ts'
 import { HandClock } from '../../fixtures/hand-clock.ts'
 
 async function upstreamWithDeadline(
@@ -108,55 +108,4 @@ test('without a total a call may take as long as there is progress', async () =>
   clock.pass(1)
 
   await assert.rejects(answer, { code: 'GW_TIMEOUT' })
-})
-
-test('an answer in time disarms the deadline', async () => {
-  const { clock, dispatch } = await upstreamWithDeadline({ timeout: 10 }, async () => resultOf({ ok: true }))
-
-  await dispatch(callOf('web', 'tools/call', { name: 'x' }))
-
-  assert.equal(clock.armed, 0)
-})
-
-test('what goes wrong below the deadline comes up as it is', async () => {
-  const { clock, dispatch } = await upstreamWithDeadline({ timeout: 10 }, () =>
-    Promise.reject(new Error('broken pipe')),
-  )
-
-  await assert.rejects(dispatch(callOf('web', 'tools/call', { name: 'x' })), /broken pipe/)
-  assert.equal(clock.armed, 0)
-})
-
-test('a timeout of 0 sets no deadline', async () => {
-  const { clock, dispatch } = await upstreamWithDeadline({ timeout: 0 })
-
-  void dispatch(callOf('web', 'tools/call', { name: 'x' }))
-
-  assert.equal(clock.armed, 0)
-})
-
-test('a call that was given up tells its listeners once, also when its client gives up later', () => {
-  const exchange = exchangeOf('tools/call')
-  const call = callOf('web', 'tools/call', undefined, exchange)
-  const reasons: string[] = []
-  call.onCancel(reason => reasons.push(reason))
-  call.onCancel(reason => reasons.push(reason))()
-
-  call.cancel('deadline')
-  exchange.cancel('client')
-  call.onCancel(reason => reasons.push(`late: ${reason}`))
-
-  assert.deepEqual(reasons, ['deadline', 'late: deadline'])
-})
-
-test('a client that gives up ends its calls', () => {
-  const exchange = exchangeOf('tools/call')
-  const call = callOf('web', 'tools/call', undefined, exchange)
-  const reasons: string[] = []
-  call.onCancel(reason => reasons.push(reason))
-
-  exchange.cancel('client')
-  call.cancel('deadline')
-
-  assert.deepEqual(reasons, ['client'])
 })

@@ -85,12 +85,6 @@ test('what ends as soon as it begins does not pile up on the stack', () => {
   assert.equal(turns.running, 0)
 })
 
-test('without a limit everything runs at once', () => {
-  const turns = new Turns({ concurrency: 0, queue: 0 })
-
-  for (let number = 0; number < 5000; number++) assert.equal(turns.takes(OTHER), true)
-})
-
 const DEEDS = fc.oneof(
   fc.record({ deed: fc.constant('arrive' as const), caller: fc.constantFrom('a', 'b', 'c') }),
   fc.record({ deed: fc.constant('finish' as const) }),
@@ -183,35 +177,6 @@ test('the turn of a caller who soon comes back is kept, so that it does not wait
   assert.equal(served(undefined, 5).waits, 20)
 })
 
-test('a turn is not kept for a caller who stays away longer than its call took, and is given on when it is late once', () => {
-  assert.equal(served(new TestClock(), 60).waits, 20)
-})
-
-test('a turn that was kept for nobody is given on', () => {
-  const clock = new TestClock()
-  const begun: Caller[] = []
-  const turns = new Turns({ concurrency: 2, queue: 10 }, clock)
-  const greedy = Array.from({ length: 6 }, (_, number) => new Caller('greedy', number, begun))
-  const [first, second] = [0, 1].map(number => new Caller('one', number, begun))
-  assert.ok(first !== undefined && second !== undefined && turns.takes(first) && turns.takes(OTHER))
-  for (const one of greedy) turns.waits(one)
-  turns.done(OTHER)
-
-  clock.pass(50)
-  turns.done(first)
-  assert.deepEqual([turns.takes(second), turns.waits(second)], [false, true])
-  turns.done({ caller: 'greedy' })
-  clock.pass(50)
-  turns.done(second)
-
-  // The other turn is the greedy one's; this one is kept, and nobody comes.
-  const before = begun.length
-  assert.equal(turns.running, 1)
-  clock.pass(51)
-  assert.equal(turns.running, 2)
-  assert.equal(begun.length, before + 1)
-})
-
 test('kept turns leave the greedy one its share, and are free again when nobody comes', () => {
   const clock = new TestClock()
   const begun: Caller[] = []
@@ -252,17 +217,4 @@ test('a call that comes back is next of its caller, has a place in a full queue,
 
   assert.equal(names(begun), 'a1 b2 a0')
   assert.deepEqual(back.ends, ['began'])
-})
-
-test('callers take turns also where one of them has many calls that come back', () => {
-  const begun: Caller[] = []
-  const turns = new Turns({ concurrency: 1, queue: 10 })
-  turns.takes(OTHER)
-  for (let number = 0; number < 20; number++) turns.comesBack(new Caller('a', number, begun))
-  turns.waits(new Caller('b', 0, begun))
-
-  turns.done(OTHER)
-  for (let end = 0; end < 3; end++) turns.done(begun[end] ?? OTHER)
-
-  assert.equal(names(begun), 'a0 b0 a1 a2')
 })

@@ -146,16 +146,6 @@ test(
   },
 )
 
-test('the page that a retry got of another replica makes the login for both', { skip }, async t => {
-  const made = await retrying(t)
-  const { gateway, second, link, retry } = made
-  const early = await retry(second, 'accept')
-  assert.match((await loggedIn(made, linkIn(early), 'alice')).text, /You are logged in/)
-  for (const one of [second, gateway])
-    assert.match(JSON.stringify(await retry(one, 'accept')), /you are alice/)
-  await until(async () => /This login has been made/.test((await new PlainBrowser().open(link)).text))
-})
-
 test('who declines at another replica is not asked again', { skip }, async t => {
   const { second, retry } = await retrying(t)
   assert.match(JSON.stringify(await retry(second, 'decline')), /declined.*"isError":true/)

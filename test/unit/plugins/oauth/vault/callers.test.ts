@@ -33,17 +33,6 @@ test('scopes that were asked for last are kept with the login, over a renewal an
   assert.equal((await vault.find(OF_ALICE.account, KEY.resource))?.scopesWanted, undefined)
 })
 
-test('a server that names ever other scopes fills nothing', async context => {
-  const vault = vaultIn(context, stateOf(context))
-  const generation = (await vault.put(KEY, grantOf('f'))) ?? 0
-  for (let i = 0; i < 5; i++)
-    await vault.want(
-      ...([KEY.account, KEY.resource, generation] as const),
-      Array.from({ length: 100 }, (_, n) => `scope-${i}-${n}`),
-    )
-  assert.equal((await vault.find(KEY.account, KEY.resource))?.scopesWanted?.length, 200)
-})
-
 test('callers are counted: who has a login, whose is lost, and who waits since', async context => {
   const vault = vaultIn(context, stateOf(context))
   const waiting = new WaitingCallers(vault)

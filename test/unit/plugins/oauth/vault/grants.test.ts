@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
-import type { KeptGrant, NewGrant, TokenEndpoint } from '../../../../../plugins/oauth/types.ts'
+import type { NewGrant, TokenEndpoint } from '../../../../../plugins/oauth/types.ts'
 import { RefreshedGrants } from '../../../../../plugins/oauth/vault/grants.ts'
 import type { FileVault } from '../../../../../plugins/oauth/vault/vault.ts'
 import type { Clock } from '../../../../../src/plugin.ts'
@@ -61,27 +61,6 @@ function within(seconds: number): number {
   return NOW + seconds * 1000
 }
 
-test('nobody has logged in: that is said, and nobody is asked', async context => {
-  const { grants, server } = await setting(context)
-  assert.deepEqual(await grants.access(account, resource), { kind: 'login', why: 'nobody has logged in' })
-  assert.deepEqual(server.presented, [])
-})
-
-test('a token that is good for a while is given as it is', async context => {
-  const { vault, grants, server } = await setting(context)
-  const generation = await vault.put(KEY, grantOf('f', within(120)))
-  assert.deepEqual(await grants.access(account, resource), { kind: 'token', token: 'access-f.0', generation })
-  assert.deepEqual(server.presented, [])
-})
-
-test('a token of which nobody knows the end is given until it is refused', async context => {
-  const { vault, grants, server, date } = await setting(context)
-  await vault.put(KEY, grantOf('f'))
-  date.now += 1e12
-  assert.equal((await grants.access(account, resource)).kind, 'token')
-  assert.deepEqual(server.presented, [])
-})
-
 test('a token is renewed a minute ahead of its end, once for all who wait', async context => {
   const { vault, grants, server, date } = await setting(context)
   await vault.put(KEY, grantOf('f', within(300)))
@@ -129,18 +108,6 @@ test('a new token that is refused too needs a login, and the authorization serve
   }
   assert.deepEqual(server.presented, ['f.0'])
   assert.equal((await grants.standing(account, resource)).kind, 'needs_auth')
-})
-
-test('invalid_grant takes away the generation that failed, and says why from then on', async context => {
-  const { vault, grants, server, date } = await setting(context)
-  server.next.push({ status: 400, body: { error: 'invalid_grant', error_description: 'Session not active' } })
-  await putOver(vault, date, 'f')
-  const why = 'the authorization server does not renew the login: invalid_grant (Session not active)'
-
-  for (let n = 0; n < 3; n++) assert.deepEqual(await grants.access(account, resource), { kind: 'login', why })
-  assert.deepEqual(server.presented, ['f.0'])
-  assert.deepEqual(await vault.list(), [])
-  assert.deepEqual(await grants.standing(account, resource), { kind: 'needs_auth', why })
 })
 
 test('a login that is made while the old one is refused stays, and is what callers get', async context => {
@@ -205,20 +172,6 @@ test('an authorization server that cannot be reached is left alone for a while, 
   assert.equal(back.kind === 'token' && back.token, 'access-f.1')
 })
 
-test('a refusal that is no fault of the grant keeps it', async context => {
-  const { vault, grants, server, date } = await setting(context)
-  server.next.push({ status: 401, body: { error: 'invalid_client', error_description: 'unknown' } })
-  await vault.put(KEY, grantOf('f', within(300)))
-  date.now += 250_000
-  assert.equal((await grants.access(account, resource)).kind, 'token')
-  date.now += 60_000
-  const over = await grants.access(account, resource)
-
-  assert.match(over.kind === 'login' ? over.why : over.kind, /invalid_client \(unknown\)/)
-  assert.equal(server.presented.length, 1)
-  assert.equal((await vault.list()).length, 1)
-})
-
 test('a refresh goes on though nobody waits, and ends after thirty seconds', async context => {
   const clock = new HandClock()
   const { vault, grants, server, date } = await setting(context, { clock })
@@ -264,27 +217,6 @@ test('a login without a refresh token is over with its token', async context => 
     why: 'the login has expired, and cannot be renewed',
   })
   assert.deepEqual(server.presented, [])
-})
-
-test('what another process has changed is seen with the next call', async context => {
-  const { vault, grants, state } = await setting(context)
-  await vault.put(KEY, grantOf('f', within(300)))
-  await grants.access(account, resource)
-  const other = vaultIn(context, state)
-  await other.put(KEY, grantOf('g', within(300)))
-  const answer = await grants.access(account, resource)
-  assert.equal(answer.kind === 'token' && answer.token, 'access-g.0')
-
-  const kept = (await other.find(account, resource)) as KeptGrant
-  await other.remove(KEY, kept.generation)
-  assert.equal((await grants.access(account, resource)).kind, 'login')
-})
-
-test('callers of other accounts have grants of their own', async context => {
-  const { vault, grants } = await setting(context)
-  await vault.put(KEY, grantOf('f', within(300)))
-  assert.equal((await grants.access('somebody else', resource)).kind, 'login')
-  assert.equal((await grants.access(account, `${resource}/other`)).kind, 'login')
 })
 
 test('a vault that cannot be opened is no reason to log in', async context => {

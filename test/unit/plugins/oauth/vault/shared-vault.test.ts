@@ -121,21 +121,6 @@ test('what belongs to one account cannot be given to another, read, or made by w
   assert.equal((await world.vault().find('bob', KEY.resource))?.access, 'access-again.0')
 })
 
-test('fifty callers at each of three replicas renew an ending token once', async t => {
-  const world = new World()
-  const server = await servers(t)
-  server.delayMs = 200
-  await world.vault().put(KEY, grantOf('f', Date.now() + 1000), 0)
-  world.later = 900
-  const replicas = [grantsOf(world, server), grantsOf(world, server), grantsOf(world, server)]
-  const answers = await Promise.all(
-    replicas.flatMap(one => Array.from({ length: 50 }, () => one.access(KEY.account, KEY.resource))),
-  )
-
-  assert.deepEqual(server.presented, ['f.0'])
-  for (const answer of answers) assert.equal(answer.kind === 'token' && answer.token, 'access-f.1')
-})
-
 test('a refresh token that a replica took with it when it died never goes out a second time', async t => {
   const world = new World()
   const server = await servers(t)

@@ -1,26 +1,14 @@
 import assert from 'node:assert/strict'
-import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { RowSeal } from '../../../../../plugins/oauth/vault/seal.ts'
-import { FileVault } from '../../../../../plugins/oauth/vault/vault.ts'
-import { cleanup } from '../../../../fixtures/cleanup.ts'
 import { grantOf } from '../../../../fixtures/oauth/token-server.ts'
 import { SILENT } from '../../install.ts'
 import { KEY, stateOf, vaultIn } from './kit.ts'
 import { HandClock } from '../../../fixtures/hand-clock.ts'
 
 const OTHER = { ...KEY, account: 'somebody' }
-
-test('a grant is what was put, in another process as in this one', async context => {
-  const state = stateOf(context)
-  const generation = await vaultIn(context, state).put(KEY, grantOf('f', 5))
-  const found = await vaultIn(context, state).find(KEY.account, KEY.resource)
-
-  assert.deepEqual({ ...found, at: 0 }, { ...KEY, ...grantOf('f', 5), generation, at: 0 })
-})
-
 test('of two that write over one generation the first wins', async context => {
   const state = stateOf(context)
   const [one, two] = [vaultIn(context, state), vaultIn(context, state)]
@@ -41,28 +29,6 @@ test('a generation is never used again, so that an old refusal takes no new logi
   assert.ok(second > first)
   assert.equal(await vault.remove(KEY, first), false)
   assert.equal((await vault.find(KEY.account, KEY.resource))?.access, 'access-g.0')
-})
-
-test('why a grant was lost is known until the next login', async context => {
-  const vault = vaultIn(context, stateOf(context))
-  const generation = (await vault.put(KEY, grantOf('f'))) ?? 0
-  await vault.remove(KEY, generation, 'it was over')
-  const [lost] = await vault.lost()
-  assert.deepEqual({ ...lost, at: 0 }, { ...KEY, why: 'it was over', at: 0 })
-
-  await vault.put(KEY, grantOf('g'))
-  assert.deepEqual(await vault.lost(), [])
-})
-
-test('the newest grant of a resource is found where no issuer is named', async context => {
-  const vault = vaultIn(context, stateOf(context))
-  const moved = { ...KEY, issuer: 'https://a.example.com' }
-  await vault.put(KEY, grantOf('old'))
-  await vault.put(moved, grantOf('new'))
-
-  assert.equal((await vault.find(KEY.account, KEY.resource))?.issuer, moved.issuer)
-  assert.equal((await vault.find(KEY.account, KEY.resource, KEY.issuer))?.access, 'access-old.0')
-  assert.equal((await vault.list()).length, 2)
 })
 
 test('all files are for their owner alone, and have no token in them', async context => {
@@ -138,25 +104,6 @@ test('an older value of the same row is not opened', async context => {
   await assert.rejects(vault.find(KEY.account, KEY.resource), { code: 'GW_VAULT_DAMAGED' })
 })
 
-test('another key opens nothing, and takes nothing away', async context => {
-  const state = stateOf(context)
-  const right = (): Promise<Buffer> =>
-    Promise.resolve(Buffer.from('the right key of the vault, which is long enough'))
-  const wrong = (): Promise<Buffer> =>
-    Promise.resolve(Buffer.from('another key of the vault, which is long enough'))
-  const vault = vaultIn(context, state, { key: right })
-  await vault.put(KEY, grantOf('f'))
-  vault.close()
-
-  await assert.rejects(vaultIn(context, state, { key: wrong }).put(KEY, grantOf('g')), {
-    code: 'GW_VAULT_KEY',
-  })
-  assert.equal(
-    (await vaultIn(context, state, { key: right }).find(KEY.account, KEY.resource))?.access,
-    'access-f.0',
-  )
-})
-
 test('a damaged database stays as it is, and each use says so', async context => {
   const state = stateOf(context)
   const path = join(state, 'grants.sqlite')
@@ -190,35 +137,6 @@ test('a database of somebody else is not written to', async context => {
   await assert.rejects(vaultIn(context, state).list(), /another database/)
 })
 
-test('where no file can be, it says why, and goes on when there can be one', async context => {
-  const state = stateOf(context)
-  const clock = new HandClock()
-  const place = join(state, 'state')
-  writeFileSync(place, 'a file in the place of the directory')
-  const key = (): Promise<Buffer> =>
-    Promise.resolve(Buffer.from('the right key of the vault, which is long enough'))
-  const vault = vaultIn(context, place, { clock, key })
-  await assert.rejects(vault.list(), { code: 'GW_VAULT_DISK' })
-
-  rmSync(place)
-  mkdirSync(place)
-  clock.pass(1000)
-  assert.deepEqual(await vault.list(), [])
-})
-
-test('a lease is one owner’s, until it is given back or has run out', async context => {
-  const state = stateOf(context)
-  const [one, two] = [vaultIn(context, state), vaultIn(context, state)]
-  assert.equal(await one.lease(KEY, 'one', 60_000), true)
-  assert.equal(await two.lease(KEY, 'two', 60_000), false)
-  assert.equal(await two.lease(OTHER, 'two', 60_000), true)
-  await two.release(KEY, 'two')
-  assert.equal(await two.lease(KEY, 'two', 60_000), false)
-  await one.release(KEY, 'one')
-  assert.equal(await two.lease(KEY, 'two', 0), true)
-  assert.equal(await one.lease(KEY, 'one', 60_000), true)
-})
-
 test('a registration is found by issuer and redirect alone', async context => {
   const vault = vaultIn(context, stateOf(context))
   const client = { id: 'c', secret: 's', method: 'client_secret_basic', expiresAt: 7 } as const
@@ -244,14 +162,6 @@ test('a pending login is given once, in time, whichever process asks', async con
   assert.equal(await one.takePending('never'), undefined)
 })
 
-test('a pending login lives ten minutes at most', async context => {
-  const vault = vaultIn(context, stateOf(context))
-  await vault.savePending({ state: 'a', account: 'gateway', expiresAt: Date.now() + 3_600_000, value: {} })
-  const taken = await vault.takePending('a')
-
-  assert.ok(taken !== undefined && taken.expiresAt <= Date.now() + 600_000)
-})
-
 test('an account has eight logins under way at most, and others have theirs', async context => {
   const vault = vaultIn(context, stateOf(context))
   const begin = (state: string, account: string): Promise<boolean> =>
@@ -261,31 +171,4 @@ test('an account has eight logins under way at most, and others have theirs', as
   assert.equal(await begin('b0', 'b'), true)
   await vault.takePending('a0')
   assert.equal(await begin('a9', 'a'), true)
-})
-
-test('without a directory everything is in memory', async context => {
-  const vault = new FileVault({
-    directory: undefined,
-    key: () => Promise.resolve(undefined),
-    clock: new HandClock(),
-    log: SILENT,
-  })
-  cleanup(context, () => vault.close())
-  await vault.put(KEY, grantOf('f'))
-  assert.equal((await vault.list()).length, 1)
-})
-
-test('what was sealed opens nowhere else, with no other key, and not when a bit is changed', () => {
-  const seal = new RowSeal(Buffer.from('0123456789abcdef'))
-  const sealed = seal.seal({ a: 1 }, ['grants', 'x'])
-  assert.deepEqual(seal.open(sealed, ['grants', 'x']), { a: 1 })
-  assert.equal(seal.open(sealed, ['lost', 'x']), undefined)
-  assert.equal(new RowSeal(Buffer.from('0123456789abcdeF')).open(sealed, ['grants', 'x']), undefined)
-  for (let at = 0; at < sealed.length; at++) {
-    const changed = Buffer.from(sealed)
-    changed[at] = (changed[at] ?? 0) ^ 1
-    assert.equal(seal.open(changed, ['grants', 'x']), undefined, `byte ${at}`)
-  }
-  for (let length = 0; length < sealed.length; length++)
-    assert.equal(seal.open(sealed.subarray(0, length), ['grants', 'x']), undefined)
 })
