@@ -7,7 +7,7 @@ import { benchFile, Children, type Load } from '../bench/setup/children.ts'
 import type { Ask, Measured } from '../bench/load/messages.ts'
 import { listeningIn } from '../bench/setup/workshop.ts'
 import { interleave } from './cache/interleavings.ts'
-import { echoes } from './shared/real-server.ts'
+import { echoes } from './cache/real-server.ts'
 
 const AT_ONCE = 100
 const TURNS = 10_000

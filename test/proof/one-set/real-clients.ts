@@ -2,7 +2,7 @@ import { execFile, spawn } from 'node:child_process'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
-import { install } from '../clients/install.ts'
+import { install } from './install-client.ts'
 
 /** A client from npm: how it is set up, asked what it sees, and given a prompt. */
 interface RealClient {

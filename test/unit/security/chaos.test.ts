@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { testGateway, type TestGateway } from '../../../src/testing/index.ts'
-import { chaos, holds, SLACK_MS, type Chaos } from '../../proof/chaos/calls.ts'
-import { FAULTS } from '../../proof/chaos/faulty-proxy.ts'
+import { chaos, holds, SLACK_MS, type Chaos } from './chaos/calls.ts'
+import { FAULTS } from './chaos/faulty-proxy.ts'
 
 const CALLS = 100
 

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { fitSchema } from '../../../../plugins/fit/schemas/fit-schema.ts'
 import type { Dialect } from '../../../../plugins/fit/profiles.ts'
 import type { JsonObject } from '../../../../src/protocol/json/json.ts'
-import { refusedBy } from '../../../proof/fit/limits.ts'
+import { refusedBy } from './limits.ts'
 
 const DIALECTS: readonly Dialect[] = ['common', 'anthropic', 'openai', 'gemini']
 

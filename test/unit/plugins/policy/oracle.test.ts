@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { generatedCase } from '../../../proof/policy/generated.ts'
-import { difference } from '../../../proof/policy/oracle.ts'
+import { generatedCase } from './generated.ts'
+import { difference } from './oracle.ts'
 
 test('generated policies decide as another implementation of CEL does, rule by rule', () => {
   let compared = 0

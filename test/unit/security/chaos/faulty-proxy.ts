@@ -1,7 +1,7 @@
 import { request as httpRequest } from 'node:http'
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
-import { KeptPort } from '../../../src/testing/upstream-http.ts'
-import { reset } from '../../fixtures/reset.ts'
+import { KeptPort } from '../../../../src/testing/upstream-http.ts'
+import { reset } from '../../../fixtures/reset.ts'
 
 /** All that can go wrong between two programs on a network. */
 export const FAULTS = [

@@ -1,7 +1,7 @@
 import { Agent, request } from 'node:http'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import { testUpstream } from '../../../src/testing/index.ts'
-import { META } from '../../../src/protocol/methods.ts'
+import { testUpstream } from '../../../../src/testing/index.ts'
+import { META } from '../../../../src/protocol/methods.ts'
 import { FAULTS, FaultyProxy, type Fault } from './faulty-proxy.ts'
 
 /** Outcome of all calls while one fault was there. */

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../../src/protocol/json/json.ts'
+import { isObject, type JsonObject } from '../../../../src/protocol/json/json.ts'
 
 /** Keywords of https://ai.google.dev/api/caching#Schema. */
 const GEMINI = new Set([
