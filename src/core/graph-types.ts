@@ -92,6 +92,14 @@ export interface HostedTaskRequest extends ToolPlace {
   cancel(reason: string): void
 }
 
+/** A changed list of an upstream. */
+export interface SeenChange {
+  /** False if nobody was given the list by this process. */
+  readonly wasGiven: boolean
+  /** Tells if a viewer may see any of its entries, former ones included. */
+  isSeenBy(viewer: Viewer): boolean
+}
+
 /** The lists of all upstreams, as each caller sees them. */
 interface CatalogReader {
   /** Returns this caller's view as it was last made; undefined where it has to be listed first. */
@@ -100,8 +108,8 @@ interface CatalogReader {
   readonly listings: Listings
   /** Key of all who are shown the same lists, by the same connections. */
   readerKey(session: Session): string
-  /** Names the upstreams of which a session is shown the lists of a connection of its own; empty for most sessions. */
-  ownLists(session: Session): string
+  /** Lists an upstream again; undefined if the list is the one that readers were given. */
+  findChange(kind: Kind, upstream: string): Promise<SeenChange | undefined>
   load(kind: Kind, session: Session, only?: readonly string[]): Promise<View>
   find(kind: Kind, session: Session, exposed: string): Promise<CatalogEntry | undefined>
   former(kind: Kind, session: Session, exposed: string): CatalogEntry | undefined
@@ -130,13 +138,11 @@ interface RouteFinder {
 
 /** Tells clients what changed, and keeps the subscriptions that need it. */
 interface Notifying {
-  /** Notes which list a caller was given: a change is told where it is another one. */
-  listGiven(kind: Kind, session: Session, view: View, reader: string): void
   listen(exchange: Exchange, filter: ListenFilter): Promise<void> | undefined
   attach(sessions: ReadonlySet<Session>): void
   forget(session: Session): void
   /** All who can be told something unasked. */
-  audience(): Iterable<Session>
+  audience(): Generator<Session>
   /** Tells some of them, at once. */
   tell(method: string, isMeant: (session: Session) => boolean): void
   hold(uri: string, owner: ResourceOwner, by: object): 'new' | 'known' | 'full'

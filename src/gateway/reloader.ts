@@ -3,7 +3,7 @@ import type { ConfigChanges, Differences } from '../api/gateway.ts'
 import type { Notification, Session, Upstream, UpstreamState } from '../api/index.ts'
 import type { Config, LoadedConfig } from '../config/index.ts'
 import { parseConfig } from './load-config.ts'
-import { tellDifferences } from '../core/notifications/list-changes.ts'
+import { notifyReloaded } from '../core/notifications/list-news.ts'
 import type { PipelineGate } from '../core/gate.ts'
 import { liveOf } from '../core/kept-upstream.ts'
 import type { Hooks } from '../hooks/hooks.ts'
@@ -172,7 +172,7 @@ export class Generations {
     const { life, around } = this.#host
     this.#leaving = before
     const settled = change?.settle(parseDuration(before.graph.config.shutdown.grace))
-    const told = tellDifferences(before.graph, next.graph).catch((error: unknown) =>
+    const told = notifyReloaded(before.graph, next.graph).catch((error: unknown) =>
       around.log.error('clients were not told of other lists', { reason: ownerReasonOf(error) }),
     )
     await this.#orEnd(told)

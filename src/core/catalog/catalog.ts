@@ -12,11 +12,12 @@ import { RPC, rpcError, type RpcError } from '../../protocol/rpc-error.ts'
 import { BoundedMap } from '../../util/bounded-map.ts'
 import { offersCapability } from '../capabilities.ts'
 import { isModernHttp } from '../exchange.ts'
-import type { Graph, UpstreamNode } from '../graph-types.ts'
+import type { Graph, SeenChange, UpstreamNode } from '../graph-types.ts'
+import { onlooker } from '../session.ts'
 import { isUp } from '../upstream.ts'
 import { type ListReader, Parts } from './list-cache.ts'
 import { Listings, type Unshown } from './listing.ts'
-import { conceivable, type Cut, type LateList, merge, type Part } from './part.ts'
+import { conceivable, type Cut, EMPTY, type LateList, merge, type Part } from './part.ts'
 import { type Freshness, View } from './view.ts'
 
 /** Freshness of a list that nobody should keep. */
@@ -46,6 +47,9 @@ const MAX_VIEWS = 4096
 /** Things said in the log once. */
 const MAX_REPORTED = 10_000
 
+/** Digest of several lists. */
+const SEVERAL = 'several'
+
 /** A view that is kept, and the lists that it was made from. */
 interface Kept {
   readonly view: View
@@ -68,6 +72,8 @@ export class Catalog {
     max: MAX_VIEWS,
     onForget: () => (this.#hasForgotten = true),
   })
+  /** Digest of the list that readers were given, by kind and upstream. */
+  readonly #given = new Map<string, string>()
   readonly #reported = new Set<string>()
   /** Upstreams that still start and were left out of a list, until one line names them all. */
   readonly #starting = new Set<string>()
@@ -101,10 +107,7 @@ export class Catalog {
     const offset = this.#offset(exchange, kind)
     if (offset === undefined)
       return { error: rpcError(RPC.invalidParams, 'Invalid params: the cursor is not one of ours') }
-    const reader = this.readerKey(exchange.session)
     const { view } = this.listings.shown(await this.load(kind, exchange.session, upstreams), exchange.session)
-    if (upstreams === undefined || this.#isWhole(upstreams))
-      this.#graph.notifier.listGiven(kind, exchange.session, view, reader)
     const form = listForm(exchange.session.client)
     const without = isModernHttp(exchange) ? this.#unfit(view) : undefined
     return { result: view.page(offset, form, this.#graph.clock.now(), without) }
@@ -146,7 +149,11 @@ export class Catalog {
   shows(kind: Kind, viewer: Viewer, upstream: string): boolean {
     const node = this.#graph.upstreams.get(upstream)
     const known = node && this.#parts.lastKnown(node, kind, { viewer: this.#viewKey(kind, viewer) })?.entries
-    return known !== undefined && this.#tapped(known, kind, viewer).some(entry => entry.refusal === undefined)
+    return known !== undefined && this.#isAnySeen(known, kind, viewer)
+  }
+
+  #isAnySeen(entries: readonly CatalogEntry[], kind: Kind, viewer: Viewer): boolean {
+    return this.#tapped(entries, kind, viewer).some(entry => entry.refusal === undefined)
   }
 
   /** Returns all that upstreams have listed to anybody, with what this viewer sees of each. No upstream is asked. */
@@ -169,18 +176,48 @@ export class Catalog {
     const isWhole = this.#isWhole(names)
     // Of the connections that are asked: the session may be shown the lists of others by the time that they answer.
     const key = this.#sessionKey(kind, session) + (isWhole ? '' : JSON.stringify({ names }))
-    const settled = await Promise.all(names.map(name => this.part(name, kind, session)))
+    const settled = await Promise.all(names.map(name => this.#give(name, kind, session)))
     if (!isWhole) this.#partial.add(kind)
     return this.#view(key, kind, session, settled)
   }
 
+  async #give(name: string, kind: Kind, session: Session): Promise<Part | undefined> {
+    const part = await this.part(name, kind, session)
+    const key = `${kind} ${name}`
+    const digest = (part ?? EMPTY).digest
+    const given = this.#given.get(key)
+    this.#given.set(key, given === undefined || given === digest ? digest : SEVERAL)
+    return part
+  }
+
+  /** Lists an upstream again, and compares the list with the one that readers were given. */
+  async findChange(kind: Kind, name: string): Promise<SeenChange | undefined> {
+    const node = this.#graph.upstreams.get(name)
+    if (node === undefined) return undefined
+    const { state, spec } = node.upstream
+    if (state !== 'ready' && spec.onFailure === 'keep') return undefined
+    const { entries: former = [] } = this.#parts.lastListed(node, kind) ?? {}
+    const reader = onlooker(this.#graph.identity())
+    // One that went to sleep meanwhile is not woken for it.
+    const { entries, digest } = (state === 'ready' && (await this.part(name, kind, reader))) || EMPTY
+    const key = `${kind} ${name}`
+    const given = this.#given.get(key)
+    if (given === digest) return undefined
+    this.#given.set(key, digest)
+    const all = [...former, ...entries]
+    return {
+      wasGiven: given !== undefined,
+      isSeenBy: viewer => all.length === 0 || this.#isAnySeen(all, kind, viewer),
+    }
+  }
+
   /** Key of all who are shown the same lists, by the same connections. */
   readerKey(session: Session): string {
-    return this.listings.readerKey(session) + this.ownLists(session)
+    return this.listings.readerKey(session) + this.#ownLists(session)
   }
 
   /** Names the upstreams of which this session is shown the lists of a connection of its own; empty for most sessions. */
-  ownLists(session: Session): string {
+  #ownLists(session: Session): string {
     if (!mayBeOwnLists()) return ''
     let own = ''
     for (const { upstream } of this.#graph.upstreams.values()) own += ownList(upstream, session)
@@ -381,7 +418,7 @@ export class Catalog {
   }
 
   #sessionKey(kind: Kind, session: Session): string {
-    return this.#viewKey(kind, session) + this.ownLists(session)
+    return this.#viewKey(kind, session) + this.#ownLists(session)
   }
 
   #viewKey(kind: Kind, session: Viewer): string {

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { type CatalogEntry, type ListPage, readListPage } from '../../api/catalog-entry.ts'
 import type { Payload } from '../../protocol/payload.ts'
 import { servesTasks } from '../../protocol/era/tasks.ts'
@@ -33,6 +34,7 @@ const MAX_LOGGED = 1000
 interface Parsed {
   readonly upstream: string
   readonly page: ListPage
+  readonly digest: string
 }
 
 /** One list of one upstream, as one caller sees it. */
@@ -141,7 +143,8 @@ export class Parts {
   async #fetch(node: UpstreamNode, kind: Kind, session: Session, call: PipelineCall): Promise<Part> {
     const payloads = await fetchList(this.#graph, node, kind, session, call)
     if (payloads === undefined) return EMPTY
-    const pages = payloads.map(payload => this.#readPage(payload, kind, node))
+    const parsed = payloads.map(payload => this.#readPage(payload, kind, node))
+    const pages = parsed.map(({ page }) => page)
     const [only, second] = pages
     const entries =
       only !== undefined && second === undefined ? only.entries : pages.flatMap(page => page.entries)
@@ -151,6 +154,7 @@ export class Parts {
     return {
       upstream: node.upstream.name,
       payloads,
+      digest: parsed.map(({ digest }) => digest).join(' '),
       entries: entries.length > MAX_ENTRIES ? entries.slice(0, MAX_ENTRIES) : entries,
       ...(cut === undefined ? {} : { cut }),
       ...(malformed === undefined ? {} : { malformed }),
@@ -158,15 +162,16 @@ export class Parts {
     }
   }
 
-  #readPage(payload: Payload, kind: Kind, node: UpstreamNode): ListPage {
+  #readPage(payload: Payload, kind: Kind, node: UpstreamNode): Parsed {
     const upstream = node.upstream.name
     const known = this.#parsed.get(payload)
-    if (known?.upstream === upstream) return known.page
+    if (known?.upstream === upstream) return known
     const listed = readListPage(payload, kind, upstream, node.prefix)
     const page =
       kind === 'tools' && mayBeTasks(node) ? { ...listed, entries: listed.entries.map(asOptional) } : listed
-    this.#parsed.set(payload, { upstream, page })
-    return page
+    const parsed = { upstream, page, digest: hash('sha256', payload.bytes(), 'base64') }
+    this.#parsed.set(payload, parsed)
+    return parsed
   }
 
   /** Waits for a list; true when it came in time. One that was never listed has its grace. */
@@ -202,7 +207,7 @@ export class Parts {
     shelf.late = undefined
     if ('error' in outcome) return this.#failedLate(node, kind, shelf, outcome.error)
     shelf.failure = undefined
-    const isNew = shelf.known === undefined || !isSame(shelf.known, outcome.part)
+    const isNew = shelf.known?.digest !== outcome.part.digest
     shelf.known = outcome.part
     this.#took(node, kind, outcome.part)
     if (isNew) this.#graph.notifier.listChanged(LISTS[kind].changed, node.upstream.name)
@@ -315,15 +320,6 @@ function settled(work: Promise<Part>): Promise<Outcome> {
     part => ({ part }),
     (error: unknown) => ({ error }),
   )
-}
-
-function isSame(one: Part, other: Part): boolean {
-  if (one.entries === other.entries) return true
-  return JSON.stringify(values(one)) === JSON.stringify(values(other))
-}
-
-function values({ entries }: Part): unknown[] {
-  return entries.map(({ value }) => value)
 }
 
 /** Why a list is not all that its upstream has; undefined where it is. */

@@ -8,6 +8,8 @@ export interface Part {
   readonly upstream: string
   readonly payloads: readonly Payload[]
   readonly entries: readonly CatalogEntry[]
+  /** Hash of what the upstream listed; empty for nothing. */
+  readonly digest: string
   /** As it was last known: the upstream is slow or away. */
   readonly isStale?: boolean
   /** Why it is not all that the upstream has. */
@@ -19,7 +21,7 @@ export interface Part {
 }
 
 /** List of an upstream that has nothing of a kind. */
-export const EMPTY: Part = { upstream: '', payloads: [], entries: [] }
+export const EMPTY: Part = { upstream: '', payloads: [], entries: [], digest: '' }
 
 /** A first list that is late: the promise to wait for, and the milliseconds that it is still worth waiting for. */
 export interface LateList {

@@ -5,10 +5,8 @@ import { noteOwnLists } from '../../api/upstream.ts'
 import type { NotificationContext } from '../../hooks/hook-taps.ts'
 import { isLoud } from '../../protocol/era/modern.ts'
 import { isObject } from '../../protocol/json/json.ts'
-import { type Kind, KINDS, kindsChangedBy, LISTS } from '../../protocol/methods.ts'
-import { ListAudience, type Meant } from './list-audience.ts'
-import { ListNews, ListSaver } from './list-changes.ts'
-import type { View } from '../catalog/view.ts'
+import { KINDS, kindsChangedBy, LISTS } from '../../protocol/methods.ts'
+import { ListNews } from './list-news.ts'
 import { liveOf } from '../kept-upstream.ts'
 import { HeldResources } from './held-resources.ts'
 import { baseOf } from '../session.ts'
@@ -24,10 +22,6 @@ const MAX_LISTENS_EACH = 128
 const MAX_HELD_EACH = 1024
 /** Method by which a legacy server reports the status of a task (2025-11-25, tasks). */
 const TASK_STATUS = 'notifications/tasks/status'
-/** Changes within this time are told once. */
-const COALESCE_MS = 10
-/** The least time between two comparisons of lists. */
-const COMPARE_AGAIN_MS = 250
 
 /** Everything that goes toward clients ahead of, or beside, their answers. */
 export class Notifier {
@@ -37,12 +31,7 @@ export class Notifier {
   readonly #held: HeldResources
   readonly #holds = new Shares(MAX_HELD_EACH)
   readonly #listenShares = new Shares(MAX_LISTENS_EACH)
-  /** By method: what changed, and for whom. */
-  readonly #changed = new Map<string, ListAudience>()
-  /** Lists that clients were given, to compare with. */
   readonly #news: ListNews
-  #isTelling = false
-  readonly #saver: ListSaver
   /** Upstreams that clients were told have gone. */
   readonly #away = new Set<string>()
   #sessions: ReadonlySet<Session> = new Set()
@@ -51,7 +40,6 @@ export class Notifier {
 
   constructor(graph: Graph) {
     this.#graph = graph
-    this.#saver = new ListSaver(graph)
     this.#news = new ListNews(graph)
     this.#held = new HeldResources(graph.clock, (holder, update) => this.#tellHolder(holder, update))
   }
@@ -73,21 +61,13 @@ export class Notifier {
   upstreamSays(upstream: string, said: Notification, isMeant?: (session: Session) => boolean): void {
     const notification = this.#passed(said, { direction: 'client', upstream, exchange: undefined })
     if (notification === undefined) return
-    if (kindsChangedBy(notification.method).length > 0) this.#listsSaid(upstream, notification, isMeant)
-    else if (notification.method === 'notifications/resources/updated')
+    if (kindsChangedBy(notification.method).length > 0) {
+      if (notification.isOfOwnLists === true) noteOwnLists()
+      this.#news.add(notification.method, upstream, isMeant, true)
+    } else if (notification.method === 'notifications/resources/updated')
       this.#updated(upstream, notification, isMeant)
     else if (notification.method !== TASK_STATUS || !this.#graph.tasks.told(upstream, notification, isMeant))
       this.dropped++
-  }
-
-  /** Only who is shown the lists of the connection that says so is meant, and only those for all are ever saved. */
-  #listsSaid(upstream: string, { method, isOfOwnLists }: Notification, meant: Meant = 'all'): void {
-    if (isOfOwnLists === true) {
-      noteOwnLists()
-      return this.listChanged(method, upstream, meant)
-    }
-    this.listChanged(method, upstream, 'rest')
-    this.#saver.listsChanged(upstream)
   }
 
   /** An upstream that comes or goes changes every list it has a part in. */
@@ -98,7 +78,6 @@ export class Notifier {
     const capabilities = this.#graph.upstreams.get(upstream)?.upstream.server?.capabilities ?? {}
     for (const kind of KINDS)
       if (capabilities[LISTS[kind].capability] !== undefined) this.listChanged(LISTS[kind].changed, upstream)
-    this.#saver.listsChanged(upstream)
   }
 
   /** One that is tried again and again goes but once. */
@@ -111,7 +90,7 @@ export class Notifier {
   }
 
   /** Every conversation that is to be told when a list of its changes, with those of listens. */
-  *audience(): Iterable<Session> {
+  *audience(): Generator<Session> {
     yield* this.#sessions
     for (const exchange of this.#listens.keys()) yield exchange.session
   }
@@ -124,39 +103,9 @@ export class Notifier {
       if (filter.methods.has(method) && isMeant(exchange.session)) exchange.emit(notification)
   }
 
-  /** An upstream's list may be another one now, for these sessions: every client that would see that is told. */
-  listChanged(method: string, upstream: string, meant: Meant = 'all'): void {
-    if (this.#changed.size === 0 && !this.#isTelling) this.#tellSoon(COALESCE_MS)
-    const changes = this.#changed.get(method) ?? new ListAudience()
-    this.#changed.set(method, changes)
-    changes.add(upstream, meant)
-  }
-
-  /** A client was given a list: what changed while it was made is compared with it. */
-  listGiven(kind: Kind, session: Session, view: View, reader: string): void {
-    const { catalog } = this.#graph
-    for (const upstream of this.#news.saw(kind, session, view, reader))
-      this.listChanged(LISTS[kind].changed, upstream, one => catalog.readerKey(one) === reader)
-  }
-
-  #tellSoon(ms: number): void {
-    this.#isTelling = true
-    this.#graph.clock.after(ms, () => void this.#tellChanged())
-  }
-
-  /** However often upstreams say so, lists are compared only so often. */
-  async #tellChanged(): Promise<void> {
-    const changed = [...this.#changed]
-    this.#changed.clear()
-    await Promise.all(
-      changed.map(async ([method, changes]) => {
-        this.tell(method, await this.#news.differing(method, changes, this.audience()))
-      }),
-    ).catch(() => undefined)
-    this.#graph.clock.after(COMPARE_AGAIN_MS, () => {
-      this.#isTelling = false
-      if (this.#changed.size > 0) this.#tellSoon(0)
-    })
+  /** A list of an upstream may have changed: clients that may see it are notified. */
+  listChanged(method: string, upstream: string): void {
+    this.#news.add(method, upstream)
   }
 
   /** Open `subscriptions/listen` streams. */

@@ -10,6 +10,7 @@ function part(upstream: string, entries: number, bytes = 100): Part {
   return {
     upstream,
     payloads: [Payload.raw(Buffer.alloc(bytes), 'modern')],
+    digest: '',
     entries: tools.map(tool => entryOf('tools', upstream, tool.name, '', tool)),
   }
 }

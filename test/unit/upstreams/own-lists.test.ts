@@ -84,6 +84,7 @@ test('a tool that only the own process of a session has is called there, and its
     assert.equal((await other.request('tools/call', call)).error, undefined)
   }
   await heardToggle(client)
+  await isShown(client)
   const { misses } = (await upstreamOf(gateway)).cache
 
   for (let round = 0; round < 3; round++)

@@ -1,0 +1,128 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Session } from '../../api/index.ts'
+import { type Kind, KINDS, kindsChangedBy, LIST_CHANGES, LISTS } from '../../protocol/methods.ts'
+import { within } from '../../util/clock.ts'
+import type { View } from '../catalog/view.ts'
+import type { Graph } from '../graph-types.ts'
+
+/** Changes within this time are announced once. */
+const DEBOUNCE_MS = 250
+/** A list that takes longer to fetch after a reload counts as changed. */
+const MAX_COMPARE_MS = 5000
+/** Audiences of one change; beyond them it is for all sessions. */
+const MAX_AUDIENCES = 64
+
+export type Audience = (session: Session) => boolean
+
+const EVERYBODY: Audience = () => true
+
+interface ListChange {
+  readonly method: string
+  readonly upstream: string
+  audiences: Set<Audience>
+  isSaid: boolean
+}
+
+/** Announces changed lists of upstreams to the sessions that may see something of them. */
+export class ListNews {
+  readonly #graph: Graph
+  readonly #changes = new Map<string, ListChange>()
+  #isScheduled = false
+
+  constructor(graph: Graph) {
+    this.#graph = graph
+  }
+
+  /** Notes that a list of an upstream may have changed, for these sessions; `isSaid` if the server says so. */
+  add(method: string, upstream: string, audience = EVERYBODY, isSaid = false): void {
+    const key = `${method} ${upstream}`
+    const change = this.#changes.get(key) ?? { method, upstream, audiences: new Set<Audience>(), isSaid }
+    const isFull = change.audiences.size >= MAX_AUDIENCES
+    change.audiences = isFull ? new Set([EVERYBODY]) : change.audiences.add(audience)
+    change.isSaid ||= isSaid
+    this.#changes.set(key, change)
+    this.#schedule()
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled) return
+    this.#isScheduled = true
+    this.#graph.clock.after(DEBOUNCE_MS, () => void this.#announce())
+  }
+
+  async #announce(): Promise<void> {
+    const changes = [...this.#changes.values()]
+    this.#changes.clear()
+    const meant = new Map<string, Audience[]>()
+    await Promise.all(
+      changes.flatMap(({ method, upstream, audiences, isSaid }) =>
+        [...audiences].flatMap(audience =>
+          kindsChangedBy(method).map(async kind => {
+            const viewers = await this.#viewers(kind, upstream, audience, isSaid).catch(() => audience)
+            if (viewers !== undefined) meant.set(method, [...(meant.get(method) ?? []), viewers])
+          }),
+        ),
+      ),
+    )
+    for (const [method, audiences] of meant)
+      this.#graph.notifier.tell(method, session => audiences.some(isMeant => isMeant(session)))
+    this.#isScheduled = false
+    if (this.#changes.size > 0) this.#schedule()
+  }
+
+  /** The sessions of an audience that may see the change; undefined if what the upstream lists is what readers were given. */
+  async #viewers(
+    kind: Kind,
+    upstream: string,
+    audience: Audience,
+    isSaid: boolean,
+  ): Promise<Audience | undefined> {
+    const { catalog, notifier, upstreams } = this.#graph
+    // Some sessions have lists of their own, which nobody else can fetch.
+    if (audience !== EVERYBODY) return audience
+    // Saved lists must be true at the next start, though no client listens.
+    const isSaved = upstreams.get(upstream)?.upstream.memory !== undefined
+    if (!isSaved && notifier.audience().next().done === true) return undefined
+    const change = await catalog.findChange(kind, upstream)
+    if (change === undefined) return undefined
+    // A modern client may have been given the list by another process.
+    const mayHave: Audience = ({ client }) => change.wasGiven || (isSaid && client.era === 'modern')
+    return session => mayHave(session) && change.isSeenBy(session)
+  }
+}
+
+/** Notifies each client of its lists that differ in `next` from those that it was shown in `before`. */
+export async function notifyReloaded(before: Graph, next: Graph): Promise<void> {
+  const graphs = [before, next]
+  const audience = new Set(graphs.flatMap(({ notifier }) => [...notifier.audience()]))
+  // Readers whom one of the two shows the same may be shown different lists by the other.
+  const readers = Map.groupBy(audience, session =>
+    JSON.stringify(graphs.map(({ catalog }) => catalog.readerKey(session))),
+  )
+  const changed = new Map<Session, readonly string[]>()
+  await Promise.all(
+    [...readers.values()].map(async ([session, ...others]) => {
+      if (session === undefined) return
+      const differs = await Promise.all(KINDS.map(kind => isChanged(kind, session, before, next)))
+      const methods = KINDS.filter((_, index) => differs[index]).map(kind => LISTS[kind].changed)
+      for (const one of [session, ...others]) changed.set(one, methods)
+    }),
+  )
+  for (const method of LIST_CHANGES)
+    for (const { notifier } of graphs)
+      notifier.tell(method, session => changed.get(session)?.includes(method) === true)
+}
+
+async function isChanged(kind: Kind, session: Session, before: Graph, next: Graph): Promise<boolean> {
+  if (before.catalog.isDoubtful(kind)) return true
+  const seen = before.catalog.current(kind, session)
+  if (seen === undefined) return false
+  const now = next.catalog.load(kind, session).catch(() => undefined)
+  const view = (await within(next.clock, MAX_COMPARE_MS, now)) ? await now : undefined
+  return view === undefined || !isDeepStrictEqual(show(seen, session, before), show(view, session, next))
+}
+
+function show(view: View, session: Session, { catalog }: Graph): unknown[] {
+  const { entries } = catalog.listings.shown(view, session).view
+  return entries.map(({ exposed, value }) => ({ exposed, value }))
+}
