@@ -5,8 +5,8 @@ export default class Doctor extends GatewayCommand {
   static override summary =
     'Look for what is wrong with a gateway, its machine and its clients, and mend what is safe.'
   static override description = [
-    'Looks at the configuration, programs, variables, ports, modes of files, what dead gateways have left, disk and clock,',
-    'the settings of clients, and the gateway that runs. Exit codes: 0 nothing worse than a note, 1 warnings, 6 errors,',
+    'Looks at the configuration, programs, variables, ports, modes of files, what dead gateways have left, the settings',
+    'of clients, and the gateway that runs. Exit codes: 0 nothing worse than a note, 1 warnings, 6 errors,',
     '2 wrong usage.',
   ].join(' ')
   static override examples = [
@@ -29,10 +29,7 @@ export default class Doctor extends GatewayCommand {
 
   async run(): Promise<number> {
     const { flags } = await this.parse(Doctor)
-    const [{ sayDoctor }, { machineOf }] = await Promise.all([
-      import('../doctor/say.ts'),
-      import('../doctor/patient.ts'),
-    ])
-    return sayDoctor(flags, this.terminal, machineOf(this.host))
+    const { sayDoctor } = await import('../doctor/doctor.ts')
+    return sayDoctor(flags, this.terminal, this.host)
   }
 }

@@ -1,4 +1,20 @@
+import type { LoadedConfig } from '../../config/index.ts'
 import { findingsOf, type HealthFinding, type HealthTable } from '../../errors/health.ts'
+import type { Host } from '../host.ts'
+import type { AskFlags } from '../local/ask-gateway.ts'
+import type { Terminal } from '../output/terminal.ts'
+
+/** All that checks look at. */
+export interface Patient {
+  readonly flags: AskFlags
+  readonly terminal: Terminal
+  /** Program and launcher of this command. */
+  readonly host: Pick<Host, 'execPath' | 'argv'>
+  /** The configuration file, where there is one, readable or not. */
+  readonly file: string | undefined
+  /** Absent where it is not valid. */
+  readonly source: LoadedConfig | undefined
+}
 
 /** Findings of `gateway doctor` beside those of a running gateway. */
 export const DOCTOR = {
@@ -57,36 +73,6 @@ export const DOCTOR = {
     text: 'listener {listener}: {host} is no address of this machine',
     fix: 'Set listeners.{listener}.host to 127.0.0.1, or to an address that this machine has',
   },
-  'node-old': {
-    level: 'error',
-    text: 'Node {version} runs, and {wanted} is needed',
-    fix: 'Install a newer Node; npm brings one along with the package',
-  },
-  'home-missing': {
-    level: 'error',
-    text: 'HOME is not set: nothing is remembered, and no client is found',
-    fix: 'Set HOME in the environment that starts the gateway',
-  },
-  'clock-wrong': {
-    level: 'warning',
-    text: 'the clock says {date}, which is before this version was made',
-    fix: 'Set the clock: logins and certificates depend on it',
-  },
-  'disk-full': {
-    level: 'error',
-    text: 'there are {free} left where {path} is: nothing can be saved',
-    fix: 'Make room there, or set XDG_STATE_HOME to another disk',
-  },
-  'disk-low': {
-    level: 'warning',
-    text: 'there are {free} left where {path} is',
-    fix: 'Make room there, or set XDG_STATE_HOME to another disk',
-  },
-  'runtime-directory': {
-    level: 'warning',
-    text: 'XDG_RUNTIME_DIR is {path}, which is no directory of this user; sockets are elsewhere',
-    fix: 'Log in as this user anew, or unset XDG_RUNTIME_DIR in all programs',
-  },
   'config-writable': {
     level: 'error',
     text: 'others can write to {path}: they decide what the gateway runs',
@@ -131,11 +117,6 @@ export const DOCTOR = {
     level: 'warning',
     text: '{path} is the lock of a process that is gone',
     fix: 'gateway doctor --fix removes it',
-  },
-  'log-large': {
-    level: 'info',
-    text: '{path} has {size}',
-    fix: 'gateway doctor --fix moves it to {path}.1',
   },
   'client-broken': {
     level: 'error',

@@ -12,8 +12,7 @@ import { editorOf } from '../../clients/edit.ts'
 import { readSettingsFile } from '../../clients/settings-file.ts'
 import { named } from '../../import/names.ts'
 import { stateDirectory } from '../../serve/state-directory.ts'
-import { complaint, type Complaint } from '../table.ts'
-import type { Patient } from '../patient.ts'
+import { complaint, type Complaint, type Patient } from '../table.ts'
 import { foldersIn } from '../../../util/platform.ts'
 
 /** Findings about the settings of clients: whether they can be read, and entries of ours that lead nowhere. */
@@ -112,7 +111,7 @@ function deadEnds(
   client: Client,
   connected: Connected,
   connections: Connections,
-  { terminal, machine }: Patient,
+  { terminal, host }: Patient,
 ): Complaint[] {
   const line = lineOf(connected.entry)
   const at = line.findIndex((word, i) => i > 0 && word === 'attach')
@@ -129,7 +128,7 @@ function deadEnds(
   }
   const gone = line.slice(0, at).find(word => isGone(word, terminal))
   if (gone === undefined) return []
-  const { execPath, launcher } = machine.self
+  const [execPath, launcher] = [host.execPath, String(host.argv[1])]
   const values = { name: connected.name, line: [execPath, launcher, ...line.slice(at)] }
   const entry = entryOf(client, values)
   const mend = {

@@ -1,10 +1,10 @@
 import { isAbsolute, relative, resolve } from 'node:path'
 import type { LoadedConfig, Problem } from '../../../config/index.ts'
-import { GatewayError } from '../../../errors/errors.ts'
+import { GatewayError, gatewayError } from '../../../errors/errors.ts'
 import { makeDirectory } from '../../../util/storage/make-directory.ts'
-import { silentTrial } from '../trial.ts'
-import { complaint, type Complaint } from '../table.ts'
-import type { Patient } from '../patient.ts'
+import { withUnstarted } from '../../local/ask-gateway.ts'
+import type { Terminal } from '../../output/terminal.ts'
+import { complaint, type Complaint, type Patient } from '../table.ts'
 
 const UNSET = /^variable \S+ is (not set|empty)/
 const UNREAD = /^cannot read /
@@ -46,10 +46,20 @@ export async function configurationFindings({ source, terminal }: Patient): Prom
   const warnings = source.warnings
     .filter(({ message }) => !ATTACHED.test(message))
     .map(problem => ofProblem(problem, terminal.cwd, source))
-  const broken = await silentTrial(source, terminal)
+  const broken = await setupFailure(source, terminal)
   if (broken === undefined) return warnings
   const { message: why, hint } = broken
   return [...warnings, complaint('plugin-broken', { why, hint })]
+}
+
+/** Builds a gateway of which nothing is started, and says why that fails; undefined where it does not. */
+async function setupFailure(source: LoadedConfig, terminal: Terminal): Promise<GatewayError | undefined> {
+  try {
+    await withUnstarted(source, terminal, () => Promise.resolve())
+    return undefined
+  } catch (error) {
+    return error instanceof GatewayError ? error : gatewayError('GW_INTERNAL', { cause: error })
+  }
 }
 
 function ofProblem(problem: Problem, cwd: string, source: LoadedConfig | undefined): Complaint {

@@ -1,17 +1,15 @@
 import { existsSync } from 'node:fs'
-import { chmod, lstat, readdir, readFile, rename, unlink } from 'node:fs/promises'
+import { chmod, lstat, readdir, readFile, unlink } from 'node:fs/promises'
 import { dirname, isAbsolute, join } from 'node:path'
 import { privatePlacesOf } from '../../../config/private.ts'
 import { answers, attachSocket, removeStale } from '../../../control/sockets.ts'
-import { amountText, plural } from '../../../util/plain-text.ts'
+import { plural } from '../../../util/plain-text.ts'
 import { stateDirectory } from '../../serve/state-directory.ts'
-import { complaint, type Complaint } from '../table.ts'
-import type { Patient } from '../patient.ts'
+import { complaint, type Complaint, type Patient } from '../table.ts'
 import { platformOf } from '../../../util/platform.ts'
 
 const OTHERS = 0o077
 const OTHERS_WRITE = 0o022
-const LARGEST_LOG = 50 * 1024 * 1024
 /** Files of a directory that are looked at. */
 const MOST = 1000
 
@@ -79,7 +77,7 @@ async function stateFiles({ file, terminal }: Patient): Promise<Complaint[]> {
   if (state === undefined) return []
   const found = [await stateDirectoryFindings(dirname(state)), await stateDirectoryFindings(state)].flat()
   if (found.some(({ code }) => code === 'state-unusable')) return found
-  return [...found, ...(await locks(dirname(state))), ...(await locks(state)), ...(await logFindings(state))]
+  return [...found, ...(await locks(dirname(state))), ...(await locks(state))]
 }
 
 async function stateDirectoryFindings(path: string): Promise<Complaint[]> {
@@ -114,14 +112,6 @@ async function isAbandoned(path: string): Promise<boolean> {
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'ESRCH'
   }
-}
-
-async function logFindings(state: string): Promise<Complaint[]> {
-  const path = join(state, 'gateway.log')
-  const size = (await lstat(path).catch(() => undefined))?.size ?? 0
-  if (size <= LARGEST_LOG) return []
-  const mend = { says: `mv ${path} ${path}.1`, run: () => rename(path, `${path}.1`) }
-  return [{ ...complaint('log-large', { path, size: amountText(size) }), mend }]
 }
 
 async function sockets({ file, flags, terminal: { environment } }: Patient): Promise<Complaint[]> {

@@ -6,8 +6,7 @@ import type { Health } from '../../../errors/health.ts'
 import { ownPackage } from '../../../util/version.ts'
 import { withAsked, type AskedGateway } from '../../local/ask-gateway.ts'
 import { listAllTools } from '../../local/tools.ts'
-import { complaint, type Complaint } from '../table.ts'
-import type { Patient } from '../patient.ts'
+import { complaint, type Complaint, type Patient } from '../table.ts'
 
 /** Tools that some clients show at most. */
 const MOST_TOOLS = 128

@@ -5,8 +5,7 @@ import type { LoadedConfig } from '../../../config/index.ts'
 import { isObject } from '../../../protocol/json/json.ts'
 import { durationText } from '../../../util/plain-text.ts'
 import { isSecretName } from '../../../util/secrets.ts'
-import { complaint, type Complaint } from '../table.ts'
-import type { Patient } from '../patient.ts'
+import { complaint, type Complaint, type Patient } from '../table.ts'
 import { platformOf } from '../../../util/platform.ts'
 
 /** Texts that manuals have where a value belongs. */
@@ -17,14 +16,14 @@ const JWT = /\beyJ[\w-]+\.(eyJ[\w-]+)\.[\w-]*/
 type Upstreams = LoadedConfig['config']['upstreams']
 
 /** Findings about what servers are started and asked with. */
-export function serverFindings({ source, machine }: Patient): Complaint[] {
+export function serverFindings({ source }: Patient): Complaint[] {
   if (source === undefined) return []
   const { upstreams } = source.config
   return Object.entries(upstreams)
     .filter(([, { enabled }]) => enabled)
     .flatMap(([upstream, spec]) => [
       ...permissionFindings(upstream, spec, source.directory),
-      ...valuesOf(spec).flatMap(([place, value]) => valueFindings(upstream, place, value, machine.now())),
+      ...valuesOf(spec).flatMap(([place, value]) => valueFindings(upstream, place, value, Date.now())),
     ])
 }
 

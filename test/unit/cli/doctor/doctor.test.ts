@@ -2,9 +2,7 @@ import assert from 'node:assert/strict'
 import { chmod, lstat, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { OLDEST_NODE } from '../../../../src/cli/doctor/checks/machine.ts'
-import { examine } from '../../../../src/cli/doctor/examine.ts'
-import { EXITS, sayDoctor } from '../../../../src/cli/doctor/say.ts'
+import { EXITS, examine, sayDoctor } from '../../../../src/cli/doctor/doctor.ts'
 import { DOCTOR } from '../../../../src/cli/doctor/table.ts'
 import { allFindings } from '../../../../src/gateway/builtins.ts'
 import { LAUNCHER } from '../../../peers/gateway.ts'
@@ -13,8 +11,8 @@ import { MACHINE_FAULTS } from './faults-of-the-machine.ts'
 import { ONLINE_FAULTS } from './faults-of-what-is-offered.ts'
 import { lab, type Lab } from './lab.ts'
 
-const found = ({ terminal, machine, file }: Lab, code: string) =>
-  examine({ config: file, online: ONLINE.has(code) }, terminal, machine).then(({ findings }) =>
+const found = ({ terminal, host, file }: Lab, code: string) =>
+  examine({ config: file, online: ONLINE.has(code) }, terminal, host).then(({ findings }) =>
     findings.find(finding => finding.code === code),
   )
 const FAULTS = [...MACHINE_FAULTS, ...CLIENT_FAULTS, ...ONLINE_FAULTS]
@@ -23,7 +21,7 @@ const flags = { fix: false, 'dry-run': false, json: true }
 
 test('of a sound configuration nothing is said but that no gateway runs', async t => {
   const well = await lab(t)
-  const { level, findings } = await examine({}, well.terminal, well.machine)
+  const { level, findings } = await examine({}, well.terminal, well.host)
   assert.deepEqual(
     findings.map(({ code }) => code),
     ['not-running'],
@@ -31,7 +29,7 @@ test('of a sound configuration nothing is said but that no gateway runs', async 
   assert.equal(EXITS[level], 0)
 })
 
-assert.ok(FAULTS.length >= 30, 'thirty faults at least')
+assert.ok(FAULTS.length >= 30, 'every kind of finding')
 
 for (const { code, names, prepare, cure } of FAULTS)
   test(`${code}: it is named, and what the finding says mends it`, async t => {
@@ -46,7 +44,7 @@ for (const { code, names, prepare, cure } of FAULTS)
     assert.doesNotMatch(`${finding.summary} ${finding.fix}`, /(?<!\$)\{\w+\}/)
     assert.equal(finding.mend !== undefined, cure === 'fix')
 
-    if (cure === 'fix') await sayDoctor({ ...flags, config: ill.file, fix: true }, ill.terminal, ill.machine)
+    if (cure === 'fix') await sayDoctor({ ...flags, config: ill.file, fix: true }, ill.terminal, ill.host)
     else await cure(ill)
     assert.equal(await found(ill, code), undefined, 'it is mended')
   })
@@ -93,7 +91,7 @@ test('--fix --dry-run says what it would do, and does nothing', async t => {
   const { chmod } = process.getBuiltinModule('node:fs/promises')
   await chmod(ill.file, 0o666)
   const dry = { ...flags, json: false, fix: true, 'dry-run': true }
-  const exit = await sayDoctor(dry, ill.terminal, ill.machine)
+  const exit = await sayDoctor(dry, ill.terminal, ill.host)
 
   assert.equal(exit, EXITS.error)
   assert.ok(ill.terminal.printed.some(line => line === `would chmod 644 ${ill.file}`))
@@ -108,7 +106,7 @@ test('a repair that fails is said, and the others are made', async t => {
   await chmod(ill.file, 0o664)
   await writeFile(join(ill.home, 'blocked'), '')
   await mkdir(join(ill.home, 'x'))
-  await sayDoctor({ ...flags, fix: true }, ill.terminal, ill.machine)
+  await sayDoctor({ ...flags, fix: true }, ill.terminal, ill.host)
 
   const { mended } = JSON.parse(ill.terminal.printed.join('\n')) as {
     mended: { code: string; why?: string }[]
@@ -126,7 +124,7 @@ test('settings of clients are never written by looking, and links and others sta
   await ill.write('real.json', '{"mcpServers":{"gateway":{"command":"/gone"}}}')
   await ill.write('.gemini/oauth', '')
   await symlink(join(ill.home, 'real.json'), join(ill.home, '.gemini/settings.json'))
-  await sayDoctor({ ...flags, fix: true }, ill.terminal, ill.machine)
+  await sayDoctor({ ...flags, fix: true }, ill.terminal, ill.host)
 
   assert.equal(await readFile(join(ill.home, '.cursor/mcp.json'), 'utf8'), '{ broken')
   assert.match(await readFile(join(ill.home, 'real.json'), 'utf8'), /\/gone/)
@@ -139,17 +137,8 @@ test('secrets of the configuration are in nothing that it prints', async t => {
     '  files: { type: http, url: "http://127.0.0.1:9/mcp", headers: { Authorization: "Bearer abcdefghijkl" } }',
   )
   await chmod(ill.file, 0o644)
-  await sayDoctor({ ...flags, json: false }, ill.terminal, ill.machine)
+  await sayDoctor({ ...flags, json: false }, ill.terminal, ill.host)
   assert.doesNotMatch(ill.terminal.printed.join('\n'), /abcdefghijkl/)
-})
-
-test('the oldest Node is the one of package.json', async () => {
-  const manifest = JSON.parse(
-    await readFile(new URL('../../../../package.json', import.meta.url), 'utf8'),
-  ) as {
-    engines: { node: string }
-  }
-  assert.equal(manifest.engines.node, `>=${OLDEST_NODE}`)
 })
 
 test('a code belongs to one table only', () => {

@@ -131,42 +131,6 @@ export const MACHINE_FAULTS: readonly Fault[] = [
     cure: isSound,
   },
   {
-    code: 'node-old',
-    names: /20\.1\.0/,
-    prepare: async lab => void (lab.machine.node = '20.1.0'),
-    cure: async lab => void (lab.machine.node = '24.1.0'),
-  },
-  {
-    code: 'home-missing',
-    names: /HOME/,
-    prepare: lab => lab.environment('HOME', undefined),
-    cure: lab => lab.environment('HOME', lab.home),
-  },
-  {
-    code: 'clock-wrong',
-    names: /1970/,
-    prepare: async lab => void (lab.machine.now = () => 0),
-    cure: async lab => void (lab.machine.now = () => Date.now()),
-  },
-  {
-    code: 'disk-full',
-    names: /1 MiB|1\.0 MiB|1024 KiB/,
-    prepare: async lab => void (lab.machine.free = 2 ** 20),
-    cure: async lab => void (lab.machine.free = 2 ** 40),
-  },
-  {
-    code: 'disk-low',
-    names: /100 MiB/,
-    prepare: async lab => void (lab.machine.free = 100 * 2 ** 20),
-    cure: async lab => void (lab.machine.free = 2 ** 40),
-  },
-  {
-    code: 'runtime-directory',
-    names: /nowhere/,
-    prepare: lab => lab.environment('XDG_RUNTIME_DIR', '/nowhere/at/all'),
-    cure: lab => lab.environment('XDG_RUNTIME_DIR', lab.runtime),
-  },
-  {
     code: 'config-writable',
     names: /gateway\.yaml/,
     prepare: lab => chmod(lab.file, 0o666),
@@ -239,18 +203,6 @@ export const MACHINE_FAULTS: readonly Fault[] = [
     prepare: async lab => {
       await mkdir(state(lab), { recursive: true, mode: 0o700 })
       await writeFile(join(state(lab), 'x.lock'), '4194305')
-    },
-    cure: 'fix',
-  },
-  {
-    code: 'log-large',
-    names: /gateway\.log/,
-    prepare: async lab => {
-      await mkdir(state(lab), { recursive: true, mode: 0o700 })
-      const { open } = process.getBuiltinModule('node:fs/promises')
-      const log = await open(join(state(lab), 'gateway.log'), 'w', 0o600)
-      await log.truncate(51 * 2 ** 20)
-      await log.close()
     },
     cure: 'fix',
   },

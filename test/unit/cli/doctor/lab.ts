@@ -17,13 +17,7 @@ export interface Lab {
   readonly file: string
   readonly version: string
   readonly ends: (() => Promise<void>)[]
-  readonly machine: {
-    node: string
-    free: number
-    now: () => number
-    freeBytes: () => Promise<number>
-    self: { execPath: string; launcher: string }
-  }
+  readonly host: { execPath: string; argv: string[] }
   readonly terminal: ReturnType<typeof silentTerminal>
   config(upstreams?: string, more?: string, listener?: string): Promise<void>
   write(path: string, text: string, mode?: number): Promise<void>
@@ -55,13 +49,7 @@ export async function lab(t: TestContext): Promise<Lab> {
     file,
     version: ownPackage().version,
     ends: [],
-    machine: {
-      node: '24.1.0',
-      free: 2 ** 40,
-      now: () => Date.now(),
-      freeBytes: () => Promise.resolve(made.machine.free),
-      self: { execPath: process.execPath, launcher: LAUNCHER },
-    },
+    host: { execPath: process.execPath, argv: [process.execPath, LAUNCHER] },
     terminal: silentTerminal({ cwd: home, environment }),
     config: (upstreams = SOUND, more = '', listener = '{ type: http, port: 0 }') =>
       write(

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { examine } from '../../../../src/cli/doctor/examine.ts'
+import { examine } from '../../../../src/cli/doctor/doctor.ts'
 import { openControl } from '../../../../src/control/server.ts'
 import type { Health, HealthFinding } from '../../../../src/errors/health.ts'
 import type { JsonObject } from '../../../../src/protocol/json/json.ts'
@@ -26,7 +26,7 @@ export async function seen(
   gateway: TestGateway,
   headers: Readonly<Record<string, string>> = {},
 ): Promise<Seen> {
-  const { file, machine, runtime, terminal } = await lab(t)
+  const { file, host, runtime, terminal } = await lab(t)
   const socket = join(runtime, 'gateway.sock')
   const control = await openControl(
     socket,
@@ -39,7 +39,7 @@ export async function seen(
   )
   cleanup(t, () => control.close())
   const doctor = async (): Promise<readonly HealthFinding[]> =>
-    (await examine({ config: file, socket }, terminal, machine)).findings
+    (await examine({ config: file, socket }, terminal, host)).findings
   return { gateway, headers, doctor }
 }
 
