@@ -16,8 +16,9 @@ import { answersIn, askedFor, type ValueFlags, withSecretsApart, type Secrets } 
 import { type Edited, edited, tried, write } from './edit.ts'
 import { keyOf } from './inputs.ts'
 import { waysOf, type Way } from './packages.ts'
+import { shortName } from '../server-names.ts'
 import { Registry, type Place } from './registry.ts'
-import { nameFrom, type Target, targetOf, usage } from './target.ts'
+import { type Target, targetOf, usage } from './target.ts'
 import { trial, type Trial } from './trial.ts'
 import { foldersIn, platformOf } from '../../util/platform.ts'
 import type { Host } from '../host.ts'
@@ -108,7 +109,7 @@ export async function planAddition(
   const file = await fileOf(flags, terminal)
   const target = targetOf(what, command)
   const { way, suggested, notes } = await wayOf(target, flags, terminal)
-  const name = flags.name ?? nameFrom(suggested)
+  const name = flags.name ?? shortName(suggested)
   if (!/^[a-z][a-z0-9-]{0,31}$/.test(name))
     throw usage(`"${name}" is no name of an upstream: a lower-case letter, then up to 31 of a-z, 0-9 and -`)
   const answers = answersIn(flags)

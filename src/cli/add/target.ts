@@ -1,6 +1,6 @@
 import { gatewayError } from '../../errors/errors.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
-import { nameOfCommand } from '../command-name.ts'
+import { nameOfCommand } from '../server-names.ts'
 import { NAME } from './registry.ts'
 import { packageWay, type Way } from './packages.ts'
 
@@ -81,20 +81,6 @@ function wayTarget(kind: string, title: string, upstream: JsonObject, suggested:
 function hostName({ hostname }: URL): string {
   const parts = hostname.split('.').filter(part => !/^(www|mcp|api|com|org|net|io|dev|ai|\d+|)$/.test(part))
   return parts[0] ?? hostname
-}
-
-/** A name of an upstream made of another one. */
-export function nameFrom(text: string): string {
-  const last = text.split('/').at(-1) ?? text
-  const name = last
-    .replace(/[@:].*$/s, '')
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, '-')
-    .replace(/^(mcp-server|server|mcp)-(?=[a-z])|-(mcp-server|mcp|server)$/g, '')
-    .replace(/^[^a-z]+/, '')
-    .slice(0, 32)
-    .replace(/-+$/, '')
-  return name === '' ? 'server' : name
 }
 
 export function usage(what: string): Error {

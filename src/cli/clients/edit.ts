@@ -23,12 +23,12 @@ export function editorOf(client: Client): Editor {
 
 function jsonEditor({ key }: Client): Editor {
   return {
-    read: async (text, name) => at(await parsedJson(text), [...key, name]),
-    all: async text => entriesOf(at(await parsedJson(text), key)),
+    read: async (text, name) => at(await parseJson(text), [...key, name]),
+    all: async text => entriesOf(at(await parseJson(text), key)),
     async set(text, name, entry) {
       const { modify, applyEdits } = await import('jsonc-parser')
       const source = text.trim() === '' ? '{}\n' : text
-      checkMaps(await parsedJson(source), key)
+      checkMaps(await parseJson(source), key)
       const [plain] = modify(source, [...key, name], entry, {})
       const behind = plain && (await behindAnother(source, plain))
       if (behind !== undefined) return applyEdits(source, [behind])
@@ -36,7 +36,7 @@ function jsonEditor({ key }: Client): Editor {
     },
     async remove(text, name) {
       const { modify, applyEdits } = await import('jsonc-parser')
-      const { size } = entriesOf(at(await parsedJson(text), key))
+      const { size } = entriesOf(at(await parseJson(text), key))
       // Alone in its map, it leaves blanks that are put in order; others stay as they are.
       const options = size > 1 ? {} : { formattingOptions: formOf(text) }
       return applyEdits(text, modify(text, [...key, name], undefined, options))
@@ -44,7 +44,25 @@ function jsonEditor({ key }: Client): Editor {
   }
 }
 
-async function parsedJson(text: string): Promise<unknown> {
+/** Settings as data. @throws Error with a line if the text cannot be read */
+export async function parseSettings(text: string, format: Client['format']): Promise<unknown> {
+  if (format === 'json') return parseJson(text)
+  return format === 'toml'
+    ? parseToml(text)
+    : (await import('../../config/source/plain-yaml.ts')).fromYaml(text)
+}
+
+async function parseToml(text: string): Promise<JsonObject> {
+  const { parse } = await import('smol-toml')
+  try {
+    // Tables without a prototype, and dates, as plain data.
+    return JSON.parse(JSON.stringify(parse(text))) as JsonObject
+  } catch (error) {
+    throw new Error(error instanceof Error ? error.message.split('\n')[0] : String(error), { cause: error })
+  }
+}
+
+async function parseJson(text: string): Promise<unknown> {
   const { parse, printParseErrorCode } = await import('jsonc-parser')
   const errors: ParseError[] = []
   const value: unknown = parse(text, errors, { allowTrailingComma: true, allowEmptyContent: true })
@@ -95,16 +113,8 @@ function formOf(text: string): { tabSize: number; insertSpaces: boolean; eol: st
 
 /** A table of its own at the end of the file, so that nothing else is written anew. */
 function tomlEditor({ key }: Client): Editor {
-  const parsed = async (text: string): Promise<JsonObject> => {
-    const { parse } = await import('smol-toml')
-    try {
-      // Tables without a prototype, and dates, as plain data.
-      return JSON.parse(JSON.stringify(parse(text))) as JsonObject
-    } catch (error) {
-      throw new Error(error instanceof Error ? error.message.split('\n')[0] : String(error), { cause: error })
-    }
-  }
-  const read = async (text: string, name: string): Promise<unknown> => at(await parsed(text), [...key, name])
+  const read = async (text: string, name: string): Promise<unknown> =>
+    at(await parseToml(text), [...key, name])
   const without = async (text: string, name: string): Promise<string> => {
     const eol = text.includes('\r\n') ? '\r\n' : '\n'
     const header = headerOf(key, name)
@@ -122,16 +132,16 @@ function tomlEditor({ key }: Client): Editor {
   }
   return {
     read,
-    all: async text => entriesOf(at(await parsed(text), key)),
+    all: async text => entriesOf(at(await parseToml(text), key)),
     async set(text, name, entry) {
       const eol = text.includes('\r\n') ? '\r\n' : '\n'
-      const settings = await parsed(text)
+      const settings = await parseToml(text)
       checkMaps(settings, key)
       const before = await without(text, name)
       const gap = before === '' ? '' : before.endsWith(eol) ? eol : `${eol}${eol}`
       const rows = Object.entries(entry).map(([name, value]) => `${name} = ${tomlValue(value)}`)
       const made = `${before}${gap}${[headerOf(key, name), ...rows].join(eol)}${eol}`
-      await parsed(made)
+      await parseToml(made)
       return made
     },
     remove: without,

@@ -48,6 +48,7 @@ export default class Import extends GatewayCommand {
       dryRun,
       files: argv.map(String),
       cwd: this.terminal.cwd,
+      environment: this.terminal.environment,
     })
     if (flags.json) return this.terminal.out.json(imported)
     for (const line of importLines(imported, this.terminal)) this.terminal.out.line(line)

@@ -4,10 +4,9 @@ import { basename, dirname, isAbsolute, relative, resolve, sep } from 'node:path
 import { toYaml } from '../../config/source/plain-yaml.ts'
 import { gatewayError } from '../../errors/errors.ts'
 import { isObject, type JsonObject } from '../../protocol/json/json.ts'
-import { ofProject, formatOf } from './formats.ts'
-import { connectLine, isSplit, splitConfig, type Hearing } from './connect.ts'
-import { free, named } from './names.ts'
-import { readSettings } from './read.ts'
+import { CLIENTS, settingsOf } from '../clients/clients.ts'
+import { freeName, upstreamName } from '../server-names.ts'
+import { convertServers, readSettings, type EntryNotes } from './read.ts'
 import { schemaLine } from './schema-line.ts'
 import { convert } from './server.ts'
 import { escape, tokensIn, writeTokens } from './tokens.ts'
@@ -26,6 +25,7 @@ interface ImportOptions {
   /** Directory for tokens, each in a file of its own; undefined to leave them where they are. */
   readonly secrets?: string | undefined
   readonly cwd: string
+  readonly environment?: Terminal['environment']
 }
 
 /** Result of an import: what was read and written. */
@@ -53,16 +53,14 @@ export interface Imported {
  * @throws GatewayError GW_IMPORT, GW_FILE_EXISTS
  */
 export async function importServers(options: ImportOptions): Promise<Imported> {
-  const { files, output, force, dryRun, secrets, cwd } = options
+  const { files, output, force, dryRun, secrets, cwd, environment = {} } = options
   const target = resolve(cwd, output)
   const fromHere = relative(cwd, target).split(sep).join('/')
   const shown = fromHere.startsWith('../..') ? target : fromHere
   const heard = new Heard()
   const read = await Promise.all(files.map(file => readSettings(resolve(cwd, file))))
   if (!dryRun && !force && existsSync(target)) throw gatewayError('GW_FILE_EXISTS', { file: shown })
-  const parts = read.map((settings, i) =>
-    configFrom(ofProject(settings, cwd, heard.note), String(files[i]), options, heard),
-  )
+  const parts = read.map((settings, i) => configFrom(settings, String(files[i]), options, heard))
   const config = merged(parts, files, heard)
   const { tokens, upstreams } = tokensIn(
     config.upstreams as JsonObject,
@@ -74,7 +72,7 @@ export async function importServers(options: ImportOptions): Promise<Imported> {
     // For its owner alone: settings may hold secrets.
     await writeWhole(target, Buffer.from(text), rename)
   }
-  const connect = parts.map(({ format }, i) => connectLine(resolve(cwd, String(files[i])), format, target))
+  const connect = files.map(file => connectLine(resolve(cwd, file), shown, { cwd, environment }))
   return {
     file: dryRun ? undefined : shown,
     format: [...new Set(parts.map(({ format }) => format))].join(', '),
@@ -89,7 +87,7 @@ export async function importServers(options: ImportOptions): Promise<Imported> {
 }
 
 /** Collects the notes on servers. */
-class Heard implements Hearing {
+class Heard implements EntryNotes {
   readonly #notes = new Set<string>()
   readonly #left = new Set<string>()
 
@@ -114,13 +112,13 @@ interface Part {
  * All of them in one; a name that is taken by another server gets a number.
  * @throws GatewayError GW_IMPORT when there is none
  */
-function merged(parts: readonly Part[], files: readonly string[], { note }: Hearing): JsonObject {
+function merged(parts: readonly Part[], files: readonly string[], { note }: EntryNotes): JsonObject {
   const upstreams: Record<string, JsonObject> = {}
   for (const { config } of parts)
     for (const [name, spec] of Object.entries(config.upstreams as Record<string, JsonObject>)) {
       const same = Object.values(upstreams).some(known => JSON.stringify(known) === JSON.stringify(spec))
       if (same && Object.hasOwn(upstreams, name)) continue
-      const own = free(name, upstreams)
+      const own = freeName(name, upstreams)
       if (own !== name) note(name, `is another server in another file; this one is called "${own}" here`)
       upstreams[own] = spec
     }
@@ -133,36 +131,74 @@ function configFrom(
   settings: JsonObject,
   file: string,
   { remote, cwd: directory }: Pick<ImportOptions, 'remote' | 'cwd'>,
-  hearing: Hearing,
+  notes: EntryNotes,
 ): Part {
-  const { note, leave } = hearing
   const head = { version: 1, listeners: { stdio: { type: 'stdio' } } }
   if (isSplit(settings))
     return {
       format: 'local and remote tools',
-      config: { ...head, ...splitConfig(settings, remote, directory, hearing) },
+      config: { ...head, ...splitConfig(settings, remote, directory, notes) },
     }
-  const { format, servers, inputs } = formatOf(settings, file)
+  const { format, entries } = convertServers(settings, { file, directory }, notes)
   const upstreams: Record<string, JsonObject> = {}
-  for (const [given, server] of servers) {
-    if (!isObject(server)) {
-      note(given, 'left out: it is no map')
-      continue
-    }
-    const converted = convert(
-      server,
-      { ...format, inputs, directory },
-      { note: text => note(given, text), leave: key => leave(given, key) },
-    )
-    if ('why' in converted) {
-      note(given, `left out: ${converted.why}`)
-      continue
-    }
-    const name = free(named(given), upstreams)
-    if (name !== given) note(given, `is called "${name}" here`)
-    upstreams[name] = converted.upstream
+  for (const { given, upstream } of entries) {
+    const name = freeName(upstreamName(given), upstreams)
+    if (name !== given) notes.note(given, `is called "${name}" here`)
+    upstreams[name] = upstream
   }
-  return { format: format.title, config: { ...head, upstreams } }
+  return { format, config: { ...head, upstreams } }
+}
+
+/** The command that gives the client of these settings the gateway in place of its servers. */
+function connectLine(
+  settings: string,
+  config: string,
+  terminal: Pick<Terminal, 'cwd' | 'environment'>,
+): string {
+  const clientOf = (scope: 'user' | 'project'): string | undefined =>
+    CLIENTS.find(one => settingsOf(one, scope, terminal) === settings)?.name
+  const project = clientOf('project')
+  const client = project === undefined ? (clientOf('user') ?? '') : `${project} --scope project`
+  return `gateway connect ${client} -c ${config}`.replace('  ', ' ')
+}
+
+/** A file that says which tools are remote and which servers are local. */
+export function isSplit(settings: JsonObject): boolean {
+  return isObject(settings.localServers) || Array.isArray(settings.remoteTools)
+}
+
+/** The configuration of a local gateway in front of a remote one, with the names as they are. */
+export function splitConfig(
+  settings: JsonObject,
+  remote: string,
+  directory: string,
+  { note, leave }: EntryNotes,
+): JsonObject {
+  const locals = Object.entries(isObject(settings.localServers) ? settings.localServers : {})
+  const upstreams: JsonObject = {}
+  for (const [name, server] of locals) {
+    if (!isObject(server)) continue
+    const { workingDirectory, ...rest } = server
+    const isProject = isProjectRoot(workingDirectory)
+    const converted = convert(
+      isProject ? rest : server,
+      { placeholders: 'braces', timeout: 'either', inputs: new Map(), directory },
+      { note: text => note(name, text), leave: key => leave(name, key) },
+    )
+    if ('why' in converted) note(name, `left out: ${converted.why}`)
+    else upstreams[name] = { ...converted.upstream, prefix: '', ...(isProject ? { cwd: 'project' } : {}) }
+  }
+  const tools = Array.isArray(settings.remoteTools)
+    ? settings.remoteTools.map(tool => escape(String(tool)))
+    : undefined
+  if (tools === undefined) return { upstreams }
+  upstreams.remote = { type: 'http', url: remote, prefix: '', tools: { allow: tools } }
+  return { upstreams, sessionHeaders: { upstreams: ['remote'] } }
+}
+
+/** `project_root` is where the client works. */
+function isProjectRoot(value: unknown): boolean {
+  return typeof value === 'string' && /^\$?\{?project_?root\}?$/i.test(value)
 }
 
 function textOf(config: JsonObject, from: readonly string[], target: string): string {

@@ -1,18 +1,25 @@
 import { readFile, stat } from 'node:fs/promises'
-import { extname } from 'node:path'
-import type { ParseError } from 'jsonc-parser'
+import { basename, extname } from 'node:path'
 import { gatewayError, reasonOf } from '../../errors/errors.ts'
 import { isObject, type JsonObject } from '../../protocol/json/json.ts'
+import { parseSettings } from '../clients/edit.ts'
+import { formatOf, ofProject } from './formats.ts'
+import { convert } from './server.ts'
 
+const FORMATS: Readonly<Record<string, 'toml' | 'yaml'>> = {
+  '.toml': 'toml',
+  '.yaml': 'yaml',
+  '.yml': 'yaml',
+}
 /** More is no list of servers. */
-const LARGEST = 4 * 1024 * 1024
+const MAX_BYTES = 4 * 1024 * 1024
 
 /** Reads another program's settings: JSON (with comments and trailing commas), TOML or YAML, told by the file's name. */
 export async function readSettings(file: string): Promise<JsonObject> {
   const text = await textOf(file)
   let value: unknown
   try {
-    value = await parse(text, extname(file).toLowerCase())
+    value = await parseSettings(text, FORMATS[extname(file).toLowerCase()] ?? 'json')
   } catch (error) {
     throw unreadable(file, reasonOf(error).split('\n')[0] ?? '')
   }
@@ -25,7 +32,7 @@ async function textOf(file: string): Promise<string> {
     // A pipe or a device would be read for ever.
     const found = await stat(file)
     if (!found.isFile()) throw new Error('it is no file')
-    if (found.size > LARGEST) throw new Error(`it is larger than ${LARGEST} bytes`)
+    if (found.size > MAX_BYTES) throw new Error(`it is larger than ${MAX_BYTES} bytes`)
     return decode(await readFile(file))
   } catch (error) {
     const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT'
@@ -41,23 +48,52 @@ function decode(bytes: Buffer): string {
   return new TextDecoder(isLittle ? 'utf-16le' : isBig ? 'utf-16be' : 'utf-8').decode(bytes)
 }
 
-async function parse(text: string, extension: string): Promise<unknown> {
-  if (extension === '.toml') return (await import('smol-toml')).parse(text)
-  if (extension === '.yaml' || extension === '.yml')
-    return (await import('../../config/source/plain-yaml.ts')).fromYaml(text)
-  return parseJson(text)
-}
-
-async function parseJson(text: string): Promise<unknown> {
-  const { parse: parseJsonc, printParseErrorCode } = await import('jsonc-parser')
-  const errors: ParseError[] = []
-  const value: unknown = parseJsonc(text, errors, { allowTrailingComma: true })
-  const [first] = errors
-  if (first === undefined) return value
-  const line = text.slice(0, first.offset).split('\n').length
-  throw new Error(`line ${line}: ${printParseErrorCode(first.error)}`)
-}
-
 function unreadable(file: string, why: string): Error {
   return gatewayError('GW_IMPORT', { file, why })
+}
+
+/** A server of a client's settings. */
+export interface ServerEntry {
+  /** Name that the client has for it. */
+  readonly given: string
+  readonly upstream: JsonObject
+}
+
+/** Receives notes on what becomes of the servers. */
+export interface EntryNotes {
+  note(name: string, text: string): void
+  leave(name: string, key: string): void
+}
+
+/**
+ * The servers in the settings of a client as upstreams, without those that cannot be one and without a gateway of ours.
+ * @throws GatewayError GW_IMPORT if the settings hold no servers
+ */
+export function convertServers(
+  settings: JsonObject,
+  { file, directory }: { readonly file: string; readonly directory: string },
+  { note, leave }: EntryNotes,
+): { readonly format: string; readonly entries: readonly ServerEntry[] } {
+  const { format, servers, inputs } = formatOf(ofProject(settings, directory, note), file)
+  const entries = [...servers].flatMap(([given, server]): ServerEntry[] => {
+    if (isObject(server) && isOwn(server)) return []
+    const converted = isObject(server)
+      ? convert(
+          server,
+          { ...format, inputs, directory },
+          { note: text => note(given, text), leave: key => leave(given, key) },
+        )
+      : { why: 'it is no map' }
+    if ('upstream' in converted) return [{ given, upstream: converted.upstream }]
+    note(given, `left out: ${converted.why}`)
+    return []
+  })
+  return { format: format.title, entries }
+}
+
+/** An entry of a gateway of ours, as `gateway connect` writes it. */
+function isOwn({ command, args }: JsonObject): boolean {
+  const words = [command, args].flat().filter(word => typeof word === 'string')
+  const isGateway = words.some(word => /^(gateway|run\.js)(\.cmd)?$/.test(basename(word)))
+  return isGateway && words.some(word => word === 'attach' || word === 'serve')
 }

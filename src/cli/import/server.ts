@@ -27,7 +27,7 @@ interface Listening {
 }
 
 /** Form in which a client writes an entry. */
-export interface Writing {
+interface Writing {
   readonly placeholders: Placeholders
   readonly timeout: Timeout
   readonly inputs: Inputs

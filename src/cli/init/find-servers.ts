@@ -1,13 +1,10 @@
 import { existsSync } from 'node:fs'
-import { basename } from 'node:path'
 import { reasonOf } from '../../errors/errors.ts'
 import { isObject, type JsonObject } from '../../protocol/json/json.ts'
 import { oneLine } from '../../util/plain-text.ts'
 import { CLIENTS, isInstalled, settingsOf, type Client } from '../clients/clients.ts'
-import { formatOf, ofProject } from '../import/formats.ts'
-import { readSettings } from '../import/read.ts'
-import { convert, type Writing } from '../import/server.ts'
-import { free, named } from '../import/names.ts'
+import { convertServers, readSettings } from '../import/read.ts'
+import { freeName, upstreamName } from '../server-names.ts'
 import type { Terminal } from '../output/terminal.ts'
 
 /** A server that clients on this machine have. */
@@ -30,7 +27,7 @@ export interface FoundHere {
 }
 
 /** More is no list that a person made. */
-const MOST_SERVERS = 500
+const MAX_SERVERS = 500
 
 /** Looks through the settings of all clients, of the user and of the project in the working directory, and reads only. */
 export async function findServers(terminal: Terminal): Promise<FoundHere> {
@@ -43,8 +40,6 @@ export async function findServers(terminal: Terminal): Promise<FoundHere> {
   const clients = CLIENTS.filter(client => isInstalled(client, terminal))
   return { servers: found.servers, files: found.files, notes: found.notes, clients }
 }
-
-type Note = (name: string, text: string) => void
 
 class Found {
   readonly files: FoundHere['files'][number][] = []
@@ -70,37 +65,26 @@ class Found {
     const note = (name: string, text: string): void =>
       void this.notes.push(oneLine(`${client.title}, ${name}: ${text}`))
     try {
-      const settings = ofProject(await readSettings(file), this.#terminal.cwd, note)
-      const { format, servers, inputs } = formatOf(settings, file)
-      const writing = { ...format, inputs, directory: this.#terminal.cwd }
-      const taken = [...servers].filter(([given, server]) => this.#take(client, writing, given, server, note))
-      if (taken.length > 0) this.files.push({ client: client.title, file, count: taken.length })
+      const at = { file, directory: this.#terminal.cwd }
+      const { entries } = convertServers(await readSettings(file), at, { note, leave: () => undefined })
+      for (const { given, upstream } of entries) this.#add(client, given, upstream)
+      if (entries.length > 0) this.files.push({ client: client.title, file, count: entries.length })
     } catch (error) {
       const why = reasonOf(error)
       if (!/it has no servers/.test(why)) this.notes.push(oneLine(`${client.title}: ${why}`))
     }
   }
 
-  /** True for an entry that is a server, and none of ours. */
-  #take(client: Client, writing: Writing, given: string, server: unknown, note: Note): boolean {
-    if (!isObject(server) || isOwn(server) || this.#servers.size >= MOST_SERVERS) return false
-    const hearing = { note: (text: string) => note(given, text), leave: () => undefined }
-    const converted = convert(server, writing, hearing)
-    if ('why' in converted) note(given, `left out: ${converted.why}`)
-    else this.#add(client, given, converted.upstream)
-    return true
-  }
-
   #add({ title }: Client, given: string, upstream: JsonObject): void {
     const key = identityOf(upstream)
     const known = this.#servers.get(key)
-    const wanted = named(given)
-    const name = known?.name ?? free(wanted, this.#names)
+    const name = known?.name ?? freeName(upstreamName(given), this.#names)
     const from = name === given ? title : `${title} (as ${oneLine(given)})`
     if (known !== undefined) {
       if (!known.from.includes(from)) known.from.push(from)
       return
     }
+    if (this.#servers.size >= MAX_SERVERS) return
     this.#names[name] = true
     this.#servers.set(key, { name, upstream, from: [from] })
   }
@@ -118,11 +102,4 @@ function sorted(value: unknown): unknown {
   return Object.keys(value)
     .sort()
     .map(key => [key, sorted(value[key])])
-}
-
-/** An entry of a gateway of ours: what `gateway connect` has written. */
-function isOwn({ command, args }: JsonObject): boolean {
-  const words = [command, args].flat().filter(word => typeof word === 'string')
-  const isGateway = words.some(word => /^(gateway|run\.js)(\.cmd)?$/.test(basename(word)))
-  return isGateway && words.some(word => word === 'attach' || word === 'serve')
 }

@@ -1,6 +1,6 @@
 import { gatewayError } from '../../errors/errors.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
-import { nameOfCommand } from '../command-name.ts'
+import { nameOfCommand } from '../server-names.ts'
 import { guardStdout, runGateway } from './run-gateway.ts'
 import { problemLog } from './logs.ts'
 import type { Terminal } from '../output/terminal.ts'

@@ -64,9 +64,8 @@ test('it is said that tokens were copied, and how each client is told of the gat
     text,
     /copied 2 tokens \(web: headers.Authorization, files: env.FILES_KEY\) into gateway.yaml.*--secrets/,
   )
-  const file = join(cwd, 'gateway.yaml')
-  assert.ok(text.includes(`claude mcp add gateway -- gateway serve --stdio -c ${file}`), text)
-  assert.ok(text.includes(`codex mcp add gateway -- gateway serve --stdio -c ${file}`), text)
+  assert.match(text, /^ {2}gateway connect \S+ --scope project -c gateway\.yaml$/m)
+  assert.match(text, /^ {2}gateway connect -c gateway\.yaml$/m)
 })
 
 test('tokens go into an absolute directory, and the configuration reads them from there', async t => {

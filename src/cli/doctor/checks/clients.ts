@@ -10,7 +10,7 @@ import { rewrite, undo } from '../../clients/connect.ts'
 import { Connections, type Connected } from '../../clients/connections.ts'
 import { editorOf } from '../../clients/edit.ts'
 import { readSettingsFile } from '../../clients/settings-file.ts'
-import { named } from '../../import/names.ts'
+import { upstreamName } from '../../server-names.ts'
 import { stateDirectory } from '../../serve/state-directory.ts'
 import { complaint, type Complaint, type Patient } from '../table.ts'
 import { foldersIn } from '../../../util/platform.ts'
@@ -64,7 +64,7 @@ async function ownServers(
   const upstreams = source?.config.upstreams ?? {}
   const servers = [...(await editorOf(client).all(text))].flatMap(([name, entry]) => {
     // Clients take any name; of "My Files" the gateway makes "my-files".
-    const upstream = named(name)
+    const upstream = upstreamName(name)
     if (ours.has(name) || isOff(entry) || !Object.hasOwn(upstreams, upstream)) return []
     return [name === upstream ? name : `${oneLine(name)} (here ${upstream})`]
   })

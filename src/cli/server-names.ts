@@ -1,21 +1,7 @@
 import { basename, extname } from 'node:path'
 
 /** Programs that run what an argument names. */
-const RUNNERS = new Set([
-  'npx',
-  'uvx',
-  'node',
-  'bunx',
-  'pnpx',
-  'bun',
-  'deno',
-  'python',
-  'python3',
-  'pnpm',
-  'yarn',
-  'npm',
-  'uv',
-])
+const RUNNERS = new Set('npx uvx node bunx pnpx bun deno python python3 pnpm yarn npm uv'.split(' '))
 /** Their arguments in front of that. */
 const VERBS = new Set(['run', 'exec', 'dlx', 'x', 'tool'])
 /** Names of files and folders that say nothing of what is in them. */
@@ -31,18 +17,35 @@ export function nameOfCommand([program = '', ...args]: readonly string[]): strin
   const steps = (word ?? program)
     .replace(/(?<=.)@[^/\\]*$/, '')
     .split(/[/\\]/)
-    .map(named)
+    .map(step => toKey(step.replace(/\.(?:[cm]?[jt]s|py|exe|cmd)$/, '')))
     .reverse()
   return steps.find(step => !NAMELESS.has(step)) ?? steps.find(step => step !== '') ?? 'server'
 }
 
-function named(step: string): string {
-  const name = step
-    .replace(/\.(?:[cm]?[jt]s|py|exe|cmd)$/, '')
+/** The name of a package, an image or a registry entry as a key of `upstreams`, without what all of them have in common. */
+export function shortName(text: string): string {
+  const name = toKey((text.split('/').at(-1) ?? text).replace(/[@:].*$/s, ''))
+  return name.replace(/^(mcp-server|server|mcp)-(?=[a-z])|-(mcp-server|mcp|server)$/g, '') || 'server'
+}
+
+/** A name of a client's as a key of `upstreams`: lower case, digits and hyphens. */
+export function upstreamName(given: string): string {
+  return toKey(given.replace(/(?<=[a-z0-9])(?=[A-Z])/g, '-')) || 'server'
+}
+
+function toKey(text: string): string {
+  return text
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '-')
-  return name
     .replace(/^[^a-z]+/, '')
-    .slice(0, 32)
+    .slice(0, 28)
     .replace(/-+$/, '')
+}
+
+/** The name, with a number if it is taken. */
+export function freeName(name: string, taken: Readonly<Record<string, unknown>>): string {
+  for (let number = 2, candidate = name; ; number++) {
+    if (!Object.hasOwn(taken, candidate)) return candidate
+    candidate = `${name}-${number}`
+  }
 }
