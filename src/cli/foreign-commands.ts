@@ -1,11 +1,11 @@
-import type { Command } from '@oclif/core/command'
+import { Command } from '@oclif/core/command'
 import type { NamedPlugin } from '../config/index.ts'
 import { problemIn } from '../config/problem.ts'
 import { gatewayError } from '../errors/errors.ts'
 import { declaredCommands } from '../plugin-host/manifest.ts'
 import { loadConfigured } from '../plugin-host/resolve.ts'
 import type { Finding } from '../util/finding.ts'
-import { CONFIG_FLAGS, GatewayCommand } from './base-command.ts'
+import { CONFIG_FLAGS } from './command.ts'
 import { loadSource, type SourceFlags } from './load-source.ts'
 import type { Terminal } from './output/terminal.ts'
 import { commandOf } from './plugin-commands.ts'
@@ -82,7 +82,7 @@ async function loadCommand(
 
 /** Stands for a command that has not been loaded. */
 function placeholder(summary: string, load: () => Promise<Command.Class>): Command.Class {
-  return class extends GatewayCommand {
+  return class extends Command {
     static override summary = summary
     static override strict = false
     static override flags = CONFIG_FLAGS
@@ -90,6 +90,10 @@ function placeholder(summary: string, load: () => Promise<Command.Class>): Comma
     async run(): Promise<unknown> {
       const command = await load()
       return command.run(this.argv, this.config)
+    }
+
+    protected override catch(error: Error): Promise<never> {
+      return Promise.reject(error)
     }
   }
 }

@@ -6,7 +6,7 @@ import { COMMANDS } from './commands.ts'
 import { COMPLETE, complete } from './completion.ts'
 import { foreignCommands } from './foreign-commands.ts'
 import type { Host } from './host.ts'
-import { showHelp, type HostedOptions } from './output/help.ts'
+import { showHelp, type HostedOptions } from './command.ts'
 import type { Terminal } from './output/terminal.ts'
 
 /** Our own package.json and its directory. */

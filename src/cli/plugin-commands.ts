@@ -4,8 +4,7 @@ import { boolean, string } from '@oclif/core/flags'
 import type { CommandCall, CommandFlag, PluginCommand } from '../api/command.ts'
 import { GatewayError, gatewayError } from '../errors/errors.ts'
 import type { Plugin } from '../plugin.ts'
-import { CONFIG_FLAGS, CONTROL_FLAGS, GatewayCommand, JSON_FLAG } from './base-command.ts'
-import type { CallFlags } from './plugin-call.ts'
+import { command, CONFIG_FLAGS, CONTROL_FLAGS, JSON_FLAG } from './command.ts'
 
 /** The commands of our own plugins, by their ids. */
 export async function commandsOf(plugins: readonly Plugin<never>[]): Promise<Record<string, Command.Class>> {
@@ -23,40 +22,28 @@ export async function commandsOf(plugins: readonly Plugin<never>[]): Promise<Rec
 
 /** A command of a plugin, for oclif; `options` is the path of keys to the plugin's options. */
 export function commandOf(spec: PluginCommand, options: readonly string[]): Command.Class {
-  return class extends GatewayCommand {
-    static override summary = spec.summary
-    static override description = spec.description
-    static override usage = spec.usage
-    static override examples = [...(spec.examples ?? [])]
-    static override strict = spec.takesRest !== true
-    static override args = Object.fromEntries(
-      Object.entries(spec.args ?? {}).map(([name, { description, required = false, options: one }]) => [
-        name,
-        argument({
-          description,
-          required,
-          ignoreStdin: true,
-          ...(one === undefined ? {} : { options: [...one] }),
-        }),
-      ]),
-    )
-    static override flags = { ...flagsOf(spec.flags ?? {}), ...GATEWAY_FLAGS[spec.gateway ?? 'none'] }
-
-    async run(): Promise<number> {
-      const { args, argv, flags } = await this.parse(this.ctor)
+  const args = Object.entries(spec.args ?? {}).map(
+    ([name, { description, required = false, options: choices }]) => [
+      name,
+      argument({ description, required, ignoreStdin: true, ...(choices && { options: [...choices] }) }),
+    ],
+  )
+  return command({
+    ...{ summary: spec.summary, description: spec.description, usage: spec.usage, examples: spec.examples },
+    takesRest: spec.takesRest,
+    args: Object.fromEntries(args) as Command.Class['args'],
+    flags: { ...flagsOf(spec.flags ?? {}), ...GATEWAY_FLAGS[spec.gateway ?? 'none'] },
+    async run({ args, words, flags, terminal, host }) {
       const { callOf } = await import('./plugin-call.ts')
-      const given: Pick<CommandCall, 'args' | 'rest' | 'flags'> = {
-        args: args as CommandCall['args'],
-        rest: (argv as string[]).slice(Object.keys(args).length),
-        flags: flags as CommandCall['flags'],
-      }
+      const rest = words.slice(Object.keys(args).length)
+      const given = { args, rest, flags } as Pick<CommandCall, 'args' | 'rest' | 'flags'>
       try {
-        return (await spec.run(callOf(given, flags as CallFlags, options, this.terminal, this.host))) ?? 0
+        return (await spec.run(callOf(given, flags, options, terminal, host))) ?? 0
       } catch (error) {
         throw absent(error, options)
       }
-    }
-  }
+    },
+  })
 }
 
 /** An error, or the one that says that the gateway which was asked has not what the command is about. */

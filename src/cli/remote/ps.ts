@@ -8,8 +8,7 @@ import { otherEras } from '../output/eras.ts'
 import { fixedWidth, table } from '../output/table.ts'
 import type { Output, Terminal } from '../output/terminal.ts'
 import { stateText } from '../serve/summary.ts'
-import { type ControlFlags, withControl } from './connect.ts'
-import type { Ps } from './running-gateways.ts'
+import { type ControlFlags, type Ps, withControl } from './connect.ts'
 
 const EVERY_MS = 1000
 const CLEAR = '\u001b[H\u001b[2J'

@@ -6,7 +6,7 @@ import { cacheLines, purgeLine } from '../../../plugins/cache/commands.ts'
 import { table, uncut } from '../../../src/cli/output/table.ts'
 import { psLines } from '../../../src/cli/remote/ps.ts'
 import { changeLines, steerLine, logText } from '../../../src/cli/remote/steer.ts'
-import type { Ps } from '../../../src/cli/remote/running-gateways.ts'
+import type { Ps } from '../../../src/cli/remote/connect.ts'
 import { outputTo } from '../fixtures/silent-terminal.ts'
 
 const out = outputTo()

@@ -1,0 +1,107 @@
+import { string as argument } from '@oclif/core/args'
+import type { Command } from '@oclif/core/command'
+import { string } from '@oclif/core/flags'
+import type { Interfaces } from '@oclif/core'
+import { gatewayError } from '../../errors/errors.ts'
+import { command, JSON_FLAG, optionalWord, showHelp, word, toggle } from '../command.ts'
+import { COMPLETION_SCRIPTS } from '../completion.ts'
+
+/** Commands that make something new, and those about the command line itself. */
+export const OTHERS = {
+  'plugin:new': command({
+    summary: 'Write a new plugin with its schema and a test that passes.',
+    examples: ['gateway plugin new redact', 'gateway plugin new audit-trail --dir packages/plugins'],
+    args: { name: word('Lower-case letters, digits and dashes.') },
+    flags: {
+      dir: string({ default: 'plugins', helpValue: '<directory>', summary: 'Where to write it.' }),
+      force: toggle({ summary: 'Overwrite files that exist.' }),
+      ...JSON_FLAG,
+    },
+    async run({ args, flags, terminal, config: { name, version, root }, print }) {
+      const { newPlugin, nextSteps } = await import('../scaffold/new-plugin.ts')
+      const own = { name, version, root }
+      const written = await newPlugin({ ...flags, name: args.name, cwd: terminal.cwd, own })
+      print(written, () => nextSteps(written, terminal))
+    },
+  }),
+
+  'key:new': command({
+    summary: 'Make an API key: for its holder once, for gateway.yaml as a hash.',
+    examples: ['gateway key new --name ci', 'gateway key new --name ci --scope tools:read --json'],
+    flags: {
+      name: string({ required: true, helpValue: '<name>', summary: 'What the key is called.' }),
+      scope: string({
+        multiple: true,
+        helpValue: '<scope>',
+        summary: 'What it may do; may be given several times.',
+      }),
+      ...JSON_FLAG,
+    },
+    async run({ flags, terminal, print }) {
+      const { keyLines, makeKey } = await import('../scaffold/new-key.ts')
+      const made = makeKey(flags.name, flags.scope ?? [])
+      print(made, () => keyLines(made, terminal))
+    },
+  }),
+
+  completion: command({
+    summary: 'Print a completion script for a shell.',
+    description:
+      'Make the directory of the file first where it is not there, as with mkdir -p ~/.local/share/bash-completion/completions; a new shell then completes.',
+    examples: [
+      'gateway completion bash > ~/.local/share/bash-completion/completions/gateway',
+      'gateway completion zsh > "${fpath[1]}/_gateway"',
+      'gateway completion fish > ~/.config/fish/completions/gateway.fish',
+      'gateway completion powershell >> $PROFILE',
+    ],
+    args: {
+      shell: argument({
+        required: true,
+        options: Object.keys(COMPLETION_SCRIPTS),
+        description: 'Which shell.',
+        ignoreStdin: true,
+      }),
+    },
+    flags: JSON_FLAG,
+    async run({ args: { shell }, print }) {
+      const script = COMPLETION_SCRIPTS[shell as keyof typeof COMPLETION_SCRIPTS]
+      print({ shell, script }, () => [script])
+    },
+  }),
+
+  help: command({
+    summary: 'Show help for a command.',
+    examples: ['gateway help serve', 'gateway help plugin new', 'gateway help --json'],
+    takesRest: true,
+    args: { command: optionalWord('The command.') },
+    flags: JSON_FLAG,
+    async run({ words, flags, config, terminal }) {
+      if (!flags.json) return showHelp([...words], config)
+      terminal.out.json({ commands: await describeCommands(words, config) })
+    },
+  }),
+}
+
+/** Commands whose names begin with these words, for programs; all of them where none are given. */
+async function describeCommands(words: readonly string[], config: Interfaces.Config): Promise<object[]> {
+  const loaded = await Promise.all(config.commands.map(one => one.load()))
+  const rows = loaded.map(({ id, summary = '', flags }) => ({
+    name: id.replaceAll(':', ' '),
+    summary,
+    flags: Object.entries(flags).flatMap(([name, flag]) =>
+      flag.hidden === true ? [] : describeFlag(name, flag),
+    ),
+  }))
+  const found = rows.filter(({ name }) => words.every((one, i) => name.split(' ')[i] === one))
+  if (found.length > 0) return found
+  throw gatewayError('GW_USAGE', { what: `there is no command "${words.join(' ')}"` })
+}
+
+function describeFlag(name: string, flag: Command.Class['flags'][string]): object {
+  return {
+    names: [`--${name}`, ...(flag.char === undefined ? [] : [`-${flag.char}`])],
+    summary: flag.summary,
+    takes: flag.type === 'option' ? (flag.helpValue ?? 'text') : 'nothing',
+    values: flag.type === 'option' ? (flag.options ?? []) : [],
+  }
+}
