@@ -8,7 +8,7 @@ import type { TLSSocket } from 'node:tls'
 import type { ReplyHandler } from '../../../src/http-client/port.ts'
 import { UndiciClient, type UndiciClientOptions } from '../../../src/http-client/undici-client.ts'
 import { authority } from '../fixtures/certificates.ts'
-import { OK, send, serve } from '../fixtures/http-client-kit.ts'
+import { send } from '../fixtures/http-client-kit.ts'
 import { startProxy } from '../fixtures/proxy.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
 
@@ -146,45 +146,12 @@ describe('HTTP/2', () => {
 })
 
 describe('a proxy', () => {
-  it('opens tunnels to servers over TLS, which it cannot look into', async t => {
-    const { url, seen } = await secureServer(t)
-    const proxy = await startProxy(t)
-    const http = client(t, url, { proxy: proxy.url, tls: { ca } })
-    assert.equal(await send(http).over, '200 ok')
-    await new Promise(setImmediate)
-    assert.equal(await send(http).over, '200 ok')
-    assert.deepEqual(proxy.seen, [`CONNECT ${url.host}`])
-    assert.deepEqual(seen, ['1.1 nobody', '1.1 nobody'])
-  })
-
   it('opens tunnels for HTTP/2 and for certificates of our own', async t => {
     const { url, seen } = await secureServer(t, { wants: ca })
     const proxy = await startProxy(t)
     const http = client(t, url, { proxy: proxy.url, tls: { ca, ...ours.certify('gateway') }, http2: true })
     assert.equal(await send(http).over, '200 ok')
     assert.deepEqual(seen, ['2.0 gateway'])
-  })
-
-  it('is told who we are, and that stays with it', async t => {
-    const { url } = await secureServer(t, {
-      answer: (request, response) => void response.end(JSON.stringify(request.headers)),
-    })
-    const plain = await serve(t, () => OK)
-    const proxy = await startProxy(t, { credentials: 'gate:s3cret word' })
-    const through = proxy.url.replace('//', '//gate:s3cret%20word@')
-    const reply = await send(client(t, url, { proxy: through, tls: { ca } })).over
-    assert.match(reply, /^200 /)
-    assert.doesNotMatch(reply, /proxy-auth/)
-    assert.equal(await send(client(t, plain.url, { proxy: through })).over, '200 ok')
-  })
-
-  it('that refuses us fails the request, and says nothing of the server', async t => {
-    const { url, seen } = await secureServer(t)
-    const plain = await serve(t, () => OK)
-    const proxy = await startProxy(t, { credentials: 'gate:secret' })
-    assert.equal(await send(client(t, url, { proxy: proxy.url, tls: { ca } })).over, 'PROXY')
-    assert.equal(await send(client(t, plain.url, { proxy: proxy.url })).over, 'PROXY')
-    assert.deepEqual([seen, plain.got.length], [[], 0])
   })
 
   it('that cannot reach the server, is not there, or says nothing, fails the request before it is sent', async t => {

@@ -51,23 +51,6 @@ test('two connections whose servers count alike: each client hears of its own ta
   assert.deepEqual(heard(bob), [[ofBob, 'bob']])
 })
 
-test('what a server says of a task that only another connection has reaches nobody', async t => {
-  const [, [ada, bob]] = await clients(t, ['ada', 'bob'])
-  assert.ok(ada !== undefined && bob !== undefined)
-  const ofAda = await begin(ada, 'begin', { whom: 'ada' })
-  await bob.request('tools/call', { name: 'gossip', arguments: { whom: 'a lie' } })
-  await until(ada, ofAda, 'working')
-  await eventually(() => heard(ada).length === 1, 'ada hears')
-  await ada.request('tools/call', { name: 'gossip', arguments: { whom: 'ada again' } })
-  await eventually(() => heard(ada).length === 2, 'what comes by her own connection reaches her')
-
-  assert.deepEqual(heard(ada), [
-    [ofAda, 'ada'],
-    [ofAda, 'ada again'],
-  ])
-  assert.deepEqual(heard(bob), [])
-})
-
 test('what a server says of a task reaches no client that may no longer use the tool of it', async t => {
   const [gateway, [ada]] = await clients(t, ['ada'])
   assert.ok(ada !== undefined)

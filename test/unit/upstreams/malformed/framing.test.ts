@@ -1,15 +1,13 @@
 import assert from 'node:assert/strict'
-import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { ServerResponse } from 'node:http'
 import { setImmediate as turn } from 'node:timers/promises'
-import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { type TestContext, test } from 'node:test'
-import { WebSocketServer } from 'ws'
 import type { JsonObject } from '../../../../src/protocol/json/json.ts'
 import { testClient } from '../../../../src/testing/index.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 import { type RawServer, rawServer, startMalformed } from '../../../fixtures/malformed-upstream.ts'
+import { answerTo, oldServer, type Said, wsServer } from '../transports/network-upstream.ts'
 
 /** One way to write an answer; `$N` is the id, `$S` the same as a text, `$X` 70,000 letters. */
 interface Variant {
@@ -122,7 +120,7 @@ test('answers in every frame that servers write are matched, and cost no other s
         era: 'legacy',
       },
       sse: { type: 'sse', url: await sseServer(t) },
-      ws: { type: 'ws', url: await wsServer(t), era: 'legacy' },
+      ws: { type: 'ws', url: await framedSockets(t), era: 'legacy' },
     },
   })
   await peers.useGood()
@@ -164,7 +162,7 @@ const framed: RawServer = async (request, response) => {
   response.end()
 }
 
-function argumentsOf(params: JsonObject | undefined): { pieces: string[]; type: string } {
+function argumentsOf(params: Said['params']): { pieces: string[]; type: string } {
   return params?.arguments as { pieces: string[]; type: string }
 }
 
@@ -175,72 +173,31 @@ async function writeAll(response: ServerResponse, pieces: readonly string[], id:
   }
 }
 
-interface Said {
-  readonly id?: number
-  readonly method: string
-  readonly params?: JsonObject
-}
-
-function answerTo({ id, method, params }: Said): string | undefined {
-  if (id === undefined) return undefined
-  const results: Record<string, unknown> = {
-    initialize: {
-      protocolVersion: params?.protocolVersion,
-      capabilities: { tools: {} },
-      serverInfo: { name: 'framed', version: '1' },
-    },
-    'tools/list': { tools: TOOLS },
-  }
-  const result = results[method]
-  const outcome = result === undefined ? { error: { code: -32601, message: 'Method not found' } } : { result }
-  return JSON.stringify({ jsonrpc: '2.0', id, ...outcome })
+function answerFramed(said: Said): string | undefined {
+  return said.method === 'tools/list'
+    ? JSON.stringify({ jsonrpc: '2.0', id: said.id, result: { tools: TOOLS } })
+    : answerTo(said)
 }
 
 async function sseServer(t: TestContext): Promise<string> {
-  let stream: ServerResponse | undefined
   let last = Promise.resolve()
-  const server = createServer((request, response) => {
-    if (request.method === 'GET') {
-      stream = response
-      response.writeHead(200, { 'content-type': 'text/event-stream' })
-      response.write('event: endpoint\ndata: /post\n\n')
-      return
-    }
-    void text(request).then(body => {
-      const said = JSON.parse(body) as Said
-      response.writeHead(202).end()
-      const answer = answerTo(said)
-      const pieces =
-        said.method === 'tools/call' ? argumentsOf(said.params).pieces : [`data: ${answer ?? ''}\n\n`]
+  const server = await oldServer(t, {
+    answer: said => {
+      if (said.method !== 'tools/call') return answerFramed(said)
+      const { pieces } = argumentsOf(said.params)
       // Pieces of two answers must not be mixed.
-      last = last.then(() => (stream === undefined ? undefined : writeAll(stream, pieces, said.id)))
-    })
+      last = last.then(() => writeAll(server.streams.at(-1) ?? assert.fail(), pieces, said.id))
+      return undefined
+    },
   })
-  await new Promise<void>(resolve => void server.listen(0, '127.0.0.1', resolve))
-  cleanup(t, () => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/sse`
+  return server.url
 }
 
-async function wsServer(t: TestContext): Promise<string> {
-  const server = new WebSocketServer({ host: '127.0.0.1', port: 0, handleProtocols: () => 'mcp' })
-  server.on('connection', socket => {
-    socket.on('message', data => {
-      const said = JSON.parse(String(data)) as Said
-      if (said.method === 'tools/call')
-        for (const piece of argumentsOf(said.params).pieces) socket.send(render(piece, said.id))
-      else {
-        const answer = answerTo(said)
-        if (answer !== undefined) socket.send(answer)
-      }
-    })
+async function framedSockets(t: TestContext): Promise<string> {
+  const server = await wsServer(t, said => {
+    if (said.method !== 'tools/call') return answerFramed(said)
+    for (const piece of argumentsOf(said.params).pieces) server.sockets.at(-1)?.send(render(piece, said.id))
+    return undefined
   })
-  await new Promise(resolve => server.once('listening', resolve))
-  cleanup(t, () => {
-    for (const socket of server.clients) socket.terminate()
-    server.close()
-  })
-  return `ws://127.0.0.1:${(server.address() as AddressInfo).port}/ws`
+  return server.url
 }
