@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
-import type { PhaseTimes } from '../../../../src/api/exchange.ts'
+import type { PhaseTimes } from '../../../src/api/exchange.ts'
 import {
   definePlugin,
   type Dispatch,
   type Exchange,
   type JsonObject,
   type Plugin,
-} from '../../../../src/plugin.ts'
+} from '../../../src/plugin.ts'
 import {
   closeAfter,
   testClient,
@@ -16,8 +16,8 @@ import {
   testUpstream,
   type TestClient,
   type TestUpstream,
-} from '../../../../src/testing/index.ts'
-import { until } from '../../../fixtures/until.ts'
+} from '../../../src/testing/index.ts'
+import { until } from '../../fixtures/until.ts'
 
 const MINUTE = 60_000
 
