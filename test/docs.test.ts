@@ -25,6 +25,31 @@ for (const document of DOCUMENTS)
     assert.deepEqual([...links, ...files], [])
   })
 
+for (const document of DOCUMENTS)
+  test(`the headings that ${document} links to exist`, () => {
+    const anchors = [...prose(read(document)).matchAll(/\]\((?!\w+:)([^)#\s]*)#([\w-]+)\)/g)]
+    const missing = anchors.filter(([, link = '', anchor = '']) => {
+      const file = link === '' ? document : join(dirname(document), link)
+      return !file.endsWith('.md') || !headingIds(read(file)).has(anchor)
+    })
+
+    assert.deepEqual(
+      missing.map(([link]) => link),
+      [],
+    )
+  })
+
+test('the pages that error hints and findings name exist', () => {
+  const sources = globSync(['src/**/*.ts', 'plugins/**/*.{ts,json}'], { cwd: ROOT })
+  const pages = sources.flatMap(file => [...read(file).matchAll(/(?<=[ ('"`])docs\/[\w/-]+\.md/g)].flat())
+  const foreign = new Set(['docs/gen-ai/mcp.md'])
+
+  assert.deepEqual(
+    pages.filter(page => !foreign.has(page) && !existsSync(join(ROOT, page))),
+    [],
+  )
+})
+
 test('what the documents in the package link to is in the package', () => {
   const packed = packedFiles()
   const isPacked = (path: string): boolean =>
@@ -57,6 +82,19 @@ function read(file: string): string {
 /** Leaves out blocks of code, whose brackets and paths are examples. */
 function prose(text: string): string {
   return text.replace(/^ *(`{3,})[^]*?^ *\1$/gm, '')
+}
+
+/** The ids that GitHub gives to the headings of a document. */
+function headingIds(text: string): Set<string> {
+  const titles = [...prose(text).matchAll(/^#+ (.+)$/gm)].map(([, title = '']) => title)
+  return new Set(
+    titles.map(title =>
+      title
+        .toLowerCase()
+        .replace(/[^\w\- ]/g, '')
+        .replaceAll(' ', '-'),
+    ),
+  )
 }
 
 /** The relative links, without what follows `#`. */
