@@ -11,7 +11,7 @@ const RATE = 200
 /** Time between two changes of the file. */
 const PAUSE_MS = Number(process.env['PAUSE_MS'] ?? 120)
 const WARM_UP_MS = 5000
-const SERVER = fileURLToPath(new URL('../fixtures/bad-server.ts', import.meta.url))
+const SERVER = fileURLToPath(new URL('../fixtures/bad-server.mjs', import.meta.url))
 
 const BROKEN_TEXTS = [
   'version: 1\nlisteners: {',

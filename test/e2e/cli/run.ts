@@ -15,7 +15,7 @@ import { runCommand, type Outcome, type RunOptions } from '../../fixtures/run-co
 /** The root of the repository, as a package that others depend on. */
 export const PACKAGE = fileURLToPath(new URL('../../../', import.meta.url))
 /** A small, honest server on stdio. */
-export const SERVER = fileURLToPath(new URL('../../fixtures/bad-server.ts', import.meta.url))
+export const SERVER = fileURLToPath(new URL('../../fixtures/bad-server.mjs', import.meta.url))
 
 /** Nothing that a test leaves behind is to be found in the next run. */
 const STATE = join(tmpdir(), `cli-state-${process.pid}`)

@@ -12,7 +12,7 @@ import { LAUNCHER } from '../../peers/gateway.ts'
 import { startIssuer } from './issuer.ts'
 import { family } from '../../fixtures/processes.ts'
 
-const SERVER = join(import.meta.dirname, '../../fixtures/bad-server.ts')
+const SERVER = join(import.meta.dirname, '../../fixtures/bad-server.mjs')
 const RESOURCE = 'https://gateway.example/mcp'
 
 /** Number of calls were answered, and how often a caller's credential was found in each place. */

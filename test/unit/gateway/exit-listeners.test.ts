@@ -8,7 +8,7 @@ import type { Gateway } from '../../../src/gateway/gateway.ts'
 import type { JsonObject, Plugin } from '../../../src/plugin.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
 
-const SERVER = new URL('../../fixtures/bad-server.ts', import.meta.url).pathname
+const SERVER = new URL('../../fixtures/bad-server.mjs', import.meta.url).pathname
 const STDIO = {
   type: 'stdio',
   command: process.execPath,
