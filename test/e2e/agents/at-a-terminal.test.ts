@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { directory, gateway } from '../cli/run.ts'
 import type { Outcome } from '../../fixtures/run-command.ts'
 
-const AGENT = fileURLToPath(new URL('../../fixtures/acp/agent.ts', import.meta.url))
+const AGENT = fileURLToPath(new URL('../../fixtures/acp/agent.mjs', import.meta.url))
 
 /** Runs commands where there is a repository to work in, and an agent that edits, and one that does not start. */
 async function place(t: TestContext): Promise<(...args: string[]) => Promise<Outcome>> {

@@ -12,7 +12,7 @@ import { type Balancer, startHaproxy, startNginx } from './balancers.ts'
 import { Relay } from './relay.ts'
 
 const LAUNCHER = fileURLToPath(new URL('../../../bin/run.js', import.meta.url))
-const SERVER = fileURLToPath(new URL('../../fixtures/everything.ts', import.meta.url))
+const SERVER = fileURLToPath(new URL('../../fixtures/everything.mjs', import.meta.url))
 /** Longer than haproxy, and nginx, need to look elsewhere. */
 const DELAY = '6s'
 

@@ -23,7 +23,7 @@ const MODERN = { era: 'modern', version: '2026-07-28' } as const
 /** A client that can be asked for a form. */
 const ASKABLE = { capabilities: { elicitation: {} } }
 const DECLINES = async (): Promise<AskReply> => ({ result: { action: 'decline' } })
-const EVERYTHING = fixture('everything.ts')
+const EVERYTHING = fixture('everything.mjs')
 
 describe('a server of both eras, with `era: match`', { concurrency: 4 }, () => {
   it('on HTTP is spoken to in the era of the client that calls', async t => {

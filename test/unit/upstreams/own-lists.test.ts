@@ -5,7 +5,7 @@ import { until } from '../../fixtures/until.ts'
 import { CHANGED, changesHeard, heardToggle, isShown, listening } from '../fixtures/dynamic-tool.ts'
 import { fixture } from '../fixtures/upstream-bench.ts'
 
-const SERVER = fixture('everything.ts')
+const SERVER = fixture('everything.mjs')
 /** A legacy client that a server may ask something. */
 const ASKABLE = { era: 'legacy', capabilities: { elicitation: {} } } as const
 

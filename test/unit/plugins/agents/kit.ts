@@ -21,7 +21,7 @@ import { createGateway, type Plugin } from '../../../../src/index.ts'
 import type { PluginApi } from '../../../../src/plugin.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 
-export const AGENT = fileURLToPath(new URL('../../../fixtures/acp/agent.ts', import.meta.url))
+export const AGENT = fileURLToPath(new URL('../../../fixtures/acp/agent.mjs', import.meta.url))
 
 type Written = Parameters<typeof settingsOf>[2] & { readonly auth?: object }
 

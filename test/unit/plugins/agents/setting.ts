@@ -9,7 +9,7 @@ import { isObject, type JsonObject } from '../../../../src/plugin.ts'
 import { closeAfter, testClient, type TestClient } from '../../../../src/testing/index.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 
-const AGENT = fileURLToPath(new URL('../../../fixtures/acp/agent.ts', import.meta.url))
+const AGENT = fileURLToPath(new URL('../../../fixtures/acp/agent.mjs', import.meta.url))
 
 export interface AgentsSetting {
   readonly directory: string

@@ -7,7 +7,7 @@ import { closeAfter, testClient } from '../../../../src/testing/index.ts'
 import { skip } from '../../../fixtures/redis.ts'
 import { echo, INITIALIZE, KEY, LIST, open, replicas, say, statusOf, until, withKeys } from './setting.ts'
 
-const EVERYTHING = fileURLToPath(new URL('../../../fixtures/everything.ts', import.meta.url))
+const EVERYTHING = fileURLToPath(new URL('../../../fixtures/everything.mjs', import.meta.url))
 
 test('a session is answered by the replica that has it, wherever its requests arrive', { skip }, async t => {
   const { urls, ids, gateways } = await replicas(t, 2)

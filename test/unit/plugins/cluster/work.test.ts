@@ -8,7 +8,7 @@ import { taskServer } from '../../../fixtures/tasks.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 import { replicas } from './setting.ts'
 
-const EVERYTHING = fileURLToPath(new URL('../../../fixtures/everything.ts', import.meta.url))
+const EVERYTHING = fileURLToPath(new URL('../../../fixtures/everything.mjs', import.meta.url))
 const FORM = { elicitation: { form: {} } }
 const TASKS = 'io.modelcontextprotocol/tasks'
 
