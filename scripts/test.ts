@@ -9,6 +9,7 @@
  */
 import { spawnSync } from 'node:child_process'
 import { globSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
@@ -19,6 +20,8 @@ const PATTERNS = ['test/**/*.test.ts', 'plugins/**/*.test.ts', 'examples/**/*.te
 const MAX_ROOM_FILES = 40
 /** Of small rooms several share a process. */
 const MIN_ROOM_FILES = 12
+/** One more than there are cores, as most tests wait for processes and sockets half of their time. */
+const CONCURRENCY = Math.max(2, availableParallelism()) + 1
 
 const flags = process.argv.slice(2).filter(word => word.startsWith('--'))
 const words = process.argv.slice(2).filter(word => !word.startsWith('--'))
@@ -42,7 +45,7 @@ const { status } = spawnSync(
       ? []
       : ['--import', './test/fixtures/compile-cache.ts']),
     ...['--import', './test/fixtures/must-end.ts'],
-    ...['--test', '--test-reporter=spec', '--test-concurrency=2', '--test-timeout=120000'],
+    ...['--test', '--test-reporter=spec', `--test-concurrency=${CONCURRENCY}`, '--test-timeout=120000'],
     ...flags.filter(flag => flag !== '--all' && flag !== '--slow'),
     ...programs,
   ],
