@@ -107,7 +107,7 @@ const RUNS: readonly Run[] = [
     calls: [
       ['everything__get-structured-content', { location: 'New York' }, /"sky":"\w+","celsius":\d+/],
       ['everything__get-structured-content', { location: 'New York', _pick: 'humidity' }, /^\D*82\D*$/],
-      ['docs__read_text_file', { path: 'surface.md' }, /read_result has the whole/],
+      ['docs__read_text_file', { path: 'tools.md' }, /read_result has the whole/],
     ],
   },
   {
