@@ -237,26 +237,26 @@ export {
 export type { PrivatePlace } from './util/private-place.ts'
 export { amountText, durationText, oneLine, percentDecoded, plainText } from './util/plain-text.ts'
 export { checkKeyPair, isKnown, type Finding, type Report } from './util/finding.ts'
-export { cookieIn, digestText, sameText } from './util/credentials.ts'
+export { cookieIn, digestText, sameText } from './util/secrets.ts'
 export { jsonOf, listAt, mapAt, textAt, valueAt } from './util/plain-data.ts'
-export { pointerKeys, pointerTo } from './util/pointer.ts'
-export { argumentsShape } from './protocol/json/shape.ts'
+export { pointerKeys, pointerTo } from './util/finding.ts'
+export { argumentsShape } from './protocol/json/members.ts'
 export { didYouMean, meant } from './util/suggest.ts'
 export { ownPackage } from './util/version.ts'
 export { BoundedMap, type Bounds } from './util/bounded-map.ts'
 export { inForce } from './util/in-force.ts'
-export { finish, runInTurns } from './util/queues/turns.ts'
+export { finish, runInTurns } from './util/queues.ts'
 export { CountedTopic, type Missed, type TopicOptions } from './util/storage/counted-topic.ts'
 export * from './util/storage/shared-store.ts'
-export { collectGarbage } from './util/process/collect-garbage.ts'
-export { FairQueue } from './util/queues/fair-queue.ts'
-export { TextStream } from './util/queues/text-stream.ts'
+export { collectGarbage } from './util/process/resident.ts'
+export { FairQueue } from './util/queues.ts'
+export { TextStream } from './util/queues.ts'
 export { findProgram } from './util/find-program.ts'
 export { globs, unclosedIn } from './util/globs.ts'
 export { canonicalOr, normalizeAuthority } from './protocol/uri.ts'
 export { paramHeaders, paramHeaderValues, type ParamHeader } from './protocol/headers.ts'
 export { keyFile } from './util/storage/key-file.ts'
-export { makeDirectory, makeDirectorySync } from './util/storage/make-directory.ts'
+export { makeDirectory, makeDirectorySync } from './util/storage/files.ts'
 export { allowsUris, forbidsUris } from './protocol/uri-patterns.ts'
 export {
   isSqlBusy,
@@ -288,7 +288,7 @@ export type {
   PluginCommand,
   PluginCommands,
 } from './api/command.ts'
-export type * from './api/neighbours.ts'
+export type * from './api/listener.ts'
 export type {
   Answer,
   Approval,

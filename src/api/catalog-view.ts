@@ -1,6 +1,5 @@
 import type { JsonObject } from '../protocol/json/json.ts'
-import type { Kind } from '../protocol/methods.ts'
-import type { Era } from '../protocol/versions.ts'
+import type { Era, Kind } from '../protocol/methods.ts'
 import type { Choices, Principal } from './exchange.ts'
 
 /** Viewer for whom a list of the catalog is made. */

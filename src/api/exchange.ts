@@ -2,8 +2,7 @@ import type { TaskState } from '../protocol/era/tasks.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import type { Payload } from '../protocol/payload.ts'
 import type { RpcError } from '../protocol/rpc-error.ts'
-import type { Era } from '../protocol/versions.ts'
-import type { Kind } from '../protocol/methods.ts'
+import type { Era, Kind } from '../protocol/methods.ts'
 import type { CatalogEntry } from './catalog-entry.ts'
 
 /** Answer of an exchange: refusing is a value, and so are a server's wish for input and a task that goes on. */

@@ -1,7 +1,6 @@
 import type { TlsConfig, UpstreamConfig } from '../config/config.gen.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
-import type { Kind } from '../protocol/methods.ts'
-import type { Era } from '../protocol/versions.ts'
+import type { Era, Kind } from '../protocol/methods.ts'
 import type { Ask, AskReply, Call, Dispatch, Exchange, Notification, Principal, Session } from './exchange.ts'
 import type { Clock, Log } from './plugin.ts'
 import type { ProcessRoom, Sandboxing, UpstreamLogs } from './process.ts'

@@ -1,10 +1,9 @@
 import { mapAt, valueAt } from '../util/plain-data.ts'
-import { pointerTo } from '../util/pointer.ts'
+import { type Report, pointerTo } from '../util/finding.ts'
 import { checkCallers } from './checks/callers.ts'
 import { checkGlobs } from './checks/globs.ts'
 import { checkListeners, checkPaths } from './checks/listeners.ts'
 import { checkCommands, checkPools, checkPrefixes, checkProcesses } from './checks/upstreams.ts'
-import type { Report } from '../util/finding.ts'
 import { platformOf } from '../util/platform.ts'
 
 /** Names that rules may speak of: those of the configuration, and those that plugins add. */

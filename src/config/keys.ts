@@ -1,4 +1,4 @@
-import { pointerFits } from '../util/pointer.ts'
+import { pointerFits } from '../util/finding.ts'
 import { BOOLEAN_PATHS, NUMBER_PATHS, SECRET_PATHS, TYPES } from './keys.gen.ts'
 
 /** True if the value at a pointer is never shown. */

@@ -1,8 +1,7 @@
 import { didYouMean } from '../util/suggest.ts'
 import { isPlain } from '../util/plain-data.ts'
-import { pointerTo } from '../util/pointer.ts'
+import { type Finding, pointerTo } from '../util/finding.ts'
 import { isSecretBy, typesAt } from './keys.ts'
-import type { Finding } from '../util/finding.ts'
 
 /** Error of the generated validator, with the part of the schema that the value broke. */
 export interface SchemaError {

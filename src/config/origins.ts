@@ -1,6 +1,6 @@
 import { isAbsolute, relative } from 'node:path'
 import { isPlain } from '../util/plain-data.ts'
-import { pointerTo } from '../util/pointer.ts'
+import { pointerTo } from '../util/finding.ts'
 import type { LoadedConfig } from './finish.ts'
 import type { Problem } from './problem.ts'
 import { redact } from './redact.ts'

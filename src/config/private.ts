@@ -1,6 +1,6 @@
 import { basename, dirname, extname, isAbsolute, join, resolve } from 'node:path'
 import { isPlain } from '../util/plain-data.ts'
-import { pointerKeys } from '../util/pointer.ts'
+import { pointerKeys } from '../util/finding.ts'
 import { escaped, privateFile, type PrivatePlace } from '../util/private-place.ts'
 import type { LoadedConfig } from './finish.ts'
 import { PRIVATE_PATHS, type PrivateKind } from './keys.gen.ts'

@@ -1,5 +1,5 @@
 import { isPlain, setOwn } from '../util/plain-data.ts'
-import { pointerTo } from '../util/pointer.ts'
+import { pointerTo } from '../util/finding.ts'
 import { HIDDEN, Secrets, type Hide } from '../util/secrets.ts'
 import { isSecretPath } from './keys.ts'
 

@@ -1,7 +1,7 @@
 import { percentDecoded } from '../util/plain-text.ts'
 import { isSecretName, isWorthHiding } from '../util/secrets.ts'
 import { isPlain } from '../util/plain-data.ts'
-import { pointerTo } from '../util/pointer.ts'
+import { pointerTo } from '../util/finding.ts'
 import { isSecretPath } from './keys.ts'
 
 const URL_START = /^[a-z][a-z\d+.-]*:\/\//i

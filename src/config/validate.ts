@@ -1,8 +1,6 @@
 import { isPlain } from '../util/plain-data.ts'
-import { pointerKeys } from '../util/pointer.ts'
-import { explain } from './messages.ts'
-import type { SchemaError } from './messages.ts'
-import type { Finding } from '../util/finding.ts'
+import { type Finding, pointerKeys } from '../util/finding.ts'
+import { type SchemaError, explain } from './messages.ts'
 import * as generated from './generated/validator.gen.ts'
 
 interface Validator {

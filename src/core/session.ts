@@ -10,7 +10,7 @@ import type {
   SessionInit,
 } from '../api/index.ts'
 import { ANONYMOUS, authorizationKey } from '../api/principal.ts'
-import { MODERN_VERSION } from '../protocol/versions.ts'
+import { MODERN_VERSION } from '../protocol/methods.ts'
 
 /** Caller whom somebody looks for, and the profile that it looks through. */
 type Viewer = Pick<Session, 'principal' | 'profile'>

@@ -1,7 +1,6 @@
 import { type Kind, METHODS } from '../protocol/methods.ts'
-import { type JsonObject, isObject } from '../protocol/json/json.ts'
+import { type JsonObject, isObject, lookAlike } from '../protocol/json/json.ts'
 import type { Exchange } from '../api/index.ts'
-import { lookAlike } from '../protocol/json/look-alikes.ts'
 import { RPC, type RpcError, rpcError } from '../protocol/rpc-error.ts'
 import { canonicalOr } from '../protocol/uri.ts'
 

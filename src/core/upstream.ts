@@ -1,7 +1,141 @@
-import type { Upstream, UpstreamStatus } from '../api/index.ts'
+import type { Call, Clock, Config, Session, Upstream, UpstreamConfig, UpstreamStatus } from '../api/index.ts'
 import { ownerProblemOf } from '../errors/errors.ts'
+import type { Kind } from '../protocol/methods.ts'
+import { within } from '../util/clock.ts'
 import { hideIn } from '../util/secrets.ts'
+import { parseDuration } from '../util/units.ts'
 import type { Graph } from './graph-types.ts'
+
+/**
+ * A server that goes on under the next generation, whose spec differs in what only the core and plugins read of it. Each
+ * generation sees its own spec; what runs is the same.
+ */
+export class KeptUpstream implements Upstream {
+  readonly name: string
+  readonly spec: UpstreamConfig
+  readonly live: Upstream
+
+  constructor(live: Upstream, spec: UpstreamConfig) {
+    this.name = live.name
+    this.spec = spec
+    this.live = live
+  }
+
+  get state(): Upstream['state'] {
+    return this.live.state
+  }
+
+  get problem(): Upstream['problem'] {
+    return this.live.problem
+  }
+
+  get problemDetail(): Upstream['problemDetail'] {
+    return this.live.problemDetail
+  }
+
+  get server(): Upstream['server'] {
+    return this.live.server
+  }
+
+  get pid(): Upstream['pid'] {
+    return this.live.pid
+  }
+
+  get dropped(): Upstream['dropped'] {
+    return this.live.dropped
+  }
+
+  get runtime(): Upstream['runtime'] {
+    return this.live.runtime
+  }
+
+  get degraded(): Upstream['degraded'] {
+    return this.live.degraded
+  }
+
+  get logs(): Upstream['logs'] {
+    return this.live.logs
+  }
+
+  get memory(): Upstream['memory'] {
+    return this.live.memory
+  }
+
+  get isRemembered(): boolean {
+    return this.live.isRemembered === true
+  }
+
+  dispatch(call: Call): ReturnType<Upstream['dispatch']> {
+    return this.live.dispatch(call)
+  }
+
+  listsOf(session: Session): string | undefined {
+    return this.live.listsOf?.(session)
+  }
+
+  sessionEnded(session: Session): void {
+    this.live.sessionEnded?.(session)
+  }
+
+  rootsChanged(changed: readonly Session[]): void {
+    this.live.rootsChanged?.(changed)
+  }
+
+  start(): Promise<void> {
+    return this.live.start()
+  }
+
+  stop(): Promise<void> {
+    return this.live.stop()
+  }
+}
+
+/** Returns what runs behind an upstream: the same in every generation that keeps it. */
+export function liveOf(upstream: Upstream): Upstream {
+  return upstream instanceof KeptUpstream ? upstream.live : upstream
+}
+
+/** Times at which somebody waited first: for a start (`undefined`), or for a list of a kind. */
+type FirstWaits = Map<Kind | undefined, number>
+
+/**
+ * Limits the wait for an upstream that starts, or lists for the first time, to `lists.grace`. Its time counts from the first
+ * who waited, also through a reload: one that hangs delays only the first list.
+ */
+export class Grace {
+  /** The whole of it, in milliseconds. */
+  readonly ms: number
+  readonly #clock: Clock
+  readonly #since: WeakMap<Upstream, FirstWaits>
+
+  constructor({ lists }: Config, clock: Clock, before?: Grace) {
+    this.ms = parseDuration(lists.grace)
+    this.#clock = clock
+    this.#since = before === undefined ? new WeakMap<Upstream, FirstWaits>() : before.#since
+  }
+
+  /** Milliseconds left to wait for an upstream that starts, or for its first list of a kind. */
+  left(upstream: Upstream, kind?: Kind): number {
+    const since = this.#since.get(liveOf(upstream))?.get(kind)
+    return since === undefined ? this.ms : this.ms - (this.#clock.now() - since)
+  }
+
+  /** The same, which counts from now if nobody waited before. */
+  begin(upstream: Upstream, kind?: Kind): number {
+    const live = liveOf(upstream)
+    const waits = this.#since.get(live) ?? new Map<Kind | undefined, number>()
+    if (!waits.has(kind)) waits.set(kind, this.#clock.now())
+    this.#since.set(live, waits)
+    return Math.max(0, this.left(upstream, kind))
+  }
+
+  /** Waits for the first attempt to start an upstream, as long as that is still reasonable. */
+  async wait(upstream: Upstream): Promise<void> {
+    const started = upstream.start()
+    const left = this.begin(upstream)
+    if (left > 0) await within(this.#clock, left, started)
+  }
+}
 
 /** Tells whether a call can be made: an idle upstream starts for it. */
 export function isUp({ state }: Upstream): boolean {

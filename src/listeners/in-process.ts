@@ -6,10 +6,10 @@ import type { Answer, ClientSide, Gate } from '../api/index.ts'
 import { ANONYMOUS } from '../plugin.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import type { Payload } from '../protocol/payload.ts'
-import { MODERN_VERSION } from '../protocol/versions.ts'
+import { MODERN_VERSION } from '../protocol/methods.ts'
 import { payloadOf } from './client/encode-answer.ts'
 import { LineSplitter } from '../transport/line-splitter.ts'
-import { LineChannel } from './stdio/line-channel.ts'
+import { LineChannel } from './stdio/stdio-listener.ts'
 import { DuplexConnection, type DuplexContext } from './duplex/duplex-connection.ts'
 
 /** Lines of ours are as long as they need to be. */

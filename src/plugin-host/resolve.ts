@@ -6,8 +6,7 @@ import type { Config } from '../api/index.ts'
 import { gatewayError, reasonOf } from '../errors/errors.ts'
 import type { Plugin } from '../plugin.ts'
 import { isObject } from '../protocol/json/json.ts'
-import type { Finding } from '../util/finding.ts'
-import { pointerTo } from '../util/pointer.ts'
+import { type Finding, pointerTo } from '../util/finding.ts'
 import { inPluginFile, type Locate, named, pluginFailure } from './failure.ts'
 
 const OWN = /^tapgate(?:\/|$)/

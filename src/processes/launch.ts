@@ -10,11 +10,10 @@ import type { Writable } from 'node:stream'
 import type { StdioUpstreamConfig } from '../config/config.gen.ts'
 import type { PrivatePlace } from '../util/private-place.ts'
 import { belowCeilings } from './resource-limits.ts'
-import { findProgram } from '../util/find-program.ts'
+import { findProgram, scriptBehind } from '../util/find-program.ts'
 import { foldersIn, platformOf } from '../util/platform.ts'
-import { scriptBehind } from '../util/process/npm-shim.ts'
 import { sandboxArguments } from './sandbox/sandbox.ts'
-import { makeDirectorySync } from '../util/storage/make-directory.ts'
+import { makeDirectorySync } from '../util/storage/files.ts'
 import { startOf } from './cleanup/proc-scan.ts'
 
 /** A program with its arguments, as it is really run. */

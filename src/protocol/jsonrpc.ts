@@ -1,16 +1,14 @@
 import { isUtf8 } from 'node:buffer'
 import { ByteText, lengthOf, type Written } from '../util/written.ts'
-import { Envelope } from './envelope.ts'
-import { BOM_LENGTH, type JsonObject, hasBom, isObject, withoutBom } from './json/json.ts'
+import { Envelope, type RpcId, exactId } from './envelope.ts'
+import { BOM_LENGTH, type JsonObject, hasBom, isObject, lookAlike, withoutBom } from './json/json.ts'
 import { numberText, parseJson, stringifyJson } from './json/exact-numbers.ts'
-import { lookAlike } from './json/look-alikes.ts'
 import { MAX_DEPTH, OPEN_ARRAY, OPEN_OBJECT, ScanError } from './json/scan.ts'
 import { Payload } from './payload.ts'
 import { RPC, rpcError, type RpcError } from './rpc-error.ts'
-import { exactId, type RpcId } from './rpc-id.ts'
-import type { Era } from './versions.ts'
+import type { Era } from './methods.ts'
 
-export type { RpcId } from './rpc-id.ts'
+export type { RpcId } from './envelope.ts'
 
 export interface RpcRequest {
   readonly kind: 'request'

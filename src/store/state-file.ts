@@ -3,7 +3,7 @@ import { readdir, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { Log } from '../api/index.ts'
 import { reasonOf } from '../errors/errors.ts'
-import { writeWhole } from '../util/storage/write-whole.ts'
+import { writeWhole } from '../util/storage/files.ts'
 
 /** Files that could not be read and are kept for people to look at. */
 const MAX_ASIDE = 3

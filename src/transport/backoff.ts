@@ -1,3 +1,62 @@
+/** At most this many starts in any time of this length; a start counts when it has failed. */
+const MOST_IN_SHORT = 6
+const SHORT_MS = 10_000
+/** As many in a row without a healthy minute, and a process is only tried now and then. */
+const MOST_IN_A_ROW = 10
+const PROBE_MS = 5 * 60_000
+
+/** When a server that failed is started again. */
+export interface Pause {
+  readonly ms: number
+  /** Why so late, where the budget is exhausted. */
+  readonly note: string | undefined
+}
+
+/** Starts a server again with ever longer pauses and, where each start costs a process, within a budget. */
+export class Restarts {
+  readonly #backoff: Backoff
+  readonly #isBounded: boolean
+  /** When the last starts without a healthy minute failed. */
+  #failures: number[] = []
+
+  constructor(isBounded: boolean, backoff = new Backoff()) {
+    this.#isBounded = isBounded
+    this.#backoff = backoff
+  }
+
+  /** A connection has ended after this long in good health. */
+  lasted(ms: number): void {
+    if (ms >= HEALTHY_MS) this.reset()
+  }
+
+  /** A start has come to nothing. False when there may be no other one now. */
+  wasted(now: number): boolean {
+    this.#failures = [...this.#failures, now].slice(-MOST_IN_A_ROW)
+    return !this.#isBounded || this.#wait(now) === 0
+  }
+
+  /** When to try again. */
+  pause(now: number): Pause {
+    const ms = this.#backoff.next()
+    if (!this.#isBounded) return { ms, note: undefined }
+    if (this.#failures.length < MOST_IN_A_ROW) return { ms: Math.max(ms, this.#wait(now)), note: undefined }
+    const seconds = Math.ceil((now - (this.#failures[0] ?? now)) / 1000)
+    const note = `it keeps ending, for ${seconds} s now; next try in 5 min`
+    return { ms: PROBE_MS, note }
+  }
+
+  /** Forgets the failures: the server has proved healthy, or somebody wants it tried again whatever was before. */
+  reset(): void {
+    this.#failures = []
+    this.#backoff.reset()
+  }
+
+  #wait(now: number): number {
+    const oldest = this.#failures.at(-MOST_IN_SHORT)
+    return oldest === undefined ? 0 : Math.max(0, oldest + SHORT_MS - now)
+  }
+}
+
 const FIRST_MS = 500
 const LONGEST_MS = 30_000
 /** After this long in good health, what went wrong before no longer counts. */

@@ -3,7 +3,7 @@ import { chmod, unlink } from 'node:fs/promises'
 import { connect, type Server } from 'node:net'
 import { dirname } from 'node:path'
 import { gatewayError, reasonOf } from '../errors/errors.ts'
-import { makeDirectory } from '../util/storage/make-directory.ts'
+import { makeDirectory } from '../util/storage/files.ts'
 import { platformOf } from '../util/platform.ts'
 
 const CONNECT_MS = 2000

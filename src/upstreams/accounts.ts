@@ -12,7 +12,7 @@ import type {
   UpstreamState,
 } from '../api/index.ts'
 import { gatewayError } from '../errors/errors.ts'
-import { MODERN_VERSION } from '../protocol/versions.ts'
+import { MODERN_VERSION } from '../protocol/methods.ts'
 import type { McpUpstreamConfig } from './transport.ts'
 import { IdleSweeper } from '../util/idle-sweeper.ts'
 import { CONNECTION_IDLE_MS, sizesOf } from './connection-pool.ts'

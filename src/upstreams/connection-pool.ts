@@ -1,5 +1,4 @@
 import type { Call, Clock, Session, UpstreamConfig } from '../api/index.ts'
-import type { McpUpstreamConfig } from './transport.ts'
 import { gatewayError } from '../errors/errors.ts'
 import { ANONYMOUS, conversationKey, principalKey } from '../plugin.ts'
 import { ALL_CAPABILITIES, neutralCapabilities, toLegacyCapabilities } from '../protocol/era/capabilities.ts'
@@ -10,7 +9,52 @@ import { parseDuration } from '../util/units.ts'
 import type { Connection } from './connection/connection.ts'
 import { SUBSCRIBE } from './subscriptions/client-interest.ts'
 import type { Supervisor } from './supervisor.ts'
-import { WarmConnections } from './warm-connections.ts'
+import type { McpUpstreamConfig } from './transport.ts'
+
+/** Connections that were opened ahead, for clients to come. Each is given away once. */
+class WarmConnections {
+  readonly #min: number
+  readonly #make: (isWaiting: (supervisor: Supervisor) => boolean) => Supervisor
+  readonly #waiting = new Set<Supervisor>()
+
+  constructor(min: number, make: (isWaiting: (supervisor: Supervisor) => boolean) => Supervisor) {
+    this.#min = min
+    this.#make = make
+  }
+
+  get size(): number {
+    return this.#waiting.size
+  }
+
+  get supervisors(): readonly Supervisor[] {
+    return [...this.#waiting]
+  }
+
+  /** Opens what is missing, as far as there is room for it. */
+  fill(room: number): void {
+    const missing = Math.min(this.#min - this.#waiting.size, room)
+    for (let count = 0; count < missing; count++) {
+      const supervisor = this.#make(one => this.#waiting.has(one))
+      this.#waiting.add(supervisor)
+      void supervisor.start()
+    }
+  }
+
+  /** One that is up, or else one that is on its way; it belongs to its taker from now on. */
+  take(): Supervisor | undefined {
+    const rank = ({ state }: Supervisor): number => (state === 'ready' ? 0 : state === 'starting' ? 1 : 2)
+    const [best] = [...this.#waiting].sort((a, b) => rank(a) - rank(b))
+    if (best !== undefined) this.#waiting.delete(best)
+    return best
+  }
+
+  /** Gives all of them away, to be ended. */
+  empty(): Supervisor[] {
+    const all = [...this.#waiting]
+    this.#waiting.clear()
+    return all
+  }
+}
 
 /** Connections beside the main one, unless the configuration says otherwise. */
 const MAX_CONNECTIONS = 64

@@ -16,10 +16,9 @@ import {
   sizesOf,
 } from './connection-pool.ts'
 import type { Connection } from './connection/connection.ts'
-import { loadOf } from './connection/load.ts'
+import { Replicas, loadOf } from './replicas.ts'
 import { EraMatch } from './era-match.ts'
 import { OwnLists } from './own-lists.ts'
-import { Replicas } from './replicas.ts'
 import { SUBSCRIBE } from './subscriptions/client-interest.ts'
 import type { Supervisor } from './supervisor.ts'
 import type { Supervisors } from './supervisor-factory.ts'

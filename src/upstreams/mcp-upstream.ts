@@ -10,10 +10,10 @@ import type {
   UpstreamState,
 } from '../api/index.ts'
 import { forOwner, GatewayError, needsAuth, ownerProblemOf } from '../errors/errors.ts'
-import { METHODS } from '../protocol/methods.ts'
+import { METHODS, isLegacy, isModern } from '../protocol/methods.ts'
 import { cancelledAnswer } from './connection/translate-call.ts'
 import { EraDoubt } from './connection/handshake.ts'
-import { SessionDoubt } from './connection/session-doubt.ts'
+import { SessionDoubt, isSessionError } from './http/http-failures.ts'
 import { Connections } from './connections.ts'
 import { isPerProject } from './connection-pool.ts'
 import { type Connect, Supervisors } from './supervisor-factory.ts'
@@ -23,8 +23,6 @@ import { ClientInterest, UNSUBSCRIBE } from './subscriptions/client-interest.ts'
 import { isObject } from '../protocol/json/json.ts'
 import type { McpUpstreamConfig } from './transport.ts'
 import type { RpcError } from '../protocol/rpc-error.ts'
-import { isSessionError } from './http/http-failures.ts'
-import { isLegacy, isModern } from '../protocol/versions.ts'
 
 const PART = 'server'
 

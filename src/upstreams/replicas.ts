@@ -1,3 +1,5 @@
+import type { UpstreamRuntime } from '../api/index.ts'
+import type { Connection } from './connection/connection.ts'
 import type { Supervisor } from './supervisor.ts'
 
 /** Equal processes of one server, of which one is the main one: lists and subscriptions are its business. */
@@ -29,4 +31,18 @@ export class Replicas {
   others(main: Supervisor): Supervisor[] {
     return this.#all.filter(supervisor => supervisor !== main)
   }
+}
+
+type Load = Pick<UpstreamRuntime, 'instances' | 'inFlight'>
+
+/** Load of connections, with the era of those that speak another one than the main one. */
+export function loadOf(connections: readonly Connection[], main: Connection | undefined): Load {
+  const own = main?.server?.era
+  const instances = connections.map(({ transport, use, server }) => ({
+    ...(transport.pid === undefined ? {} : { pid: transport.pid }),
+    ...(own === undefined || server === undefined || server.era === own ? {} : { era: server.era }),
+    startedAt: use.startedAt,
+    inFlight: use.inFlight,
+  }))
+  return { instances, inFlight: instances.reduce((sum, { inFlight }) => sum + inFlight, 0) }
 }

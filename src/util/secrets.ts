@@ -1,3 +1,5 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+
 /** Text in the place of a secret. */
 export const HIDDEN = '***'
 
@@ -280,4 +282,26 @@ function base64Of(bytes: Buffer): string[] {
     return text.slice(Math.ceil((8 * before) / 6), Math.floor((8 * (before + bytes.length)) / 6))
   })
   return [bytes.toString('base64'), ...within]
+}
+
+/** Digest of a secret, to keep and look it up by. A secret of ours has 256 random bits, so one round is as good as many. */
+export function digestText(secret: string): string {
+  return digestOf(secret).toString('base64')
+}
+
+/** Compares a secret with what somebody sent, in a time that says nothing. */
+export function sameText(secret: string, sent: string): boolean {
+  return timingSafeEqual(digestOf(secret), digestOf(sent))
+}
+
+function digestOf(text: string): Buffer {
+  return createHash('sha256').update(text).digest()
+}
+
+/** The cookie of a name, in the `cookie` headers of a request; undefined where there is none, or more than one. */
+export function cookieIn(headers: readonly string[], name: string): string | undefined {
+  const all = headers.flatMap(line => line.split(';').map(one => one.trim()))
+  const [own, ...more] = all.filter(one => one.startsWith(`${name}=`))
+  // Two of one name: somebody else has set one of them.
+  return own === undefined || more.length > 0 ? undefined : own.slice(name.length + 1)
 }

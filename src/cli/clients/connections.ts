@@ -2,9 +2,8 @@ import { createHash } from 'node:crypto'
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { isObject, type JsonObject } from '../../protocol/json/json.ts'
-import { makeDirectory } from '../../util/storage/make-directory.ts'
+import { makeDirectory, writeWhole } from '../../util/storage/files.ts'
 import { withFileLock } from '../../util/storage/file-lock.ts'
-import { writeWhole } from '../../util/storage/write-whole.ts'
 
 /** One entry that `gateway connect` has written, and how to take it back. */
 export interface Connected {

@@ -1,6 +1,6 @@
 import { constants } from 'node:fs'
 import { access, lstat, readFile, realpath, rename, stat } from 'node:fs/promises'
-import { writeWhole } from '../../util/storage/write-whole.ts'
+import { writeWhole } from '../../util/storage/files.ts'
 
 const LARGEST = 4 * 1024 * 1024
 const BOM = '\uFEFF'

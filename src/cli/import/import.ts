@@ -11,7 +11,7 @@ import { schemaLine } from './schema-line.ts'
 import { convert } from './server.ts'
 import { escape, tokensIn, writeTokens } from './tokens.ts'
 import { oneLine, plural } from '../../util/plain-text.ts'
-import { writeWhole } from '../../util/storage/write-whole.ts'
+import { writeWhole } from '../../util/storage/files.ts'
 import type { Terminal } from '../output/terminal.ts'
 
 interface ImportOptions {

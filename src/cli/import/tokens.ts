@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { secretsIn } from '../../config/secrets.ts'
 import { isObject, type JsonObject } from '../../protocol/json/json.ts'
-import { makeDirectory } from '../../util/storage/make-directory.ts'
+import { makeDirectory } from '../../util/storage/files.ts'
 import type { Inputs, Placeholders } from './formats.ts'
 
 /** A function, as `$$` has a meaning of its own in a replacement. */

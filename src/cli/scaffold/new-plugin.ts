@@ -4,7 +4,7 @@ import { createRequire } from 'node:module'
 import { dirname, join, relative, resolve, sep } from 'node:path'
 import { gatewayError } from '../../errors/errors.ts'
 import type { Terminal } from '../output/terminal.ts'
-import { makeDirectory } from '../../util/storage/make-directory.ts'
+import { makeDirectory } from '../../util/storage/files.ts'
 
 /** The files of a new plugin by name; NAME stands for its name, DIRECTORY for where it is, VERSION for that of the gateway. */
 const PLUGIN_TEMPLATE: Readonly<Record<string, string>> = {

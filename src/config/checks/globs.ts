@@ -1,8 +1,7 @@
 import { globs, unclosedIn } from '../../util/globs.ts'
 import { isPlain } from '../../util/plain-data.ts'
-import { pointerTo } from '../../util/pointer.ts'
+import { type Report, pointerTo } from '../../util/finding.ts'
 import { GLOB_PATHS } from '../keys.gen.ts'
-import type { Report } from '../../util/finding.ts'
 
 /** Globs that are not what somebody meant: a brace or bracket that is not closed, or more alternatives than are tried. */
 export function checkGlobs(config: unknown, report: Report): void {

@@ -1,6 +1,5 @@
-import type { Report } from '../../util/finding.ts'
+import { type Report, pointerTo } from '../../util/finding.ts'
 import { listAt, mapAt, textAt, valueAt } from '../../util/plain-data.ts'
-import { pointerTo } from '../../util/pointer.ts'
 
 interface Place {
   readonly name: string

@@ -1,8 +1,6 @@
-import type { KeyObject, X509Certificate } from 'node:crypto'
-import { createPrivateKey } from 'node:crypto'
+import { type KeyObject, type X509Certificate, createPrivateKey } from 'node:crypto'
 import { mapAt, textAt, valueAt } from '../../util/plain-data.ts'
-import { pointerTo } from '../../util/pointer.ts'
-import { checkKeyPair, type Report } from '../../util/finding.ts'
+import { type Report, checkKeyPair, pointerTo } from '../../util/finding.ts'
 import type { Config } from '../config.gen.ts'
 
 /** Reads a file whose path is relative to the configuration. */

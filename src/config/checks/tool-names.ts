@@ -1,7 +1,6 @@
-import type { Finding, Report } from '../../util/finding.ts'
+import { type Finding, type Report, pointerTo } from '../../util/finding.ts'
 import { globs } from '../../util/globs.ts'
 import { listAt, mapAt, textAt, valueAt } from '../../util/plain-data.ts'
-import { pointerTo } from '../../util/pointer.ts'
 import { suggest } from '../../util/suggest.ts'
 import { ADDED_TOOLS, SEEN_PATHS, type SeenKind, TOOL_PATHS } from '../keys.gen.ts'
 import { visitAt } from './globs.ts'

@@ -1,7 +1,6 @@
 import { isAbsolute, join } from 'node:path'
-import type { Report } from '../../util/finding.ts'
+import { type Report, pointerTo } from '../../util/finding.ts'
 import { listAt, mapAt, textAt, valueAt, type Plain } from '../../util/plain-data.ts'
-import { pointerTo } from '../../util/pointer.ts'
 import { type Platform } from '../../util/platform.ts'
 
 interface Prefixed {

@@ -1,9 +1,8 @@
 import { dirname, resolve } from 'node:path'
-import { pointerTo } from '../../util/pointer.ts'
+import { pointerTo } from '../../util/finding.ts'
 import { isSecretName } from '../../util/secrets.ts'
 import { coerce, isSecretPath } from '../keys.ts'
-import { problemAt } from '../problem.ts'
-import type { Problem, ReportProblem } from '../problem.ts'
+import { type Problem, type ReportProblem, problemAt } from '../problem.ts'
 import {
   Commands,
   namesCommand,
@@ -14,8 +13,7 @@ import {
   splitWords,
 } from './commands.ts'
 import { readText } from './read.ts'
-import { parseTemplate } from './template.ts'
-import type { Part } from './template.ts'
+import { type Part, parseTemplate } from './template.ts'
 import type { Scalar, ScalarTree, Tree } from './tree.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>

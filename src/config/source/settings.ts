@@ -1,6 +1,5 @@
-import { pointerKeys } from '../../util/pointer.ts'
-import { problemAt } from '../problem.ts'
-import type { ReportProblem } from '../problem.ts'
+import { pointerKeys } from '../../util/finding.ts'
+import { type ReportProblem, problemAt } from '../problem.ts'
 import { mergeTrees, type Origin, type Tree } from './tree.ts'
 import { parseYaml } from './yaml.ts'
 

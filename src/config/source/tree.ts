@@ -1,5 +1,5 @@
 import { isPlain, setOwn } from '../../util/plain-data.ts'
-import { pointerTo } from '../../util/pointer.ts'
+import { pointerTo } from '../../util/finding.ts'
 
 /** Origin of a value. */
 export type Origin =

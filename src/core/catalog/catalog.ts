@@ -16,9 +16,8 @@ import type { Graph, SeenChange, UpstreamNode } from '../graph-types.ts'
 import { onlooker } from '../session.ts'
 import { isUp } from '../upstream.ts'
 import { type ListReader, Parts } from './list-cache.ts'
-import { Listings, type Unshown } from './listing.ts'
+import { type Freshness, Listings, type Unshown, View } from './view.ts'
 import { conceivable, type Cut, EMPTY, type LateList, merge, type Part } from './part.ts'
-import { type Freshness, View } from './view.ts'
 
 /** Freshness of a list that nobody should keep. */
 const OUTDATED: Freshness = { ttlMs: () => 0, cacheScope: 'private' }

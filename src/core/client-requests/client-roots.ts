@@ -12,7 +12,7 @@ import { lacking, neutralCapabilities } from '../../protocol/era/capabilities.ts
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import { within } from '../../util/clock.ts'
 
-import { liveOf } from '../kept-upstream.ts'
+import { liveOf } from '../upstream.ts'
 import { baseOf } from '../session.ts'
 import { isKnownTo, visibleUpstreams } from '../capabilities.ts'
 

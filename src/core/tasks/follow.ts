@@ -4,7 +4,7 @@ import { type TaskState, isTerminal, readTask, unrelated } from '../../protocol/
 import { type JsonObject, isObject } from '../../protocol/json/json.ts'
 import { Payload } from '../../protocol/payload.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
-import type { Era } from '../../protocol/versions.ts'
+import type { Era } from '../../protocol/methods.ts'
 import { detached } from '../catalog/fetch-lists.ts'
 import { asksIn, cancelledAnswer, legacyForm } from '../client-request.ts'
 import { PipelineCall, type PipelineExchange } from '../exchange.ts'

@@ -1,15 +1,16 @@
 import type { Answer, Ask, Dispatch, KeptCall, Patience, RunningCall } from '../../api/index.ts'
-import { Payload } from '../../protocol/payload.ts'
+import { gatewayError, GatewayError } from '../../errors/errors.ts'
 import { servesTasks } from '../../protocol/era/tasks.ts'
+import { isObject, type JsonObject } from '../../protocol/json/json.ts'
+import { Payload } from '../../protocol/payload.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
-import { type JsonObject, isObject } from '../../protocol/json/json.ts'
 import { asksIn } from '../client-request.ts'
 import { PipelineCall, type PipelineExchange } from '../exchange.ts'
 import type { Graph } from '../graph-types.ts'
-import { type HostedTask } from './hosted-task.ts'
-import { settleTask } from './settle-task.ts'
+import { withoutSecrets } from '../without-secrets.ts'
+import type { HostedTask } from './hosted-task.ts'
+import { taskFormOf } from './task-calls.ts'
 import { toolOf } from './task-ids.ts'
-import { taskFormOf } from './task-support.ts'
 
 /** Makes a call, with all that its server needs of the client on the way. */
 type Converse = (call: PipelineCall, dispatch: Dispatch, graph: Graph) => Promise<Answer>
@@ -177,5 +178,35 @@ function runningCall(task: HostedTask): RunningCall {
     reply: (responses, client) => task.answer(responses, client),
     watch: watcher => task.watch(watcher),
     cancel: reason => task.cancel(reason),
+  }
+}
+
+interface Settled {
+  readonly graph: Graph
+  readonly task: HostedTask
+  readonly exchange: PipelineExchange
+  readonly method: string
+}
+
+/** Does work for a task of ours to its end, through the hooks that see every answer. Never rejects. */
+export async function settleTask(
+  { graph, task, exchange, method }: Settled,
+  work: () => Promise<Answer>,
+): Promise<void> {
+  graph.entered()
+  const done = graph.tasks.working(exchange.session)
+  try {
+    const answer = await work()
+    // As for any call; the exchange that made the task was answered with the task alone.
+    const made = (await graph.hooks.runner('response', method)?.(answer, exchange)) ?? answer
+    task.settle(withoutSecrets(made, graph))
+  } catch (thrown) {
+    const error = thrown instanceof GatewayError ? thrown : gatewayError('GW_INTERNAL', { cause: thrown })
+    if (error !== thrown) graph.log.error(error.message, { method, cause: String(thrown) })
+    const problem = rpcError(error.entry.rpc ?? RPC.internal, error.message, { code: error.code })
+    task.settle(withoutSecrets({ error: problem }, graph))
+  } finally {
+    done()
+    graph.left()
   }
 }

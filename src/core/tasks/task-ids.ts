@@ -4,7 +4,7 @@ import type { RpcError } from '../../protocol/rpc-error.ts'
 import { detached } from '../catalog/fetch-lists.ts'
 import type { Graph, TaskPlace } from '../graph-types.ts'
 import type { ToolPlace } from './hosted-task.ts'
-import { unknownTask } from './task-support.ts'
+import { unknownTask } from './task-calls.ts'
 
 /** Longest id of a server, and name of a tool, that is passed on: it comes back in a header. */
 const MAX_ORIGINAL = 1024

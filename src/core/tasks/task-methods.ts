@@ -9,7 +9,7 @@ import type { Graph, TaskPlace } from '../graph-types.ts'
 import { HostedTask } from './hosted-task.ts'
 import { getModern, listOne, passLegacy, passModern } from './relay.ts'
 import { type ServerPlace, mayUse, openTaskId, whyNotUsed } from './task-ids.ts'
-import { offersTasks, tasksNotDeclared, unknownTask } from './task-support.ts'
+import { offersTasks, tasksNotDeclared, unknownTask } from './task-calls.ts'
 import { detached } from '../catalog/fetch-lists.ts'
 
 /** Tasks that one `subscriptions/listen` may hear of. */

@@ -3,7 +3,7 @@ import { gatewayError } from '../../errors/errors.ts'
 import { principalKey } from '../../plugin.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import type { HeldBytes } from '../../transport/backlog.ts'
-import { FairQueue } from '../../util/queues/fair-queue.ts'
+import { FairQueue } from '../../util/queues.ts'
 
 /** Requests of one caller that may wait. */
 const MAX_WAITING = 1024

@@ -1,8 +1,15 @@
-import type { ClientSide, RpcError } from '../../api/index.ts'
-import { type JsonObject, isObject } from '../../protocol/json/json.ts'
-import { existsIn, META } from '../../protocol/methods.ts'
+import type { IncomingMessage } from 'node:http'
+import type { Choices, ClientSide, Gate, Principal, Refusal, RpcError } from '../../api/index.ts'
+import { isObject, type JsonObject } from '../../protocol/json/json.ts'
+import {
+  type Era,
+  META,
+  MODERN_VERSIONS,
+  existsIn,
+  isModern,
+  negotiateLegacy,
+} from '../../protocol/methods.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
-import { type Era, MODERN_VERSIONS, isModern, negotiateLegacy } from '../../protocol/versions.ts'
 
 const UNKNOWN = Object.freeze({ name: 'unknown', version: '' })
 
@@ -75,4 +82,35 @@ export function unsupportedVersion(requested: unknown): RpcError {
 /** The refusal of a method that this era does not have; undefined when it has it, or nobody knows. */
 export function methodProblem(method: string, era: Era): RpcError | undefined {
   return existsIn(method, era) ? undefined : rpcError(RPC.methodNotFound, `Method not found: ${method}`)
+}
+
+/** Facts of a request that are known once its caller was let in. */
+interface Chosen {
+  readonly caller: Principal
+  readonly profile: string | undefined
+  choices: Choices | undefined
+}
+
+/** Notes what a caller chooses by the query of its URL; returns the refusal of what it may not choose. */
+export function takeChoices(
+  { name, gate }: { readonly name: string; readonly gate: Gate },
+  { url = '' }: IncomingMessage,
+  headers: Chosen,
+): Refusal | undefined {
+  const query = url.indexOf('?')
+  if (query < 0) return undefined
+  const { caller: principal, profile } = headers
+  const found = gate.choices(url.slice(query + 1), { listener: name, principal, profile })
+  if ('status' in found) return found
+  headers.choices = found.chosen
+  return undefined
+}
+
+/** True where both choose the same; to choose nothing is one choice, too. */
+export function isSameChoice(one: Choices = {}, other: Choices = {}): boolean {
+  const names = Object.keys(one)
+  return (
+    names.length === Object.keys(other).length &&
+    names.every(name => Object.hasOwn(other, name) && one[name] === other[name])
+  )
 }

@@ -1,9 +1,8 @@
 import type { Answer, Log, Notification, RpcError } from '../../api/index.ts'
 import { GatewayError, gatewayError } from '../../errors/errors.ts'
-import { toLegacyError, toLegacyFailure, toLegacyResult } from '../../protocol/era/legacy.ts'
+import { notificationFor, toLegacyError, toLegacyFailure, toLegacyResult } from '../../protocol/era/legacy.ts'
 import { stampSubscription, toModernError, toModernResult } from '../../protocol/era/modern.ts'
-import { notificationFor } from '../../protocol/era/notifications.ts'
-import type { Reader } from '../../protocol/versions.ts'
+import type { Reader } from '../../protocol/methods.ts'
 import {
   encodeError,
   encodeNotification,

@@ -17,7 +17,7 @@ import type {
   Via,
 } from '../../api/index.ts'
 import { stampSubscription } from '../../protocol/era/modern.ts'
-import { newestReader, type Reader } from '../../protocol/versions.ts'
+import { newestReader, type Reader } from '../../protocol/methods.ts'
 import { encodeError, idAsJson, type RpcId, type RpcRequest } from '../../protocol/jsonrpc.ts'
 import { type Written } from '../../util/written.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'

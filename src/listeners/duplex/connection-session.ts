@@ -14,7 +14,7 @@ import type {
 import { envelopeProblem } from '../../protocol/era/modern.ts'
 import type { RpcRequest } from '../../protocol/jsonrpc.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
-import { LATEST_LEGACY_VERSION } from '../../protocol/versions.ts'
+import { LATEST_LEGACY_VERSION } from '../../protocol/methods.ts'
 import { BoundedMap } from '../../util/bounded-map.ts'
 import {
   claimsModern,

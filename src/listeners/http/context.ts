@@ -9,7 +9,7 @@ import { OpenStreams } from './authenticate.ts'
 import type { HttpSettings, Place } from './listener-settings.ts'
 import { LegacySessions } from './mcp/legacy-sessions.ts'
 import { OpenConnections, type PostedConversation, SessionQuota } from './open-connections.ts'
-import type { RequestHeaders } from './request-headers.ts'
+import type { RequestHeaders } from './request-guard.ts'
 import { SseStreams } from './sse-writer.ts'
 
 /** State that all requests of one HTTP listener share. */

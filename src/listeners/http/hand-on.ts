@@ -5,7 +5,7 @@ import { reasonOf } from '../../errors/errors.ts'
 import { HEADER } from '../../protocol/methods.ts'
 import { conversationOf, placeOfConversation } from '../../protocol/placed-ids.ts'
 import { RPC } from '../../protocol/rpc-error.ts'
-import { certificateOf, noteCertificate } from './client-certificate.ts'
+import { certificateOf, noteCertificate } from './authenticate.ts'
 import { type Refusal, refusal } from './request-guard.ts'
 import { sendRefusal } from './response.ts'
 

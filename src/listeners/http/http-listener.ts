@@ -12,7 +12,7 @@ import type {
 import { reasonOf } from '../../errors/errors.ts'
 import type { Plugin } from '../../plugin.ts'
 import { within } from '../../util/clock.ts'
-import { watchCertificates } from './certificate-health.ts'
+import { type ListenerTls, readTls, secureContext, secureServer, watchCertificates } from './tls.ts'
 import { type HttpContext, makeContext } from './context.ts'
 import type { HandOn } from './hand-on.ts'
 import {
@@ -23,8 +23,7 @@ import {
   type HttpSettings,
 } from './listener-settings.ts'
 import { serveRequest } from './serve-request.ts'
-import { type ListenerTls, readTls, secureContext, secureServer } from './tls.ts'
-import { WriteTimeout } from './write-timeout.ts'
+import { WriteTimeout } from './response.ts'
 import type { Upgrade } from './web-socket.ts'
 
 /** Streamable HTTP: both eras on one endpoint, and the probes beside it. */

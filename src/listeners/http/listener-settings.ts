@@ -1,7 +1,7 @@
 import type { Config, ListenerConfig } from '../../api/index.ts'
 import { type GatewayError, gatewayError } from '../../errors/errors.ts'
 import { parseDuration, parseSize } from '../../util/units.ts'
-import { type HeaderNames, headerNames } from './request-headers.ts'
+import { type HeaderNames, headerNames } from './request-guard.ts'
 
 /** A listener's part of the configuration, ready for use. */
 export interface HttpSettings {

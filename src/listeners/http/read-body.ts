@@ -1,9 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { HeldBytes } from '../../transport/backlog.ts'
-import { SMALL } from '../../transport/backlog.ts'
+import { type HeldBytes, SMALL } from '../../transport/backlog.ts'
 import { OVERLOADED } from '../client/admission.ts'
-import { tooLarge, type Refusal } from './request-guard.ts'
-import type { RequestHeaders } from './request-headers.ts'
+import { type Refusal, type RequestHeaders, tooLarge } from './request-guard.ts'
 import { sendRefusal } from './response.ts'
 import { holdFor } from './sse-writer.ts'
 

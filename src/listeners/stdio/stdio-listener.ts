@@ -1,7 +1,9 @@
 import type { Readable, Writable } from 'node:stream'
 import type { Listener, ListenerConfig, ListenerContext } from '../../api/index.ts'
 import { parseDuration, type Plugin } from '../../plugin.ts'
-import { LineChannel } from './line-channel.ts'
+import type { Channel, Ears } from '../../transport/channel.ts'
+import { LineSplitter, onOneLine } from '../../transport/line-splitter.ts'
+import { ByteText, piecesOf, writeTogether, type Written } from '../../util/written.ts'
 import { DuplexConnection } from '../duplex/duplex-connection.ts'
 
 /** The two ends of a pipe. */
@@ -77,4 +79,197 @@ class StdioListener implements Listener {
   async stop(graceMs: number): Promise<void> {
     await this.#pipe?.end('shutdown', graceMs)
   }
+}
+
+const NEWLINE = Buffer.from('\n')
+
+/** Above this, lines are handed over one by one instead of copied together. */
+const MAX_JOINED = 64 * 1024
+
+/** Bytes waiting for the reader at which whatever is no answer is dropped. */
+const MAX_WAITING = 4 * 1024 * 1024
+
+const MAX_LINE = 10 * 1024 * 1024
+
+/** A pair of streams, one message per line. */
+export class LineChannel implements Channel {
+  readonly #input: Readable
+  readonly #output: Writable
+  readonly #writer: LineWriter
+  #ears: Ears | undefined
+
+  constructor(input: Readable, output: Writable) {
+    this.#input = input
+    this.#output = output
+    this.#writer = new LineWriter(output, () => this.#ears?.flow())
+  }
+
+  get isBlocked(): boolean {
+    return this.#writer.isBlocked
+  }
+
+  open(ears: Ears): void {
+    this.#ears = ears
+    const lines = new LineSplitter({
+      maxLine: MAX_LINE,
+      onLine: line => ears.message(line),
+      onTooLong: () => ears.tooLong(MAX_LINE),
+    })
+    this.#input.on('data', (chunk: Buffer) => lines.push(chunk))
+    this.#input.on('end', () => {
+      lines.end()
+      ears.ended()
+    })
+    this.#input.on('error', () => ears.gone())
+    const unread = (): void => {
+      this.#writer.drop()
+      ears.gone()
+    }
+    this.#output.on('error', unread)
+    this.#output.on('close', unread)
+  }
+
+  pause(): void {
+    this.#input.pause()
+  }
+
+  resume(): void {
+    this.#input.resume()
+  }
+
+  tell(message: string): boolean {
+    return this.#writer.tell(message)
+  }
+
+  write(message: Written): void {
+    this.#writer.write(message)
+  }
+
+  finished(): Promise<void> {
+    return this.#writer.finished()
+  }
+}
+
+/** Writes messages to a pipe: one chunk for all messages of a tick, and none while the reader is behind. */
+class LineWriter {
+  readonly #output: Writable
+  readonly #onFlow: () => void
+  /** Lines that wait, the first ones as bytes where there are large ones among them. */
+  #queue: Buffer[] = []
+  /** The last of them, with a character for each byte. */
+  #text = ''
+  /** Bytes of all of them. */
+  #waiting = 0
+  #isScheduled = false
+  #isBlocked = false
+  #isGone = false
+
+  /** `onFlow` runs when the reader falls behind, and when it has caught up. */
+  constructor(output: Writable, onFlow: () => void) {
+    this.#output = output
+    this.#onFlow = onFlow
+    output.on('drain', () => this.#drained())
+  }
+
+  get isBlocked(): boolean {
+    return this.#isBlocked
+  }
+
+  /** Writes a message that may be missed; false when it will be. */
+  tell(message: string): boolean {
+    if (this.#isGone || this.#waiting > MAX_WAITING) return false
+    this.write(message)
+    return true
+  }
+
+  write(message: Written): void {
+    if (this.#isGone) return
+    if (message instanceof ByteText) this.#add(textOnOneLine(message.text))
+    else if (typeof message === 'string') this.#add(byteTextOf(message))
+    else {
+      for (const piece of piecesOf(message)) this.#enqueue(onOneLine(piece))
+      this.#enqueue(NEWLINE)
+    }
+    this.#schedule()
+  }
+
+  #add(text: string): void {
+    this.#text += `${text}\n`
+    this.#waiting += text.length + 1
+  }
+
+  #enqueue(bytes: Buffer): void {
+    this.#pack()
+    this.#queue.push(bytes)
+    this.#waiting += bytes.length
+  }
+
+  /** Keeps the order: text that waits comes before bytes that are added now. */
+  #pack(): void {
+    if (this.#text !== '') this.#queue.push(Buffer.from(this.#text, 'latin1'))
+    this.#text = ''
+  }
+
+  /** Drops all that waits, as nobody reads any more. */
+  drop(): void {
+    this.#isGone = true
+    this.#queue = []
+    this.#text = ''
+    this.#waiting = 0
+  }
+
+  /** Resolves when all that was written has left, or never will. */
+  async finished(): Promise<void> {
+    while (this.#isBlocked && !this.#isGone) await new Promise(resolve => this.#output.once('drain', resolve))
+    this.#flush()
+    if (!this.#isGone) await new Promise<void>(resolve => this.#output.write('', () => resolve()))
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled || this.#isBlocked) return
+    this.#isScheduled = true
+    setImmediate(() => {
+      this.#isScheduled = false
+      this.#flush()
+    })
+  }
+
+  #flush(): void {
+    if (this.#waiting === 0 || this.#isBlocked || this.#isGone) return
+    if (this.#writeAll()) return
+    this.#isBlocked = true
+    this.#onFlow()
+  }
+
+  /** Writes all that waits; false when the reader is behind. */
+  #writeAll(): boolean {
+    const length = this.#waiting
+    const text = this.#text
+    this.#waiting = 0
+    if (this.#queue.length === 0) {
+      this.#text = ''
+      return this.#output.write(text, 'latin1')
+    }
+    this.#pack()
+    const lines = this.#queue
+    this.#queue = []
+    return length > MAX_JOINED ? writeTogether(this.#output, lines) : this.#output.write(Buffer.concat(lines))
+  }
+
+  #drained(): void {
+    if (!this.#isBlocked) return
+    this.#isBlocked = false
+    this.#flush()
+    if (!this.#isBlocked) this.#onFlow()
+  }
+}
+
+/** Text as one with a character for each byte; most of it is ASCII, and the same. */
+function byteTextOf(text: string): string {
+  return Buffer.byteLength(text) === text.length ? text : Buffer.from(text).toString('latin1')
+}
+
+/** JSON on one line: what ends a line stands between values only. */
+function textOnOneLine(json: string): string {
+  return json.includes('\n') || json.includes('\r') ? json.replace(/[\r\n]/g, ' ') : json
 }

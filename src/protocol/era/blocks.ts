@@ -1,7 +1,7 @@
 import { OPEN_ARRAY, OPEN_OBJECT, QUOTE, scanArray, skipSpace } from '../json/scan.ts'
 import { type JsonObject, isObject } from '../json/json.ts'
 import { membersOf, valueOf } from '../json/members.ts'
-import { LATEST_LEGACY_VERSION } from '../versions.ts'
+import { LATEST_LEGACY_VERSION } from '../methods.ts'
 
 /** Content types that not every version has, with the first that does. */
 const SINCE: ReadonlyMap<string, string> = new Map([

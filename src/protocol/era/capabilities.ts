@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '../json/json.ts'
-import type { Era } from '../versions.ts'
+import type { Era } from '../methods.ts'
 import { needsTools } from './client-requests.ts'
 import { TASKS } from './tasks.ts'
 

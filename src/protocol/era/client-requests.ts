@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '../json/json.ts'
-import { LATEST_LEGACY_VERSION, type Reader } from '../versions.ts'
+import { LATEST_LEGACY_VERSION, type Reader } from '../methods.ts'
 import { RELATED_TASK } from './tasks.ts'
 import { blockFor } from './blocks.ts'
 import { RPC, type RpcError } from '../rpc-error.ts'

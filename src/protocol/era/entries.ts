@@ -1,7 +1,6 @@
 import { percentDecoded } from '../../util/plain-text.ts'
 import { isObject, type JsonObject } from '../json/json.ts'
-import type { Kind } from '../methods.ts'
-import { type Reader, STRUCTURED_SINCE } from '../versions.ts'
+import { type Kind, type Reader, STRUCTURED_SINCE } from '../methods.ts'
 
 /** Keywords whose value is data, in which a `$ref` is no reference. */
 const DATA: ReadonlySet<string> = new Set(['const', 'enum', 'default', 'examples'])

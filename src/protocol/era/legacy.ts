@@ -1,12 +1,51 @@
 import { isObject, type JsonObject } from '../json/json.ts'
-import { META } from '../methods.ts'
-import { RPC, type RpcError } from '../rpc-error.ts'
-import { LATEST_LEGACY_VERSION, newestReader, STRUCTURED_SINCE } from '../versions.ts'
-import { canOpenUrls, withSafeUrls, withUrls } from './client-requests.ts'
-import { OPEN_OBJECT } from '../json/scan.ts'
 import { editedPieces, type Member, membersOf, valueOf } from '../json/members.ts'
+import { OPEN_OBJECT } from '../json/scan.ts'
+import {
+  type Era,
+  LATEST_LEGACY_VERSION,
+  META,
+  type Reader,
+  STRUCTURED_SINCE,
+  newestReader,
+} from '../methods.ts'
 import type { Payload } from '../payload.ts'
+import { RPC, type RpcError } from '../rpc-error.ts'
 import { blocksFor, messageFor } from './blocks.ts'
+import { canOpenUrls, withSafeUrls, withUrls } from './client-requests.ts'
+
+interface Told {
+  readonly method: string
+  readonly params: JsonObject | undefined
+}
+
+/** Notifications that not every client knows: the era that has them, and since which of its versions. */
+const LIMITED: ReadonlyMap<string, { readonly era: Era; readonly since: string }> = new Map([
+  ['notifications/elicitation/complete', { era: 'legacy', since: LATEST_LEGACY_VERSION }],
+  ['notifications/tasks/status', { era: 'legacy', since: LATEST_LEGACY_VERSION }],
+  ['notifications/tasks', { era: 'modern', since: '' }],
+  ['notifications/subscriptions/acknowledged', { era: 'modern', since: '' }],
+])
+
+/** The first version in which progress has words. */
+const WORDS_SINCE = '2025-03-26'
+
+/** A notification as this client reads it; undefined where it has none of the kind. What nobody specified passes. */
+export function notificationFor<Notification extends Told>(
+  notification: Notification,
+  { era, version }: Reader,
+): Notification | undefined {
+  const { method, params } = notification
+  if (method === 'notifications/progress')
+    return version >= WORDS_SINCE || params?.message === undefined ? notification : wordless(notification)
+  const limit = LIMITED.get(method)
+  return limit === undefined || (limit.era === era && version >= limit.since) ? notification : undefined
+}
+
+function wordless<Notification extends Told>(notification: Notification): Notification {
+  const { message: _message, ...params } = notification.params ?? {}
+  return { ...notification, params }
+}
 
 /** Result members that only the modern era knows. */
 const MODERN_MEMBERS: readonly string[] = ['resultType', 'ttlMs', 'cacheScope']

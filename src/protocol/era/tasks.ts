@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '../json/json.ts'
-import { LATEST_LEGACY_VERSION, type Era } from '../versions.ts'
+import { LATEST_LEGACY_VERSION, type Era } from '../methods.ts'
 
 /** The tasks extension of 2026-07-28. */
 export const TASKS = 'io.modelcontextprotocol/tasks'

@@ -1,27 +1,61 @@
-import type { Answer, Call, Clock, Notification, ServerSide } from '../../api/index.ts'
+import type { Answer, Call, Clock, Notification, ServerSide, Session } from '../../api/index.ts'
 import { gatewayError, type GatewayError, type Reason, reasonOf } from '../../errors/errors.ts'
 import { replyIdOf, skippedReplyId } from '../../protocol/broken-message.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import {
-  type Malformed,
-  type RpcResponse,
   encodeNotification,
+  type Malformed,
   parseServerMessage,
+  type RpcId,
+  type RpcResponse,
 } from '../../protocol/jsonrpc.ts'
 import { METHODS } from '../../protocol/methods.ts'
-import { RpcPeer } from '../../protocol/rpc-peer.ts'
+import { InFlight, RpcPeer, take } from '../../protocol/rpc-peer.ts'
 import {
+  type ConnectionEvents,
   type ConnectionHost,
   Pending,
   type SkippedMessage,
   type Subscription,
-  type ConnectionEvents,
   type Transport,
 } from '../transport.ts'
-import { CancelledCalls } from './cancelled-calls.ts'
 import { IncomingNotifications } from './incoming-notifications.ts'
 import { type ClientRequest, IncomingRequests, type IncomingSide } from './incoming-requests.ts'
-import { outboundParams, answerOf, cancelled, shortenedList } from './translate-call.ts'
+import { answerOf, cancelled, outboundParams, shortenedList } from './translate-call.ts'
+
+/** Time in which a server may still send requests and logs for a cancelled call that it does not answer. */
+const LINGER_MS = 10_000
+const MAX_CALLS = 1000
+
+/** Calls that were cancelled after they were sent, until the server answers them or their time is over. */
+class CancelledCalls {
+  readonly #clock: Clock
+  readonly #calls = new InFlight<{ readonly session: Session; readonly at: number }>()
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  add(id: RpcId, session: Session): void {
+    const [oldest] = this.#calls.size < MAX_CALLS ? [] : this.#calls.entries()
+    if (oldest !== undefined) this.#calls.delete(oldest[0])
+    this.#calls.set(id, { session, at: this.#clock.now() })
+  }
+
+  answered(id: RpcId): void {
+    take(this.#calls, id)
+  }
+
+  /** True if a message may be for one of them; those of the session `except` do not count. */
+  mayBeMeant(except?: Session): boolean {
+    const now = this.#clock.now()
+    for (const [id, { session, at }] of this.#calls.entries()) {
+      if (now - at >= LINGER_MS) this.#calls.delete(id)
+      else if (session !== except) return true
+    }
+    return false
+  }
+}
 
 /** Requests that wait for their answer at once; more fail at once. */
 const MAX_PENDING = 10_000

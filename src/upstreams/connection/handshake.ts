@@ -3,16 +3,17 @@ import { GatewayError, gatewayError } from '../../errors/errors.ts'
 import { toModernParams } from '../../protocol/era/modern.ts'
 import { isObject, type JsonObject } from '../../protocol/json/json.ts'
 import type { RpcResponse } from '../../protocol/jsonrpc.ts'
-import { METHODS, META } from '../../protocol/methods.ts'
-import { RPC } from '../../protocol/rpc-error.ts'
 import {
   type Era,
-  isLegacy,
-  isModern,
   LATEST_LEGACY_VERSION,
   LEGACY_VERSIONS,
+  META,
+  METHODS,
   MODERN_VERSION,
-} from '../../protocol/versions.ts'
+  isLegacy,
+  isModern,
+} from '../../protocol/methods.ts'
+import { RPC } from '../../protocol/rpc-error.ts'
 import { visible } from '../../util/log.ts'
 import type { Connection } from './connection.ts'
 

@@ -7,7 +7,7 @@ import type {
   ReplyHeaders,
 } from '../../http-client/port.ts'
 import { MAX_REFUSAL } from './http-failures.ts'
-import { WholeBody } from './response-body.ts'
+import { WholeBody } from './response-reader.ts'
 
 /** Times that one request may be sent again with other credentials. */
 const MAX_AGAIN = 3

@@ -1,11 +1,20 @@
+import type { Transform } from 'node:stream'
 import type { UpstreamContext } from '../../api/index.ts'
 import type { HttpUpstreamConfig } from '../../config/config.gen.ts'
 import { HttpClient } from '../../http-client/http-client.ts'
-import type { Detour, HttpTransport } from '../../http-client/port.ts'
+import {
+  type Carrier,
+  ClientError,
+  type ClientRequest,
+  type Detour,
+  type HttpTransport,
+  type OddReply,
+  type ReplyHandler,
+  type ReplyHeaders,
+} from '../../http-client/port.ts'
 import { proxyFor } from '../../http-client/proxy.ts'
 import { UndiciClient } from '../../http-client/undici-client.ts'
 import { readTls } from '../tls-files.ts'
-import { detourOf } from './detour.ts'
 import { authorized } from './authorized-client.ts'
 
 const CONNECT_MS = 5000
@@ -38,4 +47,140 @@ export function plainClient(
     proxy: typeof through === 'string' ? through : undefined,
     tls: tls === undefined ? undefined : readTls(tls, context),
   })
+}
+
+/** Redirects that one request follows. */
+const MAX_REDIRECTS = 5
+
+/** Longest body of a redirect that is read, so that its connection can be used again. */
+const MAX_BODY = 64 * 1024
+
+/** Follows redirects within the origin of `url`, and decodes bodies that a server compressed unasked. */
+export function detourOf(url: string): Detour {
+  const base = new URL(url)
+  return reply => {
+    const { headers, request, handler, client, carrier } = reply
+    const redirects = (request.redirects ?? 0) + 1
+    const path = redirects > MAX_REDIRECTS ? undefined : redirectPath(reply, base)
+    if (path !== undefined) return new Redirected(client, { ...request, path, redirects }, handler)
+    const decoder = decoderOf(headers['content-encoding'])
+    return decoder === undefined ? undefined : new Decoded(decoder, handler, carrier)
+  }
+}
+
+function redirectPath({ status, headers, request }: OddReply, base: URL): string | undefined {
+  const { location } = headers
+  if ((status !== 307 && status !== 308) || location === undefined) return undefined
+  const target = URL.parse(location, new URL(request.path, base).href)
+  return target?.origin === base.origin ? target.pathname + target.search : undefined
+}
+
+/** Reads a redirect to its end, and sends the request again. */
+class Redirected implements ReplyHandler {
+  readonly #client: HttpTransport
+  readonly #next: ClientRequest
+  readonly #handler: ReplyHandler
+  #size = 0
+
+  constructor(client: HttpTransport, next: ClientRequest, handler: ReplyHandler) {
+    this.#client = client
+    this.#next = next
+    this.#handler = handler
+  }
+
+  onSend(): void {
+    // The request was sent before its reply was a redirect.
+  }
+
+  onHead(): void {
+    // Has been read.
+  }
+
+  onBody(bytes: Buffer, carrier: Carrier): void {
+    this.#size += bytes.length
+    if (this.#size > MAX_BODY) carrier.abort(this.#handler, new Error('its redirect has a very long body'))
+  }
+
+  onEnd(): void {
+    this.#client.dispatch(this.#next, this.#handler)
+  }
+
+  onError(error: Error): void {
+    this.#handler.onError(error)
+  }
+}
+
+/** Hands a reply on decoded, piece by piece: the limits of its handler bound the decoded size. */
+class Decoded implements ReplyHandler, Carrier {
+  readonly #decoder: Transform
+  readonly #handler: ReplyHandler
+  readonly #carrier: Carrier
+  #isRead = false
+  #isOver = false
+
+  constructor(decoder: Transform, handler: ReplyHandler, carrier: Carrier) {
+    this.#decoder = decoder
+    this.#handler = handler
+    this.#carrier = carrier
+    decoder.on('data', (bytes: Buffer) => this.#handler.onBody(bytes, this))
+    decoder.on('drain', () => this.#carrier.resume?.())
+    decoder.on('end', () => this.#finish(() => this.#handler.onEnd()))
+    decoder.on('error', ({ message }) =>
+      this.abort(handler, new ClientError('MALFORMED', `its body cannot be decoded: ${message}`)),
+    )
+  }
+
+  abort(_handler: ReplyHandler, why: Error): void {
+    if (this.#isRead) this.onError(why)
+    else this.#carrier.abort(this.#handler, why)
+  }
+
+  pause(): void {
+    this.#decoder.pause()
+  }
+
+  resume(): void {
+    this.#decoder.resume()
+  }
+
+  onSend(): void {
+    // The request was sent before its reply had to be decoded.
+  }
+
+  onHead(status: number, headers: ReplyHeaders): void {
+    const { 'content-encoding': _encoding, 'content-length': _length, ...rest } = headers
+    this.#handler.onSend(this)
+    this.#handler.onHead(status, rest, this)
+  }
+
+  onBody(bytes: Buffer): void {
+    if (!this.#isOver && !this.#decoder.write(Buffer.from(bytes))) this.#carrier.pause?.()
+  }
+
+  onEnd(): void {
+    this.#isRead = true
+    this.#decoder.end()
+  }
+
+  onError(error: Error): void {
+    this.#finish(() => this.#handler.onError(error))
+  }
+
+  #finish(tell: () => void): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#decoder.removeAllListeners('data').destroy()
+    tell()
+  }
+}
+
+function decoderOf(encoding: string | undefined): Transform | undefined {
+  if (encoding === undefined) return undefined
+  const zlib = process.getBuiltinModule('node:zlib')
+  const sync = zlib.constants.Z_SYNC_FLUSH
+  const name = encoding.trim().toLowerCase()
+  if (name === 'gzip' || name === 'x-gzip') return zlib.createGunzip({ flush: sync })
+  if (name === 'deflate') return zlib.createInflate({ flush: sync })
+  if (name === 'br') return zlib.createBrotliDecompress({ flush: zlib.constants.BROTLI_OPERATION_FLUSH })
+  return undefined
 }

@@ -21,8 +21,7 @@ import {
 } from './http-failures.ts'
 import { openClient, type Reach } from './open-client.ts'
 import { addCallHeaders, queryOf, standingHeaders, targetOf, withQuery } from './request.ts'
-import { createEventReader, WholeBody } from './response-body.ts'
-import { challengeIn, isEventStream } from './response-reader.ts'
+import { WholeBody, challengeIn, createEventReader, isEventStream } from './response-reader.ts'
 
 /** POSTs open at once, and the stream; more wait for their turn. */
 const CONNECTIONS = 64

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { link, open, rename } from 'node:fs/promises'
-import { writeWhole } from './write-whole.ts'
+import { writeWhole } from './files.ts'
 
 /**
  * The random key in a file for its owner alone, made where there is none: all processes get the same one. With `fresh`

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { pointerFits, pointerKeys, pointerParent, pointerTo } from '../../../src/util/pointer.ts'
+import { pointerFits, pointerKeys, pointerParent, pointerTo } from '../../../src/util/finding.ts'
 import { didYouMean, suggest } from '../../../src/util/suggest.ts'
 import { parseDuration, parseSize } from '../../../src/util/units.ts'
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { askFor, replyFor, toModernAsk } from '../../../src/protocol/era/client-requests.ts'
 import { lacking, neutralCapabilities } from '../../../src/protocol/era/capabilities.ts'
-import type { Reader } from '../../../src/protocol/versions.ts'
+import type { Reader } from '../../../src/protocol/methods.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
 
 const reader = (version: string, capabilities: JsonObject = {}): Reader => ({

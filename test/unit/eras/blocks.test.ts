@@ -4,7 +4,7 @@ import { blockFor, messageFor } from '../../../src/protocol/era/blocks.ts'
 import { toLegacyResult } from './whole.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import { Payload } from '../../../src/protocol/payload.ts'
-import { LEGACY_VERSIONS, type Era } from '../../../src/protocol/versions.ts'
+import { LEGACY_VERSIONS, type Era } from '../../../src/protocol/methods.ts'
 
 const BLOCKS: Readonly<Record<string, JsonObject>> = {
   text: { type: 'text', text: 'hello' },

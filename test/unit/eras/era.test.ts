@@ -3,10 +3,9 @@ import { describe, test } from 'node:test'
 import { toLegacyError, toLegacyParams } from '../../../src/protocol/era/legacy.ts'
 import { toLegacyResult, toModernResult } from './whole.ts'
 import { envelopeProblem, toModernError, toModernParams } from '../../../src/protocol/era/modern.ts'
-import { META } from '../../../src/protocol/methods.ts'
+import { META, looksModern, negotiateLegacy, newestReader } from '../../../src/protocol/methods.ts'
 import { Payload } from '../../../src/protocol/payload.ts'
 import { encodeAnswer } from '../../../src/listeners/client/encode-answer.ts'
-import { looksModern, negotiateLegacy, newestReader } from '../../../src/protocol/versions.ts'
 
 const client = { info: { name: 'c', version: '1' }, capabilities: { roots: {} }, logLevel: 'info' }
 

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import { passedExtensions } from '../../../src/protocol/era/capabilities.ts'
 import { toLegacyError } from '../../../src/protocol/era/legacy.ts'
 import { toModernError } from '../../../src/protocol/era/modern.ts'
-import { newestReader, LEGACY_VERSIONS, type Reader } from '../../../src/protocol/versions.ts'
+import { newestReader, LEGACY_VERSIONS, type Reader } from '../../../src/protocol/methods.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
 
 const URLS = {

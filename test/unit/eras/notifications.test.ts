@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { toLegacyFailure } from '../../../src/protocol/era/legacy.ts'
-import { notificationFor } from '../../../src/protocol/era/notifications.ts'
-import { LEGACY_VERSIONS, MODERN_VERSION, type Reader } from '../../../src/protocol/versions.ts'
+import { notificationFor, toLegacyFailure } from '../../../src/protocol/era/legacy.ts'
+import { LEGACY_VERSIONS, MODERN_VERSION, type Reader } from '../../../src/protocol/methods.ts'
 import { encodeAnswer } from '../../../src/listeners/client/encode-answer.ts'
 
 const VERSIONS = [MODERN_VERSION, ...LEGACY_VERSIONS]

@@ -5,7 +5,7 @@ import { entryFor, listForm, rootOf, legacyOutputSchema } from '../../../src/pro
 import { toLegacyResult } from './whole.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import { Payload } from '../../../src/protocol/payload.ts'
-import { LATEST_LEGACY_VERSION, MODERN_VERSION, type Era } from '../../../src/protocol/versions.ts'
+import { LATEST_LEGACY_VERSION, MODERN_VERSION, type Era } from '../../../src/protocol/methods.ts'
 
 const STRUCTURED = ['2025-11-25', '2025-06-18']
 const PLAIN = ['2025-03-26', '2024-11-05', '2024-10-07']

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseMessage } from '../../../src/protocol/jsonrpc.ts'
-import { lookAlike } from '../../../src/protocol/json/look-alikes.ts'
+import { lookAlike } from '../../../src/protocol/json/json.ts'
 
 test('a name that readers which fold case take for a parameter is found', () => {
   for (const [name, known] of [

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { Backoff } from '../../../src/transport/backoff.ts'
-import { Restarts } from '../../../src/upstreams/restart-policy.ts'
+import { Backoff, Restarts } from '../../../src/transport/backoff.ts'
 
 const MINUTE = 60_000
 

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { scriptBehind } from '../../../src/util/process/npm-shim.ts'
-import { findProgram, type ProgramSite } from '../../../src/util/find-program.ts'
+import { type ProgramSite, findProgram, scriptBehind } from '../../../src/util/find-program.ts'
 import {
   addressFolder,
   foldersIn,

@@ -1,7 +1,7 @@
 import { isAbsolute, relative, resolve } from 'node:path'
 import type { LoadedConfig, Problem } from '../../../config/index.ts'
 import { GatewayError, gatewayError } from '../../../errors/errors.ts'
-import { makeDirectory } from '../../../util/storage/make-directory.ts'
+import { makeDirectory } from '../../../util/storage/files.ts'
 import { withUnstarted } from '../../local/ask-gateway.ts'
 import type { Terminal } from '../../output/terminal.ts'
 import { complaint, type Complaint, type Patient } from '../table.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { Writable, PassThrough } from 'node:stream'
 import { test } from 'node:test'
-import { LineChannel } from '../../../../src/listeners/stdio/line-channel.ts'
+import { LineChannel } from '../../../../src/listeners/stdio/stdio-listener.ts'
 import { ByteText, type Written } from '../../../../src/util/written.ts'
 
 /** A channel, and the bytes that come out of it with the number of writes that they took. */

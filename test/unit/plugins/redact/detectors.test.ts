@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { detectorsOf, expression } from '../../../../plugins/redact/detectors.ts'
 import { Redactor, type Action, type Tally } from '../../../../plugins/redact/redactor.ts'
-import { finish } from '../../../../src/util/queues/turns.ts'
+import { finish } from '../../../../src/util/queues.ts'
 import { ENCODINGS, PERSONAL, secrets } from './seeded.ts'
 
 function redactor(action: Action, ...names: string[]): (text: string) => string {

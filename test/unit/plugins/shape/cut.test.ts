@@ -7,7 +7,7 @@ import { readJson } from '../../../../plugins/shape/exact-json.ts'
 import { compilePick } from '../../../../plugins/shape/pick.ts'
 import { shapeResult } from '../../../../plugins/shape/shape-result.ts'
 import { Payload } from '../../../../src/protocol/payload.ts'
-import { finish, runInTurns } from '../../../../src/util/queues/turns.ts'
+import { finish, runInTurns } from '../../../../src/util/queues.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 
 const RULE = { pick: undefined, drop: [], maxBytes: 2000, ask: false, patienceMs: undefined, from: [] }

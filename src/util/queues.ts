@@ -1,3 +1,96 @@
+/** Parts that wait for a slow reader, and their characters. */
+const MAX_WAITING = 1024
+const MAX_CHARACTERS = 1024 * 1024
+
+/** A text that is read while it is written, such as a stream of events. What a slow reader has no room for is left out, but never its end. */
+export class TextStream implements AsyncIterable<string> {
+  readonly #waiting: string[] = []
+  #characters = 0
+  #isOver = false
+  #wake: () => void = () => undefined
+
+  /** False where the next part would be left out. */
+  get hasRoom(): boolean {
+    return !this.#isOver && this.#waiting.length < MAX_WAITING && this.#characters < MAX_CHARACTERS
+  }
+
+  add(part: string): void {
+    if (this.hasRoom) this.#push(part)
+  }
+
+  /** Adds the last part. */
+  end(part: string): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#push(part)
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<string> {
+    for (;;) {
+      const part = this.#waiting.shift()
+      this.#characters -= part?.length ?? 0
+      if (part !== undefined) yield part
+      else if (this.#isOver) return
+      else await new Promise<void>(resolve => (this.#wake = resolve))
+    }
+  }
+
+  #push(part: string): void {
+    this.#characters += part.length
+    this.#waiting.push(part)
+    this.#wake()
+  }
+}
+
+/** Milliseconds of work in one turn of the event loop. */
+const TURN_MS = 3
+
+const waiting: (() => void)[] = []
+
+/**
+ * Runs work that yields every millisecond or so. Work that ends within a turn is returned immediately; the rest continues after
+ * other events, and of several works one continues in each turn.
+ */
+export function runInTurns<T>(work: Generator<void, T>): T | Promise<T> {
+  const step = runTurn(work)
+  return step.done === true ? step.value : continueInTurns(work)
+}
+
+/** Runs the work to its end without a pause. */
+export function finish<T>(work: Generator<void, T>): T {
+  for (;;) {
+    const step = work.next()
+    if (step.done === true) return step.value
+  }
+}
+
+async function continueInTurns<T>(work: Generator<void, T>): Promise<T> {
+  for (;;) {
+    await nextTurn()
+    const step = runTurn(work)
+    if (step.done === true) return step.value
+  }
+}
+
+function runTurn<T>(work: Generator<void, T>): IteratorResult<void, T> {
+  const end = performance.now() + TURN_MS
+  for (;;) {
+    const step = work.next()
+    if (step.done === true || performance.now() >= end) return step
+  }
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise(resolve => {
+    if (waiting.push(resolve) === 1) setImmediate(releaseOne)
+  })
+}
+
+function releaseOne(): void {
+  waiting.shift()?.()
+  if (waiting.length > 0) setImmediate(releaseOne)
+}
+
 interface Place<T> {
   readonly item: T
   readonly own: Own<T>

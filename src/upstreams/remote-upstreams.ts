@@ -1,5 +1,25 @@
-import { definePlugin } from '../../plugin.ts'
-import { HeldBytes } from '../../transport/backlog.ts'
+import { definePlugin } from '../plugin.ts'
+import { HeldBytes } from '../transport/backlog.ts'
+
+/** Upstreams of type `ws`: servers reached over a WebSocket, of either era. */
+export const callWs = definePlugin<undefined>({
+  name: 'call-ws',
+  claims: { always: true },
+  async setup({ hooks, config }) {
+    if (!Object.values(config.upstreams).some(spec => spec.type === 'ws')) return
+    const [{ WsTransport }, { McpUpstream }, { upstreamOf }] = await Promise.all([
+      import('./ws/ws-transport.ts'),
+      import('./mcp-upstream.ts'),
+      import('./accounts.ts'),
+    ])
+    hooks.createUpstream.for('ws').tap((spec, context) => {
+      if (spec.type !== 'ws') return undefined
+      return upstreamOf(spec, context, own => {
+        return new McpUpstream(spec, own, events => new WsTransport(spec, own, events))
+      })
+    })
+  },
+})
 
 /** Bytes of replies being read of one upstream above which no call is sent. */
 const MAX_HELD = 64 * 1024 * 1024
@@ -11,9 +31,9 @@ export const callSse = definePlugin<undefined>({
   async setup({ hooks, config }) {
     if (!Object.values(config.upstreams).some(spec => spec.type === 'sse')) return
     const [{ SseTransport }, { McpUpstream }, { upstreamOf }] = await Promise.all([
-      import('./sse-transport.ts'),
-      import('../mcp-upstream.ts'),
-      import('../accounts.ts'),
+      import('./http/sse-transport.ts'),
+      import('./mcp-upstream.ts'),
+      import('./accounts.ts'),
     ])
     hooks.createUpstream.for('sse').tap((spec, context) => {
       if (spec.type !== 'sse') return undefined
@@ -32,9 +52,9 @@ export const callHttp = definePlugin<undefined>({
     if (!Object.values(config.upstreams).some(spec => spec.type === 'http')) return
     // An HTTP client takes a while to load, so only those who use it wait.
     const [{ openHttpOrSse }, { McpUpstream }, { upstreamOf }] = await Promise.all([
-      import('./http-or-sse-transport.ts'),
-      import('../mcp-upstream.ts'),
-      import('../accounts.ts'),
+      import('./http/http-or-sse-transport.ts'),
+      import('./mcp-upstream.ts'),
+      import('./accounts.ts'),
     ])
     hooks.createUpstream.for('http').tap((spec, context) => {
       if (spec.type !== 'http') return undefined
