@@ -15,7 +15,7 @@ interface LoadConfigOptions extends Omit<LoadOptions, 'features' | 'run'> {
 /** Finds, reads, merges, fills in and checks a configuration, with what our plugins look at; throws every problem at once. */
 export function loadConfig({ commands = 'run', ...options }: LoadConfigOptions): Promise<LoadedConfig> {
   const run: RunCommand = async command => {
-    const { runForOutput } = await import('../processes/run-for-output.ts')
+    const { runForOutput } = await import('../processes/launch.ts')
     return runForOutput(command, options.environment)
   }
   return load({ ...options, features: builtins, run: commands === 'run' ? run : undefined })

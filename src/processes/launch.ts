@@ -3,18 +3,21 @@ import {
   type ChildProcess,
   type ChildProcessByStdio,
   type ChildProcessWithoutNullStreams,
+  execFile,
+  type ExecFileException,
   spawn,
 } from 'node:child_process'
 import { Socket } from 'node:net'
 import type { Writable } from 'node:stream'
 import type { StdioUpstreamConfig } from '../config/config.gen.ts'
 import type { PrivatePlace } from '../util/private-place.ts'
+import { MARK_VARIABLE } from './environment.ts'
 import { belowCeilings } from './resource-limits.ts'
 import { findProgram, scriptBehind } from '../util/find-program.ts'
 import { foldersIn, platformOf } from '../util/platform.ts'
-import { sandboxArguments } from './sandbox/sandbox.ts'
+import { sandboxArguments } from './sandbox.ts'
 import { makeDirectorySync } from '../util/storage/files.ts'
-import { startOf } from './cleanup/proc-scan.ts'
+import { startOf } from './proc-scan.ts'
 
 /** A program with its arguments, as it is really run. */
 interface Launch {
@@ -50,15 +53,13 @@ export function launchOf(spec: Spec, site: LaunchSite): Launch {
   const platform = platformOf()
   if (sandbox !== undefined && !platform.hasSandbox) throw new Error('"sandbox: bwrap" works on Linux only')
   const program = (): string | undefined => findProgram(command, foldersIn(site.env.PATH), site.cwd)
-  if (!platform.hasModes) return withoutBatch({ command, args }, program())
+  // A batch file of npm stands for the script that it would run.
+  const batch = platform.hasModes ? undefined : program()
+  const script = batch === undefined ? undefined : scriptBehind(batch)
+  if (script !== undefined) return { command: 'node', args: [script, ...args] }
+  if (!platform.hasModes) return { command, args }
   if (ceilings === undefined && sandbox === undefined) return { command, args }
   return around(spec, site, program())
-}
-
-/** The same, where the command is a batch file of npm, with the script that this would run. */
-function withoutBatch(launch: Launch, file: string | undefined): Launch {
-  const script = file === undefined ? undefined : scriptBehind(file)
-  return script === undefined ? launch : { command: 'node', args: [script, ...launch.args] }
 }
 
 function around(spec: Spec, site: LaunchSite, program: string | undefined): Launch {
@@ -69,7 +70,10 @@ function around(spec: Spec, site: LaunchSite, program: string | undefined): Laun
       'command not found – is it installed, and is its folder on the PATH that the gateway passes on?',
     )
   const argv = belowCeilings(ceilings, [program, ...args], sandbox !== undefined)
-  return split(sandbox === undefined ? argv : [bubblewrap(site), ...inSandbox(spec, program, site), ...argv])
+  if (sandbox !== undefined)
+    return { command: bubblewrap(site), args: [...inSandbox(spec, program, site), ...argv] }
+  const [first = program, ...rest] = argv
+  return { command: first, args: rest }
 }
 
 function inSandbox({ args, sandbox = 'bwrap' }: Spec, program: string, site: LaunchSite): string[] {
@@ -84,10 +88,6 @@ function bubblewrap({ outside }: LaunchSite): string {
   throw new Error(
     '"sandbox: bwrap" is configured, and bwrap is not installed (Debian and Ubuntu: apt install bubblewrap; Fedora: dnf install bubblewrap)',
   )
-}
-
-function split([command = '', ...args]: readonly string[]): Launch {
-  return { command, args }
 }
 
 /** A program, where it runs and with which variables. */
@@ -161,5 +161,63 @@ export class ProcessGroup {
   #isOurs(pid: number): boolean {
     const start = startOf(pid)
     return start === undefined || start === this.#start
+  }
+}
+
+const WITHIN_MS = 5000
+const MAX_OUTPUT = 64 * 1024
+const MAX_COMPLAINT = 300
+
+/** A program with its arguments, and where it runs. */
+interface OutputCommand {
+  readonly argv: readonly string[]
+  readonly cwd: string
+  /** Text that it reads. A program that is given something need not print anything. */
+  readonly input?: string
+  /** Milliseconds until it is ended. Default: five seconds. */
+  readonly withinMs?: number
+}
+
+/** Output of a program, without the line end, or the reason why there is none. */
+type Output = { readonly text: string } | { readonly why: string }
+
+/**
+ * Runs a program of the owner for what it prints: without a shell, with the gateway's own environment, for five seconds and
+ * 64 KiB. Nothing of its process group outlives it.
+ */
+export function runForOutput(
+  { argv: [command = '', ...args], cwd, input, withinMs = WITHIN_MS }: OutputCommand,
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<Output> {
+  const { [MARK_VARIABLE]: _, ...env } = environment
+  const bounds = { timeout: withinMs, maxBuffer: MAX_OUTPUT, killSignal: 'SIGKILL' } as const
+  const options = { ...bounds, cwd, env, encoding: 'buffer', detached: platformOf().hasGroups } as const
+  return new Promise(resolve => {
+    const child = execFile(command, args, { ...options, windowsHide: true }, (error, stdout, stderr) => {
+      group.signal('SIGKILL')
+      const why = error === null ? undefined : whyNoOutput(error, stderr.toString(), withinMs)
+      resolve(why === undefined ? outputIn(stdout, input !== undefined) : { why })
+    })
+    const group = new ProcessGroup(child)
+    child.stdin?.on('error', () => undefined).end(input)
+  })
+}
+
+function whyNoOutput(error: ExecFileException, stderr: string, withinMs: number): string {
+  const { code, signal } = error
+  if (code === 'ENOENT') return 'could not be run: there is no such program'
+  if (code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER') return `printed more than ${MAX_OUTPUT} bytes`
+  if (error.killed === true) return `did not end within ${withinMs / 1000} s`
+  if (typeof code === 'string') return `could not be run: ${error.message}`
+  const said = stderr.trim().replace(/\s+/g, ' ').slice(0, MAX_COMPLAINT)
+  return `ended with ${signal ?? `exit code ${String(code)}`}${said === '' ? '' : `: ${said}`}`
+}
+
+function outputIn(bytes: Buffer, mayBeEmpty: boolean): Output {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes).replace(/\r?\n$/, '')
+    return text === '' && !mayBeEmpty ? { why: 'printed nothing' } : { text }
+  } catch {
+    return { why: 'printed something that is no UTF-8 text' }
   }
 }

@@ -2,12 +2,11 @@ import type { Clock, Log, ProcessPermit, ProcessRoom, Program, Programs, Program
 import { reasonOf } from '../errors/errors.ts'
 import type { PrivatePlaces } from '../util/private-place.ts'
 import { childEnvironment, inheritedByProgram, MARK_VARIABLE, marked } from './environment.ts'
-import { launchOf } from './launch.ts'
+import { launchOf, runForOutput } from './launch.ts'
 import { hidingLog } from '../util/log.ts'
 import { hidingVariables, type Hide } from '../util/secrets.ts'
 import { Stderr, RecentLines } from './stderr.ts'
-import { ProcessTable } from './cleanup/own-processes.ts'
-import { runForOutput } from './run-for-output.ts'
+import { ProcessTable } from './own-processes.ts'
 import { ServerProcess } from './server-process.ts'
 
 /** Surroundings that programs are run in. */
@@ -59,7 +58,7 @@ export class OwnPrograms implements Programs {
 
   #start(spec: ProgramSpec, permit: ProcessPermit): Program {
     const { clock, directory, environment, log, hide } = this.#options
-    const table = (this.#table ??= new ProcessTable(log, clock))
+    const table = (this.#table ??= new ProcessTable(log))
     const ofItsOwn = hidingVariables(spec.env)
     const hideAll: Hide = text => ofItsOwn(hide(text))
     const logs = new RecentLines()
@@ -85,45 +84,27 @@ export class OwnPrograms implements Programs {
       },
     })
     permit.started()
-    return new RunningProgram(server, logs, permit)
+    return {
+      logs,
+      get pid() {
+        return server.pid
+      },
+      send: line => server.send(line),
+      reply: line => server.reply(line),
+      stop() {
+        permit.leaving()
+        return server.stop()
+      },
+    }
   }
 
   async endOrphans(): Promise<void> {
-    const { log, clock, directory } = this.#options
-    await (this.#table ??= new ProcessTable(log, clock)).endOrphans(new Set([directory]))
+    const { log, directory } = this.#options
+    await (this.#table ??= new ProcessTable(log)).endOrphans(new Set([directory]))
   }
 
   /** Nothing is launched any more: the watchdog may go when the last one has ended. */
   async retire(): Promise<void> {
     await this.#table?.retire()
-  }
-}
-
-class RunningProgram implements Program {
-  readonly logs: RecentLines
-  readonly #server: ServerProcess
-  readonly #permit: ProcessPermit
-
-  constructor(server: ServerProcess, logs: RecentLines, permit: ProcessPermit) {
-    this.#server = server
-    this.#permit = permit
-    this.logs = logs
-  }
-
-  get pid(): number | undefined {
-    return this.#server.pid
-  }
-
-  send(line: string): boolean {
-    return this.#server.send(line)
-  }
-
-  reply(line: string): void {
-    this.#server.reply(line)
-  }
-
-  stop(): Promise<void> {
-    this.#permit.leaving()
-    return this.#server.stop()
   }
 }

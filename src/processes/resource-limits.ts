@@ -1,9 +1,8 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import type { CeilingsConfig, StdioUpstreamConfig } from '../config/config.gen.ts'
 import type { Clock } from '../api/index.ts'
 import { parseDuration, parseSize } from '../util/units.ts'
-import type { ProcessId } from './cleanup/proc-scan.ts'
-import { ProcessTree, tasksOf } from './cleanup/process-tree.ts'
+import { listProcesses, type ProcessId, signalProcess } from './proc-scan.ts'
 import { platformOf, type Platform } from '../util/platform.ts'
 
 const KIBIBYTE = 1024
@@ -76,20 +75,51 @@ export function watchCeilings(
   const memory = ceilings.memory === undefined ? Infinity : parseSize(ceilings.memory)
   const most = (ceilings.pids ?? Infinity) + (sandbox === undefined ? 0 : AROUND_SANDBOX)
   if (memory === Infinity && most === Infinity) return () => undefined
-  const tree = new ProcessTree(pid)
+  let known: readonly ProcessId[] = []
   let takeBack = (): void => undefined
   const look = (): void => {
     takeBack = clock.after(LOOK_MS, look)
-    const processes = tree.look()
-    const count = most === Infinity ? 0 : tasksOf(processes)
-    const why = excess(count, most) ?? overuse(processes, memory)
+    known = findTree(pid, known)
+    const count = most === Infinity ? 0 : known.reduce((sum, each) => sum + countThreads(each.pid), 0)
+    const why = excess(count, most) ?? overuse(known, memory)
     if (why === undefined) return
     takeBack()
-    tree.kill()
+    // What is stopped starts nothing more, and its children are still its own.
+    for (let before = -1, round = 0; before !== known.length && round < ROUNDS; round++) {
+      before = known.length
+      for (const each of known) signalProcess(each, 'SIGSTOP')
+      known = findTree(pid, known)
+    }
+    for (const each of known) signalProcess(each, 'SIGKILL')
     server.giveUp(why)
   }
   takeBack = clock.after(LOOK_MS, look)
   return () => takeBack()
+}
+
+/** Looks at a tree that is being stopped. */
+const ROUNDS = 50
+
+/** A process with all of its session, what is still there of the tree as it was known, and all that these have started. */
+function findTree(root: number, known: readonly ProcessId[]): ProcessId[] {
+  const all = listProcesses()
+  const wasKnown = new Set(known.map(({ pid, start }) => `${pid} ${start}`))
+  const found = new Set<number>()
+  for (let size = -1; size < found.size;) {
+    size = found.size
+    for (const { pid, start, parent, session } of all)
+      if (pid === root || session === root || found.has(parent) || wasKnown.has(`${pid} ${start}`))
+        found.add(pid)
+  }
+  return all.filter(({ pid }) => found.has(pid))
+}
+
+function countThreads(pid: number): number {
+  try {
+    return readdirSync(`/proc/${pid}/task`).length
+  } catch {
+    return 0
+  }
 }
 
 function excess(count: number, most: number): string | undefined {

@@ -6,7 +6,7 @@ import type { Reason } from '../errors/errors.ts'
 import { LineSplitter, type SkippedLine } from '../transport/line-splitter.ts'
 import { ProcessGroup, spawnServer, type Spawning } from './launch.ts'
 import { type Stderr } from './stderr.ts'
-import type { ProcessTable } from './cleanup/own-processes.ts'
+import type { ProcessTable } from './own-processes.ts'
 
 /** Options of a server's process. */
 interface ProcessOptions extends Spawning {

@@ -110,13 +110,11 @@ export function lastWordsIn(text: string): string {
 /** The last lines that an upstream said, over all its processes, and whoever hears the next ones. */
 export class RecentLines implements UpstreamLogs {
   readonly #hearers = new Set<(line: LogLine) => void>()
-  #lines: LogLine[] = []
-  /** Lines before this one are forgotten; they are cut off when they are half of all. */
-  #first = 0
+  readonly #lines: LogLine[] = []
   #bytes = 0
 
   recent(): readonly LogLine[] {
-    return this.#lines.slice(this.#first)
+    return [...this.#lines]
   }
 
   follow(hear: (line: LogLine) => void): () => void {
@@ -127,13 +125,10 @@ export class RecentLines implements UpstreamLogs {
   add(line: LogLine): void {
     this.#lines.push(line)
     this.#bytes += sizeOf(line)
-    for (let oldest = this.#lines[this.#first]; this.#bytes > MAX_BYTES && oldest !== undefined;) {
+    while (this.#bytes > MAX_BYTES) {
+      const oldest = this.#lines.shift()
+      if (oldest === undefined) break
       this.#bytes -= sizeOf(oldest)
-      oldest = this.#lines[++this.#first]
-    }
-    if (this.#first * 2 > this.#lines.length) {
-      this.#lines = this.#lines.slice(this.#first)
-      this.#first = 0
     }
     for (const hear of this.#hearers) this.#tell(hear, line)
   }

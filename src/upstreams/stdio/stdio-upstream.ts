@@ -3,7 +3,7 @@ import type { UpstreamContext } from '../../api/index.ts'
 import type { StdioUpstreamConfig } from '../../config/config.gen.ts'
 import { reasonOf } from '../../errors/errors.ts'
 import { definePlugin } from '../../plugin.ts'
-import { ProcessTable } from '../../processes/cleanup/own-processes.ts'
+import { ProcessTable } from '../../processes/own-processes.ts'
 import { childEnvironment, inheritedByServer, MARK_VARIABLE, marked } from '../../processes/environment.ts'
 import { launchOf } from '../../processes/launch.ts'
 import { notKept, watchCeilings } from '../../processes/resource-limits.ts'
@@ -25,7 +25,7 @@ export const callStdio = definePlugin<undefined>({
   claims: { always: true },
   setup({ hooks, log, clock, slot }) {
     // Servers that a reload keeps are in it still when their generation has gone.
-    const table = slot.gateway(() => new ProcessTable(log, clock))
+    const table = slot.gateway(() => new ProcessTable(log))
     table.owners++
     const directories = new Set<string>()
     hooks.createUpstream.for('stdio').tap((spec, context) => {

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ProcessTable } from '../../../src/processes/cleanup/own-processes.ts'
-import { log, realClock } from '../listeners/http/fake-gate.ts'
+import { ProcessTable } from '../../../src/processes/own-processes.ts'
+import { log } from '../listeners/http/fake-gate.ts'
 
 test('many gateways in one process have one listener for its exit, which kills the processes of all', async () => {
   const before = process.listeners('exit')
   const killed: number[] = []
   const all = Array.from({ length: 12 }, (_, number) => ({
-    table: new ProcessTable(log, realClock),
+    table: new ProcessTable(log),
     one: { pid: undefined, kill: () => void killed.push(number) },
   }))
   for (const { table, one } of all) table.add(one)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Log } from '../../../src/api/index.ts'
-import { ProcessTable } from '../../../src/processes/cleanup/own-processes.ts'
+import { ProcessTable } from '../../../src/processes/own-processes.ts'
 import { ServerProcess } from '../../../src/processes/server-process.ts'
 import { RecentLines, Stderr } from '../../../src/processes/stderr.ts'
 import { clock } from '../fixtures/upstream-bench.ts'
@@ -25,7 +25,7 @@ function warningsOf(): { readonly log: Log; readonly warnings: Warning[] } {
 /** A process that runs this source. */
 function started(t: TestContext, log: Log, source: string): ServerProcess {
   const quiet = (): void => undefined
-  const table = new ProcessTable(log, clock)
+  const table = new ProcessTable(log)
   const server = new ServerProcess({
     command: process.execPath,
     args: ['-e', source],
