@@ -27,11 +27,12 @@ describe('a client of 2026-07-28 over stateless HTTP', () => {
       )
       assert.match(ask?.params.message ?? '', /May "pay__send" run\?.*"money".*\{"amount":7\}/)
       assert.deepEqual(sent(), [])
-      const second = await client.request('tools/call', retryOf(callOf(7), first, YES))
-      const third = await client.request('tools/call', retryOf(callOf(7), first, YES))
+      const retry = async (): Promise<string> =>
+        textOf(await client.request('tools/call', retryOf(callOf(7), first, YES)))
+      const texts = [...(await Promise.all([retry(), retry(), retry()])), await retry()]
 
-      assert.equal(textOf(second), 'sent')
-      assert.match(textOf(third), /requestState is invalid/)
+      assert.equal(texts.filter(text => text === 'sent').length, 1)
+      assert.equal(texts.filter(text => /requestState is invalid/.test(text)).length, 3)
       assert.deepEqual(sent(), [7])
       assert.deepEqual(outcomes(events), ['approved'])
     })
@@ -162,16 +163,6 @@ describe('a decision', () => {
     assert.deepEqual(outcomes(events), ['expired'])
     const anew = await client.request('tools/call', callOf(7))
     assert.equal(textOf(await client.request('tools/call', retryOf(callOf(7), anew, YES))), 'sent')
-  })
-
-  test('holds over a reload with the same rules', async t => {
-    const { gateway, sent } = await setting(t, {})
-    const client = await connect(t, gateway)
-    const first = await client.request('tools/call', callOf(7))
-    await gateway.gateway.reload({ ...gateway.gateway.generation.loaded.config, log: { level: 'warn' } })
-
-    assert.equal(textOf(await client.request('tools/call', retryOf(callOf(7), first, YES))), 'sent')
-    assert.deepEqual(sent(), [7])
   })
 
   test('of the owner lets a call go on that waits, and counts once', async t => {

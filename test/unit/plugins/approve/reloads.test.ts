@@ -20,6 +20,7 @@ const KEYS = [
   { name: 'alice', hash: ALICE.hash },
   { name: 'bob', hash: BOB.hash },
 ]
+
 const AS_ALICE = { headers: { authorization: `Bearer ${ALICE.key}` } }
 
 interface Waiting extends Setting {
@@ -57,59 +58,30 @@ function upstream(config: JsonObject, become: object): JsonObject {
   return { ...config, upstreams: { pay: { ...upstreams.pay, ...become } } }
 }
 
-describe('a call that waited over a reload is approved, and does not run', () => {
-  test('where its tool is hidden by now', async t => {
-    const { become, approve, sent } = await waiting(t)
-    await become(config => upstream(config, { tools: { deny: ['send'] } }))
+const NOT_OFFERED = /not run: its caller is not offered it any more/
+const ANOTHER = /not run: its server is another one now/
+const NOT_LET_IN = /not run: its caller is not let in any more/
 
-    assert.match(await approve(), /not run: its caller is not offered it any more/)
-    assert.deepEqual(sent(), [])
-  })
-
-  test('where its name is another one by now', async t => {
-    const { become, approve, sent } = await waiting(t)
-    await become(config => upstream(config, { prefix: 'bank__' }))
-
-    assert.match(await approve(), /not run: its caller is not offered it any more/)
-    assert.deepEqual(sent(), [])
-  })
-
-  test('where another server has its name by now', async t => {
+for (const [where, change, why] of [
+  ['its tool is hidden', config => upstream(config, { tools: { deny: ['send'] } }), NOT_OFFERED],
+  ['its name is another one', config => upstream(config, { prefix: 'bank__' }), NOT_OFFERED],
+  ['another server has its name', (config, url) => upstream(config, { type: 'http', url }), ANOTHER],
+  ['its server is gone', config => ({ ...config, upstreams: {} }), ANOTHER],
+  ['its caller is let in no more', config => ({ ...config, auth: { keys: KEYS.slice(1) } }), NOT_LET_IN],
+  [
+    'its caller may do something else',
+    config => ({ ...config, auth: { keys: KEYS.map(key => ({ ...key, scopes: ['read'] })) } }),
+    NOT_LET_IN,
+  ],
+] as readonly (readonly [string, (config: JsonObject, url: string) => JsonObject, RegExp])[])
+  test(`a call that waited over a reload is approved, and does not run, where ${where} by now`, async t => {
     const { become, approve, sent } = await waiting(t)
     const other = closeAfter(t, await testUpstream({ tools: { send: () => 'sent' } }))
-    await become(config => upstream(config, { type: 'http', url: other.url }))
+    await become(config => change(config, other.url))
 
-    assert.match(await approve(), /not run: its server is another one now/)
+    assert.match(await approve(), why)
     assert.deepEqual([...sent(), ...other.received('tools/call')], [])
   })
-
-  test('where its server is gone by now', async t => {
-    const { become, approve, sent } = await waiting(t)
-    await become(config => ({ ...config, upstreams: {} }))
-
-    assert.match(await approve(), /not run: its server is another one now/)
-    assert.deepEqual(sent(), [])
-  })
-
-  test('where its caller is let in no more', async t => {
-    const { become, approve, sent } = await waiting(t)
-    await become(config => ({ ...config, auth: { keys: KEYS.slice(1) } }))
-
-    assert.match(await approve(), /not run: its caller is not let in any more/)
-    assert.deepEqual(sent(), [])
-  })
-
-  test('where its caller may do something else by now', async t => {
-    const { become, approve, sent } = await waiting(t)
-    await become(config => ({
-      ...config,
-      auth: { keys: KEYS.map(key => ({ ...key, scopes: ['read'] })) },
-    }))
-
-    assert.match(await approve(), /not run: its caller is not let in any more/)
-    assert.deepEqual(sent(), [])
-  })
-})
 
 test('a call that waited over a reload which is not about it runs once it is approved', async t => {
   const { become, approve, sent } = await waiting(t)

@@ -45,17 +45,6 @@ describe('a call that was approved, and whose server wants to know more', () => 
     assert.deepEqual(outcomes(events), ['approved', 'unavailable'])
   })
 
-  test('goes on with a number of many digits that every reader takes for the same', async t => {
-    const { gateway, pay } = await setting(t, {}, { run: curious as () => unknown })
-    const client = await connect(t, gateway)
-    const long = callOf(0.30000000000000004)
-
-    const first = await client.request('tools/call', long)
-    await client.request('tools/call', retryOf(long, first, YES_TO_ALL))
-
-    assert.equal(pay.received('tools/call').length, 1)
-  })
-
   for (const [what, become] of [
     ['the rules', { policy: { ask: [{ for: 'pay__*', when: 'true', name: 'all' }] } }],
     ['nothing', {}],

@@ -9,7 +9,6 @@ import { replica } from './setting.ts'
 import { HandClock } from '../../fixtures/hand-clock.ts'
 
 const TOOLS = 'notifications/tools/list_changed'
-const UPDATED = 'notifications/resources/updated'
 
 interface Told {
   readonly news: News
@@ -50,21 +49,6 @@ async function pair(): Promise<{ clock: HandClock; memory: SharedMemory; one: To
   await passed(clock, 11_000)
   return { clock, memory, one: one as Told, other: other as Told }
 }
-
-test('what a server tells one replica the others hear once, however often it is told', async () => {
-  const { clock, one, other } = await pair()
-
-  for (let time = 0; time < 20; time++) {
-    one.news.heard('web', { method: TOOLS, params: undefined })
-    one.news.heard('web', { method: UPDATED, params: { uri: 'a:b' } })
-  }
-  await passed(clock, 1000)
-
-  assert.deepEqual(other.said, ['web tools/list_changed', 'web resources/updated a:b'])
-  assert.deepEqual(one.said, [])
-  await passed(clock, 30_000)
-  assert.equal(other.said.length, 2, 'and a look finds nothing new')
-})
 
 test('one whose own server says the same tells nothing twice, and a server that it has not is nothing to it', async () => {
   const { clock, one, other } = await pair()

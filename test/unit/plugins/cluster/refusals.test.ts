@@ -33,16 +33,6 @@ test('a Redis that refuses what replicas ask is told to the owner, with its own 
   assert.match(await echo(one.url, await open(one.url), 'x'), /^200/)
 })
 
-test('a Redis whose memory is full is told to the owner', { skip }, async t => {
-  const redis = await redisFor(t)
-  const one = await replicaAt(t, redis.url)
-  assert.deepEqual(await codesOf(one), [])
-
-  await redis.ask('CONFIG', 'SET', 'maxmemory', '1')
-
-  await until(async () => (await codesOf(one)).includes('cluster-store-refuses'))
-})
-
 test('the rights that the page names are enough', { skip }, async t => {
   const redis = await redisFor(t)
   await redis.ask('ACL', 'SETUSER', 'gateway', 'on', '>pw', ...RIGHTS.split(' '))

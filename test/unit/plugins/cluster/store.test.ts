@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { RedisStore } from '../../../../plugins/cluster/redis/redis-store.ts'
-import { GET, LEAVE, RENEW, TAKE } from '../../../../plugins/cluster/redis/scripts.ts'
+import { GET, RENEW, TAKE } from '../../../../plugins/cluster/redis/scripts.ts'
 import { systemClock as clock } from '../../../../src/util/clock.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 import { redisFor, skip } from '../../../fixtures/redis.ts'
@@ -21,21 +21,6 @@ async function connected(t: TestContext, url: string): Promise<RedisStore> {
   return store
 }
 
-test('a lease is read by all until it runs out or ends', { skip }, async t => {
-  const { url } = await redisFor(t)
-  const store = await connected(t, url)
-  const renew = (id: string, value: string, ms: number): Promise<unknown> =>
-    store.run(RENEW, [KEY], [id, value, String(ms)])
-
-  assert.deepEqual(await renew('a', 'one', 60_000), ['a', 'one'])
-  await renew('b', 'two', 40)
-  await new Promise(resolve => setTimeout(resolve, 80))
-  assert.deepEqual(await renew('', '', 0), ['a', 'one'])
-  assert.deepEqual(await renew('a', 'other', 60_000), ['a', 'other'])
-  await store.run(LEAVE, [KEY], ['a'])
-  assert.deepEqual(await renew('', '', 0), [])
-})
-
 test('what is longer than anything of ours stays in Redis, whatever reads it', { skip }, async t => {
   const redis = await redisFor(t)
   const store = await connected(t, redis.url)
@@ -51,25 +36,6 @@ test('what is longer than anything of ours stays in Redis, whatever reads it', {
   for (const script of [GET, TAKE])
     assert.ok(JSON.stringify(await store.run(script, ['value'], [])).length < 100, script.name)
 })
-
-test(
-  'while Redis is away every command is refused soon, and works again when it is back',
-  { skip },
-  async t => {
-    const redis = await redisFor(t)
-    const store = await connected(t, redis.url)
-    const look = (): Promise<unknown> => store.run(RENEW, [KEY], ['', '', '0'])
-    assert.deepEqual(await look(), [])
-
-    await redis.stop()
-    await assert.rejects(look(), { code: 'GW_CLUSTER_AWAY' })
-    assert.equal(store.isUp, false)
-
-    await redis.start()
-    await until(() => store.isUp)
-    assert.deepEqual(await look(), [])
-  },
-)
 
 test('a Redis that does not answer is asked no more for a while', { skip }, async t => {
   const redis = await redisFor(t)

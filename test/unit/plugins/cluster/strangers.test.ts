@@ -40,29 +40,22 @@ test('connections without a proof are bounded, and keep no replica from handing 
   assert.match(await echo(second, session, 'meanwhile'), /^200/)
 })
 
-for (const [minutes, how] of [
-  [10, 'ahead'],
-  [-10, 'behind'],
-] as const)
-  test(
-    `a replica whose clock is ten minutes ${how} is named, and its clients are told to try again`,
-    { skip },
-    async t => {
-      const { gateways, ids } = await replicas(t, 2)
-      const [here] = gateways
-      const place = await entranceOf(here)
-      assert.ok(!(await codesOf(here)).includes('cluster-clocks'))
+test(
+  'a replica whose clock is ten minutes ahead is named, and its clients are told to try again',
+  { skip },
+  async t => {
+    const { gateways, ids } = await replicas(t, 2)
+    const [here] = gateways
+    const place = await entranceOf(here)
+    assert.ok(!(await codesOf(here)).includes('cluster-clocks'))
 
-      const { status, headers } = await knock(place, voucherOf(t, String(ids[0]), minutes))
+    const { status, headers } = await knock(place, voucherOf(t, String(ids[0]), 10))
 
-      assert.deepEqual([status, headers['retry-after']], [503, '1'])
-      const { findings } = (await here?.gateway.control('health')) ?? {}
-      assert.match(
-        JSON.stringify(findings),
-        new RegExp(`cluster-clocks.*the clock of another replica is \\d+m \\d+s ${how}`),
-      )
-    },
-  )
+    assert.deepEqual([status, headers['retry-after']], [503, '1'])
+    const { findings } = (await here?.gateway.control('health')) ?? {}
+    assert.match(JSON.stringify(findings), /cluster-clocks.*the clock of another replica is \d+m \d+s ahead/)
+  },
+)
 
 /** A proof as a replica writes it whose clock is so many minutes ahead. */
 function voucherOf(t: TestContext, to: string, minutes: number): string {

@@ -52,14 +52,6 @@ describe('the last minute of a key', () => {
       { numRuns: 200 },
     )
   })
-
-  test('is forgotten for the least lately used key, when there are too many', () => {
-    const windows = new Windows(1)
-    for (let key = 0; key < 100_001; key++) windows.take(`key-${key}`, key)
-    assert.equal(windows.size, 100_000)
-    assert.equal(windows.wait('key-0', 100_001), 0)
-    assert.ok(windows.wait('key-1', 50_000) > 0)
-  })
 })
 
 describe('the quota of a day', () => {
@@ -231,28 +223,29 @@ describe('a limit', () => {
     assert.equal(await refusals(client, 'db__read', 4), 1)
   })
 
-  test('of a day is kept by the next gateway', async t => {
-    const state = await folder(t)
-    const rules = { daily: { tools: 'db__*', perDay: 3 } }
-    const first = await serve(t, rules, { state })
-    assert.equal(await refusals(await first.as(alice.key), 'db__read', 2), 0)
-    await first.gateway.close()
-    const next = await serve(t, rules, { state })
-    const client = await next.as(alice.key)
-    assert.equal(await refusals(client, 'db__read', 3), 2)
-    const { error } = await call(client, 'db__read')
-    assert.match(String(error?.message), /3 a day/)
-    assert.equal(await refusals(client, 'web__read', 1), 0)
+  test('of a profile counts only its clients', async t => {
+    const config = { auth: undefined, profiles: { guests: {}, staff: {} } }
+    const gateway = await serve(t, { guests: { profiles: 'guests', perMinute: 1, per: [] } }, {}, config)
+    for (const [profile, refused] of [
+      ['guests', 1],
+      ['staff', 0],
+    ] as const) {
+      const client = closeAfter(t, await testClient(`${gateway.url}/${profile}`))
+      assert.equal(await refusals(client, 'web__read', 2), refused, profile)
+    }
   })
 
-  test('of a day is kept in the state directory, where it names no place of its own', async t => {
+  test('of a day is kept by the next gateway, in the state directory where it names no place of its own', async t => {
     const kept = await folder(t)
     const rules = { daily: { tools: 'db__*', perDay: 3 } }
-    const first = await serve(t, rules, { state: undefined }, { state: { directory: kept } })
+    const started = (): Promise<Served> =>
+      serve(t, rules, { state: undefined }, { state: { directory: kept } })
+    const first = await started()
     assert.equal(await refusals(await first.as(alice.key), 'db__read', 2), 0)
     await first.gateway.close()
     assert.ok((await readdir(kept)).includes('quota.sqlite'))
-    const next = await serve(t, rules, { state: undefined }, { state: { directory: kept } })
-    assert.equal(await refusals(await next.as(alice.key), 'db__read', 3), 2)
+    const client = await (await started()).as(alice.key)
+    assert.equal(await refusals(client, 'db__read', 3), 2)
+    assert.equal(await refusals(client, 'web__read', 1), 0)
   })
 })

@@ -1,12 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { minuteMeter, type Surroundings } from '../../../../plugins/rate-limit/shared/meters.ts'
-import {
-  type Question,
-  Reserves,
-  type SharedCount,
-  StoreHealth,
-} from '../../../../plugins/rate-limit/shared/reserves.ts'
+import { Reserves, type SharedCount, StoreHealth } from '../../../../plugins/rate-limit/shared/reserves.ts'
 import { gatewayError, type SharedStore } from '../../../../src/plugin.ts'
 import { SharedMemory } from '../../../fixtures/shared-memory.ts'
 import { HandClock } from '../../fixtures/hand-clock.ts'
@@ -31,72 +26,6 @@ function counted(store: SharedStore, most: number, more: Partial<SharedCount> = 
 async function settled(): Promise<void> {
   for (let turn = 0; turn < 8; turn++) await Promise.resolve()
 }
-
-test('three processes that are asked 1,000 times a second let through 95 to 100 in each second', async () => {
-  const clock = new HandClock(1_000_000)
-  const memory = new SharedMemory({ now: () => clock.now() })
-  const questions: Question[] = []
-  const reserves = [1, 2, 3].map(() => {
-    const store = memory.of()
-    const ask: SharedCount['ask'] = (key, question) => {
-      questions.push(question)
-      return store.permits(key, { most: 100, ms: WINDOW_MS, ...question })
-    }
-    return new Reserves(counted(store, 100, { ask }), new StoreHealth(), clock)
-  })
-  const passes: number[] = []
-
-  for (let ms = 0; ms < 6000; ms++) {
-    void Promise.resolve(reserves[ms % 3]?.take('k')).then(verdict => {
-      if (verdict === undefined) passes.push(clock.now())
-    })
-    await settled()
-    clock.pass(1)
-  }
-
-  for (const at of passes)
-    assert.ok(passes.filter(one => one >= at && one < at + WINDOW_MS).length <= 100, 'in no window too many')
-  for (let second = 0; second < 6; second++) {
-    const passed = passes.filter(at => at >= second * 1000 && at < (second + 1) * 1000).length
-    assert.ok(passed <= 100, `${passed} in second ${second}`)
-  }
-  assert.ok(passes.length >= 6 * 95, `${passes.length} in six seconds`)
-  assert.ok(questions.length < 6000 / 8, `${questions.length} questions for 6,000 asks`)
-})
-
-test('a small limit is asked for call by call, and one who comes seldom gets no batch', async () => {
-  const clock = new HandClock(1_000_000)
-  const store = new SharedMemory({ now: () => clock.now() }).of()
-  const questions: Question[] = []
-  const asking = (most: number): Reserves =>
-    new Reserves(
-      counted(store, most, {
-        ask: (key, question) => {
-          questions.push(question)
-          return store.permits(key, { most, ms: WINDOW_MS, ...question })
-        },
-      }),
-      new StoreHealth(),
-      clock,
-    )
-  const small = asking(10)
-  for (let call = 0; call < 5; call++) assert.equal(await small.take('small'), undefined)
-  assert.deepEqual(
-    questions.map(({ wanted, ahead }) => [wanted, ahead]),
-    Array.from({ length: 5 }, () => [1, 0]),
-  )
-
-  questions.length = 0
-  const large = asking(500)
-  for (let call = 0; call < 3; call++) {
-    assert.equal(await large.take('large'), undefined)
-    clock.pass(3000)
-  }
-  assert.deepEqual(
-    questions.map(({ ahead }) => ahead),
-    [0, 0, 0],
-  )
-})
 
 test('what was got and not used is given back after a second, and at the end', async () => {
   const clock = new HandClock(1_000_000)
@@ -124,17 +53,6 @@ test('what was got and not used is given back after a second, and at the end', a
   await settled()
   await reserves.close()
   assert.equal(await room(), 185)
-})
-
-test('one that was let in and refused by something else is there for the next', async () => {
-  const clock = new HandClock(1_000_000)
-  const store = new SharedMemory({ now: () => clock.now() }).of()
-  const reserves = new Reserves(counted(store, 1), new StoreHealth(), clock)
-
-  assert.equal(await reserves.take('k'), undefined)
-  reserves.giveBack('k')
-  assert.equal(await reserves.take('k'), undefined)
-  assert.notEqual(await reserves.take('k'), undefined)
 })
 
 /** A store that can be away, or late. */

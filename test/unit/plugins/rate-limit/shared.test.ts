@@ -23,9 +23,6 @@ const AUTH = {
 
 interface Processes {
   readonly gateways: readonly TestGateway[]
-  readonly release: () => void
-  /** Resolves when so many slow calls have reached their server. */
-  readonly underWay: (count: number) => Promise<void>
   client(index: number, key?: string): Promise<TestClient>
 }
 
@@ -34,13 +31,7 @@ async function processes(
   t: TestContext,
   { count, rules }: { count: number; rules: JsonObject },
 ): Promise<Processes> {
-  const waiting: (() => void)[] = []
-  const tools = {
-    read: () => 'rows',
-    add: () => 'added',
-    slow: () => new Promise<string>(resolve => waiting.push(() => resolve('done'))),
-  }
-  const web = closeAfter(t, await testUpstream({ tools }))
+  const web = closeAfter(t, await testUpstream({ tools: { read: () => 'rows', add: () => 'added' } }))
   const memory = new SharedMemory({ now: () => performance.now(), sharers: () => count })
   const config = { auth: AUTH, rateLimit: { rules }, upstreams: { web: { type: 'http', url: web.url } } }
   const gateways: TestGateway[] = []
@@ -54,14 +45,6 @@ async function processes(
   }
   return {
     gateways,
-    underWay: async count => {
-      const deadline = Date.now() + 20_000
-      while (waiting.length < count) {
-        assert.ok(Date.now() < deadline, `${waiting.length} of ${count} are under way`)
-        await new Promise(resolve => setTimeout(resolve, 20))
-      }
-    },
-    release: () => waiting.splice(0).forEach(resolve => resolve()),
     client: async (index, key = alice.key) => {
       const headers = { authorization: `Bearer ${key}` }
       return closeAfter(t, await testClient(gateways[index]?.url ?? '', { headers }))

@@ -48,6 +48,7 @@ const META = {
   'io.modelcontextprotocol/clientInfo': { name: 'agent', version: '1' },
   'io.modelcontextprotocol/clientCapabilities': {},
 }
+
 /** First request of a client of each era. */
 const FIRST = {
   modern: { method: 'tools/list', params: { _meta: META } },
@@ -96,11 +97,7 @@ for (const era of ['modern', 'legacy'] as const) {
     const wrong: Readonly<Record<string, RegExp>> = {
       'surface=serch': /must be full or search or code/,
       'surface=compact': /must be full or search or code/,
-      'surface=auto': /must be full or search or code/,
-      'surface=': /must be full or search or code/,
       surface: /must be full or search or code/,
-      'surface=SEARCH': /must be full or search or code/,
-      'surface=search%00': /must be full or search or code/,
       '%73urface=no': /must be full or search or code/,
       'surface=search&surface=search': /stands there twice/,
       'a=1&surface=__proto__': /must be full or search or code/,
@@ -229,15 +226,6 @@ test('clients of HTTP+SSE and WebSocket choose in the same way, and are refused 
       path,
     )
     await assert.rejects(new Client({ name: 'agent', version: '1' }).connect(dial('?surface=compact')), path)
-  }
-})
-
-test('REST chooses nothing, whatever its URL says', async t => {
-  const { at } = await serve(t, CHOICES, { rest: {} })
-  for (const query of ['', '?surface=search', '?surface=nonsense']) {
-    const response = await fetch(at(`/tools${query}`))
-    assert.equal(response.status, 200)
-    assert.match(await response.text(), /web__send_mail/)
   }
 })
 

@@ -133,15 +133,11 @@ describe('a script that is wrong or hostile fails alone', () => {
     ['a mistake in its grammar', 'return (', /^The script failed: SyntaxError/],
     ['an exception, with its line', '\n\nthrow new TypeError("no")', /TypeError: no \(line 3\)/],
     ['an endless loop', 'for (;;);', /it takes too long/],
-    ['an endless loop of waits', 'while (true) await null', /it takes too long/],
     ['a wait for nothing', 'await new Promise(() => {})', /never comes/],
     ['a slow pattern', 'return /^(a+)+$/.test("a".repeat(50) + "b")', /it takes too long/],
-    ['a text that grows', 'let s = "x"; for (;;) s += s', /failed/],
     ['a large array', 'return new Array(1e8).fill(0)', /out of memory/],
-    ['a large buffer', 'return new ArrayBuffer(2 ** 31).byteLength', /failed/],
     ['deep recursion', 'const f = () => f() + 1; return f()', /stack overflow/],
     ['a large result', 'return "x".repeat(1e6)', /the result is too large/],
-    ['a value that is no JSON', 'return 1n', /TypeError/],
     ['an import', 'return await import("node:fs")', /failed/],
     [
       'what is no object as arguments',
@@ -149,7 +145,6 @@ describe('a script that is wrong or hostile fails alone', () => {
       /arguments of a tool are one object/,
     ],
     ['a tool that hangs', 'return await tools.web__hangs()', /it takes too long/],
-    ['an error that throws', 'throw { get message() { throw 1 } }', /failed/],
   ]
   for (const [what, code, expected] of cases)
     test(what, async t => {

@@ -3,19 +3,11 @@ import { test } from 'node:test'
 import { Ajv } from 'ajv'
 import fc from 'fast-check'
 import { compactTool } from '../../../../plugins/surface/compact.ts'
-import { firstSentence } from '../../../../plugins/surface/search/document.ts'
 import { ToolIndex } from '../../../../plugins/surface/search/ranking.ts'
-import { stemOf, wordsOf } from '../../../../plugins/surface/search/words.ts'
 import { surfacesOf, type Mode } from '../../../../plugins/surface/settings.ts'
 import { listed, listTokens } from '../../../../plugins/surface/shown.ts'
 import { signature } from '../../../../plugins/surface/signature.ts'
-import {
-  ANONYMOUS,
-  tokensIn,
-  type CatalogEntry,
-  type Config,
-  type JsonObject,
-} from '../../../../src/plugin.ts'
+import { ANONYMOUS, type CatalogEntry, type Config, type JsonObject } from '../../../../src/plugin.ts'
 import { liveServers } from '../../../fixtures/live-mcp-tool/index.ts'
 
 function entryOf(upstream: string, value: JsonObject & { readonly name: string }): CatalogEntry {
@@ -56,12 +48,6 @@ test('a list within a budget never costs more, whatever is pinned', () => {
   )
 })
 
-test('the same tools make the same list, in whatever order they come', () => {
-  const text = (entries: readonly CatalogEntry[]): string =>
-    JSON.stringify(listed(entries, settings('search', 8000)).entries.map(({ value }) => value))
-  assert.equal(text(LIVE), text([...LIVE].reverse()))
-})
-
 test('a compact schema takes what the whole one takes', () => {
   const ajv = new Ajv({ strict: false, validateFormats: false, logger: false })
   const samples = [
@@ -86,16 +72,6 @@ test('a compact schema takes what the whole one takes', () => {
   assert.ok(taken > 50)
 })
 
-test('a line of a search has every required argument, and is short', () => {
-  for (const entry of LIVE) {
-    const line = signature(entry)
-    const { required = [] } = entry.value.inputSchema as { required?: string[] }
-    for (const name of required) assert.ok(line.includes(name), `${line} lacks ${name}`)
-    assert.ok(tokensIn(line) <= 140 || required.length > 10, line)
-    assert.doesNotMatch(line, /\n/)
-  }
-})
-
 test('a schema of any shape makes a line and an index', () => {
   const schema = fc.oneof(
     fc.jsonValue(),
@@ -116,20 +92,6 @@ test('a schema of any shape makes a line and an index', () => {
     }),
     { numRuns: 200 },
   )
-})
-
-test('words are cut at case and punctuation, have stems, and Chinese ones are pairs', () => {
-  assert.deepEqual(wordsOf('getPullRequest-list HTTPServer'), [
-    'get',
-    'pull',
-    'request',
-    'list',
-    'http',
-    'serv',
-  ])
-  assert.deepEqual(['query', 'queries', 'querying'].map(stemOf), Array(3).fill(stemOf('query')))
-  assert.deepEqual(wordsOf('必应搜索'), ['必应', '应搜', '搜索'])
-  assert.equal(firstSentence('Gets v1.2 of it. More.'), 'Gets v1.2 of it.')
 })
 
 test('a word that is misspelled, or only begun, finds its tool', () => {

@@ -88,17 +88,6 @@ for (const era of ['legacy', 'modern'] as const) {
       ['create_issue', 'get_issue', 'get_issue'],
     )
   })
-
-  test(`a ${era} client that has never listed can search and call at once`, async t => {
-    const { connect } = await serve(t)
-    const client = await connect(era)
-    assert.match(await textOf(client, 'search_tools', { query: 'issue' }), /web__create_issue/)
-    const other = await connect(era, 'other')
-    assert.match(
-      await textOf(other, 'call_tool', { name: 'web__send_mail' }),
-      /^\{"name":"send_mail","arguments":\{\}/,
-    )
-  })
 }
 
 test('a search names what fits less well behind its results, and nothing twice', async t => {
@@ -170,30 +159,6 @@ test('the way for reading refuses what does not say that it only reads', async t
   assert.equal(web.received('tools/call').length, 0)
 })
 
-test('wrong arguments come back with the schema, other failures as they are', async t => {
-  const { connect } = await serve(
-    t,
-    { surface: { mode: 'search' } },
-    {
-      ...TOOLS,
-      broken: {
-        inputSchema: { type: 'object' },
-        run: () => ({ content: [{ type: 'text', text: 'the disk is full' }], isError: true }),
-      },
-    },
-  )
-  const client = await connect()
-  const { result } = await client.request('tools/call', {
-    name: 'call_tool',
-    arguments: { name: 'web__create_issue', arguments: { titel: 'x' } },
-  })
-  const texts = (result?.content as { text: string }[]).map(({ text }) => text)
-  assert.equal(result?.isError, true)
-  assert.match(texts[1] ?? '', /^Arguments of web__create_issue: .*"What it is about"/)
-  const other = await client.request('tools/call', { name: 'call_tool', arguments: { name: 'web__broken' } })
-  assert.equal((other.result?.content as unknown[]).length, 1)
-})
-
 test('a call that makes no sense is answered by the gateway, in words', async t => {
   const { connect } = await serve(t)
   const client = await connect()
@@ -241,14 +206,6 @@ test('mode auto is full while the list fits, and for clients that put off tools 
   const compact = await listOf(await large.connect('modern', 'odd-one'))
   assert.equal(compact.length, 61)
   assert.equal(compact[1]?.description, 'Does thing 0.')
-})
-
-test('a profile has a surface of its own', async t => {
-  const config = { profiles: { small: { surface: { mode: 'search' }, upstreams: ['web'] }, other: {} } }
-  const { connect } = await serve(t, config)
-  assert.deepEqual(await namesOf(await connect('modern', 'agent', '/small')), OURS)
-  assert.equal((await namesOf(await connect('modern', 'agent', '/other'))).length, 3)
-  assert.equal((await namesOf(await connect('legacy'))).length, 3)
 })
 
 test('a real tool that has a name of ours keeps it, and ours get longer ones', async t => {

@@ -1,20 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { CallLog } from '../../../../plugins/ui/call-log.ts'
-import { FigureRing } from '../../../../plugins/ui/figures.ts'
-import type { CallDetail } from '../../../../plugins/ui/types.ts'
 import type { JsonObject } from '../../../../src/protocol/json/json.ts'
 import { closeAfter, testClient, testGateway, testUpstream } from '../../../../src/testing/index.ts'
 import { open, posted, setting } from './setting.ts'
 
 const MOST_BYTES = 80 * 1024
-
-const CALL: Omit<CallDetail, 'id'> = {
-  ...{ at: 0, ms: 1, method: 'tools/call', name: 'web__echo', upstream: 'web', subject: 'ada', client: 'c' },
-  ...{ outcome: 'ok', code: 0, bytesIn: 1, bytesOut: 1, issuer: '', era: 'modern', via: 'http', profile: '' },
-  ...{ by: '', shape: '{}' },
-}
 
 test('all files of the page have at most 80 KB, compressed', async () => {
   const { FILES } = (await import('../../../../plugins/ui/page-files.gen.ts')) as {
@@ -23,44 +14,6 @@ test('all files of the page have at most 80 KB, compressed', async () => {
   const sizes = Object.values(FILES).map(text => gzipSync(text).length)
   const sum = sizes.reduce((total, size) => total + size)
   assert.ok(sum <= MOST_BYTES, `${sum} bytes`)
-})
-
-test('a hundred thousand calls are kept, and one more is in the place of the oldest', () => {
-  const log = new CallLog(100_000)
-  for (let i = 0; i < 100_001; i++) log.add({ ...CALL, name: `tool_${i % 1000}` })
-  assert.equal(log.get(1), undefined)
-  assert.equal(log.get(2)?.name, 'tool_1')
-  const { calls, kept, next } = log.find({ tool: 'tool_7', limit: 3 })
-  assert.deepEqual([calls.length, kept], [3, 100_000])
-  assert.ok(next !== undefined)
-  const none = log.find({ caller: 'nobody', limit: 100 })
-  assert.deepEqual(none, { calls: [], kept: 100_000, newest: 100_001 })
-})
-
-test('another bound keeps the newest', () => {
-  const log = new CallLog(100)
-  for (let i = 0; i < 150; i++) log.add(CALL)
-  log.resize(10)
-  assert.deepEqual(
-    log.find({ limit: 500 }).calls.map(({ id }) => id),
-    [150, 149, 148, 147, 146, 145, 144, 143, 142, 141],
-  )
-  log.resize(1000)
-  assert.equal(log.get(141)?.id, 141)
-  log.add(CALL)
-  assert.equal(log.find({ limit: 500 }).calls.length, 11)
-})
-
-test('figures are of the last hour, whatever the clock of the machine does', () => {
-  const figures = new FigureRing()
-  const call = { ms: 5, isFailed: false, isCached: false, bytes: 10 }
-  for (let i = 0; i < 1000; i++) figures.add({ ...call, at: i * 10_000 })
-  const now = 999 * 10_000
-  assert.equal(figures.read(now).length, 360)
-  figures.add({ ...call, at: 0 })
-  assert.equal(figures.read(now).length, 360)
-  assert.equal(figures.read(now).at(-1)?.calls, 2)
-  assert.ok(Math.abs((figures.read(now)[0]?.p95 ?? 0) - 5) < 2)
 })
 
 test('answers are pages of lists, however much there is', async t => {

@@ -43,18 +43,6 @@ test('plain values have fields, and all other members are one JSON text', () => 
   assert.deepEqual(others, ['lines', 'inner', 'either', 'other', 'anything'])
 })
 
-test('texts become the values that the schema asks for', () => {
-  const schema = object({
-    ...{ text: { type: 'string' }, count: { type: 'integer' }, flag: { type: 'boolean' } },
-    ...{ one: { enum: ['a', 2] }, list: { type: 'array' } },
-  })
-  const fields = { text: ' 1 ', count: '3', flag: 'false', one: '2' }
-  assert.deepEqual(readForm(schema, { fields, json: '{"list": [{"x": 1}]}' }), {
-    ...{ text: ' 1 ', count: 3, flag: false, one: 2, list: [{ x: 1 }] },
-  })
-  assert.deepEqual(readForm({ type: 'string' }, { fields: {}, json: '{"b": [1]}' }), { b: [1] })
-})
-
 test('an empty field is left out, unless it is required or has a default', () => {
   const schema = object(
     {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
@@ -25,15 +25,6 @@ function folder(t: TestContext): string {
 }
 
 describe('the plan of a text', () => {
-  test('says that nothing would change, of the configuration that is in force', async t => {
-    const made = await setting(t)
-    await (await made.client()).request('tools/list', {})
-    const { json } = await made.opened()
-    const plan = await json('plan', { yaml: textOf(made) })
-    assert.deepEqual([plan.problems, plan.changes], [undefined, false])
-    assert.deepEqual((plan.servers as JsonObject).kept, ['web'])
-  })
-
   test('names servers, tools and calls that another one would change, and changes none', async t => {
     const made = await setting(t)
     const client = await made.client()
@@ -107,15 +98,6 @@ describe('the plan of a text', () => {
     assert.ok(!text.includes('hunter2'), text)
   })
 
-  test('writes no file', async t => {
-    const made = await setting(t)
-    const { file, directory } = made.gateway.gateway.generation.loaded
-    const { json } = await made.opened()
-    await json('plan', { yaml: textOf(made, { filters: { tools: { deny: ['*'] } } }) })
-    assert.equal(file, undefined)
-    assert.ok(!existsSync(join(directory, 'gateway.yaml')))
-  })
-
   test('is for the owner alone: it reads files and variables of the machine', async t => {
     const key = 'key-of-somebody-who-acts'
     const hash = `sha256:${createHash('sha256').update(key).digest('hex')}`
@@ -128,20 +110,6 @@ describe('the plan of a text', () => {
     const { json } = await made.opened()
     assert.ok((await json('plan', { yaml: 'version: 1' })).servers)
   })
-})
-
-test('calls that came since are told without the others', async t => {
-  const made = await setting(t)
-  const client = await made.client()
-  const { json } = await made.opened()
-  for (const text of ['a', 'b', 'c'])
-    await client.request('tools/call', { name: 'web__echo', arguments: { text } })
-  const { calls } = await json('calls?after=1')
-  assert.deepEqual(
-    (calls as JsonObject[]).map(({ id }) => id),
-    [3, 2],
-  )
-  assert.deepEqual((await json('calls?after=3')).calls, [])
 })
 
 test('an answer in which nothing fits says how far it has looked, so that no call is looked at twice', async t => {
@@ -159,26 +127,6 @@ test('an answer in which nothing fits says how far it has looked, so that no cal
     [(since.calls as JsonObject[]).map(({ id }) => id), since.newest, since.next],
     [[4], 4, undefined],
   )
-})
-
-test('many calls are few events, with their count', async t => {
-  const made = await setting(t)
-  const client = await made.client()
-  const { ask } = await made.opened()
-  const reader = (await ask('events')).body?.pipeThrough(new TextDecoderStream()).getReader()
-  cleanup(t, () => reader?.cancel())
-  const made100 = Array.from({ length: 100 }, () =>
-    client.request('tools/call', { name: 'web__echo', arguments: {} }),
-  )
-  await Promise.all(made100)
-  let text = ''
-  const told = (): number[] => [...text.matchAll(/"count":(\d+)/g)].map(([, count]) => Number(count))
-  while (told().reduce((sum, count) => sum + count, 0) < 100) text += (await reader?.read())?.value ?? ''
-  assert.equal(
-    told().reduce((sum, count) => sum + count, 0),
-    100,
-  )
-  assert.ok(told().length < 50, `${told().length} events`)
 })
 
 test('values of the configuration come page by page, those that nobody has set when they are asked for', async t => {
