@@ -2,15 +2,7 @@ import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import {
-  answer,
-  definePlugin,
-  isObject,
-  refuse,
-  RPC,
-  type JsonObject,
-  type Plugin,
-} from '../../../../src/plugin.ts'
+import { answer, definePlugin, isObject, type JsonObject, type Plugin } from '../../../../src/plugin.ts'
 import { testClient, testGateway, testUpstream, type TestGateway } from '../../../../src/testing/index.ts'
 import { directoryFor, linesOf } from './kit.ts'
 
@@ -50,7 +42,6 @@ function only(lines: readonly JsonObject[], kind: string, members: readonly stri
 
 for (const [reply, outcome] of [
   [answer({ action: 'decline' }), 'decline'],
-  [refuse(RPC.invalidParams, 'never'), 'error'],
   [undefined, 'refused'],
 ] as const)
   test(`what a server asks a client for is a line of the call it belongs to: ${outcome}`, async t => {

@@ -36,11 +36,10 @@ describe('the description of the resource', () => {
 
   for (const [written, canonical] of [
     ['https://Gateway.Example:443/mcp/', 'https://gateway.example/mcp'],
-    ['HTTPS://GATEWAY.EXAMPLE/mcp', 'https://gateway.example/mcp'],
     ['https://gateway.example:8443/Tools/MCP', 'https://gateway.example:8443/Tools/MCP'],
   ] as const)
     test(`names ${written} in its canonical form, for which tokens are good`, async t => {
-      const gateway = await serve(t, { ...jwt(issuer), resource: written.replace('HTTPS', 'https') })
+      const gateway = await serve(t, { ...jwt(issuer), resource: written })
       const { pathname } = new URL(canonical)
       const reply = await fetch(new URL(WELL_KNOWN + pathname, gateway.url))
       assert.equal(((await reply.json()) as JsonObject).resource, canonical)
@@ -74,16 +73,6 @@ describe('the description of the resource', () => {
     }
     assert.equal((await call(gateway, 'db__read', await issuer.sign(resource))).status, 200)
     assert.equal((await call(gateway, 'db__read', await issuer.sign(gateway.url))).status, 401)
-  })
-
-  test('follows a public URL that changes', async t => {
-    const main = { type: 'http', port: 0, publicUrl: 'https://old.example' }
-    const gateway = await serve(t, tokensOf(issuer), { listeners: { main } })
-    assert.match(challengeOf(await call(gateway, 'db__read')), /https:\/\/old\.example\//)
-    const { config } = gateway.gateway.generation.loaded
-    const listeners = { main: { ...config.listeners.main, publicUrl: 'https://new.example' } }
-    await gateway.gateway.reload({ ...config, listeners })
-    assert.match(challengeOf(await call(gateway, 'db__read')), /https:\/\/new\.example\//)
   })
 
   test('may be read by pages of an allowed origin, and so may challenges', async t => {
@@ -164,23 +153,6 @@ describe('a challenge', () => {
     )
     assert.equal(new Set(said.map(one => JSON.stringify(one))).size, 1)
   })
-
-  test('does not tell a hidden tool from one that is not there', async t => {
-    const hidden = [...rules, { tools: 'db__drop', principals: ['alice'] }]
-    const gateway = await serve(t, { ...jwt(issuer), rules: hidden })
-    const mallory = await issuer.sign(RESOURCE, { sub: 'mallory' })
-    const said = async (tool: string): Promise<string> => {
-      const reply = await call(gateway, tool, mallory)
-      const text = (await reply.text()).replaceAll(tool, 'NAME')
-      return `${reply.status} ${challengeOf(reply)} ${text}`
-    }
-    const unknown = await said('db__drap')
-    assert.match(unknown, /^200 {2}.*Unknown tool: NAME/)
-    assert.equal(await said('db__drop'), unknown)
-    await toolNames(gateway, mallory)
-    assert.equal(await said('db__drop'), unknown)
-    assert.equal((await call(gateway, 'db__read', mallory)).status, 403)
-  })
 })
 
 describe('a scope that implies others', () => {
@@ -211,12 +183,5 @@ describe('a scope that implies others', () => {
     })
     for (const scope of ['a', 'b', 'c'])
       assert.deepEqual(await toolNames(gateway, await issuer.sign(RESOURCE, { scope })), ['db__read'])
-  })
-
-  test('does not change what is asked for', async t => {
-    const gateway = await serve(t, { ...jwt(issuer), rules, implies })
-    const reply = await call(gateway, 'db__drop', await issuer.sign(RESOURCE, { scope: 'db:read' }))
-    assert.match(challengeOf(reply), /scope="db:write db:read"/)
-    assert.doesNotMatch(challengeOf(reply), /admin/)
   })
 })

@@ -192,11 +192,6 @@ test('a real tool keeps its name, and ours stand behind a prefix', async t => {
   assert.equal(await textOf(client, 'gateway_read_resource', { uri: 'memo://one' }), 'one')
 })
 
-test('the call is known before any list was asked for', async t => {
-  const { connect } = await serve(t)
-  assert.equal(await textOf(await connect('chatgpt'), 'read_resource', { uri: 'memo://one' }), 'one')
-})
-
 test('a surface shows them beside its own tools, and calls them too', async t => {
   const { connect, seen } = await serve(t, { fit: FIT, surface: { mode: 'search', budget: 1000 } })
   const client = await connect('chatgpt')

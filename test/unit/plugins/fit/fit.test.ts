@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import type { JsonObject } from '../../../../src/protocol/json/json.ts'
-import { CLIENTS, Profiles } from '../../../../plugins/fit/profiles.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 import { connectV1 } from '../../../peers/sdk-v1-client.ts'
 import { connectV2 } from '../../../peers/sdk-v2-client.ts'
@@ -114,15 +113,6 @@ test('a client behind a bridge is known by its own name', async t => {
   assert.ok(!names.includes(`web__${LONG}`))
 })
 
-test('each client of the table is found by the name that the table has for it', () => {
-  const profiles = new Profiles({})
-
-  assert.deepEqual(
-    CLIENTS.map(client => profiles.of(client).client),
-    CLIENTS,
-  )
-})
-
 test('the configuration says what a client of another name takes', async t => {
   const clients = { 'my-agent*': { like: 'claude-code', longestName: 40, prefix: 'x_' } }
   const { connect } = await serve(t, { fit: { clients } })
@@ -156,14 +146,6 @@ test('the owner reads what a client is shown, and why', async t => {
   )
   assert.equal(byName.get('web__dotted.name')?.shown, 'web__dotted_name')
   assert.match(String(byName.get('web__hopeless')?.unfit), /allOf/)
-})
-
-test('a client that names itself anew in each request makes no more lists than the table has rows', async t => {
-  const { connect } = await serve(t)
-  const before = process.memoryUsage().heapUsed
-  for (let n = 0; n < 200; n++) await toolsOf(await connect(`agent-${n}-${'x'.repeat(500)}`))
-
-  assert.ok(process.memoryUsage().heapUsed - before < 200 * 1024 * 1024)
 })
 
 test('a client of the table that is not there is pointed at', async () => {

@@ -56,16 +56,6 @@ test('a name that no list has is judged by what its server listed last, and by t
   assert.equal(strict.judge(unlisted('')).refusal, undefined)
 })
 
-test('servers without a mode, and resources, are passed on as they are', () => {
-  const { judge, drifts } = judgeWith('strict')
-  const foreign = tool(TOOL, 'other')
-  const resource = entryOf('resources', 'mail', 'mail://1', '', { uri: 'mail://1', name: 'one' })
-
-  assert.equal(judge.judge(foreign), foreign)
-  assert.equal(judge.judge(resource), resource)
-  assert.deepEqual(drifts, [])
-})
-
 test('instructions are passed on as they were accepted, and withheld where they changed or are new', () => {
   const text = (judge: Judge, said: string): string[] =>
     judge.instructions([{ upstream: 'mail', text: said }]).map(one => one.text)
@@ -74,12 +64,4 @@ test('instructions are passed on as they were accepted, and withheld where they 
   assert.deepEqual(text(judgeWith('withhold', 'Be kind.').judge, 'Be cruel.'), [])
   assert.deepEqual(text(judgeWith('withhold').judge, 'Be cruel.'), [])
   assert.deepEqual(text(judgeWith('warn', 'Be kind.').judge, 'Be cruel.'), ['Be cruel.'])
-})
-
-test('what was judged once is the same object the next time', () => {
-  const { judge, drifts } = judgeWith('withhold')
-  const entry = tool(OTHER)
-
-  assert.equal(judge.judge(entry), judge.judge(entry))
-  assert.equal(drifts.length, 1)
 })

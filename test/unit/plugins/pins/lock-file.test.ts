@@ -11,7 +11,6 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import { canonical } from '../../../../src/plugin.ts'
 import { pinsOf } from '../../../../plugins/pins/compare.ts'
 import { lockText, readLock, writeLock } from '../../../../plugins/pins/lock-file.ts'
 import { GatewayError } from '../../../../src/errors/errors.ts'
@@ -127,24 +126,5 @@ test('a gateway with a broken lock does not start, and one without says so and h
     log.some(
       ({ message, hint }) => /no gateway\.lock/.test(String(message)) && /gateway lock/.test(String(hint)),
     ),
-  )
-})
-
-test('canonical text is that of RFC 8785', () => {
-  const value = {
-    numbers: [333333333.3333333, 1e30, 4.5, 2e-3, 0.000000000000000000000000001, -0],
-    string: '\u20ac$\u000f\nA\'B"\\\\"/',
-    literals: [null, true, false],
-    '\u20ac': 1,
-    '\ud83d\ude02': 2,
-    '\ufb33': 3,
-    '1': 4,
-    '\r': 5,
-  }
-
-  assert.equal(
-    canonical(value),
-    '{"\\r":5,"1":4,"literals":[null,true,false],"numbers":[333333333.3333333,1e+30,4.5,0.002,1e-27,0],' +
-      '"string":"\u20ac$\\u000f\\nA\'B\\"\\\\\\\\\\"/","\u20ac":1,"\ud83d\ude02":2,"\ufb33":3}',
   )
 })

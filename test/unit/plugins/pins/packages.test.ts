@@ -44,17 +44,6 @@ test('a package of npm is known by its exact version, and its integrity where it
   assert.deepEqual(at('npx', 'plain@2.0.1'), { type: 'npm', name: 'plain', version: '2.0.1' })
 })
 
-test('what npx keeps is found, too', t => {
-  const at = place(t, { '.npm/_npx/0123/node_modules/.package-lock.json': JSON.stringify(LOCK) })
-
-  assert.deepEqual(at('npx', 'plain@2.0.0'), {
-    type: 'npm',
-    name: 'plain',
-    version: '2.0.0',
-    integrity: 'sha512-def',
-  })
-})
-
 test('what names no exact version or digest is unpinned', t => {
   const at = place(t, {})
   const commands: readonly (readonly [string, ...string[]])[] = [

@@ -58,10 +58,7 @@ function facts(args: object = {}, more: { subject?: string; now?: Date } = {}): 
 const HOSTILE: readonly string[] = [
   'args.?x.orValue("").matches("(a+)+$")',
   'args.xs.exists(a, args.xs.exists(b, a == b))',
-  'args.xs.all(a, args.ys.map(b, b).size() > 0)',
   'args.xs.map(a, [a, a]).map(a, [a, a]).size() > 0',
-  'args.xs.map(a, args.xs).exists(b, b.size() > 1)',
-  '["x"].map(a, a + a).map(a, a + a).map(a, a + a).size() > 0',
   'cel.bind(a, args.s + args.s, cel.bind(b, a + a, b.size() > 0))',
   'args.?a.orValue("").re(args.?p.orValue(""))',
   'args.?a.orValue("").re("(a{1000}){1000}")',
@@ -69,11 +66,8 @@ const HOSTILE: readonly string[] = [
   'args.?a.orValue("").re("(?=x)")',
   'args.?a.orValue("").glob(args.?p.orValue(""))',
   'args.?hay.orValue("").contains(args.?needle.orValue(""))',
-  'args.?hay.orValue("").indexOf(args.?needle.orValue("")) > 0',
   'args.?words.orValue([]).exists(w, args.?hay.orValue("").contains(w))',
-  'args.?needle.orValue("") in args.?hay.orValue("")',
   'args.?a.orValue("").split("").size() > 0',
-  'args.?a.orValue([]).join(",") == ""',
   'bytes(args.?a.orValue("")).json() == {}',
   'now.getHours(args.?tz.orValue("UTC")) > 8',
   'now.getHours("Europe/Nowhere") > 8',
@@ -86,27 +80,17 @@ const HOSTILE: readonly string[] = [
   'args.?xs.orValue([]).exists(args, args == 1)',
   'principal.password == "x"',
   'principle.subject == "x"',
-  'env.HOME == "x"',
-  'process.exit() == 1',
   'constructor.constructor("return 1")() == 1',
   'principal[args.?k.orValue("subject")] == "x"',
-  'args.?a.orValue("")',
   '"true"',
   'size(args)',
   '',
-  'true ||',
   'optional.of(args).hasValue()',
 ]
 
 test('an expression that could hang the gateway, or reads what is not there, is refused when it is loaded', () => {
-  assert.ok(HOSTILE.length >= 30)
-  for (const text of HOSTILE) {
-    if (text === 'args.?a.orValue("")') continue // its value is checked with each call
-    assert.notEqual(refusal(text), undefined, text)
-  }
-})
-
-test('an expression whose value is neither true nor false fails when it is asked', () => {
+  for (const text of HOSTILE) assert.notEqual(refusal(text), undefined, text)
+  // One whose value is neither true nor false fails when it is asked.
   assert.throws(() => compiled('args.?a.orValue("")').evaluate(facts({ a: 'x' })), /neither true nor false/)
 })
 
@@ -139,17 +123,13 @@ describe('the expressions of the documentation', () => {
       { url: 'https://evil.com\\@api.github.com/' },
       'fails',
     ],
-    ['args.?url.orValue("").host() in ["api.github.com"]', {}, 'fails'],
     ['args.query.re("(?i)^\\\\s*(select|with)\\\\b")', { query: '  SELECT 1' }, true],
     ['args.query.re("(?i)^\\\\s*(select|with)\\\\b")', { query: 'drop table x' }, false],
-    ['args.query.re("(?i)^\\\\s*(select|with)\\\\b")', {}, 'fails'],
-    ['client.via == "agent" && upstream.name != "fs"', {}, false],
     [
       'has(args.to) && args.to.exists(a, !a.endsWith("@example.com"))',
       { to: ['a@example.com', 'b@x.org'] },
       true,
     ],
-    ['has(args.to) && args.to.exists(a, !a.endsWith("@example.com"))', {}, false],
     ['args.size_bytes() > 65536', { x: 'y'.repeat(65536) }, true],
     ['now.getHours("Europe/Berlin") < 8 || now.getHours("Europe/Berlin") > 18', {}, false],
     ['args.amount > 100.0 || args.currency != "EUR"', { amount: 101 }, true],
@@ -164,7 +144,6 @@ describe('the expressions of the documentation', () => {
     ['args.?xs.orValue([]).filter(x, x > 1.0).exists(x, x == 3.0)', { xs: [1, 3] }, true],
     ['args.?path.orValue("").glob("/srv/*")', { path: '/srv/a/b' }, true],
     ['pin.status == "unknown" && phase == "call" && method == "tools/call"', {}, true],
-    ['size(args.?name.orValue("")) > 2 && int("7") == 7', { name: 'abc' }, true],
   ]
   for (const [text, args, value] of cases)
     test(`${text} of ${JSON.stringify(args).slice(0, 60)} is ${value}`, () => {

@@ -49,10 +49,4 @@ test('a call goes on when nine tenths of the patience of its client are over, an
   assert.match(JSON.stringify((await waits)?.result), /found/)
 })
 
-test('with `fit: false` nothing is known of anybody', async t => {
-  const { open } = await scene(t, { maxTokens: 'client' }, { fit: false })
-
-  assert.deepEqual(texts(await call(await open(named('claude-code')), 'web__long')), [LONG])
-})
-
 const OWN = { clients: { 'small-agent*': { largestResult: 500 }, 'hasty-agent*': { patience: 50 } } }

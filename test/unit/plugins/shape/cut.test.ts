@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { cutJson } from '../../../../plugins/shape/cut-json.ts'
-import { cutText } from '../../../../plugins/shape/cut-text.ts'
 import { readPath, without } from '../../../../plugins/shape/drop.ts'
 import { readJson } from '../../../../plugins/shape/exact-json.ts'
 import { compilePick } from '../../../../plugins/shape/pick.ts'
 import { shapeResult } from '../../../../plugins/shape/shape-result.ts'
 import { Payload } from '../../../../src/protocol/payload.ts'
-import { finish, runInTurns } from '../../../../src/util/queues.ts'
-import { cleanup } from '../../../fixtures/cleanup.ts'
+import { finish } from '../../../../src/util/queues.ts'
 
 const RULE = { pick: undefined, drop: [], maxBytes: 2000, ask: false, patienceMs: undefined, from: [] }
 const PLAIN = { rule: RULE, asked: undefined, schema: undefined, keep: () => 'handle' }
@@ -65,17 +63,6 @@ test('a cut value is within its bytes, whatever it is made of', () => {
     }
 })
 
-test('a text keeps its ends, never half a character, and says exactly how much is missing', () => {
-  const text = '🙂字é-'.repeat(2000)
-  for (let budget = 100; budget < 140; budget++) {
-    const { head, tail, leftOut } = cutText(text, budget)
-    assert.ok(head.isWellFormed() && tail.isWellFormed())
-    assert.ok(Buffer.byteLength(head + tail) <= budget)
-    assert.equal(head.length + leftOut + tail.length, text.length)
-    assert.ok(text.startsWith(head) && text.endsWith(tail))
-  }
-})
-
 test('what is nested a hundred thousand times is given on as a note, and kept whole', () => {
   const deep = `{"content":[{"type":"text","text":"a"}],"structuredContent":${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}}`
   const kept: number[] = []
@@ -92,29 +79,6 @@ test('what is nested a hundred thousand times is given on as a note, and kept wh
   assert.ok(shaped !== undefined && shaped.result.bytes().length < 2000)
   assert.match(shaped.result.bytes().toString(), /read_result/)
   assert.deepEqual(kept, [2000])
-})
-
-test('bytes that are no UTF-8 stop nothing', () => {
-  const bytes = Buffer.concat([
-    Buffer.from('{"content":[{"type":"text","text":"'),
-    Buffer.alloc(5000, 0xff),
-    Buffer.from('"}]}'),
-  ])
-  const shaped = finish(shapeResult(Payload.raw(bytes), PLAIN))
-
-  assert.ok(shaped !== undefined && shaped.result.bytes().length < 2500)
-})
-
-test('a result that a schema describes keeps all its members, and one that it closes gets none', () => {
-  const value = {
-    structuredContent: { items: Array.from({ length: 900 }, (_, id) => ({ id })), name: 'n' },
-    content: [],
-  }
-  const schema = { type: 'object', additionalProperties: false }
-  const shaped = finish(shapeResult(Payload.of(value), { ...PLAIN, schema }))
-
-  const { structuredContent } = shaped?.result.value() as { structuredContent: object }
-  assert.deepEqual(Object.keys(structuredContent), ['items', 'name'])
 })
 
 test('paths leave out what they name, and nothing is changed in place', () => {
@@ -152,19 +116,4 @@ test('numbers are written as they were read', () => {
     '[9007199254740993',
   ])
     assert.equal(finish(readJson(text)), undefined)
-})
-
-test('timers go on firing while a large result is cut', async t => {
-  const numbers = Array.from({ length: 200_000 }, (_, n) => (n % 9 === 0 ? '9007199254740993' : `${n}.5`))
-  const text = `{"rows":[${numbers.join()}]}`
-  const result = `{"content":[{"type":"text","text":${JSON.stringify(text)}}],"structuredContent":${text}}`
-  let fired = 0
-  const timer = setInterval(() => fired++, 1)
-  cleanup(t, () => clearInterval(timer))
-
-  const shaped = await runInTurns(shapeResult(Payload.raw(Buffer.from(result)), PLAIN))
-
-  assert.deepEqual(shaped?.done, ['cut'])
-  assert.ok(fired > 3, `${fired}`)
-  assert.ok(shaped.result.bytes().length < 5000)
 })

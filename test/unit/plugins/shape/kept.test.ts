@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { makeKey } from '../../../../src/cli/scaffold/new-key.ts'
-import type { JsonObject } from '../../../../src/protocol/json/json.ts'
 import { call, handleOf, LONG, MAIN, readAll, scene, texts } from './scene.ts'
 
 test('nobody else opens a handle, and none opens when its time is over', async t => {
@@ -72,23 +71,6 @@ test('the same result again has the same handle, so that answers stay the same b
   const client = await open()
 
   assert.deepEqual(await call(client, 'web__long'), await call(client, 'web__long'))
-})
-
-test('a result that is larger than a share is cut, and says that the whole is not kept', async t => {
-  const { open } = await scene(t, { maxTokens: 1000, keep: { share: '4KiB' } })
-  const client = await open()
-
-  const cut = await call(client, 'web__long')
-
-  assert.match(texts(cut)[0] ?? '', /too large to be kept/)
-  assert.deepEqual((cut._meta as JsonObject)['io.tapgate/result'], {
-    kept: false,
-    leftOut: {
-      items: 0,
-      members: 0,
-      characters: LONG.length - (texts(cut)[0] ?? '').replace(/\n\[about .*\]\n/, '').length,
-    },
-  })
 })
 
 test('a reload keeps what is kept, and goes by the new rules', async t => {

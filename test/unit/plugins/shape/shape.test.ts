@@ -141,14 +141,6 @@ test('the nearest rule counts: the tool’s, then the profile’s, then the serv
   assert.equal(await readAll(small, handleOf(await call(small, 'web__long'))), LONG)
 })
 
-test('without a rule there is no tool, no resource and no tap', async t => {
-  const { open, gateway } = await scene(t, undefined)
-  const { result } = await (await open()).request('tools/list')
-
-  assert.ok(!(result?.tools as JsonObject[]).some(({ name }) => name === 'read_result'))
-  assert.doesNotMatch(JSON.stringify(await gateway.gateway.inspect()), /"shape"/)
-})
-
 test('an expression or a path that means nothing is pointed at when the configuration is read', async t => {
   const shape = { pick: 'items[', tools: { a: { drop: ['a..b', 'a[]'] } } }
   await assert.rejects(scene(t, shape), (error: GatewayError) => {

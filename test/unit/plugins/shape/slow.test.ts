@@ -276,16 +276,3 @@ test('a reload leaves a call that goes on alone, and the end of the gateway ends
   await gateway.gateway.close()
   await until(() => aborted.length === 1)
 })
-
-test('with every place taken a call simply takes as long as it takes', async t => {
-  const { open, ends } = await slowScene(t)
-  const client = await open()
-  const running = Array.from({ length: 100 }, () => call(client, 'web__slow'))
-  for (const one of await Promise.all(running)) slowHandle(one)
-
-  const last = call(client, 'web__slow')
-  await until(() => ends.length === 101)
-  setTimeout(() => void finish(ends, 100, 'waited for'), 150)
-
-  assert.deepEqual(texts(await last), ['waited for'])
-})

@@ -10,7 +10,7 @@ import { closeAfter, testClient, testGateway, testUpstream } from '../../../../s
 import { systemClock } from '../../../../src/util/clock.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 import { SILENT } from '../install.ts'
-import { collector, spansIn } from './collector.ts'
+import { collector } from './collector.ts'
 import { until } from '../../../fixtures/until.ts'
 
 const { before, after } = envelope({ 'service.name': 'my.service' }, { name: 'my.library', version: '1.0.0' })
@@ -70,76 +70,6 @@ async function silence(t: TestContext): Promise<string> {
 }
 
 describe('an exporter', () => {
-  test('writes what the proto3 JSON mapping of OTLP says, as in the example of opentelemetry-proto', () => {
-    assert.deepEqual(JSON.parse(before + SPAN + after), {
-      resourceSpans: [
-        {
-          resource: { attributes: [{ key: 'service.name', value: { stringValue: 'my.service' } }] },
-          scopeSpans: [
-            {
-              scope: { name: 'my.library', version: '1.0.0' },
-              spans: [
-                {
-                  traceId: '5b8efff798038103d269b633813fc60c',
-                  spanId: 'eee19b7ec3c1b174',
-                  parentSpanId: 'eee19b7ec3c1b173',
-                  flags: 0x301,
-                  name: "I'm a server span",
-                  kind: 2,
-                  startTimeUnixNano: '1544712660000000000',
-                  endTimeUnixNano: '1544712661000125000',
-                  attributes: [
-                    { key: 'my.span.attr', value: { stringValue: 'some value' } },
-                    { key: 'my.number', value: { intValue: '7' } },
-                  ],
-                },
-              ],
-            },
-          ],
-        },
-      ],
-    })
-    assert.equal(spansIn(before + SPAN + after).length, 1)
-  })
-
-  test('sends batches, and what is left after a while', async t => {
-    const to = await collector(t)
-    const { exporter, counts } = exporterTo(t, to.url)
-
-    for (let n = 0; n < 3; n++) exporter.add(SPAN)
-    await to.got(3)
-    await until(() => counts.sent === 3)
-
-    assert.deepEqual(
-      to.requests.map(({ body }) => spansIn(body).length),
-      [2, 1],
-    )
-  })
-
-  test('packs batches where it is asked to, and the collector reads the same spans', async t => {
-    const to = await collector(t)
-    const { exporter, counts } = exporterTo(t, to.url, { compression: 'gzip' })
-
-    for (let n = 0; n < 3; n++) exporter.add(SPAN)
-    await to.got(3)
-    await until(() => counts.sent === 3)
-
-    assert.ok(to.requests.every(({ headers }) => headers['content-encoding'] === 'gzip'))
-    assert.deepEqual(to.spans[2], JSON.parse(SPAN))
-  })
-
-  test('drops and counts what is too much while the collector is silent, and ends in time', async t => {
-    const { exporter, counts } = exporterTo(t, await silence(t))
-
-    for (let n = 0; n < 10; n++) if (exporter.hasRoom()) exporter.add(SPAN)
-
-    assert.equal(exporter.waiting, 4)
-    assert.equal(counts.dropped, 6)
-    await exporter.close(20)
-    assert.equal(counts.failed, 4)
-    assert.equal(exporter.waiting, 0)
-  })
-
   test('tries again what may pass, and gives up what does not', async t => {
     const answers = [503, 200, 400]
     const to = await collector(t, response => {

@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { hostContext } from '../../../../plugins/tracing/host-app.ts'
-import { type JsonObject } from '../../../../src/protocol/json/json.ts'
-import { answer, type Plugin } from '../../../../src/plugin.ts'
-import { closeAfter, testGateway, testUpstream } from '../../../../src/testing/index.ts'
+import { testGateway } from '../../../../src/testing/index.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 import { collector, valueOf } from './collector.ts'
 import { bench, callSpans, PARENT, TRACE } from './kit.ts'
@@ -23,46 +21,6 @@ describe('tracing', () => {
     assert.equal(valueOf(client, 'gen_ai.tool.call.arguments'), undefined)
     assert.ok(to.requests.every(({ body }) => !body.includes(SECRET)))
     assert.ok(to.requests.every(({ headers }) => headers['x-key'] === SECRET))
-  })
-
-  test('writes two spans for what a server asks the client, and sends the context along', async t => {
-    const web = closeAfter(
-      t,
-      await testUpstream({
-        era: 'modern',
-        tools: { ask: () => '' },
-        methods: {
-          'tools/call': (_args, { params }) =>
-            params.inputResponses === undefined
-              ? {
-                  resultType: 'input_required',
-                  inputRequests: { roots: { method: 'roots/list', params: {} } },
-                }
-              : { content: [] },
-        },
-      }),
-    )
-    const asked: (JsonObject | undefined)[] = []
-    const answers: Plugin = {
-      name: 'answers',
-      setup: ({ hooks }) =>
-        hooks.clientRequest.tap(({ params }) => {
-          asked.push(params)
-          return answer({ roots: [] })
-        }),
-    }
-    const { to, call } = await bench(t, { web, plugins: [answers] })
-    await call('web__ask')
-    const { all } = await callSpans(to)
-    const [attempt] = all.filter(({ kind }) => kind === 3)
-    const own = to.spans.filter(({ name }) => name === 'roots/list')
-    const [server, onward] = [own.find(({ kind }) => kind === 2), own.find(({ kind }) => kind === 3)]
-
-    assert.ok(server !== undefined && onward !== undefined)
-    assert.equal(server.parentSpanId, attempt?.spanId)
-    assert.equal(onward.parentSpanId, server.spanId)
-    const meta = asked[0]?._meta as JsonObject
-    assert.equal(meta.traceparent, `00-${onward.traceId}-${onward.spanId}-01`)
   })
 
   test('reads the variables of OpenTelemetry where the section says nothing', async t => {
