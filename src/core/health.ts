@@ -1,4 +1,4 @@
-import type { Upstream } from '../api/index.ts'
+import type { Upstream, UpstreamStatus } from '../api/index.ts'
 import { fillIn, type GatewayError, ownerProblemOf, reasonOf } from '../errors/errors.ts'
 import { finding, healthFrom, LEVELS, type Health, type HealthFinding, type Level } from '../errors/health.ts'
 import { isObject } from '../protocol/json/json.ts'
@@ -119,5 +119,35 @@ function plain({ summary, detail, ...others }: HealthFinding): HealthFinding {
     ...others,
     summary: oneLine(summary),
     ...(detail === undefined ? {} : { detail: plainText(detail) }),
+  }
+}
+
+/** One upstream as people see it. */
+export function statusOf(upstream: Upstream, { hooks, catalog, hide }: Graph): UpstreamStatus {
+  const lists = catalog.troubles(upstream.name)
+  const status = lists === undefined ? ownStatus(upstream) : { ...ownStatus(upstream), lists }
+  return hideIn(hooks.runner('status')?.(status, upstream) ?? status, hide)
+}
+
+function ownStatus(upstream: Upstream): UpstreamStatus {
+  const { name, spec, state, pid, server, dropped, degraded, runtime } = upstream
+  const problem = ownerProblemOf(upstream)
+  return {
+    name,
+    type: spec.type,
+    state,
+    ...(upstream.isRemembered === true ? { remembered: true as const } : {}),
+    ...(problem === undefined ? {} : { problem }),
+    ...(pid === undefined ? {} : { pid }),
+    ...(dropped === undefined ? {} : { dropped }),
+    ...(degraded === undefined ? {} : { degraded }),
+    ...(runtime === undefined ? {} : { runtime }),
+    ...(server === undefined
+      ? {}
+      : {
+          era: server.era,
+          version: server.version,
+          server: { name: server.info.name, version: server.info.version },
+        }),
   }
 }

@@ -16,7 +16,7 @@ import { listen, subscribe, unsubscribe } from './notifications/subscriptions.ts
 import { settleTarget } from './target.ts'
 import { callInPatience } from './tasks/slow-calls.ts'
 import { askTask, listTasks } from './tasks/task-methods.ts'
-import { announceTasks } from './tasks/task-calls.ts'
+import { announceTasks } from './tasks/task-ids.ts'
 import { withoutSecrets } from './without-secrets.ts'
 
 type OwnMethod = (exchange: PipelineExchange, graph: Graph) => Answer | Promise<Answer>

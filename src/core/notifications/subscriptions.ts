@@ -9,7 +9,7 @@ import { within } from '../../util/clock.ts'
 import { known, mergedCapabilities } from '../capabilities.ts'
 import { PipelineCall, type PipelineExchange } from '../exchange.ts'
 import { ownTasks, tellOfTasks } from '../tasks/task-methods.ts'
-import { tasksNotDeclared } from '../tasks/task-calls.ts'
+import { tasksNotDeclared } from '../tasks/task-ids.ts'
 import type { Graph, ListenFilter, ResourceOwner } from '../graph-types.ts'
 import { detached } from '../catalog/fetch-lists.ts'
 

@@ -9,8 +9,7 @@ import { PipelineCall, type PipelineExchange } from '../exchange.ts'
 import type { Graph } from '../graph-types.ts'
 import { withoutSecrets } from '../without-secrets.ts'
 import type { HostedTask } from './hosted-task.ts'
-import { taskFormOf } from './task-calls.ts'
-import { toolOf } from './task-ids.ts'
+import { taskFormOf, toolOf } from './task-ids.ts'
 
 /** Makes a call, with all that its server needs of the client on the way. */
 type Converse = (call: PipelineCall, dispatch: Dispatch, graph: Graph) => Promise<Answer>

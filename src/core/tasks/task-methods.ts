@@ -8,8 +8,15 @@ import type { PipelineExchange } from '../exchange.ts'
 import type { Graph, TaskPlace } from '../graph-types.ts'
 import { HostedTask } from './hosted-task.ts'
 import { getModern, listOne, passLegacy, passModern } from './relay.ts'
-import { type ServerPlace, mayUse, openTaskId, whyNotUsed } from './task-ids.ts'
-import { offersTasks, tasksNotDeclared, unknownTask } from './task-calls.ts'
+import {
+  type ServerPlace,
+  mayUse,
+  offersTasks,
+  openTaskId,
+  tasksNotDeclared,
+  unknownTask,
+  whyNotUsed,
+} from './task-ids.ts'
 import { detached } from '../catalog/fetch-lists.ts'
 
 /** Tasks that one `subscriptions/listen` may hear of. */

@@ -1,7 +1,7 @@
 import type { Config, ListenerConfig } from '../../api/index.ts'
 import { type GatewayError, gatewayError } from '../../errors/errors.ts'
+import { isObject } from '../../protocol/json/json.ts'
 import { parseDuration, parseSize } from '../../util/units.ts'
-import { type HeaderNames, headerNames } from './request-guard.ts'
 
 /** A listener's part of the configuration, ready for use. */
 export interface HttpSettings {
@@ -203,4 +203,40 @@ export function cannotListen(
   const address = `${inUrl(host)}:${port}`
   const why = WHY[code] ?? message
   return gatewayError('GW_LISTEN', { listener, address, why, cause, isTaken: code === 'EADDRINUSE' })
+}
+
+/** Names of headers that a configuration speaks of, in lower case. */
+export interface HeaderNames {
+  /** The header with the label of a conversation; undefined when none is read. */
+  readonly label: string | undefined
+  /** Passed on beside those that always are. */
+  readonly alsoPassed: ReadonlySet<string>
+}
+
+/** Every header that any section names must get past the listener, or what that section says does nothing. */
+function headerNames(
+  { sessionLabel }: Extract<ListenerConfig, { type: 'http' }>,
+  { sessionHeaders, upstreams, cache, policy }: Config,
+): HeaderNames {
+  const label = sessionLabel === false ? undefined : sessionLabel.toLowerCase()
+  const named = [label, sessionHeaders?.header, ...variedIn(cache), ...(policy?.headers ?? [])]
+  for (const spec of Object.values(upstreams)) {
+    if ('forwardHeaders' in spec) named.push(...(spec.forwardHeaders ?? []))
+    named.push(...variedIn(spec.cache))
+  }
+  return {
+    label,
+    alsoPassed: new Set(named.flatMap(name => (name === undefined ? [] : [name.toLowerCase()]))),
+  }
+}
+
+/** The headers by which any rule of a cache section tells answers apart. */
+function variedIn(section: unknown): string[] {
+  if (!isObject(section)) return []
+  return Object.entries(section).flatMap(([key, value]) => {
+    if (key !== 'vary' || !Array.isArray(value)) return variedIn(value)
+    return value.flatMap((word: unknown) =>
+      typeof word === 'string' && word.startsWith('header:') ? [word.slice('header:'.length)] : [],
+    )
+  })
 }

@@ -1,11 +1,10 @@
 import type { IncomingMessage } from 'node:http'
-import type { Choices, Config, Credentials, ListenerConfig, Principal, Refusal } from '../../api/index.ts'
+import type { Choices, Credentials, Principal, Refusal } from '../../api/index.ts'
 import { ANONYMOUS } from '../../plugin.ts'
-import { isObject } from '../../protocol/json/json.ts'
 import { HEADER } from '../../protocol/methods.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import type { Addressed, Origin } from '../client/inbound-request.ts'
-import type { HttpSettings } from './listener-settings.ts'
+import type { HeaderNames, HttpSettings } from './listener-settings.ts'
 
 /** The headers of one request that are read here, with lower case names, and its caller. */
 export interface RequestHeaders {
@@ -95,42 +94,6 @@ function isPassed(name: string, alsoPassed: ReadonlySet<string>): boolean {
 /** Facts of a request that go through the pipeline beside its message. A gateway in front of this one may have one session with it for many clients. */
 export function originOf({ passed, caller, credentials, label, socket }: RequestHeaders): Origin {
   return { via: 'http', socket, headers: passed, principal: caller, credentials, label, client: undefined }
-}
-
-/** Names of headers that a configuration speaks of, in lower case. */
-export interface HeaderNames {
-  /** The header with the label of a conversation; undefined when none is read. */
-  readonly label: string | undefined
-  /** Passed on beside those that always are. */
-  readonly alsoPassed: ReadonlySet<string>
-}
-
-/** Every header that any section names must get past the listener, or what that section says does nothing. */
-export function headerNames(
-  { sessionLabel }: Extract<ListenerConfig, { type: 'http' }>,
-  { sessionHeaders, upstreams, cache, policy }: Config,
-): HeaderNames {
-  const label = sessionLabel === false ? undefined : sessionLabel.toLowerCase()
-  const named = [label, sessionHeaders?.header, ...variedIn(cache), ...(policy?.headers ?? [])]
-  for (const spec of Object.values(upstreams)) {
-    if ('forwardHeaders' in spec) named.push(...(spec.forwardHeaders ?? []))
-    named.push(...variedIn(spec.cache))
-  }
-  return {
-    label,
-    alsoPassed: new Set(named.flatMap(name => (name === undefined ? [] : [name.toLowerCase()]))),
-  }
-}
-
-/** The headers by which any rule of a cache section tells answers apart. */
-function variedIn(section: unknown): string[] {
-  if (!isObject(section)) return []
-  return Object.entries(section).flatMap(([key, value]) => {
-    if (key !== 'vary' || !Array.isArray(value)) return variedIn(value)
-    return value.flatMap((word: unknown) =>
-      typeof word === 'string' && word.startsWith('header:') ? [word.slice('header:'.length)] : [],
-    )
-  })
 }
 
 export type { Refusal }
