@@ -106,7 +106,7 @@ async function opened(
 for (const [at, path] of ['/mcp', '/api/tools'].entries())
   for (const [name, [upload, ...answered]] of Object.entries(UPLOADS))
     test(`uploads ${name} to ${path} are all answered`, async t => {
-      const { listener, sockets, answers } = await opened(t, 20)
+      const { listener, sockets, answers } = await opened(t, 10)
 
       for (const [n, socket] of sockets.entries()) {
         socket.write(upload(path, `caller ${n % 2}`), 'latin1')
