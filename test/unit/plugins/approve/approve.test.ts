@@ -1,7 +1,4 @@
 import assert from 'node:assert/strict'
-import { createHmac } from 'node:crypto'
-import { createServer, type IncomingMessage } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { describe, test } from 'node:test'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
@@ -10,7 +7,7 @@ import { makeKey } from '../../../../src/cli/scaffold/new-key.ts'
 import { check } from '../../../../plugins/approve/index.ts'
 import { TestClock } from '../../../../src/testing/index.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
-import { callOf, connect, outcomes, retryOf, setting, textOf } from './setting.ts'
+import { callOf, connect, outcomes, retryOf, SECRET, setting, sign, textOf, webhook } from './setting.ts'
 
 const YES = { approve: true }
 
@@ -217,45 +214,18 @@ describe('a decision', () => {
 })
 
 describe('a webhook', () => {
-  const secret = 'a-secret-of-this-test'
-  const sign = (body: string): Record<string, string> => {
-    const timestamp = String(Date.now())
-    const signature = createHmac('sha256', secret).update(`${timestamp}.${body}`).digest('hex')
-    return { 'x-tapgate-timestamp': timestamp, 'x-tapgate-signature': `sha256=${signature}` }
-  }
-
-  async function listen(
-    t: Parameters<typeof setting>[0],
-    answer: (told: Record<string, unknown>) => { body: string; headers?: Record<string, string> },
-  ): Promise<{ url: string; told: Record<string, unknown>[] }> {
-    const told: Record<string, unknown>[] = []
-    const server = createServer((request: IncomingMessage, response) => {
-      const parts: Buffer[] = []
-      request.on('data', (part: Buffer) => parts.push(part))
-      request.on('end', () => {
-        const body = Buffer.concat(parts).toString()
-        const timestamp = String(request.headers['x-tapgate-timestamp'])
-        const own = createHmac('sha256', secret).update(`${timestamp}.${body}`).digest('hex')
-        assert.equal(request.headers['x-tapgate-signature'], `sha256=${own}`)
-        const call = JSON.parse(body) as Record<string, unknown>
-        told.push(call)
-        const { body: text, headers = {} } = answer(call)
-        response.writeHead(200, headers).end(text)
-      })
-    })
-    await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-    cleanup(t, () => new Promise(resolve => server.close(resolve)))
-    return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, told }
-  }
-
   test('decides by a signed answer, and by no other', async t => {
     let isSigned = true
-    const { url, told } = await listen(t, ({ id }) => {
+    const { url, told } = await webhook(t, ({ id }) => {
       const body = JSON.stringify({ id, decision: 'approve' })
       return { body, headers: isSigned ? sign(body) : { ...sign(body), 'x-tapgate-signature': 'sha256=0' } }
     })
     const clock = new TestClock()
-    const { gateway, sent } = await setting(t, { by: ['webhook'], webhook: { url, secret } }, { clock })
+    const { gateway, sent } = await setting(
+      t,
+      { by: ['webhook'], webhook: { url, secret: SECRET } },
+      { clock },
+    )
     const client = await connect(t, gateway, {})
 
     assert.equal(textOf(await client.request('tools/call', callOf(7))), 'sent')
@@ -269,9 +239,9 @@ describe('a webhook', () => {
   })
 
   test('decides later by a signed callback, once', async t => {
-    const { url, told } = await listen(t, () => ({ body: '' }))
-    const webhook = { url, secret, callback: '/approvals' }
-    const { gateway, sent } = await setting(t, { by: ['webhook'], webhook })
+    const { url, told } = await webhook(t)
+    const calledBack = { url, secret: SECRET, callback: '/approvals' }
+    const { gateway, sent } = await setting(t, { by: ['webhook'], webhook: calledBack })
     const client = await connect(t, gateway, {})
     const post = async (body: string, headers: Record<string, string>): Promise<number> =>
       (await fetch(new URL('/approvals', gateway.url), { method: 'POST', body, headers })).status
@@ -293,7 +263,7 @@ describe('a webhook', () => {
   test('that cannot be reached decides nothing', async t => {
     const { gateway, sent } = await setting(t, {
       by: ['webhook'],
-      webhook: { url: 'http://127.0.0.1:1/', secret },
+      webhook: { url: 'http://127.0.0.1:1/', secret: SECRET },
     })
     const client = await connect(t, gateway, {})
 

@@ -1,8 +1,4 @@
 import assert from 'node:assert/strict'
-import { createHmac } from 'node:crypto'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { json } from 'node:stream/consumers'
 import { describe, test, type TestContext } from 'node:test'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
@@ -12,7 +8,7 @@ import { closeAfter, testUpstream } from '../../../../src/testing/index.ts'
 import type { JsonObject } from '../../../../src/plugin.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 import { until } from '../../../fixtures/until.ts'
-import { callOf, connect, setting, textOf, type Setting } from './setting.ts'
+import { callOf, connect, SECRET, setting, sign, textOf, webhook, type Setting } from './setting.ts'
 
 const ALICE = makeKey('alice', [])
 const BOB = makeKey('bob', [])
@@ -96,7 +92,7 @@ test('a call that waited over a reload which is not about it runs once it is app
 })
 
 describe('who was asked before a reload, and would not be asked after it', () => {
-  const webhookOf = (url: string): object => ({ by: ['webhook'], webhook: { url, secret: 's'.repeat(20) } })
+  const webhookOf = (url: string): object => ({ by: ['webhook'], webhook: { url, secret: SECRET } })
 
   test('lets nothing run: a client of 2025-11-25', async t => {
     const { gateway, sent } = await setting(t, {})
@@ -121,19 +117,11 @@ describe('who was asked before a reload, and would not be asked after it', () =>
   ] as const)
     test(`lets nothing run: a webhook ${what}`, async t => {
       const made: { become?: () => Promise<unknown> } = {}
-      const server = createServer((request, response) => {
-        void json(request).then(async told => {
-          await made.become?.()
-          const body = JSON.stringify({ id: (told as JsonObject).id, decision: 'approve' })
-          const timestamp = String(Date.now())
-          const mac = createHmac('sha256', 's'.repeat(20)).update(`${timestamp}.${body}`).digest('hex')
-          const headers = { 'x-tapgate-timestamp': timestamp, 'x-tapgate-signature': `sha256=${mac}` }
-          response.writeHead(200, headers).end(body)
-        })
+      const { url } = await webhook(t, async ({ id }) => {
+        await made.become?.()
+        const body = JSON.stringify({ id, decision: 'approve' })
+        return { body, headers: sign(body) }
       })
-      await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-      cleanup(t, () => new Promise(resolve => server.close(resolve)))
-      const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
       const { gateway, sent } = await setting(t, webhookOf(url))
       const client = await connect(t, gateway, {})
       assert.equal(textOf(await client.request('tools/call', callOf(6))), 'sent')

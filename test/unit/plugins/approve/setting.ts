@@ -1,3 +1,8 @@
+import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
 import type { TestContext } from 'node:test'
 import {
   closeAfter,
@@ -11,6 +16,7 @@ import {
   type TestUpstream,
 } from '../../../../src/testing/index.ts'
 import type { AuditEvent, JsonObject, Plugin } from '../../../../src/plugin.ts'
+import { cleanup } from '../../../fixtures/cleanup.ts'
 
 export const FORMS = { elicitation: { form: {} } }
 
@@ -87,4 +93,43 @@ export function textOf({ result, error }: Reply): string {
 
 export function outcomes(events: readonly AuditEvent[]): string[] {
   return events.filter(({ kind }) => kind === 'permission').map(({ outcome }) => outcome)
+}
+
+/** The secret that a webhook and the gateway have in common. */
+export const SECRET = 'a secret of these tests that is long enough'
+
+/** Headers by which a webhook says that a body is its own. */
+export function sign(body: string): Record<string, string> {
+  const timestamp = String(Date.now())
+  return { 'x-tapgate-timestamp': timestamp, 'x-tapgate-signature': signatureOf(timestamp, body) }
+}
+
+function signatureOf(timestamp: string, body: string): string {
+  return `sha256=${createHmac('sha256', SECRET).update(`${timestamp}.${body}`).digest('hex')}`
+}
+
+interface Said {
+  readonly body: string
+  readonly headers?: Record<string, string>
+}
+
+/** A webhook: what it was told, each with a signature of the gateway, and what it answers. */
+export async function webhook(
+  t: TestContext,
+  answer: (told: JsonObject) => Said | Promise<Said> = () => ({ body: '' }),
+): Promise<{ url: string; told: JsonObject[] }> {
+  const told: JsonObject[] = []
+  const server = createServer((request, response) => {
+    void text(request).then(async body => {
+      const { 'x-tapgate-timestamp': timestamp, 'x-tapgate-signature': signature } = request.headers
+      assert.equal(signature, signatureOf(String(timestamp), body))
+      const call = JSON.parse(body) as JsonObject
+      told.push(call)
+      const said = await answer(call)
+      response.writeHead(200, said.headers).end(said.body)
+    })
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  cleanup(t, () => new Promise(resolve => server.close(resolve)))
+  return { url: `http://127.0.0.1:${String((server.address() as AddressInfo).port)}/`, told }
 }

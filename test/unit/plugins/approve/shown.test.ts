@@ -1,14 +1,10 @@
 import assert from 'node:assert/strict'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { text } from 'node:stream/consumers'
 import { test, type TestContext } from 'node:test'
 import type { JsonObject } from '../../../../src/plugin.ts'
 import type { TestGateway } from '../../../../src/testing/index.ts'
-import { cleanup } from '../../../fixtures/cleanup.ts'
-import { connect, setting } from './setting.ts'
+import { connect, SECRET, setting, webhook } from './setting.ts'
 
-const SECRET = `ghp_${'a1B2'.repeat(9)}`
+const TOKEN = `ghp_${'a1B2'.repeat(9)}`
 const REDACT = { redact: { rules: [{ detect: ['secrets'], in: ['arguments'] }] } }
 
 interface Shown {
@@ -16,24 +12,6 @@ interface Shown {
   readonly listed: string
   readonly whole: string
   readonly told: JsonObject
-}
-
-interface Told {
-  readonly url: string
-  readonly bodies: JsonObject[]
-}
-
-async function listen(t: TestContext): Promise<Told> {
-  const bodies: JsonObject[] = []
-  const server = createServer((request, response) => {
-    void text(request).then(body => {
-      bodies.push(JSON.parse(body) as JsonObject)
-      response.end('{}')
-    })
-  })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  cleanup(t, () => server.close())
-  return { url: `http://127.0.0.1:${String((server.address() as AddressInfo).port)}/`, bodies }
 }
 
 async function listedBy({ gateway }: TestGateway): Promise<JsonObject> {
@@ -47,9 +25,12 @@ async function listedBy({ gateway }: TestGateway): Promise<JsonObject> {
 
 /** A call with these arguments as each person is shown it. */
 async function show(t: TestContext, given: JsonObject, config: object = {}): Promise<Shown> {
-  const { url, bodies } = await listen(t)
-  const webhook = { url, secret: 'a secret of sixteen characters' }
-  const { gateway } = await setting(t, { by: ['client', 'owner', 'webhook'], webhook }, { config })
+  const { url, told: bodies } = await webhook(t, () => ({ body: '{}' }))
+  const { gateway } = await setting(
+    t,
+    { by: ['client', 'owner', 'webhook'], webhook: { url, secret: SECRET } },
+    { config },
+  )
   const client = await connect(t, gateway)
   const params = { name: 'pay__send', arguments: given }
   const { result } = await client.request('tools/call', params)
@@ -111,8 +92,8 @@ test('invisible characters and letters that imitate others are marked', async t 
 })
 
 test('what is redacted in arguments is hidden from people too', async t => {
-  const shown = await show(t, { token: SECRET, to: 'alice' }, REDACT)
-  assert.equal(JSON.stringify(shown).includes(SECRET), false)
+  const shown = await show(t, { token: TOKEN, to: 'alice' }, REDACT)
+  assert.equal(JSON.stringify(shown).includes(TOKEN), false)
   for (const text of [shown.form, shown.listed, shown.whole, JSON.stringify(shown.told)])
     assert.match(text, /alice/)
 })
@@ -121,7 +102,7 @@ test('a call that redaction refuses is presented to no one', async t => {
   const rules = [{ detect: ['secrets'], in: ['arguments'], action: 'refuse' }]
   const { gateway, sent } = await setting(t, { by: ['client'] }, { config: { redact: { rules } } })
   const client = await connect(t, gateway)
-  const reply = await client.request('tools/call', { name: 'pay__send', arguments: { token: SECRET } })
+  const reply = await client.request('tools/call', { name: 'pay__send', arguments: { token: TOKEN } })
   assert.equal((reply.error?.data as JsonObject | undefined)?.code, 'GW_REDACT_ARGUMENTS')
   assert.deepEqual(sent(), [])
 })

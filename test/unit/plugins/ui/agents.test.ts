@@ -1,40 +1,23 @@
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
 import { test, type TestContext } from 'node:test'
 import type { JsonObject } from '../../../../src/protocol/json/json.ts'
 import { agentsSetting, tool } from '../agents/setting.ts'
-import { open, posted } from './setting.ts'
+import { askAs, keyOf, keysOf, open, posted } from './setting.ts'
 import { until } from '../../../fixtures/until.ts'
 
-const KEYS = {
-  ada: ['ui:read'],
-  bob: ['ui:read', 'ui:act'],
-  eve: [],
-} as const
-
-type Name = keyof typeof KEYS
+const KEYS = { ada: ['ui:read'], bob: ['ui:read', 'ui:act'], eve: [] }
 
 /** A gateway whose callers have keys, with a task of eve's that waits for an answer. */
 async function asked(t: TestContext) {
   const setting = await agentsSetting(t)
-  const keyOf = (name: Name): string => `key-of-the-caller-${name}`
-  const keys = Object.entries(KEYS).map(([name, scopes]) => {
-    const hash = `sha256:${createHash('sha256')
-      .update(keyOf(name as Name))
-      .digest('hex')}`
-    return { name, hash, scopes: [...scopes] }
-  })
+  const keys = keysOf(KEYS)
   const { gateway, url } = await setting.start({ list: { ada: setting.agent() } }, { ui: {}, auth: { keys } })
   const client = await setting.client(url, { headers: { authorization: `Bearer ${keyOf('eve')}` } })
   const prompt = '[[say secret words]][[elicit What now?]][[say behind it]][[big 9000]][[hang]]'
   const begun = await tool(client, 'delegate_task', { prompt, background: true })
   const id = String(begun.task_id)
   const { origin } = new URL(url)
-  const as = (name: Name, path: string, init: RequestInit = {}): Promise<Response> =>
-    fetch(`${origin}/ui/api/${path}`, {
-      ...init,
-      headers: { ...(init.headers as Record<string, string>), authorization: `Bearer ${keyOf(name)}` },
-    })
+  const as = askAs(origin)
   const owner = await open(String((await gateway.control('ui.link')).url))
   return { gateway, id, as, owner, origin }
 }

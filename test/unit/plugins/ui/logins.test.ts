@@ -1,15 +1,8 @@
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import type { JsonObject } from '../../../../src/protocol/json/json.ts'
 import { CALL, linkIn, loggedIn, setting as oauthSetting } from '../oauth/connect/setting.ts'
-import { open, posted, ROUTES, setting } from './setting.ts'
-
-const key = (name: string): string => `key-of-${name}-who-looks-at-it`
-
-function keyFor(name: string, scopes: readonly string[]): JsonObject {
-  return { name, hash: `sha256:${createHash('sha256').update(key(name)).digest('hex')}`, scopes: [...scopes] }
-}
+import { askAs, keysOf, open, posted, ROUTES, setting } from './setting.ts'
 
 test('a login that is kept is ended by who may act, once, and a call is refused from then on', async t => {
   const made = await oauthSetting(t, { ui: {} })
@@ -33,17 +26,10 @@ test('every operation is refused to unknown callers and other origins, and those
   const url = 'http://127.0.0.1:9/mcp'
   const made = await setting(t, {
     approve: {},
-    auth: { keys: [keyFor('ada', ['ui:read']), keyFor('bob', ['ui:read', 'ui:act']), keyFor('eve', [])] },
+    auth: { keys: keysOf({ ada: ['ui:read'], bob: ['ui:read', 'ui:act'], eve: [] }) },
     upstreams: { far: { type: 'http', url, start: 'lazy', oauth: {} } },
   })
-  const as = (name: string, path: string, init: RequestInit = {}): Promise<Response> =>
-    fetch(`${made.origin}/ui/api/${path}`, {
-      ...init,
-      headers: {
-        ...(init.headers as Record<string, string>),
-        ...(name === '' ? {} : { authorization: `Bearer ${key(name)}` }),
-      },
-    })
+  const as = askAs(made.origin)
   // Operations that only read, though their parameters come in a body.
   const reading = ['POST explain', 'POST shown']
   for (const name of ROUTES) {

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
 import type { JsonObject } from '../../../../src/protocol/json/json.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
-import { posted, setting, type Setting } from './setting.ts'
+import { askAs, keysOf, posted, setting, type Setting } from './setting.ts'
 
 /** The configuration of a setting as text, with other members. */
 function textOf({ gateway }: Setting, changes: JsonObject = {}): string {
@@ -99,12 +98,8 @@ describe('the plan of a text', () => {
   })
 
   test('is for the owner alone: it reads files and variables of the machine', async t => {
-    const key = 'key-of-somebody-who-acts'
-    const hash = `sha256:${createHash('sha256').update(key).digest('hex')}`
-    const made = await setting(t, { auth: { keys: [{ name: 'ada', hash, scopes: ['ui:read', 'ui:act'] }] } })
-    const init = posted({ yaml: 'version: 1' })
-    const headers = { ...(init.headers as Record<string, string>), authorization: `Bearer ${key}` }
-    const reply = await fetch(`${made.origin}/ui/api/plan`, { ...init, headers })
+    const made = await setting(t, { auth: { keys: keysOf({ ada: ['ui:read', 'ui:act'] }) } })
+    const reply = await askAs(made.origin)('ada', 'plan', posted({ yaml: 'version: 1' }))
     assert.equal(reply.status, 403)
     assert.match(await reply.text(), /gateway ui/)
     const { json } = await made.opened()

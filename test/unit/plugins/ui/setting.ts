@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { TestContext } from 'node:test'
 import type { RoutesDeps } from '../../../../plugins/ui/deps.ts'
 import { apiRoutes } from '../../../../plugins/ui/routes.ts'
@@ -105,4 +106,26 @@ export function posted(body: JsonObject): RequestInit {
 export function session(url: URL, body: JsonObject, headers: Record<string, string> = {}): Promise<Response> {
   const init = posted(body)
   return fetch(url, { ...init, headers: { ...(init.headers as Record<string, string>), ...headers } })
+}
+
+/** The key of a caller. */
+export function keyOf(name: string): string {
+  return `key-of-the-caller-${name}`
+}
+
+/** Callers with keys of theirs, by name, with their scopes. */
+export function keysOf(callers: Readonly<Record<string, readonly string[]>>): JsonObject[] {
+  return Object.entries(callers).map(([name, scopes]) => {
+    const hash = `sha256:${createHash('sha256').update(keyOf(name)).digest('hex')}`
+    return { name, hash, scopes: [...scopes] }
+  })
+}
+
+/** Asks the API with the key of a caller, and without one where there is no name. */
+export function askAs(origin: string) {
+  return (name: string, path: string, init: RequestInit = {}): Promise<Response> => {
+    const headers = new Headers(init.headers)
+    if (name !== '') headers.set('authorization', `Bearer ${keyOf(name)}`)
+    return fetch(`${origin}/ui/api/${path}`, { ...init, headers })
+  }
 }

@@ -1,40 +1,25 @@
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
 import { test, type TestContext } from 'node:test'
 import type { JsonObject } from '../../../../src/protocol/json/json.ts'
 import { closeAfter, testClient } from '../../../../src/testing/index.ts'
-import { open, posted, setting } from './setting.ts'
+import { askAs, keyOf, keysOf, open, posted, setting } from './setting.ts'
 import { until } from '../../../fixtures/until.ts'
 
-const KEYS = { ada: ['ui:read'], bob: ['ui:read', 'ui:act'], eve: [] } as const
-
-type Name = keyof typeof KEYS
-
-const keyOf = (name: Name): string => `key-of-the-caller-${name}`
+const KEYS = { ada: ['ui:read'], bob: ['ui:read', 'ui:act'], eve: [] }
 
 /** A gateway with a call of eve's that goes on after she was answered; `end` lets its server answer. */
 async function goingOn(t: TestContext) {
-  const keys = Object.entries(KEYS).map(([name, scopes]) => {
-    const hash = `sha256:${createHash('sha256')
-      .update(keyOf(name as Name))
-      .digest('hex')}`
-    return { name, hash, scopes: [...scopes] }
-  })
   let end = (): void => undefined
   const ended: string[] = []
   const work = (_args: JsonObject, { signal }: { signal: AbortSignal }): Promise<string> => {
     signal.addEventListener('abort', () => ended.push('aborted'))
     return new Promise(resolve => (end = () => resolve('a secret answer')))
   }
-  const made = await setting(t, { auth: { keys }, shape: { patience: 50 } }, { work })
+  const made = await setting(t, { auth: { keys: keysOf(KEYS) }, shape: { patience: 50 } }, { work })
   const headers = { authorization: `Bearer ${keyOf('eve')}` }
   const eve = closeAfter(t, await testClient(made.gateway, { headers, era: 'legacy' }))
   await eve.request('tools/call', { name: 'web__work', arguments: { text: 'private' } })
-  const as = (name: Name, path: string, init: RequestInit = {}): Promise<Response> =>
-    fetch(`${made.origin}/ui/api/${path}`, {
-      ...init,
-      headers: { ...(init.headers as Record<string, string>), authorization: `Bearer ${keyOf(name)}` },
-    })
+  const as = askAs(made.origin)
   const owner = await open(String((await made.gateway.gateway.control('ui.link')).url))
   const calls = async (): Promise<JsonObject[]> => (await owner.json('tasks')).calls as JsonObject[]
   return { made, as, owner, calls, ended, end: () => end() }
