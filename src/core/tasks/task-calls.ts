@@ -1,19 +1,8 @@
-import type { Answer, Call, ClientSide, Dispatch, Inbound, ServerSide } from '../../api/index.ts'
-import {
-  declaresTasks,
-  knowsTasks,
-  legacyTask,
-  readTask,
-  servesTasks,
-  TASKS_REQUIRED,
-  type TaskState,
-  unrelated,
-  withTasks,
-} from '../../protocol/era/tasks.ts'
+import type { Answer, Dispatch, Inbound, ServerSide } from '../../api/index.ts'
+import { legacyTask, readTask, servesTasks, type TaskState, unrelated } from '../../protocol/era/tasks.ts'
 import { isObject, type JsonObject } from '../../protocol/json/json.ts'
 import { Payload } from '../../protocol/payload.ts'
-import { RPC, rpcError, type RpcError } from '../../protocol/rpc-error.ts'
-import type { Era } from '../../protocol/methods.ts'
+import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import { PipelineCall, type PipelineExchange } from '../exchange.ts'
 import type { Graph, TaskPlace } from '../graph-types.ts'
 import { stateWithoutSecrets } from '../without-secrets.ts'
