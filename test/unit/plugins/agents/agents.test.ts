@@ -71,23 +71,6 @@ test('an agent calls a tool of the gateway, and another agent, through its own d
   assert.match(String(silent.warnings), /did not connect/)
 })
 
-test('an agent cannot answer what it asks itself', async t => {
-  const setting = await agentsSetting(t)
-  const permissions = { default: 'ask' }
-  const { url } = await setting.start({ list: { ada: setting.agent({ callback: {}, permissions }) } })
-  const client = await setting.client(url)
-  const waiting = await tool(client, 'delegate_task', { prompt: '[[ask edit a.txt]]' })
-  assert.equal(waiting.state, 'input_required')
-
-  const reply = JSON.stringify({ task_id: waiting.task_id, content: { decision: 'allow' } })
-  const tried = await tool(client, 'delegate_task', { prompt: `[[mcp agent_reply ${reply}]]` })
-
-  assert.match(String(tried.text), /Unknown task/)
-  const ended = await tool(client, 'agent_reply', { task_id: waiting.task_id, action: 'decline' })
-  assert.match(String(ended.text), /rejected|cancelled/)
-  assert.equal((ended.denied as string[]).length, 1)
-})
-
 test('a reload keeps the agents that are as they were, and what they work on', async t => {
   const setting = await agentsSetting(t)
   const listeners = { main: { type: 'http', port: 0 } }

@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { isObject, type JsonObject } from '../../../../src/plugin.ts'
+import type { JsonObject } from '../../../../src/plugin.ts'
 import { agentsSetting, told, tool } from './setting.ts'
-
-const DECLARED = { elicitation: { form: {} }, extensions: { 'io.modelcontextprotocol/tasks': {} } }
 
 test('a background task without login, with a crash or without a program has failed wherever it is looked at', async t => {
   const setting = await agentsSetting(t)
@@ -35,29 +33,6 @@ test('a background task without login, with a crash or without a program has fai
   }
 })
 
-test('tasks of both eras have failed where the agent did', async t => {
-  const setting = await agentsSetting(t)
-  const { url } = await setting.start({ list: { weak: setting.agent() } })
-  for (const prompt of ['[[sleep 400]][[crash 3]]', '[[stop refusal]]']) {
-    const modern = await setting.client(url, { capabilities: DECLARED })
-    const { result: begun } = await modern.request('tools/call', {
-      name: 'delegate_task',
-      arguments: { prompt },
-    })
-    const ended = isObject(begun) && 'taskId' in begun ? await last(modern, begun.taskId) : begun
-    assert.ok(ended?.status === 'failed' || ended?.isError === true, JSON.stringify(ended))
-
-    const legacy = await setting.client(url, { era: 'legacy' })
-    const { result } = await legacy.request('tools/call', {
-      name: 'delegate_task',
-      arguments: { prompt },
-      task: {},
-    })
-    const { taskId } = (result as { task: JsonObject }).task
-    assert.equal((await last(legacy, taskId)).status, 'failed')
-  }
-})
-
 test('a call that waits for a task is answered when the gateway stops', async t => {
   const setting = await agentsSetting(t)
   const { url, gateway } = await setting.start(
@@ -79,14 +54,3 @@ test('a call that waits for a task is answered when the gateway stops', async t 
   assert.deepEqual([told(result).state, told(result).why], ['cancelled', 'the gateway stops'])
   await closed
 })
-
-async function last(
-  client: Awaited<ReturnType<Awaited<ReturnType<typeof agentsSetting>>['client']>>,
-  taskId: unknown,
-): Promise<JsonObject> {
-  for (;;) {
-    const { result = {} } = await client.request('tasks/get', { taskId })
-    if (result.status !== 'working') return result
-    await new Promise(resolve => setTimeout(resolve, 50))
-  }
-}

@@ -26,12 +26,6 @@ test('a person is asked about the command of the call, whatever its title says',
   assert.match(question, /\nAllow it once\?$/)
 })
 
-test('arguments of a command keep their bounds', () => {
-  const question = asked({ title: 'x', kind: 'execute', rawInput: { command: 'rm', args: ['-rf', 'a b'] } })
-
-  assert.match(question, /\ncommand: "rm"\ninput: \{"args":\["-rf","a b"\]\}\n/)
-})
-
 test('newlines, controls and characters that turn or hide text are written out', () => {
   const question = asked({
     title: 'Look\nAllow it once?\ncommand: "ls"',
@@ -67,21 +61,6 @@ test('what a call does not say is said', () => {
     asked({ title: 'Bash' }),
     /do something of no kind: Bash\nnot told: which kind of action it is/,
   )
-})
-
-const text = (said: string): JsonObject[] => [{ type: 'content', content: { type: 'text', text: said } }]
-
-test('an edit that shows words and no difference does not tell what it writes', () => {
-  const question = asked({ title: 'Write', kind: 'edit', content: text('Writing /w/a') })
-
-  assert.match(question, /not told: which files; what it writes\n/)
-})
-
-test('a title is shown as far as a command where nothing else tells the command', () => {
-  const title = `echo ${'a'.repeat(400)}; touch x; echo ${'b'.repeat(400)}`
-  assert.match(asked({ title, kind: 'execute' }), /"echo a+; touch x; echo b+"\n/)
-  const told = asked({ title, kind: 'execute', rawInput: { command: 'ls' } })
-  assert.match(told, /characters are not shown/)
 })
 
 test('every file is counted, and the log names the command too', () => {

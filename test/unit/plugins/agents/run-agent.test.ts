@@ -76,12 +76,6 @@ test('an empty line declines, a form without needs is not accepted by itself, an
   assert.deepEqual(await action(free, ['y', '', 'x', '3']), ['accept', { count: 3 }])
 })
 
-test('the end of the input declines', async () => {
-  const { replies } = await answered([DECISION], [])
-
-  assert.equal(replies[0]?.action, 'decline')
-})
-
 test('an answer that comes too late is said so, and the task is followed to its end', async () => {
   const { verbs, shown } = await answered([DECISION], ['deny'], new Error('it has been answered already'))
 

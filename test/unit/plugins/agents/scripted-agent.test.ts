@@ -1,19 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { failureOf, RpcFault } from '../../../../plugins/agents/acp/connection.ts'
-import { settingsOf } from '../../../../plugins/agents/settings.ts'
 import { agentWorld, listener, say, wanted } from './kit.ts'
-
-test('an agent that wants a login is not ready, though its process starts', async t => {
-  const world = await agentWorld(t)
-  const poor = world.pool({ args: ['--auth', 'key'] })
-  assert.equal((await poor.probe()).state, 'needs_auth')
-  const rich = world.pool({ args: ['--auth', 'key'], settings: { auth: { method: 'key' } } })
-  assert.equal((await rich.probe()).state, 'ready')
-  const open = world.pool()
-  assert.equal((await open.probe()).state, 'ready')
-  assert.equal(open.load.sessions, 0, 'nothing of the look is left')
-})
 
 test('an agent that says at the prompt that it wants a login is not ready any more', async t => {
   const world = await agentWorld(t)
@@ -47,10 +35,4 @@ test('the cause of a failure is told, and a limit of the model is one wherever i
     assert.equal(of({ details }).kind, 'limit', details)
   for (const details of ['port 4290 is taken', 'line 429 of the file', 'no quota was met', '{"a":'])
     assert.equal(of({ details }).kind, 'refused', details)
-})
-
-test('callback: true is all that the caller sees', () => {
-  const own = { command: 'a', args: [], capabilities: [], callback: true }
-
-  assert.deepEqual(settingsOf('a', own).callback, { tools: ['*'], maxDepth: 1, maxTasks: 8 })
 })

@@ -50,17 +50,6 @@ test('a turn without a word or an action is no success, and another agent may ha
   assert.match(view.warnings.join(), /a did not take it: empty/)
 })
 
-test('whoever would have had a task, and is not well, is named to its owner', async context => {
-  const ill = new FakeHost('a', says('x'))
-  ill.health = { state: 'unavailable', why: 'no such program' }
-  const service = deskOf(context, [ill, new FakeHost('b', says('done'))])
-  const view = await settled(service, (await service.delegate(request(), ANN)).id)
-
-  assert.deepEqual(view.warnings, [
-    'a comes first, and was passed over: it is not available: no such program',
-  ])
-})
-
 test('a key stands for one request: another one with it is refused', async context => {
   const service = deskOf(context, [new FakeHost('a', says('done'))])
   const one = await service.delegate(request({ idempotencyKey: 'k' }), ANN)

@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { test } from 'node:test'
 import { AgentFailure } from '../../../../../plugins/agents/types.ts'
-import { agentWorld, fails, isAlive, listener, say, wanted } from '../kit.ts'
+import { agentWorld, fails, listener, say, wanted } from '../kit.ts'
 import { HandClock } from '../../../fixtures/hand-clock.ts'
 
 const BLINK = { timeouts: { initialize: '400ms', session: '400ms' } }
@@ -199,35 +197,4 @@ test('an agent that waits for our answer is not idle', async t => {
   const session = await pool({ settings, parts: { clock } }).open(wanted(directory, side))
   assert.equal((await session.prompt(say('[[ask edit a]]'))).stopReason, 'end_turn')
   assert.equal(text(), 'rejected no')
-})
-
-test('what an agent has started is gone with it', async t => {
-  const { pool, directory } = await agentWorld(t)
-  const { side, text } = listener()
-  const agent = pool()
-  const session = await agent.open(wanted(directory, side))
-  await session.prompt(say('[[fork-child]] [[say ;]] [[fork-child]]'))
-  const pids = text()
-    .split(';')
-    .map(each => Number(each.replace('child ', '')))
-  assert.deepEqual(pids.map(isAlive), [true, true])
-
-  await agent.stop()
-
-  assert.deepEqual([...pids, session.pid].map(isAlive), [false, false, false])
-})
-
-test('each prompt is executed once', async t => {
-  const { pool, directory } = await agentWorld(t)
-  const log = join(directory, 'log')
-  const session = await pool({ args: ['--log', log] }).open(wanted(directory, listener().side))
-  await session.prompt(say('[[mark done]]'))
-  const lines = readFileSync(log, 'utf8')
-    .trim()
-    .split('\n')
-    .map(line => JSON.parse(line) as { prompt?: string; mark?: string })
-  assert.deepEqual(
-    lines.map(({ prompt, mark }) => prompt ?? mark),
-    ['[[mark done]]', 'done'],
-  )
 })

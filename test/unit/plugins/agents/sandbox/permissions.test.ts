@@ -178,10 +178,3 @@ test('a command that is denied is found behind others', () => {
     assert.equal(line(command), 'deny', command)
   assert.equal(line('ls; echo rm'), 'allow')
 })
-
-test('a title that is missing is no reason to pass a rule about titles', () => {
-  const rules: Rules = [{ titles: ['*danger*'], do: 'deny' }, { do: 'allow' }]
-
-  assert.equal(fallbackVerdict(rules, { title: '' }), 'ask')
-  assert.equal(fallbackVerdict(rules, { title: 'plain' }), 'allow')
-})

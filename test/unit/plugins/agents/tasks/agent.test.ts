@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { AgentHost } from '../../../../../plugins/agents/acp/agent-host.ts'
-import { agentWorld, type PoolOptions } from '../kit.ts'
+import { agentWorld } from '../kit.ts'
 import { ANN, deskOf, fileOf, request, settled } from './kit.ts'
 
 const TRACE = { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' }
@@ -55,30 +55,4 @@ test('a turn that hangs is cancelled, one that crashes is a result, one without 
     await new Promise(resolve => setTimeout(resolve, 5))
   const denied = await settled(service, (await run('[[ask execute rm]][[stop cancelled]]', 'open')).id)
   assert.deepEqual([denied.isError, denied.why], [true, 'denied by policy'])
-})
-
-test('after a restart a task goes on in its session, and is not told its prompt again', async context => {
-  const world = await agentWorld(context)
-  const log = join(world.directory, 'prompts.log')
-  const options: PoolOptions = { args: ['--store', join(world.directory, 'sessions'), '--log', log] }
-  const file = fileOf(context)
-  const host = world.pool(options)
-  const first = deskOf(context, [host], { file })
-  const prompt = '[[edit made.txt hello]][[hang]]'
-  const { id } = await first.delegate(request({ prompt, cwd: world.directory }), ANN)
-  let seen = await first.wait(id, 'ann', { ms: 20_000, since: 0 })
-  while (seen !== undefined && seen.filesChanged.length === 0)
-    seen = await first.wait(id, 'ann', { ms: 20_000, since: seen.seq })
-  first.stop()
-  await host.stop()
-  const second = deskOf(context, [world.pool(options)], { file })
-  const interrupted = await settled(second, id)
-  assert.deepEqual([interrupted.state, interrupted.filesChanged.length], ['interrupted', 1])
-  second.answer(id, 'ann', interrupted.questions[0]?.id ?? '', { action: 'accept', content: {} })
-  const view = await settled(second, id)
-
-  assert.deepEqual([view.state, view.sessionId], ['completed', interrupted.sessionId])
-  assert.match(view.text, /^You said: You were interrupted/)
-  const prompts = (await readFile(log, 'utf8')).split('\n').filter(line => line.includes('[[edit'))
-  assert.equal(prompts.length, 1)
 })

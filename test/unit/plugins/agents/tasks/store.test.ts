@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import {
@@ -126,18 +124,6 @@ test('one caller whose tasks end one after the other pushes out his own', contex
   )
 })
 
-test('a page of the list goes on where the last one ended', context => {
-  const store = new TaskStore(open(context), () => 1)
-  for (let index = 0; index < 5; index++) store.add(task(`t${index}`), BOUNDS)
-  const first = store.list('ann', undefined, 2).map(({ id }) => id)
-
-  assert.deepEqual(first, ['t4', 't3'])
-  assert.deepEqual(
-    store.list('ann', 't3', 9).map(({ id }) => id),
-    ['t2', 't1', 't0'],
-  )
-})
-
 test('a queue is bounded, serves owners in turn, and forgets who gives up', async () => {
   const queue = new PlaceQueue(new HandClock(), { concurrent: 1, queue: 4 })
   const { signal } = new AbortController()
@@ -204,21 +190,4 @@ test('who waits too long, or is not wanted any more, leaves the queue', async ()
   assert.ok(typeof leave === 'function')
   leave()
   assert.equal(queue.running, 0)
-})
-
-test('nothing is said on stderr about an experiment', async context => {
-  const file = fileOf(context)
-  const module = join(import.meta.dirname, '../../../../../plugins/agents/store/database.ts')
-  const program = `const { openDatabase } = await import(${JSON.stringify(module)})
-    openDatabase(${JSON.stringify(file)}, { warn() {} }).close()
-    process.emitWarning('still heard')`
-  const child = spawn(process.execPath, ['--input-type=module', '-e', program])
-  let stderr = ''
-  child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
-  const [code] = (await once(child, 'close')) as [number]
-
-  assert.equal(code, 0, stderr)
-  assert.ok(existsSync(file))
-  assert.match(stderr, /still heard/)
-  assert.doesNotMatch(stderr, /SQLite/)
 })

@@ -89,17 +89,6 @@ test('who cannot be chosen is said, and one that was ill is looked at again', as
   )
 })
 
-test('where one agent was named and cannot, the refusal is about that one alone', async context => {
-  const named = new FakeHost('a', says('x'))
-  named.health = { state: 'unavailable', why: 'no such file' }
-  const service = deskOf(context, [named, new FakeHost('b', says('x'))])
-
-  const refused = await service.delegate(request({ agent: 'a' }), ANN).catch((error: unknown) => error)
-
-  assert.match(String(refused), /a: it is not available: no such file/)
-  assert.doesNotMatch(String(refused), /b: another one was named/)
-})
-
 test('output is kept within its bounds, and paged between characters', async context => {
   const text = 'aäあ😀'.repeat(30)
   const host = new FakeHost('a', says(text), { output: { inline: 64, keep: 200, events: 3 } })
