@@ -1,6 +1,7 @@
+import { createReadStream, existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { gatewayError, reasonOf, type PluginCommands } from '../../src/plugin.ts'
-import type { Verification } from './verify.ts'
+import { gatewayError, type PluginCommands, reasonOf } from '../../src/plugin.ts'
+import { hashIn, isIntact, keptIn } from './journal-file.ts'
 
 /** Exit code where the audit is not what was written. */
 const CHANGED = 5
@@ -27,7 +28,6 @@ export const commands: PluginCommands = {
 
 /** Follows the chain of an audit through all of its files. @throws GatewayError GW_USAGE where one cannot be read */
 async function verifyAudit(path: string, head: string | undefined): Promise<Verification> {
-  const { verifyChain } = await import('./verify.ts')
   try {
     return await verifyChain(path, head)
   } catch (cause) {
@@ -45,4 +45,95 @@ function verificationLine({ lines, files, head, problem }: Verification): string
   if (problem !== undefined) return `${problem.file}:${problem.line > 0 ? problem.line : ''} ${problem.why}`
   const read = `${lines} line${lines === 1 ? '' : 's'} in ${files.length} file${files.length === 1 ? '' : 's'}`
   return `${read} as written; the last hash is ${head ?? 'none'}`
+}
+
+/** Result of checking an audit with `chain: true`. */
+interface Verification {
+  readonly isIntact: boolean
+  /** The files that were read, oldest first. */
+  readonly files: readonly string[]
+  readonly lines: number
+  /** The hash of the last line. Kept elsewhere, it shows whether lines at the end were taken away later. */
+  readonly head: string | undefined
+  /** The first line that is not what was written; line 0 where a whole file is missing. */
+  readonly problem?: { readonly file: string; readonly line: number; readonly why: string }
+}
+
+/**
+ * Reads a file and those that were set aside before it, `<file>.1` and so on, and follows the chain through all of them.
+ * With `noted`, the hash of a last line from before, that line must still be there.
+ */
+export async function verifyChain(file: string, noted?: string): Promise<Verification> {
+  const files = await filesOf(file)
+  let before: string | undefined
+  let lines = 0
+  let isNotedFound = noted === undefined
+  const failed = (path: string, line: number, why: string): Verification => ({
+    isIntact: false,
+    files,
+    lines,
+    head: before,
+    problem: { file: path, line, why },
+  })
+  for (const path of files) {
+    if (!existsSync(path)) return failed(path, 0, 'it is missing: a later file says that it was set aside')
+    let number = 0
+    for await (const line of linesOf(path)) {
+      number++
+      const start: string | undefined = number === 1 ? previousIn(line) : before
+      const why = wrongWith(line, start, before)
+      if (why !== undefined) return failed(path, number, why)
+      before = hashIn(line)
+      isNotedFound ||= before === noted
+      lines++
+    }
+    if (number === 0) return failed(path, 0, 'it is empty: each file begins with a line of its own')
+  }
+  return isNotedFound
+    ? { isIntact: true, files, lines, head: before }
+    : failed(
+        file,
+        0,
+        `no line has the hash ${noted}: lines at the end were taken away, or it was written anew`,
+      )
+}
+
+/** As many as the first line of the newest file says, oldest first. */
+async function filesOf(file: string): Promise<string[]> {
+  const files = [file]
+  const kept = keptIn(await firstLineOf(file)) ?? 0
+  for (let number = 1; number <= kept; number++) files.unshift(`${file}.${number}`)
+  return files
+}
+
+async function firstLineOf(path: string): Promise<string | undefined> {
+  for await (const line of linesOf(path)) return line
+  return undefined
+}
+
+/** Lines end with `\n` alone: any other end would be a byte that nobody wrote. */
+async function* linesOf(path: string): AsyncGenerator<string> {
+  let rest = ''
+  for await (const piece of createReadStream(path, { encoding: 'latin1' })) {
+    const lines = (rest + String(piece)).split('\n')
+    rest = lines.pop() ?? ''
+    yield* lines
+  }
+  if (rest !== '') yield rest
+}
+
+/** Read as Latin-1, so that every byte counts; a hash is taken over the bytes. */
+function wrongWith(line: string, start: string | undefined, before: string | undefined): string | undefined {
+  if (hashIn(line) === undefined) return 'it carries no hash'
+  if (start === undefined)
+    return 'lines before it are missing: a file begins with a line that says what it follows'
+  if (before !== undefined && start !== before) return 'it follows another line than the one before it'
+  return isIntact(Buffer.from(line, 'latin1'), start)
+    ? undefined
+    : 'it is not what was written, or not where it was'
+}
+
+/** Hash that the first line of a file follows; undefined when no file begins with this line. */
+function previousIn(line: string): string | undefined {
+  return keptIn(line) === undefined ? undefined : /"previous":"([0-9a-f]{64})"/.exec(line)?.[1]
 }

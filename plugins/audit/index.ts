@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import {
   type Clock,
   type Config,
+  errorsOf,
   gatewayError,
   globs,
   METHODS,
@@ -10,12 +11,24 @@ import {
   type Plugin,
   type PluginApi,
   reasonOf,
+  RPC,
   type Session,
 } from '../../src/plugin.ts'
-import { auditError, ERRORS } from './errors.ts'
 import { JournalFile, JournalStderr } from './journal-file.ts'
 import { Journal } from './journal.ts'
 import { Lines, Texts } from './lines.ts'
+
+/** Errors of the audit. */
+const ERRORS = {
+  GW_AUDIT: {
+    text: 'nothing is answered now, as the audit cannot be written',
+    hint: 'Make room where audit.file is; it goes on by itself. audit.onFailure: continue answers without it.',
+    http: 503,
+    rpc: RPC.internal,
+  },
+} as const
+
+const auditError = errorsOf(ERRORS)
 
 const PER_SECOND = 50
 

@@ -1,23 +1,65 @@
 import {
-  keepToken,
-  reasonOf,
+  BoundedMap,
   type ClientCertificate,
   type Config,
   type Credentials,
+  globs,
   type HttpReply,
   type HttpRequest,
+  keepToken,
   type Log,
   type PluginApi,
   type Principal,
+  reasonOf,
   type Refusal,
 } from '../../src/plugin.ts'
 import { prepareRule } from './access.ts'
-import { Certificates } from './certificates.ts'
 import { credentialOf, unauthorized } from './challenge.ts'
 import { digestOf, type KeyRing, Remembered } from './key-ring.ts'
 import { canonical, metadataUrl } from './resource.ts'
-import { impliedBy, scopesOf } from './scopes.ts'
+import { impliedBy, scopesOf, type WithImplied } from './scopes.ts'
 import type { VerifyToken } from './tokens.ts'
+
+/** Callers by certificate that are remembered, so that each stays one object. */
+const MAX_CALLERS = 10_000
+
+/** Callers of whom a certificate says who they are. The listener has verified it; here it is decided whose it is. */
+class Certificates {
+  readonly #accepted: readonly {
+    readonly issuer: string
+    readonly isSubject: (text: string) => boolean
+    readonly scopes: readonly string[]
+  }[]
+  readonly #callers = new BoundedMap<string, Principal>({ max: MAX_CALLERS })
+  readonly #withImplied: WithImplied
+
+  constructor(specs: AuthConfig['certificates'] = [], withImplied: WithImplied) {
+    this.#accepted = specs.map(({ issuer, subjects, scopes }) => ({
+      issuer,
+      isSubject: globs(subjects),
+      scopes,
+    }))
+    this.#withImplied = withImplied
+  }
+
+  get any(): boolean {
+    return this.#accepted.length > 0
+  }
+
+  /** Finds whose certificate it is, or the reason why it is nobody's, for the log. */
+  identify({ issuer, subject, expiresAt }: ClientCertificate): Principal | string {
+    if (Date.now() > expiresAt) return `the certificate of ${subject} has run out`
+    const key = JSON.stringify([issuer, subject])
+    const known = this.#callers.get(key)
+    if (known !== undefined) return known
+    const fits = this.#accepted.filter(one => one.issuer === issuer && one.isSubject(subject))
+    if (fits.length === 0) return `auth.certificates has no entry for ${subject} of ${issuer}`
+    const scopes = Object.freeze([...new Set(fits.flatMap(one => one.scopes))])
+    const principal = this.#withImplied(Object.freeze({ issuer, client: '', subject, scopes }))
+    this.#callers.set(key, principal)
+    return principal
+  }
+}
 
 type AuthConfig = NonNullable<Config['auth']>
 

@@ -1,5 +1,24 @@
-import { type Answer, type Credentials, gatewayError, type Refusal, type RpcError } from '../../src/plugin.ts'
-import { authError } from './errors.ts'
+import {
+  type Answer,
+  type Credentials,
+  errorsOf,
+  gatewayError,
+  type Refusal,
+  RPC,
+  type RpcError,
+} from '../../src/plugin.ts'
+
+/** Errors of authentication and its rules. */
+export const ERRORS = {
+  GW_FORBIDDEN: {
+    text: '{what} needs the scope {scopes}',
+    hint: 'Ask the issuer for a token with these scopes; auth.rules says what needs which.',
+    http: 403,
+    rpc: RPC.invalidRequest,
+  },
+} as const
+
+const authError = errorsOf(ERRORS)
 
 /** Longer ones are refused unread. Node itself reads at most 16 KiB of headers. */
 const MAX_LENGTH = 8 * 1024

@@ -2,12 +2,29 @@ import {
   type Authorizer,
   callers,
   type Config,
+  errorsOf,
+  listAt,
+  mapAt,
   type Plugin,
+  pointerTo,
   type Principal,
+  type Report,
+  RPC,
   type UpstreamConfig,
+  valueAt,
 } from '../../src/plugin.ts'
-import { check } from './check.ts'
-import { callerKeyError, ERRORS } from './errors.ts'
+
+/** Errors of keys for each caller. */
+const ERRORS = {
+  GW_CALLER_KEY: {
+    text: 'upstream "{upstream}" has no key for this caller',
+    hint: 'Add an entry for the caller under "callers" of the upstream; principals: "*" is everybody else.',
+    http: 403,
+    rpc: RPC.invalidRequest,
+  },
+} as const
+
+const callerKeyError = errorsOf(ERRORS)
 
 type Entries = NonNullable<Extract<UpstreamConfig, { readonly callers?: unknown }>['callers']>
 
@@ -58,4 +75,22 @@ function withCallersApart(config: Config): Config {
     return [name, isShared ? { ...spec, isolation: 'principal' as const } : spec] as const
   })
   return { ...config, upstreams: Object.fromEntries(upstreams) }
+}
+
+/** A caller needs a name, and a request one who puts credentials on it. */
+function check(config: unknown, report: Report): void {
+  const upstreams = mapAt(config, 'upstreams')
+  for (const name of Object.keys(upstreams)) {
+    if (listAt(upstreams, name, 'callers').length === 0) continue
+    const pointer = `${pointerTo('/upstreams', name)}/callers`
+    if (valueAt(upstreams, name, 'oauth') !== undefined)
+      report({
+        pointer,
+        on: 'key',
+        message: '"oauth" says already what the requests of a caller carry',
+        hint: 'take one of them out',
+      })
+    else if (valueAt(config, 'auth') === undefined && Object.keys(mapAt(config, 'plugins')).length === 0)
+      report({ pointer, on: 'key', message: 'without "auth" nobody knows who a caller is', hint: 'add auth' })
+  }
 }

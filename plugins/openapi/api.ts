@@ -1,10 +1,9 @@
 import { isIP } from 'node:net'
 import { globs, Payload, plainText, textAt } from '../../src/plugin.ts'
-import { nameOperations } from './document/names.ts'
+import { nameOperations } from './document/parts.ts'
 import { readDocument } from './document/read.ts'
 import type { ApiDocument, Operation } from './document/types.ts'
-import { urlOf } from './source.ts'
-import type { OpenApiSpec } from './spec.ts'
+import { type OpenApiSpec, urlOf } from './source.ts'
 import { type Tool, toolOf } from './tools/tool.ts'
 
 /** Names that lead to no public address. */

@@ -1,6 +1,5 @@
 import { mapAt, type Plugin, pointerTo, type Report, textAt } from '../../src/plugin.ts'
-import { ERRORS } from './errors.ts'
-import { isOpenApi } from './spec.ts'
+import { ERRORS, isOpenApi } from './source.ts'
 
 /** Upstreams of type `openapi`: HTTP APIs, whose operations are tools. */
 export const openApi: Plugin<undefined> = {

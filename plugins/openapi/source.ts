@@ -1,8 +1,26 @@
 import { constants, statSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { parseDuration, parseSize, type PluginApi } from '../../src/plugin.ts'
-import type { OpenApiSpec } from './spec.ts'
+import {
+  errorsOf,
+  parseDuration,
+  parseSize,
+  type PluginApi,
+  RPC,
+  type UpstreamConfig,
+} from '../../src/plugin.ts'
+
+/** Errors of APIs that are described by a document. */
+export const ERRORS = {
+  GW_OPENAPI_DOCUMENT: {
+    text: 'the OpenAPI document {document} cannot be used: {why}',
+    hint: 'Look at "document" and "server" of this upstream; gateway restart reads the document again.',
+    exit: 4,
+    rpc: RPC.internal,
+  },
+} as const
+
+export const openApiError = errorsOf(ERRORS)
 
 /** YAML takes long to read, and all else waits meanwhile. */
 const MAX_YAML = 4 * 1024 * 1024
@@ -63,4 +81,12 @@ export function stampOf(spec: OpenApiSpec, directory: string): string | undefine
   if (urlOf(spec) !== undefined) return undefined
   const found = statSync(resolve(directory, spec.document), { throwIfNoEntry: false })
   return found === undefined ? undefined : `${found.ino} ${found.size} ${found.mtimeMs}`
+}
+
+/** Configuration of one API. */
+export type OpenApiSpec = Extract<UpstreamConfig, { readonly type: 'openapi' }>
+
+/** True for upstreams that are an API. */
+export function isOpenApi(spec: UpstreamConfig): spec is OpenApiSpec {
+  return spec.type === 'openapi'
 }

@@ -22,11 +22,8 @@ import {
 } from '../../src/plugin.ts'
 import { type Api, apiOf } from './api.ts'
 import { isJsonType } from './document/parts.ts'
-import { openApiError } from './errors.ts'
-import { credentialsFor } from './request/credentials.ts'
-import { argumentsIn, BadArguments, requestOf, type ToolRequest } from './request/request.ts'
-import { type Reading, readSource, stampOf } from './source.ts'
-import type { OpenApiSpec } from './spec.ts'
+import { type OpenApiSpec, type Reading, openApiError, readSource, stampOf } from './source.ts'
+import { BadArguments, type ToolRequest, argumentsIn, credentialsFor, requestOf } from './request/request.ts'
 import { structured, type Tool } from './tools/tool.ts'
 
 /** Most characters of a refusal that a model reads. */

@@ -1,9 +1,8 @@
 import { canonical, isObject, type JsonObject } from '../../src/plugin.ts'
 import { definitionOf, hashOf, nameOf, PINNED, type PinnedKind } from './definition.ts'
-import { differences } from './differences.ts'
+import { differences, hasMixedWord, unseenIn } from './text.ts'
 import type { Pin, UpstreamPins } from './lock-file.ts'
 import type { PackagePin } from './packages.ts'
-import { hasMixedWord, unseenIn } from './text.ts'
 
 /** Longest description that nobody wonders about. */
 const LONG = 4096

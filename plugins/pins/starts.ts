@@ -1,5 +1,5 @@
 import { canonical, type UpstreamConfig } from '../../src/plugin.ts'
-import { differences } from './differences.ts'
+import { differences } from './text.ts'
 import { pinsError } from './errors.ts'
 import type { Mode } from './judge.ts'
 import type { Lock } from './lock-file.ts'

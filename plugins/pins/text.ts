@@ -1,3 +1,76 @@
+import { canonical, isObject } from '../../src/plugin.ts'
+
+/** Longest text that is compared line by line, and longest value that is shown. */
+const MOST_LINES = 500
+const LONGEST = 300
+
+/** Lines that say what of one value is another one now, as people read it. */
+export function differences(before: unknown, now: unknown, path = ''): string[] {
+  if (canonical(before) === canonical(now)) return []
+  if (isObject(before) && isObject(now)) return inMembers(before, now, path)
+  if (Array.isArray(before) && Array.isArray(now) && before.length === now.length)
+    return before.flatMap((value, at) => differences(value, now[at], `${path}[${at}]`))
+  return areLines(before, now)
+    ? [`${path}:`, ...lineDifferences(String(before).split('\n'), String(now).split('\n'))]
+    : [`${path}: ${shown(before)} → ${shown(now)}`]
+}
+
+function areLines(before: unknown, now: unknown): boolean {
+  return typeof before === 'string' && typeof now === 'string' && (before + now).includes('\n')
+}
+
+function inMembers(before: object, now: object, path: string): string[] {
+  const [old, young] = [new Map(Object.entries(before)), new Map(Object.entries(now))]
+  const names = [...new Set([...old.keys(), ...young.keys()])].sort()
+  return names.flatMap(name => {
+    const at = path === '' ? visible(name) : `${path}.${visible(name)}`
+    if (!young.has(name)) return [`${at}: ${shown(old.get(name))} is gone`]
+    if (!old.has(name)) return [`${at}: ${shown(young.get(name))} is new`]
+    return differences(old.get(name), young.get(name), at)
+  })
+}
+
+/** `- old` and `+ new` lines, those that stayed left out. */
+function lineDifferences(before: readonly string[], now: readonly string[]): string[] {
+  const out = (line: string): string => `- ${visible(line)}`
+  const into = (line: string): string => `+ ${visible(line)}`
+  if (before.length > MOST_LINES || now.length > MOST_LINES) return [...before.map(out), ...now.map(into)]
+  const common = commonLengths(before, now)
+  const lines: string[] = []
+  let [old, young] = [0, 0]
+  while (old < before.length && young < now.length) {
+    if (before[old] === now[young]) {
+      old++
+      young++
+    } else if (at(common, old + 1, young) >= at(common, old, young + 1)) lines.push(out(before[old++] ?? ''))
+    else lines.push(into(now[young++] ?? ''))
+  }
+  return [...lines, ...before.slice(old).map(out), ...now.slice(young).map(into)]
+}
+
+/** Lengths of the longest common rest of lines, from each pair of lines on. */
+function commonLengths(before: readonly string[], now: readonly string[]): number[][] {
+  const lengths = Array.from({ length: before.length + 1 }, () => new Array<number>(now.length + 1).fill(0))
+  for (let old = before.length - 1; old >= 0; old--)
+    for (let young = now.length - 1; young >= 0; young--) {
+      const row = lengths[old] ?? []
+      row[young] =
+        before[old] === now[young]
+          ? at(lengths, old + 1, young + 1) + 1
+          : Math.max(at(lengths, old + 1, young), at(lengths, old, young + 1))
+    }
+  return lengths
+}
+
+function at(lengths: readonly (readonly number[])[], old: number, young: number): number {
+  return lengths[old]?.[young] ?? 0
+}
+
+function shown(value: unknown): string {
+  const text = visible(canonical(value))
+  return text.length > LONGEST ? `${text.slice(0, LONGEST)}… (${text.length} characters)` : text
+}
+
 /**
  * Characters that nobody sees, or that change how others are read: controls but tab and line end, marks of direction,
  * joiners, fillers, variation selectors, tags.

@@ -22,9 +22,8 @@ import {
   type JsonObject,
 } from '../../src/plugin.ts'
 import { calledBy, type Called, calledIn, type FactsMaker } from './call-facts.ts'
-import type { Counts } from './counts.ts'
+import type { Counts, Judge, Verdict } from './judge.ts'
 import { policyError } from './errors.ts'
-import type { Judge, Verdict } from './judge.ts'
 import type { RuleIndex } from './rules.ts'
 
 /** Methods that are judged, beside those that nobody knows: what lists show was judged when they were made. */

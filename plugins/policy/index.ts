@@ -13,10 +13,9 @@ import {
   valueAt,
 } from '../../src/plugin.ts'
 import { calledIn, FactsMaker } from './call-facts.ts'
-import { Counts, figuresOf } from './counts.ts'
+import { Counts, Judge, type Verdict, figuresOf } from './judge.ts'
 import { ERRORS } from './errors.ts'
 import { Guard } from './guard.ts'
-import { Judge, type Verdict } from './judge.ts'
 import { compileRules, EFFECTS, type PolicyConfig, type Rule, RuleIndex } from './rules.ts'
 
 /** Decides by expressions who may do what: on lists where they say enough, and on every call. */

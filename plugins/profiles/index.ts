@@ -1,16 +1,69 @@
 import {
-  gatewayError,
-  METHODS,
-  refuse,
-  RPC,
+  allowsUris,
+  type CatalogEntry,
+  type CheckedOptions,
   type Config,
   type Dispatch,
   type ExplainStep,
+  forbidsUris,
+  gatewayError,
+  globs,
+  isKnown,
+  listAt,
+  LISTS,
+  mapAt,
+  METHODS,
   type Plugin,
+  pointerTo,
+  profileNames,
+  refuse,
+  type Report,
+  RPC,
   type Session,
+  textAt,
+  type Viewer,
 } from '../../src/plugin.ts'
-import { check } from './check.ts'
-import { profilesOf, type Profiles } from './profiles.ts'
+
+/** Profiles speak of upstreams that exist, and listeners of profiles that do. */
+function check(config: unknown, report: Report, { names }: CheckedOptions): void {
+  const profiles = mapAt(config, 'profiles')
+  const upstream = { what: 'upstream', names: names.upstreams }
+  for (const name of Object.keys(profiles)) {
+    const pointer = pointerTo('/profiles', name)
+    listAt(profiles, name, 'upstreams').forEach((one, i) =>
+      isKnown(one, upstream, `${pointer}/upstreams/${i}`, report),
+    )
+    for (const one of Object.keys(mapAt(profiles, name, 'prefixes')))
+      isKnown(one, upstream, pointerTo(`${pointer}/prefixes`, one), report)
+  }
+  const listeners = mapAt(config, 'listeners')
+  const profile = { what: 'profile', names: Object.keys(profiles) }
+  for (const name of Object.keys(listeners))
+    isKnown(textAt(listeners, name, 'profile'), profile, `${pointerTo('/listeners', name)}/profile`, report)
+  checkPrefixes(config, report)
+}
+
+/** A rule that goes by the name a client says would be passed by saying the same name in another view. */
+function checkPrefixes(config: unknown, report: Report): void {
+  const what = ruledByName(config)
+  if (what === undefined) return
+  const profiles = mapAt(config, 'profiles')
+  for (const name of Object.keys(profiles)) {
+    if (Object.keys(mapAt(profiles, name, 'prefixes')).length === 0) continue
+    const message = `names of its own would pass ${what}, which go by the names of the whole gateway`
+    const hint = 'leave out "prefixes", or the rules by tool and prompt'
+    report({ pointer: `${pointerTo('/profiles', name)}/prefixes`, message, hint })
+  }
+}
+
+function ruledByName(config: unknown): string | undefined {
+  const isByName = (route: unknown): boolean => NAMED.some(key => key in mapAt(route, 'match'))
+  if (listAt(config, 'routes').some(isByName)) return 'routes'
+  const rules = mapAt(config, 'rateLimit', 'rules')
+  return Object.keys(rules).some(name => 'tools' in mapAt(rules, name)) ? 'rateLimit.rules' : undefined
+}
+
+const NAMED = ['tool', 'prompt']
 
 /** Methods that say what clients are to know of the gateway as a whole. */
 const INTRODUCTIONS = ['initialize', 'server/discover']
@@ -84,4 +137,87 @@ function guarded(next: Dispatch, name: string, views: Profiles): Dispatch {
     if (!isHidden || METHODS.get(call.method)?.to === 'list') return next(call)
     return Promise.resolve(refuse(RPC.methodNotFound, `Method not found: ${call.method}`))
   }
+}
+
+type Options = NonNullable<Config['profiles']>
+type Spec = Options[string]
+type Section = 'tools' | 'prompts' | 'resources'
+
+/** One view, ready for use. */
+interface Profile {
+  readonly name: string
+  readonly instructions: string | undefined
+  /** True if it shows this upstream. */
+  has(upstream: string): boolean
+  shows(this: void, entry: CatalogEntry): boolean
+  /** The entry under the name that it has here. */
+  dressed(entry: CatalogEntry): CatalogEntry
+}
+
+/** All profiles, and whose they are. */
+interface Profiles {
+  /** The profile of this viewer: `all` where none applies, `none` where the one asked for is not for him. */
+  find(viewer: Viewer): Profile | 'all' | 'none'
+}
+
+/** Prepares them once: looked up with every request. */
+function profilesOf(options: Options, config: Config): Profiles {
+  const known = new Map(
+    Object.entries(options).map(([name, spec]) => [name, profileOf(name, spec, config)] as const),
+  )
+  const nameOf = profileNames({ profiles: options, auth: config.auth })
+  return {
+    find: viewer => {
+      const name = nameOf(viewer)
+      const profile = name === undefined ? undefined : known.get(name)
+      return profile ?? (viewer.profile === undefined ? 'all' : 'none')
+    },
+  }
+}
+
+function profileOf(name: string, spec: Spec, config: Config): Profile {
+  const shown = spec.upstreams === undefined ? undefined : new Set(spec.upstreams)
+  const has = (upstream: string): boolean => shown?.has(upstream) !== false
+  const permits: Record<Section, (name: string) => boolean> = {
+    tools: permitted(spec.tools),
+    prompts: permitted(spec.prompts),
+    resources: permitted(spec.resources, allowsUris, forbidsUris),
+  }
+  const prefixes = prefixesOf(spec, config)
+  return {
+    name,
+    instructions: spec.instructions,
+    has,
+    shows: ({ kind, upstream, exposed }) => has(upstream) && permits[LISTS[kind].capability](exposed),
+    dressed: entry => prefixed(entry, prefixes.get(entry.upstream)),
+  }
+}
+
+function permitted(
+  { allow, deny = [] }: NonNullable<Spec['tools']> = {},
+  allows = globs,
+  forbids = globs,
+): (name: string) => boolean {
+  const isAllowed = allow === undefined ? () => true : allows(allow)
+  const isDenied = forbids(deny)
+  return name => isAllowed(name) && !isDenied(name)
+}
+
+interface Prefix {
+  readonly from: string
+  readonly to: string
+}
+
+function prefixesOf({ prefixes = {} }: Spec, { upstreams }: Config): ReadonlyMap<string, Prefix> {
+  const entries = Object.entries(prefixes).map(
+    ([name, to]) => [name, { from: upstreams[name]?.prefix ?? `${name}__`, to }] as const,
+  )
+  return new Map(entries)
+}
+
+/** A name that the filters have changed altogether has no prefix to change. */
+function prefixed(entry: CatalogEntry, prefix: Prefix | undefined): CatalogEntry {
+  if (prefix === undefined || LISTS[entry.kind].capability === 'resources') return entry
+  if (!entry.exposed.startsWith(prefix.from)) return entry
+  return { ...entry, exposed: prefix.to + entry.exposed.slice(prefix.from.length) }
 }

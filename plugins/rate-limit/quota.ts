@@ -3,7 +3,6 @@ import { closeSync, openSync, readdirSync, readFileSync, rmSync, writeSync } fro
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { isSqlBusy, makeDirectorySync, SqlDatabase } from '../../src/plugin.ts'
-import { dayOf } from './days.ts'
 
 const FILE = /^quota-([0-9a-f-]{36})\.(?:lock|used)$/
 const COUNT_BYTES = 4
@@ -283,4 +282,14 @@ export function openQuotas(directory: string): Quotas {
     database.close()
     throw error
   }
+}
+
+/** A day (UTC), as `2026-11-23`. */
+export function dayOf(time: number): string {
+  return new Date(time).toISOString().slice(0, 10)
+}
+
+/** Milliseconds until the next day begins (UTC). */
+export function untilTomorrow(now: number): number {
+  return DAY_MS - (now % DAY_MS)
 }

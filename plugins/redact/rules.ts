@@ -1,5 +1,17 @@
-import { BoundedMap, gatewayError, globs, reasonOf, type Config } from '../../src/plugin.ts'
-import { detectorsOf, expression } from './detectors.ts'
+import {
+  BoundedMap,
+  type Config,
+  gatewayError,
+  globs,
+  isKnown,
+  listAt,
+  mapAt,
+  pointerTo,
+  reasonOf,
+  type Report,
+  valueAt,
+} from '../../src/plugin.ts'
+import { detectorsOf, expression, NAMES } from './secrets.ts'
 import { Redactor } from './redactor.ts'
 import type { Detector } from './spans.ts'
 
@@ -71,5 +83,32 @@ async function compiled(name: string, source: string): Promise<Detector> {
   } catch (cause) {
     const why = `redact.expressions.${name} is no expression of RE2: ${reasonOf(cause)}`
     throw gatewayError('GW_PLUGIN_OPTIONS', { plugin: 'redact', why, cause })
+  }
+}
+
+/** Detectors that are spoken of must be there, those of the owner must be used, and have names of their own. */
+export function check(config: unknown, report: Report): void {
+  if (valueAt(config, 'redact') === undefined) return
+  const own = Object.keys(mapAt(config, 'redact', 'expressions'))
+  const names = [...NAMES, ...own]
+  const used = new Set<unknown>()
+  listAt(config, 'redact', 'rules').forEach((rule, i) =>
+    listAt(rule, 'detect').forEach((name, j) => {
+      used.add(name)
+      isKnown(name, { what: 'detector', names }, `/redact/rules/${i}/detect/${j}`, report)
+    }),
+  )
+  for (const name of own) {
+    const pointer = pointerTo('/redact/expressions', name)
+    if (NAMES.includes(name))
+      report({ pointer, message: `"${name}" is a detector of ours`, hint: 'give it another name', on: 'key' })
+    else if (!used.has(name))
+      report({
+        pointer,
+        message: 'no rule detects it',
+        hint: 'name it under "detect"',
+        severity: 'warning',
+        on: 'key',
+      })
   }
 }

@@ -9,12 +9,10 @@ import {
   type Log,
 } from '../../src/plugin.ts'
 import { Alarms } from './alarms.ts'
-import { Asking } from './asking.ts'
+import { Asking, type Settings, ownTimeout, resilienceError } from './settings.ts'
 import { Breaker } from './breaker.ts'
-import { resilienceError } from './errors.ts'
 import { Passage, type PassageHost } from './passage.ts'
 import { Retries } from './retries.ts'
-import { ownTimeout, type Settings } from './settings.ts'
 import { Turns } from './turns.ts'
 
 /** Dependencies of a bulkhead. */

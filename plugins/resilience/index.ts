@@ -7,8 +7,7 @@ import {
   type Upstream,
 } from '../../src/plugin.ts'
 import { Bulkhead } from './bulkhead.ts'
-import { ERRORS } from './errors.ts'
-import { isIdle, ownTimeout, type Settings, settingsOf } from './settings.ts'
+import { ERRORS, type Settings, isIdle, ownTimeout, settingsOf } from './settings.ts'
 
 const BY = 'resilience'
 

@@ -10,11 +10,9 @@ import {
   reasonOf,
 } from '../../src/plugin.ts'
 import type { Alarm, Alarms } from './alarms.ts'
-import type { Asking } from './asking.ts'
+import { type Asking, type Timeout, resilienceError } from './settings.ts'
 import type { Breaker } from './breaker.ts'
-import { resilienceError } from './errors.ts'
 import { type Failure, failureOf, type Retries } from './retries.ts'
-import type { Timeout } from './settings.ts'
 import type { Turns, Waiter } from './turns.ts'
 
 /** The parts of a bulkhead that its calls share. */

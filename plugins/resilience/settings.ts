@@ -1,7 +1,50 @@
-import { parseDuration, type Call, type UpstreamConfig } from '../../src/plugin.ts'
+import { type Call, errorsOf, parseDuration, RPC, type UpstreamConfig } from '../../src/plugin.ts'
 import type { BreakerLimits } from './breaker.ts'
 import type { RetryLimits } from './retries.ts'
 import type { TurnLimits } from './turns.ts'
+
+/** Errors of deadlines and breakers. */
+export const ERRORS = {
+  GW_TIMEOUT: {
+    text: 'upstream "{upstream}" did not answer {method} within {ms} ms',
+    hint: 'Raise upstreams.{upstream}.timeout if it is slow by nature.',
+    http: 504,
+    rpc: RPC.internal,
+  },
+  GW_UPSTREAM_RESTING: {
+    text: 'upstream "{upstream}" is given a rest after {why}',
+    hint: 'Call again after retryAfterMs; its breaker lets a probe through then. gateway inspect shows its state.',
+    http: 503,
+    rpc: RPC.internal,
+  },
+} as const
+
+export const resilienceError = errorsOf(ERRORS)
+
+/** Most calls of one caller: more than it can have that wait for it without a connection, as parked calls and as tasks. */
+const MOST_EACH = 256
+
+/** Counts the calls at one server whose clients are asked, for each caller. They take no turn, and each is an open request to the server. */
+export class Asking {
+  readonly #counts = new Map<string, number>()
+  size = 0
+
+  /** Counts one more; false where its caller has as many as it may. */
+  enter(caller: string): boolean {
+    const count = this.#counts.get(caller) ?? 0
+    if (count >= MOST_EACH) return false
+    this.#counts.set(caller, count + 1)
+    this.size++
+    return true
+  }
+
+  leave(caller: string): void {
+    const left = (this.#counts.get(caller) ?? 1) - 1
+    if (left === 0) this.#counts.delete(caller)
+    else this.#counts.set(caller, left)
+    this.size--
+  }
+}
 
 /** Deadline of a call, in milliseconds; 0 means none. */
 export interface Timeout {

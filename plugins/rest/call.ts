@@ -11,8 +11,7 @@ import {
   RPC,
   TextStream,
 } from '../../src/plugin.ts'
-import { problem, problemOf, problemOfThrown } from './problem.ts'
-import type { RestRequest, RestSessions } from './road.ts'
+import { type RestRequest, type RestSessions, problem, problemOf, problemOfThrown } from './road.ts'
 
 const NAMES: ReadonlyMap<string, string> = new Map([
   ['notifications/progress', 'progress'],

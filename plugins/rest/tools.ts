@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { ANONYMOUS, type Answer, type HttpReply, type JsonObject, type RpcError } from '../../src/plugin.ts'
-import { problemOf, problemOfThrown } from './problem.ts'
-import type { RestRequest, RestSessions, Visit } from './road.ts'
+import { type RestRequest, type RestSessions, type Visit, problemOf, problemOfThrown } from './road.ts'
 
 /** Pages of one list; a gateway that has more than these is in a loop. */
 const MAX_PAGES = 1000

@@ -2,13 +2,38 @@ import { createHmac, randomBytes, randomUUID } from 'node:crypto'
 import {
   type Config,
   conversationKey,
+  isKnown,
+  isObject,
+  listAt,
+  mapAt,
   METHODS,
   type Plugin,
   principalKey,
+  type Report,
   type Session,
+  textAt,
   type Upstream,
 } from '../../src/plugin.ts'
-import { check } from './check.ts'
+
+/** Types of upstream whose requests have no headers of their own. */
+const HEADERLESS: ReadonlyMap<string, string> = new Map([
+  ['stdio', 'is a local process'],
+  ['ws', 'has one WebSocket for many sessions'],
+])
+
+/** Upstreams that are named must exist, and have headers. */
+function check(config: unknown, report: Report): void {
+  const upstreams = mapAt(config, 'upstreams')
+  const names = Object.keys(upstreams)
+  listAt(config, 'sessionHeaders', 'upstreams').forEach((name, i) => {
+    const pointer = `/sessionHeaders/upstreams/${i}`
+    if (typeof name !== 'string' || !isKnown(name, { what: 'upstream', names }, pointer, report)) return
+    const why = isObject(upstreams[name]) ? HEADERLESS.get(textAt(upstreams, name, 'type') ?? '') : undefined
+    if (why === undefined) return
+    const message = `upstream "${name}" ${why} and gets no headers`
+    report({ pointer, message, hint: 'name HTTP upstreams only', severity: 'warning' })
+  })
+}
 
 /** Secrets that identities of labelled conversations are made with. An upstream outlives a configuration that says nothing new of it. */
 const secrets = new WeakMap<Upstream, Buffer>()

@@ -1,7 +1,5 @@
 import { listAt, mapAt, type Plugin, pointerTo, type Report, textAt } from '../../src/plugin.ts'
-import { readPath } from './drop.ts'
-import { ERRORS } from './errors.ts'
-import { compilePick } from './pick.ts'
+import { ERRORS, compilePick, readPath } from './pick.ts'
 import type { ShapeConfig } from './rules.ts'
 
 /** Brings results into a form that fits a model, and keeps the whole of what it cuts. */

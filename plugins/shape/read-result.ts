@@ -8,7 +8,7 @@ import {
   toolError,
   upstreamAnswer,
 } from '../../src/plugin.ts'
-import { firstBytes } from './cut-text.ts'
+import { firstBytes } from './cut-json.ts'
 import { readJson } from './exact-json.ts'
 import type { Kept } from './kept-results.ts'
 import { compilePick, MAX_ASKED } from './pick.ts'

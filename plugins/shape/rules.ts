@@ -1,6 +1,5 @@
 import { bytesOf, type ClientFacts, globs, parseDuration, type Config } from '../../src/plugin.ts'
-import { readPath } from './drop.ts'
-import { compilePick, type Pick } from './pick.ts'
+import { type Pick, compilePick, readPath } from './pick.ts'
 
 export type ShapeConfig = NonNullable<Config['shape']>
 /** Keys that a tool, a profile, an upstream and the section have alike. */

@@ -17,9 +17,8 @@ import {
   type Session,
   type UpstreamConfig,
 } from '../../src/plugin.ts'
-import { type AskedSlot, takeAsked } from './asked.ts'
+import { type AskedSlot, listed, takeAsked } from './asked.ts'
 import { type KeepBounds, KeptResults } from './kept-results.ts'
-import { listed } from './listed.ts'
 import { readResource, readResult } from './read-result.ts'
 import { type OwnTool, READ_RESULT, RESULT, ResultsUpstream } from './results-upstream.ts'
 import { type Rule, ruleOfClient, Rules, type ShapeConfig } from './rules.ts'

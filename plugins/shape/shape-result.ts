@@ -1,9 +1,7 @@
 import { isObject, type JsonObject, Payload, tokensIn } from '../../src/plugin.ts'
-import { cutJson, type LeftOut } from './cut-json.ts'
-import { cutText } from './cut-text.ts'
-import { without } from './drop.ts'
+import { type LeftOut, cutJson, cutText } from './cut-json.ts'
+import { type Pick, without } from './pick.ts'
 import { readJson } from './exact-json.ts'
-import type { Pick } from './pick.ts'
 import type { Rule } from './rules.ts'
 
 /** Room for what is said of a cut. */

@@ -10,10 +10,8 @@ import {
   tokensIn,
   toolError,
 } from '../../src/plugin.ts'
-import { stubOf } from './code/stubs.ts'
-import { compactTool } from './compact.ts'
+import { compactTool, signature, stubOf } from './signature.ts'
 import type { Surface } from './shown.ts'
-import { signature } from './signature.ts'
 import type { Ranked } from './search/ranking.ts'
 
 const MOST_DESCRIBED = 5

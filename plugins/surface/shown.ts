@@ -1,5 +1,5 @@
 import { type CatalogEntry, type JsonObject, tokensIn } from '../../src/plugin.ts'
-import { compactTool } from './compact.ts'
+import { compactTool } from './signature.ts'
 import { codeTools, describeTools, type Meta, metaNames, searchTools } from './meta-tools.ts'
 import type { Settings } from './settings.ts'
 import type { ToolIndex } from './search/ranking.ts'

@@ -1,5 +1,140 @@
-import { bytesOf, isObject, type CatalogEntry, type JsonObject } from '../../src/plugin.ts'
-import { sentence } from './compact.ts'
+import { bytesOf, type CatalogEntry, isObject, type JsonObject } from '../../src/plugin.ts'
+import { firstSentence } from './search/document.ts'
+
+const MAX_DEPTH = 4
+const MOST_PROPERTIES = 60
+const PLAIN = /^[A-Za-z_$][\w$]*$/
+
+/** A tool as TypeScript: what a script calls, with its types and texts. */
+export function stubOf({ exposed, value }: CatalogEntry): string {
+  const { description, inputSchema, outputSchema } = value
+  const place = PLAIN.test(exposed) ? `tools.${exposed}` : `tools[${JSON.stringify(exposed)}]`
+  const result = outputSchema === undefined ? 'any' : scriptTypeOf(outputSchema, 0)
+  const text = typeof description === 'string' ? `${commentOf(description)}\n` : ''
+  return `${text}${place}(args: ${scriptTypeOf(inputSchema, 0)}): Promise<${result}>`
+}
+
+function scriptTypeOf(schema: unknown, depth: number): string {
+  if (!isObject(schema) || depth > MAX_DEPTH) return 'any'
+  const values = schema.const === undefined ? schema.enum : [schema.const]
+  if (Array.isArray(values)) return union(values.map(value => JSON.stringify(value)))
+  const forms: readonly unknown[] | undefined = [schema.anyOf, schema.oneOf].find(Array.isArray)
+  if (forms !== undefined) return union(forms.map(form => scriptTypeOf(form, depth + 1)))
+  const { type, properties } = schema
+  const types: readonly unknown[] = Array.isArray(type)
+    ? type
+    : [type ?? (isObject(properties) ? 'object' : undefined)]
+  return union(types.map(one => typeNamed(one, schema, depth)))
+}
+
+function typeNamed(type: unknown, schema: JsonObject, depth: number): string {
+  if (type === 'array') return `(${scriptTypeOf(schema.items, depth + 1)})[]`
+  if (type === 'object') return objectOf(schema, depth)
+  return TYPES.get(type) ?? 'any'
+}
+
+const TYPES: ReadonlyMap<unknown, string> = new Map([
+  ['string', 'string'],
+  ['number', 'number'],
+  ['integer', 'number'],
+  ['boolean', 'boolean'],
+  ['null', 'null'],
+])
+
+function union(types: readonly string[]): string {
+  return types.length === 0 ? 'any' : [...new Set(types)].join(' | ')
+}
+
+function objectOf(schema: JsonObject, depth: number): string {
+  const properties = isObject(schema.properties) ? Object.entries(schema.properties) : []
+  if (properties.length === 0) return 'Record<string, any>'
+  const required: unknown[] = Array.isArray(schema.required) ? schema.required : []
+  const members = properties.slice(0, MOST_PROPERTIES).map(([name, property]) => {
+    const { description } = isObject(property) ? property : {}
+    const text = typeof description === 'string' ? `${commentOf(description)} ` : ''
+    const key = PLAIN.test(name) ? name : JSON.stringify(name)
+    return `${text}${key}${required.includes(name) ? '' : '?'}: ${scriptTypeOf(property, depth + 1)}`
+  })
+  return `{ ${members.join('; ')} }`
+}
+
+/** A comment that no text of a server ends. */
+function commentOf(text: string): string {
+  return `/** ${text.replace(/\s+/g, ' ').replaceAll('*/', '* /').trim()} */`
+}
+
+const LONGEST = 160
+/** Words of a schema that say which values are right; texts and examples are not among them. */
+const KEPT = [
+  'type',
+  'enum',
+  'const',
+  'required',
+  'additionalProperties',
+  'items',
+  'anyOf',
+  'oneOf',
+  'allOf',
+  '$ref',
+]
+const DEEPEST = 4
+
+/** A tool with its first sentence, and a schema without texts: what it accepts is the same, or more where it is nested deeply. */
+export function compactTool(entry: CatalogEntry): CatalogEntry {
+  const known = COMPACT.get(entry)
+  if (known !== undefined) return known
+  const { name, title, annotations, inputSchema, execution, description } = entry.value
+  const value: JsonObject = { name }
+  if (title !== undefined) value.title = title
+  if (typeof description === 'string') value.description = sentence(description)
+  value.inputSchema = compactSchema(inputSchema)
+  if (annotations !== undefined) value.annotations = annotations
+  if (execution !== undefined) value.execution = execution
+  const made = { ...entry, value }
+  COMPACT.set(entry, made)
+  return made
+}
+
+const COMPACT = new WeakMap<CatalogEntry, CatalogEntry>()
+
+/** The first sentence of a text, on one line and not endless. */
+function sentence(text: string, longest = LONGEST): string {
+  const line = firstSentence(text).replace(/\s+/g, ' ').trim()
+  return line.length <= longest ? line : `${line.slice(0, longest - 1).trimEnd()}…`
+}
+
+/** A schema without its texts. */
+function compactSchema(schema: unknown): JsonObject {
+  const root = isObject(schema) ? schema : {}
+  const compact = without(root, 0, false)
+  const names = ['$defs', 'definitions'].filter(name => isObject(root[name]))
+  for (const name of names) compact[name] = each(root[name] as JsonObject, 1, true)
+  return { type: 'object', ...compact }
+}
+
+/** Schema without the keywords that a model can do without. Definitions refer to each other, so they are not cut by depth. */
+function without(schema: JsonObject, depth: number, isWhole: boolean): JsonObject {
+  if (depth > DEEPEST && !isWhole) return typeof schema.type === 'string' ? { type: schema.type } : {}
+  const compact: JsonObject = {}
+  for (const key of KEPT)
+    if (schema[key] !== undefined) compact[key] = inner(schema[key], key, depth, isWhole)
+  const { properties } = schema
+  if (isObject(properties)) compact.properties = each(properties, depth + 1, isWhole)
+  return compact
+}
+
+function inner(value: unknown, key: string, depth: number, isWhole: boolean): unknown {
+  if (key === 'enum' || key === 'const' || key === 'required' || key === 'type') return value
+  if (Array.isArray(value))
+    return value.map(one => (isObject(one) ? without(one, depth + 1, isWhole) : (one as unknown)))
+  return isObject(value) ? without(value, depth + 1, isWhole) : value
+}
+
+function each(schemas: JsonObject, depth: number, isWhole: boolean): JsonObject {
+  return Object.fromEntries(
+    Object.entries(schemas).map(([name, one]) => [name, isObject(one) ? without(one, depth, isWhole) : one]),
+  )
+}
 
 /** Tokens that one line of a search may take. */
 const MOST_TOKENS = 125

@@ -7,9 +7,7 @@ import {
   type JsonObject,
   type Report,
 } from '../../src/plugin.ts'
-import { isHidden, type ArgumentSpec } from './override/arguments.ts'
-import { hasPlace } from './override/dress-tool.ts'
-import { merged, type OverrideSpec } from './override/overrides.ts'
+import { type ArgumentSpec, type OverrideSpec, hasPlace, isHidden, merged } from './override/overrides.ts'
 
 /** Keys beside which one says nothing, and why. */
 const ALONE: readonly (readonly [keyof ArgumentSpec, string])[] = [

@@ -3,6 +3,7 @@ import {
   type Call,
   type CatalogEntry,
   type Config,
+  errorsOf,
   type ExplainStep,
   isObject,
   type JsonObject,
@@ -12,12 +13,29 @@ import {
   paramHeaderValues,
   type Plugin,
   type PluginHooks,
+  RPC,
 } from '../../src/plugin.ts'
 import { check, checkTools } from './check.ts'
-import { ERRORS, filterError } from './errors.ts'
 import { type Filter, GUARDED, prepareFilter, refuseDenied, withLinks } from './guard.ts'
-import { dressTool } from './override/dress-tool.ts'
-import { type Override, Overrides } from './override/overrides.ts'
+import { type Override, Overrides, dressTool } from './override/overrides.ts'
+
+/** Errors of overridden tools. */
+const ERRORS = {
+  GW_ARGUMENT_UNKNOWN: {
+    text: 'Unknown argument "{argument}" of tool {tool}',
+    hint: 'tools.override hides, fixes or renames it; tools/list has those that there are.',
+    http: 400,
+    rpc: RPC.invalidParams,
+  },
+  GW_ARGUMENT_INEXACT: {
+    text: 'Argument "{argument}" of tool {tool} has a number that cannot be passed on exactly',
+    hint: 'tools.override renames it; send the number as text, or one of at most 15 digits.',
+    http: 400,
+    rpc: RPC.invalidParams,
+  },
+} as const
+
+const filterError = errorsOf(ERRORS)
 
 const MAX_TOOLS = 10_000
 

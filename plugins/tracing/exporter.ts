@@ -1,8 +1,7 @@
 import { promisify } from 'node:util'
 import { constants, gzip } from 'node:zlib'
 import { isObject, reasonOf, type Clock, type Figure, type JsonObject, type Log } from '../../src/plugin.ts'
-import { Post, type Reply } from './post.ts'
-import { Waiting } from './waiting.ts'
+import { Post, type Reply, Waiting } from './waiting.ts'
 
 /** Statuses after which the same may be sent again (OTLP/HTTP, failures). */
 const PASSING: ReadonlySet<number> = new Set([429, 502, 503, 504])

@@ -1,20 +1,31 @@
 import {
+  type Config,
+  type ExplainStep,
+  findingsOf,
   gatewayError,
   mapAt,
   parseDuration,
-  reasonOf,
-  type Config,
-  type ExplainStep,
   type Plugin,
   type PluginApi,
+  reasonOf,
   type Report,
 } from '../../src/plugin.ts'
 import { Exporter, SpanCounts } from './exporter.ts'
-import { found, HEALTH } from './health.ts'
-import { hasHostApi } from './host-app.ts'
+import { hasHostApi } from './context.ts'
 import { samplerOf, type Settings, settingsOf, VARIABLES } from './settings.ts'
 import { envelope } from './span-text.ts'
 import { Spans } from './spans.ts'
+
+/** Findings about traces. */
+const HEALTH = {
+  'tracing-unsent': {
+    level: 'warning',
+    text: 'spans cannot be sent to {to}: {why}',
+    fix: 'See that a collector takes OTLP over HTTP there (port 4318 as a rule); tracing.endpoint says where',
+  },
+} as const
+
+const found = findingsOf(HEALTH)
 
 type Options = NonNullable<Config['tracing']>
 

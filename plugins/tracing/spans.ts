@@ -15,10 +15,25 @@ import {
   type Slot,
   type Upstream,
 } from '../../src/plugin.ts'
-import { ATTRIBUTE, KIND, OF_RESOURCES, OTHER_ERROR, OWN, TOOL_ERROR } from './conventions.ts'
-import { contextIn, contextOf, parentText, randomId, withContext, type TraceContext } from './context.ts'
-import { hostContext } from './host-app.ts'
-import { KnownTexts, nameIn } from './known-texts.ts'
+import {
+  ATTRIBUTE,
+  KIND,
+  KnownTexts,
+  OF_RESOURCES,
+  OTHER_ERROR,
+  OWN,
+  TOOL_ERROR,
+  nameIn,
+} from './known-texts.ts'
+import {
+  type TraceContext,
+  contextIn,
+  contextOf,
+  hostContext,
+  parentText,
+  randomId,
+  withContext,
+} from './context.ts'
 import type { Sampler } from './settings.ts'
 import { attribute, spanText } from './span-text.ts'
 

@@ -1,7 +1,8 @@
-import { isObject, type JsonObject, oneLine } from '../../src/plugin.ts'
+import { type Clock, isObject, type JsonObject, oneLine, type PluginApi } from '../../src/plugin.ts'
 import type { Routes } from './api.ts'
-import type { RoutesDeps } from './deps.ts'
-import type { Finding, Overview, ServerRow } from './types.ts'
+import type { Recorder } from './recorder.ts'
+import type { Trials } from './trials.ts'
+import type { Finding, Overview, Part, ServerRow } from './types.ts'
 
 /** The answer to a button waits so long for its server. */
 const MAX_WAIT_MS = 4000
@@ -69,4 +70,13 @@ function steer({ control, clock }: RoutesDeps, verb: string, params: JsonObject)
     clock.after(MAX_WAIT_MS, () => resolve({ isPending: true }))
   })
   return Promise.race([done, late])
+}
+
+/** What the routes of the API answer from. */
+export interface RoutesDeps {
+  readonly control: PluginApi['control']
+  readonly clock: Clock
+  readonly recorder: Recorder
+  readonly trials: Trials
+  readonly parts: readonly Part[]
 }

@@ -1,7 +1,6 @@
 import { isObject, type JsonObject } from '../../src/plugin.ts'
 import { ApiError, EventReply, missing, type Question, type Routes, ROWS } from './api.ts'
-import type { RoutesDeps } from './deps.ts'
-import { overviewRoutes } from './overview.ts'
+import { type RoutesDeps, overviewRoutes } from './overview.ts'
 import { toolRoutes } from './tools.ts'
 import type { ConfigValue, ConfigValues, Part } from './types.ts'
 

@@ -4,7 +4,7 @@ import { Browsers } from './browsers.ts'
 import { listenersOfPage, listenersWithAuth } from './listeners.ts'
 import { Recorder } from './recorder.ts'
 import { apiRoutes } from './routes.ts'
-import { Site } from './site.ts'
+import { Site } from './files.ts'
 import { Trials } from './trials.ts'
 import type { Part } from './types.ts'
 

@@ -1,6 +1,6 @@
 import { GatewayError, isObject, type JsonObject, objectsIn, tokensIn } from '../../src/plugin.ts'
 import { missing, type Question, type Routes, ROWS } from './api.ts'
-import type { RoutesDeps } from './deps.ts'
+import type { RoutesDeps } from './overview.ts'
 import type { Shown, ToolDetail, ToolRow, Tools } from './types.ts'
 
 const MAX_TITLE = 160

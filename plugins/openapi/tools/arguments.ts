@@ -1,5 +1,5 @@
 import { isObject, listAt, mapAt } from '../../../src/plugin.ts'
-import { cleaned } from '../document/names.ts'
+import { cleaned } from '../document/parts.ts'
 import type { Operation, Parameter, Plain, References } from '../document/types.ts'
 import { namesIn, plainSchema, type SchemaUse } from './schema.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Watch, type Level } from '../../../plugins/overload/watch.ts'
+import { Watch, type Level } from '../../../plugins/overload/index.ts'
 import { log } from '../listeners/http/fake-gate.ts'
 import { HandClock } from '../fixtures/hand-clock.ts'
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { oneLine, plainText } from '../../../src/util/plain-text.ts'
 import { writtenReach } from '../../../src/http-client/guard/addresses.ts'
-import { cleaned } from '../../../plugins/openapi/document/names.ts'
+import { cleaned } from '../../../plugins/openapi/document/parts.ts'
 
 /** Characters of a text that a stranger made to be slow to read. */
 const LENGTH = 200_000

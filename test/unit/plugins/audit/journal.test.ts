@@ -7,7 +7,7 @@ import { describe, test, type TestContext } from 'node:test'
 import { setTimeout as passed } from 'node:timers/promises'
 import { Journal } from '../../../../plugins/audit/journal.ts'
 import { JournalFile } from '../../../../plugins/audit/journal-file.ts'
-import { verifyChain } from '../../../../plugins/audit/verify.ts'
+import { verifyChain } from '../../../../plugins/audit/commands.ts'
 import { directoryFor, hostOf, linesOf, SmallDisk } from './kit.ts'
 import { HandClock } from '../../fixtures/hand-clock.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { decodeProtectedHeader } from 'jose'
-import { keySet } from '../../../../plugins/auth/key-set.ts'
+import { keySet } from '../../../../plugins/auth/tokens.ts'
 import { guardedFetch } from '../../../../src/http-client/guard/guarded-fetch.ts'
 import { startIssuer } from '../../../proof/access/issuer.ts'
 import { SILENT } from '../install.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
-import { toolAnswer } from '../../../../plugins/fit/as-tools/answers.ts'
+import { toolAnswer } from '../../../../plugins/fit/as-tools/tap-calls.ts'
 import { answer, refuse, type JsonObject, type Plugin } from '../../../../src/plugin.ts'
 import {
   closeAfter,

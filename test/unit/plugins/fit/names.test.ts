@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { fitNames } from '../../../../plugins/fit/names.ts'
+import { fitNames } from '../../../../plugins/fit/fitter.ts'
 
 const LONG = 'warehouse__synchronize_all_customer_data_across_multiple_regional_systems'
 

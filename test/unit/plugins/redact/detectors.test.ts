@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { detectorsOf, expression } from '../../../../plugins/redact/detectors.ts'
+import { detectorsOf, expression } from '../../../../plugins/redact/secrets.ts'
 import { Redactor, type Action, type Tally } from '../../../../plugins/redact/redactor.ts'
 import { finish } from '../../../../src/util/queues.ts'
 import { ENCODINGS, PERSONAL, secrets } from './seeded.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { cutJson } from '../../../../plugins/shape/cut-json.ts'
-import { readPath, without } from '../../../../plugins/shape/drop.ts'
+import { readPath, without } from '../../../../plugins/shape/pick.ts'
 import { readJson } from '../../../../plugins/shape/exact-json.ts'
 import { compilePick } from '../../../../plugins/shape/pick.ts'
 import { shapeResult } from '../../../../plugins/shape/shape-result.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test, type TestContext } from 'node:test'
-import { check } from '../../../../plugins/surface/check.ts'
+import { check } from '../../../../plugins/surface/index.ts'
 import type { JsonObject, Plugin } from '../../../../src/plugin.ts'
 import {
   closeAfter,

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { test, type TestContext } from 'node:test'
-import { Post } from '../../../../plugins/tracing/post.ts'
+import { Post } from '../../../../plugins/tracing/waiting.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 
 async function listen(t: TestContext, answer: RequestListener): Promise<{ post: Post; sockets: Socket[] }> {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { TestContext } from 'node:test'
-import type { RoutesDeps } from '../../../../plugins/ui/deps.ts'
+import type { RoutesDeps } from '../../../../plugins/ui/overview.ts'
 import { apiRoutes } from '../../../../plugins/ui/routes.ts'
 import { Trials } from '../../../../plugins/ui/trials.ts'
 import type { JsonObject } from '../../../../src/protocol/json/json.ts'
