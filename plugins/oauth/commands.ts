@@ -1,10 +1,63 @@
 import {
-  gatewayError,
-  GatewayError,
   type AskGateway,
   type CommandCall,
+  durationText,
+  gatewayError,
+  GatewayError,
+  isObject,
+  type JsonObject,
+  oneLine,
   type PluginCommands,
 } from '../../src/plugin.ts'
+
+const HEAD = ['upstream', 'account', 'state', 'ends', 'scopes', 'issuer']
+/** A digest is told from others by its beginning. */
+const MAX_DIGEST = 16
+
+/** Logins as people read them. */
+function loginLines(
+  { logins }: JsonObject,
+  { out, table }: Pick<CommandCall, 'out' | 'table'>,
+  now = Date.now(),
+): string[] {
+  const rows = (Array.isArray(logins) ? logins : []).filter(isObject)
+  if (rows.length === 0) return ['no logins']
+  const head = HEAD.map(text => out.paint('dim', text))
+  const lines = table([head, ...rows.map(row => cells(row, out, now))])
+  const whys = rows.flatMap(({ upstream, why }) =>
+    typeof why === 'string' ? [out.paint('dim', `${textOf(upstream)}: ${oneLine(why)}`)] : [],
+  )
+  return [...lines, ...whys]
+}
+
+/** `logged out of github` */
+function logoutLine({ upstream, removed, revoked }: JsonObject): string {
+  if (removed === 0) return `nobody was logged in to ${textOf(upstream)}`
+  const told = revoked === true ? ', and the authorization server knows' : ''
+  return `logged out of ${textOf(upstream)}${told}`
+}
+
+function cells(row: JsonObject, out: CommandCall['out'], now: number): string[] {
+  const { upstream, account, caller, state, expiresAt, renews, scopes, issuer } = row
+  return [
+    textOf(upstream),
+    typeof caller === 'string' ? textOf(caller) : textOf(account).slice(0, MAX_DIGEST),
+    out.paint(state === 'granted' ? 'green' : 'yellow', textOf(state)),
+    endText(expiresAt, renews === true, now),
+    Array.isArray(scopes) && scopes.length > 0 ? oneLine(scopes.join(' ')) : '-',
+    textOf(issuer),
+  ]
+}
+
+function endText(expiresAt: unknown, renews: boolean, now: number): string {
+  if (renews) return 'is renewed'
+  if (typeof expiresAt !== 'number') return '-'
+  return expiresAt <= now ? 'over' : `in ${durationText(expiresAt - now)}`
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' && value !== '' ? oneLine(value) : '-'
+}
 
 const UPSTREAM = {
   upstream: { required: true, description: 'The server, by its name in the configuration.' },
@@ -51,7 +104,6 @@ export const commands: PluginCommands = {
     gateway: 'any',
     flags: { account: ACCOUNT },
     async run(call) {
-      const { logoutLine } = await import('./commands/lines.ts')
       const { account } = call.flags
       const gone = await withLogins(call, ask =>
         ask('login.logout', { upstream: call.args.upstream, account }),
@@ -64,7 +116,6 @@ export const commands: PluginCommands = {
     examples: ['gateway logins', 'gateway logins --json'],
     gateway: 'any',
     async run(call) {
-      const { loginLines } = await import('./commands/lines.ts')
       const listed = await withLogins(call, ask => ask('login.list'))
       call.print(listed, () => loginLines(listed, call))
     },

@@ -1,9 +1,7 @@
 import type { Config, Plugin } from '../../src/plugin.ts'
 import { check } from './check.ts'
-import { ERRORS } from './errors.ts'
-import { HEALTH } from './health.ts'
+import { ERRORS, HEALTH, VAULT_ERRORS } from './errors.ts'
 import { hasLoginsOfCallers, hasOAuth, isOfCaller } from './upstreams.ts'
-import { VAULT_ERRORS } from './vault/errors.ts'
 
 /** Logs in to upstreams that ask for OAuth tokens, and puts the tokens on their requests. */
 export const oauth: Plugin<Config['oauth']> = {
@@ -19,16 +17,14 @@ export const oauth: Plugin<Config['oauth']> = {
     // Only who has such an upstream loads what logs in.
     const [
       { CLIENT_NAME, OAuthService },
-      { showCallers },
+      { showCallers, watchLogins },
       { documentUrl, serveDocument },
       { answerVerbs },
-      { watchLogins },
     ] = await Promise.all([
       import('./service.ts'),
-      import('./show-callers.ts'),
-      import('./client-document.ts'),
-      import('./verbs.ts'),
       import('./watch.ts'),
+      import('./flow/client-identity.ts'),
+      import('./verbs.ts'),
     ])
     const service = slot.gateway(() => new OAuthService(api))
     const document = documentUrl(config)
@@ -39,7 +35,6 @@ export const oauth: Plugin<Config['oauth']> = {
     answerVerbs(hooks, service, config)
     showCallers(hooks, service)
     watchLogins(hooks, service, clock)
-    hooks.ready.tap(() => void service.carryOver())
     hooks.close.tap(() => service.closed())
     if (!hasLoginsOfCallers(config)) return
     const { ConnectState, connectCallers } = await import('./connect/connect.ts')

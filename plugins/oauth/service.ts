@@ -1,5 +1,4 @@
-import { existsSync } from 'node:fs'
-import { readFile, rename } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { type Authorizer, type PluginApi, reasonOf } from '../../src/plugin.ts'
 import { WaitingCallers } from './callers.ts'
@@ -9,10 +8,10 @@ import { DeviceLogins } from './flow/device.ts'
 import { Logins, type LoginsHost } from './flow/login.ts'
 import { UpstreamFlow } from './flow/upstream-flow.ts'
 import { addressOf, isOfCaller, type OAuthUpstream } from './upstreams.ts'
-import { machineTokens } from './machine/tokens.ts'
+import { machineTokens } from './machine/requests.ts'
 import type { Caller, Grant, GrantKey, Refreshed, Vault } from './types.ts'
 import { RefreshedGrants } from './vault/grants.ts'
-import { vaultKey, type KeyPlaces } from './vault/key.ts'
+import { vaultKey, type KeyPlaces } from './vault/seal.ts'
 import { SharedVault } from './vault/shared-vault.ts'
 import { FileVault, NAME } from './vault/vault.ts'
 
@@ -27,9 +26,6 @@ type Granted = (upstream: string, account: string) => void
 
 /** The name of the gateway where people consent. */
 export const CLIENT_NAME = 'tapgate'
-
-/** Pause until logins are carried over that could not be now. */
-const AGAIN_MS = 30_000
 
 /** Logins of a gateway: one vault, and a flow for each upstream. It lives as long as the gateway. */
 export class OAuthService {
@@ -66,13 +62,9 @@ export class OAuthService {
 
   /** Of many machines, which have no file in common, the vault is what they share. */
   #vaultOf(api: ServiceApi): Vault {
-    const { shared, clock } = api
-    if (shared === undefined) return this.#fileVault(api)
-    return new SharedVault({ store: shared, clock, saw: secret => this.#api.keepSecret(secret) })
-  }
-
-  #fileVault({ clock, log, state }: ServiceApi): FileVault {
+    const { shared, clock, log, state } = api
     const saw = (secret: string): void => this.#api.keepSecret(secret)
+    if (shared !== undefined) return new SharedVault({ store: shared, clock, saw })
     const key = (): Promise<Buffer | undefined> => vaultKey(placesOf(this.#api))
     return new FileVault({ directory: state, key, clock, log, saw })
   }
@@ -102,30 +94,6 @@ export class OAuthService {
     const { shared, state } = this.#api
     if (shared !== undefined) return 'the Redis of "cluster", for all replicas'
     return state === undefined ? undefined : join(state, NAME)
-  }
-
-  /** Moves what is in the file of a gateway that was alone to where replicas have their logins. Never rejects. */
-  async carryOver(): Promise<void> {
-    const { shared, state, log, clock } = this.#api
-    const path = state === undefined ? undefined : join(state, NAME)
-    if (shared === undefined || path === undefined || !existsSync(path)) return
-    const again = (why: string): void => {
-      log.warn('logins in the file of this gateway cannot be carried over to all replicas yet', { why })
-      clock.after(AGAIN_MS, () => void (this.#users > 0 && this.carryOver()))
-    }
-    const { carryOver } = await import('./vault/carry-over.ts')
-    const file = this.#fileVault(this.#api)
-    try {
-      const { moved, known, left } = await carryOver(file, this.vault)
-      if (left > 0) return again('they are renewed just now')
-      file.close()
-      await rename(path, `${path}.carried-over`)
-      log.info('logins in the file of this gateway are those of all replicas now', { moved, known })
-    } catch (error) {
-      again(reasonOf(error))
-    } finally {
-      file.close()
-    }
   }
 
   /** The flow of an upstream of the configuration. @throws GatewayError where there is none. */

@@ -7,10 +7,8 @@ import {
   type JsonObject,
   type PluginHooks,
 } from '../../src/plugin.ts'
-import { accountFor, callerNamed, nameOf } from './account.ts'
-import { rowOfWaiting } from './callers.ts'
+import { accountFor, callerNamed, nameOf, rowOfWaiting } from './callers.ts'
 import type { UpstreamFlow } from './flow/upstream-flow.ts'
-import { revoke } from './flow/revoke.ts'
 import type { OAuthService } from './service.ts'
 import { type Caller, GATEWAY_ACCOUNT, type GrantKey, type KeptGrant, type LostGrant } from './types.ts'
 import { isOfCaller } from './upstreams.ts'
@@ -172,4 +170,24 @@ async function logout(
 
 function wrong(verb: string, why: string): Error {
   return gatewayError('GW_VERB_PARAMS', { verb, why })
+}
+
+const REVOKE_TIMEOUT_MS = 5000
+
+/** Tells the authorization server that a grant is over (RFC 7009). True where it says that it knows; a logout needs no more than the vault. */
+async function revoke(flow: UpstreamFlow, grant: KeptGrant): Promise<boolean> {
+  const { client, access, refresh = access } = grant
+  try {
+    const server = await flow.serverOf(grant.issuer)
+    if (server.revocation_endpoint === undefined) return false
+    const wire = await flow.wire()
+    const { lib } = wire
+    const auth = await wire.authOf(client, flow.keySpec)
+    const options = wire.options({ signal: AbortSignal.timeout(REVOKE_TIMEOUT_MS) })
+    const response = await lib.revocationRequest(server, { client_id: client.id }, auth, refresh, options)
+    await lib.processRevocationResponse(response)
+    return true
+  } catch {
+    return false
+  }
 }

@@ -13,7 +13,7 @@ import {
   RPC,
   toolError,
 } from '../../../src/plugin.ts'
-import { accountOf, nameOf } from '../account.ts'
+import { accountOf, nameOf } from '../callers.ts'
 import type { Link, Links, Proof } from './links.ts'
 import type { Visits } from './visits.ts'
 

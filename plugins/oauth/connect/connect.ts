@@ -2,14 +2,11 @@ import { type Config, type PluginApi, type Principal, STRANGER } from '../../../
 import type { OAuthService } from '../service.ts'
 import { isConnected } from '../upstreams.ts'
 import { type AnswersHost, withLogins } from './answers.ts'
-import { Arrivals } from './arrivals.ts'
-import { Browsers } from './browsers.ts'
-import { Consents } from './consents.ts'
+import { Arrivals, Browsers } from './browsers.ts'
+import { Consents, Places, Visits } from './visits.ts'
 import { Links, type Proof } from './links.ts'
 import { People } from './person.ts'
-import { Places } from './places.ts'
 import { CALLBACK, CONNECT, isPagePath, type Look, Pages, PERSON } from './routes.ts'
-import { Visits } from './visits.ts'
 
 /** Issuer of callers that an API key identifies. */
 const KEYS = 'api-key'

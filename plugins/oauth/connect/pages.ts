@@ -1,5 +1,15 @@
 import { createHash } from 'node:crypto'
-import { type HttpReply, plainText } from '../../../src/plugin.ts'
+import { type HttpReply, type HttpRequest, plainText } from '../../../src/plugin.ts'
+
+const MAX_FORM = 4096
+
+/** The fields of a form that was sent; undefined for anything else. */
+export async function formOf(request: HttpRequest): Promise<URLSearchParams | undefined> {
+  const [type = ''] = request.header('content-type')
+  if (!/^application\/x-www-form-urlencoded\s*(;|$)/i.test(type)) return undefined
+  const body = await request.body()
+  return body.length > MAX_FORM ? undefined : new URLSearchParams(body.toString('utf8'))
+}
 
 const STYLE = `
 :root { color-scheme: light dark; --ink: #1a1d21; --soft: #555c66; --paper: #ffffff; --line: #c9ced6; --act: #0b5cad; --ground: #f3f5f8 }

@@ -1,13 +1,11 @@
 import { type AuditEvent, type HttpReply, type HttpRequest, type Log, reasonOf } from '../../../src/plugin.ts'
 import type { BegunLogin, Logins } from '../flow/login.ts'
-import type { Arrivals } from './arrivals.ts'
-import type { Browser, Browsers } from './browsers.ts'
-import type { Consents } from './consents.ts'
-import { formOf } from './form.ts'
-import type { Link, Links } from './links.ts'
+import type { Arrivals, Browser, Browsers } from './browsers.ts'
+import type { Consents, Places, Visits } from './visits.ts'
 import {
   alreadyMade,
   askPage,
+  formOf,
   messagePage,
   notBegunHere,
   notYours,
@@ -15,9 +13,8 @@ import {
   unknownLink,
   withCookie,
 } from './pages.ts'
+import type { Link, Links } from './links.ts'
 import type { People } from './person.ts'
-import type { Places } from './places.ts'
-import type { Visits } from './visits.ts'
 
 /** Parts of the gateway that the pages need. */
 interface PagesHost {

@@ -1,6 +1,86 @@
-import { createHash } from 'node:crypto'
-import { isObject, type SharedStore } from '../../../src/plugin.ts'
+import { createHash, randomBytes } from 'node:crypto'
+import { BoundedMap, isObject, type SharedStore } from '../../../src/plugin.ts'
 import { type Link, LINK_MS } from './links.ts'
+
+const MAX_CONSENTS = 10_000
+/** One that nobody needed for so long is asked for again. */
+const CONSENT_MS = 90 * 86_400_000
+
+/**
+ * Consents that were given: of whom, to which upstream and authorization server, for which scopes. Replicas have them in common, sealed, so
+ * that nobody who writes there gives one; while that is away only those that were given here are known.
+ */
+export class Consents {
+  readonly #own = new BoundedMap<string, true>({ max: MAX_CONSENTS })
+  readonly #shared: SharedStore | undefined
+
+  constructor(shared: SharedStore | undefined) {
+    this.#shared = shared
+  }
+
+  async has(consent: string): Promise<boolean> {
+    if (this.#own.has(consent)) return true
+    try {
+      const key = consentKey(consent)
+      const sealed = await this.#shared?.get(key)
+      return sealed !== undefined && this.#shared?.open(sealed, key) === consent
+    } catch {
+      return false
+    }
+  }
+
+  give(consent: string): void {
+    this.#own.set(consent, true)
+    const key = consentKey(consent)
+    const shared = this.#shared
+    shared?.put(key, shared.seal(consent, key), { ms: CONSENT_MS }).catch(() => undefined)
+  }
+}
+
+/** Long lists of scopes make long consents. */
+function consentKey(consent: string): string {
+  return `consent ${createHash('sha256').update(consent).digest('base64url')}`
+}
+
+/** Uses of a name: one that was made for another use is none. */
+type Use = 'link' | 'person' | 'state'
+
+interface PlacesHost {
+  readonly shared?: SharedStore | undefined
+  place(): string | undefined
+}
+
+/**
+ * Names of what begins at one of several replicas, which say at which: the page of a login is asked of any, and answered by the one
+ * that has the link and the browser. Nobody else can make one, so that nobody is asked for a name that was guessed.
+ */
+export class Places {
+  readonly #host: PlacesHost
+  /** A replica that had to take another name still has what it began under the old one. */
+  readonly #own = new Set<string>()
+
+  constructor(host: PlacesHost) {
+    this.#host = host
+  }
+
+  /** Ends the names of cookies, as each replica knows its own browsers. */
+  readonly suffix = randomBytes(4).toString('hex')
+
+  newName(use: Use): string {
+    const random = randomBytes(16).toString('base64url')
+    const { shared } = this.#host
+    const place = this.#host.place()
+    if (shared === undefined || place === undefined) return random
+    this.#own.add(place)
+    return shared.seal(`${place} ${random}`, use)
+  }
+
+  /** The replica that made a name; undefined for one of this replica, and for what none has made. */
+  elsewhere(use: Use, name: string): string | undefined {
+    const [place, random] = this.#host.shared?.open(name, use)?.split(' ') ?? []
+    return place === undefined || random === undefined || this.#own.has(place) ? undefined : place
+  }
+}
 
 const MADE = 'made'
 

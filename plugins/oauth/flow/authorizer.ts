@@ -6,7 +6,7 @@ import {
   type Principal,
   type UpstreamRefusal,
 } from '../../../src/plugin.ts'
-import { accountOf } from '../account.ts'
+import { accountOf } from '../callers.ts'
 import { oauthError } from '../errors.ts'
 import { type Access, GATEWAY_ACCOUNT } from '../types.ts'
 import type { Step, UpstreamFlow } from './upstream-flow.ts'

@@ -1,7 +1,6 @@
 import type { AuthorizationServer } from 'oauth4webapi'
 import { BoundedMap, type Clock, type Config, type Log } from '../../../src/plugin.ts'
 import type { ClientIdentity, Grant, GrantKey, Refreshed, Vault } from '../types.ts'
-import { challengeOf, type Challenge } from './challenge.ts'
 import { clientAt, methodOf } from './client-identity.ts'
 import {
   canonicalResource,
@@ -11,9 +10,66 @@ import {
   type FetchFrom,
   serverMetadata,
 } from './discovery.ts'
-import { refresh } from './refresh.ts'
-import { scopesFor, union, within } from './scopes.ts'
-import { Wire, type KeySpec } from './wire.ts'
+import {
+  type Challenge,
+  type KeySpec,
+  Wire,
+  challengeOf,
+  grantOf,
+  scopesFor,
+  union,
+  whyFailed,
+  within,
+} from './wire.ts'
+
+/** A grant that is to be renewed. */
+interface ToRefresh {
+  readonly key: GrantKey
+  readonly grant: Grant
+  readonly signal: AbortSignal
+  readonly keySpec: KeySpec | undefined
+}
+
+/** Statuses with which a server says that it cannot now, whatever its body says. */
+const PASSING: ReadonlySet<number> = new Set([408, 425, 429])
+
+/** Asks the authorization server for new tokens, once. Never rejects for what that does. */
+async function refresh(
+  wire: Wire,
+  serverOf: () => Promise<AuthorizationServer>,
+  { key, grant, signal, keySpec }: ToRefresh,
+): Promise<Refreshed> {
+  const { lib } = wire
+  const { client, refresh: token, scopesRequested: scopes } = grant
+  if (token === undefined) return { kind: 'refused', error: 'invalid_grant' }
+  try {
+    const server = await serverOf()
+    const known = { client_id: client.id }
+    const options = wire.options({ signal, more: { resource: grant.audience ?? key.resource } })
+    const auth = await wire.authOf(client, keySpec)
+    const response = await lib.refreshTokenGrantRequest(server, known, auth, token, options)
+    if (response.status >= 500 || PASSING.has(response.status)) return unreachable(response)
+    const tokens = await lib.processRefreshTokenResponse(server, known, response)
+    const made = grantOf(tokens, { client, scopes, refresh: token })
+    const renewed = grant.audience === undefined ? made : { ...made, audience: grant.audience }
+    // A server that says nothing of scopes has left them as they were (RFC 6749, 6).
+    const granted = tokens.scope === undefined ? { ...renewed, scopesGranted: grant.scopesGranted } : renewed
+    return { kind: 'granted', grant: granted }
+  } catch (error) {
+    const said = wire.said(error)
+    return said === undefined
+      ? { kind: 'unreachable', reason: whyFailed(wire, error) }
+      : { kind: 'refused', error: said }
+  }
+}
+
+function unreachable(response: Response): Refreshed {
+  const seconds = Number(response.headers.get('retry-after') ?? Number.NaN)
+  const reason = `it answers HTTP ${response.status}`
+  return Number.isNaN(seconds)
+    ? { kind: 'unreachable', reason }
+    : { kind: 'unreachable', reason, retryAfterMs: seconds * 1000 }
+}
 
 export type OAuthSpec = NonNullable<
   Extract<Config['upstreams'][string], { readonly oauth?: unknown }>['oauth']

@@ -4,8 +4,96 @@ import type { importPKCS8 } from 'jose'
 import type * as Lib from 'oauth4webapi'
 import { GatewayError, isObject, reasonOf } from '../../../src/plugin.ts'
 import type { ClientIdentity, NewGrant } from '../types.ts'
-import { scopesOf } from './challenge.ts'
 import { type FetchFrom, withoutNulls } from './discovery.ts'
+
+/** Scope that lets its holder renew a login without a browser (OpenID Connect). */
+const OFFLINE = 'offline_access'
+
+/** Sources of the scopes of a login, in their order. */
+interface ScopeSources {
+  /** Scopes that a challenge named for this operation. */
+  readonly challenged: readonly string[] | undefined
+  /** Scopes that the resource knows of. */
+  readonly ofResource: readonly string[] | undefined
+  /** The bound of the configuration. */
+  readonly bound: readonly string[] | undefined
+  /** Scopes of the login before, which a new one keeps. */
+  readonly before: readonly string[]
+  /** Scopes that the authorization server knows of. */
+  readonly ofServer: readonly string[] | undefined
+}
+
+/** The scopes that a login asks for; empty to leave them to the authorization server. */
+export function scopesFor({
+  challenged,
+  ofResource,
+  bound,
+  before,
+  ofServer,
+}: ScopeSources): readonly string[] {
+  const named = challenged ?? ofResource
+  const wanted = named === undefined ? (bound ?? []) : within(named, bound)
+  const scopes = union(before, wanted.length === 0 && bound !== undefined ? bound : wanted)
+  return ofServer?.includes(OFFLINE) === true ? union(scopes, [OFFLINE]) : scopes
+}
+
+/** The scopes that the configuration allows. */
+export function within(scopes: readonly string[], bound: readonly string[] | undefined): readonly string[] {
+  return bound === undefined ? scopes : scopes.filter(scope => bound.includes(scope))
+}
+
+/** Each scope once, those of the first list first. */
+export function union(one: readonly string[], other: readonly string[]): readonly string[] {
+  return [...new Set([...one, ...other])]
+}
+
+/** The parts of a Bearer challenge that a client acts on (RFC 6750, RFC 9728). */
+export interface Challenge {
+  /** URL of the metadata of the protected resource. */
+  readonly metadata: string | undefined
+  readonly scopes: readonly string[] | undefined
+  readonly error: string | undefined
+}
+
+const NOTHING: Challenge = { metadata: undefined, scopes: undefined, error: undefined }
+const PARAMETER = /\s*([\w-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))\s*(?:,|$)/y
+const SCHEME = /(?:^|,)\s*bearer(?:\s+|$)/gi
+/** Scopes read of one challenge. */
+const MAX_SCOPES = 100
+
+/** Reads the Bearer challenge of `WWW-Authenticate`, beside which there may be others. */
+export function challengeOf(header: string | undefined): Challenge {
+  if (header === undefined) return NOTHING
+  for (const { index, 0: scheme } of header.matchAll(SCHEME)) {
+    const found = parametersAt(header, index + scheme.length)
+    return {
+      metadata: found.get('resource_metadata'),
+      scopes: scopesOf(found.get('scope')),
+      error: found.get('error'),
+    }
+  }
+  return NOTHING
+}
+
+/** Splits a list of scopes; undefined where it names none. */
+function scopesOf(text: string | undefined): readonly string[] | undefined {
+  const scopes = [...new Set(text?.split(' ').filter(scope => SCOPE.test(scope)))].slice(0, MAX_SCOPES)
+  return scopes.length === 0 ? undefined : scopes
+}
+
+const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]{1,256}$/
+
+function parametersAt(header: string, start: number): Map<string, string> {
+  const found = new Map<string, string>()
+  PARAMETER.lastIndex = start
+  for (let match = PARAMETER.exec(header); match !== null; match = PARAMETER.exec(header)) {
+    const [, name = '', quoted, token = ''] = match
+    const key = name.toLowerCase()
+    // The first of two is as good as any, and nobody can add one behind it.
+    if (!found.has(key)) found.set(key, quoted?.replace(/\\(.)/g, '$1') ?? token)
+  }
+  return found
+}
 
 type Library = typeof Lib
 

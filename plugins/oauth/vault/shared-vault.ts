@@ -8,21 +8,22 @@ import {
   type NewGrant,
   type Vault,
 } from '../types.ts'
-import { vaultError } from './errors.ts'
-import { changeText } from './shared-change.ts'
-import { GrantIndex, type Listed } from './shared-index.ts'
-import { LIFE_MS, SharedKeys } from './shared-keys.ts'
+import { vaultError } from '../errors.ts'
 import {
   EMPTY,
+  GrantIndex,
+  type GrantRecord,
+  type Listed,
+  changeText,
   generationIn,
   grantIn,
-  type GrantRecord,
   nextGeneration,
   recordIn,
   recordKey,
   withGrant,
   withoutGrant,
 } from './shared-record.ts'
+import { LIFE_MS, SharedKeys } from './shared-keys.ts'
 
 /** Scopes that an account wants at a server beyond those that it has. */
 const MAX_WANTED = 200

@@ -18,7 +18,7 @@ import {
   type NewGrant,
   type PendingLogin,
 } from '../types.ts'
-import { vaultError } from './errors.ts'
+import { vaultError } from '../errors.ts'
 import { lookupOf, type RowSeal } from './seal.ts'
 
 /** Grants of all callers together. */

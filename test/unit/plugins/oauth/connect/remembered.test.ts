@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Consents } from '../../../../../plugins/oauth/connect/consents.ts'
+import { Consents } from '../../../../../plugins/oauth/connect/visits.ts'
 import { SharedMemory } from '../../../../fixtures/shared-memory.ts'
 
 const ALICE = JSON.stringify(['alice', 'files', 'https://as.example', ['read', 'write']])

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { WaitingCallers } from '../../../../../plugins/oauth/callers.ts'
-import { accountFor, callerNamed, nameOf } from '../../../../../plugins/oauth/account.ts'
+import { WaitingCallers, accountFor, callerNamed, nameOf } from '../../../../../plugins/oauth/callers.ts'
 import type { Config } from '../../../../../src/plugin.ts'
 import { grantOf } from '../../../../fixtures/oauth/token-server.ts'
 import { KEY, stateOf, vaultIn } from './kit.ts'
