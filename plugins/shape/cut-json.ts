@@ -1,5 +1,30 @@
 import { isObject, type JsonObject } from '../../src/plugin.ts'
-import { isNumberText, VALUES_PER_STEP } from './exact-json.ts'
+
+/** Text that may hold a number which JavaScript would write as another one, such as 2^53+1 and 1e400. */
+const INEXACT = /\d{16}|\d[eE]\+?\d{3}/
+/** Parts of the language that its types do not name yet. */
+const { rawJSON, isRawJSON: isNumberText } = JSON as unknown as {
+  rawJSON(text: string): object
+  isRawJSON(value: unknown): boolean
+}
+/** Values that are handled before others may have the event loop. */
+const VALUES_PER_STEP = 256
+
+/** Reads JSON so that writing it gives every number as it was; undefined for text that is no JSON. */
+export function readJson(text: string): unknown {
+  try {
+    return INEXACT.test(text) ? (JSON.parse(text, keepNumberText) as unknown) : JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function keepNumberText(_key: string, value: unknown, context?: { readonly source?: string }): unknown {
+  const source = context?.source
+  return typeof value === 'number' && source !== undefined && source !== String(value)
+    ? rawJSON(source)
+    : value
+}
 
 /** Part of the room that the beginning of a text gets; its end gets the rest. */
 const HEAD = 0.7

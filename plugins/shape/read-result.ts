@@ -9,7 +9,7 @@ import {
   upstreamAnswer,
 } from '../../src/plugin.ts'
 import { firstBytes } from './cut-json.ts'
-import { readJson } from './exact-json.ts'
+import { readJson } from './cut-json.ts'
 import type { Kept } from './kept-results.ts'
 import { compilePick, MAX_ASKED } from './pick.ts'
 import { isSameJson, jsonIn, META, uriOf } from './shape-result.ts'
@@ -24,15 +24,15 @@ const MAX_HANDLE = 1024
 type Find = (handle: string) => Kept | undefined
 
 /** `read_result`: a whole result page by page, or what an expression picks of it. */
-export function* readResult(given: JsonObject, find: Find): Generator<void, Answer> {
+export function readResult(given: JsonObject, find: Find): Answer {
   const asked = askedOf(given)
   if (typeof asked === 'string') return failed(asked)
   const kept = find(withoutScheme(asked.handle))
   if (kept === undefined) return failed(UNKNOWN)
-  const text = yield* readable(kept)
+  const text = readable(kept)
   return asked.pick === undefined
     ? page(text, asked.offset, kept)
-    : yield* picked(asked.pick, { text, offset: asked.offset, kept })
+    : picked(asked.pick, { text, offset: asked.offset, kept })
 }
 
 interface AskedPage {
@@ -50,13 +50,10 @@ function askedOf({ handle, pick, offset = 0 }: JsonObject): AskedPage | string {
   return isOffset ? { handle, pick, offset } : '"offset" must be a whole number of characters, 0 or more'
 }
 
-function* picked(
-  pick: string,
-  { text, offset, kept }: { text: string; offset: number; kept: Kept },
-): Generator<void, Answer> {
+function picked(pick: string, { text, offset, kept }: { text: string; offset: number; kept: Kept }): Answer {
   const compiled = compilePick(pick, MAX_ASKED)
   if ('mistake' in compiled) return failed(`"pick" is no JMESPath expression: ${compiled.mistake}`)
-  const found = compiled.pick.run((yield* jsonIn(text)) ?? (yield* readJson(wholeOf(kept))))
+  const found = compiled.pick.run(jsonIn(text) ?? readJson(wholeOf(kept)))
   if ('failed' in found) return failed(`"pick" found nothing: ${found.failed}`)
   return page(found.json, offset, kept)
 }
@@ -84,9 +81,9 @@ function wholeOf({ bytes }: Kept): string {
 }
 
 /** Text of a result that is one text; every other as JSON. Offsets count in it. */
-function* readable(kept: Kept): Generator<void, string> {
+function readable(kept: Kept): string {
   const whole = wholeOf(kept)
-  const value = yield* readJson(whole)
+  const value = readJson(whole)
   const content = isObject(value) && Array.isArray(value.content) ? (value.content as unknown[]) : []
   const [block] = content
   const isOneText =
@@ -94,7 +91,7 @@ function* readable(kept: Kept): Generator<void, string> {
   if (!isOneText) return whole
   const text = block.text as string
   const structured = (value as JsonObject).structuredContent
-  const isTwice = structured === undefined || (yield* isSameJson(text, JSON.stringify(structured)))
+  const isTwice = structured === undefined || isSameJson(text, JSON.stringify(structured))
   return isTwice ? text : whole
 }
 

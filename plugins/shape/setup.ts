@@ -57,7 +57,7 @@ export function setUp(api: PluginApi<ShapeConfig | undefined>): void {
   if (CUTTING.some(key => rules.has(key)))
     tools.set(READ_RESULT.name, {
       definition: READ_RESULT,
-      run: (call, given) => runInTurns(readResult(given, find(call))),
+      run: (call, given) => readResult(given, find(call)),
     })
   if (rules.has('patience')) beSlow(api, { rules, slow: state.slow, tools })
   hooks.configure.tap(written => withResults(written, api.options?.prefix ?? '', [...tools.keys()]))

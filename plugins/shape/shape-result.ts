@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, Payload, tokensIn } from '../../src/plugin.ts'
 import { type LeftOut, cutJson, cutText } from './cut-json.ts'
 import { type Pick, without } from './pick.ts'
-import { readJson } from './exact-json.ts'
+import { readJson } from './cut-json.ts'
 import type { Rule } from './rules.ts'
 
 /** Room for what is said of a cut. */
@@ -35,7 +35,7 @@ export function* shapeResult(result: Payload, shaping: Shaping): Generator<void,
   const changes = (shaping.asked ?? shaping.rule.pick) !== undefined || shaping.rule.drop.length > 0
   if (!changes && result.bytes().length <= (maxBytes ?? Infinity)) return undefined
   if (result.isToolError) return undefined
-  const value = yield* readJson(result.bytes().toString('utf8'))
+  const value = readJson(result.bytes().toString('utf8'))
   const shaped = isObject(value)
     ? yield* shapedValue(new Work(value, shaping), result, shaping, changes)
     : 'unreadable'
@@ -103,7 +103,7 @@ class Work {
 
   /** Leaves paths out, and picks: of what is structured, or of JSON in the one text. Other text has nothing to pick from. */
   *project(pick: Pick | undefined): Generator<void> {
-    const source = this.#structured ?? (yield* this.#onlyJson())
+    const source = this.#structured ?? this.#onlyJson()
     if (source === undefined) return
     const dropped = this.#shaping.rule.drop.reduce<unknown>(without, source)
     const found = pick?.run(dropped)
@@ -111,21 +111,21 @@ class Work {
       this.#meta = { failed: `pick: ${found.failed}` }
       return
     }
-    if (found !== undefined) yield* this.#become('pick', found.json)
-    else if (dropped !== source) yield* this.#become('drop', JSON.stringify(dropped))
+    if (found !== undefined) this.#become('pick', found.json)
+    else if (dropped !== source) this.#become('drop', JSON.stringify(dropped))
   }
 
-  *#become(how: 'pick' | 'drop', json: string): Generator<void> {
+  #become(how: 'pick' | 'drop', json: string): void {
     this.#done.push(how)
-    const value = yield* readJson(json)
+    const value = readJson(json)
     this.#structured = this.#structured !== undefined && isObject(value) ? value : undefined
     this.#replaceTexts(json)
   }
 
   /** JSON of the one text that there is. */
-  *#onlyJson(): Generator<void, unknown> {
+  #onlyJson(): unknown {
     const [only, another] = this.#content.filter(isText)
-    return only === undefined || another !== undefined ? undefined : yield* jsonIn(only.text)
+    return only === undefined || another !== undefined ? undefined : jsonIn(only.text)
   }
 
   /** One text in the place of all. */
@@ -191,7 +191,7 @@ class Work {
       const text = textOf(block)
       const room = left
       left = 0
-      if (after !== undefined && (yield* isSameJson(text, before))) kept.push(withText(block, after))
+      if (after !== undefined && isSameJson(text, before)) kept.push(withText(block, after))
       else if (room >= LEAST_TEXT) kept.push(withText(block, yield* this.#shorter(text, room, handle, isOne)))
       else leftOut += size
     }
@@ -210,7 +210,7 @@ class Work {
     handle: string | undefined,
     hasOffset: boolean,
   ): Generator<void, string> {
-    const json = yield* jsonIn(text)
+    const json = jsonIn(text)
     const cut = json === undefined ? undefined : yield* cutJson(json, room, { dropsMembers: true })
     if (cut !== undefined) {
       this.#meta ??= { leftOut: cut.leftOut }
@@ -287,13 +287,13 @@ function withText(block: unknown, text: string): unknown {
 }
 
 /** The object or list that a text is as JSON; undefined for other text. */
-export function* jsonIn(text: string): Generator<void, unknown> {
+export function jsonIn(text: string): unknown {
   if (!/^\s*[[{]/.test(text)) return undefined
-  const value = yield* readJson(text)
+  const value = readJson(text)
   return typeof value === 'object' && value !== null ? value : undefined
 }
 
 /** True if a text says what compact JSON does. */
-export function* isSameJson(text: string, json: string): Generator<void, boolean> {
-  return json !== '' && (text === json || JSON.stringify(yield* jsonIn(text)) === json)
+export function isSameJson(text: string, json: string): boolean {
+  return json !== '' && (text === json || JSON.stringify(jsonIn(text)) === json)
 }

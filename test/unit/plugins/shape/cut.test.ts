@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { cutJson } from '../../../../plugins/shape/cut-json.ts'
 import { readPath, without } from '../../../../plugins/shape/pick.ts'
-import { readJson } from '../../../../plugins/shape/exact-json.ts'
+import { readJson } from '../../../../plugins/shape/cut-json.ts'
 import { compilePick } from '../../../../plugins/shape/pick.ts'
 import { shapeResult } from '../../../../plugins/shape/shape-result.ts'
 import { Payload } from '../../../../src/protocol/payload.ts'
@@ -108,12 +108,12 @@ test('numbers are written as they were read', () => {
     '9007199254740993',
     String.raw`{"say \"9007199254740993\\":{"__proto__":[-9007199254740993,"1e400\\"]},"e":0.1234567890123456789}`,
   ])
-    assert.equal(JSON.stringify(finish(readJson(text))), text)
+    assert.equal(JSON.stringify(readJson(text)), text)
   for (const text of [
     '{9007199254740993:1}',
     '[9007199254740993-1]',
     '"9007199254740993',
     '[9007199254740993',
   ])
-    assert.equal(finish(readJson(text)), undefined)
+    assert.equal(readJson(text), undefined)
 })
