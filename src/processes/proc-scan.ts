@@ -1,4 +1,5 @@
 import { readdirSync } from 'node:fs'
+import { setTimeout } from 'node:timers/promises'
 import { readProc, readProcSync } from '../util/process/proc-files.ts'
 import { MARK_VARIABLE } from './environment.ts'
 
@@ -17,6 +18,9 @@ interface Stat extends ProcessId {
 
 /** Files read at once, so that the pool of threads has room for others. */
 const READERS = 2
+/** Waits for what was killed to be gone. */
+const PAUSE_MS = 10
+const MAX_ROUNDS = 100
 /** Bytes of one environment that are read at once. */
 const ENVIRONMENT = 16 * 1024
 
@@ -25,7 +29,7 @@ const ENVIRONMENT = 16 * 1024
  * ids. Linux only, without blocking; elsewhere there is nothing to see.
  */
 export async function endMarked(isOurs: (mark: string) => boolean, since = 0): Promise<number[]> {
-  const ended: number[] = []
+  const ended: ProcessId[] = []
   const rest = listPids().values()
   const reader = async (): Promise<void> => {
     const buffer = Buffer.allocUnsafe(ENVIRONMENT)
@@ -34,11 +38,13 @@ export async function endMarked(isOurs: (mark: string) => boolean, since = 0): P
       // Reading the environment is the dear part.
       if (stat === undefined || Number(stat.start) < since || pid === process.pid) continue
       const marks = marksIn(await readProc(`/proc/${pid}/environ`, buffer))
-      if (marks.some(isOurs) && signalProcess(stat, 'SIGKILL')) ended.push(pid)
+      if (marks.some(isOurs) && signalProcess(stat, 'SIGKILL')) ended.push(stat)
     }
   }
   await Promise.all(Array.from({ length: READERS }, reader))
-  return ended
+  // A signal takes a moment.
+  for (let round = 0; round < MAX_ROUNDS && ended.some(isSame); round++) await setTimeout(PAUSE_MS)
+  return ended.map(({ pid }) => pid)
 }
 
 /** Checks again who it is, and signals in the same breath. */

@@ -78,7 +78,7 @@ async function gatewaysThatAreKilled(): Promise<void> {
   const left: Found[] = []
   for (let round = 0; round < GATEWAYS; round++) {
     const cookie = randomUUID()
-    const gateway = await startGateway(configOf(cookie, 3, 'shared'))
+    const gateway = await startGateway(configOf(cookie, 3, 'shared', 'leaves'))
     await timeToZero(() => (processesWith(cookie).length >= 18 ? [] : [{ pid: 0, command: 'wait' }]), 10_000)
     const run = `tapgate:${gateway.pid}:`
     if (round === 0) console.log(`      the guardian: ${memoryOf(run)}`)

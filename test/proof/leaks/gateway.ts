@@ -15,12 +15,20 @@ export interface Running {
   readonly webSocket: string
 }
 
-/** A configuration of some servers of the leaky kind, all of whose processes carry `cookie`. JSON is YAML. */
-export function configOf(cookie: string, servers: number, isolation: 'shared' | 'session'): string {
+/**
+ * A configuration of some servers of the leaky kind, all of whose processes carry `cookie`. JSON is YAML. What `leaves` its
+ * server's group lives as long as the gateway does.
+ */
+export function configOf(
+  cookie: string,
+  servers: number,
+  isolation: 'shared' | 'session',
+  children: 'stays' | 'leaves' = 'stays',
+): string {
   const upstream = {
     type: 'stdio',
     command: '/bin/sh',
-    args: [SERVER],
+    args: [SERVER, children],
     env: { LEAK_COOKIE: cookie },
     era: 'legacy',
     isolation,

@@ -1,9 +1,11 @@
 #!/bin/sh
-# A server whose children leave its group in every way, and none of them heeds a SIGTERM. A shell, so that a thousand are cheap.
+# A server whose children heed no SIGTERM, and leave its group in every way unless "stays" is said. A shell, so that a thousand are cheap.
 DEAF='trap "" TERM HUP INT; sleep 1000 & wait; sleep 1000'
 /bin/sh -c "$DEAF" </dev/null >/dev/null 2>&1 &
-setsid /bin/sh -c "$DEAF" </dev/null >/dev/null 2>&1 &
-(setsid /bin/sh -c "$DEAF" </dev/null >/dev/null 2>&1 &)
+away=setsid
+[ "$1" != stays ] || away=
+$away /bin/sh -c "$DEAF" </dev/null >/dev/null 2>&1 &
+($away /bin/sh -c "$DEAF" </dev/null >/dev/null 2>&1 &)
 
 answer() { printf '{"jsonrpc":"2.0","id":%s,%s}\n' "$id" "$1"; }
 
