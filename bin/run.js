@@ -24,7 +24,7 @@ async function attach(args) {
   const { setFlagsFromString } = process.getBuiltinModule('node:v8')
   for (const flag of ['--no-opt', '--no-maglev', '--no-sparkplug', '--regexp-interpret-all'])
     setFlagsFromString(flag)
-  const { attachAlone } = await import('../dist/src/cli/background/attach-alone.js')
+  const { attachAlone } = await import('../dist/src/cli/background/attach.js')
   return attachAlone(args, process)
 }
 

@@ -20,7 +20,7 @@ const DIST = join(ROOT, 'dist')
 const ENTRIES = ['src/index', 'src/plugin', 'src/testing/index', 'src/cli/main', 'src/cli/commands']
 
 /** Programs that stand alone. */
-const ALONE = ['src/cli/background/attach-alone', 'src/cli/bundle/bundled']
+const ALONE = ['src/cli/background/attach', 'src/cli/bundle/bundled']
 
 /** Small packages that every start needs. All others stay packages, loaded by those who need them. */
 const BUNDLED = ['eventsource-parser', 'fastest-levenshtein', 'tapable', 'yaml']

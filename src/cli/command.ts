@@ -4,8 +4,7 @@ import { boolean, string } from '@oclif/core/flags'
 import { Help } from '@oclif/core/help'
 import type { Interfaces } from '@oclif/core'
 import type { ArgInput, FlagInput, Options } from '@oclif/core/interfaces'
-import type { Host } from './host.ts'
-import type { Terminal } from './output/terminal.ts'
+import type { Host, Terminal } from './output/terminal.ts'
 
 /** Options of oclif that lead each command to the process it runs in. */
 export type HostedOptions = Options & { readonly host: Host; readonly terminal: Terminal }

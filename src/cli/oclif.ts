@@ -4,10 +4,9 @@ import { getHelpFlagAdditions, normalizeArgv } from '@oclif/core/help'
 import type { Interfaces } from '@oclif/core'
 import { COMMANDS } from './commands.ts'
 import { COMPLETE, complete } from './completion.ts'
-import { foreignCommands } from './foreign-commands.ts'
-import type { Host } from './host.ts'
+import { foreignCommands } from './plugin-commands.ts'
+import type { Host, Terminal } from './output/terminal.ts'
 import { showHelp, type HostedOptions } from './command.ts'
-import type { Terminal } from './output/terminal.ts'
 
 /** Our own package.json and its directory. */
 export interface OwnManifest {

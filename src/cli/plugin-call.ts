@@ -5,15 +5,13 @@ import { readText } from '../config/source/read.ts'
 import { gatewayError, reasonOf } from '../errors/errors.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { valueAt } from '../util/plain-data.ts'
-import { loadSource, type SourceFlags } from './load-source.ts'
-import { filledIn } from './local/fill-in.ts'
+import { type SourceFlags, loadSource, stateDirectory } from './load-source.ts'
+import { filledIn } from './output/prompt.ts'
 import { openBrowser } from './output/browser.ts'
 import { table, uncut } from './output/table.ts'
-import type { Terminal } from './output/terminal.ts'
+import type { Host, Terminal } from './output/terminal.ts'
 import { inRunning, withControl, type ControlFlags } from './remote/connect.ts'
-import { stateDirectory } from './serve/state-directory.ts'
 import { withGateway, withUnstarted } from './local/ask-gateway.ts'
-import type { Host } from './host.ts'
 
 /** Flags that a command of a plugin may have from us. */
 export interface CallFlags extends ControlFlags, SourceFlags {

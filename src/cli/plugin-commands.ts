@@ -1,10 +1,17 @@
 import { string as argument } from '@oclif/core/args'
-import type { Command } from '@oclif/core/command'
+import { Command } from '@oclif/core/command'
 import { boolean, string } from '@oclif/core/flags'
 import type { CommandCall, CommandFlag, PluginCommand } from '../api/command.ts'
-import { GatewayError, gatewayError } from '../errors/errors.ts'
+import type { NamedPlugin } from '../config/index.ts'
+import { problemIn } from '../config/problem.ts'
+import { gatewayError, GatewayError } from '../errors/errors.ts'
+import { declaredCommands } from '../plugin-host/manifest.ts'
+import { loadConfigured } from '../plugin-host/resolve.ts'
 import type { Plugin } from '../plugin.ts'
+import type { Finding } from '../util/finding.ts'
 import { command, CONFIG_FLAGS, CONTROL_FLAGS, JSON_FLAG } from './command.ts'
+import { loadSource, type SourceFlags } from './load-source.ts'
+import type { Terminal } from './output/terminal.ts'
 
 /** The commands of our own plugins, by their ids. */
 export async function commandsOf(plugins: readonly Plugin<never>[]): Promise<Record<string, Command.Class>> {
@@ -86,4 +93,92 @@ function flagOf({
     ...(options === undefined ? {} : { options: [...options] }),
   }
   return multiple === true ? string({ ...one, multiple, multipleNonGreedy: true }) : string(one)
+}
+
+type Commands = Readonly<Record<string, Command.Class>>
+
+/**
+ * The commands of plugins from elsewhere, as the configuration in reach names them. Names and summaries are read from their
+ * packages; code of a plugin runs only where the command line names one of its commands. What cannot be read has none.
+ */
+export async function foreignCommands(
+  argv: readonly string[],
+  own: Commands,
+  terminal: Terminal,
+): Promise<Commands> {
+  const typed = argv.filter(word => !word.startsWith('-'))
+  if (!isConcerned(typed[0], own)) return {}
+  const flags = sourceFlags(argv)
+  const found: Record<string, Command.Class> = {}
+  for (const plugin of await pluginsInReach(flags, terminal))
+    for (const [name, summary] of declaredCommands(plugin.use, plugin.directory)) {
+      const id = name.replaceAll(' ', ':')
+      if (id in own || id in found) continue
+      const load = (): Promise<Command.Class> => loadCommand(plugin.name, name, flags, terminal)
+      // A command that cannot be loaded has its summary alone as help, and running it says why.
+      const loaded = isNamed(name, typed) ? await load().catch(() => undefined) : undefined
+      found[id] = loaded ?? placeholder(summary, load)
+    }
+  return found
+}
+
+/** True where commands from elsewhere may be meant, or are to be listed; all others need not wait for a look at them. */
+function isConcerned(first: string | undefined, own: Commands): boolean {
+  if (first === undefined || first === 'help' || first === 'completion') return true
+  return !Object.keys(own).some(id => id.split(':')[0] === first)
+}
+
+function isNamed(name: string, typed: readonly string[]): boolean {
+  const words = typed[0] === 'help' ? typed.slice(1) : typed
+  return name.split(' ').every((word, i) => word === words[i])
+}
+
+async function pluginsInReach(flags: SourceFlags, { cwd, environment }: Terminal): Promise<NamedPlugin[]> {
+  const { namedPlugins } = await import('../config/index.ts')
+  return namedPlugins({ file: flags.config, env: flags.env, cwd, environment }).catch(() => [])
+}
+
+/** The flags that say which configuration is meant, before anything is known of the command. */
+function sourceFlags(argv: readonly string[]): SourceFlags {
+  const valueOf = (...names: readonly string[]): string | undefined => {
+    const at = argv.findIndex(word => names.includes(word))
+    const joined = argv.find(word => names.some(name => word.startsWith(`${name}=`)))
+    return at >= 0 ? argv[at + 1] : joined?.slice(joined.indexOf('=') + 1)
+  }
+  return { config: valueOf('--config', '-c'), env: valueOf('--env') }
+}
+
+async function loadCommand(
+  plugin: string,
+  name: string,
+  flags: SourceFlags,
+  terminal: Terminal,
+): Promise<Command.Class> {
+  const source = await loadSource(flags, terminal, 'leave')
+  const { [plugin]: spec } = source.config.plugins
+  const config = { ...source.config, plugins: spec === undefined ? {} : { [plugin]: spec } }
+  const locate = (finding: Finding) => problemIn(source, finding)
+  const [chosen] = await loadConfigured(config, source.directory, locate)
+  const spoken = (await chosen?.plugin.commands?.())?.commands[name]
+  if (spoken !== undefined) return commandOf(spoken, ['plugins', plugin, 'options'])
+  const why = `its package.json names the command "${name}", which it does not have`
+  throw gatewayError('GW_PLUGIN_LOAD', { plugin, why })
+}
+
+/** Stands for a command that has not been loaded. */
+function placeholder(summary: string, load: () => Promise<Command.Class>): Command.Class {
+  return class extends Command {
+    static override summary = summary
+    static override strict = false
+    static override flags = CONFIG_FLAGS
+
+    async run(): Promise<unknown> {
+      const command = await load()
+      return command.run(this.argv, this.config)
+    }
+
+    protected override catch(error: Error): Promise<never> {
+      return Promise.reject(error)
+    }
+  }
 }

@@ -2,10 +2,9 @@ import { existsSync, readFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Host } from './host.ts'
+import type { Host, Terminal } from './output/terminal.ts'
 import type { OwnManifest } from './oclif.ts'
 import type { KnownCommand } from './output/report.ts'
-import type { Terminal } from './output/terminal.ts'
 
 const VERSION_FLAGS: readonly (string | undefined)[] = ['--version', '-v']
 

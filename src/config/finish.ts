@@ -1,17 +1,69 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { delimiter, resolve } from 'node:path'
+import { type Finding, pointerKeys, pointerTo } from '../util/finding.ts'
 import { deepFreeze, isPlain } from '../util/plain-data.ts'
-import { type Finding, pointerTo } from '../util/finding.ts'
-import { check, type Feature } from './check.ts'
-import { checkExisting } from './checks/upstreams.ts'
-import { checkTls } from './checks/tls.ts'
-import type { Config } from './config.gen.ts'
-import { Secrets } from '../util/secrets.ts'
-import { secretsIn } from './secrets.ts'
-import { type Problem, type Written, hasErrors, inOrder, invalidConfig, problemIn } from './problem.ts'
-import { type Located, type Origin, type Tree, locate } from './source/tree.ts'
-import { validate } from './validate.ts'
 import { platformOf } from '../util/platform.ts'
+import { Secrets } from '../util/secrets.ts'
+import { check, type Feature } from './check.ts'
+import { checkTls } from './checks/tls.ts'
+import { checkExisting } from './checks/upstreams.ts'
+import type { Config } from './config.gen.ts'
+import * as generated from './generated/validator.gen.ts'
+import { explain, type SchemaError } from './messages.ts'
+import { hasErrors, inOrder, invalidConfig, type Problem, problemIn, type Written } from './problem.ts'
+import { secretsIn } from './secrets.ts'
+import { locate, type Located, type Origin, type Tree } from './source/tree.ts'
+
+interface Validator {
+  (value: unknown): boolean
+  errors?: readonly SchemaError[] | null
+}
+
+/** Checks plain data against the schema and fills in defaults, in place. */
+export function validate(value: unknown): Finding[] {
+  const check = generated.validate as unknown as Validator
+  if (check(value)) return []
+  const errors = (check.errors ?? []).map(error => quoting(error, value))
+  const wrongType = new Set(errors.filter(error => error.keyword === 'type').map(error => error.instancePath))
+  return errors.flatMap(error => {
+    if (error.keyword !== 'type' && wrongType.has(error.instancePath)) return []
+    return explain(error) ?? []
+  })
+}
+
+let quoted: unknown
+
+/** The same error with what its message quotes: the part of the schema that was broken, and the value that broke it. */
+function quoting(error: SchemaError, value: unknown): SchemaError {
+  const keys = pointerKeys(error.schemaPath.slice(1))
+  const parent = withKey(keys.slice(0, -1).reduce(insideSchema, schema()), error.keyword)
+  const data = pointerKeys(error.instancePath).reduce(inside, value)
+  return {
+    ...error,
+    ...(isPlain(parent) ? { parentSchema: parent, schema: parent[error.keyword] } : {}),
+    data: error.propertyName ?? data,
+  }
+}
+
+function schema(): unknown {
+  return (quoted ??= JSON.parse(generated.SCHEMA))
+}
+
+function insideSchema(at: unknown, key: string): unknown {
+  return inside(withKey(at, key), key)
+}
+
+/** The part of the schema that has a key: this one, or the one that it refers to. */
+function withKey(at: unknown, key: string): unknown {
+  if (!isPlain(at) || Object.hasOwn(at, key) || typeof at['$ref'] !== 'string') return at
+  return withKey(pointerKeys(at['$ref'].slice(1)).reduce(inside, schema()), key)
+}
+
+function inside(at: unknown, key: string): unknown {
+  return typeof at === 'object' && at !== null && Object.hasOwn(at, key)
+    ? (at as Readonly<Record<string, unknown>>)[key]
+    : undefined
+}
 
 /** A configuration that is ready to be run, and where it came from. */
 export interface LoadedConfig {

@@ -12,9 +12,9 @@ export type { Problem } from './problem.ts'
 export { findConfig } from './source/find.ts'
 export { describeConfig, describeOrigins, withConfig } from './origins.ts'
 export { formatProblem } from './problem.ts'
-export { parseConfig } from './parse.ts'
+export { parseConfig } from './load.ts'
 export { privatePlacesOf } from './private.ts'
-export { redact } from './redact.ts'
+export { redact } from './secrets.ts'
 export { tlsFilesOf } from './checks/tls.ts'
 
 /** Finds, reads, merges, fills in and checks a configuration; throws every problem at once. */

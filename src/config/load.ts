@@ -1,20 +1,59 @@
 import { dirname, resolve } from 'node:path'
 import { gatewayError } from '../errors/errors.ts'
+import { pointerKeys } from '../util/finding.ts'
 import type { Feature } from './check.ts'
+import { finish, type LoadedConfig } from './finish.ts'
+import { SECTIONS } from './keys.gen.ts'
+import { hasErrors, invalidConfig, type Problem, problemAt, type ReportProblem } from './problem.ts'
 import { keyOf, type Outputs, type RunCommand } from './source/commands.ts'
-import { findConfig, overlayFile } from './source/find.ts'
-import { finish } from './finish.ts'
-import type { LoadedConfig } from './finish.ts'
-import { interpolate } from './source/interpolate.ts'
-import type { Environment } from './source/interpolate.ts'
-import { hasErrors, invalidConfig, problemAt } from './problem.ts'
-import type { Problem, ReportProblem } from './problem.ts'
+import { Sources, findConfig, overlayFile } from './source/find.ts'
+import { type Environment, interpolate } from './source/interpolate.ts'
 import { whyUnreadable } from './source/read.ts'
-import { gatherSections } from './source/sections.ts'
-import { withSettings } from './source/settings.ts'
+import { type Entry, type MapTree, mergeTrees, type Origin, type Tree, treeOf } from './source/tree.ts'
 import { refuseUntrusted } from './source/trust.ts'
-import { Sources } from './source/sources.ts'
-import { type MapTree, mergeTrees, type Origin, type Tree } from './source/tree.ts'
+import { parseYaml } from './source/nodes.ts'
+
+/** A tree in which the section of a plugin is its `options`, and the names of the plugins that have a section. */
+interface Sectioned {
+  readonly tree: Tree
+  readonly sections: ReadonlySet<string>
+}
+
+/**
+ * Takes what stands at the top under the name of a plugin from elsewhere as the options of that plugin: `budget: …` beside
+ * `plugins: { budget: { use: … } }`. Values keep their places in the files.
+ */
+function gatherSections(tree: Tree, report: ReportProblem): Sectioned {
+  const sections = new Set<string>()
+  if (tree.kind !== 'map') return { tree, sections }
+  const plugins = tree.entries.get('plugins')
+  if (plugins?.tree.kind !== 'map') return { tree, sections }
+  const top = new Map(tree.entries)
+  const named = new Map(plugins.tree.entries)
+  for (const [name, { key, tree: spec }] of plugins.tree.entries) {
+    const section = top.get(name)
+    if (section === undefined || SECTIONS.has(name) || spec.kind !== 'map') continue
+    if (spec.entries.has('options')) {
+      report(problemAt(section.key, { pointer: `/${name}`, ...TWICE }))
+      continue
+    }
+    top.delete(name)
+    named.set(name, { key, tree: withOptions(spec, section) })
+    sections.add(name)
+  }
+  if (sections.size === 0) return { tree, sections }
+  top.set('plugins', { ...plugins, tree: { ...plugins.tree, entries: named } })
+  return { tree: { ...tree, entries: top }, sections }
+}
+
+const TWICE = {
+  message: 'this plugin has "options" already',
+  hint: 'write its options in one place: here, or under "plugins"',
+}
+
+function withOptions(spec: MapTree, section: Entry): MapTree {
+  return { ...spec, entries: new Map([...spec.entries, ['options', section]]) }
+}
 
 export interface LoadOptions {
   /** Path of the configuration; looked for from `cwd` upwards when absent. */
@@ -141,4 +180,77 @@ function readAll(
   if (!('file' in overlay)) report(problemAt(origin, overlay))
   const over = 'file' in overlay ? sources.load(overlay.file, origin) : undefined
   return over === undefined ? tree : mergeTrees(tree, over)
+}
+
+/** Takes a configuration that is already plain data: the same checks as for a file, no placeholders, no positions. */
+export function parseConfig(
+  value: unknown,
+  { directory, features = [] }: { readonly directory: string; readonly features?: readonly Feature[] },
+): LoadedConfig {
+  const tree = treeOf(value, { from: 'value' })
+  if (tree?.kind !== 'map')
+    throw refusal('', 'expected plain data', 'give an object of texts, numbers, booleans, lists and objects')
+  if (tree.entries.has('extends'))
+    throw refusal('/extends', 'only a file can extend others', 'merge the objects before')
+  const problems: Problem[] = []
+  const sectioned = gatherSections(tree, problem => problems.push(problem))
+  return finish({
+    ...sectioned,
+    ...{ file: undefined, files: [], directory, features },
+    ...{ secrets: [], broken: new Set<string>(), problems },
+  })
+}
+
+function refusal(pointer: string, message: string, hint: string): Error {
+  return invalidConfig([problemAt(undefined, { pointer, message, hint })])
+}
+
+/** Lays `--set a.b=c` settings over a tree; `/a/b=c` is for keys that contain dots. */
+function withSettings(
+  tree: Tree | undefined,
+  settings: readonly string[],
+  report: ReportProblem,
+): Tree | undefined {
+  return settings.reduce<Tree | undefined>((base, setting) => {
+    const over = settingTree(setting, report)
+    return over === undefined ? base : mergeTrees(base, over)
+  }, tree)
+}
+
+function settingTree(setting: string, report: ReportProblem): Tree | undefined {
+  const origin: Origin = { from: 'set', text: setting }
+  const equals = setting.indexOf('=')
+  const path = setting.slice(0, Math.max(0, equals))
+  const keys = path.startsWith('/') ? pointerKeys(path) : path.split('.')
+  if (equals < 1 || keys.includes('')) {
+    report(
+      problemAt(origin, {
+        pointer: '',
+        message: `cannot read "${path || setting}"`,
+        hint: 'write --set upstreams.web.timeout=30s',
+      }),
+    )
+    return undefined
+  }
+  const value = parseYaml(setting.slice(equals + 1), '--set', problem =>
+    report({ ...problem, file: '--set', line: undefined, col: undefined, pointer: `/${keys.join('/')}` }),
+  )
+  return value === undefined ? undefined : nested(keys, from(value, origin), origin)
+}
+
+function nested(keys: readonly string[], tree: Tree, origin: Origin): Tree {
+  return keys.reduceRight<Tree>(
+    (inner, key) => ({ kind: 'map', origin, entries: new Map([[key, { key: origin, tree: inner }]]) }),
+    tree,
+  )
+}
+
+/** The same tree as if all of it came from one place. */
+function from(tree: Tree, origin: Origin): Tree {
+  if (tree.kind === 'scalar') return { ...tree, origin }
+  if (tree.kind === 'list') return { ...tree, origin, items: tree.items.map(item => from(item, origin)) }
+  const entries = new Map(
+    [...tree.entries].map(([key, entry]) => [key, { key: origin, tree: from(entry.tree, origin) }]),
+  )
+  return { ...tree, origin, entries }
 }

@@ -1,7 +1,7 @@
-import { didYouMean } from '../util/suggest.ts'
+import { type Finding, pointerFits, pointerTo } from '../util/finding.ts'
 import { isPlain } from '../util/plain-data.ts'
-import { type Finding, pointerTo } from '../util/finding.ts'
-import { isSecretBy, typesAt } from './keys.ts'
+import { didYouMean } from '../util/suggest.ts'
+import { BOOLEAN_PATHS, NUMBER_PATHS, SECRET_PATHS, TYPES } from './keys.gen.ts'
 
 /** Error of the generated validator, with the part of the schema that the value broke. */
 export interface SchemaError {
@@ -197,4 +197,31 @@ function propertyOf(error: SchemaError, key: string): Readonly<Record<string, un
 function firstSentence(text: string): string {
   const sentence = /^.*?[.;:](?=\s|$)/.exec(text)?.[0].slice(0, -1) ?? text
   return sentence.charAt(0).toLowerCase() + sentence.slice(1)
+}
+
+/** True if the value at a pointer is never shown. */
+export function isSecretPath(pointer: string): boolean {
+  return fitsOne(pointer, SECRET_PATHS)
+}
+
+/** A text as the number or boolean that its key takes, where it looks like one. */
+export function coerce(text: string, pointer: string): string | number | boolean {
+  if (/^-?\d{1,15}$/.test(text) && fitsOne(pointer, NUMBER_PATHS)) return Number(text)
+  if (/^(true|false)$/.test(text) && fitsOne(pointer, BOOLEAN_PATHS)) return text === 'true'
+  return text
+}
+
+/** Values that `type` may have at a pointer. */
+function typesAt(pointer: string): readonly string[] {
+  return Object.entries(TYPES).find(([pattern]) => pointerFits(pointer, pattern))?.[1] ?? []
+}
+
+function fitsOne(pointer: string, patterns: ReadonlySet<string>): boolean {
+  for (const pattern of patterns) if (pointerFits(pointer, pattern)) return true
+  return false
+}
+
+/** True if a schema marks its values as secret: `x-secret`, `writeOnly`, or of the format `password`. */
+export function isSecretBy(schema: Readonly<Record<string, unknown>> | undefined): boolean {
+  return schema?.['x-secret'] === true || schema?.writeOnly === true || schema?.format === 'password'
 }

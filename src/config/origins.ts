@@ -3,7 +3,7 @@ import { isPlain } from '../util/plain-data.ts'
 import { pointerTo } from '../util/finding.ts'
 import type { LoadedConfig } from './finish.ts'
 import type { Problem } from './problem.ts'
-import { redact } from './redact.ts'
+import { redact } from './secrets.ts'
 import { Secrets } from '../util/secrets.ts'
 import type { Origin } from './source/tree.ts'
 

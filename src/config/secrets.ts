@@ -1,8 +1,8 @@
-import { percentDecoded } from '../util/plain-text.ts'
-import { isSecretName, isWorthHiding } from '../util/secrets.ts'
-import { isPlain } from '../util/plain-data.ts'
 import { pointerTo } from '../util/finding.ts'
-import { isSecretPath } from './keys.ts'
+import { isPlain, setOwn } from '../util/plain-data.ts'
+import { percentDecoded } from '../util/plain-text.ts'
+import { HIDDEN, type Hide, isSecretName, isWorthHiding, Secrets } from '../util/secrets.ts'
+import { isSecretPath } from './messages.ts'
 
 const URL_START = /^[a-z][a-z\d+.-]*:\/\//i
 const SCHEME = /^(?:Bearer|Basic|Token|Digest|ApiKey)\s+(\S.*)$/i
@@ -84,4 +84,20 @@ function ofArguments(items: readonly unknown[], found: Found): void {
     const [, flag = '', value = items[i + 1]] = FLAG.exec(item) ?? []
     if (isSecretName(flag) && typeof value === 'string' && !value.startsWith('-')) found(value)
   })
+}
+
+/** The same data with every secret replaced by `***`. */
+export function redact(config: unknown, secrets: readonly string[]): unknown {
+  return redacted(config, '', new Secrets(secrets).hide)
+}
+
+function redacted(value: unknown, pointer: string, hide: Hide): unknown {
+  if (isSecretPath(pointer)) return HIDDEN
+  if (typeof value === 'string') return hide(value)
+  if (Array.isArray(value)) return value.map((item, i) => redacted(item, pointerTo(pointer, i), hide))
+  if (!isPlain(value)) return value
+  const shown: Record<string, unknown> = {}
+  for (const [key, inner] of Object.entries(value))
+    setOwn(shown, hide(key), redacted(inner, pointerTo(pointer, key), hide))
+  return shown
 }

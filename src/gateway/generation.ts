@@ -1,12 +1,14 @@
 import { join } from 'node:path'
 import type {
-  RootsOfClients,
   Clock,
+  Config,
+  Fetch,
   Log,
   Neighbours,
   Notification,
   ProcessRoom,
   Programs,
+  RootsOfClients,
   Session,
   Upstream,
   UpstreamConfig,
@@ -19,29 +21,28 @@ import type {
 import type { Sandboxing } from '../api/process.ts'
 import { type LoadedConfig, privatePlacesOf, withConfig } from '../config/index.ts'
 import { type Problem, problemIn } from '../config/problem.ts'
-import type { Finding } from '../util/finding.ts'
 import { secretsIn } from '../config/secrets.ts'
+import type { UnlistedMethods } from '../core/catalog/part.ts'
 import { cannotAsk } from '../core/client-request.ts'
 import type { Parking } from '../core/client-requests/parking.ts'
 import { RuntimeGraph } from '../core/graph.ts'
-import { KeptUpstream, liveOf } from '../core/upstream.ts'
 import { handlesOf, type Seal } from '../core/seal.ts'
-import type { UnlistedMethods } from '../core/catalog/part.ts'
 import type { TaskStore } from '../core/tasks/task-store.ts'
+import { KeptUpstream, liveOf } from '../core/upstream.ts'
 import { addErrors, gatewayError, GatewayError, reasonOf } from '../errors/errors.ts'
 import type { Hooks } from '../hooks/hooks.ts'
 import { configured } from '../plugin-host/configure.ts'
 import { install } from '../plugin-host/install.ts'
 import { secretOptions } from '../plugin-host/options.ts'
-import { type Chosen, chooseBuiltins, loadConfigured, ordered } from '../plugin-host/resolve.ts'
+import { chooseBuiltins, type Chosen, loadConfigured, ordered } from '../plugin-host/resolve.ts'
 import type { SlotTable } from '../plugin-host/slots.ts'
 import type { Plugin, PluginApi } from '../plugin.ts'
 import type { Memories } from '../store/memories.ts'
+import type { Finding } from '../util/finding.ts'
 import type { PrivatePlaces } from '../util/private-place.ts'
-import { type Secrets, hideIn, hideInError } from '../util/secrets.ts'
+import { hideIn, hideInError, type Secrets } from '../util/secrets.ts'
 import { ownPackage } from '../util/version.ts'
 import { builtins } from './builtins.ts'
-import { lazyFetch } from './lazy-fetch.ts'
 
 /** State that all generations of one gateway share. */
 export interface Surroundings {
@@ -321,4 +322,21 @@ function identityOf({ config }: LoadedConfig): { name: string; version: string }
   const { name, version = own.version, title } = config.server
   const isDefault = name === own.name && title === undefined && config.server.version === undefined
   return { name, version, ...(title === undefined ? {} : { title }), ...(isDefault ? { isDefault } : {}) }
+}
+
+interface Around {
+  readonly clock: Clock
+  readonly log: Log
+  readonly environment: Readonly<Record<string, string | undefined>>
+}
+
+/** The guarded fetch of a configuration, which is loaded by the first who asks for something. */
+export function lazyFetch({ network }: Config, { clock, log, environment }: Around): Fetch {
+  let loading: Promise<Fetch> | undefined
+  return async (url, options) => {
+    loading ??= import('../http-client/guard/guarded-fetch.ts').then(({ guardedFetch }) =>
+      guardedFetch({ clock, log, environment, allowed: network.private }),
+    )
+    return (await loading)(url, options)
+  }
 }

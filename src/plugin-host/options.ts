@@ -1,5 +1,4 @@
-import { isSecretBy } from '../config/keys.ts'
-import type { SchemaError } from '../config/messages.ts'
+import { type SchemaError, isSecretBy } from '../config/messages.ts'
 import type { Config } from '../api/index.ts'
 import type { Problem } from '../config/problem.ts'
 import type { Finding } from '../util/finding.ts'

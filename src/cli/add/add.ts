@@ -1,27 +1,67 @@
 import { mkdir, open, unlink } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
-import type { LoadedConfig } from '../../config/index.ts'
+import { type LoadedConfig, withConfig } from '../../config/index.ts'
 import { fromYaml } from '../../config/source/plain-yaml.ts'
-import { GatewayError, gatewayError, reasonOf } from '../../errors/errors.ts'
-import { lazyFetch } from '../../gateway/lazy-fetch.ts'
+import { gatewayError, GatewayError, reasonOf } from '../../errors/errors.ts'
+import { lazyFetch } from '../../gateway/generation.ts'
+import { withoutTraces } from '../../gateway/load-config.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { systemClock } from '../../util/clock.ts'
 import { findProgram } from '../../util/find-program.ts'
 import { mapAt, textAt } from '../../util/plain-data.ts'
-import { readSettingsFile } from '../clients/settings-file.ts'
-import { configFile } from '../config-file.ts'
-import type { Terminal } from '../output/terminal.ts'
-import { silentLog } from '../serve/logs.ts'
-import { answersIn, askedFor, type ValueFlags, withSecretsApart, type Secrets } from './answers.ts'
-import { type Edited, edited, tried, write } from './edit.ts'
-import { keyOf } from './inputs.ts'
-import { waysOf, type Way } from './packages.ts'
-import { shortName } from '../server-names.ts'
-import { Registry, type Place } from './registry.ts'
-import { type Target, targetOf, usage } from './target.ts'
-import { trial, type Trial } from './trial.ts'
 import { foldersIn, platformOf } from '../../util/platform.ts'
-import type { Host } from '../host.ts'
+import { tokensIn } from '../../util/units.ts'
+import { readSettingsFile } from '../clients/edit.ts'
+import { configFile } from '../load-source.ts'
+import type { Host, Terminal } from '../output/terminal.ts'
+import { withGateway } from '../local/ask-gateway.ts'
+import { listAllTools } from '../local/tools.ts'
+import { silentLog } from '../serve/logs.ts'
+import { shortName } from '../server-names.ts'
+import { answersIn, askedFor, type Secrets, type ValueFlags, withSecretsApart } from './answers.ts'
+import { edited, type Edited, tried, write } from './edit.ts'
+import { keyOf } from './inputs.ts'
+import { type Way, waysOf } from './packages.ts'
+import { type Place, Registry } from './registry.ts'
+import { type Target, targetOf, usage } from './target.ts'
+
+/** Sections that a server is started with. */
+const OWN: ReadonlySet<string> = new Set(
+  'version server log lists shutdown control hooks processes secrets network cache overload'.split(' '),
+)
+
+/** Tools of a server that was started once. */
+export interface Trial {
+  readonly tools: readonly { readonly name: string; readonly tokens: number }[]
+  readonly tokens: number
+}
+
+/** Starts one upstream of a configuration, alone, and asks for its tools. @throws GatewayError GW_ADD_TRIAL */
+async function trial(
+  source: LoadedConfig,
+  { name, help }: { readonly name: string; readonly help: string },
+  terminal: Terminal,
+): Promise<Trial> {
+  const { config } = withoutTraces(source)
+  const upstream = config.upstreams[name]
+  if (upstream === undefined)
+    throw gatewayError('GW_ADD_TRIAL', { upstream: name, help, why: 'it is not there' })
+  // Rules are not asked, and may speak of other servers: what it offers is what counts.
+  const kept = Object.fromEntries(Object.entries(config).filter(([key]) => OWN.has(key))) as typeof config
+  const alone = { ...kept, listeners: {}, plugins: {}, upstreams: { [name]: upstream } }
+  return withGateway(withConfig(source, alone), terminal, async gateway => {
+    const client = await gateway.connect()
+    const tools = await listAllTools(client)
+    const [status] = (await gateway.inspect()).upstreams
+    if (status?.state !== 'ready')
+      throw gatewayError('GW_ADD_TRIAL', {
+        ...{ upstream: name, help },
+        why: status?.problem ?? `it is ${status?.state ?? 'away'}`,
+      })
+    const sizes = tools.map(tool => ({ name: tool.name, tokens: tokensIn(JSON.stringify(tool)) }))
+    return { tools: sizes, tokens: sizes.reduce((sum, { tokens }) => sum + tokens, 0) }
+  })
+}
 
 /** Flags of `gateway add`. */
 export interface AddFlags extends ValueFlags {

@@ -1,10 +1,9 @@
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { isSecretName } from '../../util/secrets.ts'
 import { canAsk, withQuestions, type Ask } from '../output/prompt.ts'
-import type { Terminal } from '../output/terminal.ts'
+import type { Host, Terminal } from '../output/terminal.ts'
 import { type Answers, flagOf, type Input, keyOf, literal, missing } from './inputs.ts'
 import { usage } from './target.ts'
-import type { Host } from '../host.ts'
 
 /** Values of flags, as they were written. */
 export interface ValueFlags {

@@ -1,24 +1,26 @@
 import { relative } from 'node:path'
+import { fromYaml } from '../../config/source/plain-yaml.ts'
+import { isObject } from '../../protocol/json/json.ts'
+import { jsonOf, textAt } from '../../util/plain-data.ts'
 import { oneLine, plural, shortened } from '../../util/plain-text.ts'
+import { outputOf } from '../background/own-program.ts'
+import { changedLines } from '../clients/connect.ts'
+import type { Host, Output, Terminal } from '../output/terminal.ts'
 import { consentTo } from '../output/prompt.ts'
 import { table } from '../output/table.ts'
-import type { Output, Terminal } from '../output/terminal.ts'
-import { changedLines } from '../clients/connect.ts'
 import {
   type AddFlags,
+  type Adding,
   type RegistryFlags,
+  type Trial,
   carryOut,
   fileOf,
   planAddition,
   registryOf,
   tryAddition,
-  type Adding,
 } from './add.ts'
-import { edited, tried, write, type Edited } from './edit.ts'
+import { edited, type Edited, tried, write } from './edit.ts'
 import { waysOf } from './packages.ts'
-import { pinned, type Pinned } from './pinned.ts'
-import type { Trial } from './trial.ts'
-import type { Host } from '../host.ts'
 
 interface SayFlags {
   readonly yes: boolean
@@ -186,5 +188,29 @@ function plainAddition(
     ...{ file, name, kind: way.kind, upstream: secrets.upstream, notes, written: isWritten },
     secrets: secrets.files.map(({ place, file: own }) => ({ place, file: `secrets/${own}` })),
     ...(tools === undefined ? {} : tools),
+  }
+}
+
+/** Where the definitions of a new server were pinned, or why they were not. */
+type Pinned =
+  { readonly file: string; readonly problem?: never } | { readonly problem: string; readonly file?: never }
+
+/** Pins what a new server says of itself, as `gateway lock` does; undefined where the configuration has no pins. */
+async function pinned({ file, name, edited }: Adding, host: Host): Promise<Pinned | undefined> {
+  if (!hasPins(edited.after)) return undefined
+  const { text, exit } = await outputOf(host, ['lock', name, '--json', '--config', file])
+  const said = jsonOf(text)
+  const lock = textAt(said, 'file')
+  if (exit === 0 && lock !== undefined) return { file: lock }
+  const [first] = isObject(said) && Array.isArray(said.upstreams) ? (said.upstreams as unknown[]) : []
+  return { problem: textAt(first, 'problem') ?? textAt(said, 'error', 'message') ?? 'they were not written' }
+}
+
+function hasPins(text: string): boolean {
+  try {
+    const config = fromYaml(text)
+    return isObject(config) && config.pins !== undefined
+  } catch {
+    return false
   }
 }

@@ -3,8 +3,7 @@ import { realpathSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { findProgram } from '../../util/find-program.ts'
 import { foldersIn } from '../../util/platform.ts'
-import type { Terminal } from '../output/terminal.ts'
-import type { Host } from '../host.ts'
+import type { Host, Terminal } from '../output/terminal.ts'
 
 /** Starts this program anew, so that it goes on when this process ends; its output goes to an open file. */
 export function startApart(host: Host, args: readonly string[], cwd: string, output: number): ChildProcess {

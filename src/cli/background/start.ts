@@ -3,11 +3,9 @@ import { dirname, join } from 'node:path'
 import { attachSocket, connectSocket } from '../../control/sockets.ts'
 import { GatewayError, gatewayError } from '../../errors/errors.ts'
 import { plainText } from '../../util/plain-text.ts'
-import type { Terminal } from '../output/terminal.ts'
-import { configFile } from '../config-file.ts'
+import type { Host, Terminal } from '../output/terminal.ts'
+import { configFile, stateDirectory } from '../load-source.ts'
 import { startApart } from './own-program.ts'
-import { stateDirectory } from '../serve/state-directory.ts'
-import type { Host } from '../host.ts'
 
 /** The flags that say which gateway is meant, and what it is started with. */
 export interface BackgroundFlags {

@@ -1,11 +1,10 @@
 import { statSync } from 'node:fs'
 import { relative } from 'node:path'
 import { gatewayError } from '../../errors/errors.ts'
-import type { Terminal } from '../output/terminal.ts'
+import type { Host, Terminal } from '../output/terminal.ts'
 import { type ControlFlags, type Ps, withControl } from '../remote/connect.ts'
 import { ps, psLines } from '../remote/ps.ts'
 import { backgroundOf, isUp, startBackground, type Background, type BackgroundFlags } from './start.ts'
-import type { Host } from '../host.ts'
 
 interface JsonFlag {
   readonly json: boolean

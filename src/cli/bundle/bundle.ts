@@ -1,19 +1,78 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { rename } from 'node:fs/promises'
-import { basename, dirname, extname, join, resolve } from 'node:path'
+import { basename, dirname, extname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { crc32, deflateRawSync } from 'node:zlib'
 import { gatewayError, reasonOf } from '../../errors/errors.ts'
+import { checkProfile } from '../../gateway/check-tool-names.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
+import { platformOf } from '../../util/platform.ts'
 import { writeWhole } from '../../util/storage/files.ts'
 import { ownPackage } from '../../util/version.ts'
-import { checkProfile } from '../../gateway/check-tool-names.ts'
-import { configFile } from '../config-file.ts'
-import { loadSource } from '../load-source.ts'
-import type { Terminal } from '../output/terminal.ts'
+import { configFile, loadSource } from '../load-source.ts'
+import type { Host, Terminal } from '../output/terminal.ts'
 import type { BundleSettings } from './bundled.ts'
-import { zipOf, type ZipEntry } from './zip.ts'
-import { platformOf } from '../../util/platform.ts'
-import type { Host } from '../host.ts'
+
+/** A file of an archive. */
+interface ZipEntry {
+  /** Path inside, with `/`. */
+  readonly name: string
+  readonly bytes: Buffer
+}
+
+const LOCAL = 0x04034b50
+const CENTRAL = 0x02014b50
+const END = 0x06054b50
+const VERSION = 20
+/** Names are UTF-8. */
+const FLAGS = 0x0800
+const DEFLATED = 8
+/** The first of January 1980, so that the same files are the same archive. */
+const DATE = 0x21
+/** A regular file with mode 0644, made on Unix. */
+const MADE_BY = (3 << 8) | VERSION
+const ATTRIBUTES = 0o100644 * 0x10000
+
+/** An archive of a few small files, as PKWARE's APPNOTE describes it: no 64-bit sizes, no encryption. */
+function zipOf(entries: readonly ZipEntry[]): Buffer {
+  const files: Buffer[] = []
+  const directory: Buffer[] = []
+  let offset = 0
+  for (const entry of entries) {
+    const name = Buffer.from(entry.name)
+    const packed = deflateRawSync(entry.bytes, { level: 9 })
+    const shared = headerOf(entry.bytes, packed, name)
+    const local = Buffer.concat([u32(LOCAL), shared, u16(0), name, packed])
+    files.push(local)
+    const place = [u16(0), u16(0), u16(0), u16(0), u32(ATTRIBUTES), u32(offset)]
+    directory.push(Buffer.concat([u32(CENTRAL), u16(MADE_BY), shared, ...place, name]))
+    offset += local.length
+  }
+  const listed = Buffer.concat(directory)
+  const count = u16(entries.length)
+  const end = [u32(END), u16(0), u16(0), count, count, u32(listed.length), u32(offset), u16(0)]
+  return Buffer.concat([...files, listed, ...end])
+}
+
+/** The part that stands before a file, and in the directory again. */
+function headerOf(bytes: Buffer, packed: Buffer, name: Buffer): Buffer {
+  return Buffer.concat([
+    ...[u16(VERSION), u16(FLAGS), u16(DEFLATED), u16(0), u16(DATE)],
+    ...[u32(crc32(bytes)), u32(packed.length), u32(bytes.length), u16(name.length)],
+  ])
+}
+
+function u16(value: number): Buffer {
+  const bytes = Buffer.alloc(2)
+  bytes.writeUInt16LE(value)
+  return bytes
+}
+
+function u32(value: number): Buffer {
+  const bytes = Buffer.alloc(4)
+  bytes.writeUInt32LE(value >>> 0)
+  return bytes
+}
 
 /** The flags of `gateway bundle`. */
 export interface BundleFlags {
@@ -150,4 +209,24 @@ function shimFile(): string {
 
 function rootOf(directory: string): string {
   return existsSync(join(directory, 'package.json')) ? directory : rootOf(dirname(directory))
+}
+
+/** Writes the bundle, and says so. */
+export async function sayBundle(
+  flags: BundleFlags & { readonly json: boolean },
+  terminal: Terminal,
+  host: Host,
+): Promise<void> {
+  const { out, cwd } = terminal
+  const bundle = await writeBundle(flags, terminal, host)
+  if (flags.json) {
+    out.json(bundle)
+    return
+  }
+  const { file, config, size } = bundle
+  const shown = (path: string): string => (relative(cwd, path).startsWith('..') ? path : relative(cwd, path))
+  out.line(
+    `${out.paint('green', 'wrote')} ${shown(file)} (${Math.ceil(size / 1024)} KB) for ${shown(config)}`,
+  )
+  out.line(`${out.paint('dim', 'next:')} open it with Claude Desktop, on this machine`)
 }

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { attachAlone } from '../background/attach-alone.ts'
+import { attachAlone } from '../background/attach.ts'
 import { isObject } from '../../protocol/json/json.ts'
-import type { Host } from '../host.ts'
+import type { Host } from '../output/terminal.ts'
 
 /** Facts of the machine that a bundle was made on. */
 export interface BundleSettings {

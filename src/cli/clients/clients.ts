@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import type { JsonObject } from '../../protocol/json/json.ts'
+import { platformOf } from '../../util/platform.ts'
 import type { Terminal } from '../output/terminal.ts'
 import data from './clients.json' with { type: 'json' }
-import { platformOf } from '../../util/platform.ts'
 
 /** A program that uses MCP servers: where it keeps their list, and in which form. A row of clients.json. */
 export interface Client {
@@ -103,4 +103,34 @@ export function entryOf({ stdio, http }: Client, { name, line, url }: EntryValue
       typeof value === 'string' && value in values ? values[value] : value,
     ]),
   )
+}
+
+/** A way to add the gateway to a client by hand: a link or a command where the client has one, and the text for its settings. */
+interface Export {
+  readonly client: string
+  readonly link?: string
+  readonly snippet: JsonObject | undefined
+}
+
+export function exported(client: Client, values: EntryValues): Export {
+  const entry = entryOf(client, values)
+  const link = entry === undefined ? undefined : linkFor(client.name, values.name, entry)
+  const snippet =
+    entry === undefined
+      ? undefined
+      : (client.key.reduceRight<unknown>(
+          (inner, key) => ({ [key]: inner }),
+          client.list === true ? [entry] : { [values.name]: entry },
+        ) as JsonObject)
+  return { client: client.name, ...(link === undefined ? {} : { link }), snippet }
+}
+
+function linkFor(client: string, name: string, entry: JsonObject): string | undefined {
+  if (client === 'cursor') {
+    const config = encodeURIComponent(Buffer.from(JSON.stringify(entry)).toString('base64'))
+    return `cursor://anysphere.cursor-deeplink/mcp/install?name=${encodeURIComponent(name)}&config=${config}`
+  }
+  if (client !== 'vscode' && client !== 'vscode-insiders') return undefined
+  const scheme = client === 'vscode' ? 'vscode' : 'vscode-insiders'
+  return `${scheme}:mcp/install?${encodeURIComponent(JSON.stringify({ name, ...entry }))}`
 }

@@ -6,8 +6,7 @@ import { gatewayError, reasonOf } from '../../errors/errors.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { CLIENTS, entryOf, isInstalled, settingsOf, type Client, type EntryValues } from './clients.ts'
 import { type Connected, type Connections, digestOf } from './connections.ts'
-import { editorOf } from './edit.ts'
-import { readSettingsFile, writeSettingsFile, type SettingsFile } from './settings-file.ts'
+import { type SettingsFile, editorOf, readSettingsFile, writeSettingsFile } from './edit.ts'
 import type { Terminal } from '../output/terminal.ts'
 
 /** Change that would be made to a client's settings, or the reason why there is none. */

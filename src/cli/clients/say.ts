@@ -2,12 +2,11 @@ import { dirname, relative } from 'node:path'
 import { gatewayError } from '../../errors/errors.ts'
 import { meant } from '../../util/suggest.ts'
 import { ownCommand } from '../background/own-program.ts'
-import { configFile } from '../config-file.ts'
+import { configFile, stateDirectory } from '../load-source.ts'
 import { consentTo, type Consent } from '../output/prompt.ts'
 import { table, wrapped } from '../output/table.ts'
-import type { Terminal } from '../output/terminal.ts'
-import { stateDirectory } from '../serve/state-directory.ts'
-import { CLIENTS, isInstalled, type Client, type EntryValues } from './clients.ts'
+import type { Host, Terminal } from '../output/terminal.ts'
+import { CLIENTS, type Client, type EntryValues, exported, isInstalled } from './clients.ts'
 import {
   carryOut,
   foundClients,
@@ -20,9 +19,7 @@ import {
   type Undone,
 } from './connect.ts'
 import { Connections } from './connections.ts'
-import { exported } from './links.ts'
 import { planLines, undoingLines } from './say-plan.ts'
-import type { Host } from '../host.ts'
 
 export interface ConnectFlags {
   readonly config?: string | undefined

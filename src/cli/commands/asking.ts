@@ -178,7 +178,7 @@ export const ASKING = {
       socket: CONTROL_FLAGS.socket,
     },
     async run({ flags, terminal, print }) {
-      const { makePlan, planLines, WOULD_CHANGE } = await import('../local/plan.ts')
+      const { makePlan, planLines, WOULD_CHANGE } = await import('../local/explain.ts')
       const plan = await makePlan(flags, terminal)
       print(plan, () => planLines(plan, terminal))
       return plan.changes ? WOULD_CHANGE : 0

@@ -84,6 +84,6 @@ export const CLIENT_COMMANDS = {
       ...{ config, env, json },
     },
     run: async ({ flags, terminal, host }) =>
-      (await import('../bundle/say.ts')).sayBundle(flags, terminal, host),
+      (await import('../bundle/bundle.ts')).sayBundle(flags, terminal, host),
   }),
 }

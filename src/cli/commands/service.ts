@@ -26,7 +26,7 @@ export const SERVICE = {
     ],
     flags: { 'dry-run': toggle({ summary: 'Print the file, and write nothing.' }), ...SERVICE_FLAGS },
     run: async ({ flags, terminal, host }) =>
-      (await import('../service/say.ts')).sayInstall(flags, terminal, host),
+      (await import('../service/service.ts')).sayInstall(flags, terminal, host),
   }),
 
   'service:uninstall': command({
@@ -35,7 +35,7 @@ export const SERVICE = {
     examples: ['gateway service uninstall'],
     flags: SERVICE_FLAGS,
     run: async ({ flags, terminal, host }) =>
-      (await import('../service/say.ts')).sayUninstall(flags, terminal, host),
+      (await import('../service/service.ts')).sayUninstall(flags, terminal, host),
   }),
 
   'service:status': command({
@@ -44,6 +44,6 @@ export const SERVICE = {
     examples: ['gateway service status'],
     flags: SERVICE_FLAGS,
     run: async ({ flags, terminal, host }) =>
-      (await import('../service/say.ts')).sayServiceStatus(flags, terminal, host),
+      (await import('../service/service.ts')).sayServiceStatus(flags, terminal, host),
   }),
 }

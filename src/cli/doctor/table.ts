@@ -1,8 +1,7 @@
 import type { LoadedConfig } from '../../config/index.ts'
 import { findingsOf, type HealthFinding, type HealthTable } from '../../errors/health.ts'
-import type { Host } from '../host.ts'
+import type { Host, Terminal } from '../output/terminal.ts'
 import type { AskFlags } from '../local/ask-gateway.ts'
-import type { Terminal } from '../output/terminal.ts'
 
 /** All that checks look at. */
 export interface Patient {

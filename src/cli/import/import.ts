@@ -1,18 +1,33 @@
-import { existsSync } from 'node:fs'
+import { existsSync, realpathSync } from 'node:fs'
 import { rename } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, relative, resolve, sep } from 'node:path'
 import { toYaml } from '../../config/source/plain-yaml.ts'
 import { gatewayError } from '../../errors/errors.ts'
 import { isObject, type JsonObject } from '../../protocol/json/json.ts'
-import { CLIENTS, settingsOf } from '../clients/clients.ts'
-import { freeName, upstreamName } from '../server-names.ts'
-import { convertServers, readSettings, type EntryNotes } from './read.ts'
-import { schemaLine } from './schema-line.ts'
-import { convert } from './server.ts'
-import { escape, tokensIn, writeTokens } from './tokens.ts'
 import { oneLine, plural } from '../../util/plain-text.ts'
 import { writeWhole } from '../../util/storage/files.ts'
+import { CLIENTS, settingsOf } from '../clients/clients.ts'
 import type { Terminal } from '../output/terminal.ts'
+import { freeName, upstreamName } from '../server-names.ts'
+import { convertServers, type EntryNotes, readSettings } from './read.ts'
+import { convert } from './server.ts'
+import { escape, tokensIn, writeTokens } from './tokens.ts'
+
+/** Place of the schema where the gateway is installed beside the configuration. */
+const BESIDE = './node_modules/tapgate/schemas/gateway.json'
+
+/** First line of a configuration, by which editors complete and check it: the schema of the gateway that writes it. */
+export function schemaLine(target: string, launcher = String(process.argv[1])): string {
+  return `# yaml-language-server: $schema=${schemaOf(launcher, target)}`
+}
+
+function schemaOf(launcher: string, target: string): string {
+  // A global installation is called by a link, which has no schema beside it.
+  const schema = existsSync(launcher) && resolve(dirname(realpathSync(launcher)), '../schemas/gateway.json')
+  if (schema === false || !existsSync(schema)) return BESIDE
+  const path = relative(dirname(target), schema)
+  return path.startsWith('..') ? schema : `./${path}`
+}
 
 interface ImportOptions {
   readonly files: readonly string[]

@@ -2,10 +2,36 @@ import { existsSync } from 'node:fs'
 import { reasonOf } from '../../errors/errors.ts'
 import { isObject, type JsonObject } from '../../protocol/json/json.ts'
 import { oneLine } from '../../util/plain-text.ts'
-import { CLIENTS, isInstalled, settingsOf, type Client } from '../clients/clients.ts'
+import { type Client, CLIENTS, isInstalled, settingsOf } from '../clients/clients.ts'
 import { convertServers, readSettings } from '../import/read.ts'
-import { freeName, upstreamName } from '../server-names.ts'
 import type { Terminal } from '../output/terminal.ts'
+import { freeName, upstreamName } from '../server-names.ts'
+
+/** Something to begin with where no client has a server: from npm, so Node is all they need. */
+export const STARTERS: readonly (FoundServer & { readonly title: string })[] = [
+  {
+    name: 'files',
+    title: 'read and write the files of this directory',
+    upstream: npx('@modelcontextprotocol/server-filesystem', '.'),
+    from: ['a starter'],
+  },
+  {
+    name: 'memory',
+    title: 'a notebook that the model keeps',
+    upstream: npx('@modelcontextprotocol/server-memory'),
+    from: ['a starter'],
+  },
+  {
+    name: 'everything',
+    title: 'one of each thing that MCP has, to try out',
+    upstream: npx('@modelcontextprotocol/server-everything'),
+    from: ['a starter'],
+  },
+]
+
+function npx(name: string, ...args: string[]): FoundServer['upstream'] {
+  return { type: 'stdio', command: 'npx', args: ['-y', name, ...args] }
+}
 
 /** A server that clients on this machine have. */
 export interface FoundServer {

@@ -1,19 +1,19 @@
 import { isAbsolute, relative, resolve } from 'node:path'
 import type { ControlClient } from '../../control/client.ts'
-import { withControl } from '../remote/connect.ts'
 import { gatewayError, GatewayError, ownerReasonOf } from '../../errors/errors.ts'
 import type { Health } from '../../errors/health.ts'
 import { isObject } from '../../protocol/json/json.ts'
+import { ownCommand } from '../background/own-program.ts'
 import { up } from '../background/up.ts'
-import { connectClients, type Connecting } from '../clients/connect-all.ts'
-import type { Plan } from '../clients/connect.ts'
+import type { Client } from '../clients/clients.ts'
+import { carryOut, type Plan, planFor } from '../clients/connect.ts'
+import { connectionsOf } from '../clients/say.ts'
+import type { Host, Terminal } from '../output/terminal.ts'
 import { validate } from '../local/validate.ts'
-import type { Terminal } from '../output/terminal.ts'
-import { findServers, type FoundHere, type FoundServer } from './find-servers.ts'
+import { withControl } from '../remote/connect.ts'
+import { type FoundHere, type FoundServer, STARTERS, findServers } from './find-servers.ts'
 import type { Questions } from './questions.ts'
-import { STARTERS } from './starters.ts'
-import { draftOf, writeDraft, type Draft } from './write-config.ts'
-import type { Host } from '../host.ts'
+import { type Draft, draftOf, writeDraft } from './write-config.ts'
 
 /** The flags of `gateway init`. */
 export interface InitFlags {
@@ -232,4 +232,47 @@ function sayable(error: unknown): string {
 export function shownFrom(cwd: string, path: string): string {
   const short = relative(cwd, path)
   return short.startsWith('..') || isAbsolute(short) ? path : short
+}
+
+interface ConnectingOptions {
+  readonly terminal: Terminal
+  readonly host: Host
+  /** Whether these are to be written. */
+  agreeTo(plans: readonly Plan[]): Promise<boolean>
+}
+
+/** Client that was connected, and the file that says so. */
+interface ConnectedClient {
+  readonly client: string
+  readonly file: string
+}
+
+/** Clients that were connected, and why others were not. */
+interface Connecting {
+  readonly connected: readonly ConnectedClient[]
+  readonly left: readonly string[]
+  readonly isDeclined: boolean
+}
+
+/** Writes the gateway of a configuration into the settings of clients; those that cannot take it are left as they are. */
+async function connectClients(
+  clients: readonly Client[],
+  config: string,
+  { terminal, host, agreeTo }: ConnectingOptions,
+): Promise<Connecting> {
+  const values = { name: 'gateway', line: [...ownCommand(terminal, host), 'attach', '-c', config] }
+  const options = { scope: 'user', values, connections: connectionsOf(terminal), terminal } as const
+  const plans = await Promise.all(clients.map(client => planFor(client, options)))
+  const writes = plans.filter(({ after }) => after !== undefined)
+  const left = plans.flatMap(({ client, problem }) =>
+    problem === undefined ? [] : [`${client.title}: ${problem}`],
+  )
+  if (writes.length === 0) return { connected: [], left, isDeclined: false }
+  if (!(await agreeTo(writes))) return { connected: [], left, isDeclined: true }
+  const connected: ConnectedClient[] = []
+  for (const plan of writes) {
+    await carryOut(plan, options)
+    connected.push({ client: plan.client.title, file: plan.file ?? '' })
+  }
+  return { connected, left, isDeclined: false }
 }

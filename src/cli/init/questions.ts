@@ -3,10 +3,8 @@ import { oneLine, plural, shortened, withoutSequences } from '../../util/plain-t
 import type { Plan } from '../clients/connect.ts'
 import { planLines } from '../clients/say-plan.ts'
 import { table, uncut } from '../output/table.ts'
-import type { Terminal } from '../output/terminal.ts'
-import type { FoundServer } from './find-servers.ts'
-import type { STARTERS } from './starters.ts'
-import type { Host } from '../host.ts'
+import type { Host, Terminal } from '../output/terminal.ts'
+import type { FoundServer, STARTERS } from './find-servers.ts'
 
 const LONGEST_LINE = 200
 

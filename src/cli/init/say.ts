@@ -1,9 +1,8 @@
 import { plural } from '../../util/plain-text.ts'
 import { findingLines } from '../output/findings.ts'
-import type { Terminal } from '../output/terminal.ts'
+import type { Host, Terminal } from '../output/terminal.ts'
 import { init, shownFrom, type InitFlags, type Initiated } from './init.ts'
 import { questionsAt } from './questions.ts'
-import type { Host } from '../host.ts'
 
 /** Makes a gateway of what is here, and says what was done and what comes next. Returns the exit code. */
 export async function sayInit(

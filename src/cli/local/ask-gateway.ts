@@ -8,14 +8,12 @@ import { withoutTraces } from '../../gateway/load-config.ts'
 import type { Surroundings } from '../../gateway/generation.ts'
 import { isObject, type JsonObject } from '../../protocol/json/json.ts'
 import type { RpcError } from '../../protocol/rpc-error.ts'
-import { loadSource, type SourceFlags, withListeners } from '../load-source.ts'
-import type { Terminal } from '../output/terminal.ts'
+import { type SourceFlags, loadSource, stateDirectory, withListeners } from '../load-source.ts'
+import type { Host, Terminal } from '../output/terminal.ts'
 import { type ControlFlags, inRunning } from '../remote/connect.ts'
 import { silentLog } from '../serve/logs.ts'
 import { stayAlive } from '../serve/run-gateway.ts'
-import { stateDirectory } from '../serve/state-directory.ts'
 import { isThere } from '../serve/summary.ts'
-import type { Host } from '../host.ts'
 
 /** Flags that choose a gateway: the one that runs with the configuration, or one of the command's own. */
 export interface AskFlags extends ControlFlags, SourceFlags {

@@ -1,9 +1,14 @@
+import { gatewayError, GatewayError } from '../../errors/errors.ts'
 import type { Explanation } from '../../gateway/explain.ts'
+import { withoutTraces } from '../../gateway/load-config.ts'
+import { comparePlan, type Plan, type Planned, plannedIn, plannedOf } from '../../gateway/plan.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
-import { oneLine } from '../../util/plain-text.ts'
+import { oneLine, plural } from '../../util/plain-text.ts'
+import { type SourceFlags, loadSource, stateDirectory } from '../load-source.ts'
 import { table, uncut } from '../output/table.ts'
 import type { Terminal } from '../output/terminal.ts'
-import { withAsked, type AskedGateway, type AskFlags } from './ask-gateway.ts'
+import { type ControlFlags, inRunning } from '../remote/connect.ts'
+import { type AskedGateway, type AskFlags, sayWhich, withAsked, withGateway } from './ask-gateway.ts'
 import { argumentsFor, type GivenArguments } from './call.ts'
 import { listAllTools } from './tools.ts'
 
@@ -71,3 +76,86 @@ export function explanationLines(explanation: Explanation, { out }: Pick<Termina
     `${out.paint(outcome.what === 'refused' ? 'red' : 'green', outcome.what)} by ${outcome.by}: ${oneLine(outcome.text)}`,
   ]
 }
+
+/** Exit code where something would change. */
+export const WOULD_CHANGE = 6
+
+/** Flags that say which configuration would follow which. */
+export interface PlanFlags extends ControlFlags, SourceFlags {
+  /** File of the configuration that is in force. */
+  readonly against?: string | undefined
+}
+
+/** Lists the differences that the configuration of the flags would make to the gateway that runs, or to its file. */
+export async function makePlan(flags: PlanFlags, terminal: Terminal): Promise<Plan> {
+  const next = await loadSource(flags, terminal)
+  const state = stateDirectory(next, terminal)
+  return withPresent(flags, terminal, describe =>
+    comparePlan(describe, next, (source, upstream, use) =>
+      withGateway(source, terminal, ({ generation }) => use(generation), { beside: true, state, upstream }),
+    ),
+  )
+}
+
+/** The gateway that runs with the present file, or with the new one if that was edited in place; else the present file. */
+async function withPresent(
+  flags: PlanFlags,
+  terminal: Terminal,
+  use: (describe: (salt: string) => Promise<Planned>) => Promise<Plan>,
+): Promise<Plan> {
+  const { against, env, socket } = flags
+  const files = against === undefined ? [flags.config, undefined] : [against]
+  for (const config of files) {
+    const running = await inRunning({ config, env, socket }, terminal, client => {
+      sayWhich(client, terminal)
+      return use(async salt => plannedIn(await client.request('plan.present', { salt })))
+    }).catch((error: unknown) => noFile(error, against))
+    if (running !== undefined) return running.value
+  }
+  const source = await loadSource({ config: against, env }, terminal).catch((error: unknown) => {
+    noFile(error, against)
+    throw gatewayError('GW_USAGE', {
+      what: 'no gateway runs, and there is no gateway.yaml: say --against <file>',
+    })
+  })
+  terminal.err.line(terminal.err.paint('dim', 'no gateway runs; comparing with the file'))
+  const beside = { beside: true, state: stateDirectory(source, terminal) }
+  const describeFile = ({ generation }: Parameters<Parameters<typeof withGateway>[2]>[0]): Promise<Plan> =>
+    use(salt => plannedOf(generation, salt, source.config))
+  return withGateway(withoutTraces(source), terminal, describeFile, beside)
+}
+
+/** Without a file in reach there is none that runs with it. */
+function noFile(error: unknown, against: string | undefined): undefined {
+  if (against === undefined && error instanceof GatewayError && error.code === 'GW_CONFIG_NOT_FOUND')
+    return undefined
+  throw error
+}
+
+/** The plan as people read it. */
+export function planLines(
+  { servers, tools, settings, changes }: Plan,
+  { out }: Pick<Terminal, 'out'>,
+): string[] {
+  const rows: (readonly ['+' | '-' | '~', string, string])[] = [
+    ...servers.started.map(name => ['+', 'server', `${name} is started`] as const),
+    ...servers.stopped.map(name => ['-', 'server', `${name} is stopped`] as const),
+    ...servers.restarted.map(name => ['~', 'server', `${name} is restarted`] as const),
+    ...servers.changed.map(name => ['~', 'server', `${name} stays, with other settings`] as const),
+    ...tools.added.map(name => ['+', 'tool', name] as const),
+    ...tools.removed.map(name => ['-', 'tool', name] as const),
+    ...tools.renamed.map(({ from, to }) => ['~', 'tool', `${from} is called ${to}`] as const),
+    ...tools.changed.map(name => ['~', 'tool', `${name} is described in another way`] as const),
+    ...settings.map(key => ['~', 'setting', key] as const),
+  ]
+  const painted = rows.map(([mark, kind, text]) => [out.paint(STYLES[mark], mark), kind, oneLine(text)])
+  const unknown = Object.entries(servers.unknown).map(([name, why]) => `${name} could not be asked: ${why}`)
+  return [
+    ...table(painted, uncut(out)),
+    ...unknown.map(text => out.paint('yellow', oneLine(text))),
+    ...(changes ? [] : [out.paint('green', 'nothing would change')]),
+    out.paint('dim', `kept: ${plural(servers.kept.length, 'server')}`),
+  ]
+}
+
+const STYLES = { '+': 'green', '-': 'red', '~': 'yellow' } as const

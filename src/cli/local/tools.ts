@@ -1,12 +1,12 @@
+import type { JsonObject } from '../../protocol/json/json.ts'
 import { globs } from '../../util/globs.ts'
-import { withAsked, sayWhatIsMissing, type AskedGateway, type AskFlags } from './ask-gateway.ts'
 import { oneLine, plural } from '../../util/plain-text.ts'
+import { suggest } from '../../util/suggest.ts'
+import { tokensIn } from '../../util/units.ts'
 import { table } from '../output/table.ts'
 import type { Terminal } from '../output/terminal.ts'
+import { type AskedGateway, type AskFlags, sayWhatIsMissing, withAsked } from './ask-gateway.ts'
 import { warningLines } from './validate.ts'
-import type { JsonObject } from '../../protocol/json/json.ts'
-import { suggest } from '../../util/suggest.ts'
-import { sumLines, sumsOf, withTokens } from './tool-tokens.ts'
 
 /** A tool with the upstream that owns it. */
 interface OwnedTool extends ToolEntry {
@@ -94,4 +94,41 @@ export async function listAllTools(connection: Pick<AskedGateway, 'request'>): P
     cursor = page['nextCursor']
   } while (cursor !== undefined)
   return tools
+}
+
+/** A tool with what it costs the context of a model. */
+interface Costed {
+  readonly upstream: string | undefined
+  readonly tokens: number
+}
+
+/** Cost of a list, server by server, the dearest first. */
+interface TokenSums {
+  readonly total: number
+  readonly upstreams: Readonly<Record<string, { readonly tools: number; readonly tokens: number }>>
+}
+
+/** The tokens of a tool in a list, as estimated. */
+function withTokens<T extends JsonObject & { readonly upstream: string | undefined }>(tool: T): T & Costed {
+  const { upstream: _, ...shown } = tool
+  return { ...tool, tokens: tokensIn(JSON.stringify(shown)) }
+}
+
+function sumsOf(tools: readonly Costed[]): TokenSums {
+  const groups = [...Map.groupBy(tools, ({ upstream }) => upstream ?? '')]
+    .map(([name, own]) => [name, { tools: own.length, tokens: sum(own) }] as const)
+    .sort(([, one], [, other]) => other.tokens - one.tokens)
+  return { total: sum(tools), upstreams: Object.fromEntries(groups) }
+}
+
+/** One line for each server, and one for all. */
+function sumLines({ total, upstreams }: TokenSums): string[] {
+  const rows = Object.entries(upstreams).map(
+    ([name, { tools, tokens }]) => `${name}: ${plural(tools, 'tool')}, ${plural(tokens, 'token')}`,
+  )
+  return [...rows, `all: ${plural(total, 'token')}, as estimated`]
+}
+
+function sum(tools: readonly Costed[]): number {
+  return tools.reduce((all, { tokens }) => all + tokens, 0)
 }

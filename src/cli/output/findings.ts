@@ -1,5 +1,7 @@
+import type { Load } from '../../api/gateway.ts'
+import type { UpstreamStatus } from '../../api/index.ts'
 import type { HealthFinding, Level } from '../../errors/health.ts'
-import { oneLine } from '../../util/plain-text.ts'
+import { amountText, oneLine } from '../../util/plain-text.ts'
 import { table, uncut } from './table.ts'
 import type { Output } from './terminal.ts'
 
@@ -17,4 +19,31 @@ export function findingLines(findings: readonly HealthFinding[], out: Output): s
     ['', out.paint('dim', oneLine(`${code}: ${fix}`))],
   ])
   return rows.length === 0 ? [] : ['', ...table(rows, uncut(out))]
+}
+
+/** The eras that a server is spoken to in beside the one that it was found to speak. */
+export function otherEras({ runtime }: Pick<UpstreamStatus, 'runtime'>): string[] {
+  return [...new Set(runtime?.instances.flatMap(({ era }) => era ?? []))]
+}
+
+/** Load of a gateway, on one line: `heap 12 % · memory 3 % · loop 2 ms late · 0 B held`. */
+export function loadText(
+  { held, heap, memory, lagMs, shedding, refused = 0 }: Load,
+  { paint }: Output,
+): string {
+  const parts = [
+    heap === undefined ? undefined : `heap ${percent(heap)}`,
+    memory === undefined ? undefined : `memory ${percent(memory)}`,
+    lagMs === undefined ? undefined : `loop ${lagMs} ms late`,
+    `${amountText(held)} held`,
+    refused === 0 ? undefined : `${refused} refused`,
+  ].filter(part => part !== undefined)
+  const text = paint('dim', parts.join(' · '))
+  if (shedding === 'refuse') return `${text} · ${paint('red', 'new requests are refused')}`
+  if (shedding === 'close') return `${text} · ${paint('yellow', 'connections end with their answer')}`
+  return text
+}
+
+function percent(part: number): string {
+  return `${Math.round(100 * part)} %`
 }

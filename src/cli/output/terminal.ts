@@ -1,5 +1,4 @@
 import { styleText } from 'node:util'
-import type { Host } from '../host.ts'
 
 type Style = Parameters<typeof styleText>[0]
 
@@ -46,3 +45,23 @@ function outputOf(stream: NodeJS.WriteStream, environment: Terminal['environment
     width: stream.isTTY ? Math.max(40, stream.columns || 80) : undefined,
   }
 }
+
+/** Parts of a process that commands use: `process` itself, or a stand-in if a command runs inside another program. */
+export type Host = Pick<
+  NodeJS.Process,
+  | 'stdin'
+  | 'stdout'
+  | 'stderr'
+  | 'env'
+  | 'argv'
+  | 'execPath'
+  | 'pid'
+  | 'platform'
+  | 'versions'
+  | 'cwd'
+  | 'exit'
+  | 'on'
+  | 'once'
+  | 'off'
+  | 'emit'
+>

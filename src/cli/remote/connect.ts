@@ -7,8 +7,7 @@ import { gatewayError, GatewayError } from '../../errors/errors.ts'
 import type { Health } from '../../errors/health.ts'
 import { durationText, oneLine } from '../../util/plain-text.ts'
 import { platformOf, resolvedAddress } from '../../util/platform.ts'
-import { configFile } from '../config-file.ts'
-import { loadSource, type SourceFlags } from '../load-source.ts'
+import { type SourceFlags, configFile, loadSource } from '../load-source.ts'
 import type { Terminal } from '../output/terminal.ts'
 
 /** The flags that say which running gateway is meant. */

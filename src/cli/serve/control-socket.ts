@@ -6,8 +6,7 @@ import type { Log } from '../../api/index.ts'
 import { GatewayError, reasonOf } from '../../errors/errors.ts'
 import type { RunningGateway } from './run-gateway.ts'
 import { ownPackage } from '../../util/version.ts'
-import type { Terminal } from '../output/terminal.ts'
-import type { Host } from '../host.ts'
+import type { Host, Terminal } from '../output/terminal.ts'
 
 interface ControlOptions {
   readonly gateway: RunningGateway

@@ -1,19 +1,43 @@
 import { flushCompileCache } from 'node:module'
 import { resolve } from 'node:path'
+import type { Log } from '../../api/index.ts'
 import { type LoadedConfig, tlsFilesOf } from '../../config/index.ts'
 import { formatProblem } from '../../config/problem.ts'
-import { gatewayError } from '../../errors/errors.ts'
+import { livingSockets } from '../../control/sockets.ts'
+import { gatewayError, GatewayError } from '../../errors/errors.ts'
 import { builtins } from '../../gateway/builtins.ts'
-import { announceWhenSettled, listenerAnnouncer, serveLog, logReloads } from './logs.ts'
+import { parseDuration } from '../../util/units.ts'
+import type { Host, Terminal } from '../output/terminal.ts'
+import { type SourceFlags, loadSource, stateDirectory, withListeners } from '../load-source.ts'
 import { serveControl } from './control-socket.ts'
+import { announceWhenSettled, listenerAnnouncer, logReloads, serveLog } from './logs.ts'
 import { guardStdout, runGateway, type RunningGateway } from './run-gateway.ts'
-import { sayWhoHasIt } from './runs-already.ts'
-import { stateDirectory } from './state-directory.ts'
-import { untilIdle } from './until-idle.ts'
-import { loadSource, type SourceFlags, withListeners } from '../load-source.ts'
-import type { Terminal } from '../output/terminal.ts'
 import { watchFiles } from './watch-files.ts'
-import type { Host } from '../host.ts'
+
+const POLL_MS = 1000
+
+/** Resolves when no client has been there for `idle`, a duration that a reload may change; `0s` never. */
+function untilIdle(
+  gateway: Pick<RunningGateway, 'activity'>,
+  log: Log,
+  idle: () => string | number,
+): Promise<void> {
+  return new Promise(resolve => {
+    let usedAt = performance.now()
+    let before = 0
+    const timer = setInterval(() => {
+      const now = performance.now()
+      const { sessions, running, opened } = gateway.activity
+      if (sessions + running > 0 || opened !== before) usedAt = now
+      before = opened
+      const idleMs = parseDuration(idle())
+      if (idleMs === 0 || now - usedAt < idleMs) return
+      clearInterval(timer)
+      log.info('stopping: no client for shutdown.idle', { idle: idle() })
+      resolve()
+    }, POLL_MS).unref()
+  })
+}
 
 /** The name of the listener that --stdio adds. */
 const PIPE = 'stdio'
@@ -136,7 +160,7 @@ async function loadServed(
 async function attachPath(flags: ServeFlags, terminal: Terminal): Promise<string | undefined> {
   if (flags.stdio) return undefined
   const [{ configFile }, { answers, attachSocket }] = await Promise.all([
-    import('../config-file.ts'),
+    import('../load-source.ts'),
     import('../../control/sockets.ts'),
   ])
   const { environment } = terminal
@@ -158,4 +182,19 @@ function setByFlags({ stdio, profile }: ServeFlags, listeners: ReadonlyMap<strin
 /** Files beside those of the configuration that its plugins read when they are set up. */
 function filesOfPlugins({ config, directory }: LoadedConfig): string[] {
   return builtins.flatMap(({ reads }) => reads?.(config) ?? []).map(file => resolve(directory, file))
+}
+
+/** The failure of a start; where the gateway of the same configuration has the address, an error that says so. */
+async function sayWhoHasIt(
+  failure: unknown,
+  { file, env }: { readonly file: string | undefined; readonly env: string | undefined },
+  { environment }: Terminal,
+): Promise<unknown> {
+  if (file === undefined || !isTaken(failure)) return failure
+  const sockets = await livingSockets({ file, env, environment })
+  return sockets.length === 0 ? failure : gatewayError('GW_RUNS_ALREADY', { config: file, cause: failure })
+}
+
+function isTaken(failure: unknown): boolean {
+  return failure instanceof GatewayError && failure.code === 'GW_LISTEN' && failure.fields['isTaken'] === true
 }

@@ -3,8 +3,7 @@ import type { JsonObject } from '../../protocol/json/json.ts'
 import { nameOfCommand } from '../server-names.ts'
 import { guardStdout, runGateway } from './run-gateway.ts'
 import { problemLog } from './logs.ts'
-import type { Terminal } from '../output/terminal.ts'
-import type { Host } from '../host.ts'
+import type { Host, Terminal } from '../output/terminal.ts'
 
 interface WrapOptions {
   readonly command: readonly string[]

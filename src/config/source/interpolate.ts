@@ -1,19 +1,20 @@
 import { dirname, resolve } from 'node:path'
 import { pointerTo } from '../../util/finding.ts'
 import { isSecretName } from '../../util/secrets.ts'
-import { coerce, isSecretPath } from '../keys.ts'
+import { coerce, isSecretPath } from '../messages.ts'
 import { type Problem, type ReportProblem, problemAt } from '../problem.ts'
 import {
   Commands,
-  namesCommand,
   NOT_RUN,
-  originBy,
   type Outputs,
+  type Part,
   type SecretCommand,
+  namesCommand,
+  originBy,
+  parseTemplate,
   splitWords,
 } from './commands.ts'
 import { readText } from './read.ts'
-import { type Part, parseTemplate } from './template.ts'
 import type { Scalar, ScalarTree, Tree } from './tree.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>

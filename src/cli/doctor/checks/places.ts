@@ -4,7 +4,7 @@ import { dirname, isAbsolute, join } from 'node:path'
 import { privatePlacesOf } from '../../../config/private.ts'
 import { answers, attachSocket, removeStale } from '../../../control/sockets.ts'
 import { plural } from '../../../util/plain-text.ts'
-import { stateDirectory } from '../../serve/state-directory.ts'
+import { stateDirectory } from '../../load-source.ts'
 import { complaint, type Complaint, type Patient } from '../table.ts'
 import { platformOf } from '../../../util/platform.ts'
 

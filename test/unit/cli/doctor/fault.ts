@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:net'
 import type { TestContext } from 'node:test'
-import { stateDirectory } from '../../../../src/cli/serve/state-directory.ts'
+import { stateDirectory } from '../../../../src/cli/load-source.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 import type { Lab } from './lab.ts'
 

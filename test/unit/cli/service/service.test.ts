@@ -9,8 +9,7 @@ import {
   type ServiceFacts,
   type ServiceKind,
 } from '../../../../src/cli/service/definitions.ts'
-import { serviceOf } from '../../../../src/cli/service/service.ts'
-import { sayInstall, sayServiceStatus, sayUninstall } from '../../../../src/cli/service/say.ts'
+import { sayInstall, sayServiceStatus, sayUninstall, serviceOf } from '../../../../src/cli/service/service.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 import { silentTerminal } from '../../fixtures/silent-terminal.ts'
 

@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events'
 import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
 import { runAgent } from '../../../../plugins/agents/commands.ts'
-import { filledIn } from '../../../../src/cli/local/fill-in.ts'
+import { filledIn } from '../../../../src/cli/output/prompt.ts'
 import type { CommandOutput, JsonObject } from '../../../../src/plugin.ts'
 
 const DECISION = {
