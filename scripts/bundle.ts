@@ -73,7 +73,7 @@ async function alone(): Promise<RollupOutput['output'][number][]> {
   for (const entry of ALONE) {
     const program = await rollup({
       input: { [entry]: join(ROOT, `${entry}.ts`) },
-      plugins: [sources(), builtins()],
+      plugins: [sources(), builtins(), commonjs({ requireReturnsDefault: 'preferred' })],
       treeshake: { propertyReadSideEffects: false, moduleSideEffects: false },
       preserveEntrySignatures: 'allow-extension',
     })
