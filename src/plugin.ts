@@ -141,9 +141,9 @@ export interface Plugin<Options = unknown> {
    * first-party plugin stands under `sections` in its `schema.json`, and is compiled into the gateway.
    */
   readonly schema?: JsonObject
-  /** Its error codes, made with `errorsOf`; `gateway errors` shows them. */
+  /** Its error codes, made with `defineErrors`; `gateway errors` shows them. */
   readonly errors?: ErrorTable
-  /** Its findings about how it does, made with `findingsOf` and added by the `health` hook. */
+  /** Its findings about how it does, made with `defineFindings` and added by the `health` hook. */
   readonly health?: HealthTable
   /**
    * Looks at what a schema cannot say, in `validate`, `serve` and at each reload, before `setup`. Of a first-party plugin
@@ -199,33 +199,33 @@ export function definePlugin<Options>(plugin: Plugin<Options>): Plugin<Options> 
   return plugin
 }
 
-export { answer, refuse, toolError, upstreamAnswer } from './api/answers.ts'
+export { answer, refuse, toolError, createUpstreamAnswer } from './api/answers.ts'
 export {
   actorKey,
   ANONYMOUS,
   authorizationKey,
-  callers,
+  compileCallers,
   callerKey,
   conversationKey,
-  identifiedBy,
-  keepToken,
+  getCredentialType,
+  storeToken,
   principalKey,
   STRANGER,
-  tokenOf,
+  getToken,
 } from './api/principal.ts'
-export { profileNames, type Viewer } from './api/profile-names.ts'
+export { listProfiles, type Viewer } from './api/profile-names.ts'
 export {
-  errorsOf,
-  forOwner,
+  defineErrors,
+  describeReason,
   gatewayError,
   GatewayError,
-  httpStatusOf,
-  reasonOf,
+  getHttpStatus,
+  getErrorMessage,
   type ErrorEntry,
   type ErrorTable,
 } from './errors/errors.ts'
 export {
-  findingsOf,
+  defineFindings,
   LEVELS,
   type Health,
   type HealthEntry,
@@ -235,47 +235,47 @@ export {
   type Level,
 } from './errors/health.ts'
 export type { PrivatePlace } from './util/private-place.ts'
-export { amountText, durationText, oneLine, percentDecoded, plainText } from './util/plain-text.ts'
-export { checkKeyPair, isKnown, type Finding, type Report } from './util/finding.ts'
-export { cookieIn, digestText, sameText } from './util/secrets.ts'
-export { jsonOf, listAt, mapAt, textAt, valueAt } from './util/plain-data.ts'
-export { pointerKeys, pointerTo } from './util/finding.ts'
-export { argumentsShape } from './protocol/json/members.ts'
-export { didYouMean, meant } from './util/suggest.ts'
-export { ownPackage } from './util/version.ts'
+export { formatBytes, formatDuration, toOneLine, decodePercent, sanitizeText } from './util/plain-text.ts'
+export { checkKeyPair, checkKnownName, type Finding, type Report } from './util/finding.ts'
+export { parseCookie, hashSecret, isSameSecret } from './util/secrets.ts'
+export { tryParseJson, readList, readMap, readText, readValue } from './util/plain-data.ts'
+export { parsePointer, appendPointer } from './util/finding.ts'
+export { describeArguments } from './protocol/json/members.ts'
+export { suggestName, suggestHint } from './util/suggest.ts'
+export { readOwnPackage } from './util/version.ts'
 export { BoundedMap, type Bounds } from './util/bounded-map.ts'
-export { inForce } from './util/in-force.ts'
+export { createActiveGetter } from './util/in-force.ts'
 export { finish, runInTurns } from './util/queues.ts'
-export { CountedTopic, type Missed, type TopicOptions } from './util/storage/counted-topic.ts'
+export { CountedTopic, type TopicGap, type TopicOptions } from './util/storage/counted-topic.ts'
 export * from './util/storage/shared-store.ts'
 export { collectGarbage } from './util/process/resident.ts'
 export { FairQueue } from './util/queues.ts'
 export { TextStream } from './util/queues.ts'
 export { findProgram } from './util/find-program.ts'
-export { globs, unclosedIn } from './util/globs.ts'
-export { canonicalOr, normalizeAuthority } from './protocol/uri.ts'
-export { paramHeaders, paramHeaderValues, type ParamHeader } from './protocol/headers.ts'
-export { keyFile } from './util/storage/key-file.ts'
+export { compileGlobs, findUnclosed } from './util/globs.ts'
+export { canonicalizeUri, normalizeAuthority } from './protocol/uri.ts'
+export { parseParamHeaders, getParamHeaders, type ParamHeader } from './protocol/headers.ts'
+export { loadKeyFile } from './util/storage/key-file.ts'
 export { makeDirectory, makeDirectorySync } from './util/storage/files.ts'
-export { allowsUris, forbidsUris } from './protocol/uri-patterns.ts'
+export { compileAllowedUris, compileForbiddenUris } from './protocol/uri-patterns.ts'
 export {
   isSqlBusy,
   loadSqlite,
-  sqlCode,
+  getSqlCode,
   SqlDatabase,
-  sqlNumber,
-  sqlText,
+  getSqlNumber,
+  getSqlText,
   type SqlRow,
 } from './util/storage/sqlite.ts'
-export { bytesOf, parseDuration, parseSize, tokensIn } from './util/units.ts'
-export { lacking, neutralCapabilities } from './protocol/era/capabilities.ts'
-export { hasFailed, outcomeOf, OUTCOMES, type Outcome } from './api/exchange.ts'
+export { estimateBytes, parseDuration, parseSize, estimateTokens } from './util/units.ts'
+export { findMissingCapabilities, neutralCapabilities } from './protocol/era/capabilities.ts'
+export { hasFailed, getOutcome, OUTCOMES, type Outcome } from './api/exchange.ts'
 export { Payload } from './protocol/payload.ts'
 export { RPC } from './protocol/rpc-error.ts'
 export { RpcPeer, type RpcBounds } from './protocol/rpc-peer.ts'
-export { LIST_CHANGES, LISTS, METHODS, kindsChangedBy, type Kind } from './protocol/methods.ts'
-export { canonical } from './protocol/json/json.ts'
-export { isObject, objectsIn, type JsonObject } from './protocol/json/json.ts'
+export { LIST_CHANGES, LISTS, METHODS, getChangedKinds, type Kind } from './protocol/methods.ts'
+export { canonicalizeJson } from './protocol/json/json.ts'
+export { isObject, filterObjects, type JsonObject } from './protocol/json/json.ts'
 export { parseParams } from './protocol/jsonrpc.ts'
 export type {
   AskGateway,
@@ -366,7 +366,7 @@ export type {
   CacheToolConfig,
   UpstreamCacheConfig,
 } from './config/config.gen.ts'
-export { isOwnName, ownNamesBeside, type CatalogEntry } from './api/catalog-entry.ts'
+export { isOwnName, assignOwnNames, type CatalogEntry } from './api/catalog-entry.ts'
 export type { CatalogView, ListingReader, UpstreamInstructions } from './api/catalog-view.ts'
 export type { ExplainedCall, ExplainStep, Phase, PhaseTimes } from './api/explain.ts'
 export type { Stage, TapOptions } from './hooks/hook-table.ts'

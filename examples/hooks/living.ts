@@ -1,4 +1,4 @@
-import { findingsOf, refuse, RPC, type Plugin } from 'tapgate/plugin'
+import { defineFindings, refuse, RPC, type Plugin } from 'tapgate/plugin'
 
 // #region ready
 /** Refuses to start without the file that it needs. */
@@ -81,7 +81,7 @@ export const resources: Plugin = {
 const FINDINGS = {
   'budget-spent': { level: 'warning', text: '{spent} of {limit} calls are spent', fix: 'Wait for tomorrow' },
 } as const
-const found = findingsOf(FINDINGS)
+const found = defineFindings(FINDINGS)
 
 /** Tells the owner when the calls of a day are spent. */
 export const callBudget: Plugin<{ limit: number }> = {

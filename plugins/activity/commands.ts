@@ -1,25 +1,25 @@
 import {
-  amountText,
-  durationText,
+  formatBytes,
+  formatDuration,
   GatewayError,
   gatewayError,
   isObject,
-  meant,
-  oneLine,
+  suggestHint,
+  toOneLine,
   parseDuration,
-  tokensIn,
+  estimateTokens,
   type CommandCall,
   type CommandFlag,
   type Config,
   type JsonObject,
   type PluginCommands,
 } from '../../src/plugin.ts'
-import type { KeptCall, UsageRow, Wanted } from './read.ts'
+import type { KeptCall, UsageRow, CallFilter } from './read.ts'
 
 type Options = NonNullable<Config['activity']>
 
 const DEFAULT_LIMIT = 50
-const MOST_LIMIT = 10_000
+const MAX_LIMIT = 10_000
 const FOLLOW_MS = 1000
 const PAGES = 100
 
@@ -53,7 +53,7 @@ export const commands: PluginCommands = {
       if (calls.length === 0) await checkTool(wanted.tool, path, call)
       if (call.flags.follow !== true)
         return call.print({ calls: calls.map(shown) }, () => callLines(calls, call))
-      await follow(calls, call, after => callsIn(path, { ...wanted, after, limit: MOST_LIMIT }))
+      await follow(calls, call, after => callsIn(path, { ...wanted, after, limit: MAX_LIMIT }))
     },
   },
   usage: {
@@ -127,13 +127,16 @@ async function checkTool(tool: string | undefined, path: string, call: CommandCa
   if (called.includes(tool)) return
   const listed = await flush(call, listTools)
   if (listed === undefined || listed.includes(tool)) return
-  throw gatewayError('GW_TOOL_UNKNOWN', { tool, meant: meant(tool, [...new Set([...listed, ...called])]) })
+  throw gatewayError('GW_TOOL_UNKNOWN', {
+    tool,
+    meant: suggestHint(tool, [...new Set([...listed, ...called])]),
+  })
 }
 
-function wantedIn({ flags }: CommandCall): Wanted {
+function wantedIn({ flags }: CommandCall): CallFilter {
   const limit = flags.limit === undefined ? DEFAULT_LIMIT : Number(flags.limit)
-  if (!Number.isInteger(limit) || limit < 1 || limit > MOST_LIMIT)
-    throw gatewayError('GW_USAGE', { what: `--limit must be a number from 1 to ${MOST_LIMIT}` })
+  if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT)
+    throw gatewayError('GW_USAGE', { what: `--limit must be a number from 1 to ${MAX_LIMIT}` })
   return {
     tool: flags.tool as string | undefined,
     principal: flags.principal as string | undefined,
@@ -216,21 +219,21 @@ function callLines(calls: readonly KeptCall[], { table, out }: CommandCall): str
       out.paint('dim', new Date(at).toISOString().replace('T', ' ').slice(0, 19)),
       out.paint(outcome === 'ok' ? 'green' : 'red', code === 0 ? outcome : `${outcome} ${code}`),
       `${Math.round(ms)} ms`,
-      oneLine(callerText(principal)),
-      oneLine(client),
-      oneLine(name),
-      oneLine(upstream),
+      toOneLine(callerText(principal)),
+      toOneLine(client),
+      toOneLine(name),
+      toOneLine(upstream),
       `${bytesIn} → ${bytesOut} B`,
     ]),
   )
 }
 
 function sizeText(bytes: number): string {
-  return bytes < 1024 ? `${bytes} B` : amountText(bytes)
+  return bytes < 1024 ? `${bytes} B` : formatBytes(bytes)
 }
 
 function tokens({ bytesIn, bytesOut }: Pick<UsageRow, 'bytesIn' | 'bytesOut'>): number {
-  return tokensIn(bytesIn + bytesOut)
+  return estimateTokens(bytesIn + bytesOut)
 }
 
 function usageLines(
@@ -242,7 +245,7 @@ function usageLines(
     out.paint('dim', text),
   )
   const lines = rows.map(row => [
-    oneLine(row.name),
+    toOneLine(row.name),
     String(row.calls),
     String(row.failures),
     String(row.callers),
@@ -250,7 +253,7 @@ function usageLines(
     sizeText(row.bytesOut),
     String(tokens(row)),
     `${Math.round(row.ms)} ms`,
-    `${durationText(Date.now() - row.last)} ago`,
+    `${formatDuration(Date.now() - row.last)} ago`,
   ])
   const shownRows = rows.length === 0 ? [out.paint('dim', 'no calls')] : table([head, ...lines])
   if (never === undefined || never.length === 0) return shownRows
@@ -258,6 +261,6 @@ function usageLines(
     ...shownRows,
     '',
     out.paint('dim', `never called (${never.length}):`),
-    ...never.map(name => `  ${oneLine(name)}`),
+    ...never.map(name => `  ${toOneLine(name)}`),
   ]
 }

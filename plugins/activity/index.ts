@@ -1,4 +1,11 @@
-import { globs, METHODS, parseDuration, parseSize, type Config, type Plugin } from '../../src/plugin.ts'
+import {
+  compileGlobs,
+  METHODS,
+  parseDuration,
+  parseSize,
+  type Config,
+  type Plugin,
+} from '../../src/plugin.ts'
 import { fileOf } from './place.ts'
 import { Records } from './records.ts'
 
@@ -27,7 +34,7 @@ export const activity: Plugin<Options> = {
 
 /** A tap names methods; without names it hears of those that nobody knows, too. */
 function methodsOf({ methods }: Options): { methods?: string[] } {
-  const isMeant = globs(methods)
+  const isMeant = compileGlobs(methods)
   const isAll = isMeant('*') && [...METHODS.keys()].every(isMeant)
   return isAll ? {} : { methods: [...METHODS.keys()].filter(isMeant) }
 }

@@ -12,7 +12,7 @@ export interface KeptCall extends Omit<CallRecord, 'times'> {
 }
 
 /** Conditions of a search; all that are given must fit. */
-export interface Wanted {
+export interface CallFilter {
   /** Name of the tool, as clients say it; `*` stands for anything. */
   readonly tool?: string | undefined
   /** Subject of the caller. */
@@ -42,7 +42,7 @@ export interface UsageRow {
 const FINE = `'ok', 'input_required', 'task'`
 
 /** Calls that fit, the newest first; none where there is no file. */
-export function callsIn(path: string, wanted: Wanted): KeptCall[] {
+export function callsIn(path: string, wanted: CallFilter): KeptCall[] {
   const { where, values } = conditions(wanted)
   const order = wanted.after === undefined ? 'DESC' : 'ASC'
   const text = `SELECT * FROM calls ${where} ORDER BY id ${order} LIMIT ?`
@@ -63,7 +63,7 @@ export function usageIn(path: string, since: number): UsageRow[] {
   return rowsOf(path, text, [since]) as unknown as UsageRow[]
 }
 
-function conditions({ tool, principal, failed, since, after }: Wanted): {
+function conditions({ tool, principal, failed, since, after }: CallFilter): {
   readonly where: string
   readonly values: SQLInputValue[]
 } {

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import {
-  argumentsShape,
+  describeArguments,
   BoundedMap,
-  globs,
-  outcomeOf,
+  compileGlobs,
+  getOutcome,
   principalKey,
   type Exchange,
   type JsonObject,
@@ -12,8 +12,8 @@ import {
 } from '../../src/plugin.ts'
 
 /** Longer texts are cut: any peer may write them. */
-const LONGEST = 256
-const LONGEST_VALUES = 8192
+const MAX_LENGTH = 256
+const MAX_VALUES_LENGTH = 8192
 const HASH_LENGTH = 16
 const MAX_TEXTS = 4096
 const MICROS = 1000
@@ -59,13 +59,13 @@ export class Records {
   constructor(hide: (text: string) => string, now: () => number, values: string | readonly string[]) {
     this.#hide = hide
     this.#now = now
-    this.#showsValues = globs(values)
+    this.#showsValues = compileGlobs(values)
   }
 
   of(exchange: Exchange): CallRecord {
     const { method, params, principal, session, route, bytes, decidedBy, times } = exchange
     const name = nameIn(params)
-    const shape = method === 'resources/read' ? undefined : argumentsShape(params)
+    const shape = method === 'resources/read' ? undefined : describeArguments(params)
     return {
       at: Date.now(),
       ms: this.#ageOf(exchange, times),
@@ -78,11 +78,11 @@ export class Records {
       era: session.client.era,
       session: sessionOf(session),
       profile: session.profile ?? '',
-      outcome: outcomeOf(exchange),
+      outcome: getOutcome(exchange),
       by: decidedBy ?? '',
       bytesIn: bytes,
       ...answerOf(exchange),
-      shape: shape === undefined ? '' : this.#text(shape, LONGEST_VALUES),
+      shape: shape === undefined ? '' : this.#text(shape, MAX_VALUES_LENGTH),
       args: shape !== undefined && this.#showsValues(name) ? this.#values(params?.arguments) : '',
       times: timesText(times),
     }
@@ -94,18 +94,18 @@ export class Records {
   }
 
   /** A text of somebody else's without secrets. The same few come again and again. */
-  #text(text: string, longest = LONGEST): string {
+  #text(text: string, longest = MAX_LENGTH): string {
     const known = this.#texts.get(text)
     if (known !== undefined) return known
     const hidden = this.#hide(text)
     const own = hidden.length > longest ? `${hidden.slice(0, longest)}…` : hidden
-    if (text.length <= LONGEST) this.#texts.set(text, own)
+    if (text.length <= MAX_LENGTH) this.#texts.set(text, own)
     return own
   }
 
   #values(args: unknown): string {
     const text = this.#hide(JSON.stringify(args))
-    return text.length > LONGEST_VALUES ? `"too long: ${text.length}"` : text
+    return text.length > MAX_VALUES_LENGTH ? `"too long: ${text.length}"` : text
   }
 }
 

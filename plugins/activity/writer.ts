@@ -1,15 +1,15 @@
 import { renameSync } from 'node:fs'
-import { reasonOf, type Clock, type Figure, type Log } from '../../src/plugin.ts'
+import { getErrorMessage, type Clock, type Figure, type Log } from '../../src/plugin.ts'
 import { openToWrite, troubleOf, type ActivityDatabase, type Bounds } from './database.ts'
 import type { CallRecord } from './records.ts'
 
 /** Records that wait; what comes beyond them is dropped and counted. */
-const MOST_WAITING = 10_000
+const MAX_WAITING = 10_000
 /** Records of one transaction: it holds up everything else for as long as it takes. */
-const MOST_AT_ONCE = 250
+const MAX_BATCH = 250
 const PRUNE_MS = 60_000
 /** Times that a tenth of a full file goes, before it is given up. */
-const MOST_TRIES = 20
+const MAX_ATTEMPTS = 20
 /** After a failure that is not over in a moment. */
 const RETRY_MS = 30_000
 
@@ -58,7 +58,7 @@ export class Writer {
   }
 
   add(record: CallRecord): void {
-    if (this.#waiting.length >= MOST_WAITING) {
+    if (this.#waiting.length >= MAX_WAITING) {
       this.#counts.dropped++
       return
     }
@@ -97,7 +97,7 @@ export class Writer {
   }
 
   #writeSome(): number {
-    const some = this.#waiting.slice(0, MOST_AT_ONCE)
+    const some = this.#waiting.slice(0, MAX_BATCH)
     try {
       this.#database ??= this.#open()
       this.#write(some, this.#database)
@@ -117,7 +117,7 @@ export class Writer {
     if (now - this.#prunedAt >= PRUNE_MS) database.prune(this.#settings, Date.now())
     this.#prunedAt = now - this.#prunedAt >= PRUNE_MS ? now : this.#prunedAt
     for (let tries = 0; !isWritten(some, database); tries++) {
-      if (tries >= MOST_TRIES) throw new Error('the file is full, and has nothing old that could go')
+      if (tries >= MAX_ATTEMPTS) throw new Error('the file is full, and has nothing old that could go')
       database.makeRoom()
     }
   }
@@ -136,7 +136,7 @@ export class Writer {
   #anew(error: unknown): ActivityDatabase {
     const { path, maxBytes } = this.#settings
     this.#log.warn('the activity file is damaged, and is begun anew', {
-      reason: reasonOf(error),
+      reason: getErrorMessage(error),
       kept: `${path}.damaged`,
     })
     renameSync(path, `${path}.damaged`)
@@ -148,7 +148,7 @@ export class Writer {
     if (trouble === 'busy') return
     // The file is opened again later: damage that came while it was open is found then.
     this.#closeFile()
-    if (!this.#isFailing) this.#log.warn('activity cannot be written', { reason: reasonOf(error) })
+    if (!this.#isFailing) this.#log.warn('activity cannot be written', { reason: getErrorMessage(error) })
     this.#isFailing = true
   }
 

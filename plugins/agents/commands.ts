@@ -7,9 +7,9 @@ import {
   GatewayError,
   isObject,
   type JsonObject,
-  objectsIn,
-  oneLine,
-  plainText,
+  filterObjects,
+  toOneLine,
+  sanitizeText,
   type PluginCommands,
 } from '../../src/plugin.ts'
 
@@ -19,7 +19,7 @@ const HEALTH = { ready: 'green', unknown: 'dim', needs_auth: 'yellow', unavailab
 
 /** The agents as people read them: a line for each, and below it why it is not well, or what it can do. */
 export function agentLines({ agents }: JsonObject, { out, table }: Printing): string[] {
-  const rows = objectsIn(agents)
+  const rows = filterObjects(agents)
   if (rows.length === 0) return ['no agents']
   const head = ['agent', 'health', 'running', 'waiting', 'capabilities'].map(text => out.paint('dim', text))
   const [first = '', ...lines] = table([head, ...rows.map(row => cells(row, out))])
@@ -56,7 +56,7 @@ function factsText(facts: unknown): string {
 
 /** True if all agents that were probed can be used. */
 function areReady({ agents }: JsonObject): boolean {
-  return objectsIn(agents).every(({ health }) => health === 'ready')
+  return filterObjects(agents).every(({ health }) => health === 'ready')
 }
 
 /** Lines with the agents that would get a task; with `explain`, also why, and why the others would not. */
@@ -68,7 +68,7 @@ function routeLines(
   const names = (Array.isArray(chosen) ? chosen : []).map(textOf)
   if (!explain) return [names[0] ?? 'nobody']
   const first = names.length === 0 ? out.paint('red', 'nobody') : out.paint('bold', names.join(' → '))
-  const rows = objectsIn(candidates).map(({ agent, why, fits }) => [
+  const rows = filterObjects(candidates).map(({ agent, why, fits }) => [
     fits === true ? out.paint('green', '✓') : out.paint('red', '✗'),
     textOf(agent),
     textOf(why),
@@ -82,7 +82,7 @@ function hasChosen({ chosen }: JsonObject): boolean {
 }
 
 function textOf(value: unknown): string {
-  return typeof value === 'string' ? oneLine(value) : ''
+  return typeof value === 'string' ? toOneLine(value) : ''
 }
 
 /** Time that one look waits for news, in milliseconds. */
@@ -115,12 +115,12 @@ async function follow(ask: AskGateway, task: string, call: Watching): Promise<Js
   let since = 0
   for (;;) {
     const now = await ask('agents.status', { task, since, waitMs: LOOK_MS })
-    for (const event of objectsIn(now.events)) {
+    for (const event of filterObjects(now.events)) {
       since = Math.max(since, Number(event.seq))
-      err.line(err.paint('dim', oneLine(`${String(event.kind)}: ${String(event.text)}`)))
+      err.line(err.paint('dim', toOneLine(`${String(event.kind)}: ${String(event.text)}`)))
     }
     if (FINAL.has(String(now.state))) return whole(now)
-    for (const question of objectsIn(now.questions)) await reply(ask, task, question, call)
+    for (const question of filterObjects(now.questions)) await reply(ask, task, question, call)
   }
 }
 
@@ -135,7 +135,7 @@ async function reply(
   question: JsonObject,
   { err, fillIn }: Watching,
 ): Promise<void> {
-  const [first = '', ...more] = String(question.message).split('\n').map(plainText)
+  const [first = '', ...more] = String(question.message).split('\n').map(sanitizeText)
   for (const line of [`${err.paint('yellow', 'asks')} ${first}`, ...more]) err.line(line)
   const content = await fillIn(question.schema)
   if (content === undefined) err.line(err.paint('dim', 'declined'))
@@ -144,7 +144,7 @@ async function reply(
     await ask('agents.reply', { task, question: question.question_id, ...answer })
   } catch (error) {
     // Out of time, or answered by somebody else: the task goes on, and so do we.
-    err.line(err.paint('dim', oneLine(error instanceof Error ? error.message : String(error))))
+    err.line(err.paint('dim', toOneLine(error instanceof Error ? error.message : String(error))))
   }
 }
 
@@ -162,17 +162,17 @@ function taskLines(
     String(routed_by),
   ]
   const lines = [
-    err.paint('dim', oneLine(about.join(' · '))),
-    ...(typeof why === 'string' ? [oneLine(why)] : []),
+    err.paint('dim', toOneLine(about.join(' · '))),
+    ...(typeof why === 'string' ? [toOneLine(why)] : []),
     ...(truncated === true ? [`cut: it said ${String(bytes_total)} bytes`] : []),
     ...textsOf(denied).map(line => `${err.paint('yellow', 'denied')} ${line}`),
     ...(textsOf(task.files_changed).length === 0
       ? []
       : [`changed ${textsOf(task.files_changed).join(', ')}`]),
-    ...(typeof changes === 'string' ? [oneLine(changes)] : []),
+    ...(typeof changes === 'string' ? [toOneLine(changes)] : []),
     ...textsOf(warnings).map(line => `${err.paint('yellow', 'warning')} ${line}`),
   ]
-  return { text: out.width === undefined ? said : plainText(said), facts: lines }
+  return { text: out.width === undefined ? said : sanitizeText(said), facts: lines }
 }
 
 /** 0, or 5 where the work did not come to a good end. */
@@ -181,7 +181,7 @@ function taskExitCode({ state, is_error }: JsonObject): number {
 }
 
 function textsOf(value: unknown): string[] {
-  return (Array.isArray(value) ? (value as unknown[]) : []).map(line => oneLine(String(line)))
+  return (Array.isArray(value) ? (value as unknown[]) : []).map(line => toOneLine(String(line)))
 }
 
 /** Exit code where an agent, or the work, came to no good end. */

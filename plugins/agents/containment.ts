@@ -3,7 +3,7 @@ import { lstat, mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } fro
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { basename, dirname, join } from 'node:path'
-import { makeDirectory, type PluginApi, type Programs, reasonOf } from '../../src/plugin.ts'
+import { makeDirectory, type PluginApi, type Programs, getErrorMessage } from '../../src/plugin.ts'
 import { agentError } from './errors.ts'
 import { isWithin, realOf, Roots, wrongPath } from './paths.ts'
 import { decide } from './permissions.ts'
@@ -98,7 +98,7 @@ export class Worktrees {
       const record = await this.#read(task)
       return record === undefined ? await this.#add(cwd, task) : await this.#worktree(record, cwd, [])
     } catch (cause) {
-      throw agentError('GW_AGENT_WORKTREE', { directory: cwd, why: reasonOf(cause), cause })
+      throw agentError('GW_AGENT_WORKTREE', { directory: cwd, why: getErrorMessage(cause), cause })
     }
   }
 
@@ -161,7 +161,7 @@ export class Worktrees {
         isChanged: names.total > 0 || (await git.ask('rev-parse', branch)) !== base,
       }
     } catch (cause) {
-      throw agentError('GW_AGENT_WORKTREE', { directory, why: reasonOf(cause), cause })
+      throw agentError('GW_AGENT_WORKTREE', { directory, why: getErrorMessage(cause), cause })
     }
   }
 

@@ -1,7 +1,7 @@
 import {
   ANONYMOUS,
   gatewayError,
-  meant,
+  suggestHint,
   principalKey,
   type JsonObject,
   type PluginHooks,
@@ -122,7 +122,7 @@ function checkAgent(agent: unknown, parts: McpParts): void {
   if (typeof agent !== 'string') return
   const known = parts.service().agents()
   const ids = known.map(({ id }) => id)
-  if (!ids.includes(agent)) throw agentError('GW_AGENT_UNKNOWN', { agent, meant: meant(agent, ids) })
+  if (!ids.includes(agent)) throw agentError('GW_AGENT_UNKNOWN', { agent, meant: suggestHint(agent, ids) })
 }
 
 function idsIn(agents: unknown): string[] | undefined {

@@ -1,4 +1,4 @@
-import { errorsOf, RPC } from '../../src/plugin.ts'
+import { defineErrors, RPC } from '../../src/plugin.ts'
 
 /** Errors of agents and their tasks. */
 export const ERRORS = {
@@ -79,4 +79,4 @@ export const ERRORS = {
   },
 } as const
 
-export const agentError = errorsOf(ERRORS)
+export const agentError = defineErrors(ERRORS)

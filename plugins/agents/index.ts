@@ -1,4 +1,4 @@
-import { isKnown, listAt, mapAt, valueAt, type Plugin, type Report } from '../../src/plugin.ts'
+import { checkKnownName, readList, readMap, readValue, type Plugin, type Report } from '../../src/plugin.ts'
 import { ERRORS } from './errors.ts'
 import type { AgentsConfig } from './settings.ts'
 
@@ -17,8 +17,8 @@ export const agents: Plugin<AgentsConfig> = {
 
 /** Agents that are named must be there. */
 function check(config: unknown, report: Report): void {
-  if (valueAt(config, 'agents') === undefined) return
-  const list = mapAt(config, 'agents', 'list')
+  if (readValue(config, 'agents') === undefined) return
+  const list = readMap(config, 'agents', 'list')
   const agents = { what: 'agent', names: Object.keys(list) }
   checkSandboxes(config, list, report)
   if (agents.names.length === 0)
@@ -29,21 +29,21 @@ function check(config: unknown, report: Report): void {
       severity: 'warning',
       on: 'key',
     })
-  listAt(config, 'agents', 'routing', 'default').forEach((id, i) =>
-    isKnown(id, agents, `/agents/routing/default/${i}`, report),
+  readList(config, 'agents', 'routing', 'default').forEach((id, i) =>
+    checkKnownName(id, agents, `/agents/routing/default/${i}`, report),
   )
-  listAt(config, 'agents', 'routing', 'rules').forEach((rule, i) =>
-    listAt(rule, 'prefer').forEach((id, j) =>
-      isKnown(id, agents, `/agents/routing/rules/${i}/prefer/${j}`, report),
+  readList(config, 'agents', 'routing', 'rules').forEach((rule, i) =>
+    readList(rule, 'prefer').forEach((id, j) =>
+      checkKnownName(id, agents, `/agents/routing/rules/${i}/prefer/${j}`, report),
     ),
   )
 }
 
 /** Points at agents that are to call back from a sandbox without a network: the gateway cannot be reached from there. */
 function checkSandboxes(config: unknown, list: Readonly<Record<string, unknown>>, report: Report): void {
-  const defaults = valueAt(config, 'agents', 'defaults')
+  const defaults = readValue(config, 'agents', 'defaults')
   for (const [id, agent] of Object.entries(list)) {
-    const of = (...keys: string[]): unknown => valueAt(agent, ...keys) ?? valueAt(defaults, ...keys)
+    const of = (...keys: string[]): unknown => readValue(agent, ...keys) ?? readValue(defaults, ...keys)
     const callback = of('callback')
     if (of('sandbox') === undefined || of('sandbox', 'network') === true) continue
     if (callback === undefined || callback === false) continue

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { globs, isObject, type JsonObject } from '../../src/plugin.ts'
+import { compileGlobs, isObject, type JsonObject } from '../../src/plugin.ts'
 import { isWithin, realOf } from './paths.ts'
 import type { AgentToolCall, Verdict } from './types.ts'
 import type { PermissionPolicy } from './settings.ts'
@@ -183,7 +183,7 @@ function matchKind({ kinds, do: verdict }: Rule, call: AgentToolCall): Fit {
 }
 
 function matchTitle({ titles }: Rule, { title }: AgentToolCall): Fit {
-  if (titles === undefined || globs(titles)(title)) return 'yes'
+  if (titles === undefined || compileGlobs(titles)(title)) return 'yes'
   return title === '' ? 'unknown' : 'no'
 }
 
@@ -192,7 +192,7 @@ function matchCommand({ commands, do: verdict }: Rule, call: AgentToolCall): Fit
   const line = commandOf(call)
   if (line === undefined) return mayHideCommand(call) ? 'unknown' : 'no'
   if (verdict === 'allow') return commands.some(pattern => isAllowedLine(line, pattern)) ? 'yes' : 'no'
-  const matches = globs(commands)
+  const matches = compileGlobs(commands)
   return [line, ...splitCommands(line)].some(matches) ? 'yes' : 'no'
 }
 
@@ -204,7 +204,7 @@ function mayHideCommand({ kind, rawInput }: AgentToolCall): boolean {
 /** If a rule allows, its `*` stands for no shell operator. */
 function isAllowedLine(line: string, pattern: string): boolean {
   const operators = (text: string): string => text.replace(/[^;&|<>()`$\n\r\\]/g, '')
-  return globs(pattern)(line) && operators(line) === operators(pattern)
+  return compileGlobs(pattern)(line) && operators(line) === operators(pattern)
 }
 
 /** Commands between the operators of a shell, each by itself. */

@@ -1,4 +1,4 @@
-import { callers, type Clock, FairQueue, type Principal } from '../../src/plugin.ts'
+import { compileCallers, type Clock, FairQueue, type Principal } from '../../src/plugin.ts'
 import type { AgentsConfig } from './settings.ts'
 import type { RouteDecision } from './types.ts'
 
@@ -8,7 +8,7 @@ type NoPlace = 'full' | 'late' | 'cancelled'
 /** Called when the place is not needed any more; the second time it does nothing. */
 export type Leave = () => void
 
-interface Waiting {
+interface QueuedTask {
   readonly grant: (leave: Leave) => void
 }
 
@@ -17,7 +17,7 @@ export class PlaceQueue {
   #concurrent: number
   #max: number
   readonly #clock: Clock
-  readonly #waiting = new FairQueue<Waiting>()
+  readonly #waiting = new FairQueue<QueuedTask>()
   #running = 0
 
   constructor(clock: Clock, { concurrent, queue }: { concurrent: number; queue: number }) {
@@ -112,12 +112,12 @@ export type Route = (wanted: RouteRequest, agents: readonly AgentStatus[]) => Ro
  * Chooses the agents of a task: the one that was named; else those of the first rule that fits, else those of `default`, else all
  * as they are declared. Of those, in that order, who can do it and is healthy. @throws Error for a caller that cannot be read
  */
-export function routing(config: AgentsConfig['routing'], auth?: Parameters<typeof callers>[1]): Route {
+export function routing(config: AgentsConfig['routing'], auth?: Parameters<typeof compileCallers>[1]): Route {
   const rules = (config?.rules ?? []).map(({ id, taskTypes, principals, prefer }, index) => ({
     by: `rule:${id ?? index + 1}`,
     prefer,
     types: taskTypes,
-    isFor: principals === undefined ? undefined : callers(principals, auth),
+    isFor: principals === undefined ? undefined : compileCallers(principals, auth),
   }))
   const usual = config?.default ?? []
 

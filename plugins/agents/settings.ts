@@ -12,11 +12,11 @@ export type PermissionPolicy = Omit<AgentSettings['permissions'], 'askTimeout'>
 
 export type ToolKind = NonNullable<PermissionPolicy['rules'][number]['kinds']>[number]
 
-type Written<T extends keyof Own> = NonNullable<Own[T]>
+type ConfiguredAgent<T extends keyof Own> = NonNullable<Own[T]>
 
 /** Settings where neither the agent nor `defaults` has any; the schema's descriptions say the same. */
 const LIMITS = { concurrent: 2, queue: 16, queueTimeout: '60s' }
-const TIMEOUTS: Required<Written<'timeouts'>> = {
+const TIMEOUTS: Required<ConfiguredAgent<'timeouts'>> = {
   initialize: '30s',
   session: '60s',
   firstUpdate: '2m',
@@ -24,7 +24,7 @@ const TIMEOUTS: Required<Written<'timeouts'>> = {
   turn: '30m',
   cancel: '10s',
 }
-const PERMISSIONS: Required<Written<'permissions'>> = { rules: [], default: 'deny', askTimeout: '5m' }
+const PERMISSIONS: Required<ConfiguredAgent<'permissions'>> = { rules: [], default: 'deny', askTimeout: '5m' }
 const OUTPUT = { inline: '64KiB', keep: '8MiB', maxLine: '32MiB', events: 500, thoughts: false }
 const CALLBACK = { tools: ['*'], maxDepth: 1, maxTasks: 8 }
 const INHERITED = ['PATH', 'LANG', 'TZ']

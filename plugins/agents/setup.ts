@@ -6,7 +6,7 @@ import {
   GatewayError,
   type ListenerConfig,
   type PluginApi,
-  reasonOf,
+  getErrorMessage,
   type UpstreamConfig,
 } from '../../src/plugin.ts'
 import { type AgentRuntime, LocalRuntime } from './runtime.ts'
@@ -29,7 +29,7 @@ function loadAgents(api: PluginApi<AgentsConfig>): AgentSettings[] {
   try {
     routing(api.options.routing, api.config.auth)
   } catch (error) {
-    throw refused(`agents.routing.rules: ${reasonOf(error)}`)
+    throw refused(`agents.routing.rules: ${getErrorMessage(error)}`)
   }
   const agents = agentsOf(api.options)
   for (const agent of agents) checkProgram(agent, api)
@@ -68,7 +68,7 @@ function refused(why: string): Error {
 }
 
 /** State that all generations share. */
-interface Kept {
+interface AgentsState {
   runtime: AgentRuntime | undefined
   readonly callers: Callers
   readonly callbackTokens: CallbackTokens
@@ -110,7 +110,7 @@ export function setUp(
   answerVerbs(hooks, parts)
 }
 
-function newKept(): Kept {
+function newKept(): AgentsState {
   const callers = new Callers()
   const callbackTokens = new CallbackTokens(task => callers.identityOf(task))
   callers.callbackTokens = callbackTokens

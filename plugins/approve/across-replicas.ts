@@ -3,7 +3,7 @@ import {
   isObject,
   type JsonObject,
   type Log,
-  reasonOf,
+  getErrorMessage,
   type SharedStore,
 } from '../../src/plugin.ts'
 import type { Decision, Decisions, OpenCall, WaitingCalls } from './waiting-calls.ts'
@@ -14,16 +14,16 @@ const LOOK_MS = 1000
 /** A decision is remembered longer than its call waits, so that there is never a second one. */
 const AFTER_MS = 60_000
 /** Characters of the list of one replica: beyond, calls are listed without their arguments. */
-const MOST_CHARACTERS = 150_000
+const MAX_CHARACTERS = 150_000
 const PLACES = 'places'
 const PLACES_MS = 86_400_000
-const MOST_PLACES = 1000
-const MOST_TRIES = 30
+const MAX_PLACES = 1000
+const MAX_ATTEMPTS = 30
 
 /** Outcomes that let nothing run: they hold though nobody can be told of them. */
 const REFUSES: ReadonlySet<string> = new Set(['expired', 'cancelled', 'unavailable'])
 
-interface Means {
+interface ApprovalDeps {
   readonly store: SharedStore
   readonly clock: Clock
   readonly log: Log
@@ -38,7 +38,7 @@ interface Means {
  * has decided nothing. The replica that has the call takes it from there, so that nobody need reach that one.
  */
 export class AcrossReplicas implements Decisions {
-  readonly #means: Means
+  readonly #means: ApprovalDeps
   readonly #waiting: WaitingCalls
   readonly #place: string
   #ending: (() => void) | undefined
@@ -49,7 +49,7 @@ export class AcrossReplicas implements Decisions {
   /** The store may have lost the calls that wait here. */
   #isLost = false
 
-  constructor(means: Means, waiting: WaitingCalls) {
+  constructor(means: ApprovalDeps, waiting: WaitingCalls) {
     this.#means = means
     this.#waiting = waiting
     this.#place = means.place()
@@ -113,7 +113,7 @@ export class AcrossReplicas implements Decisions {
       const lists = await Promise.all(places.map(place => this.#rowsAt(place)))
       return { approvals: [...own, ...lists.flat()] }
     } catch (error) {
-      return { approvals: own, missing: reasonOf(error) }
+      return { approvals: own, missing: getErrorMessage(error) }
     }
   }
 
@@ -179,11 +179,11 @@ export class AcrossReplicas implements Decisions {
   /** Enters this replica in the list of those that ever had a call. */
   async #enter(): Promise<void> {
     const { store } = this.#means
-    for (let tries = 0; tries < MOST_TRIES; tries++) {
+    for (let tries = 0; tries < MAX_ATTEMPTS; tries++) {
       const before = await store.get(PLACES)
       const places = placesIn(before)
       if (places.includes(this.#place)) return
-      const next = [...places, this.#place].slice(-MOST_PLACES).join(' ')
+      const next = [...places, this.#place].slice(-MAX_PLACES).join(' ')
       const when = before === undefined ? 'absent' : { is: before }
       if (await store.put(PLACES, next, { ms: PLACES_MS, when })) return
     }
@@ -215,7 +215,7 @@ function placesIn(text: string | undefined): string[] {
 
 function textOf(rows: readonly JsonObject[]): string {
   const whole = JSON.stringify(rows)
-  return whole.length <= MOST_CHARACTERS
+  return whole.length <= MAX_CHARACTERS
     ? whole
     : JSON.stringify(rows.map(({ arguments: _, ...row }) => row).slice(0, 500))
 }

@@ -9,12 +9,12 @@ import {
   type AuditEvent,
   type ClientSide,
   type Config,
-  lacking,
+  findMissingCapabilities,
   neutralCapabilities,
-  oneLine,
+  toOneLine,
   parseDuration,
   type PluginApi,
-  reasonOf,
+  getErrorMessage,
   refuse,
   RPC,
   toolError,
@@ -35,13 +35,15 @@ const SCHEMA = {
 
 /** Tells whether a client can be shown a form. */
 function showsForms(client: ClientSide): boolean {
-  return lacking(neutralCapabilities(client), 'elicitation/create', { mode: 'form' }) === undefined
+  return (
+    findMissingCapabilities(neutralCapabilities(client), 'elicitation/create', { mode: 'form' }) === undefined
+  )
 }
 
 /** The form for a call: the words are ours, and what the caller sent is shown as data. */
 function formFor(open: OpenCall, onTakeBack: Ask['onTakeBack']): Ask {
   const { name, rule } = open.request
-  const message = `May "${oneLine(name)}" run? The rule "${oneLine(rule)}" wants a person to decide. Arguments: ${summarizeArguments(open.request)}`
+  const message = `May "${toOneLine(name)}" run? The rule "${toOneLine(rule)}" wants a person to decide. Arguments: ${summarizeArguments(open.request)}`
   return {
     method: 'elicitation/create',
     params: { mode: 'form', message, requestedSchema: SCHEMA },
@@ -79,7 +81,7 @@ const REASONS = {
   cancelled: 'approval_unavailable',
 } as const
 
-type Way = ApproveConfig['by'][number]
+type ApprovalChannel = ApproveConfig['by'][number]
 
 interface Parts {
   readonly waiting: WaitingCalls
@@ -130,7 +132,9 @@ export class Approver {
       await this.#parts.replicas?.show(open)
       return true
     } catch (error) {
-      this.#api.log.warn('the other replicas cannot be told of a call that waits', { why: reasonOf(error) })
+      this.#api.log.warn('the other replicas cannot be told of a call that waits', {
+        why: getErrorMessage(error),
+      })
       return false
     }
   }
@@ -139,7 +143,7 @@ export class Approver {
   #settle(id: string, decision: Decision): void {
     const { decisions, waiting } = this.#parts
     decisions.decide(id, decision).catch((error: unknown) => {
-      this.#api.log.warn('a decision cannot be taken now', { id, why: reasonOf(error) })
+      this.#api.log.warn('a decision cannot be taken now', { id, why: getErrorMessage(error) })
       waiting.decide(id, AWAY)
     })
   }
@@ -165,7 +169,7 @@ export class Approver {
       call.exchange.onCancel(() => this.#settle(open.id, { outcome: 'cancelled', by: 'client' })),
     ]
     const asked: Promise<Decision | undefined | false>[] = []
-    const ask = (way: Way, reply: Promise<Decision | undefined | false>): void =>
+    const ask = (way: ApprovalChannel, reply: Promise<Decision | undefined | false>): void =>
       void asked.push(reply.then(decision => (this.#counts(decision, way) ? decision : false)))
     if (by.includes('client') && this.#canAskClient(call)) ask('client', this.#askClient(open, ends))
     if (by.includes('webhook') && webhook !== undefined) ask('webhook', webhook.tell(open))
@@ -181,7 +185,7 @@ export class Approver {
   }
 
   /** A reload may have taken the right to let calls run from whoever was asked. */
-  #counts(decision: Decision | undefined | false, way: Way): boolean {
+  #counts(decision: Decision | undefined | false, way: ApprovalChannel): boolean {
     if (decision === undefined || decision === false || decision.outcome !== 'approved') return true
     const { by, webhook } = this.#parts.inForce()
     if (way === 'webhook' && !isDeepStrictEqual(webhook, this.#api.options.webhook)) return false
@@ -210,7 +214,7 @@ export class Approver {
     try {
       this.#parts.journal.begin({ id, digest, method, name, upstream, rule, by: decision.by })
     } catch (error) {
-      this.#api.log.error('an approval cannot be noted', { why: reasonOf(error) })
+      this.#api.log.error('an approval cannot be noted', { why: getErrorMessage(error) })
       return this.#refused(request, { outcome: 'unavailable', by: 'it cannot be noted' }, open)
     }
     this.#record(request, 'approved', decision.by, open)
@@ -222,7 +226,7 @@ export class Approver {
     try {
       this.#parts.journal.end(id)
     } catch (error) {
-      this.#api.log.error('the end of an approved call cannot be noted', { id, why: reasonOf(error) })
+      this.#api.log.error('the end of an approved call cannot be noted', { id, why: getErrorMessage(error) })
     }
   }
 
@@ -245,7 +249,7 @@ export class Approver {
 function refusalOf({ call, name, rule }: ApprovalRequest, { outcome, by }: Decision): Answer {
   const reason = outcome === 'approved' ? 'approval_unavailable' : REASONS[outcome]
   const why = outcome === 'denied' ? 'a person said no' : by
-  const text = `${reason}: "${oneLine(name)}" was not run, as the rule "${oneLine(rule)}" wants a person to approve it, and ${why}`
+  const text = `${reason}: "${toOneLine(name)}" was not run, as the rule "${toOneLine(rule)}" wants a person to approve it, and ${why}`
   return call.method === 'tools/call'
     ? answer(toolError(text))
     : refuse(RPC.invalidParams, text, { reason, rule })

@@ -1,4 +1,4 @@
-import { type ApprovalRequest, isObject, oneLine } from '../../src/plugin.ts'
+import { type ApprovalRequest, isObject, toOneLine } from '../../src/plugin.ts'
 
 /** Characters of all values together; each value gets its share, and at least `MIN_VALUE`. */
 const MAX_TEXT = 2000
@@ -57,7 +57,7 @@ function cut(text: string, max: number): string {
 }
 
 function markUnusual(json: string): string {
-  return oneLine(json.replace(INVISIBLE, escape).replace(WORD, markLookAlikes))
+  return toOneLine(json.replace(INVISIBLE, escape).replace(WORD, markLookAlikes))
 }
 
 /** Escapes the letters of a word that imitate Latin ones: in a word of two alphabets, or one that only looks Latin. */

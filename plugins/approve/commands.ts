@@ -2,7 +2,7 @@ import {
   type CommandCall,
   isObject,
   type JsonObject,
-  oneLine,
+  toOneLine,
   type PluginCommands,
 } from '../../src/plugin.ts'
 
@@ -53,7 +53,7 @@ async function show(call: CommandCall): Promise<number> {
   call.print(row ?? {}, () =>
     row === undefined
       ? ['no such call waits']
-      : Object.entries(row).map(([name, value]) => `${name}: ${oneLine(String(value))}`),
+      : Object.entries(row).map(([name, value]) => `${name}: ${toOneLine(String(value))}`),
   )
   return row === undefined ? NONE : 0
 }
@@ -69,9 +69,9 @@ async function decide(call: CommandCall, verb: string, word: string): Promise<nu
 function lines({ approvals, missing }: JsonObject, { table }: CommandCall): string[] {
   const rows = (Array.isArray(approvals) ? approvals : []).filter(isObject)
   const more =
-    missing === undefined ? [] : [`the other replicas cannot be asked: ${oneLine(String(missing))}`]
+    missing === undefined ? [] : [`the other replicas cannot be asked: ${toOneLine(String(missing))}`]
   if (rows.length === 0) return ['no call waits', ...more]
-  const cell = (value: unknown): string => oneLine(typeof value === 'string' ? value : '')
+  const cell = (value: unknown): string => toOneLine(typeof value === 'string' ? value : '')
   const isOfMany = rows.some(row => row.replica !== undefined)
   const shown = table([
     ['ID', 'UNTIL', 'CALLER', 'RULE', ...(isOfMany ? ['REPLICA'] : []), 'CALL'],

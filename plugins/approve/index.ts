@@ -1,13 +1,13 @@
 import {
-  findingsOf,
-  inForce,
+  defineFindings,
+  createActiveGetter,
   type JsonObject,
-  listAt,
+  readList,
   parseDuration,
   type Plugin,
   type PluginApi,
   type Report,
-  valueAt,
+  readValue,
 } from '../../src/plugin.ts'
 import { AcrossReplicas } from './across-replicas.ts'
 import { type ApproveConfig, Approver } from './approver.ts'
@@ -22,10 +22,10 @@ const DURATION = /^\d{1,12}(ms|s|m|h|d)$/
 
 /** Checks that a question has somebody who hears it, for no longer than a call can wait. */
 export function check(config: unknown, report: Report): void {
-  const approve = valueAt(config, 'approve')
+  const approve = readValue(config, 'approve')
   if (approve === undefined) return
-  const isTold = listAt(approve, 'by').includes('webhook')
-  const hasWebhook = valueAt(approve, 'webhook') !== undefined
+  const isTold = readList(approve, 'by').includes('webhook')
+  const hasWebhook = readValue(approve, 'webhook') !== undefined
   if (isTold && !hasWebhook)
     report({
       pointer: '/approve/by',
@@ -40,7 +40,7 @@ export function check(config: unknown, report: Report): void {
       severity: 'warning',
       on: 'key',
     })
-  if (!isInBounds(valueAt(approve, 'ttl')))
+  if (!isInBounds(readValue(approve, 'ttl')))
     report({ pointer: '/approve/ttl', message: 'must be more than 0 and at most 10m' })
 }
 
@@ -59,7 +59,7 @@ const HEALTH = {
   },
 } as const
 
-const found = findingsOf(HEALTH)
+const found = defineFindings(HEALTH)
 
 /** Lets a person decide about calls that rules hold: in the client, at a terminal, or through a program. */
 export const approve: Plugin<ApproveConfig> = {
@@ -79,7 +79,7 @@ export const approve: Plugin<ApproveConfig> = {
     const decisions = replicas ?? ownDecisions(waiting)
     const running = slot.gateway((): ApproveConfig[] => [])
     const parts = { waiting, decisions, journal, webhook, replicas }
-    const approver = new Approver(api, { ...parts, inForce: inForce(hooks, running, options) })
+    const approver = new Approver(api, { ...parts, inForce: createActiveGetter(hooks, running, options) })
     hooks.approval.tap(request => approver.decide(request))
     hooks.ready.tap(() => (told.isDone ? undefined : tellLeftOver(journal, told, api)))
     hooks.close.tap(() => journal.forget())

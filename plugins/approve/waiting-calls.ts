@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { actorKey, type ApprovalRequest, callerKey, canonical } from '../../src/plugin.ts'
+import { actorKey, type ApprovalRequest, callerKey, canonicalizeJson } from '../../src/plugin.ts'
 
 /** Decision on a call that waits, with who or what made it. */
 export interface Decision {
@@ -102,7 +102,7 @@ function bindingOf({ call, rules }: ApprovalRequest): string {
     definition: exchange.entry === undefined ? null : exchange.entry.value,
     rules,
   }
-  return createHash('sha256').update(canonical(bound)).digest('hex')
+  return createHash('sha256').update(canonicalizeJson(bound)).digest('hex')
 }
 
 /** The one place where decisions on calls are made, whichever way they come. */

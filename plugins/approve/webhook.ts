@@ -6,7 +6,7 @@ import {
   isObject,
   type JsonObject,
   type PluginApi,
-  reasonOf,
+  getErrorMessage,
 } from '../../src/plugin.ts'
 import { shownArguments, summarizeArguments } from './arguments-text.ts'
 import type { Decision, Decisions, OpenCall } from './waiting-calls.ts'
@@ -42,7 +42,10 @@ export class Webhook {
       const isSigned = this.#isSigned(text, (name: string) => response.headers.get(name) ?? undefined)
       return isSigned ? decisionIn(text, open.id, 'webhook') : undefined
     } catch (error) {
-      this.#api.log.warn('the webhook for approvals could not be told', { id: open.id, why: reasonOf(error) })
+      this.#api.log.warn('the webhook for approvals could not be told', {
+        id: open.id,
+        why: getErrorMessage(error),
+      })
       return false
     }
   }
@@ -59,7 +62,7 @@ export class Webhook {
     try {
       return (await decisions.decide(id, decision)) ? reply(200, 'decided') : reply(404, 'no such call waits')
     } catch (error) {
-      this.#api.log.warn('a decision cannot be taken now', { id, why: reasonOf(error) })
+      this.#api.log.warn('a decision cannot be taken now', { id, why: getErrorMessage(error) })
       return { ...reply(503, 'it cannot be told whether such a call waits; try again'), headers: AGAIN }
     }
   }

@@ -1,6 +1,6 @@
 import { createReadStream, existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { gatewayError, type PluginCommands, reasonOf } from '../../src/plugin.ts'
+import { gatewayError, type PluginCommands, getErrorMessage } from '../../src/plugin.ts'
 import { hashIn, isIntact, keptIn } from './journal-file.ts'
 
 /** Exit code where the audit is not what was written. */
@@ -32,7 +32,7 @@ async function verifyAudit(path: string, head: string | undefined): Promise<Veri
     return await verifyChain(path, head)
   } catch (cause) {
     throw gatewayError('GW_USAGE', {
-      what: `cannot read ${path}: ${isMissing(cause) ? 'there is no such file' : reasonOf(cause)}`,
+      what: `cannot read ${path}: ${isMissing(cause) ? 'there is no such file' : getErrorMessage(cause)}`,
     })
   }
 }

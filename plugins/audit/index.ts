@@ -3,14 +3,14 @@ import { resolve } from 'node:path'
 import {
   type Clock,
   type Config,
-  errorsOf,
+  defineErrors,
   gatewayError,
-  globs,
+  compileGlobs,
   METHODS,
   parseSize,
   type Plugin,
   type PluginApi,
-  reasonOf,
+  getErrorMessage,
   RPC,
   type Session,
 } from '../../src/plugin.ts'
@@ -28,7 +28,7 @@ const ERRORS = {
   },
 } as const
 
-const auditError = errorsOf(ERRORS)
+const auditError = defineErrors(ERRORS)
 
 const PER_SECOND = 50
 
@@ -50,7 +50,7 @@ export const audit: Plugin<AuditOptions> = {
 
     hooks.ready.tap(() =>
       journal.open(settingsOf(options), isStrict).catch((cause: unknown) => {
-        throw gatewayError('GW_PLUGIN_SETUP', { plugin: 'audit', why: reasonOf(cause), cause })
+        throw gatewayError('GW_PLUGIN_SETUP', { plugin: 'audit', why: getErrorMessage(cause), cause })
       }),
     )
     if (isStrict)
@@ -82,7 +82,7 @@ export const audit: Plugin<AuditOptions> = {
       journal.add(lines.event(event, event.exchange === undefined ? '' : whoIn(event.exchange.session)))
       if (isStrict) journal.flushNow()
     })
-    const doorstep = new Doorstep(clock, count => journal.add(lines.note('refused', { more: count })))
+    const doorstep = new RefusalSampler(clock, count => journal.add(lines.note('refused', { more: count })))
     hooks.refused.tap((refusal, credentials) => {
       if (doorstep.mayNote()) journal.add(lines.refused(refusal, credentials))
     })
@@ -101,7 +101,7 @@ function linesOf({ options, hide, clock }: PluginApi<AuditOptions>): Lines {
     now: () => clock.now(),
     run: randomBytes(4).toString('hex'),
     hashSessions: options.sessions === 'hash',
-    showsValues: globs(options.values ?? []),
+    showsValues: compileGlobs(options.values ?? []),
   })
 }
 
@@ -139,13 +139,13 @@ function settingsOf({ maxSize, keep, chain }: AuditOptions): {
 
 /** A tap names methods; without names it hears of those that nobody knows, too. */
 function methodsOf({ methods }: AuditOptions): { methods?: string[] } {
-  const isMeant = globs(methods)
+  const isMeant = compileGlobs(methods)
   const isAll = isMeant('*') && [...METHODS.keys()].every(isMeant)
   return isAll ? {} : { methods: [...METHODS.keys()].filter(isMeant) }
 }
 
 /** Bounds the lines about refused requests, by the second: a flood must not push out the lines of others. */
-class Doorstep {
+class RefusalSampler {
   readonly #clock: Clock
   readonly #tell: (more: number) => void
   #since = -Infinity

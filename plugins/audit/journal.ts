@@ -1,4 +1,4 @@
-import { reasonOf, type Clock, type Log } from '../../src/plugin.ts'
+import { getErrorMessage, type Clock, type Log } from '../../src/plugin.ts'
 import { BEGINNING, chained, hashIn, keptIn, type Sink } from './journal-file.ts'
 
 interface JournalSettings {
@@ -22,8 +22,8 @@ const FLUSH_MS = 20
 const MANY_LINES = 256
 const RETRY_MS = 1000
 /** Bytes that wait in memory while nothing can be written. */
-const MOST_LINES = 20_000
-const MOST_CHARACTERS = 16 * 1024 * 1024
+const MAX_LINES = 20_000
+const MAX_CHARACTERS = 16 * 1024 * 1024
 const EMPTY = Buffer.alloc(0)
 
 /** Lines on their way to where they are kept: in batches, in order, chained where that is wanted, and bounded. */
@@ -125,7 +125,7 @@ export class Journal {
   }
 
   get #isFull(): boolean {
-    return this.#lines.length >= MOST_LINES || this.#characters >= MOST_CHARACTERS
+    return this.#lines.length >= MAX_LINES || this.#characters >= MAX_CHARACTERS
   }
 
   /** One after the other. */
@@ -232,7 +232,8 @@ export class Journal {
   }
 
   #wentWrong(error: unknown): void {
-    if (!this.#isFailing) this.#host.log.error('the audit cannot be written', { reason: reasonOf(error) })
+    if (!this.#isFailing)
+      this.#host.log.error('the audit cannot be written', { reason: getErrorMessage(error) })
     this.#isFailing = true
     this.#stopTimer ??= this.#host.clock.after(RETRY_MS, () => void this.flush())
   }

@@ -7,7 +7,7 @@ import {
   type Exchange,
   isObject,
   type JsonObject,
-  outcomeOf,
+  getOutcome,
   type Principal,
   principalKey,
   type Refusal,
@@ -16,15 +16,15 @@ import {
 } from '../../src/plugin.ts'
 
 /** Longer texts are cut: what a peer calls itself must not fill the disk. */
-const LONGEST = 256
+const MAX_LENGTH = 256
 
 /** Texts that are kept as they are written. */
 const MAX_TEXTS = 4096
 
-const DEEPEST = 3
+const MAX_DEPTH = 3
 
 /** Members that are named, over all levels. */
-const MOST_MEMBERS = 64
+const MAX_MEMBERS = 64
 
 /** Settings of the lines of one generation. */
 interface LineSettings {
@@ -41,7 +41,7 @@ interface LineSettings {
   showsValues(name: string): boolean
 }
 
-const LONGEST_VALUES = 8192
+const MAX_VALUES_LENGTH = 8192
 
 const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/
 
@@ -137,7 +137,7 @@ export class Lines {
 
   #outcome(exchange: Exchange): string {
     const { answer, decidedBy } = exchange
-    const outcome = outcomeOf(exchange)
+    const outcome = getOutcome(exchange)
     const by = outcome === 'refused' ? `,"by":${this.#settings.texts.of(decidedBy ?? 'catalog')}` : ''
     if (answer === undefined || !('error' in answer)) return `,"outcome":"${outcome}"${by}`
     const { error } = answer
@@ -165,7 +165,7 @@ export class Lines {
 
   #values(args: unknown): string {
     const text = this.#settings.hide(JSON.stringify(args))
-    return text.length > LONGEST_VALUES ? `"too long: ${text.length}"` : text
+    return text.length > MAX_VALUES_LENGTH ? `"too long: ${text.length}"` : text
   }
 }
 
@@ -200,7 +200,7 @@ interface Budget {
 
 /** Names, types and lengths of arguments as JSON text, without any value: `{"path":"string(12)","deep":{"n":"number"}}`. */
 function shapeOf(args: unknown, texts: Texts): string {
-  return shape(args, texts, DEEPEST, { left: MOST_MEMBERS })
+  return shape(args, texts, MAX_DEPTH, { left: MAX_MEMBERS })
 }
 
 function shape(value: unknown, texts: Texts, depth: number, budget: Budget): string {
@@ -244,11 +244,11 @@ export class Texts {
   #quoted(text: string): string {
     // Hidden before it is cut, or the half of a secret would stay.
     const shown = this.#hide(text)
-    return JSON.stringify(shown.length > LONGEST ? `${shown.slice(0, LONGEST)}…` : shown)
+    return JSON.stringify(shown.length > MAX_LENGTH ? `${shown.slice(0, MAX_LENGTH)}…` : shown)
   }
 
   #keep(known: BoundedMap<string, string>, text: string, shown: string): string {
-    if (text.length > 2 * LONGEST) return shown
+    if (text.length > 2 * MAX_LENGTH) return shown
     known.set(text, shown)
     return shown
   }

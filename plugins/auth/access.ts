@@ -1,16 +1,16 @@
 import {
   ANONYMOUS,
   type Answer,
-  callers,
+  compileCallers,
   type CatalogEntry,
   type CatalogView,
   type Config,
   type Exchange,
-  forbidsUris,
-  globs,
+  compileForbiddenUris,
+  compileGlobs,
   isObject,
   LISTS,
-  listAt,
+  readList,
   METHODS,
   type PluginHooks,
   type Principal,
@@ -73,7 +73,7 @@ export function keepRules(rules: readonly AccessRule[], hooks: PluginHooks, forb
 /** The scopes that an error of this plugin asks for; undefined for any other. */
 function neededIn({ data }: Refused['error']): readonly string[] | undefined {
   if (!isObject(data) || data.code !== FORBIDDEN) return undefined
-  return listAt(data, 'scopes').filter(scope => typeof scope === 'string')
+  return readList(data, 'scopes').filter(scope => typeof scope === 'string')
 }
 
 function whatIn({ method, params }: Exchange): string {
@@ -107,11 +107,12 @@ export interface AccessRule {
 
 export function prepareRule(spec: AccessRuleConfig, auth: Config['auth']): AccessRule {
   const { upstreams, scopes = [], principals } = spec
-  const ofUpstream = upstreams === undefined ? everything : globs(upstreams)
+  const ofUpstream = upstreams === undefined ? everything : compileGlobs(upstreams)
   const named: Partial<Record<Section, Test>> = {}
   for (const section of ['tools', 'prompts', 'resources'] as const) {
     const patterns = spec[section]
-    if (patterns !== undefined) named[section] = (section === 'resources' ? forbidsUris : globs)(patterns)
+    if (patterns !== undefined)
+      named[section] = (section === 'resources' ? compileForbiddenUris : compileGlobs)(patterns)
   }
   const isNamed = Object.keys(named).length > 0
   return {
@@ -121,7 +122,7 @@ export function prepareRule(spec: AccessRuleConfig, auth: Config['auth']): Acces
       ofUpstream(upstream) && (!isNamed || named[LISTS[kind].capability]?.(exposed) === true),
     covers: upstream => !isNamed && ofUpstream(upstream),
     scopes,
-    permits: principals === undefined ? everything : callers(principals, auth),
+    permits: principals === undefined ? everything : compileCallers(principals, auth),
   }
 }
 

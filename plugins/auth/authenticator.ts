@@ -3,19 +3,19 @@ import {
   type ClientCertificate,
   type Config,
   type Credentials,
-  globs,
+  compileGlobs,
   type HttpReply,
   type HttpRequest,
-  keepToken,
+  storeToken,
   type Log,
   type PluginApi,
   type Principal,
-  reasonOf,
+  getErrorMessage,
   type Refusal,
 } from '../../src/plugin.ts'
 import { prepareRule } from './access.ts'
 import { credentialOf, unauthorized } from './challenge.ts'
-import { digestOf, type KeyRing, Remembered } from './key-ring.ts'
+import { digestOf, type KeyRing, VerdictCache } from './key-ring.ts'
 import { canonical, metadataUrl } from './resource.ts'
 import { impliedBy, scopesOf, type WithImplied } from './scopes.ts'
 import type { VerifyToken } from './tokens.ts'
@@ -36,7 +36,7 @@ class Certificates {
   constructor(specs: AuthConfig['certificates'] = [], withImplied: WithImplied) {
     this.#accepted = specs.map(({ issuer, subjects, scopes }) => ({
       issuer,
-      isSubject: globs(subjects),
+      isSubject: compileGlobs(subjects),
       scopes,
     }))
     this.#withImplied = withImplied
@@ -75,7 +75,7 @@ export class Authenticator {
   readonly #keys: KeyRing
   readonly #verify: VerifyToken | undefined
   readonly #certificates: Certificates
-  readonly #remembered: Remembered
+  readonly #remembered: VerdictCache
   readonly #log: Log
   /** By listener, as written and in its canonical form: the configuration names few. */
   readonly #resources = new Map<string, Resource>()
@@ -92,7 +92,7 @@ export class Authenticator {
     this.#keys = keys
     this.#verify = verify
     this.#certificates = new Certificates(options.certificates, impliedBy(options.implies))
-    this.#remembered = new Remembered(clock)
+    this.#remembered = new VerdictCache(clock)
     this.#log = log
     this.#scopes = scopesOf(options.rules.filter(rule => prepareRule(rule, options).isGeneral))
   }
@@ -131,10 +131,10 @@ export class Authenticator {
         resource === undefined ? [] : [...new Set([resource.canonical, resource.written])],
       )
       this.#remembered.set(key, verified)
-      keepToken(verified.principal, token)
+      storeToken(verified.principal, token)
       return verified.principal
     } catch (error) {
-      return this.#refuse(listener, reasonOf(error))
+      return this.#refuse(listener, getErrorMessage(error))
     }
   }
 

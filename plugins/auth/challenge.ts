@@ -1,7 +1,7 @@
 import {
   type Answer,
   type Credentials,
-  errorsOf,
+  defineErrors,
   gatewayError,
   type Refusal,
   RPC,
@@ -18,7 +18,7 @@ export const ERRORS = {
   },
 } as const
 
-const authError = errorsOf(ERRORS)
+const authError = defineErrors(ERRORS)
 
 /** Longer ones are refused unread. Node itself reads at most 16 KiB of headers. */
 const MAX_LENGTH = 8 * 1024

@@ -7,19 +7,19 @@ import {
   type Config,
   type ExplainStep,
   gatewayError,
-  isKnown,
-  listAt,
-  mapAt,
-  meant,
+  checkKnownName,
+  readList,
+  readMap,
+  suggestHint,
   type Plugin,
   type PluginApi,
   type PluginHooks,
   type Principal,
-  reasonOf,
+  getErrorMessage,
   type Report,
   STRANGER,
-  textAt,
-  valueAt,
+  readText,
+  readValue,
 } from '../../src/plugin.ts'
 import { type AccessRule, judge, keepRules, prepareRule } from './access.ts'
 import { Authenticator } from './authenticator.ts'
@@ -70,7 +70,7 @@ function explainRules(
 function ofKey(name: string, keys: KeyRing): Principal {
   const found = keys.named(name)
   if (found !== undefined) return found
-  throw gatewayError('GW_CALLER_UNKNOWN', { caller: `${KEY}${name}`, known: meant(name, keys.names) })
+  throw gatewayError('GW_CALLER_UNKNOWN', { caller: `${KEY}${name}`, known: suggestHint(name, keys.names) })
 }
 
 function ownersPipe(): ExplainStep {
@@ -110,16 +110,16 @@ const PATHS = [['path'], ['sse', 'path'], ['sse', 'messages'], ['ws', 'path']] a
 
 /** Listeners that are named must exist, and none may let strangers in as one caller. */
 function check(config: unknown, report: Report): void {
-  const auth = valueAt(config, 'auth')
+  const auth = readValue(config, 'auth')
   if (auth === undefined) return
-  const names = Object.keys(mapAt(config, 'listeners'))
-  listAt(auth, 'listeners').forEach((name, i) =>
-    isKnown(name, { what: 'listener', names }, `/auth/listeners/${i}`, report),
+  const names = Object.keys(readMap(config, 'listeners'))
+  readList(auth, 'listeners').forEach((name, i) =>
+    checkKnownName(name, { what: 'listener', names }, `/auth/listeners/${i}`, report),
   )
   checkOpenPaths(config, auth, report)
   checkCertificates(config, auth, report)
-  listAt(auth, 'rules').forEach((rule, i) =>
-    listAt(rule, 'scopes').forEach((scope, j) => {
+  readList(auth, 'rules').forEach((rule, i) =>
+    readList(rule, 'scopes').forEach((scope, j) => {
       if (scope === OFFLINE)
         report({
           pointer: `/auth/rules/${i}/scopes/${j}`,
@@ -132,13 +132,13 @@ function check(config: unknown, report: Report): void {
 
 /** Certificates say who somebody is only where clients are asked for them. */
 function checkCertificates(config: unknown, auth: unknown, report: Report): void {
-  if (valueAt(auth, 'certificates') === undefined) return
-  const covered = listAt(auth, 'listeners')
-  const listeners = mapAt(config, 'listeners')
+  if (readValue(auth, 'certificates') === undefined) return
+  const covered = readList(auth, 'listeners')
+  const listeners = readMap(config, 'listeners')
   const asks = Object.keys(listeners).some(
     name =>
       (covered.length === 0 || covered.includes(name)) &&
-      textAt(listeners, name, 'tls', 'clientCa') !== undefined,
+      readText(listeners, name, 'tls', 'clientCa') !== undefined,
   )
   if (asks) return
   report({
@@ -151,13 +151,13 @@ function checkCertificates(config: unknown, auth: unknown, report: Report): void
 
 /** Strangers have no name to be told apart by: sessions, tasks and parked calls of one would be those of all. */
 function checkOpenPaths(config: unknown, auth: unknown, report: Report): void {
-  const covered = listAt(auth, 'listeners')
-  const listeners = mapAt(config, 'listeners')
+  const covered = readList(auth, 'listeners')
+  const listeners = readMap(config, 'listeners')
   const names = Object.keys(listeners).filter(name => covered.length === 0 || covered.includes(name))
   const endpoints = new Map(
     names.flatMap(name => pathsOf(listeners[name]).map(path => [path, name] as const)),
   )
-  listAt(auth, 'except').forEach((path, i) => {
+  readList(auth, 'except').forEach((path, i) => {
     if (typeof path !== 'string') return
     const owner = endpoints.get(path) ?? names.find(name => isOfProfile(path, listeners[name], config))
     if (owner === undefined && !isRestCall(path, config)) return
@@ -170,16 +170,18 @@ function checkOpenPaths(config: unknown, auth: unknown, report: Report): void {
 }
 
 function isOfProfile(path: string, listener: unknown, config: unknown): boolean {
-  const main = textAt(listener, 'path')
-  return main !== undefined && Object.keys(mapAt(config, 'profiles')).some(name => path === `${main}/${name}`)
+  const main = readText(listener, 'path')
+  return (
+    main !== undefined && Object.keys(readMap(config, 'profiles')).some(name => path === `${main}/${name}`)
+  )
 }
 
 function isRestCall(path: string, config: unknown): boolean {
-  return valueAt(config, 'rest') !== undefined && path.endsWith('/tools/call')
+  return readValue(config, 'rest') !== undefined && path.endsWith('/tools/call')
 }
 
 function pathsOf(listener: unknown): string[] {
-  return PATHS.map(place => textAt(listener, ...place)).filter(path => path !== undefined)
+  return PATHS.map(place => readText(listener, ...place)).filter(path => path !== undefined)
 }
 
 type AuthConfig = NonNullable<Config['auth']>
@@ -227,7 +229,7 @@ async function textOf(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8')
   } catch (cause) {
-    throw gatewayError('GW_PLUGIN_OPTIONS', { plugin: 'auth', why: reasonOf(cause), cause })
+    throw gatewayError('GW_PLUGIN_OPTIONS', { plugin: 'auth', why: getErrorMessage(cause), cause })
   }
 }
 

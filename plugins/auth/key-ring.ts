@@ -12,7 +12,7 @@ import type { Verified } from './tokens.ts'
 
 type ApiKeyConfig = NonNullable<NonNullable<Config['auth']>['keys']>[number]
 
-interface Held {
+interface StoredApiKey {
   readonly name: string
   readonly digest: Buffer
   readonly principal: Principal
@@ -28,7 +28,7 @@ const MAX_KEYS = 1000
 
 /** The API keys that are known, by their hashes. */
 export class KeyRing {
-  readonly #held: readonly Held[]
+  readonly #held: readonly StoredApiKey[]
 
   /** @throws GatewayError GW_PLUGIN_OPTIONS when there are too many, or one hash stands for two. */
   constructor(keys: readonly ApiKeyConfig[], withImplied: WithImplied) {
@@ -100,14 +100,14 @@ const MAX_OF_CALLER = 1000
 /** The longest that a verdict is kept, so that a withdrawn signing key is noticed. */
 const MAX_VERDICT_MS = 60_000
 
-interface Kept {
+interface CachedVerdict {
   readonly principal: Principal
   readonly until: number
 }
 
 /** Verdicts on tokens, by a hash of the token. Kept no longer than the token is good, on a clock that does not jump. */
-export class Remembered {
-  readonly #kept = new BoundedMap<string, Kept>({ max: MAX_VERDICTS, share: MAX_OF_CALLER })
+export class VerdictCache {
+  readonly #kept = new BoundedMap<string, CachedVerdict>({ max: MAX_VERDICTS, share: MAX_OF_CALLER })
   readonly #clock: Clock
 
   constructor(clock: Clock) {

@@ -1,4 +1,4 @@
-import { didYouMean, listAt, mapAt, pointerTo, valueAt, type Report } from '../../src/plugin.ts'
+import { suggestName, readList, readMap, appendPointer, readValue, type Report } from '../../src/plugin.ts'
 
 interface Section {
   readonly value: unknown
@@ -8,7 +8,7 @@ interface Section {
 /** Rules of the cache that do nothing, or cannot mean what they say. */
 export function check(config: unknown, report: Report): void {
   const sections = sectionsOf(config)
-  if (valueAt(config, 'cache') === false) {
+  if (readValue(config, 'cache') === false) {
     for (const { pointer } of sections.slice(1))
       report({
         pointer,
@@ -28,7 +28,7 @@ export function check(config: unknown, report: Report): void {
 
 /** Names of headers by which callers say who they are. */
 function credentialTest(config: unknown): (header: string) => boolean {
-  const keyHeader = mapAt(config, 'auth').keyHeader
+  const keyHeader = readMap(config, 'auth').keyHeader
   const own = typeof keyHeader === 'string' ? keyHeader.toLowerCase() : 'x-api-key'
   const names = new Set(['authorization', 'proxy-authorization', 'cookie', own])
   return header => names.has(header.toLowerCase())
@@ -42,7 +42,7 @@ function checkVary(
 ): void {
   if (typeof value !== 'object' || value === null) return
   for (const [key, inner] of Object.entries(value)) {
-    const at = pointerTo(pointer, key)
+    const at = appendPointer(pointer, key)
     if (key !== 'vary' || !Array.isArray(inner)) {
       checkVary({ value: inner, pointer: at }, isCredential, report)
       continue
@@ -59,28 +59,28 @@ function checkVary(
 
 /** The gateway's section first, then each upstream's. */
 function sectionsOf(config: unknown): Section[] {
-  const upstreams = mapAt(config, 'upstreams')
+  const upstreams = readMap(config, 'upstreams')
   const own = Object.keys(upstreams).map(name => ({
-    value: valueAt(upstreams, name, 'cache'),
-    pointer: `${pointerTo('/upstreams', name)}/cache`,
+    value: readValue(upstreams, name, 'cache'),
+    pointer: `${appendPointer('/upstreams', name)}/cache`,
   }))
   const given = own.filter(({ value }) => typeof value === 'object' && value !== null)
-  return [{ value: valueAt(config, 'cache'), pointer: '/cache' }, ...given]
+  return [{ value: readValue(config, 'cache'), pointer: '/cache' }, ...given]
 }
 
 function tagsIn(section: unknown): unknown[] {
-  const tools = mapAt(section, 'tools')
-  const lists = ['lists', 'resources', 'prompts'].flatMap(kind => listAt(section, kind, 'tags'))
-  return [...lists, ...Object.keys(tools).flatMap(glob => listAt(tools, glob, 'tags'))]
+  const tools = readMap(section, 'tools')
+  const lists = ['lists', 'resources', 'prompts'].flatMap(kind => readList(section, kind, 'tags'))
+  return [...lists, ...Object.keys(tools).flatMap(glob => readList(tools, glob, 'tags'))]
 }
 
 function checkTools({ value, pointer }: Section, tags: ReadonlySet<unknown>, report: Report): void {
-  const tools = mapAt(value, 'tools')
+  const tools = readMap(value, 'tools')
   for (const glob of Object.keys(tools)) {
     if (typeof tools[glob] !== 'object') continue
-    const at = pointerTo(`${pointer}/tools`, glob)
-    checkRule(mapAt(tools, glob), at, report)
-    listAt(tools, glob, 'purges').forEach((purge, i) => checkTag(purge, tags, `${at}/purges/${i}`, report))
+    const at = appendPointer(`${pointer}/tools`, glob)
+    checkRule(readMap(tools, glob), at, report)
+    readList(tools, glob, 'purges').forEach((purge, i) => checkTag(purge, tags, `${at}/purges/${i}`, report))
   }
 }
 
@@ -103,6 +103,6 @@ function checkTag(purge: unknown, tags: ReadonlySet<unknown>, pointer: string, r
   const tag = typeof purge === 'string' && purge.startsWith('tag:') ? purge.slice('tag:'.length) : undefined
   if (tag === undefined || tags.has(tag)) return
   const known = [...tags].filter(one => typeof one === 'string')
-  const hint = known.length === 0 ? 'give what it should purge this tag' : didYouMean(tag, known)
+  const hint = known.length === 0 ? 'give what it should purge this tag' : suggestName(tag, known)
   report({ pointer, message: `nothing has the tag "${tag}"`, hint, severity: 'warning' })
 }

@@ -1,11 +1,11 @@
 import {
-  amountText,
-  durationText,
+  formatBytes,
+  formatDuration,
   gatewayError,
   isObject,
-  meant,
-  objectsIn,
-  oneLine,
+  suggestHint,
+  filterObjects,
+  toOneLine,
   type AskGateway,
   type CommandCall,
   type JsonObject,
@@ -63,9 +63,9 @@ export const commands: PluginCommands = {
 async function checkName(name: string, ask: AskGateway): Promise<void> {
   if (/[*?[{:]/.test(name)) return
   const { entries } = await ask('catalogue.list')
-  const known = objectsIn(entries).flatMap(one => [String(one.name), String(one.original)])
+  const known = filterObjects(entries).flatMap(one => [String(one.name), String(one.original)])
   if (known.length === 0 || known.includes(name)) return
-  const what = `no tool, prompt or resource is called "${name}"${meant(name, [...new Set(known)])}`
+  const what = `no tool, prompt or resource is called "${name}"${suggestHint(name, [...new Set(known)])}`
   throw gatewayError('GW_USAGE', { what })
 }
 
@@ -76,7 +76,7 @@ export function cacheLines(
 ): string[] {
   const rows = (Array.isArray(entries) ? entries : []).filter(isObject)
   const count = typeof total === 'number' ? total : rows.length
-  const size = typeof bytes === 'number' ? `, ${amountText(bytes)}` : ''
+  const size = typeof bytes === 'number' ? `, ${formatBytes(bytes)}` : ''
   const sum = `${count} ${count === 1 ? 'entry' : 'entries'}${size}`
   if (rows.length === 0) return [sum]
   const head = HEAD.map(text => out.paint('dim', text))
@@ -98,13 +98,13 @@ function cells({ upstream, method, state, ageMs, bytes, hits, name, tags }: Json
     text(upstream),
     text(method),
     text(state),
-    typeof ageMs === 'number' ? durationText(ageMs) : '-',
-    typeof bytes === 'number' ? amountText(bytes) : '-',
+    typeof ageMs === 'number' ? formatDuration(ageMs) : '-',
+    typeof bytes === 'number' ? formatBytes(bytes) : '-',
     typeof hits === 'number' ? String(hits) : '-',
-    oneLine(`${typeof name === 'string' ? name : ''} ${tagged}`),
+    toOneLine(`${typeof name === 'string' ? name : ''} ${tagged}`),
   ]
 }
 
 function text(value: unknown): string {
-  return typeof value === 'string' ? oneLine(value) : '-'
+  return typeof value === 'string' ? toOneLine(value) : '-'
 }

@@ -1,14 +1,14 @@
 import {
   type Call,
   type Clock,
-  durationText,
+  formatDuration,
   type ExplainStep,
   gatewayError,
-  globs,
+  compileGlobs,
   type JsonObject,
-  meant,
+  suggestHint,
   type PluginHooks,
-  reasonOf,
+  getErrorMessage,
 } from '../../src/plugin.ts'
 import { LIST_METHODS } from './entry.ts'
 import type { Flights } from './flights.ts'
@@ -19,13 +19,13 @@ import type { Entry, Selection, Store } from './store.ts'
 
 const BASE = { by: 'cache', at: 'dispatch' } as const
 
-interface Kept {
+interface CacheState {
   readonly store: Store
   readonly clock: Clock
 }
 
 /** Has the ways of calls say what the cache does with each. */
-export function explains(hooks: PluginHooks, rulesOf: ReadonlyMap<string, Rules>, kept: Kept): void {
+export function explains(hooks: PluginHooks, rulesOf: ReadonlyMap<string, Rules>, kept: CacheState): void {
   hooks.explain.tap((steps, { call, hasArguments }) => {
     const rules = rulesOf.get(call?.upstream ?? '')
     if (call === undefined || rules === undefined) return undefined
@@ -34,7 +34,12 @@ export function explains(hooks: PluginHooks, rulesOf: ReadonlyMap<string, Rules>
 }
 
 /** Says by which rule an answer is kept, and whether one is kept now. */
-function explainCache(call: Call, rules: Rules, hasArguments: boolean, { store, clock }: Kept): ExplainStep {
+function explainCache(
+  call: Call,
+  rules: Rules,
+  hasArguments: boolean,
+  { store, clock }: CacheState,
+): ExplainStep {
   const rule = rules(call)
   if (rule === undefined) return { ...BASE, does: 'passes', text: 'no rule keeps its answers' }
   if (rule.purges.length > 0)
@@ -42,14 +47,14 @@ function explainCache(call: Call, rules: Rules, hasArguments: boolean, { store, 
   const { policy } = rule
   if (policy === undefined) return { ...BASE, does: 'passes', text: 'no rule keeps its answers' }
   const facts = { ttlMs: policy.ttlMs }
-  const kept = `answers are kept for ${durationText(policy.ttlMs)}${whose(policy)}`
+  const kept = `answers are kept for ${formatDuration(policy.ttlMs)}${whose(policy)}`
   if (!hasArguments)
     return { ...BASE, does: 'depends', text: `${kept}; --args says whether one is kept now`, facts }
   const entry = isPlain(call) ? entryFor(call, policy, store) : undefined
   const now = clock.now()
   if (entry?.trust !== 'known' || now >= entry.revalidateUntil)
     return { ...BASE, does: 'passes', text: `${kept}; none is kept now`, facts }
-  const age = durationText(now - entry.storedAt)
+  const age = formatDuration(now - entry.storedAt)
   const state = now < entry.staleAt ? 'fresh' : 'stale, and is renewed meanwhile'
   return { ...BASE, does: 'answers', text: `the answer of ${age} ago is ${state}`, facts }
 }
@@ -73,7 +78,7 @@ const MAX_LISTED = 10_000
 const LISTED = 1000
 
 /** Report on the other processes that are this gateway: whether their caches know. */
-type Told = { readonly others: 'told' } | { readonly others: 'not told yet'; readonly why: string }
+type PurgeReport = { readonly others: 'told' } | { readonly others: 'not told yet'; readonly why: string }
 
 interface Controlled {
   readonly store: Store
@@ -132,19 +137,19 @@ export function purgeAsked(
   return purged
 }
 
-async function told(telling: Promise<void>): Promise<Told> {
+async function told(telling: Promise<void>): Promise<PurgeReport> {
   try {
     await telling
     return { others: 'told' }
   } catch (error) {
-    return { others: 'not told yet', why: reasonOf(error) }
+    return { others: 'not told yet', why: getErrorMessage(error) }
   }
 }
 
 /** Refuses the name of an upstream that is not there: nothing purged would look as if all were well. @throws GatewayError */
 function checkUpstream({ upstream }: JsonObject, upstreams: ReadonlySet<string>): void {
   if (typeof upstream === 'string' && !upstreams.has(upstream))
-    throw gatewayError('GW_UPSTREAM_UNKNOWN', { upstream, meant: meant(upstream, [...upstreams]) })
+    throw gatewayError('GW_UPSTREAM_UNKNOWN', { upstream, meant: suggestHint(upstream, [...upstreams]) })
 }
 
 /** An empty request is more likely a mistake than a wish to lose everything. */
@@ -163,7 +168,7 @@ function selectionOf({ upstream, method, name, tag }: JsonObject): Selection {
     upstream: textOf(upstream),
     method: textOf(method),
     tag: textOf(tag),
-    target: typeof name === 'string' ? globs(name) : undefined,
+    target: typeof name === 'string' ? compileGlobs(name) : undefined,
   }
 }
 

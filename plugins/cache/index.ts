@@ -1,10 +1,10 @@
 import {
   type CacheConfig,
-  canonicalOr,
+  canonicalizeUri,
   type Clock,
   type Config,
   type Exchange,
-  kindsChangedBy,
+  getChangedKinds,
   LIST_CHANGES,
   LISTS,
   type Log,
@@ -154,8 +154,8 @@ function keepUpToDate(hooks: PluginHooks, parts: Parts): void {
 function outdatedBy({ method, params, isOfOwnLists }: Notification, upstream: string): Selection[] {
   const target = isOfOwnLists === true ? (one: string): boolean => one !== '' : undefined
   if (method === UPDATED)
-    return [{ upstream, method: 'resources/read', target: target ?? canonicalOr(String(params?.uri)) }]
-  return kindsChangedBy(method).map(kind => ({ upstream, method: LISTS[kind].method, target }))
+    return [{ upstream, method: 'resources/read', target: target ?? canonicalizeUri(String(params?.uri)) }]
+  return getChangedKinds(method).map(kind => ({ upstream, method: LISTS[kind].method, target }))
 }
 
 function forgetOne(selection: Selection, { store, flights }: Parts): void {

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import {
   authorizationKey,
-  canonical,
-  canonicalOr,
+  canonicalizeJson,
+  canonicalizeUri,
   conversationKey,
   isObject,
   type Call,
@@ -43,7 +43,7 @@ export function targetOf({ method, params, ownList }: Call): string {
   if (ownList !== undefined) return ownList
   const target = method === 'resources/read' ? params?.uri : params?.name
   if (PLAIN[method] === undefined || typeof target !== 'string') return ''
-  return method === 'resources/read' ? canonicalOr(target) : target
+  return method === 'resources/read' ? canonicalizeUri(target) : target
 }
 
 /**
@@ -74,7 +74,7 @@ function short(key: string): string {
 
 /** Most calls carry none. */
 function mirrored(headers: Readonly<Record<string, string>>): string {
-  for (const _name in headers) return canonical(headers)
+  for (const _name in headers) return canonicalizeJson(headers)
   return ''
 }
 
@@ -84,7 +84,7 @@ function askedBy({ method, params }: Call, { args }: Policy): string {
   if (method === 'resources/read') return meta
   const asked =
     PLAIN[method] === undefined ? { ...params, _meta: undefined } : chosen(params.arguments ?? {}, args)
-  return canonical(asked) + meta
+  return canonicalizeJson(asked) + meta
 }
 
 /** The arguments that matter, each as a list so that what is absent is not what is null. */
@@ -96,7 +96,7 @@ function chosen(given: unknown, args: readonly string[] | undefined): unknown {
 
 function askedMeta(meta: JsonObject): string {
   const keys = Object.keys(meta).filter(key => !UNASKED.test(key))
-  return keys.length === 0 ? '' : canonical(keys.map(key => [key, meta[key]]).sort(byFirst))
+  return keys.length === 0 ? '' : canonicalizeJson(keys.map(key => [key, meta[key]]).sort(byFirst))
 }
 
 function byFirst([a]: unknown[], [b]: unknown[]): number {

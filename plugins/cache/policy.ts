@@ -4,7 +4,7 @@ import {
   type CachePolicyConfig,
   type CacheToolConfig,
   type Call,
-  globs,
+  compileGlobs,
   isObject,
   LISTS,
   type Log,
@@ -117,7 +117,7 @@ function toolTests(
   isIsolated: boolean,
 ): { matches: (name: string) => boolean; rule: Rule | undefined }[] {
   return Object.entries(tools ?? {}).map(([glob, options]) => {
-    const isMeant = globs(glob)
+    const isMeant = compileGlobs(glob)
     return { matches: name => isMeant(prefix + name), rule: toolRule(options, upstream, isIsolated) }
   })
 }

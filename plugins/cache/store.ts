@@ -1,4 +1,4 @@
-import { BoundedMap, forbidsUris, globs, type Payload } from '../../src/plugin.ts'
+import { BoundedMap, compileForbiddenUris, compileGlobs, type Payload } from '../../src/plugin.ts'
 
 const METHOD_OF: Readonly<Record<string, string>> = { prompt: 'prompts/get', resource: 'resources/read' }
 
@@ -215,7 +215,7 @@ function selectionOf(text: string, upstream: string | undefined): Purge['selecti
   const [, kind = 'tool', what = text] = /^(tag|prompt|resource):(.*)$/s.exec(text) ?? []
   if (kind === 'tag') return () => ({ tag: what })
   const method = METHOD_OF[kind] ?? 'tools/call'
-  const isMeant = (kind === 'resource' ? forbidsUris : globs)(what)
+  const isMeant = (kind === 'resource' ? compileForbiddenUris : compileGlobs)(what)
   if (upstream !== undefined) return () => ({ upstream, method, target: isMeant })
   if (kind === 'resource') return () => ({ method, target: isMeant })
   return prefixOf => ({ method, target: (name, owner) => isMeant(prefixOf(owner) + name) })

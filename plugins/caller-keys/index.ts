@@ -1,17 +1,17 @@
 import {
   type Authorizer,
-  callers,
+  compileCallers,
   type Config,
-  errorsOf,
-  listAt,
-  mapAt,
+  defineErrors,
+  readList,
+  readMap,
   type Plugin,
-  pointerTo,
+  appendPointer,
   type Principal,
   type Report,
   RPC,
   type UpstreamConfig,
-  valueAt,
+  readValue,
 } from '../../src/plugin.ts'
 
 /** Errors of keys for each caller. */
@@ -24,7 +24,7 @@ const ERRORS = {
   },
 } as const
 
-const callerKeyError = errorsOf(ERRORS)
+const callerKeyError = defineErrors(ERRORS)
 
 type Entries = NonNullable<Extract<UpstreamConfig, { readonly callers?: unknown }>['callers']>
 
@@ -49,7 +49,7 @@ function entriesOf(spec: UpstreamConfig): Entries | undefined {
 
 function authorizerOf(upstream: string, entries: Entries, auth: Config['auth']): Authorizer {
   const prepared = entries.map(({ principals, headers, query }) => ({
-    fits: callers(principals, auth),
+    fits: compileCallers(principals, auth),
     headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])),
     query,
   }))
@@ -79,18 +79,18 @@ function withCallersApart(config: Config): Config {
 
 /** A caller needs a name, and a request one who puts credentials on it. */
 function check(config: unknown, report: Report): void {
-  const upstreams = mapAt(config, 'upstreams')
+  const upstreams = readMap(config, 'upstreams')
   for (const name of Object.keys(upstreams)) {
-    if (listAt(upstreams, name, 'callers').length === 0) continue
-    const pointer = `${pointerTo('/upstreams', name)}/callers`
-    if (valueAt(upstreams, name, 'oauth') !== undefined)
+    if (readList(upstreams, name, 'callers').length === 0) continue
+    const pointer = `${appendPointer('/upstreams', name)}/callers`
+    if (readValue(upstreams, name, 'oauth') !== undefined)
       report({
         pointer,
         on: 'key',
         message: '"oauth" says already what the requests of a caller carry',
         hint: 'take one of them out',
       })
-    else if (valueAt(config, 'auth') === undefined && Object.keys(mapAt(config, 'plugins')).length === 0)
+    else if (readValue(config, 'auth') === undefined && Object.keys(readMap(config, 'plugins')).length === 0)
       report({ pointer, on: 'key', message: 'without "auth" nobody knows who a caller is', hint: 'add auth' })
   }
 }

@@ -1,10 +1,10 @@
 import {
-  canonical,
+  canonicalizeJson,
   type Clock,
   type Config,
   type Log,
-  type Neighbour,
-  type Neighbours,
+  type Peer,
+  type PeerDirectory,
   type Refusal,
   RPC,
   type Sealing,
@@ -12,7 +12,7 @@ import {
   type Whereabouts,
 } from '../../src/plugin.ts'
 import { formatAddress, isLoopback, parseAddress } from './address.ts'
-import { Directory, type Entry, type Known } from './directory.ts'
+import { Directory, type Entry, type LiveReplica } from './directory.ts'
 import { Entrance } from './entrance.ts'
 import { clusterError } from './errors.ts'
 import { KeyRing } from './key-ring.ts'
@@ -41,7 +41,7 @@ interface ReplicasDeps {
 }
 
 /** The other replicas, as listeners see them. */
-class Replicas implements Neighbours {
+class Replicas implements PeerDirectory {
   /** Requests that were given to others. */
   handedOn = 0
   readonly #deps: ReplicasDeps
@@ -82,7 +82,7 @@ class Replicas implements Neighbours {
     )
   }
 
-  #neighbour({ entry, address, gone }: Known): Neighbour {
+  #neighbour({ entry, address, gone }: LiveReplica): Peer {
     const { directory, vouchers, tls } = this.#deps
     this.handedOn++
     return {
@@ -151,7 +151,7 @@ export class Cluster {
     if (!isSameButKeys(this.#options, options)) throw clusterError('GW_CLUSTER_CHANGED')
     if (options.tls !== undefined) this.#tls?.reload(options.tls, directory)
     this.#ring.become(options.keys)
-    this.#config = this.#ring.digest(canonical(ofAllHosts(config)))
+    this.#config = this.#ring.digest(canonicalizeJson(ofAllHosts(config)))
     this.directory.describe({ config: this.#config })
   }
 
@@ -201,7 +201,7 @@ export class Cluster {
 /** True if nothing but keys and names of files differs. */
 function isSameButKeys(one: ClusterConfig, other: ClusterConfig): boolean {
   const without = ({ keys: _, ...rest }: ClusterConfig): string =>
-    canonical({ ...rest, tls: rest.tls !== undefined })
+    canonicalizeJson({ ...rest, tls: rest.tls !== undefined })
   return without(one) === without(other)
 }
 

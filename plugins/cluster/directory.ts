@@ -24,14 +24,14 @@ export interface Entry {
 }
 
 /** A replica that is known to live, or did a moment ago. */
-export interface Known {
+export interface LiveReplica {
   readonly entry: Entry
   readonly address: Address
   /** Aborts when the replica is gone. */
   readonly gone: AbortSignal
 }
 
-interface Slot extends Known {
+interface Slot extends LiveReplica {
   readonly end: AbortController
   missingSince: number | undefined
 }
@@ -71,12 +71,12 @@ export class Directory {
   }
 
   /** The replica, if it is known without asking Redis. */
-  known(id: string): Known | undefined {
+  known(id: string): LiveReplica | undefined {
     return this.#known.get(id)
   }
 
   /** Rejects if nothing is known of the replica, and Redis cannot be asked. */
-  async find(id: string): Promise<Known | undefined> {
+  async find(id: string): Promise<LiveReplica | undefined> {
     if (!this.#known.has(id)) await this.#exchange()
     return this.#known.get(id)
   }

@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Server as SecureServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
-import { BoundedMap, type Log, reasonOf, RPC, type ServeHanded } from '../../src/plugin.ts'
+import { BoundedMap, type Log, getErrorMessage, RPC, type ServeHanded } from '../../src/plugin.ts'
 import { type Address, formatAddress } from './address.ts'
 import { clusterError } from './errors.ts'
 import type { ReplicaTls } from './tls.ts'
@@ -18,7 +18,7 @@ const WARN_MS = 10_000
 /** Time for which a clock that is off is shown to the owner. */
 const CLOCK_SHOWN_MS = 120_000
 /** Connections from which nothing has come that a replica has signed. */
-const MOST_UNPROVEN = 512
+const MAX_UNPROVEN = 512
 
 interface EntranceDeps {
   readonly vouchers: Vouchers
@@ -37,7 +37,7 @@ export class Entrance {
   readonly #server: Server | SecureServer
   #warnedAt = -Infinity
   #clockSeen: { readonly offMs: number; readonly at: number } | undefined
-  readonly #unproven = new Unproven(MOST_UNPROVEN)
+  readonly #unproven = new Unproven(MAX_UNPROVEN)
 
   constructor(deps: EntranceDeps) {
     this.#deps = deps
@@ -91,7 +91,7 @@ export class Entrance {
       this.#deps.log.info('shows a renewed certificate to other replicas')
     })
     server.on('tlsClientError', (error: Error, { remoteAddress }) => {
-      this.#note(`its TLS is not that of a replica: ${reasonOf(error)}`, remoteAddress)
+      this.#note(`its TLS is not that of a replica: ${getErrorMessage(error)}`, remoteAddress)
     })
     return server
   }

@@ -1,4 +1,4 @@
-import { errorsOf, findingsOf, RPC } from '../../src/plugin.ts'
+import { defineErrors, defineFindings, RPC } from '../../src/plugin.ts'
 
 /** Errors of replicas. */
 export const ERRORS = {
@@ -35,7 +35,7 @@ export const ERRORS = {
   },
 } as const
 
-export const clusterError = errorsOf(ERRORS)
+export const clusterError = defineErrors(ERRORS)
 
 export const HEALTH = {
   'cluster-store-away': {
@@ -65,4 +65,4 @@ export const HEALTH = {
   },
 } as const
 
-export const found = findingsOf(HEALTH)
+export const found = defineFindings(HEALTH)

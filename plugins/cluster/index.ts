@@ -3,13 +3,13 @@ import {
   type Config,
   isObject,
   LIST_CHANGES,
-  mapAt,
-  ownPackage,
+  readMap,
+  readOwnPackage,
   type Plugin,
   type PluginApi,
   type Report,
-  textAt,
-  valueAt,
+  readText,
+  readValue,
 } from '../../src/plugin.ts'
 import { isWildcard, parseAddress } from './address.ts'
 import type { Cluster } from './cluster.ts'
@@ -74,7 +74,7 @@ async function openCluster(api: PluginApi<ClusterConfig>): Promise<Cluster> {
   if (kept.cluster?.hasEnded === false) return kept.cluster
   const { RedisStore } = await import('./redis/redis-store.ts')
   const store = await RedisStore.make({ redis: options.redis, directory, clock, log })
-  const { version } = ownPackage()
+  const { version } = readOwnPackage()
   try {
     return (kept.cluster = new Made(options, store, { clock, log, version, directory }))
   } catch (error) {
@@ -85,12 +85,12 @@ async function openCluster(api: PluginApi<ClusterConfig>): Promise<Cluster> {
 
 /** An address that others can reach, one name for each key, and listeners that replicas can share. */
 function check(config: unknown, report: Report): void {
-  if (valueAt(config, 'cluster') === undefined) return
-  const cluster = mapAt(config, 'cluster')
+  if (readValue(config, 'cluster') === undefined) return
+  const cluster = readMap(config, 'cluster')
   checkAddresses(cluster, report)
   checkRedis(cluster, report)
-  const keys = valueAt(cluster, 'keys')
-  const ids = Array.isArray(keys) ? keys.map(key => textAt(key, 'id')) : []
+  const keys = readValue(cluster, 'keys')
+  const ids = Array.isArray(keys) ? keys.map(key => readText(key, 'id')) : []
   for (const [index, id] of ids.entries())
     if (ids.indexOf(id) !== index)
       report({ pointer: `/cluster/keys/${index}/id`, message: `the id "${String(id)}" stands twice` })
@@ -98,13 +98,13 @@ function check(config: unknown, report: Report): void {
 
 function checkAddresses(cluster: unknown, report: Report): void {
   for (const key of ['listen', 'address'] as const) {
-    const text = textAt(cluster, key)
+    const text = readText(cluster, key)
     if (text === undefined || parseAddress(text) !== undefined) continue
     const message = `"${text}" is no address and port`
     report({ pointer: `/cluster/${key}`, message, hint: 'write host:port, or [::1]:port' })
   }
-  const listen = parseAddress(textAt(cluster, 'listen') ?? '')
-  if (listen !== undefined && isWildcard(listen.host) && valueAt(cluster, 'address') === undefined)
+  const listen = parseAddress(readText(cluster, 'listen') ?? '')
+  if (listen !== undefined && isWildcard(listen.host) && readValue(cluster, 'address') === undefined)
     report({
       pointer: '/cluster/listen',
       message: 'it does not say at which address others reach this replica',
@@ -113,12 +113,12 @@ function checkAddresses(cluster: unknown, report: Report): void {
 }
 
 function checkRedis(cluster: unknown, report: Report): void {
-  const redis = valueAt(cluster, 'redis')
+  const redis = readValue(cluster, 'redis')
   if (!isObject(redis)) return
   const { tls } = redis
-  if (tls !== undefined && tls !== false && textAt(redis, 'url')?.startsWith('redis:') === true) {
+  if (tls !== undefined && tls !== false && readText(redis, 'url')?.startsWith('redis:') === true) {
     const message = 'the URL says that there is no TLS'
     report({ pointer: '/cluster/redis/tls', message, hint: 'write rediss://', on: 'key' })
   }
-  checkKeyPair(mapAt(redis, 'tls'), '/cluster/redis/tls', finding => report({ ...finding, on: 'key' }))
+  checkKeyPair(readMap(redis, 'tls'), '/cluster/redis/tls', finding => report({ ...finding, on: 'key' }))
 }

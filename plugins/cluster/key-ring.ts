@@ -28,7 +28,7 @@ const HEX = /^([0-9a-f]{2})+$/i
 const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/
 const VERSION = 'v1'
 /** Characters of what is signed or sealed: whoever can write to Redis could have more read for as long as they like. */
-const MOST_LETTERS = 1_048_576
+const MAX_LETTERS = 1_048_576
 
 /** The bytes of a key; undefined where the text is too short, or not of random bytes. */
 export function keyBytes(text: string): Buffer | undefined {
@@ -75,7 +75,7 @@ export class KeyRing {
 
   /** The value; undefined for what this ring has not signed for the same purpose. */
   read(purpose: Purpose, signed: string): unknown {
-    if (signed.length > MOST_LETTERS) return undefined
+    if (signed.length > MAX_LETTERS) return undefined
     const [version, id, mac = '', text = '', ...rest] = signed.split('.', 5)
     const key = this.#keys.find(one => one.id === id)
     if (version !== VERSION || key === undefined || rest.length > 0) return undefined
@@ -95,7 +95,7 @@ export class KeyRing {
 
   /** The value; undefined for what this ring has not sealed for the same purpose. */
   open(purpose: Purpose, sealed: string, boundTo: string): unknown {
-    if (sealed.length > MOST_LETTERS) return undefined
+    if (sealed.length > MAX_LETTERS) return undefined
     const [version, id, text = ''] = sealed.split('.', 3)
     const key = this.#keys.find(one => one.id === id)
     const bytes = Buffer.from(text, 'base64url')

@@ -3,7 +3,7 @@ import {
   type Clock,
   CountedTopic,
   isObject,
-  type Missed,
+  type TopicGap,
   LIST_CHANGES,
   type Notification,
   type SharedStore,
@@ -22,7 +22,7 @@ const OWN_MS = 300
 const SAID_MS = 2000
 /** Counters outlive what nobody changes for a while: then all look once more. */
 const KEPT_MS = 7 * 86_400_000
-const MOST = 10_000
+const MAX_COUNT = 10_000
 
 /** The servers of the generation that runs, and how to have the gateway hear what they said. */
 export interface Hearer {
@@ -40,7 +40,7 @@ export class News {
   readonly #store: SharedStore
   readonly #clock: Clock
   /** Time of what this replica's own servers said last. */
-  readonly #own = new BoundedMap<string, number>({ max: MOST })
+  readonly #own = new BoundedMap<string, number>({ max: MAX_COUNT })
   readonly #later = new Map<string, () => void>()
   /** Marks what is passed on, as it must not be told again. */
   readonly #ofOthers = new WeakSet<Notification>()
@@ -109,7 +109,7 @@ export class News {
   }
 
   /** Says of every server whose number is another one that its lists may be, too; at the first look nothing is news. */
-  async #lookAll(how: Missed): Promise<void> {
+  async #lookAll(how: TopicGap): Promise<void> {
     const { names } = this.#hearer
     const known = names.map(name => this.#totals.get(name) ?? 0)
     const now = await Promise.all(names.map(name => this.#count(name, 0)))
@@ -126,7 +126,7 @@ export class News {
 
   /** Runs after a while, however often it is asked for until then. */
   #once(key: string, ms: number, run: () => void): void {
-    if (this.#later.has(key) || this.#later.size >= MOST) return
+    if (this.#later.has(key) || this.#later.size >= MAX_COUNT) return
     const take = this.#clock.after(ms, () => {
       this.#later.delete(key)
       run()

@@ -1,5 +1,5 @@
 import {
-  durationText,
+  formatDuration,
   type Figure,
   type HealthFinding,
   type JsonObject,
@@ -60,7 +60,7 @@ function storeFindings({ store }: Cluster): HealthFinding[] {
 
 function clockFindings({ entrance: { clockOff } }: Cluster): HealthFinding[] {
   if (clockOff === undefined) return []
-  const how = `${durationText(Math.abs(clockOff))} ${clockOff > 0 ? 'ahead' : 'behind'}`
+  const how = `${formatDuration(Math.abs(clockOff))} ${clockOff > 0 ? 'ahead' : 'behind'}`
   return [found('cluster-clocks', { how })]
 }
 
@@ -108,7 +108,7 @@ export function linesOf(status: JsonObject, now: number): string[] {
     address,
     version,
     config,
-    durationText(Math.max(0, now - started)),
+    formatDuration(Math.max(0, now - started)),
   ])
   const table = [['replica', 'address', 'version', 'configuration', 'up'], ...rows]
   const widths = table[0]?.map((_, column) => Math.max(...table.map(row => row[column]?.length ?? 0))) ?? []

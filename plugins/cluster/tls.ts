@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { createSecureContext, type ConnectionOptions, type SecureContextOptions } from 'node:tls'
-import { type Config, reasonOf } from '../../src/plugin.ts'
+import { type Config, getErrorMessage } from '../../src/plugin.ts'
 import { clusterError } from './errors.ts'
 
 type Files = Partial<Record<'cert' | 'key' | 'ca', string>> & { readonly passphrase?: string }
@@ -18,7 +18,7 @@ export function readPem({ cert, key, ca, passphrase }: Files, directory: string)
   try {
     createSecureContext(options)
   } catch (cause) {
-    throw clusterError('GW_CLUSTER_TLS', { why: `they are of no use (${reasonOf(cause)})`, cause })
+    throw clusterError('GW_CLUSTER_TLS', { why: `they are of no use (${getErrorMessage(cause)})`, cause })
   }
   return options
 }
@@ -27,7 +27,7 @@ function readText(file: string, directory: string): string {
   try {
     return readFileSync(resolve(directory, file), 'utf8')
   } catch (cause) {
-    const why = `${file} cannot be read (${(cause as NodeJS.ErrnoException).code ?? reasonOf(cause)})`
+    const why = `${file} cannot be read (${(cause as NodeJS.ErrnoException).code ?? getErrorMessage(cause)})`
     throw clusterError('GW_CLUSTER_TLS', { why, cause })
   }
 }

@@ -1,13 +1,13 @@
 import { hash, randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import { isObject, type ClientCertificate, type Handed } from '../../src/plugin.ts'
+import { isObject, type ClientCertificate, type ForwardedRequest } from '../../src/plugin.ts'
 import type { KeyRing } from './key-ring.ts'
 
 /** Time in milliseconds for which a voucher is good. */
 const LIFE_MS = 10_000
 /** What clocks of different machines may differ by. */
 const SKEW_MS = 20_000
-const MOST_NONCES = 200_000
+const MAX_NONCES = 200_000
 
 /** Reason why a voucher is not taken. */
 export interface Problem {
@@ -31,7 +31,7 @@ export class Vouchers {
     this.#ring = ring
   }
 
-  write(request: IncomingMessage, handed: Handed, from: string, to: string): string {
+  write(request: IncomingMessage, handed: ForwardedRequest, from: string, to: string): string {
     const { listener: l, remoteAddress: r, certificate: c } = handed
     const nonce = `${this.#start}${++this.#written}`
     const about = { f: from, t: to, l, r, c, e: Date.now() + LIFE_MS, n: nonce, d: digestOf(request) }
@@ -39,7 +39,7 @@ export class Vouchers {
   }
 
   /** Reads a voucher for the replica `me`. It counts once. */
-  read(voucher: string, request: IncomingMessage, me: string): Handed | Problem {
+  read(voucher: string, request: IncomingMessage, me: string): ForwardedRequest | Problem {
     const about = this.#ring.read('hand-on', voucher)
     if (!isObject(about)) return { problem: 'no replica of this gateway has signed it' }
     const { t: to, l: listener, r: remoteAddress, c: certificate, n: nonce } = about
@@ -57,7 +57,7 @@ export class Vouchers {
   }
 
   #isNew(nonce: string, now: number): boolean {
-    if (now - this.#turnedAt > LIFE_MS + 2 * SKEW_MS || this.#recent.size >= MOST_NONCES) {
+    if (now - this.#turnedAt > LIFE_MS + 2 * SKEW_MS || this.#recent.size >= MAX_NONCES) {
       this.#older = this.#recent
       this.#recent = new Set()
       this.#turnedAt = now

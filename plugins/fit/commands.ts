@@ -1,10 +1,10 @@
 import {
-  meant,
-  oneLine,
+  suggestHint,
+  toOneLine,
   type CommandCall,
   type JsonObject,
   type PluginCommands,
-  objectsIn,
+  filterObjects,
 } from '../../src/plugin.ts'
 
 /** Name of the row for clients that the table does not have. */
@@ -31,9 +31,9 @@ async function one(call: CommandCall, client: string): Promise<void> {
   })
   if (report.client === NOBODY && client !== NOBODY) {
     const { CLIENTS } = await import('./profiles.ts')
-    const name = oneLine(client)
+    const name = toOneLine(client)
     call.err.line(
-      `no client of the table is called ${name}: it is shown what anybody else is${meant(client, CLIENTS)}`,
+      `no client of the table is called ${name}: it is shown what anybody else is${suggestHint(client, CLIENTS)}`,
     )
   }
   call.print(report, () => linesOf(report, call))
@@ -43,7 +43,7 @@ async function overview(call: CommandCall): Promise<void> {
   const reports = await call.withGateway('whole', async ask => {
     const { clients } = await ask('fit.clients')
     const found: JsonObject[] = []
-    for (const row of objectsIn(clients)) {
+    for (const row of filterObjects(clients)) {
       const client = String(row.client)
       await ask('listing', { client })
       found.push(await ask('fit.report', { client }))
@@ -58,7 +58,7 @@ function toolsIn({ tools }: JsonObject): string {
 }
 
 function rowOf(report: JsonObject): string[] {
-  const changes = objectsIn(report.changes)
+  const changes = filterObjects(report.changes)
   const renamed = changes.filter(({ shown }) => shown !== undefined).length
   const hidden = changes.filter(({ unfit }) => unfit !== undefined).length
   return [
@@ -72,7 +72,7 @@ function rowOf(report: JsonObject): string[] {
 }
 
 function linesOf(report: JsonObject, { out }: CommandCall): string[] {
-  const changes = objectsIn(report.changes)
+  const changes = filterObjects(report.changes)
   const many =
     report.tooMany === undefined
       ? []
@@ -81,13 +81,13 @@ function linesOf(report: JsonObject, { out }: CommandCall): string[] {
         ]
   if (changes.length === 0) return [`${toolsIn(report)}, each as its server lists it`, ...many]
   const lines = changes.flatMap(({ name, shown, notes, unfit }) => {
-    const title = out.paint('bold', oneLine(String(name)))
+    const title = out.paint('bold', toOneLine(String(name)))
     if (unfit !== undefined)
-      return [`${title} ${out.paint('red', 'is not shown')}: ${oneLine(String(unfit))}`]
-    const arrow = shown === undefined ? '' : ` → ${oneLine(String(shown))}`
+      return [`${title} ${out.paint('red', 'is not shown')}: ${toOneLine(String(unfit))}`]
+    const arrow = shown === undefined ? '' : ` → ${toOneLine(String(shown))}`
     return [
       `${title}${arrow}`,
-      ...(Array.isArray(notes) ? notes : []).map(note => `  ${oneLine(String(note))}`),
+      ...(Array.isArray(notes) ? notes : []).map(note => `  ${toOneLine(String(note))}`),
     ]
   })
   return [...lines, ...many]

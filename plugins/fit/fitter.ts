@@ -7,7 +7,7 @@ import { fitSchema, type FitSchema } from './schemas/fit-schema.ts'
 const HASH = 6
 const LONGER_HASH = 12
 /** The least that is left of a word. */
-const LEAST = 3
+const MIN_LENGTH = 3
 const ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567'
 
 /**
@@ -69,7 +69,7 @@ function shortened(text: string, longest: number): string {
   for (const [index, shorten] of steps(parts)) {
     if (length <= longest) break
     const word = parts[index] ?? ''
-    if (word.length <= LEAST || /^[_-]/.test(word)) continue
+    if (word.length <= MIN_LENGTH || /^[_-]/.test(word)) continue
     const short = shorten(word)
     length += short.length - word.length
     parts[index] = short
@@ -95,12 +95,12 @@ function steps(parts: readonly string[]): Step[] {
 }
 
 function cut(word: string): string {
-  return word.slice(0, LEAST)
+  return word.slice(0, MIN_LENGTH)
 }
 
 function withoutVowels(word: string): string {
   const short = word.slice(0, 1) + word.slice(1).replace(/[aeiou]/gi, '')
-  return short.length < LEAST ? word.slice(0, LEAST) : short
+  return short.length < MIN_LENGTH ? word.slice(0, MIN_LENGTH) : short
 }
 
 /** Names are never fitted to less than this. */

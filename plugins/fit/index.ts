@@ -1,16 +1,16 @@
 import {
   BoundedMap,
   type Config,
-  didYouMean,
+  suggestName,
   isObject,
   type JsonObject,
-  mapAt,
+  readMap,
   parseDuration,
   type Plugin,
-  pointerTo,
+  appendPointer,
   type Report,
-  textAt,
-  unclosedIn,
+  readText,
+  findUnclosed,
 } from '../../src/plugin.ts'
 import { tapAsTools } from './as-tools/tap-calls.ts'
 import { type Fitted, Fitter } from './fitter.ts'
@@ -109,17 +109,17 @@ function reportOf(profile: ClientProfile, fitted: Fitted | undefined): JsonObjec
 
 /** Points at clients of the table that are not there, and at globs that mean something else. */
 function check(config: unknown, report: Report): void {
-  if (mapAt({ config }, 'config').fit === false) reportUnused(config, report)
-  for (const [pattern, spec] of Object.entries(mapAt(config, 'fit', 'clients'))) {
-    const pointer = pointerTo('/fit/clients', pattern)
-    const like = textAt({ spec }, 'spec', 'like')
+  if (readMap({ config }, 'config').fit === false) reportUnused(config, report)
+  for (const [pattern, spec] of Object.entries(readMap(config, 'fit', 'clients'))) {
+    const pointer = appendPointer('/fit/clients', pattern)
+    const like = readText({ spec }, 'spec', 'like')
     if (like !== undefined && !CLIENTS.includes(like))
       report({
         pointer: `${pointer}/like`,
         message: `no client of the table is called "${like}"`,
-        hint: didYouMean(like, CLIENTS) ?? `it has ${CLIENTS.join(', ')}`,
+        hint: suggestName(like, CLIENTS) ?? `it has ${CLIENTS.join(', ')}`,
       })
-    const open = unclosedIn(pattern)
+    const open = findUnclosed(pattern)
     if (open !== undefined)
       report({ pointer, message: `the "${open}" of this glob is not closed`, severity: 'warning', on: 'key' })
   }
@@ -127,10 +127,10 @@ function check(config: unknown, report: Report): void {
 
 /** Points at profiles that say how lists are fitted while none is. */
 function reportUnused(config: unknown, report: Report): void {
-  for (const [name, profile] of Object.entries(mapAt(config, 'profiles')))
+  for (const [name, profile] of Object.entries(readMap(config, 'profiles')))
     if (isObject(profile) && profile.fit !== undefined)
       report({
-        pointer: `${pointerTo('/profiles', name)}/fit`,
+        pointer: `${appendPointer('/profiles', name)}/fit`,
         message: 'nothing comes of it: "fit" is false',
         hint: 'leave out "fit: false", or this',
         severity: 'warning',

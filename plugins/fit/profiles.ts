@@ -1,4 +1,4 @@
-import { BoundedMap, globs } from '../../src/plugin.ts'
+import { BoundedMap, compileGlobs } from '../../src/plugin.ts'
 import table from './clients.json' with { type: 'json' }
 
 /** Schemas that the model behind a client takes. */
@@ -55,7 +55,7 @@ type OwnClients = Readonly<
 
 const ROWS: readonly Row[] = table.clients
 /** Names are remembered up to this length; a longer one is nobody's. */
-const LONGEST_CLIENT = 200
+const MAX_CLIENT_LENGTH = 200
 const REMEMBERED = 1000
 /** Words that bridges put behind the name of the client that they speak for, such as `cursor (via mcp-remote 0.1)`. */
 const VIA = / \(via .*$/
@@ -74,16 +74,19 @@ export class Profiles {
   constructor(own: OwnClients) {
     const mine = Object.entries(own).map(([pattern, { like, ...values }]) => {
       const base = like === undefined ? UNKNOWN : (named(like) ?? UNKNOWN)
-      return { isIt: globs(pattern.toLowerCase()), profile: { ...base, ...values, client: pattern } }
+      return { isIt: compileGlobs(pattern.toLowerCase()), profile: { ...base, ...values, client: pattern } }
     })
-    const known = ROWS.map(row => ({ isIt: globs([row.client, ...row.match]), profile: profileOf(row) }))
+    const known = ROWS.map(row => ({
+      isIt: compileGlobs([row.client, ...row.match]),
+      profile: profileOf(row),
+    }))
     this.#rows = [...mine, ...known]
     this.all = [...this.#rows.map(({ profile }) => profile), UNKNOWN]
   }
 
   /** The profile of a client; that of unknown ones where no row is about it. */
   of(name: string): ClientProfile {
-    if (name.length > LONGEST_CLIENT) return UNKNOWN
+    if (name.length > MAX_CLIENT_LENGTH) return UNKNOWN
     const known = this.#known.use(name)
     if (known !== undefined) return known
     const plain = name.replace(VIA, '').toLowerCase()

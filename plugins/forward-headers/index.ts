@@ -1,4 +1,4 @@
-import { listAt, mapAt, type Plugin, pointerTo, type Report } from '../../src/plugin.ts'
+import { readList, readMap, type Plugin, appendPointer, type Report } from '../../src/plugin.ts'
 
 /** Names that carry credentials, or that HTTP and MCP own: they end at this gateway. */
 const KEPT =
@@ -6,12 +6,12 @@ const KEPT =
 
 /** A caller's credentials never travel upstream, whatever the configuration says. */
 function check(config: unknown, report: Report): void {
-  const upstreams = mapAt(config, 'upstreams')
+  const upstreams = readMap(config, 'upstreams')
   for (const name of Object.keys(upstreams)) {
-    const standing = Object.keys(mapAt(upstreams, name, 'headers')).map(header => header.toLowerCase())
-    listAt(upstreams, name, 'forwardHeaders').forEach((header, i) => {
+    const standing = Object.keys(readMap(upstreams, name, 'headers')).map(header => header.toLowerCase())
+    readList(upstreams, name, 'forwardHeaders').forEach((header, i) => {
       if (typeof header !== 'string') return
-      const pointer = `${pointerTo('/upstreams', name)}/forwardHeaders/${i}`
+      const pointer = `${appendPointer('/upstreams', name)}/forwardHeaders/${i}`
       if (KEPT.test(header))
         report({
           pointer,

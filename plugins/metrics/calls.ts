@@ -1,4 +1,4 @@
-import { type Exchange, type Figure, METHODS, outcomeOf, OUTCOMES } from '../../src/plugin.ts'
+import { type Exchange, type Figure, METHODS, getOutcome, OUTCOMES } from '../../src/plugin.ts'
 
 export const CONTENT_TYPES: Readonly<Record<Format, string>> = {
   text: 'text/plain; version=0.0.4; charset=utf-8',
@@ -53,7 +53,7 @@ export class Calls {
     const method = METHODS.has(exchange.method) ? exchange.method : OTHER
     const line = this.#line(method, route?.to === 'one' ? route.upstream : '')
     const { counts } = this.#tool(line, nameOf(exchange))
-    const place = PLACES[outcomeOf(exchange)] as number
+    const place = PLACES[getOutcome(exchange)] as number
     counts[place] = (counts[place] as number) + 1
     const seconds = ms / 1000
     line.count++

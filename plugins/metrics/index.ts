@@ -8,9 +8,9 @@ import {
   GatewayError,
   type HttpReply,
   type HttpRequest,
-  isKnown,
-  listAt,
-  mapAt,
+  checkKnownName,
+  readList,
+  readMap,
   METHODS,
   type Plugin,
 } from '../../src/plugin.ts'
@@ -21,7 +21,7 @@ import { gauge, healthFamilies, ProcessFigures, upstreamFamilies } from './upstr
 const BOUNDS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300]
 const OTHER = 'other'
 /** Classes of errors that have a series of their own; codes are a server's to choose. */
-const MOST_ERRORS = 50
+const MAX_ERRORS = 50
 const OTHER_ERROR = '_OTHER'
 const TOOL_ERROR = 'tool_error'
 
@@ -98,7 +98,7 @@ class Histogram {
   #line(method: string, errorType: string): Line {
     let byError = this.#lines.get(method)
     if (byError === undefined) this.#lines.set(method, (byError = new Map<string, Line>()))
-    const type = byError.has(errorType) || byError.size < MOST_ERRORS ? errorType : OTHER_ERROR
+    const type = byError.has(errorType) || byError.size < MAX_ERRORS ? errorType : OTHER_ERROR
     let line = byError.get(type)
     if (line === undefined) {
       line = { buckets: new Float64Array(BOUNDS.length), count: 0, seconds: 0 }
@@ -141,7 +141,7 @@ function errorTypeOf(answer: Answer | undefined): string {
 /** Requests that servers may make of clients; a method of their own invention is counted as one of the others. */
 const ASKS = ['elicitation/create', 'sampling/createMessage', 'roots/list']
 
-interface Kept {
+interface MetricsState {
   readonly calls: Calls
   readonly operations: Operations
   readonly asks: Map<string, number>
@@ -156,16 +156,21 @@ export const metrics: Plugin<NonNullable<Config['metrics']>> = {
   name: 'metrics',
   claims: { section: 'metrics' },
   check(config, report) {
-    const names = Object.keys(mapAt(config, 'listeners'))
-    listAt(config, 'metrics', 'listeners').forEach((name, i) =>
-      isKnown(name, { what: 'listener', names, severity: 'warning' }, `/metrics/listeners/${i}`, report),
+    const names = Object.keys(readMap(config, 'listeners'))
+    readList(config, 'metrics', 'listeners').forEach((name, i) =>
+      checkKnownName(
+        name,
+        { what: 'listener', names, severity: 'warning' },
+        `/metrics/listeners/${i}`,
+        report,
+      ),
     )
   },
   setup({ options, hooks, clock, slot }) {
     const { path, listeners, tools } = options
     const bounds = [...new Set(options.buckets)].sort((a, b) => a - b)
     // Counters go on through reloads.
-    const kept = slot.gateway<Kept>(() => ({
+    const kept = slot.gateway<MetricsState>(() => ({
       calls: new Calls(bounds, tools),
       operations: new Operations(),
       asks: new Map(),
@@ -210,7 +215,10 @@ function reply({ method, header }: HttpRequest, found: () => Family[]): HttpRepl
   return { status: 200, headers, body: exposition(found(), format) }
 }
 
-function families({ gate }: HttpRequest, { calls, operations, asks, refused, process }: Kept): Family[] {
+function families(
+  { gate }: HttpRequest,
+  { calls, operations, asks, refused, process }: MetricsState,
+): Family[] {
   const { upstreams, sessions, running } = gate.status()
   return [
     ...calls.families(),

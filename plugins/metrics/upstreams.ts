@@ -6,14 +6,14 @@ const LAG_RESOLUTION_MS = 20
 
 const NANOSECONDS = 1e9
 
-interface Known {
+interface KnownMetric {
   /** Name behind `tapgate_upstream_`; the counter's is without `_total`. */
   readonly name: string
   readonly type: 'counter' | 'gauge'
 }
 
 /** Those of which the name or the type does not follow from where they stand. All other figures are gauges. */
-const KNOWN: ReadonlyMap<string, Known> = new Map<string, Known>([
+const KNOWN: ReadonlyMap<string, KnownMetric> = new Map<string, KnownMetric>([
   ['runtime.restarts', { name: 'restarts', type: 'counter' }],
   ['runtime.inFlight', { name: 'calls_in_flight', type: 'gauge' }],
   ['retries', { name: 'retries', type: 'counter' }],
@@ -40,7 +40,7 @@ const LEFT_OUT: ReadonlySet<string> = new Set([
 /** No figures of how much. */
 const TIME = /(At|Ms)$/
 
-const DEEPEST = 3
+const MAX_DEPTH = 3
 
 /** Figures of each upstream, with every one that a plugin adds to its status. */
 export function upstreamFamilies(upstreams: readonly UpstreamStatus[]): Family[] {
@@ -113,7 +113,7 @@ function addOne(status: UpstreamStatus, add: Add): void {
 function walk(path: readonly string[], value: unknown, upstream: string, add: Add): void {
   const last = path.at(-1) ?? ''
   if (TIME.test(last)) return
-  if (isObject(value) && path.length < DEEPEST)
+  if (isObject(value) && path.length < MAX_DEPTH)
     for (const [inner, member] of Object.entries(value)) walk([...path, inner], member, upstream, add)
   else if (last === 'state' && typeof value === 'string')
     add(snake(path), 'gauge', { labels: { upstream, state: value }, value: 1 })

@@ -1,4 +1,4 @@
-import { listAt, mapAt, pointerTo, textAt, valueAt, type Report } from '../../src/plugin.ts'
+import { readList, readMap, appendPointer, readText, readValue, type Report } from '../../src/plugin.ts'
 
 /** Keys that only some grants read. */
 const ONLY_FOR: Readonly<Record<string, readonly string[]>> = {
@@ -11,20 +11,20 @@ const ONLY_FOR: Readonly<Record<string, readonly string[]>> = {
 /** Looks at what belongs together: keys and grants, callers and their authentication, a token and a header. */
 export function check(config: unknown, report: Report): void {
   checkPerson(config, report)
-  const upstreams = mapAt(config, 'upstreams')
-  const hasListeners = Object.keys(mapAt(config, 'listeners')).length > 0
+  const upstreams = readMap(config, 'upstreams')
+  const hasListeners = Object.keys(readMap(config, 'listeners')).length > 0
   for (const name of Object.keys(upstreams)) {
-    const oauth = valueAt(upstreams, name, 'oauth')
+    const oauth = readValue(upstreams, name, 'oauth')
     if (typeof oauth !== 'object' || oauth === null) continue
-    const pointer = pointerTo(pointerTo('/upstreams', name), 'oauth')
-    checkAddress(mapAt(upstreams, name), pointer, report)
+    const pointer = appendPointer(appendPointer('/upstreams', name), 'oauth')
+    checkAddress(readMap(upstreams, name), pointer, report)
     checkGrant(oauth, pointer, report)
     // A change by a plugin is checked on its own, without the sections beside it.
     if (hasListeners) checkCallers(config, oauth, pointer, report)
     checkIssuer(oauth, pointer, report)
     checkHeaders(
-      mapAt(upstreams, name, 'headers'),
-      pointerTo(pointerTo('/upstreams', name), 'headers'),
+      readMap(upstreams, name, 'headers'),
+      appendPointer(appendPointer('/upstreams', name), 'headers'),
       report,
     )
   }
@@ -32,8 +32,8 @@ export function check(config: unknown, report: Report): void {
 
 /** Callers with tokens log in where their tokens are from: only then are `iss` and `sub` the same. */
 function checkPerson(config: unknown, report: Report): void {
-  const issuer = textAt(config, 'oauth', 'person', 'issuer')
-  const issuers = listAt(config, 'auth', 'jwt').map(one => textAt(one, 'issuer'))
+  const issuer = readText(config, 'oauth', 'person', 'issuer')
+  const issuers = readList(config, 'auth', 'jwt').map(one => readText(one, 'issuer'))
   if (issuer !== undefined && !issuers.includes(issuer))
     report({
       pointer: '/oauth/person/issuer',
@@ -41,12 +41,12 @@ function checkPerson(config: unknown, report: Report): void {
       hint: 'name one of "auth.jwt", to the letter',
     })
   if (issuer !== undefined || issuers.length === 0) return
-  const upstreams = mapAt(config, 'upstreams')
+  const upstreams = readMap(config, 'upstreams')
   for (const name of Object.keys(upstreams)) {
-    const oauth = valueAt(upstreams, name, 'oauth')
-    if (textAt(oauth, 'account') !== 'caller' || (textAt(oauth, 'grant') ?? 'code') !== 'code') continue
+    const oauth = readValue(upstreams, name, 'oauth')
+    if (readText(oauth, 'account') !== 'caller' || (readText(oauth, 'grant') ?? 'code') !== 'code') continue
     report({
-      pointer: `${pointerTo('/upstreams', name)}/oauth/account`,
+      pointer: `${appendPointer('/upstreams', name)}/oauth/account`,
       message: 'callers with tokens get no link to log in, as nobody can say whose browser it is',
       hint: 'add oauth.person, the identity provider that their tokens are from',
       severity: 'warning',
@@ -56,7 +56,7 @@ function checkPerson(config: unknown, report: Report): void {
 
 /** A document must not choose where tokens go, and a login is made before it is read. */
 function checkAddress(upstream: object, pointer: string, report: Report): void {
-  if (textAt(upstream, 'type') !== 'openapi' || valueAt(upstream, 'server') !== undefined) return
+  if (readText(upstream, 'type') !== 'openapi' || readValue(upstream, 'server') !== undefined) return
   report({
     pointer,
     on: 'key',
@@ -66,9 +66,9 @@ function checkAddress(upstream: object, pointer: string, report: Report): void {
 }
 
 function checkGrant(oauth: object, pointer: string, report: Report): void {
-  const grant = textAt(oauth, 'grant') ?? 'code'
+  const grant = readText(oauth, 'grant') ?? 'code'
   for (const [key, grants] of Object.entries(ONLY_FOR))
-    if (valueAt(oauth, key) !== undefined && !grants.includes(grant))
+    if (readValue(oauth, key) !== undefined && !grants.includes(grant))
       report({
         pointer: `${pointer}/${key}`,
         on: 'key',
@@ -76,9 +76,9 @@ function checkGrant(oauth: object, pointer: string, report: Report): void {
         hint: `it belongs to ${grants.map(one => `"${one}"`).join(' and ')}`,
       })
   const needs = NEEDED[grant]
-  if (needs !== undefined && valueAt(oauth, needs.key) === undefined)
+  if (needs !== undefined && readValue(oauth, needs.key) === undefined)
     report({ pointer, message: `grant "${grant}" needs "${needs.key}"`, hint: needs.hint })
-  if (textAt(oauth, 'account') === 'caller' && grant !== 'code' && !DELEGATED.includes(grant))
+  if (readText(oauth, 'account') === 'caller' && grant !== 'code' && !DELEGATED.includes(grant))
     report({
       pointer: `${pointer}/account`,
       message: `grant "${grant}" is the gateway's own, and no caller's`,
@@ -97,14 +97,14 @@ const NEEDED: Readonly<Record<string, { readonly key: string; readonly hint: str
 
 /** Without an issuer the server itself says where secrets go. */
 function checkIssuer(oauth: object, pointer: string, report: Report): void {
-  if (textAt(oauth, 'issuer') !== undefined || textAt(oauth, 'client', 'issuer') !== undefined) return
-  if (textAt(oauth, 'grant') === 'exchange' && valueAt(oauth, 'identityProvider') === undefined)
+  if (readText(oauth, 'issuer') !== undefined || readText(oauth, 'client', 'issuer') !== undefined) return
+  if (readText(oauth, 'grant') === 'exchange' && readValue(oauth, 'identityProvider') === undefined)
     report({
       pointer,
       message: "callers' tokens would go to whatever authorization server this server names",
       hint: 'add "issuer", the only one that may have them, or "identityProvider"',
     })
-  else if (textAt(oauth, 'client', 'secret') !== undefined)
+  else if (readText(oauth, 'client', 'secret') !== undefined)
     report({
       pointer: `${pointer}/client`,
       on: 'key',
@@ -116,16 +116,16 @@ function checkIssuer(oauth: object, pointer: string, report: Report): void {
 
 /** A caller whom nobody identified has no login of its own. */
 function checkCallers(config: unknown, oauth: object, pointer: string, report: Report): void {
-  const grant = textAt(oauth, 'grant') ?? 'code'
-  const isExchanged = DELEGATED.includes(grant) && valueAt(oauth, 'subject', 'file') === undefined
-  if (textAt(oauth, 'account') !== 'caller' && !isExchanged) return
-  if (isExchanged && valueAt(config, 'auth', 'jwt') === undefined && !hasPlugins(config))
+  const grant = readText(oauth, 'grant') ?? 'code'
+  const isExchanged = DELEGATED.includes(grant) && readValue(oauth, 'subject', 'file') === undefined
+  if (readText(oauth, 'account') !== 'caller' && !isExchanged) return
+  if (isExchanged && readValue(config, 'auth', 'jwt') === undefined && !hasPlugins(config))
     report({
       pointer,
       message: `grant "${grant}" exchanges the caller's token, and no caller has one without "auth.jwt"`,
       hint: 'add auth.jwt, or subject.file',
     })
-  else if (valueAt(config, 'auth') === undefined && !hasPlugins(config))
+  else if (readValue(config, 'auth') === undefined && !hasPlugins(config))
     report({
       pointer: `${pointer}/account`,
       message: 'without "auth" nobody knows who a caller is',
@@ -135,14 +135,14 @@ function checkCallers(config: unknown, oauth: object, pointer: string, report: R
 
 /** A plugin from elsewhere may authenticate callers in its own way. */
 function hasPlugins(config: unknown): boolean {
-  return Object.keys(mapAt(config, 'plugins')).length > 0
+  return Object.keys(readMap(config, 'plugins')).length > 0
 }
 
 function checkHeaders(headers: object, pointer: string, report: Report): void {
   const name = Object.keys(headers).find(header => header.toLowerCase() === 'authorization')
   if (name === undefined) return
   report({
-    pointer: pointerTo(pointer, name),
+    pointer: appendPointer(pointer, name),
     message: 'the token of "oauth" takes the place of this header',
     hint: 'take one of them out',
     severity: 'warning',

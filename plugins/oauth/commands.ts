@@ -1,12 +1,12 @@
 import {
   type AskGateway,
   type CommandCall,
-  durationText,
+  formatDuration,
   gatewayError,
   GatewayError,
   isObject,
   type JsonObject,
-  oneLine,
+  toOneLine,
   type PluginCommands,
 } from '../../src/plugin.ts'
 
@@ -25,7 +25,7 @@ function loginLines(
   const head = HEAD.map(text => out.paint('dim', text))
   const lines = table([head, ...rows.map(row => cells(row, out, now))])
   const whys = rows.flatMap(({ upstream, why }) =>
-    typeof why === 'string' ? [out.paint('dim', `${textOf(upstream)}: ${oneLine(why)}`)] : [],
+    typeof why === 'string' ? [out.paint('dim', `${textOf(upstream)}: ${toOneLine(why)}`)] : [],
   )
   return [...lines, ...whys]
 }
@@ -44,7 +44,7 @@ function cells(row: JsonObject, out: CommandCall['out'], now: number): string[] 
     typeof caller === 'string' ? textOf(caller) : textOf(account).slice(0, MAX_DIGEST),
     out.paint(state === 'granted' ? 'green' : 'yellow', textOf(state)),
     endText(expiresAt, renews === true, now),
-    Array.isArray(scopes) && scopes.length > 0 ? oneLine(scopes.join(' ')) : '-',
+    Array.isArray(scopes) && scopes.length > 0 ? toOneLine(scopes.join(' ')) : '-',
     textOf(issuer),
   ]
 }
@@ -52,11 +52,11 @@ function cells(row: JsonObject, out: CommandCall['out'], now: number): string[] 
 function endText(expiresAt: unknown, renews: boolean, now: number): string {
   if (renews) return 'is renewed'
   if (typeof expiresAt !== 'number') return '-'
-  return expiresAt <= now ? 'over' : `in ${durationText(expiresAt - now)}`
+  return expiresAt <= now ? 'over' : `in ${formatDuration(expiresAt - now)}`
 }
 
 function textOf(value: unknown): string {
-  return typeof value === 'string' && value !== '' ? oneLine(value) : '-'
+  return typeof value === 'string' && value !== '' ? toOneLine(value) : '-'
 }
 
 const UPSTREAM = {

@@ -1,4 +1,4 @@
-import { errorsOf, findingsOf, RPC } from '../../src/plugin.ts'
+import { defineErrors, defineFindings, RPC } from '../../src/plugin.ts'
 
 /** Errors of the vault, where logins are kept. */
 export const VAULT_ERRORS = {
@@ -34,7 +34,7 @@ export const VAULT_ERRORS = {
   },
 } as const
 
-export const vaultError = errorsOf(VAULT_ERRORS)
+export const vaultError = defineErrors(VAULT_ERRORS)
 
 /** Findings about logins. */
 export const HEALTH = {
@@ -45,7 +45,7 @@ export const HEALTH = {
   },
 } as const
 
-export const loginFinding = findingsOf(HEALTH)
+export const loginFinding = defineFindings(HEALTH)
 
 /** Errors of upstream OAuth. */
 export const ERRORS = {
@@ -112,4 +112,4 @@ export const ERRORS = {
   },
 } as const
 
-export const oauthError = errorsOf(ERRORS)
+export const oauthError = defineErrors(ERRORS)

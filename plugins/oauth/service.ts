@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { type Authorizer, type PluginApi, reasonOf } from '../../src/plugin.ts'
+import { type Authorizer, type PluginApi, getErrorMessage } from '../../src/plugin.ts'
 import { WaitingCallers } from './callers.ts'
 import { oauthError } from './errors.ts'
 import { authorizerOf } from './flow/authorizer.ts'
@@ -172,7 +172,9 @@ async function authorityIn(file: string, directory: string): Promise<string> {
   try {
     return await readFile(resolve(directory, file), 'utf8')
   } catch (error) {
-    throw new Error(`tls.ca cannot be read (${(error as NodeJS.ErrnoException).code ?? reasonOf(error)})`)
+    throw new Error(
+      `tls.ca cannot be read (${(error as NodeJS.ErrnoException).code ?? getErrorMessage(error)})`,
+    )
   }
 }
 

@@ -1,8 +1,8 @@
 import {
   gatewayError,
   isObject,
-  listAt,
-  meant,
+  readList,
+  suggestHint,
   type Config,
   type JsonObject,
   type PluginHooks,
@@ -43,26 +43,26 @@ export function answerVerbs(hooks: PluginHooks, service: OAuthService, config: C
 }
 
 /** Login that is meant: upstream, account and scopes. */
-interface Wanted {
+interface LoginTarget {
   readonly upstream: string
   readonly account: string
   readonly caller: Caller | undefined
   readonly scopes: readonly string[]
 }
 
-function wanted(verb: string, params: JsonObject, service: OAuthService, config: Config): Wanted {
+function wanted(verb: string, params: JsonObject, service: OAuthService, config: Config): LoginTarget {
   const { upstream, account: text } = params
   if (typeof upstream !== 'string') throw wrong(verb, '"upstream" must be the name of one')
   if (config.upstreams[upstream] === undefined)
     throw gatewayError('GW_UPSTREAM_UNKNOWN', {
       upstream,
-      meant: meant(
+      meant: suggestHint(
         upstream,
         [...service.flows].map(([name]) => name),
       ),
     })
   const { spec } = service.flow(upstream)
-  const scopes = listAt(params, 'scopes').filter(scope => typeof scope === 'string')
+  const scopes = readList(params, 'scopes').filter(scope => typeof scope === 'string')
   if (text === GATEWAY_ACCOUNT || (text === undefined && !isOfCaller(spec)))
     return { upstream, account: GATEWAY_ACCOUNT, caller: undefined, scopes }
   if (typeof text !== 'string')
@@ -78,7 +78,7 @@ async function logoutWanted(
   params: JsonObject,
   service: OAuthService,
   config: Config,
-): Promise<Pick<Wanted, 'upstream' | 'account'>> {
+): Promise<Pick<LoginTarget, 'upstream' | 'account'>> {
   const { upstream, account } = params
   const isKept = (await service.vault.list()).some(grant => grant.account === account)
   return isKept && typeof account === 'string' && typeof upstream === 'string'

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { globs, Payload, plainText, textAt } from '../../src/plugin.ts'
+import { compileGlobs, Payload, sanitizeText, readText } from '../../src/plugin.ts'
 import { nameOperations } from './document/parts.ts'
 import { readDocument } from './document/read.ts'
 import type { ApiDocument, Operation } from './document/types.ts'
@@ -44,11 +44,11 @@ function ownPath(servers: unknown, base: URL, { url, server }: From): string | u
 
 function firstServer(servers: unknown, relativeTo: URL | undefined): URL | undefined {
   const [first] = Array.isArray(servers) ? (servers as unknown[]) : []
-  const template = textAt(first, 'url') ?? (relativeTo === undefined ? undefined : '/')
+  const template = readText(first, 'url') ?? (relativeTo === undefined ? undefined : '/')
   if (template === undefined) return undefined
   const written = template.replace(
     /\{([^{}]+)\}/g,
-    (_all, name: string) => textAt(first, 'variables', name, 'default') ?? '',
+    (_all, name: string) => readText(first, 'variables', name, 'default') ?? '',
   )
   const named = URL.parse(written, relativeTo?.href)
   if (named === null || !/^https?:$/.test(named.protocol) || named.username !== '') return undefined
@@ -139,8 +139,8 @@ function addTool(
 
 function filterOf({ operations = {} }: OpenApiSpec): (operation: Operation, name: string) => boolean {
   const { allow, deny = [], tags } = operations
-  const isAllowed = allow === undefined ? () => true : globs(allow)
-  const isDenied = globs(deny)
+  const isAllowed = allow === undefined ? () => true : compileGlobs(allow)
+  const isDenied = compileGlobs(deny)
   return (operation, name) => {
     const texts = [name, operation.id ?? name, `${operation.method} ${operation.path}`]
     if (tags !== undefined && !operation.tags.some(tag => tags.includes(tag))) return false
@@ -150,5 +150,5 @@ function filterOf({ operations = {} }: OpenApiSpec): (operation: Operation, name
 
 function instructionsOf({ title, description }: ApiDocument): string | undefined {
   if (description === undefined) return undefined
-  return `${title}: ${plainText(description)}`.slice(0, MAX_INSTRUCTIONS)
+  return `${title}: ${sanitizeText(description)}`.slice(0, MAX_INSTRUCTIONS)
 }

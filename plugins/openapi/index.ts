@@ -1,4 +1,4 @@
-import { mapAt, type Plugin, pointerTo, type Report, textAt } from '../../src/plugin.ts'
+import { readMap, type Plugin, appendPointer, type Report, readText } from '../../src/plugin.ts'
 import { ERRORS, isOpenApi } from './source.ts'
 
 /** Upstreams of type `openapi`: HTTP APIs, whose operations are tools. */
@@ -8,7 +8,7 @@ export const openApi: Plugin<undefined> = {
   errors: ERRORS,
   check,
   reads: config =>
-    Object.values(mapAt(config, 'upstreams'))
+    Object.values(readMap(config, 'upstreams'))
       .map(spec => spec as { type?: unknown; document?: unknown })
       .filter(({ type, document }) => type === 'openapi' && typeof document === 'string')
       .map(({ document }) => String(document))
@@ -25,12 +25,12 @@ export const openApi: Plugin<undefined> = {
 
 /** Documents that could not be read, whatever is there, and headers that would name who calls twice. */
 function check(config: unknown, report: Report): void {
-  const upstreams = mapAt(config, 'upstreams')
+  const upstreams = readMap(config, 'upstreams')
   for (const name of Object.keys(upstreams)) {
-    const spec = mapAt(upstreams, name)
+    const spec = readMap(upstreams, name)
     if (spec.type !== 'openapi') continue
-    const at = pointerTo('/upstreams', name)
-    const document = textAt(spec, 'document') ?? ''
+    const at = appendPointer('/upstreams', name)
+    const document = readText(spec, 'document') ?? ''
     const [scheme] = /^[a-z][a-z0-9+.-]*:\/\//i.exec(document) ?? []
     if (scheme !== undefined && !/^https?:/i.test(scheme))
       report({

@@ -2,7 +2,7 @@ import { constants, statSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import {
-  errorsOf,
+  defineErrors,
   parseDuration,
   parseSize,
   type PluginApi,
@@ -20,7 +20,7 @@ export const ERRORS = {
   },
 } as const
 
-export const openApiError = errorsOf(ERRORS)
+export const openApiError = defineErrors(ERRORS)
 
 /** YAML takes long to read, and all else waits meanwhile. */
 const MAX_YAML = 4 * 1024 * 1024

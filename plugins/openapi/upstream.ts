@@ -3,17 +3,17 @@ import {
   type Call,
   gatewayError,
   type JsonObject,
-  jsonOf,
-  oneLine,
+  tryParseJson,
+  toOneLine,
   parseSize,
-  plainText,
-  reasonOf,
+  sanitizeText,
+  getErrorMessage,
   refuse,
   RPC,
   type ServerSide,
   toolError,
   type Upstream,
-  upstreamAnswer,
+  createUpstreamAnswer,
   type UpstreamContext,
   type UpstreamHttp,
   type UpstreamHttpReply,
@@ -33,18 +33,18 @@ const BINARY: Readonly<Record<string, string>> = { 'image/': 'image', 'audio/': 
 
 /** The answer of a call, from the reply to its request. */
 function answerOf(tool: Tool, reply: UpstreamHttpReply, hide: (text: string) => string): Answer {
-  return reply.status < 300 ? upstreamAnswer(resultOf(tool, reply)) : refusalOf(reply, hide)
+  return reply.status < 300 ? createUpstreamAnswer(resultOf(tool, reply)) : refusalOf(reply, hide)
 }
 
 /** A result that says what went wrong, where the model reads it. */
 function failed(text: string): Answer {
-  return upstreamAnswer(toolError(text))
+  return createUpstreamAnswer(toolError(text))
 }
 
 function resultOf(tool: Tool, { body, status, contentType = '' }: UpstreamHttpReply): JsonObject {
   if (body.length === 0) return withStructure(tool, [text(`HTTP ${status}, without content`)], {})
   if (isJsonType(contentType) || contentType === '') {
-    const value = jsonOf(body.toString('utf8'))
+    const value = tryParseJson(body.toString('utf8'))
     if (value !== undefined)
       return { content: [text(body.toString('utf8'))], structuredContent: structured(value) }
   }
@@ -60,10 +60,10 @@ function withStructure(tool: Tool, content: readonly JsonObject[], value: JsonOb
 function contentOf(tool: Tool, type: string, body: Buffer): JsonObject {
   const binary = Object.entries(BINARY).find(([start]) => type.startsWith(start))?.[1]
   if (binary !== undefined && type !== 'image/svg+xml')
-    return { type: binary, data: body.toString('base64'), mimeType: oneLine(type).slice(0, 100) }
+    return { type: binary, data: body.toString('base64'), mimeType: toOneLine(type).slice(0, 100) }
   const decoded = decodedText(type, body)
   if (decoded !== undefined) return text(decoded)
-  const mimeType = type === '' ? 'application/octet-stream' : oneLine(type).slice(0, 100)
+  const mimeType = type === '' ? 'application/octet-stream' : toOneLine(type).slice(0, 100)
   const resource = { uri: `openapi:${tool.name}`, mimeType, blob: body.toString('base64') }
   return { type: 'resource', resource }
 }
@@ -82,7 +82,7 @@ function refusalOf(
   { status, body, retryAfterMs }: UpstreamHttpReply,
   hide: (text: string) => string,
 ): Answer {
-  const said = plainText(hide(body.toString('utf8'))).trim()
+  const said = sanitizeText(hide(body.toString('utf8'))).trim()
   const isCut = said.length > MAX_ERROR
   const parts = [
     status < 400 ? `HTTP ${status}: it redirects, and redirects are not followed` : `HTTP ${status}`,
@@ -99,7 +99,7 @@ function text(words: string): JsonObject {
 /** More tools than this are more than most models choose well from. */
 const MANY_TOOLS = 100
 const FIRST_PAUSE_MS = 1000
-const LONGEST_PAUSE_MS = 60_000
+const MAX_PAUSE_MS = 60_000
 /** Reasons that a log line lists. */
 const MAX_REASONS = 5
 
@@ -271,7 +271,7 @@ export class OpenApiUpstream implements Upstream {
     this.problem = this.#context.hide(error.message)
     this.#lastErrorAt = Date.now()
     this.#become('failed')
-    const pause = Math.min(FIRST_PAUSE_MS * 2 ** this.#failures++, LONGEST_PAUSE_MS)
+    const pause = Math.min(FIRST_PAUSE_MS * 2 ** this.#failures++, MAX_PAUSE_MS)
     this.#takeBackRetry = this.#context.clock.after(pause, () => void this.start())
   }
 
@@ -286,7 +286,7 @@ function readable(cause: unknown): string {
   const { code } = cause as { code?: unknown }
   if (code === 'ENOENT') return 'there is no such file'
   if (code === 'EACCES') return 'this file may not be read'
-  return reasonOf(cause).slice(0, 300)
+  return getErrorMessage(cause).slice(0, 300)
 }
 
 /** Without what may be a secret: user, password and parameters. */

@@ -5,7 +5,7 @@ import {
   collectGarbage,
   type Config,
   type Figure,
-  findingsOf,
+  defineFindings,
   gatewayError,
   type HealthFinding,
   type Load,
@@ -28,7 +28,7 @@ const RESERVE = 24 * MIB
 const EVERY_MS = 250
 
 /** Looks in a row that must be late: one is a moment, or a machine that slept. */
-const LATE_LOOKS = 3
+const LATE_CHECKS = 3
 
 /** Garbage is collected for the sake of a look at most this often. */
 const COLLECT_MS = 5000
@@ -111,7 +111,7 @@ export class Watch {
   #levelNow(): Level {
     const { keepAlive, refuse } = this.#limits
     const fullest = Math.max(this.heap, this.memory)
-    if (fullest >= refuse || this.#late >= LATE_LOOKS) return 'refuse'
+    if (fullest >= refuse || this.#late >= LATE_CHECKS) return 'refuse'
     return fullest >= keepAlive ? 'close' : 'quiet'
   }
 
@@ -172,7 +172,7 @@ const HEALTH = {
   },
 } as const
 
-const found = findingsOf(HEALTH)
+const found = defineFindings(HEALTH)
 
 /** Refuses new work while the process is near the end of its memory, or behind its time, and says so. */
 export const overload: Plugin<Exclude<Config['overload'], false>> = {

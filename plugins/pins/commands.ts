@@ -1,4 +1,4 @@
-import { oneLine, type CommandCall, type PluginCommands } from '../../src/plugin.ts'
+import { toOneLine, type CommandCall, type PluginCommands } from '../../src/plugin.ts'
 import type { Change } from './compare.ts'
 import type { Current, Described } from './current.ts'
 import type { UpstreamPins } from './lock-file.ts'
@@ -180,7 +180,7 @@ async function reload(call: CommandCall): Promise<void> {
   } catch (error) {
     const { code, message } = error as { code?: unknown; message?: unknown }
     if (code !== 'GW_NO_GATEWAY')
-      call.err.line(`the gateway that runs has not taken it in: ${oneLine(String(message))}`)
+      call.err.line(`the gateway that runs has not taken it in: ${toOneLine(String(message))}`)
   }
 }
 

@@ -1,4 +1,4 @@
-import { canonical, isObject, type JsonObject } from '../../src/plugin.ts'
+import { canonicalizeJson, isObject, type JsonObject } from '../../src/plugin.ts'
 import { definitionOf, hashOf, nameOf, PINNED, type PinnedKind } from './definition.ts'
 import { differences, hasMixedWord, unseenIn } from './text.ts'
 import type { Pin, UpstreamPins } from './lock-file.ts'
@@ -120,7 +120,7 @@ export function changesBetween(accepted: UpstreamPins | undefined, now: Upstream
 
 function packageChange(before: PackagePin | undefined, now: PackagePin | undefined): Change[] {
   const findings = now?.type === 'unpinned' ? [now.says] : []
-  if (canonical(before) === canonical(now)) return []
+  if (canonicalizeJson(before) === canonicalizeJson(now)) return []
   const status = before === undefined ? 'new' : now === undefined ? 'gone' : 'changed'
   return [{ what: 'package', name: 'package', status, lines: differences(before ?? {}, now ?? {}), findings }]
 }

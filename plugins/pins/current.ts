@@ -1,4 +1,11 @@
-import { gatewayError, isObject, meant, reasonOf, type CommandCall, type Config } from '../../src/plugin.ts'
+import {
+  gatewayError,
+  isObject,
+  suggestHint,
+  getErrorMessage,
+  type CommandCall,
+  type Config,
+} from '../../src/plugin.ts'
 import { pinsOf } from './compare.ts'
 import { PINNED } from './definition.ts'
 import { lockPath, readLock, type Lock, type UpstreamPins } from './lock-file.ts'
@@ -36,7 +43,9 @@ export async function current(call: CommandCall, only?: string): Promise<Current
       try {
         found.push(describedBy(upstream, await ask('upstream.definitions', { upstream }), own))
       } catch (error) {
-        found.push(asLocked(upstream, accepted?.get(upstream), own) ?? { upstream, problem: reasonOf(error) })
+        found.push(
+          asLocked(upstream, accepted?.get(upstream), own) ?? { upstream, problem: getErrorMessage(error) },
+        )
       }
     }
     return found
@@ -75,7 +84,7 @@ function pinned(config: Config, only: string | undefined): string[] {
   const enabled = Object.entries(config.upstreams).flatMap(([name, spec]) => (spec.enabled ? [name] : []))
   if (only !== undefined) {
     if (enabled.includes(only)) return [only]
-    throw gatewayError('GW_UPSTREAM_UNKNOWN', { upstream: only, meant: meant(only, enabled) })
+    throw gatewayError('GW_UPSTREAM_UNKNOWN', { upstream: only, meant: suggestHint(only, enabled) })
   }
   const modes = modesOf(config)
   return modes.size === 0 ? enabled : [...modes.keys()]

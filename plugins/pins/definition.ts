@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { canonical, isObject, type JsonObject, type Kind, LISTS } from '../../src/plugin.ts'
+import { canonicalizeJson, isObject, type JsonObject, type Kind, LISTS } from '../../src/plugin.ts'
 
 /** Kinds whose definitions a model reads before anything is called. Resources come and go as data does. */
 export const PINNED = ['tools', 'prompts', 'resourceTemplates'] as const
@@ -61,7 +61,7 @@ export const SCHEME = 'v1:'
 
 /** SHA-256 over the canonical text, with the scheme before it. */
 export function hashOf(value: unknown): string {
-  return SCHEME + createHash('sha256').update(canonical(value)).digest('hex')
+  return SCHEME + createHash('sha256').update(canonicalizeJson(value)).digest('hex')
 }
 
 /** The same data with the names of every object in canonical order. */

@@ -1,4 +1,4 @@
-import { errorsOf, RPC } from '../../src/plugin.ts'
+import { defineErrors, RPC } from '../../src/plugin.ts'
 
 /** Errors of pins and of gateway.lock. */
 export const ERRORS = {
@@ -37,4 +37,4 @@ export const ERRORS = {
   },
 } as const
 
-export const pinsError = errorsOf(ERRORS)
+export const pinsError = defineErrors(ERRORS)

@@ -1,15 +1,15 @@
 import {
   BoundedMap,
   type Figure,
-  findingsOf,
+  defineFindings,
   type HealthFinding,
   type JsonObject,
-  mapAt,
+  readMap,
   type Plugin,
   type PluginApi,
-  pointerTo,
+  appendPointer,
   type Report,
-  valueAt,
+  readValue,
 } from '../../src/plugin.ts'
 import { isPinnedKind } from './definition.ts'
 import { ERRORS } from './errors.ts'
@@ -37,7 +37,7 @@ const HEALTH = {
   },
 } as const
 
-const found = findingsOf(HEALTH)
+const found = defineFindings(HEALTH)
 const STATUSES: readonly Status[] = ['new', 'changed']
 
 /** The drift of each upstream, as it was judged last. */
@@ -57,7 +57,7 @@ function pinsFindings(judge: Judge, modes: ReadonlyMap<string, Mode>, hasLock: b
 }
 
 /** Drifts that are told once, and how many were counted, over all generations. */
-interface Told {
+interface DriftLog {
   readonly hashes: WeakMap<JsonObject, string>
   readonly drifts: BoundedMap<string, true>
   readonly counts: Map<string, number>
@@ -94,7 +94,7 @@ export const pins: Plugin<Mode> = {
         file,
         hint: 'run "gateway lock", review the file, and keep it with gateway.yaml',
       })
-    const told = slot.gateway<Told>(() => ({
+    const told = slot.gateway<DriftLog>(() => ({
       hashes: new WeakMap(),
       drifts: new BoundedMap({ max: MAX_TOLD }),
       counts: new Map(),
@@ -127,7 +127,7 @@ export const pins: Plugin<Mode> = {
 }
 
 /** Says each drift once: in the log, in the audit, in a figure. */
-function tell(drift: Drift, told: Told, { log, record }: PluginApi<Mode>): void {
+function tell(drift: Drift, told: DriftLog, { log, record }: PluginApi<Mode>): void {
   const { upstream, what, name, hash, status, like, isWithheld } = drift
   const key = JSON.stringify([upstream, what, name, hash, status])
   if (told.drifts.has(key)) return
@@ -152,7 +152,7 @@ function tell(drift: Drift, told: Told, { log, record }: PluginApi<Mode>): void 
 /** Says once that a program is another one, whether it was started or not. */
 function tellProgram(
   { upstream, status, message, isWithheld }: ProgramDrift,
-  { drifts }: Told,
+  { drifts }: DriftLog,
   { log, record }: PluginApi<Mode>,
 ): void {
   const key = JSON.stringify([upstream, 'package', message, isWithheld])
@@ -166,7 +166,7 @@ function tellProgram(
   record({ kind: 'definition', name: 'package', outcome: isWithheld ? 'withheld' : status, fields })
 }
 
-function figuresOf(judge: Judge, { counts }: Told): Figure[] {
+function figuresOf(judge: Judge, { counts }: DriftLog): Figure[] {
   const states = [...judge.counts()].flatMap(([upstream, own]) =>
     Object.entries(own).map(([status, value]) => ({ labels: { upstream, status }, value })),
   )
@@ -192,21 +192,21 @@ function figuresOf(judge: Judge, { counts }: Told): Figure[] {
 
 /** Modes that say nothing. */
 function check(config: unknown, report: Report): void {
-  const upstreams = mapAt(config, 'upstreams')
+  const upstreams = readMap(config, 'upstreams')
   const names = Object.keys(upstreams)
   for (const name of names) {
-    if (valueAt(upstreams, name, 'pins') === undefined || valueAt(upstreams, name, 'enabled') !== false)
+    if (readValue(upstreams, name, 'pins') === undefined || readValue(upstreams, name, 'enabled') !== false)
       continue
     report({
-      pointer: `${pointerTo('/upstreams', name)}/pins`,
+      pointer: `${appendPointer('/upstreams', name)}/pins`,
       message: `upstream "${name}" is not enabled, so nothing of it is compared`,
       hint: 'enable it, or take this line out',
       severity: 'warning',
       on: 'key',
     })
   }
-  const own = names.map(name => valueAt(upstreams, name, 'pins'))
-  if (valueAt(config, 'pins') === undefined || names.length === 0 || own.includes(undefined)) return
+  const own = names.map(name => readValue(upstreams, name, 'pins'))
+  if (readValue(config, 'pins') === undefined || names.length === 0 || own.includes(undefined)) return
   report({
     pointer: '/pins',
     message: 'every upstream has "pins" of its own, so this one is never used',

@@ -1,6 +1,6 @@
 import { lstatSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { isObject, reasonOf, type JsonObject } from '../../src/plugin.ts'
+import { isObject, getErrorMessage, type JsonObject } from '../../src/plugin.ts'
 import { hashOf, inOrder, nameOf, PINNED, type PinnedKind, SCHEME } from './definition.ts'
 import { pinsError } from './errors.ts'
 import type { PackagePin } from './packages.ts'
@@ -59,7 +59,7 @@ function textOf(file: string): string | undefined {
   } catch (cause) {
     if (isObject(cause) && cause.code === 'ENOENT') return undefined
     if (isObject(cause) && cause.code === 'GW_PINS_LOCK') throw cause
-    throw broken(file, reasonOf(cause))
+    throw broken(file, getErrorMessage(cause))
   }
 }
 
@@ -69,7 +69,7 @@ function parsedText(text: string, file: string): unknown {
   try {
     return JSON.parse(text)
   } catch (cause) {
-    throw broken(file, reasonOf(cause))
+    throw broken(file, getErrorMessage(cause))
   }
 }
 
@@ -151,7 +151,7 @@ export function writeLock(file: string, lock: Lock): void {
     renameSync(temporary, file)
   } catch (cause) {
     rmSync(temporary, { force: true })
-    throw broken(file, reasonOf(cause))
+    throw broken(file, getErrorMessage(cause))
   }
 }
 

@@ -22,12 +22,12 @@ export type PackagePin =
   | { readonly type: 'unpinned'; readonly says: string }
 
 /** Surroundings in which a program is looked for. */
-export interface Surroundings {
+export interface LookupEnvironment {
   readonly directory: string
   readonly environment: Readonly<Record<string, string | undefined>>
 }
 
-const MOST_BYTES = 512 * 1024 * 1024
+const MAX_BYTES = 512 * 1024 * 1024
 const EXACT = /^\d+\.\d+\.\d+(?:-[\w.-]+)?(?:\+[\w.-]+)?$/
 const NPM_RUNNERS: ReadonlySet<string> = new Set(['npx', 'bunx', 'pnpx'])
 const NPM_SUBCOMMANDS: ReadonlySet<string> = new Set(['npm exec', 'pnpm dlx', 'yarn dlx'])
@@ -37,7 +37,7 @@ const BARE =
   /^(?:-(?:d|i|t|P|it|ti|dit|q)|--(?:rm|init|detach|interactive|tty|privileged|read-only|quiet|publish-all|no-healthcheck|oom-kill-disable))$/
 
 /** The program that a server is made of; undefined where it is none of ours. */
-export function packageOf(spec: UpstreamConfig, around: Surroundings): PackagePin | undefined {
+export function packageOf(spec: UpstreamConfig, around: LookupEnvironment): PackagePin | undefined {
   if (spec.type !== 'stdio') return undefined
   const { command, args } = spec
   const cwd = resolve(around.directory, spec.cwd === 'project' ? '.' : spec.cwd)
@@ -60,7 +60,7 @@ function runnerOf(
   return name === 'docker' || name === 'podman' ? ['docker', args] : [undefined, args]
 }
 
-function npmPackage(args: readonly string[], cwd: string, around: Surroundings): PackagePin {
+function npmPackage(args: readonly string[], cwd: string, around: LookupEnvironment): PackagePin {
   const named = args.findIndex(arg => arg === '-p' || arg === '--package')
   const joined = args.find(arg => arg.startsWith('--package='))?.slice('--package='.length)
   const wanted = joined ?? (named >= 0 ? args[named + 1] : args.find(arg => !arg.startsWith('-')))
@@ -75,7 +75,7 @@ function npmPackage(args: readonly string[], cwd: string, around: Surroundings):
 }
 
 /** Directories that may have a package installed: those above, and what npx keeps. */
-function* rootsOf(cwd: string, { environment }: Surroundings): Generator<string> {
+function* rootsOf(cwd: string, { environment }: LookupEnvironment): Generator<string> {
   for (let at = cwd; ; at = dirname(at)) {
     yield at
     if (dirname(at) === at) break
@@ -136,7 +136,7 @@ function localProgram(
   command: string,
   args: readonly string[],
   cwd: string,
-  around: Surroundings,
+  around: LookupEnvironment,
 ): PackagePin {
   const folders = around.environment.PATH?.split(delimiter)
   const isInterpreter = INTERPRETER.test(basename(command))
@@ -176,7 +176,7 @@ function isFile(path: string): boolean {
 
 function fileHash(file: string): string | undefined {
   try {
-    if (statSync(file).size > MOST_BYTES) return undefined
+    if (statSync(file).size > MAX_BYTES) return undefined
     return createHash('sha256').update(readFileSync(file)).digest('hex')
   } catch {
     return undefined

@@ -1,9 +1,9 @@
-import { canonical, type UpstreamConfig } from '../../src/plugin.ts'
+import { canonicalizeJson, type UpstreamConfig } from '../../src/plugin.ts'
 import { differences } from './text.ts'
 import { pinsError } from './errors.ts'
 import type { Mode } from './judge.ts'
 import type { Lock } from './lock-file.ts'
-import { packageOf, type PackagePin, type Surroundings } from './packages.ts'
+import { packageOf, type PackagePin, type LookupEnvironment } from './packages.ts'
 
 /** Result of comparing a program with the accepted one: `unknown` where something that was accepted cannot be told here. */
 type ProgramStatus = 'same' | 'changed' | 'new' | 'unknown'
@@ -21,7 +21,7 @@ export function programStatus(accepted: PackagePin | undefined, now: PackagePin 
   if (accepted === undefined) return now === undefined ? 'same' : 'new'
   if (accepted.type === 'unpinned') return now?.type === 'unpinned' ? 'unknown' : 'changed'
   if (accepted.type === 'npm' && now?.type === 'npm') return npmStatus(accepted, now)
-  return canonical(accepted) === canonical(now) ? 'same' : 'changed'
+  return canonicalizeJson(accepted) === canonicalizeJson(now) ? 'same' : 'changed'
 }
 
 type NpmPin = Extract<PackagePin, { type: 'npm' }>
@@ -41,7 +41,7 @@ function partStatus(accepted: string | undefined, now: string | undefined): Prog
 interface Parts {
   readonly lock: Lock | undefined
   readonly modes: ReadonlyMap<string, Mode>
-  readonly around: Surroundings
+  readonly around: LookupEnvironment
   /** Hears of every drift; whoever hears it twice keeps that to himself. */
   drifted(drift: ProgramDrift): void
 }

@@ -1,12 +1,12 @@
-import { canonical, isObject } from '../../src/plugin.ts'
+import { canonicalizeJson, isObject } from '../../src/plugin.ts'
 
 /** Longest text that is compared line by line, and longest value that is shown. */
-const MOST_LINES = 500
-const LONGEST = 300
+const MAX_LINES = 500
+const MAX_LENGTH = 300
 
 /** Lines that say what of one value is another one now, as people read it. */
 export function differences(before: unknown, now: unknown, path = ''): string[] {
-  if (canonical(before) === canonical(now)) return []
+  if (canonicalizeJson(before) === canonicalizeJson(now)) return []
   if (isObject(before) && isObject(now)) return inMembers(before, now, path)
   if (Array.isArray(before) && Array.isArray(now) && before.length === now.length)
     return before.flatMap((value, at) => differences(value, now[at], `${path}[${at}]`))
@@ -34,7 +34,7 @@ function inMembers(before: object, now: object, path: string): string[] {
 function lineDifferences(before: readonly string[], now: readonly string[]): string[] {
   const out = (line: string): string => `- ${visible(line)}`
   const into = (line: string): string => `+ ${visible(line)}`
-  if (before.length > MOST_LINES || now.length > MOST_LINES) return [...before.map(out), ...now.map(into)]
+  if (before.length > MAX_LINES || now.length > MAX_LINES) return [...before.map(out), ...now.map(into)]
   const common = commonLengths(before, now)
   const lines: string[] = []
   let [old, young] = [0, 0]
@@ -67,8 +67,8 @@ function at(lengths: readonly (readonly number[])[], old: number, young: number)
 }
 
 function shown(value: unknown): string {
-  const text = visible(canonical(value))
-  return text.length > LONGEST ? `${text.slice(0, LONGEST)}… (${text.length} characters)` : text
+  const text = visible(canonicalizeJson(value))
+  return text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH)}… (${text.length} characters)` : text
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { ASTNode } from '@marcbachmann/cel-js'
-import { didYouMean } from '../../src/plugin.ts'
+import { suggestName } from '../../src/plugin.ts'
 import { FIELDS, LISTED, type SubjectKind, type Variable, VARIABLES } from './facts.ts'
 
 const NOTHING: ReadonlySet<string> = new Set()
@@ -144,7 +144,7 @@ const CONSTANT: ReadonlySet<string> = new Set(['timestamp', 'duration'])
 type Scope = ReadonlyMap<string, boolean>
 
 /** Place in an expression. */
-interface Place {
+interface ExpressionScope {
   readonly scope: Scope
   readonly inLoop: boolean
   /** Arguments that are known to be there; `*` for all, as where the tool is named. */
@@ -206,7 +206,7 @@ class Walk {
     }
   }
 
-  visit(node: ASTNode, place: Place): void {
+  visit(node: ASTNode, place: ExpressionScope): void {
     switch (node.op) {
       case 'id':
         return this.#name(node.args, node, place)
@@ -222,7 +222,7 @@ class Walk {
     }
   }
 
-  #operator(node: ASTNode, place: Place): void {
+  #operator(node: ASTNode, place: ExpressionScope): void {
     if (node.op === '[]' || node.op === '[?]') return this.#index(node, place)
     if (node.op === '&&' || node.op === '||') return this.#both(node, place)
     if (node.op === '?:') return this.#choice(node, place)
@@ -230,17 +230,17 @@ class Walk {
     for (const child of childrenOf(node)) this.visit(child, place)
   }
 
-  #name(name: string, node: ASTNode, { scope, inLoop }: Place): void {
+  #name(name: string, node: ASTNode, { scope, inLoop }: ExpressionScope): void {
     if (scope.has(name)) return
     if (!isVariable(name))
-      return this.#wrong(node, `there is no variable "${name}"`, didYouMean(name, VARIABLES))
+      return this.#wrong(node, `there is no variable "${name}"`, suggestName(name, VARIABLES))
     this.#reads.add(name)
     if (!inLoop || this.#perItem === 'args') return
     if (name === 'args') this.#perItem = 'args'
     else if (LONG.has(name)) this.#perItem = 'headers'
   }
 
-  #call(node: Extract<ASTNode, { op: 'call' }>, place: Place): void {
+  #call(node: Extract<ASTNode, { op: 'call' }>, place: ExpressionScope): void {
     const [name, args] = node.args
     if (name === 'has') return this.#has(args, place)
     if (CONSTANT.has(name)) {
@@ -250,12 +250,12 @@ class Walk {
   }
 
   /** Visits the arguments of `has`: what it asks for may be missing, and so may what is behind it. */
-  #has(args: readonly ASTNode[], place: Place): void {
+  #has(args: readonly ASTNode[], place: ExpressionScope): void {
     const guarded = new Set([...place.guarded, '*'])
     for (const arg of args) this.visit(arg, { ...place, guarded })
   }
 
-  #method(node: Extract<ASTNode, { op: 'rcall' }>, place: Place): void {
+  #method(node: Extract<ASTNode, { op: 'rcall' }>, place: ExpressionScope): void {
     const [name, receiver, args] = node.args
     if (LOOPS.has(name)) return this.#loop(node, place)
     if (!METHODS.has(name)) this.#unknown(name, node)
@@ -266,7 +266,7 @@ class Walk {
   }
 
   /** The first argument of a method: a constant where it is prepared, and no text to look for that the caller chose. */
-  #argument(name: string, first: ASTNode, { scope }: Place): void {
+  #argument(name: string, first: ASTNode, { scope }: ExpressionScope): void {
     const isText = first.op === 'value' && typeof first.args === 'string'
     if (PREPARED.has(name) && !isText) this.#wrong(first, `${name}() takes a constant pattern`)
     if (CLOCK.includes(name) && !isText) this.#wrong(first, `${name}() takes a constant time zone`)
@@ -275,7 +275,7 @@ class Walk {
     if (name === 'within') this.#path(first)
   }
 
-  #loop(node: Extract<ASTNode, { op: 'rcall' }>, place: Place): void {
+  #loop(node: Extract<ASTNode, { op: 'rcall' }>, place: ExpressionScope): void {
     const [name, receiver, [item, ...body]] = node.args
     this.#loops = true
     if (place.inLoop) this.#wrong(node, `${name}() stands inside another loop`, 'only one loop is allowed')
@@ -288,13 +288,13 @@ class Walk {
     for (const part of body) this.visit(part, { ...place, scope, inLoop: true })
   }
 
-  #field(node: Extract<ASTNode, { op: '.' | '.?' }>, place: Place): void {
+  #field(node: Extract<ASTNode, { op: '.' | '.?' }>, place: ExpressionScope): void {
     const [owner, field] = node.args
     this.visit(owner, place)
     this.#member(owner, field, node, place)
   }
 
-  #index(node: Extract<ASTNode, { op: '[]' | '[?]' }>, place: Place): void {
+  #index(node: Extract<ASTNode, { op: '[]' | '[?]' }>, place: ExpressionScope): void {
     const [owner, index] = node.args
     this.visit(owner, place)
     this.visit(index, place)
@@ -304,36 +304,37 @@ class Walk {
     else if (Object.hasOwn(FIELDS, owner.args)) this.#wrong(node, `${owner.args}[…] takes a constant`)
   }
 
-  #member(owner: ASTNode, field: string, node: ASTNode, place: Place): void {
+  #member(owner: ASTNode, field: string, node: ASTNode, place: ExpressionScope): void {
     if (owner.op !== 'id' || place.scope.has(owner.args)) return
     if (owner.args === 'args') return this.#argumentRead(field, node, place)
     if (!Object.hasOwn(FIELDS, owner.args)) return
     const known = Object.keys(FIELDS[owner.args as keyof typeof FIELDS])
-    if (!known.includes(field)) this.#wrong(node, `${owner.args} has no "${field}"`, didYouMean(field, known))
+    if (!known.includes(field))
+      this.#wrong(node, `${owner.args} has no "${field}"`, suggestName(field, known))
     if (owner.args === 'principal' && field === 'claims') this.#readsClaims = true
   }
 
-  #argumentRead(name: string, { op }: ASTNode, { guarded }: Place): void {
+  #argumentRead(name: string, { op }: ASTNode, { guarded }: ExpressionScope): void {
     const mayLack = op === '.?' || op === '[?]'
     if (!mayLack && !guarded.has('*') && !guarded.has(name)) this.#bareArgument ??= name
   }
 
   /** Visits both sides. Guards of one side hold on the other: CEL forgives an error where the other side decides. */
-  #both(node: Extract<ASTNode, { op: '&&' | '||' }>, place: Place): void {
+  #both(node: Extract<ASTNode, { op: '&&' | '||' }>, place: ExpressionScope): void {
     const [left, right] = node.args
     const isAnd = node.op === '&&'
     this.visit(left, { ...place, guarded: union(place.guarded, guardsOf(right, isAnd)) })
     this.visit(right, { ...place, guarded: union(place.guarded, guardsOf(left, isAnd)) })
   }
 
-  #choice(node: Extract<ASTNode, { op: '?:' }>, place: Place): void {
+  #choice(node: Extract<ASTNode, { op: '?:' }>, place: ExpressionScope): void {
     const [condition, yes, no] = node.args
     this.visit(condition, place)
     this.visit(yes, { ...place, guarded: union(place.guarded, guardsOf(condition, true)) })
     this.visit(no, { ...place, guarded: union(place.guarded, guardsOf(condition, false)) })
   }
 
-  #membership(node: ASTNode, { scope }: Place): void {
+  #membership(node: ASTNode, { scope }: ExpressionScope): void {
     const [left, right] = childrenOf(node)
     if (left === undefined || right === undefined) return
     if (this.#isSent(left, scope) && this.#isSent(right, scope))
@@ -356,7 +357,7 @@ class Walk {
     const hint =
       name === 'matches'
         ? 'use re(), which takes time linear in the text'
-        : didYouMean(name, [...METHODS, ...LOOPS, ...FUNCTIONS])
+        : suggestName(name, [...METHODS, ...LOOPS, ...FUNCTIONS])
     this.#wrong(node, `there is no function "${name}" here`, hint)
   }
 

@@ -4,7 +4,7 @@ import {
   type CatalogView,
   type Config,
   type Exchange,
-  identifiedBy,
+  getCredentialType,
   isObject,
   type JsonObject,
   METHODS,
@@ -101,7 +101,7 @@ export class FactsMaker {
     let facts = this.#principals.get(principal)
     if (facts === undefined) {
       const { issuer, subject, client, scopes, groups = [], claims = {} } = principal
-      const by = identifiedBy(principal)
+      const by = getCredentialType(principal)
       const key = by === 'key' ? subject : ''
       facts = new PrincipalFacts({
         authenticated: by !== 'nobody',

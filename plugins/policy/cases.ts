@@ -1,10 +1,10 @@
 import {
   type Config,
-  didYouMean,
+  suggestName,
   gatewayError,
   isObject,
   type JsonObject,
-  reasonOf,
+  getErrorMessage,
 } from '../../src/plugin.ts'
 import {
   ClientFacts,
@@ -75,7 +75,7 @@ function runCase(given: unknown, index: number, rules: RuleIndex, config: Config
   const spec = checked(given, place)
   const failures: string[] = []
   const judge = new Judge(rules.hasAllow, ({ name }, error) =>
-    failures.push(`"${name}" has no value: ${(reasonOf(error).split('\n')[0] ?? '').slice(0, 80)}`),
+    failures.push(`"${name}" has no value: ${(getErrorMessage(error).split('\n')[0] ?? '').slice(0, 80)}`),
   )
   const subject = subjectOf(spec)
   const facts = factsOf(spec, subject, config)
@@ -108,7 +108,7 @@ function isExpected(wanted: JsonObject, { effect, rule, scopes = [] }: Outcome):
 function checked(given: unknown, place: string): JsonObject & { readonly effect: string } {
   if (!isObject(given)) throw wrong(`${place} is no map`)
   const odd = Object.keys(given).find(key => !KEYS.includes(key))
-  if (odd !== undefined) throw wrong(`${place} has an unknown key "${odd}"`, didYouMean(odd, KEYS))
+  if (odd !== undefined) throw wrong(`${place} has an unknown key "${odd}"`, suggestName(odd, KEYS))
   const { effect, principal, client, session, request } = given
   if (typeof effect !== 'string' || !EFFECTS.includes(effect))
     throw wrong(`${place} expects none of the effects ${EFFECTS.join(', ')}`)
@@ -122,7 +122,7 @@ function checkFields(value: unknown, name: keyof typeof FIELDS, place: string): 
   if (!isObject(value)) throw wrong(`${place}: "${name}" is no map`)
   const known = Object.keys(FIELDS[name])
   const odd = Object.keys(value).find(key => !known.includes(key))
-  if (odd !== undefined) throw wrong(`${place}: ${name} has no "${odd}"`, didYouMean(odd, known))
+  if (odd !== undefined) throw wrong(`${place}: ${name} has no "${odd}"`, suggestName(odd, known))
 }
 
 function subjectOf(spec: JsonObject): { kind: SubjectKind | undefined; name: string } {

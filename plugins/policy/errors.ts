@@ -1,4 +1,4 @@
-import { errorsOf, RPC } from '../../src/plugin.ts'
+import { defineErrors, RPC } from '../../src/plugin.ts'
 
 /** Errors of the policy. */
 export const ERRORS = {
@@ -28,4 +28,4 @@ export const ERRORS = {
   },
 } as const
 
-export const policyError = errorsOf(ERRORS)
+export const policyError = defineErrors(ERRORS)

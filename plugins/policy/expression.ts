@@ -3,7 +3,7 @@ import { posix } from 'node:path'
 import type * as Cel from '@marcbachmann/cel-js'
 import type { ASTNode, Environment, ParseResult } from '@marcbachmann/cel-js'
 import type * as Re2 from 're2js'
-import { globs, isObject } from '../../src/plugin.ts'
+import { compileGlobs, isObject } from '../../src/plugin.ts'
 import { analyse, type Analysis, type Mistake, preparedIn } from './analysis.ts'
 import { CLASSES, type Facts, FIELDS, VALUES, type Variable } from './facts.ts'
 
@@ -30,7 +30,7 @@ class Functions {
   /** Prepares a constant; says why it cannot be used, if so. */
   prepare(name: string, text: string): string | undefined {
     if (name === 're') return this.#preparePattern(text)
-    if (name === 'glob') this.#globs.set(text, globs(text))
+    if (name === 'glob') this.#globs.set(text, compileGlobs(text))
     if (/^get/.test(name)) return timeZoneProblem(text)
     return undefined
   }

@@ -11,11 +11,11 @@ import {
   type Exchange,
   type GatewayError,
   type HttpSide,
-  inForce,
+  createActiveGetter,
   METHODS,
   type PluginApi,
   principalKey,
-  reasonOf,
+  getErrorMessage,
   refuse,
   type Session,
   type Slot,
@@ -60,7 +60,7 @@ interface Rules {
 }
 
 /** State that outlives a generation of the policy. */
-interface Kept {
+interface PolicyState {
   /** Digests of the rules of all generations that run; those of the youngest are in force. */
   readonly generations: Rules[]
   /** Definitions as they were last listed, by upstream, kind and name. */
@@ -72,7 +72,7 @@ interface Kept {
 export class Guard {
   readonly #parts: Parts
   readonly #api: PluginApi
-  readonly #kept: Kept
+  readonly #kept: PolicyState
   readonly #inForce: () => Rules
   /** The arguments with which a person let an exchange go on. */
   readonly #approved: Slot<Exchange, { params: unknown }>
@@ -88,7 +88,7 @@ export class Guard {
       continued: new BoundedMap(CONTINUED),
     }))
     this.#approved = api.slot.exchange((): { params: unknown } => ({ params: undefined }))
-    this.#inForce = inForce(api.hooks, this.#kept.generations, { digest: parts.digest })
+    this.#inForce = createActiveGetter(api.hooks, this.#kept.generations, { digest: parts.digest })
   }
 
   /** The entries that this caller may see. */
@@ -158,7 +158,7 @@ export class Guard {
     try {
       ended?.(answer)
     } catch (error) {
-      this.#api.log.error('the end of an approved call could not be told', { why: reasonOf(error) })
+      this.#api.log.error('the end of an approved call could not be told', { why: getErrorMessage(error) })
     }
   }
 

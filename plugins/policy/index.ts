@@ -3,14 +3,14 @@ import {
   type Call,
   type ExplainStep,
   type JsonObject,
-  listAt,
-  mapAt,
+  readList,
+  readMap,
   type Plugin,
   type PluginApi,
-  reasonOf,
+  getErrorMessage,
   type Report,
-  textAt,
-  valueAt,
+  readText,
+  readValue,
 } from '../../src/plugin.ts'
 import { calledIn, FactsMaker } from './call-facts.ts'
 import { Counts, Judge, type Verdict, figuresOf } from './judge.ts'
@@ -61,7 +61,7 @@ function failures({ log }: PluginApi<PolicyConfig | undefined>, counts: Counts) 
     counts.failed(name)
     if (told.has(name)) return
     told.add(name)
-    const [reason] = reasonOf(error).split('\n')
+    const [reason] = getErrorMessage(error).split('\n')
     log.warn('a rule of the policy has no value, which counts against the caller', {
       rule: name,
       effect,
@@ -77,7 +77,7 @@ function digestOf(options: PolicyConfig): string {
 
 /** Points at rules that cannot be used, and at names that two rules have. */
 export function check(config: unknown, report: Report): void {
-  const policy = valueAt(config, 'policy')
+  const policy = readValue(config, 'policy')
   if (policy === undefined) return
   const { flaws } = compileRules(readable(policy))
   for (const { pointer, message, hint } of flaws) report({ pointer: `/policy/${pointer}`, message, hint })
@@ -88,12 +88,12 @@ export function check(config: unknown, report: Report): void {
 /** The section with all that has the right form: what has not is pointed at by the schema. */
 function readable(policy: unknown): PolicyConfig {
   const rules = (effect: string): PolicyConfig['deny'] =>
-    listAt(policy, effect).map(rule => {
-      const when = typeof rule === 'string' ? rule : textAt(rule, 'when')
+    readList(policy, effect).map(rule => {
+      const when = typeof rule === 'string' ? rule : readText(rule, 'when')
       if (when === undefined || when === '') return 'true'
       if (typeof rule === 'string') return rule
-      const names = valueAt(rule, 'for')
-      const scopes = listAt(rule, 'scopes').filter(scope => typeof scope === 'string')
+      const names = readValue(rule, 'for')
+      const scopes = readList(rule, 'scopes').filter(scope => typeof scope === 'string')
       return {
         when,
         ...(isGlobs(names) ? { for: names } : {}),
@@ -116,8 +116,8 @@ function isGlobs(value: unknown): value is string | string[] {
 function checkNames(policy: unknown, report: Report): void {
   const known = new Set<string>()
   for (const effect of EFFECTS)
-    listAt(policy, effect).forEach((rule, index) => {
-      const name = textAt(rule, 'name')
+    readList(policy, effect).forEach((rule, index) => {
+      const name = readText(rule, 'name')
       if (name === undefined) return
       if (known.has(name))
         report({
@@ -129,9 +129,9 @@ function checkNames(policy: unknown, report: Report): void {
 }
 
 function checkAsks(config: unknown, report: Report): void {
-  const hasAsk = listAt(config, 'policy', 'ask').length > 0
-  const known = mapAt(config, 'plugins')
-  if (!hasAsk || valueAt(config, 'approve') !== undefined || Object.keys(known).length > 0) return
+  const hasAsk = readList(config, 'policy', 'ask').length > 0
+  const known = readMap(config, 'plugins')
+  if (!hasAsk || readValue(config, 'approve') !== undefined || Object.keys(known).length > 0) return
   report({
     pointer: '/policy/ask',
     message: 'nobody is asked, so these calls are refused',

@@ -1,4 +1,4 @@
-import { BoundedMap, globs, type Config } from '../../src/plugin.ts'
+import { BoundedMap, compileGlobs, type Config } from '../../src/plugin.ts'
 import type { Analysis, Mistake } from './analysis.ts'
 import { Compiler, type Expression } from './expression.ts'
 import type { SubjectKind, Variable } from './facts.ts'
@@ -79,7 +79,7 @@ function ruleOf(spec: RuleSpec, effect: Effect, unnamed: string, expression: Exp
     effect,
     name,
     expression,
-    isFor: names === undefined ? undefined : globs(names),
+    isFor: names === undefined ? undefined : compileGlobs(names),
     kinds: names === undefined ? kinds : TOOLS,
     isListable,
     scopes,

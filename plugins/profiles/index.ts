@@ -1,45 +1,50 @@
 import {
-  allowsUris,
+  compileAllowedUris,
   type CatalogEntry,
   type CheckedOptions,
   type Config,
   type Dispatch,
   type ExplainStep,
-  forbidsUris,
+  compileForbiddenUris,
   gatewayError,
-  globs,
-  isKnown,
-  listAt,
+  compileGlobs,
+  checkKnownName,
+  readList,
   LISTS,
-  mapAt,
+  readMap,
   METHODS,
   type Plugin,
-  pointerTo,
-  profileNames,
+  appendPointer,
+  listProfiles,
   refuse,
   type Report,
   RPC,
   type Session,
-  textAt,
+  readText,
   type Viewer,
 } from '../../src/plugin.ts'
 
 /** Profiles speak of upstreams that exist, and listeners of profiles that do. */
 function check(config: unknown, report: Report, { names }: CheckedOptions): void {
-  const profiles = mapAt(config, 'profiles')
+  const profiles = readMap(config, 'profiles')
   const upstream = { what: 'upstream', names: names.upstreams }
   for (const name of Object.keys(profiles)) {
-    const pointer = pointerTo('/profiles', name)
-    listAt(profiles, name, 'upstreams').forEach((one, i) =>
-      isKnown(one, upstream, `${pointer}/upstreams/${i}`, report),
+    const pointer = appendPointer('/profiles', name)
+    readList(profiles, name, 'upstreams').forEach((one, i) =>
+      checkKnownName(one, upstream, `${pointer}/upstreams/${i}`, report),
     )
-    for (const one of Object.keys(mapAt(profiles, name, 'prefixes')))
-      isKnown(one, upstream, pointerTo(`${pointer}/prefixes`, one), report)
+    for (const one of Object.keys(readMap(profiles, name, 'prefixes')))
+      checkKnownName(one, upstream, appendPointer(`${pointer}/prefixes`, one), report)
   }
-  const listeners = mapAt(config, 'listeners')
+  const listeners = readMap(config, 'listeners')
   const profile = { what: 'profile', names: Object.keys(profiles) }
   for (const name of Object.keys(listeners))
-    isKnown(textAt(listeners, name, 'profile'), profile, `${pointerTo('/listeners', name)}/profile`, report)
+    checkKnownName(
+      readText(listeners, name, 'profile'),
+      profile,
+      `${appendPointer('/listeners', name)}/profile`,
+      report,
+    )
   checkPrefixes(config, report)
 }
 
@@ -47,20 +52,20 @@ function check(config: unknown, report: Report, { names }: CheckedOptions): void
 function checkPrefixes(config: unknown, report: Report): void {
   const what = ruledByName(config)
   if (what === undefined) return
-  const profiles = mapAt(config, 'profiles')
+  const profiles = readMap(config, 'profiles')
   for (const name of Object.keys(profiles)) {
-    if (Object.keys(mapAt(profiles, name, 'prefixes')).length === 0) continue
+    if (Object.keys(readMap(profiles, name, 'prefixes')).length === 0) continue
     const message = `names of its own would pass ${what}, which go by the names of the whole gateway`
     const hint = 'leave out "prefixes", or the rules by tool and prompt'
-    report({ pointer: `${pointerTo('/profiles', name)}/prefixes`, message, hint })
+    report({ pointer: `${appendPointer('/profiles', name)}/prefixes`, message, hint })
   }
 }
 
 function ruledByName(config: unknown): string | undefined {
-  const isByName = (route: unknown): boolean => NAMED.some(key => key in mapAt(route, 'match'))
-  if (listAt(config, 'routes').some(isByName)) return 'routes'
-  const rules = mapAt(config, 'rateLimit', 'rules')
-  return Object.keys(rules).some(name => 'tools' in mapAt(rules, name)) ? 'rateLimit.rules' : undefined
+  const isByName = (route: unknown): boolean => NAMED.some(key => key in readMap(route, 'match'))
+  if (readList(config, 'routes').some(isByName)) return 'routes'
+  const rules = readMap(config, 'rateLimit', 'rules')
+  return Object.keys(rules).some(name => 'tools' in readMap(rules, name)) ? 'rateLimit.rules' : undefined
 }
 
 const NAMED = ['tool', 'prompt']
@@ -165,7 +170,7 @@ function profilesOf(options: Options, config: Config): Profiles {
   const known = new Map(
     Object.entries(options).map(([name, spec]) => [name, profileOf(name, spec, config)] as const),
   )
-  const nameOf = profileNames({ profiles: options, auth: config.auth })
+  const nameOf = listProfiles({ profiles: options, auth: config.auth })
   return {
     find: viewer => {
       const name = nameOf(viewer)
@@ -181,7 +186,7 @@ function profileOf(name: string, spec: Spec, config: Config): Profile {
   const permits: Record<Section, (name: string) => boolean> = {
     tools: permitted(spec.tools),
     prompts: permitted(spec.prompts),
-    resources: permitted(spec.resources, allowsUris, forbidsUris),
+    resources: permitted(spec.resources, compileAllowedUris, compileForbiddenUris),
   }
   const prefixes = prefixesOf(spec, config)
   return {
@@ -195,8 +200,8 @@ function profileOf(name: string, spec: Spec, config: Config): Profile {
 
 function permitted(
   { allow, deny = [] }: NonNullable<Spec['tools']> = {},
-  allows = globs,
-  forbids = globs,
+  allows = compileGlobs,
+  forbids = compileGlobs,
 ): (name: string) => boolean {
   const isAllowed = allow === undefined ? () => true : allows(allow)
   const isDenied = forbids(deny)

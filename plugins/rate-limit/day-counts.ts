@@ -1,4 +1,4 @@
-import { type Clock, type Log, reasonOf } from '../../src/plugin.ts'
+import { type Clock, type Log, getErrorMessage } from '../../src/plugin.ts'
 import type { Quotas } from './quota.ts'
 
 /** Least time between two attempts while nothing can be counted. */
@@ -68,7 +68,7 @@ export class DayCounts {
   #failed(error: unknown): void {
     const { clock, log, directory } = this.#options
     if (this.#failedAt === undefined)
-      log.error('day quotas cannot be counted', { reason: reasonOf(error), directory })
+      log.error('day quotas cannot be counted', { reason: getErrorMessage(error), directory })
     this.#failedAt = clock.now()
     try {
       this.close()

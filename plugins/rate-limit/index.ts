@@ -28,7 +28,7 @@ interface Places {
  * its calls is at a server – also for a task that its client was answered with. A call whose client is asked is not under way: nobody
  * works for it, and a client may think for as long as it likes.
  */
-class Held implements AskWatcher {
+class InFlightHold implements AskWatcher {
   readonly #places: Places
   readonly #all: readonly Taken[]
   #has: readonly Taken[] | undefined
@@ -138,11 +138,11 @@ export const rateLimit: Plugin<RateLimitConfig> = {
     explainLimits(hooks, rules, count === HERE)
 
     if (early.length > 0) {
-      const entered = slot.exchange((): Held | undefined => undefined)
+      const entered = slot.exchange((): InFlightHold | undefined => undefined)
       const lets = (exchange: Exchange, taken: Taken[] | Answer): Answer | undefined => {
         if (!Array.isArray(taken)) return taken
         if (exchange.method === LISTEN) count.leave(taken)
-        else if (taken.length > 0) entered.set(exchange, new Held(count, taken, true))
+        else if (taken.length > 0) entered.set(exchange, new InFlightHold(count, taken, true))
         return undefined
       }
       hooks.request.tap({ stage: 'limit', phase: 'policy' }, exchange => {
@@ -219,7 +219,7 @@ interface Limiting {
   readonly options: RateLimitConfig
   readonly count: Counting
   /** Calls that were counted, with their places. */
-  readonly counted: Slot<Exchange, Held | undefined>
+  readonly counted: Slot<Exchange, InFlightHold | undefined>
 }
 
 function limited(rules: readonly Rule[], call: Call, next: Dispatch, limiting: Limiting): Promise<Answer> {
@@ -240,7 +240,7 @@ function goOn(
   { count, counted }: Limiting,
 ): Promise<Answer> {
   if (!Array.isArray(taken)) return Promise.resolve(taken)
-  const held = new Held(count, taken, false)
+  const held = new InFlightHold(count, taken, false)
   counted.set(call.exchange, held)
   return held.dispatch(call, next)
 }

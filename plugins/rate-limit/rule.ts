@@ -1,9 +1,9 @@
 import {
   BoundedMap,
-  callers,
+  compileCallers,
   type Clock,
   type Config,
-  globs,
+  compileGlobs,
   type Principal,
   principalKey,
   type Session,
@@ -14,10 +14,10 @@ import { untilTomorrow } from './quota.ts'
 const MINUTE_MS = 60_000
 
 /** Keys with a count; the least lately used one is forgotten first. */
-const MOST_KEYS = 100_000
+const MAX_KEYS = 100_000
 
 /** Instants that all keys of a rule remember together: 32 MiB. */
-const MOST_INSTANTS = 4_000_000
+const MAX_INSTANTS = 4_000_000
 
 const FIRST_SIZE = 8
 
@@ -55,7 +55,7 @@ export interface Counts {
 }
 
 /** Advised wait where nobody can say when one of those under way will end. */
-export const SOON_MS = 1000
+export const WARNING_MS = 1000
 
 /** The counts of a rule, taken over from before where its limit is the same. */
 export function countsOf({ perMinute }: RuleConfig, before: Counts | undefined): Counts {
@@ -106,7 +106,7 @@ export class Rule {
       testOf(profiles, ({ session }) => session.profile ?? ''),
       testOf(tools, ({ tool }) => tool),
     ].filter(test => test !== undefined)
-    this.#ofUpstream = upstreams === undefined ? () => true : globs(upstreams)
+    this.#ofUpstream = upstreams === undefined ? () => true : compileGlobs(upstreams)
     this.#isAbout = subject => tests.every(test => test(subject))
   }
 
@@ -155,7 +155,7 @@ export class Rule {
     const { inFlight } = this.#spec
     return inFlight === undefined || (this.#counts.running.get(key) ?? 0) < inFlight
       ? undefined
-      : { allowed: `${inFlight} at a time`, retryAfterMs: SOON_MS }
+      : { allowed: `${inFlight} at a time`, retryAfterMs: WARNING_MS }
   }
 
   #hurried(key: string): Full | undefined {
@@ -200,7 +200,7 @@ function fullDay(perDay: number, hasRoom: boolean | undefined, uncounted: Uncoun
   const allowed = `${perDay} a day`
   if (hasRoom === false) return { allowed, retryAfterMs: untilTomorrow(Date.now()) }
   return hasRoom === undefined && uncounted === 'refuse'
-    ? { allowed, retryAfterMs: SOON_MS, isUncounted: true }
+    ? { allowed, retryAfterMs: WARNING_MS, isUncounted: true }
     : undefined
 }
 
@@ -214,7 +214,7 @@ function ofCallers(
   auth: Config['auth'],
 ): ((subject: Subject) => boolean) | undefined {
   if (patterns === undefined) return undefined
-  const isMeant = callers(patterns, auth)
+  const isMeant = compileCallers(patterns, auth)
   return ({ principal }) => isMeant(principal)
 }
 
@@ -223,7 +223,7 @@ function testOf(
   textOf: (subject: Subject) => string,
 ): ((subject: Subject) => boolean) | undefined {
   if (patterns === undefined) return undefined
-  const matches = globs(patterns)
+  const matches = compileGlobs(patterns)
   return subject => matches(textOf(subject))
 }
 
@@ -266,7 +266,7 @@ class Instants {
 
 /** Counts each key over the last 60 seconds, exactly, on a clock that does not jump. */
 export class Windows {
-  readonly #keys = new BoundedMap<string, Instants>({ max: MOST_KEYS, maxWeight: MOST_INSTANTS })
+  readonly #keys = new BoundedMap<string, Instants>({ max: MAX_KEYS, maxWeight: MAX_INSTANTS })
   readonly #max: number
 
   constructor(max: number) {

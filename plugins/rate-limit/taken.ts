@@ -1,4 +1,4 @@
-import { type Answer, errorsOf, refuse, RPC } from '../../src/plugin.ts'
+import { type Answer, defineErrors, refuse, RPC } from '../../src/plugin.ts'
 import type { Full, Rule, Subject, Uncounted } from './rule.ts'
 
 /** Errors of rate limits and quotas. */
@@ -23,7 +23,7 @@ export const ERRORS = {
   },
 } as const
 
-const rateLimitError = errorsOf(ERRORS)
+const rateLimitError = defineErrors(ERRORS)
 
 /** A rule that a request is on, and under which key. */
 export interface Taken {

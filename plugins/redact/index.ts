@@ -5,7 +5,7 @@ import {
   type Ask,
   type Call,
   type Dispatch,
-  errorsOf,
+  defineErrors,
   type Exchange,
   type ExplainStep,
   type Figure,
@@ -47,7 +47,7 @@ const ERRORS = {
   },
 } as const
 
-const redactError = errorsOf(ERRORS)
+const redactError = defineErrors(ERRORS)
 
 /** Methods whose answers hold what a server has found or made. */
 const ANSWERED = [

@@ -2,7 +2,7 @@ import { matches, type Detector, type Span } from './spans.ts'
 
 const LOCAL = /[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]/
 const DOMAIN = /(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.){1,8}[A-Za-z]{2,24}(?![A-Za-z0-9])/y
-const LONGEST_LOCAL = 64
+const MAX_LOCAL_LENGTH = 64
 
 /** Addresses of e-mail. */
 export const email: Detector = {
@@ -11,7 +11,7 @@ export const email: Detector = {
     const spans: Span[] = []
     for (let at = text.indexOf('@'); at >= 0; at = text.indexOf('@', at + 1)) {
       let from = at
-      while (from > 0 && at - from < LONGEST_LOCAL && LOCAL.test(text.charAt(from - 1))) from--
+      while (from > 0 && at - from < MAX_LOCAL_LENGTH && LOCAL.test(text.charAt(from - 1))) from--
       DOMAIN.lastIndex = at + 1
       const domain = from === at ? undefined : DOMAIN.exec(text)?.[0]
       if (domain !== undefined) spans.push({ from, to: at + 1 + domain.length, detector: 'email' })
@@ -27,7 +27,7 @@ const DIGITS = /\d+(?:[ .\u00a0-]\d+)*/g
 const CARD =
   /^(?:4(?:\d{12}|\d{15}|\d{18})|5[1-5]\d{14}|2(?:2[2-9]|[3-6]\d|7[01]|720)\d{12,13}|3[47]\d{13}|3(?:0[0-5]|[68]\d)\d{11}|6(?:011|4[4-9]\d|5\d\d)\d{12}|35(?:2[89]|[3-8]\d)\d{12}|62\d{14,17})$/
 const FEWEST_CARD_DIGITS = 13
-const MOST_DIGITS = 19
+const MAX_DIGITS = 19
 
 /** Numbers of payment cards, by their first digits, lengths and check digit (Luhn). */
 export const card: Detector = {
@@ -62,7 +62,7 @@ function addCards(run: string, offset: number, spans: Span[]): void {
 function lastGroup(groups: readonly RegExpExecArray[], first: number): number | undefined {
   if (!/^[2-6]/.test(groups[first]?.[0] ?? '')) return undefined
   let digits = ''
-  for (let at = first; at < groups.length && digits.length < MOST_DIGITS; at++) {
+  for (let at = first; at < groups.length && digits.length < MAX_DIGITS; at++) {
     digits += groups[at]?.[0] ?? ''
     if (digits.length >= FEWEST_CARD_DIGITS && isCard(digits)) return at
   }
@@ -137,7 +137,7 @@ const NATIONAL = /(?<![\w.+-])(?:\(\d{3}\) ?|\d{3}[-.])\d{3}[-.]\d{4}(?![\w-]|\.
 const INTERNATIONAL = /(?<![\w+.])(?:\+[1-9]|00[1-9]\d{0,2}[ /-](?=\d))/g
 const FEWEST_DIGITS = 8
 /** Most digits of a number with its country code (E.164). */
-const MOST_PHONE_DIGITS = 15
+const MAX_PHONE_DIGITS = 15
 
 /** Numbers of phones. */
 export const phone: Detector = {
@@ -166,7 +166,7 @@ function endOfPhone(text: string, from: number): number | undefined {
     } else if (' ()./-\u00a0'.includes(letter)) gap++
     else break
   }
-  return digits >= FEWEST_DIGITS && digits <= MOST_PHONE_DIGITS ? to : undefined
+  return digits >= FEWEST_DIGITS && digits <= MAX_PHONE_DIGITS ? to : undefined
 }
 
 /** The last four, for whoever must tell two from each other. */

@@ -11,8 +11,8 @@ export type Action = 'replace' | 'mask' | 'refuse'
 export type Tally = Map<string, number>
 
 /** Layers of escapes that are taken off, and encodings inside encodings that are looked into. */
-const MOST_LAYERS = 5
-const DEEPEST = 3
+const MAX_LAYERS = 5
+const MAX_DEPTH = 3
 
 /** Shorter texts hold nothing that any detector finds. */
 const SHORTEST = 6
@@ -55,12 +55,12 @@ export class Redactor {
   /** The text without what was found, the same one where nothing was. JSON in it stays JSON. */
   *text(text: string, tally: Tally, depth = 0): Generator<void, string> {
     if (text.length < SHORTEST) return text
-    if (depth < DEEPEST && isJsonText(text)) return yield* this.json(text, tally, NOTHING, depth + 1)
+    if (depth < MAX_DEPTH && isJsonText(text)) return yield* this.json(text, tally, NOTHING, depth + 1)
     const found: Span[] = []
     const runs: PlacedRun[] = []
     for (const layer of yield* layersOf(text)) {
       yield* this.#find(layer, found)
-      if (depth >= DEEPEST) continue
+      if (depth >= MAX_DEPTH) continue
       for (const run of yield* encodedRuns(layer.text)) runs.push({ ...run, at: layer.at })
     }
     if (found.length === 0 && runs.length === 0) return text
@@ -141,7 +141,7 @@ export class Redactor {
 /** The text as it is, and then with one layer of escapes after the other taken off. */
 function* layersOf(text: string): Generator<void, Layer[]> {
   const layers: Layer[] = [{ text, at: place => place }]
-  for (let last = layers[0]; last !== undefined && layers.length < MOST_LAYERS; last = layers.at(-1)) {
+  for (let last = layers[0]; last !== undefined && layers.length < MAX_LAYERS; last = layers.at(-1)) {
     const { at } = last
     const view = yield* unescaped(last.text)
     if (view === undefined) break

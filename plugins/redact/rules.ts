@@ -2,14 +2,14 @@ import {
   BoundedMap,
   type Config,
   gatewayError,
-  globs,
-  isKnown,
-  listAt,
-  mapAt,
-  pointerTo,
-  reasonOf,
+  compileGlobs,
+  checkKnownName,
+  readList,
+  readMap,
+  appendPointer,
+  getErrorMessage,
   type Report,
-  valueAt,
+  readValue,
 } from '../../src/plugin.ts'
 import { detectorsOf, expression, NAMES } from './secrets.ts'
 import { Redactor } from './redactor.ts'
@@ -44,7 +44,7 @@ export class Rules {
     for (const [name, source] of Object.entries(expressions)) own.set(name, await compiled(name, source))
     return new Rules(
       rules.map(rule => ({
-        isMeant: globs(rule.for),
+        isMeant: compileGlobs(rule.for),
         isForAll: rule.for.includes('*'),
         in: rule.in,
         redactor: new Redactor(detectorsOf(rule.detect, own), rule.action),
@@ -81,25 +81,25 @@ async function compiled(name: string, source: string): Promise<Detector> {
   try {
     return await expression(name, source)
   } catch (cause) {
-    const why = `redact.expressions.${name} is no expression of RE2: ${reasonOf(cause)}`
+    const why = `redact.expressions.${name} is no expression of RE2: ${getErrorMessage(cause)}`
     throw gatewayError('GW_PLUGIN_OPTIONS', { plugin: 'redact', why, cause })
   }
 }
 
 /** Detectors that are spoken of must be there, those of the owner must be used, and have names of their own. */
 export function check(config: unknown, report: Report): void {
-  if (valueAt(config, 'redact') === undefined) return
-  const own = Object.keys(mapAt(config, 'redact', 'expressions'))
+  if (readValue(config, 'redact') === undefined) return
+  const own = Object.keys(readMap(config, 'redact', 'expressions'))
   const names = [...NAMES, ...own]
   const used = new Set<unknown>()
-  listAt(config, 'redact', 'rules').forEach((rule, i) =>
-    listAt(rule, 'detect').forEach((name, j) => {
+  readList(config, 'redact', 'rules').forEach((rule, i) =>
+    readList(rule, 'detect').forEach((name, j) => {
       used.add(name)
-      isKnown(name, { what: 'detector', names }, `/redact/rules/${i}/detect/${j}`, report)
+      checkKnownName(name, { what: 'detector', names }, `/redact/rules/${i}/detect/${j}`, report)
     }),
   )
   for (const name of own) {
-    const pointer = pointerTo('/redact/expressions', name)
+    const pointer = appendPointer('/redact/expressions', name)
     if (NAMES.includes(name))
       report({ pointer, message: `"${name}" is a detector of ours`, hint: 'give it another name', on: 'key' })
     else if (!used.has(name))

@@ -65,7 +65,7 @@ const BEARER = /(?<![A-Za-z])[Bb]earer\s{1,4}[A-Za-z0-9._~+/-]{20,}=*/g
 const BEGIN = '-----BEGIN '
 const END = '-----END '
 const DASHES = '-----'
-const LONGEST_LABEL = 60
+const MAX_LABEL_LENGTH = 60
 
 /** First letters that say whose key it is. */
 const HEAD = 4
@@ -98,7 +98,7 @@ export const privateKey: Detector = {
   find(text) {
     const spans: Span[] = []
     for (let from = text.indexOf(BEGIN); from >= 0;) {
-      const label = text.slice(from, from + LONGEST_LABEL)
+      const label = text.slice(from, from + MAX_LABEL_LENGTH)
       if (!/^-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----/.test(label)) {
         from = text.indexOf(BEGIN, from + 1)
         continue

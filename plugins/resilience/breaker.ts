@@ -1,4 +1,4 @@
-import { forOwner, type Clock, type JsonObject, type Log } from '../../src/plugin.ts'
+import { describeReason, type Clock, type JsonObject, type Log } from '../../src/plugin.ts'
 
 /** Parts of the window: what leaves it leaves by parts. */
 const PARTS = 10
@@ -29,7 +29,7 @@ interface BreakerHost {
 type BreakerState = 'closed' | 'open' | 'probing'
 
 /** The longest rest. */
-const LONGEST_MS = 300_000
+const MAX_MS = 300_000
 
 const JITTER = 0.2
 
@@ -146,7 +146,7 @@ export class Breaker {
   /** The member that `status` shows. */
   status(): JsonObject {
     const { state, opened, retryAfterMs } = this
-    const rest = state === 'closed' ? {} : { why: forOwner(this), retryAfterMs }
+    const rest = state === 'closed' ? {} : { why: describeReason(this), retryAfterMs }
     return { state, failures: this.#failures, opened, ...rest }
   }
 
@@ -156,10 +156,7 @@ export class Breaker {
     // An upstream that falls ill again soon after its last rest gets a longer one.
     const isAgain = this.state === 'probing' || now - this.#closedAt <= this.#lastRestMs
     this.#rests = isAgain ? this.#rests + 1 : 1
-    const restMs = Math.min(
-      this.#limits.open * this.#rests * (1 - JITTER + 2 * JITTER * random()),
-      LONGEST_MS,
-    )
+    const restMs = Math.min(this.#limits.open * this.#rests * (1 - JITTER + 2 * JITTER * random()), MAX_MS)
     this.#lastRestMs = restMs
     this.#dueAt = now + restMs
     this.state = 'open'
@@ -172,7 +169,7 @@ export class Breaker {
     this.#slow.forget()
     log.warn('the upstream is given a rest', {
       ...this.#fields(),
-      why: forOwner(this),
+      why: describeReason(this),
       ms: Math.round(restMs),
     })
     this.#host.opened()

@@ -11,7 +11,7 @@ import {
 import { Alarms } from './alarms.ts'
 import { Asking, type Settings, ownTimeout, resilienceError } from './settings.ts'
 import { Breaker } from './breaker.ts'
-import { Passage, type PassageHost } from './passage.ts'
+import { GuardedCall, type PassageHost } from './passage.ts'
 import { Retries } from './retries.ts'
 import { Turns } from './turns.ts'
 
@@ -28,7 +28,7 @@ const PROBE_MS = 60_000
 
 const SHORTEST_WAIT_MS = 100
 
-const LONGEST_WAIT_MS = 30_000
+const MAX_WAIT_MS = 30_000
 
 /** Weight of the newest pause between two turns. */
 const NEWEST = 0.2
@@ -39,8 +39,8 @@ export class Bulkhead implements PassageHost {
   readonly breaker: Breaker | undefined
   readonly retries: Retries | undefined
   readonly clock: Clock
-  readonly slow: Alarms<Passage>
-  readonly patience: Alarms<Passage>
+  readonly slow: Alarms<GuardedCall>
+  readonly patience: Alarms<GuardedCall>
   readonly latency: number
   readonly queueTimeout: number
   /** Calls that were refused a place, or lost it. */
@@ -49,7 +49,7 @@ export class Bulkhead implements PassageHost {
   readonly #settings: Settings
   readonly #upstream: string
   /** Alarms by how long they last: those of one length come in order. */
-  readonly #deadlines = new Map<number, Alarms<Passage>>()
+  readonly #deadlines = new Map<number, Alarms<GuardedCall>>()
   turnAt = 0
   #turnEveryMs = 0
 
@@ -81,7 +81,7 @@ export class Bulkhead implements PassageHost {
     return new Promise((resolve, reject) => {
       const own = ownTimeout(this.#settings, call)
       const timeout = own ?? this.#settings.timeout
-      new Passage({
+      new GuardedCall({
         call,
         next,
         bulkhead: this,
@@ -93,7 +93,7 @@ export class Bulkhead implements PassageHost {
     })
   }
 
-  deadlines(ms: number): Alarms<Passage> {
+  deadlines(ms: number): Alarms<GuardedCall> {
     let alarms = this.#deadlines.get(ms)
     if (alarms === undefined) {
       alarms = new Alarms(this.clock, passage => passage.expired())
@@ -112,7 +112,7 @@ export class Bulkhead implements PassageHost {
   busy(why: string): GatewayError {
     this.refused++
     const expected = Math.round(this.#turnEveryMs * (this.turns.waiting + 1))
-    const retryAfterMs = Math.min(Math.max(expected, SHORTEST_WAIT_MS), LONGEST_WAIT_MS)
+    const retryAfterMs = Math.min(Math.max(expected, SHORTEST_WAIT_MS), MAX_WAIT_MS)
     return gatewayError('GW_UPSTREAM_BUSY', { upstream: this.#upstream, why, retryAfterMs })
   }
 

@@ -1,8 +1,8 @@
 import {
   type Call,
   type ExplainStep,
-  findingsOf,
-  globs,
+  defineFindings,
+  compileGlobs,
   type Plugin,
   type Upstream,
 } from '../../src/plugin.ts'
@@ -33,7 +33,8 @@ function explainBulkhead(call: Call, settings: Settings, bulkhead: Bulkhead): Ex
 
 /** Only tools that are named may run twice. */
 function triesOf({ params }: Call, { retry }: Settings): string {
-  const isSafe = retry !== undefined && retry.tools.length > 0 && globs(retry.tools)(String(params?.name))
+  const isSafe =
+    retry !== undefined && retry.tools.length > 0 && compileGlobs(retry.tools)(String(params?.name))
   return isSafe ? `at most ${retry.attempts} tries` : 'one try'
 }
 
@@ -45,7 +46,7 @@ const HEALTH = {
   },
 } as const
 
-const found = findingsOf(HEALTH)
+const found = defineFindings(HEALTH)
 
 /** Advice for servers that are no process of ours, and so have no output here. */
 const WITHOUT_OUTPUT = 'The log of the gateway says more'

@@ -7,7 +7,7 @@ import {
   type Dispatch,
   gatewayError,
   GatewayError,
-  reasonOf,
+  getErrorMessage,
 } from '../../src/plugin.ts'
 import type { Alarm, Alarms } from './alarms.ts'
 import { type Asking, type Timeout, resilienceError } from './settings.ts'
@@ -21,14 +21,14 @@ export interface PassageHost {
   readonly breaker: Breaker | undefined
   readonly retries: Retries | undefined
   readonly clock: Clock
-  readonly slow: Alarms<Passage>
-  readonly patience: Alarms<Passage>
+  readonly slow: Alarms<GuardedCall>
+  readonly patience: Alarms<GuardedCall>
   /** Milliseconds after which a call is slow, and for which it may wait for its turn; 0 means none. */
   readonly latency: number
   readonly queueTimeout: number
   readonly asking: Asking
   /** The alarms of deadlines of this length. */
-  deadlines(ms: number): Alarms<Passage>
+  deadlines(ms: number): Alarms<GuardedCall>
   /** Time at which a waiting call went on last. */
   readonly turnAt: number
   /** Notes that a waiting call goes on: how long that takes is said to calls that are refused. */
@@ -70,12 +70,12 @@ const AT_UPSTREAM: ReadonlySet<Phase> = new Set<Phase>(['away', 'asking', 'retur
  * others: a person may think for longer than any server works. The reply goes on when the call has a turn again, or beside the others
  * where nothing moves: a server that does one thing after the other keeps their calls waiting for this one.
  */
-export class Passage implements Waiter, AskWatcher {
+export class GuardedCall implements Waiter, AskWatcher {
   readonly #init: PassageInit
   #phase: Phase = 'new'
-  #deadline: Alarm<Passage> | undefined = undefined
-  #slow: Alarm<Passage> | undefined = undefined
-  #patience: Alarm<Passage> | undefined = undefined
+  #deadline: Alarm<GuardedCall> | undefined = undefined
+  #slow: Alarm<GuardedCall> | undefined = undefined
+  #patience: Alarm<GuardedCall> | undefined = undefined
   /** Stops listening for a cancellation while it waits or pauses. */
   #unlisten: (() => void) | undefined = undefined
   #endPause: (() => void) | undefined = undefined
@@ -295,7 +295,7 @@ export class Passage implements Waiter, AskWatcher {
     const failure = failureOf(error)
     const detail = error instanceof GatewayError ? error.detail : undefined
     if (failure.isIll && !call.exchange.cancelled)
-      bulkhead.breaker?.failed(this.#ticket, reasonOf(error), detail)
+      bulkhead.breaker?.failed(this.#ticket, getErrorMessage(error), detail)
     else bulkhead.breaker?.left(this.#ticket)
     const pauseMs = this.#pauseMs(failure)
     if (pauseMs === undefined) this.#end(error)

@@ -1,4 +1,4 @@
-import { type Call, GatewayError, globs } from '../../src/plugin.ts'
+import { type Call, GatewayError, compileGlobs } from '../../src/plugin.ts'
 
 const TOO_MANY = 429
 
@@ -38,14 +38,14 @@ const CALLS_PER_RETRY = 5
 
 const FIRST_RETRIES = 3
 
-const MOST_RETRIES = 20
+const MAX_RETRIES = 20
 
 /** Price of a retry: calls earn it, so that retries stay a share of them even when everything fails. */
 class RetryBudget {
   #earned = FIRST_RETRIES * CALLS_PER_RETRY
 
   earn(): void {
-    if (this.#earned < MOST_RETRIES * CALLS_PER_RETRY) this.#earned++
+    if (this.#earned < MAX_RETRIES * CALLS_PER_RETRY) this.#earned++
   }
 
   spend(): boolean {
@@ -67,7 +67,7 @@ export class Retries {
   constructor(limits: RetryLimits, random: () => number) {
     this.#limits = limits
     this.#random = random
-    this.#isSafeTool = limits.tools.length === 0 ? () => false : globs(limits.tools)
+    this.#isSafeTool = limits.tools.length === 0 ? () => false : compileGlobs(limits.tools)
   }
 
   /** A call is made for the first time. */

@@ -1,4 +1,4 @@
-import { type Call, errorsOf, parseDuration, RPC, type UpstreamConfig } from '../../src/plugin.ts'
+import { type Call, defineErrors, parseDuration, RPC, type UpstreamConfig } from '../../src/plugin.ts'
 import type { BreakerLimits } from './breaker.ts'
 import type { RetryLimits } from './retries.ts'
 import type { TurnLimits } from './turns.ts'
@@ -19,10 +19,10 @@ export const ERRORS = {
   },
 } as const
 
-export const resilienceError = errorsOf(ERRORS)
+export const resilienceError = defineErrors(ERRORS)
 
 /** Most calls of one caller: more than it can have that wait for it without a connection, as parked calls and as tasks. */
-const MOST_EACH = 256
+const MAX_ASKING_PER_CALLER = 256
 
 /** Counts the calls at one server whose clients are asked, for each caller. They take no turn, and each is an open request to the server. */
 export class Asking {
@@ -32,7 +32,7 @@ export class Asking {
   /** Counts one more; false where its caller has as many as it may. */
   enter(caller: string): boolean {
     const count = this.#counts.get(caller) ?? 0
-    if (count >= MOST_EACH) return false
+    if (count >= MAX_ASKING_PER_CALLER) return false
     this.#counts.set(caller, count + 1)
     this.size++
     return true

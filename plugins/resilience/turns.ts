@@ -34,9 +34,9 @@ export interface TurnLimits {
 }
 
 /** A turn is kept for its caller no longer than this. */
-const MOST_KEPT_MS = 100
+const MAX_KEPT_MS = 100
 /** Callers whose leaves are remembered. */
-const MOST_LEAVES = 256
+const MAX_LEAVES = 256
 
 /**
  * A bounded queue in front of a bounded number of turns. First come, first served within one caller; of the callers, the one
@@ -52,7 +52,7 @@ export class Turns {
   readonly #queue = new FairQueue<Waiter>()
   /** Callers that have a turn, or one kept for them. */
   readonly #holders = new Map<string, Holder>()
-  readonly #leaves = new BoundedMap<string, Leave>({ max: MOST_LEAVES })
+  readonly #leaves = new BoundedMap<string, Leave>({ max: MAX_LEAVES })
   #isHandingOut = false
   #kept = 0
   running = 0
@@ -151,7 +151,7 @@ export class Turns {
 
   #mayKeep(holder: Holder, next: string, clock: Clock): void {
     const at = clock.now()
-    const ms = Math.min(at - holder.begunAt, MOST_KEPT_MS)
+    const ms = Math.min(at - holder.begunAt, MAX_KEPT_MS)
     const isShort = this.#leaves.get(holder.caller)?.isShort === true
     this.#leaves.set(holder.caller, { at, ms, isShort })
     if (!isShort || this.#turnsOf(holder.caller) >= this.#turnsOf(next)) return

@@ -7,7 +7,7 @@ import {
   type JsonObject,
   type Notification,
   parseParams,
-  reasonOf,
+  getErrorMessage,
   RPC,
   TextStream,
 } from '../../src/plugin.ts'
@@ -20,7 +20,7 @@ const NAMES: ReadonlyMap<string, string> = new Map([
 
 const JSON_TYPE = /^application\/json\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)?$/i
 
-interface Wanted {
+interface RestToolCall {
   /** The body as it came. */
   readonly received: JsonObject
   readonly params: { readonly name: string; readonly arguments: JsonObject }
@@ -44,18 +44,18 @@ function formOf(accept: string): 'json' | 'events' | undefined {
   return takesAny ? 'json' : undefined
 }
 
-async function wantedBy({ http }: RestRequest): Promise<Wanted | HttpReply> {
+async function wantedBy({ http }: RestRequest): Promise<RestToolCall | HttpReply> {
   if (!JSON_TYPE.test(http.header('content-type').join(',')))
     return problem(415, 'Content-Type must be application/json')
   try {
     return wantedIn(parseParams(await http.body()))
   } catch (thrown) {
     if (thrown instanceof GatewayError) return problemOfThrown(thrown)
-    return problem(400, `The body cannot be read: ${reasonOf(thrown)}`)
+    return problem(400, `The body cannot be read: ${getErrorMessage(thrown)}`)
   }
 }
 
-function wantedIn(value: unknown): Wanted | HttpReply {
+function wantedIn(value: unknown): RestToolCall | HttpReply {
   if (!isObject(value) || typeof value.name !== 'string')
     return problem(400, 'The body must be { "name": string, "arguments"?: object }')
   const { name, arguments: given = {} } = value
@@ -63,7 +63,11 @@ function wantedIn(value: unknown): Wanted | HttpReply {
   return { received: value, params: { name, arguments: given } }
 }
 
-async function inOnePiece(request: RestRequest, sessions: RestSessions, wanted: Wanted): Promise<HttpReply> {
+async function inOnePiece(
+  request: RestRequest,
+  sessions: RestSessions,
+  wanted: RestToolCall,
+): Promise<HttpReply> {
   try {
     const answer = await sessions.within(request, false, visit =>
       visit.run({ method: 'tools/call', ...wanted, params: { ...wanted.params } }),
@@ -81,7 +85,11 @@ async function inOnePiece(request: RestRequest, sessions: RestSessions, wanted: 
 }
 
 /** Streams a call. A failure before the first event is a plain refusal; after that the stream says so. */
-async function asEvents(request: RestRequest, sessions: RestSessions, wanted: Wanted): Promise<HttpReply> {
+async function asEvents(
+  request: RestRequest,
+  sessions: RestSessions,
+  wanted: RestToolCall,
+): Promise<HttpReply> {
   const events = new CallEvents()
   const { received } = wanted
   const params = { ...wanted.params, _meta: { progressToken: 1 } }

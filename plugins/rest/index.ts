@@ -2,12 +2,12 @@ import {
   type Config,
   type HttpReply,
   type HttpRequest,
-  isKnown,
+  checkKnownName,
   type JsonObject,
-  listAt,
-  mapAt,
+  readList,
+  readMap,
   type Plugin,
-  textAt,
+  readText,
 } from '../../src/plugin.ts'
 import { callTool } from './call.ts'
 import { REST_SESSIONS, type RestRequest, type RestSessions, problem } from './road.ts'
@@ -164,10 +164,10 @@ export const rest: Plugin<NonNullable<Config['rest']>> = {
   name: 'rest',
   claims: { section: 'rest' },
   check(config, report) {
-    const listeners = mapAt(config, 'listeners')
-    const names = Object.keys(listeners).filter(name => textAt(listeners, name, 'type') === 'http')
-    listAt(config, 'rest', 'listeners').forEach((name, i) =>
-      isKnown(name, { what: 'HTTP listener', names }, `/rest/listeners/${i}`, report),
+    const listeners = readMap(config, 'listeners')
+    const names = Object.keys(listeners).filter(name => readText(listeners, name, 'type') === 'http')
+    readList(config, 'rest', 'listeners').forEach((name, i) =>
+      checkKnownName(name, { what: 'HTTP listener', names }, `/rest/listeners/${i}`, report),
     )
   },
   setup({ config, options, hooks, clock }) {

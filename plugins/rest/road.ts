@@ -6,11 +6,11 @@ import {
   GatewayError,
   type HttpReply,
   type HttpRequest,
-  httpStatusOf,
+  getHttpStatus,
   isObject,
   type JsonObject,
   type Notification,
-  reasonOf,
+  getErrorMessage,
   RPC,
   type RpcError,
   type Session,
@@ -50,7 +50,7 @@ export function problemOf(error: RpcError, tool?: string): HttpReply {
 
 /** The same of what was thrown before there was an answer. */
 export function problemOfThrown(thrown: unknown): HttpReply {
-  if (!(thrown instanceof GatewayError)) throw new Error(reasonOf(thrown), { cause: thrown })
+  if (!(thrown instanceof GatewayError)) throw new Error(getErrorMessage(thrown), { cause: thrown })
   const { code, message, fields, entry } = thrown
   const { retryAfterMs } = fields
   const data = typeof retryAfterMs === 'number' ? { code, retryAfterMs } : { code }
@@ -58,7 +58,7 @@ export function problemOfThrown(thrown: unknown): HttpReply {
 }
 
 function statusOf({ code, message }: RpcError, data: JsonObject, tool: string | undefined): number {
-  const own = httpStatusOf(data.code)
+  const own = getHttpStatus(data.code)
   if (own !== undefined) return own
   if (typeof data.retryAfterMs === 'number') return 429
   if (tool !== undefined && message === `Unknown tool: ${tool}`) return 404
@@ -74,7 +74,7 @@ export interface RestRequest {
   readonly base: string
 }
 
-interface Errand {
+interface RestCall {
   readonly method: string
   readonly params: JsonObject | undefined
   /** The input that the parameters were made from. */
@@ -87,12 +87,12 @@ interface Errand {
 export interface RestSessions {
   readonly clock: Clock
   /** Opens a session for `work`, and ends it. Rejects with a GatewayError when a plugin refuses the session. */
-  within<T>(request: RestRequest, isTold: boolean, work: (visit: Visit) => Promise<T>): Promise<T>
+  within<T>(request: RestRequest, isTold: boolean, work: (visit: RestSession) => Promise<T>): Promise<T>
 }
 
 /** A session for the time of one request. */
-export interface Visit {
-  run(errand: Errand): Promise<Answer>
+export interface RestSession {
+  run(errand: RestCall): Promise<Answer>
 }
 
 const SILENT = (): void => undefined
@@ -126,7 +126,7 @@ export function REST_SESSIONS(clock: Clock): RestSessions {
   }
 }
 
-async function run(http: HttpRequest, session: Session, errand: Errand): Promise<Answer> {
+async function run(http: HttpRequest, session: Session, errand: RestCall): Promise<Answer> {
   const { method, params, received, emit = SILENT } = errand
   const { remoteAddress } = http
   const inbound = {

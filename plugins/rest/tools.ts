@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { ANONYMOUS, type Answer, type HttpReply, type JsonObject, type RpcError } from '../../src/plugin.ts'
-import { type RestRequest, type RestSessions, type Visit, problemOf, problemOfThrown } from './road.ts'
+import { type RestRequest, type RestSessions, type RestSession, problemOf, problemOfThrown } from './road.ts'
 
 /** Pages of one list; a gateway that has more than these is in a loop. */
 const MAX_PAGES = 1000
@@ -29,7 +29,7 @@ export async function toolsFor(request: RestRequest, sessions: RestSessions): Pr
   }
 }
 
-async function readAll(visit: Visit): Promise<ToolList | RpcError> {
+async function readAll(visit: RestSession): Promise<ToolList | RpcError> {
   const tools: JsonObject[] = []
   let ttlMs = Infinity
   let isPublic = true

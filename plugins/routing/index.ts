@@ -1,12 +1,12 @@
 import {
   type Answer,
   type Config,
-  errorsOf,
+  defineErrors,
   type Exchange,
   type ExplainStep,
-  isKnown,
-  listAt,
-  mapAt,
+  checkKnownName,
+  readList,
+  readMap,
   METHODS,
   type Plugin,
   type PluginHooks,
@@ -14,8 +14,8 @@ import {
   type Report,
   type Route,
   RPC,
-  textAt,
-  valueAt,
+  readText,
+  readValue,
 } from '../../src/plugin.ts'
 import { methodsOf, ownParams, prepare, type Rule } from './rules.ts'
 
@@ -29,7 +29,7 @@ const ERRORS = {
   },
 } as const
 
-export const routingError = errorsOf(ERRORS)
+export const routingError = defineErrors(ERRORS)
 
 type Match = Readonly<Record<string, readonly string[]>>
 
@@ -39,21 +39,21 @@ const SUBJECT_NAMES = Object.keys(SUBJECTS) as (keyof typeof SUBJECTS)[]
 
 /** Routes that can never match, or lead nowhere, are mistakes. */
 function check(config: unknown, report: Report): void {
-  const routes = listAt(config, 'routes')
+  const routes = readList(config, 'routes')
   const matches = routes.map(matchOf)
   matches.forEach((match, i) => {
     const pointer = `/routes/${i}`
     const why = contradiction(match) ?? shadowed(match, matches.slice(0, i)) ?? filteredOut(match, config)
     if (why !== undefined)
       report({ pointer, message: `this route can never match: ${why.message}`, hint: why.hint })
-    checkTarget(config, textAt(routes[i], 'to'), `${pointer}/to`, report)
+    checkTarget(config, readText(routes[i], 'to'), `${pointer}/to`, report)
   })
 }
 
 function matchOf(route: unknown): Match {
-  const match = mapAt(route, 'match')
+  const match = readMap(route, 'match')
   const globs = Object.keys(match).map(
-    key => [key, listAt(match, key).filter(glob => typeof glob === 'string')] as const,
+    key => [key, readList(match, key).filter(glob => typeof glob === 'string')] as const,
   )
   return Object.fromEntries(globs)
 }
@@ -123,7 +123,7 @@ function filteredOut(match: Match, config: unknown): Why | undefined {
     ['prompt', 'prompts'],
     ['resource', 'resources'],
   ] as const) {
-    const denied = listAt(config, 'filters', section, 'deny').filter(glob => typeof glob === 'string')
+    const denied = readList(config, 'filters', section, 'deny').filter(glob => typeof glob === 'string')
     const gone = match[key]?.every(glob => denied.some(wide => covers(wide, glob)))
     if (gone === true)
       return {
@@ -135,9 +135,9 @@ function filteredOut(match: Match, config: unknown): Why | undefined {
 }
 
 function checkTarget(config: unknown, to: string | undefined, pointer: string, report: Report): void {
-  const names = Object.keys(mapAt(config, 'upstreams'))
-  if (to === undefined || !isKnown(to, { what: 'upstream', names }, pointer, report)) return
-  if (valueAt(config, 'upstreams', to, 'enabled') !== false) return
+  const names = Object.keys(readMap(config, 'upstreams'))
+  if (to === undefined || !checkKnownName(to, { what: 'upstream', names }, pointer, report)) return
+  if (readValue(config, 'upstreams', to, 'enabled') !== false) return
   report({ pointer, message: `upstream "${to}" is disabled`, hint: `enable it, or remove the route` })
 }
 

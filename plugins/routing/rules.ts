@@ -1,10 +1,10 @@
 import {
-  callers,
-  canonicalOr,
+  compileCallers,
+  canonicalizeUri,
   type Config,
   type Exchange,
-  forbidsUris,
-  globs,
+  compileForbiddenUris,
+  compileGlobs,
   isObject,
   type JsonObject,
   METHODS,
@@ -74,10 +74,10 @@ function methodsFor(key: Key): readonly string[] | undefined {
 
 function condition(key: Key, patterns: string | readonly string[], auth: Config['auth']): Condition {
   if (key === 'principal') {
-    const isMeant = callers(patterns, auth)
+    const isMeant = compileCallers(patterns, auth)
     return exchange => isMeant(exchange.session.principal)
   }
-  const matches = (key === 'resource' ? forbidsUris : globs)(patterns)
+  const matches = (key === 'resource' ? compileForbiddenUris : compileGlobs)(patterns)
   const { text, methods } = LOOKS_AT[key]
   return exchange => {
     if (methods?.includes(exchange.method) === false) return false
@@ -131,7 +131,7 @@ function ownNames(config: Config, upstream: string): OwnNames {
 }
 
 function ownName(config: Config, upstream: string, section: Section, prefix: string): OwnName {
-  const spelled = section === 'resources' ? canonicalOr : (name: string): string => name
+  const spelled = section === 'resources' ? canonicalizeUri : (name: string): string => name
   const undoFilters = undo(config.filters?.[section]?.rename, spelled)
   const undoOwn = undo(config.upstreams[upstream]?.[section]?.rename, spelled)
   return name => {

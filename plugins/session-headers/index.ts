@@ -2,16 +2,16 @@ import { createHmac, randomBytes, randomUUID } from 'node:crypto'
 import {
   type Config,
   conversationKey,
-  isKnown,
+  checkKnownName,
   isObject,
-  listAt,
-  mapAt,
+  readList,
+  readMap,
   METHODS,
   type Plugin,
   principalKey,
   type Report,
   type Session,
-  textAt,
+  readText,
   type Upstream,
 } from '../../src/plugin.ts'
 
@@ -23,12 +23,15 @@ const HEADERLESS: ReadonlyMap<string, string> = new Map([
 
 /** Upstreams that are named must exist, and have headers. */
 function check(config: unknown, report: Report): void {
-  const upstreams = mapAt(config, 'upstreams')
+  const upstreams = readMap(config, 'upstreams')
   const names = Object.keys(upstreams)
-  listAt(config, 'sessionHeaders', 'upstreams').forEach((name, i) => {
+  readList(config, 'sessionHeaders', 'upstreams').forEach((name, i) => {
     const pointer = `/sessionHeaders/upstreams/${i}`
-    if (typeof name !== 'string' || !isKnown(name, { what: 'upstream', names }, pointer, report)) return
-    const why = isObject(upstreams[name]) ? HEADERLESS.get(textAt(upstreams, name, 'type') ?? '') : undefined
+    if (typeof name !== 'string' || !checkKnownName(name, { what: 'upstream', names }, pointer, report))
+      return
+    const why = isObject(upstreams[name])
+      ? HEADERLESS.get(readText(upstreams, name, 'type') ?? '')
+      : undefined
     if (why === undefined) return
     const message = `upstream "${name}" ${why} and gets no headers`
     report({ pointer, message, hint: 'name HTTP upstreams only', severity: 'warning' })

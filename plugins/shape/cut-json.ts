@@ -62,7 +62,7 @@ function lastBytes(text: string, budget: number): string {
 /** Nesting below which nothing is looked at: who goes deeper wants to fill a stack. */
 const MAX_DEPTH = 256
 /** Bytes below which a member is left out rather than shortened to them. */
-const LEAST_MEMBER = 24
+const MIN_MEMBER_BYTES = 24
 const ELLIPSIS = '…'
 
 /** Count of what was left out. */
@@ -161,7 +161,7 @@ class Cutter {
       left -= size
       count++
     }
-    const isTooLarge = count === 0 && items.length > 0 && left > LEAST_MEMBER
+    const isTooLarge = count === 0 && items.length > 0 && left > MIN_MEMBER_BYTES
     const kept = isTooLarge ? [yield* this.fit(items[0], left - 1)] : items.slice(0, count)
     this.#leftOut.items += items.length - kept.length
     return kept
@@ -177,7 +177,7 @@ class Cutter {
     }
     const share = fairShare(needs, budget - 2)
     const isTooFull = entries.some(
-      ([key], index) => (needs[index] ?? 0) > share && share - keyBytes(key) < LEAST_MEMBER,
+      ([key], index) => (needs[index] ?? 0) > share && share - keyBytes(key) < MIN_MEMBER_BYTES,
     )
     if (isTooFull && this.#dropsMembers) return this.#firstMembers(entries, needs, budget - 2)
     const fitted: [string, unknown][] = []

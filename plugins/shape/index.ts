@@ -1,4 +1,4 @@
-import { listAt, mapAt, type Plugin, pointerTo, type Report, textAt } from '../../src/plugin.ts'
+import { readList, readMap, type Plugin, appendPointer, type Report, readText } from '../../src/plugin.ts'
 import { ERRORS, compilePick, readPath } from './pick.ts'
 import type { ShapeConfig } from './rules.ts'
 
@@ -17,13 +17,13 @@ export const shape: Plugin<ShapeConfig | undefined> = {
 /** Points at expressions and paths that mean nothing. The package of the expressions is loaded where there is one. */
 function check(config: unknown, report: Report): void {
   for (const [rule, pointer] of rulesIn(config)) {
-    const pick = textAt(rule, 'pick')
+    const pick = readText(rule, 'pick')
     const compiled = pick === undefined ? undefined : compilePick(pick)
     if (compiled !== undefined && 'mistake' in compiled) {
       const message = `is no JMESPath expression: ${compiled.mistake}`
       report({ pointer: `${pointer}/pick`, message, hint: 'such as `items[].{title: title, url: url}`' })
     }
-    listAt(rule, 'drop').forEach((path, index) => {
+    readList(rule, 'drop').forEach((path, index) => {
       const read = typeof path === 'string' ? readPath(path) : []
       if (typeof read !== 'string') return
       const hint = 'such as `items[].html` or `meta.*.debug`'
@@ -34,10 +34,10 @@ function check(config: unknown, report: Report): void {
 
 /** Every rule, with its place. */
 function* rulesIn(config: unknown): Iterable<readonly [unknown, string]> {
-  yield [mapAt(config, 'shape'), '/shape']
-  for (const [glob, rule] of Object.entries(mapAt(config, 'shape', 'tools')))
-    yield [rule, pointerTo('/shape/tools', glob)]
+  yield [readMap(config, 'shape'), '/shape']
+  for (const [glob, rule] of Object.entries(readMap(config, 'shape', 'tools')))
+    yield [rule, appendPointer('/shape/tools', glob)]
   for (const section of ['upstreams', 'profiles'] as const)
-    for (const [name, spec] of Object.entries(mapAt(config, section)))
-      yield [mapAt(spec, 'shape'), `${pointerTo(`/${section}`, name)}/shape`]
+    for (const [name, spec] of Object.entries(readMap(config, section)))
+      yield [readMap(spec, 'shape'), `${appendPointer(`/${section}`, name)}/shape`]
 }

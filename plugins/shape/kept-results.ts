@@ -9,7 +9,7 @@ const OVERHEAD = 512
 const AGED = 0.5
 
 /** A whole result, as its server gave it and other plugins left it. */
-export interface Kept {
+export interface StoredResult {
   readonly owner: string
   readonly bytes: Buffer
   /** Bytes that a caller is given of it at a time. */
@@ -29,7 +29,7 @@ export interface KeepBounds {
 /** Results that were cut, whole, for the callers that they are for. The oldest give way, each caller's to his own first. */
 export class KeptResults {
   /** In the order of age. */
-  readonly #all = new Map<string, Kept>()
+  readonly #all = new Map<string, StoredResult>()
   readonly #byOwner = new Map<string, { bytes: number; readonly keys: Set<string> }>()
   readonly #clock: Clock
   #bounds: KeepBounds
@@ -75,7 +75,7 @@ export class KeptResults {
   }
 
   /** The result that a caller has a handle of; undefined for another's, an old one, and one that gave way. */
-  find(handles: Handles, owner: string, handle: string): Kept | undefined {
+  find(handles: Handles, owner: string, handle: string): StoredResult | undefined {
     const key = handles.open(handle, owner)
     const kept = key === undefined ? undefined : this.#all.get(key)
     if (kept === undefined || kept.owner !== owner) return undefined
@@ -86,7 +86,7 @@ export class KeptResults {
     for (const key of [...this.#all.keys()]) this.#forget(key)
   }
 
-  #add(key: string, kept: Kept): void {
+  #add(key: string, kept: StoredResult): void {
     const own = this.#byOwner.get(kept.owner) ?? { bytes: 0, keys: new Set<string>() }
     this.#byOwner.set(kept.owner, own)
     this.#all.set(key, kept)

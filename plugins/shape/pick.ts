@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 import { createContext, Script } from 'node:vm'
-import { errorsOf, isObject, type JsonObject, reasonOf, RPC } from '../../src/plugin.ts'
+import { defineErrors, isObject, type JsonObject, getErrorMessage, RPC } from '../../src/plugin.ts'
 
 /** Errors of results that are brought into form. */
 export const ERRORS = {
@@ -12,7 +12,7 @@ export const ERRORS = {
   },
 } as const
 
-export const shapeError = errorsOf(ERRORS)
+export const shapeError = defineErrors(ERRORS)
 
 /** One step of a path: a member by its name, each member, or each item of a list. */
 type Step = { readonly member: string } | 'members' | 'items'
@@ -111,7 +111,7 @@ export function compilePick(
   try {
     jmespath.compile(text)
   } catch (error) {
-    return { mistake: error instanceof RangeError ? 'it is nested too deeply' : reasonOf(error) }
+    return { mistake: error instanceof RangeError ? 'it is nested too deeply' : getErrorMessage(error) }
   }
   return {
     pick: { text, run: value => within(() => JSON.stringify(search(value, text))) },
@@ -142,5 +142,5 @@ function newSandbox(): NonNullable<typeof sandbox> {
 function failureOf(error: unknown): string {
   const code = (error as { code?: unknown } | undefined)?.code
   if (code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') return `it takes longer than ${MAX_MS} ms`
-  return error instanceof RangeError ? 'the result is nested too deeply, or too long' : reasonOf(error)
+  return error instanceof RangeError ? 'the result is nested too deeply, or too long' : getErrorMessage(error)
 }

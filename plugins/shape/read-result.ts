@@ -6,11 +6,11 @@ import {
   refuse,
   RPC,
   toolError,
-  upstreamAnswer,
+  createUpstreamAnswer,
 } from '../../src/plugin.ts'
 import { firstBytes } from './cut-json.ts'
 import { readJson } from './cut-json.ts'
-import type { Kept } from './kept-results.ts'
+import type { StoredResult } from './kept-results.ts'
 import { compilePick, MAX_ASKED } from './pick.ts'
 import { isSameJson, jsonIn, META, uriOf } from './shape-result.ts'
 
@@ -21,7 +21,7 @@ const UNKNOWN =
 const MAX_HANDLE = 1024
 
 /** Finds what the caller has a handle of. */
-type Find = (handle: string) => Kept | undefined
+type Find = (handle: string) => StoredResult | undefined
 
 /** `read_result`: a whole result page by page, or what an expression picks of it. */
 export function readResult(given: JsonObject, find: Find): Answer {
@@ -50,7 +50,10 @@ function askedOf({ handle, pick, offset = 0 }: JsonObject): AskedPage | string {
   return isOffset ? { handle, pick, offset } : '"offset" must be a whole number of characters, 0 or more'
 }
 
-function picked(pick: string, { text, offset, kept }: { text: string; offset: number; kept: Kept }): Answer {
+function picked(
+  pick: string,
+  { text, offset, kept }: { text: string; offset: number; kept: StoredResult },
+): Answer {
   const compiled = compilePick(pick, MAX_ASKED)
   if ('mistake' in compiled) return failed(`"pick" is no JMESPath expression: ${compiled.mistake}`)
   const found = compiled.pick.run(jsonIn(text) ?? readJson(wholeOf(kept)))
@@ -73,15 +76,15 @@ export function readResource(uri: string, find: Find): Answer {
     return refuse(RPC.invalidParams, `Resource not found: ${uri.slice(0, 200)}`, { uri })
   const mimeType = 'application/json'
   const body = isUtf8(kept.bytes) ? { text: wholeOf(kept) } : { blob: kept.bytes.toString('base64') }
-  return upstreamAnswer({ contents: [{ uri, mimeType, ...body }], ttlMs: 0, cacheScope: 'private' })
+  return createUpstreamAnswer({ contents: [{ uri, mimeType, ...body }], ttlMs: 0, cacheScope: 'private' })
 }
 
-function wholeOf({ bytes }: Kept): string {
+function wholeOf({ bytes }: StoredResult): string {
   return bytes.toString('utf8')
 }
 
 /** Text of a result that is one text; every other as JSON. Offsets count in it. */
-function readable(kept: Kept): string {
+function readable(kept: StoredResult): string {
   const whole = wholeOf(kept)
   const value = readJson(whole)
   const content = isObject(value) && Array.isArray(value.content) ? (value.content as unknown[]) : []
@@ -96,7 +99,7 @@ function readable(kept: Kept): string {
 }
 
 /** One page: the text alone, so that pages make the whole again, and after it where the next one begins. */
-function page(text: string, offset: number, { page: bytes, handle }: Kept): Answer {
+function page(text: string, offset: number, { page: bytes, handle }: StoredResult): Answer {
   if (offset > text.length) return failed(`"offset" is behind the end: there are ${text.length} characters`)
   const part = firstBytes(text.slice(offset, offset + bytes), bytes)
   const next = offset + part.length
@@ -107,9 +110,9 @@ function page(text: string, offset: number, { page: bytes, handle }: Kept): Answ
     ...(isLast && offset === 0 ? [] : [{ type: 'text', text: said }]),
   ]
   const more = isLast ? {} : { next }
-  return upstreamAnswer({ content, _meta: { [META]: { handle, total: text.length, ...more } } })
+  return createUpstreamAnswer({ content, _meta: { [META]: { handle, total: text.length, ...more } } })
 }
 
 export function failed(why: string): Answer {
-  return upstreamAnswer(toolError(why))
+  return createUpstreamAnswer(toolError(why))
 }

@@ -1,4 +1,10 @@
-import { bytesOf, type ClientFacts, globs, parseDuration, type Config } from '../../src/plugin.ts'
+import {
+  estimateBytes,
+  type ClientFacts,
+  compileGlobs,
+  parseDuration,
+  type Config,
+} from '../../src/plugin.ts'
 import { type Pick, compilePick, readPath } from './pick.ts'
 
 export type ShapeConfig = NonNullable<Config['shape']>
@@ -41,7 +47,7 @@ export class Rules {
   constructor(config: Config) {
     this.#config = config
     this.#tools = Object.entries(config.shape?.tools ?? {}).map(([glob, rule]) => ({
-      fits: globs([glob]),
+      fits: compileGlobs([glob]),
       source: { place: `shape.tools.${glob}`, rule },
     }))
   }
@@ -80,7 +86,7 @@ export class Rules {
     return {
       pick: pick === undefined ? undefined : this.#pickOf(pick),
       drop: (drop ?? []).map(readPath).filter(path => typeof path !== 'string'),
-      maxBytes: typeof maxTokens === 'number' ? bytesOf(maxTokens) : undefined,
+      maxBytes: typeof maxTokens === 'number' ? estimateBytes(maxTokens) : undefined,
       ask: ask === true,
       patienceMs: patienceMs === 0 ? undefined : patienceMs,
       asClient: leftToClient({ maxTokens, patience }),
@@ -126,7 +132,7 @@ export function ruleOfClient(rule: Rule, known: () => ClientFacts): Rule {
   return {
     ...rule,
     ...(isPatient ? { patienceMs: Math.floor(patienceMs * OF_CLIENT) } : {}),
-    ...(isBounded ? { maxBytes: bytesOf(largestResult) } : {}),
+    ...(isBounded ? { maxBytes: estimateBytes(largestResult) } : {}),
   }
 }
 

@@ -4,7 +4,7 @@ import {
   callerKey,
   type CatalogEntry,
   type Config,
-  durationText,
+  formatDuration,
   type Exchange,
   type ExplainStep,
   type Figure,
@@ -266,7 +266,7 @@ function stepsOf({ pick, drop, maxBytes, ask, patienceMs, from }: Rule): Explain
   const texts = [
     patienceMs === undefined
       ? undefined
-      : `a call that takes longer than ${durationText(patienceMs)} goes on by itself`,
+      : `a call that takes longer than ${formatDuration(patienceMs)} goes on by itself`,
     drop.length === 0 ? undefined : `${drop.length} paths are left out of the result`,
     pick === undefined ? undefined : `of the result is picked: ${pick.text}`,
     ask ? 'the caller may say what it wants of the result' : undefined,

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, Payload, tokensIn } from '../../src/plugin.ts'
+import { isObject, type JsonObject, Payload, estimateTokens } from '../../src/plugin.ts'
 import { type LeftOut, cutJson, cutText } from './cut-json.ts'
 import { type Pick, without } from './pick.ts'
 import { readJson } from './cut-json.ts'
@@ -7,7 +7,7 @@ import type { Rule } from './rules.ts'
 /** Room for what is said of a cut. */
 const NOTE_BYTES = 320
 /** Bytes that a part of a text must get to be worth it. */
-const LEAST_TEXT = 200
+const MIN_TEXT_BYTES = 200
 /** Member of a result's `_meta` that says what was done to it. */
 export const META = 'io.tapgate/result'
 /** Member of a cut object that says how much is missing. */
@@ -63,7 +63,7 @@ function* shapedValue(
 /** A result that nobody can read, such as one nested a million times: nothing of it is given on, and the whole is kept. */
 function withheld(result: Payload, shaping: Shaping): Shaped {
   const handle = shaping.keep(shaping.rule.maxBytes ?? 0)
-  const text = note({ offset: 0, tokens: tokensIn(result.bytes().length), handle })
+  const text = note({ offset: 0, tokens: estimateTokens(result.bytes().length), handle })
   const meta = { [META]: metaOf(handle, undefined) }
   return {
     result: Payload.of({ content: [{ type: 'text', text }], _meta: meta }, result.era),
@@ -192,14 +192,15 @@ class Work {
       const room = left
       left = 0
       if (after !== undefined && isSameJson(text, before)) kept.push(withText(block, after))
-      else if (room >= LEAST_TEXT) kept.push(withText(block, yield* this.#shorter(text, room, handle, isOne)))
+      else if (room >= MIN_TEXT_BYTES)
+        kept.push(withText(block, yield* this.#shorter(text, room, handle, isOne)))
       else leftOut += size
     }
     this.#content = kept
     if (leftOut > 0)
       this.#content = [
         ...this.#content,
-        { type: 'text', text: note({ offset: 0, tokens: tokensIn(leftOut), handle }) },
+        { type: 'text', text: note({ offset: 0, tokens: estimateTokens(leftOut), handle }) },
       ]
   }
 
@@ -222,7 +223,7 @@ class Work {
     const middle = text.slice(head.length, text.length - tail.length)
     const offset = hasOffset ? head.length : 0
     this.#meta ??= { leftOut: { items: 0, members: 0, characters: leftOut } }
-    return `${head}\n${note({ offset, tokens: tokensIn(middle), handle })}\n${tail}`
+    return `${head}\n${note({ offset, tokens: estimateTokens(middle), handle })}\n${tail}`
   }
 }
 
@@ -247,14 +248,14 @@ export function uriOf(handle: string): string {
   return `tapgate://result/${handle}`
 }
 
-interface Said {
+interface OmissionNote {
   readonly offset: number
   readonly tokens?: number
   readonly handle: string | undefined
 }
 
 /** Words for a model where something is missing. */
-function note({ offset, tokens, handle }: Said): string {
+function note({ offset, tokens, handle }: OmissionNote): string {
   const missing = tokens === undefined ? 'a part is' : `about ${tokens} tokens are`
   if (handle === undefined) return `[${missing} left out here; the whole is too large to be kept]`
   const at = offset === 0 ? '' : `, "offset": ${offset}`

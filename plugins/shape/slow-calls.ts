@@ -9,7 +9,7 @@ import {
   type Log,
   Payload,
   type RunningCall,
-  upstreamAnswer,
+  createUpstreamAnswer,
 } from '../../src/plugin.ts'
 import { failed } from './read-result.ts'
 import { META } from './shape-result.ts'
@@ -27,7 +27,7 @@ const OF_PATIENCE = 0.9
 const UNKNOWN =
   'no call of yours goes on under this handle: it is too long ago, newer ones have taken its place, or the gateway was restarted'
 
-interface Held {
+interface SlowCall {
   readonly owner: string
   readonly running: RunningCall
   readonly tool: string
@@ -42,7 +42,7 @@ interface SlowParts {
 
 /** Calls that went on after their clients were answered, for those that know no tasks. They outlive a generation. */
 export class SlowCalls {
-  readonly #held = new BoundedMap<string, Held>({ max: MAX_RUNNING, share: MAX_OF_OWNER })
+  readonly #held = new BoundedMap<string, SlowCall>({ max: MAX_RUNNING, share: MAX_OF_OWNER })
   readonly #said = new WeakSet<Payload>()
   readonly #waits = new Set<() => void>()
   #count = 0
@@ -102,7 +102,7 @@ export class SlowCalls {
   #goesOn(handle: string, tool: string, message?: string): Answer {
     const how = message === undefined ? '' : ` (${message})`
     const text = `The call of ${tool} takes long and goes on${how}. Ask the tool result for its answer: {"handle": "${handle}"}`
-    const answer = upstreamAnswer({
+    const answer = createUpstreamAnswer({
       content: [{ type: 'text', text }],
       _meta: { [META]: { handle, status: 'working' } },
     })
@@ -133,7 +133,7 @@ export class SlowCalls {
   }
 }
 
-function waitOf({ wait_ms: wait }: JsonObject, { waitMs }: Held): number {
+function waitOf({ wait_ms: wait }: JsonObject, { waitMs }: SlowCall): number {
   return typeof wait === 'number' && wait >= 0 ? Math.min(wait, waitMs) : waitMs
 }
 

@@ -1,32 +1,32 @@
 import {
   answer,
   type Answer,
-  bytesOf,
+  estimateBytes,
   type CatalogEntry,
-  didYouMean,
+  suggestName,
   isObject,
   type JsonObject,
   type PluginApi,
-  tokensIn,
+  estimateTokens,
   toolError,
 } from '../../src/plugin.ts'
 import { compactTool, signature, stubOf } from './signature.ts'
 import type { Surface } from './shown.ts'
 import type { Ranked } from './search/ranking.ts'
 
-const MOST_DESCRIBED = 5
-const MOST_RESULTS = 20
+const MAX_DESCRIBED = 5
+const MAX_RESULTS = 20
 /** Further tools of a search that are named, and the tokens of their names. */
-const MOST_OTHERS = 15
+const MAX_OTHER_RESULTS = 15
 const OTHERS = 120
 /** Tokens of the description of one tool. */
-const MOST_TOKENS = 4000
+const MAX_TOKENS = 4000
 
 /** Answers a search. */
 export async function searched(surface: Surface, args: unknown, rank: PluginApi['rank']): Promise<Answer> {
   const wanted = wantedBy(args, surface.settings.results)
   if (typeof wanted === 'string') return failed(wanted)
-  const found = await findTools(surface, wanted, rank, MOST_OTHERS)
+  const found = await findTools(surface, wanted, rank, MAX_OTHER_RESULTS)
   if (found.length === 0) return said(nothingFound(surface, wanted))
   const { names } = surface
   return said(
@@ -42,27 +42,27 @@ export async function searched(surface: Surface, args: unknown, rank: PluginApi[
 
 /** Names of what fits less well: a model often knows by a name what words alone do not find. */
 function others(entries: readonly CatalogEntry[]): string[] {
-  let left = bytesOf(OTHERS)
+  let left = estimateBytes(OTHERS)
   const names = entries.map(({ exposed }) => exposed).filter(name => (left -= name.length + 2) > 0)
   return names.length === 0 ? [] : [`Others that may fit: ${names.join(', ')}.`]
 }
 
-function wantedBy(args: unknown, results: number): Wanted | string {
+function wantedBy(args: unknown, results: number): ToolSearch | string {
   const { query, server, limit = results } = isObject(args) ? args : {}
   if (typeof query !== 'string' || query.trim() === '') return '"query" must say what is to be done'
   if (server !== undefined && typeof server !== 'string') return '"server" must be a name'
   if (!isCount(limit)) return '"limit" must be a whole number from 1 on'
-  return { query, server: server === '' ? undefined : server, limit: Math.min(limit, MOST_RESULTS) }
+  return { query, server: server === '' ? undefined : server, limit: Math.min(limit, MAX_RESULTS) }
 }
 
 function isCount(value: unknown): value is number {
   return Number.isInteger(value) && Number(value) >= 1
 }
 
-function nothingFound({ entries }: Surface, { server }: Wanted): string {
+function nothingFound({ entries }: Surface, { server }: ToolSearch): string {
   const servers = [...new Set(entries.map(({ upstream }) => upstream))]
   if (server !== undefined && !servers.includes(server)) {
-    const hint = didYouMean(server, servers)
+    const hint = suggestName(server, servers)
     return `No server is called "${server.slice(0, 64)}"${hint === undefined ? '' : ` – ${hint}`}.`
   }
   return 'No tool fits. Try other words, such as a verb and a thing.'
@@ -74,7 +74,7 @@ export async function described(surface: Surface, args: unknown): Promise<Answer
   const list = typeof names === 'string' ? [names] : names
   if (!Array.isArray(list) || list.length === 0 || !list.every(name => typeof name === 'string'))
     return failed('"names" must be a list of names of tools')
-  if (list.length > MOST_DESCRIBED) return failed(`"names" may have ${MOST_DESCRIBED} names at most`)
+  if (list.length > MAX_DESCRIBED) return failed(`"names" may have ${MAX_DESCRIBED} names at most`)
   const texts = await Promise.all(list.map(async name => describedTool(surface, name)))
   return said(texts.join('\n'))
 }
@@ -83,16 +83,16 @@ async function describedTool(surface: Surface, name: string): Promise<string> {
   const entry = surface.find(name)
   if (entry === undefined) return unknownTool(surface, name)
   const stub = surface.runsCode ? stubOf(entry) : ''
-  return stub !== '' && tokensIn(stub) <= MOST_TOKENS ? stub : describedIn(entry)
+  return stub !== '' && estimateTokens(stub) <= MAX_TOKENS ? stub : describedIn(entry)
 }
 
 /** The definition of a tool as text; one that is very long without the texts of its schema, and it says so. */
 function describedIn(entry: CatalogEntry): string {
   const whole = definition(entry, entry.value)
-  if (tokensIn(whole) <= MOST_TOKENS) return whole
+  if (estimateTokens(whole) <= MAX_TOKENS) return whole
   const compact = definition(entry, compactTool(entry).value)
-  if (tokensIn(compact) <= MOST_TOKENS) return `${compact} (texts are left out)`
-  return `${signature(entry)} (its schema has ${tokensIn(whole)} tokens, which is too much to show)`
+  if (estimateTokens(compact) <= MAX_TOKENS) return `${compact} (texts are left out)`
+  return `${signature(entry)} (its schema has ${estimateTokens(whole)} tokens, which is too much to show)`
 }
 
 function definition({ exposed }: CatalogEntry, value: JsonObject): string {
@@ -110,7 +110,7 @@ export async function unknownTool(surface: Surface, name: string): Promise<strin
 /** Text about the arguments of a tool, for who had them wrong. */
 export function schemaOf({ exposed, value }: CatalogEntry): string {
   const whole = JSON.stringify(value.inputSchema ?? {})
-  const most = bytesOf(MOST_TOKENS)
+  const most = estimateBytes(MAX_TOKENS)
   if (Buffer.byteLength(whole) <= most) return `Arguments of ${exposed}: ${whole}`
   const { value: compact } = compactTool({ kind: 'tools', upstream: '', original: '', exposed, value })
   const text = JSON.stringify(compact.inputSchema)
@@ -128,7 +128,7 @@ export function failed(text: string): Answer {
 }
 
 /** A search, checked. */
-interface Wanted {
+interface ToolSearch {
   readonly query: string
   readonly server: string | undefined
   readonly limit: number
@@ -146,7 +146,7 @@ const ASKED = 1.5
 /** The tools that fit, the best first: as many as were asked for, and `more` behind them. */
 export async function findTools(
   surface: Surface,
-  { query, server, limit }: Wanted,
+  { query, server, limit }: ToolSearch,
   rank: Rank,
   more = 0,
 ): Promise<readonly CatalogEntry[]> {

@@ -140,7 +140,7 @@ async function refusal(surface: Surface, meta: Meta, name: string): Promise<stri
 }
 
 /** A failure with what its caller needs to do better: similar names, or the schema of the arguments. */
-function taught(answer: Answer, exchange: Exchange, surface: Surface, wanted: string): Taught {
+function taught(answer: Answer, exchange: Exchange, surface: Surface, wanted: string): TeachingAnswer {
   const entry = surface.find(wanted)
   if ('error' in answer) return taughtError(answer, surface, wanted)
   if (!('result' in answer) || entry === undefined || !answer.result.isToolError) return undefined
@@ -155,9 +155,13 @@ function taught(answer: Answer, exchange: Exchange, surface: Surface, wanted: st
     : { result: answer.result.edited(['content'], { content: [...list, { type: 'text', text }] }) }
 }
 
-type Taught = Answer | undefined | Promise<Answer | undefined>
+type TeachingAnswer = Answer | undefined | Promise<Answer | undefined>
 
-function taughtError(answer: Extract<Answer, { error: unknown }>, surface: Surface, wanted: string): Taught {
+function taughtError(
+  answer: Extract<Answer, { error: unknown }>,
+  surface: Surface,
+  wanted: string,
+): TeachingAnswer {
   const { message, data } = answer.error
   const entry = surface.find(wanted)
   if (entry === undefined)

@@ -1,4 +1,10 @@
-import { bytesOf, type CatalogEntry, isOwnName, type JsonObject, ownNamesBeside } from '../../src/plugin.ts'
+import {
+  estimateBytes,
+  type CatalogEntry,
+  isOwnName,
+  type JsonObject,
+  assignOwnNames,
+} from '../../src/plugin.ts'
 import { stemOf } from './search/meanings.ts'
 
 /** Words of tool names that say what is done, and not with what. */
@@ -7,7 +13,7 @@ const VERBS = new Set(
     ' ',
   ),
 )
-const MOST_WORDS = 10
+const MAX_WORDS = 10
 
 /**
  * Summary of the tools behind a search, server by server: how many tools, and the words that tell them from others. The same text for the same
@@ -15,9 +21,9 @@ const MOST_WORDS = 10
  */
 function overview(entries: readonly CatalogEntry[], most: number): string {
   const servers = serversOf(entries)
-  const bytes = bytesOf(most)
+  const bytes = estimateBytes(most)
   const fits = (text: string): boolean => Buffer.byteLength(JSON.stringify(text)) <= bytes
-  for (let words = MOST_WORDS; words >= 0; words--) {
+  for (let words = MAX_WORDS; words >= 0; words--) {
     const text = lines(servers, words)
     if (fits(text)) return text
   }
@@ -111,7 +117,7 @@ export function mayBeMeta(name: unknown): name is string {
 
 /** The names of our tools beside these: as they are or, where a real tool has one of them, behind a prefix. */
 export function metaNames(entries: readonly CatalogEntry[]): Readonly<Record<Meta, string>> {
-  return ownNamesBeside(NAMES, entries)
+  return assignOwnNames(NAMES, entries)
 }
 
 /** Our tools in front of these; the description of the search says what stands behind, in `most` tokens. */

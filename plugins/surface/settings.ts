@@ -1,11 +1,11 @@
 import {
   type CatalogEntry,
   type Config,
-  globs,
+  compileGlobs,
   type ListingReader,
   parseDuration,
   parseSize,
-  profileNames,
+  listProfiles,
 } from '../../src/plugin.ts'
 
 type Options = NonNullable<Config['surface']>
@@ -66,9 +66,9 @@ export function surfacesOf(config: Config): Surfaces {
     ]),
   )
   const usual = settingsOf(common, servers)
-  const profileOf = profileNames(config)
-  const wanted = Object.entries(common.clients).map(([name, mode]) => ({ fits: globs(name), mode }))
-  const defers = globs(Object.keys(FULL_FOR))
+  const profileOf = listProfiles(config)
+  const wanted = Object.entries(common.clients).map(([name, mode]) => ({ fits: compileGlobs(name), mode }))
+  const defers = compileGlobs(Object.keys(FULL_FOR))
   // The gateway's own commands show what there is.
   const owner = new Set([OWN_NAME, config.server?.name])
   const modeOf = (name: string, own: Settings, chosen: string | undefined): Mode => {
@@ -96,7 +96,7 @@ function settingsOf(
   { mode, budget, pinned, results, choices, code }: Options,
   servers: ReadonlySet<string>,
 ): Settings {
-  const isNamed = globs(pinned)
+  const isNamed = compileGlobs(pinned)
   const isPinned: Settings['isPinned'] = ({ exposed, upstream }) => isNamed(exposed) || !servers.has(upstream)
   const { timeout, calls, memory } = code
   const limits = { timeoutMs: parseDuration(timeout), calls, memory: parseSize(memory) }

@@ -1,4 +1,4 @@
-import { type CatalogEntry, type JsonObject, tokensIn } from '../../src/plugin.ts'
+import { type CatalogEntry, type JsonObject, estimateTokens } from '../../src/plugin.ts'
 import { compactTool } from './signature.ts'
 import { codeTools, describeTools, type Meta, metaNames, searchTools } from './meta-tools.ts'
 import type { Settings } from './settings.ts'
@@ -93,8 +93,8 @@ const KNOWN = new WeakMap<JsonObject, number>()
 /** Tokens that a tool takes in a list, as estimated. */
 function toolTokens({ value, exposed }: Pick<CatalogEntry, 'value' | 'exposed'>): number {
   let tokens = KNOWN.get(value)
-  if (tokens === undefined) KNOWN.set(value, (tokens = tokensIn(JSON.stringify(value))))
-  return value.name === exposed ? tokens : tokens + tokensIn(exposed)
+  if (tokens === undefined) KNOWN.set(value, (tokens = estimateTokens(JSON.stringify(value))))
+  return value.name === exposed ? tokens : tokens + estimateTokens(exposed)
 }
 
 /** Tokens of a list. */

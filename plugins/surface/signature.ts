@@ -1,8 +1,8 @@
-import { bytesOf, type CatalogEntry, isObject, type JsonObject } from '../../src/plugin.ts'
+import { estimateBytes, type CatalogEntry, isObject, type JsonObject } from '../../src/plugin.ts'
 import { firstSentence } from './search/document.ts'
 
 const MAX_DEPTH = 4
-const MOST_PROPERTIES = 60
+const MAX_PROPERTIES = 60
 const PLAIN = /^[A-Za-z_$][\w$]*$/
 
 /** A tool as TypeScript: what a script calls, with its types and texts. */
@@ -49,7 +49,7 @@ function objectOf(schema: JsonObject, depth: number): string {
   const properties = isObject(schema.properties) ? Object.entries(schema.properties) : []
   if (properties.length === 0) return 'Record<string, any>'
   const required: unknown[] = Array.isArray(schema.required) ? schema.required : []
-  const members = properties.slice(0, MOST_PROPERTIES).map(([name, property]) => {
+  const members = properties.slice(0, MAX_PROPERTIES).map(([name, property]) => {
     const { description } = isObject(property) ? property : {}
     const text = typeof description === 'string' ? `${commentOf(description)} ` : ''
     const key = PLAIN.test(name) ? name : JSON.stringify(name)
@@ -63,7 +63,7 @@ function commentOf(text: string): string {
   return `/** ${text.replace(/\s+/g, ' ').replaceAll('*/', '* /').trim()} */`
 }
 
-const LONGEST = 160
+const MAX_LENGTH = 160
 /** Words of a schema that say which values are right; texts and examples are not among them. */
 const KEPT = [
   'type',
@@ -77,7 +77,7 @@ const KEPT = [
   'allOf',
   '$ref',
 ]
-const DEEPEST = 4
+const MAX_DEPTH_COUNT = 4
 
 /** A tool with its first sentence, and a schema without texts: what it accepts is the same, or more where it is nested deeply. */
 export function compactTool(entry: CatalogEntry): CatalogEntry {
@@ -98,7 +98,7 @@ export function compactTool(entry: CatalogEntry): CatalogEntry {
 const COMPACT = new WeakMap<CatalogEntry, CatalogEntry>()
 
 /** The first sentence of a text, on one line and not endless. */
-function sentence(text: string, longest = LONGEST): string {
+function sentence(text: string, longest = MAX_LENGTH): string {
   const line = firstSentence(text).replace(/\s+/g, ' ').trim()
   return line.length <= longest ? line : `${line.slice(0, longest - 1).trimEnd()}…`
 }
@@ -114,7 +114,7 @@ function compactSchema(schema: unknown): JsonObject {
 
 /** Schema without the keywords that a model can do without. Definitions refer to each other, so they are not cut by depth. */
 function without(schema: JsonObject, depth: number, isWhole: boolean): JsonObject {
-  if (depth > DEEPEST && !isWhole) return typeof schema.type === 'string' ? { type: schema.type } : {}
+  if (depth > MAX_DEPTH_COUNT && !isWhole) return typeof schema.type === 'string' ? { type: schema.type } : {}
   const compact: JsonObject = {}
   for (const key of KEPT)
     if (schema[key] !== undefined) compact[key] = inner(schema[key], key, depth, isWhole)
@@ -137,8 +137,8 @@ function each(schemas: JsonObject, depth: number, isWhole: boolean): JsonObject 
 }
 
 /** Tokens that one line of a search may take. */
-const MOST_TOKENS = 125
-const MOST_VALUES = 4
+const MAX_TOKENS = 125
+const MAX_VALUES = 4
 
 /**
  * A tool on one line: `create_issue(repo: string, title: string, labels?: string[]) – Create an issue.` Required arguments are
@@ -148,7 +148,7 @@ export function signature(entry: CatalogEntry): string {
   const { value, exposed } = entry
   const mark = isReadOnly(value) ? ' [reads only]' : ''
   const text = typeof value.description === 'string' ? sentence(value.description) : ''
-  const most = bytesOf(MOST_TOKENS) - Buffer.byteLength(mark)
+  const most = estimateBytes(MAX_TOKENS) - Buffer.byteLength(mark)
   const args = argumentsOf(value.inputSchema)
   const least = `${exposed}(${args
     .filter(one => one.isRequired)
@@ -205,12 +205,12 @@ function typeOf(schema: unknown): string {
 function oneOfTypes({ anyOf, oneOf }: JsonObject): string {
   const [forms = []] = [anyOf, oneOf].filter(Array.isArray)
   const kinds = new Set(forms.map(typeOf).filter(one => one !== 'null'))
-  return kinds.size > 0 && kinds.size <= MOST_VALUES ? [...kinds].join('|') : '~'
+  return kinds.size > 0 && kinds.size <= MAX_VALUES ? [...kinds].join('|') : '~'
 }
 
 function valuesOf(values: readonly unknown[]): string {
-  const shown = values.slice(0, MOST_VALUES).map(value => JSON.stringify(value).slice(0, 40))
-  return [...shown, ...(values.length > MOST_VALUES ? ['…'] : [])].join('|')
+  const shown = values.slice(0, MAX_VALUES).map(value => JSON.stringify(value).slice(0, 40))
+  return [...shown, ...(values.length > MAX_VALUES ? ['…'] : [])].join('|')
 }
 
 function clipped(text: string, most: number): string {

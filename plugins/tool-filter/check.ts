@@ -1,8 +1,8 @@
 import {
-  globs,
+  compileGlobs,
   isObject,
-  mapAt,
-  pointerTo,
+  readMap,
+  appendPointer,
   type KnownTools,
   type JsonObject,
   type Report,
@@ -19,32 +19,32 @@ const ALONE: readonly (readonly [keyof ArgumentSpec, string])[] = [
 export function check(config: unknown, report: Report): void {
   for (const { pointer, written } of placesIn(config))
     for (const [glob, spec] of Object.entries(written)) {
-      const at = `${pointerTo(pointer, glob)}/arguments`
+      const at = `${appendPointer(pointer, glob)}/arguments`
       const args = argumentsIn(spec)
-      for (const [name, argument] of args) checkArgument(argument, pointerTo(at, name), report)
+      for (const [name, argument] of args) checkArgument(argument, appendPointer(at, name), report)
       checkNames(args, at, report)
     }
 }
 
-interface Place {
+interface OverridePath {
   readonly pointer: string
   readonly written: JsonObject
   /** The server that it is about; undefined for all. */
   readonly upstream: string | undefined
 }
 
-function placesIn(config: unknown): Place[] {
-  const own = Object.keys(mapAt(config, 'upstreams')).map(upstream => ({
-    pointer: `${pointerTo('/upstreams', upstream)}/tools/override`,
-    written: mapAt(config, 'upstreams', upstream, 'tools', 'override'),
+function placesIn(config: unknown): OverridePath[] {
+  const own = Object.keys(readMap(config, 'upstreams')).map(upstream => ({
+    pointer: `${appendPointer('/upstreams', upstream)}/tools/override`,
+    written: readMap(config, 'upstreams', upstream, 'tools', 'override'),
     upstream,
   }))
-  const all = mapAt(config, 'filters', 'tools', 'override')
+  const all = readMap(config, 'filters', 'tools', 'override')
   return [...own, { pointer: '/filters/tools/override', written: all, upstream: undefined }]
 }
 
 function argumentsIn(spec: unknown): [string, JsonObject][] {
-  return Object.entries(mapAt({ spec }, 'spec', 'arguments')).flatMap(([name, argument]) =>
+  return Object.entries(readMap({ spec }, 'spec', 'arguments')).flatMap(([name, argument]) =>
     isObject(argument) ? [[name, argument] as [string, JsonObject]] : [],
   )
 }
@@ -74,7 +74,7 @@ function checkNames(args: readonly (readonly [string, JsonObject])[], pointer: s
     names.set(rename, name)
     if (other !== undefined)
       report({
-        pointer: `${pointerTo(pointer, name)}/rename`,
+        pointer: `${appendPointer(pointer, name)}/rename`,
         message: `"${String(rename)}" is the name of "${other}" already`,
         hint: 'give each argument a name of its own',
       })
@@ -87,13 +87,13 @@ export function checkTools(config: unknown, known: KnownTools, report: Report): 
     for (const [glob, spec] of Object.entries(written)) {
       const tools = toolsOf(glob, upstream, known)
       // A glob that matches nothing is pointed at with all others.
-      if (tools.length > 0) checkSpec(spec as OverrideSpec, pointerTo(pointer, glob), tools, report)
+      if (tools.length > 0) checkSpec(spec as OverrideSpec, appendPointer(pointer, glob), tools, report)
     }
 }
 
 /** Definitions of the tools that a glob is about, as far as they are known. */
 function toolsOf(glob: string, upstream: string | undefined, known: KnownTools): readonly JsonObject[] {
-  const fits = globs(glob)
+  const fits = compileGlobs(glob)
   return [...known].flatMap(([name, tools]) =>
     upstream !== undefined && upstream !== name
       ? []
@@ -107,16 +107,16 @@ function checkSpec(spec: OverrideSpec, pointer: string, tools: readonly JsonObje
   const schemas = tools.map(({ inputSchema }) => (isObject(inputSchema) ? inputSchema : {}))
   for (const text of Object.keys(spec.texts ?? {}))
     if (!schemas.some(schema => hasPlace(schema, text)))
-      warn(pointerTo(`${pointer}/texts`, text), `no schema has anything at "${text}"`, report)
+      warn(appendPointer(`${pointer}/texts`, text), `no schema has anything at "${text}"`, report)
   for (const [name, argument] of Object.entries(spec.arguments ?? {})) {
     const having = schemas.filter(schema => propertiesOf(schema).includes(name))
-    const at = pointerTo(`${pointer}/arguments`, name)
+    const at = appendPointer(`${pointer}/arguments`, name)
     if (having.length === 0) warn(at, `no tool that it is about has an argument "${name}"`, report)
     else checkFits({ name, argument, at, having, spec }, report)
   }
 }
 
-interface Said {
+interface ArgumentOverride {
   readonly name: string
   readonly argument: ArgumentSpec
   readonly at: string
@@ -125,7 +125,10 @@ interface Said {
   readonly spec: OverrideSpec
 }
 
-function checkFits({ name, argument: { hide, rename }, at, having, spec }: Said, report: Report): void {
+function checkFits(
+  { name, argument: { hide, rename }, at, having, spec }: ArgumentOverride,
+  report: Report,
+): void {
   if (hide === true && having.some(schema => isRequired(schema, name)))
     warn(
       `${at}/hide`,

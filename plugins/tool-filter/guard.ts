@@ -1,11 +1,11 @@
 import {
-  allowsUris,
+  compileAllowedUris,
   type Answer,
-  canonicalOr,
+  canonicalizeUri,
   type Config,
   type Exchange,
-  forbidsUris,
-  globs,
+  compileForbiddenUris,
+  compileGlobs,
   isObject,
   type JsonObject,
   METHODS,
@@ -36,9 +36,9 @@ export function refuseDenied(
   filters: Config['filters'],
 ): ((exchange: Exchange) => Answer | undefined) | undefined {
   const denied: Record<Kind, Denied> = {
-    tools: test(filters?.tools, globs, name => name),
-    prompts: test(filters?.prompts, globs, name => name),
-    resources: test(filters?.resources, forbidsUris, canonicalOr),
+    tools: test(filters?.tools, compileGlobs, name => name),
+    prompts: test(filters?.prompts, compileGlobs, name => name),
+    resources: test(filters?.resources, compileForbiddenUris, canonicalizeUri),
   }
   if (Object.values(denied).every(isDenied => isDenied === nobody)) return undefined
   return exchange => {
@@ -67,7 +67,7 @@ interface Section {
 /** Filters speak of names before their own renames. */
 function test(
   { deny = [], rename = {} }: Section = {},
-  globsOf: typeof globs,
+  globsOf: typeof compileGlobs,
   spelled: (name: string) => string,
 ): Denied {
   if (deny.length === 0) return nobody
@@ -118,8 +118,9 @@ export interface Filter {
 
 /** Compiles the globs once, of names or URIs. `deny` wins over `allow`; no `allow` means everything, an empty one nothing. */
 export function prepareFilter(options: FilterOptions = {}, isOfUris = false): Filter {
-  const denied = (isOfUris ? forbidsUris : globs)(options.deny ?? [])
-  const allowed = options.allow === undefined ? () => true : (isOfUris ? allowsUris : globs)(options.allow)
+  const denied = (isOfUris ? compileForbiddenUris : compileGlobs)(options.deny ?? [])
+  const allowed =
+    options.allow === undefined ? () => true : (isOfUris ? compileAllowedUris : compileGlobs)(options.allow)
   return {
     isEmpty: [options.allow, options.deny, options.rename, options.describe].every(
       part => part === undefined,
@@ -134,7 +135,7 @@ export function prepareFilter(options: FilterOptions = {}, isOfUris = false): Fi
 
 /** A URI is one and the same, however the configuration or a server spells it. */
 function renamesOf({ rename = {} }: FilterOptions, isOfUris: boolean): Filter['renamed'] {
-  const spelled = isOfUris ? canonicalOr : (name: string): string => name
+  const spelled = isOfUris ? canonicalizeUri : (name: string): string => name
   const renames = new Map(Object.entries(rename).map(([from, to]) => [spelled(from), to]))
   return name => (renames.size === 0 ? undefined : renames.get(spelled(name)))
 }

@@ -3,14 +3,14 @@ import {
   type Call,
   type CatalogEntry,
   type Config,
-  errorsOf,
+  defineErrors,
   type ExplainStep,
   isObject,
   type JsonObject,
   LISTS,
   type ParamHeader,
-  paramHeaders,
-  paramHeaderValues,
+  parseParamHeaders,
+  getParamHeaders,
   type Plugin,
   type PluginHooks,
   RPC,
@@ -35,7 +35,7 @@ const ERRORS = {
   },
 } as const
 
-const filterError = errorsOf(ERRORS)
+const filterError = defineErrors(ERRORS)
 
 const MAX_TOOLS = 10_000
 
@@ -49,7 +49,7 @@ function mirrors(): Mirrors {
 
 /** Notes which arguments of a tool travel in headers: once they are renamed or hidden, its entry does not say so any more. */
 function noteMirrors(known: Mirrors, key: string, inputSchema: unknown): void {
-  const found = paramHeaders(inputSchema) ?? []
+  const found = parseParamHeaders(inputSchema) ?? []
   if (found.length > 0) known.set(key, found)
 }
 
@@ -72,7 +72,7 @@ function tapCalls(hooks: PluginHooks, overrides: Overrides, known: Mirrors): voi
     const given = call.params?.arguments
     if (!isObject(given) || !done.has(given)) putBack(call, override, done)
     const found = known.get(keyOf(call.upstream, original))
-    if (found !== undefined) Object.assign(call.headers, paramHeaderValues(found, call.params?.arguments))
+    if (found !== undefined) Object.assign(call.headers, getParamHeaders(found, call.params?.arguments))
   })
   hooks.explain.tap((steps, { entry, exchange }) => {
     const override = entry?.kind === 'tools' ? overrides.for(entry.upstream, entry.original) : undefined

@@ -59,7 +59,7 @@ const PARENT_LENGTH = 55
 const TRACE_AT = 3
 const SPAN_AT = 36
 /** Longer states are dropped, as the recommendation allows. */
-const LONGEST_STATE = 512
+const MAX_STATE_LENGTH = 512
 const STATE = /^[\x20-\x7e]+$/
 const SAMPLED = 1
 
@@ -79,7 +79,9 @@ function isWellFormed(parent: string): boolean {
 }
 
 function stateOf(state: unknown): string | undefined {
-  return typeof state === 'string' && state.length <= LONGEST_STATE && STATE.test(state) ? state : undefined
+  return typeof state === 'string' && state.length <= MAX_STATE_LENGTH && STATE.test(state)
+    ? state
+    : undefined
 }
 
 /** The context in the `_meta` of parameters. */

@@ -1,18 +1,25 @@
 import { promisify } from 'node:util'
 import { constants, gzip } from 'node:zlib'
-import { isObject, reasonOf, type Clock, type Figure, type JsonObject, type Log } from '../../src/plugin.ts'
-import { Post, type Reply, Waiting } from './waiting.ts'
+import {
+  isObject,
+  getErrorMessage,
+  type Clock,
+  type Figure,
+  type JsonObject,
+  type Log,
+} from '../../src/plugin.ts'
+import { Post, type Reply, SpanBuffer } from './waiting.ts'
 
 /** Statuses after which the same may be sent again (OTLP/HTTP, failures). */
 const PASSING: ReadonlySet<number> = new Set([429, 502, 503, 504])
 
 const FIRST_PAUSE_MS = 1000
-const LONGEST_PAUSE_MS = 30_000
-const MOST_TRIES = 5
+const MAX_PAUSE_MS = 30_000
+const MAX_ATTEMPTS = 5
 /** Characters of one request; a batch is cut there. */
-const MOST_CHARACTERS = 4 * 1024 * 1024
+const MAX_CHARACTERS = 4 * 1024 * 1024
 /** Characters that may wait, whatever their number. */
-const MOST_WAITING = 16 * 1024 * 1024
+const MAX_WAITING = 16 * 1024 * 1024
 const THOUSAND = 1000
 
 /** Packs in a thread of the pool. Spans are much alike: the fastest level takes nine tenths away. */
@@ -66,7 +73,7 @@ export class Exporter {
   readonly #clock: Clock
   readonly #log: Log
   readonly #counts: SpanCounts
-  readonly #waiting = new Waiting()
+  readonly #waiting = new SpanBuffer()
   readonly #poster: Post
   readonly #headers: ExporterSettings['headers']
   readonly #around: { readonly before: Buffer; readonly after: Buffer }
@@ -98,7 +105,7 @@ export class Exporter {
 
   /** True if one more span may wait; if not, it counts as dropped, and need not be written at all. */
   hasRoom(): boolean {
-    if (this.#waiting.count < this.#settings.queue && this.#waiting.bytes < MOST_WAITING) return true
+    if (this.#waiting.count < this.#settings.queue && this.#waiting.bytes < MAX_WAITING) return true
     this.#counts.dropped++
     if (this.#hasDropped) return false
     this.#hasDropped = true
@@ -150,18 +157,18 @@ export class Exporter {
 
   /** One batch, until it is sent or given up. It waits in its place, so that it counts as what waits. */
   async #sendBatch(): Promise<void> {
-    const { body: plain, count } = this.#waiting.first(this.#settings.batch, MOST_CHARACTERS, this.#around)
+    const { body: plain, count } = this.#waiting.first(this.#settings.batch, MAX_CHARACTERS, this.#around)
     const body = this.#settings.compression === 'gzip' ? await packed(plain, FASTEST) : plain
     for (let attempt = 1; ; attempt++) {
       const sent = await this.#post(body, count)
       if (sent === 'ok' || sent === 'refused') return this.#take(count)
       this.#failing(sent.why)
       if (this.#ending.signal.aborted) return
-      if (attempt >= MOST_TRIES) {
+      if (attempt >= MAX_ATTEMPTS) {
         this.#counts.failed += count
         return this.#take(count)
       }
-      await this.#pause(sent.againInMs ?? Math.min(FIRST_PAUSE_MS * 2 ** (attempt - 1), LONGEST_PAUSE_MS))
+      await this.#pause(sent.againInMs ?? Math.min(FIRST_PAUSE_MS * 2 ** (attempt - 1), MAX_PAUSE_MS))
     }
   }
 
@@ -206,7 +213,7 @@ export class Exporter {
   #pause(ms: number): Promise<void> {
     return new Promise(resolve => {
       const { signal } = this.#ending
-      const takeBack = this.#clock.after(Math.min(ms, LONGEST_PAUSE_MS), done)
+      const takeBack = this.#clock.after(Math.min(ms, MAX_PAUSE_MS), done)
       signal.addEventListener('abort', done)
       function done(): void {
         takeBack()
@@ -226,7 +233,8 @@ function retryAfter(reply: Reply): number | undefined {
 function whyOf(error: unknown): string {
   const { code } = isObject(error) ? error : {}
   return (
-    (error instanceof Error && error.message === '' && typeof code === 'string' && code) || reasonOf(error)
+    (error instanceof Error && error.message === '' && typeof code === 'string' && code) ||
+    getErrorMessage(error)
   )
 }
 

@@ -1,13 +1,13 @@
 import {
   type Config,
   type ExplainStep,
-  findingsOf,
+  defineFindings,
   gatewayError,
-  mapAt,
+  readMap,
   parseDuration,
   type Plugin,
   type PluginApi,
-  reasonOf,
+  getErrorMessage,
   type Report,
 } from '../../src/plugin.ts'
 import { Exporter, SpanCounts } from './exporter.ts'
@@ -25,7 +25,7 @@ const HEALTH = {
   },
 } as const
 
-const found = findingsOf(HEALTH)
+const found = defineFindings(HEALTH)
 
 type Options = NonNullable<Config['tracing']>
 
@@ -79,7 +79,7 @@ export const tracing: Plugin<Options> = {
 
 /** Points at a URL that is none or of another protocol, and at a ratio that nothing takes. */
 function check(config: unknown, report: Report): void {
-  const { endpoint, sampler, ratio } = mapAt(config, 'tracing')
+  const { endpoint, sampler, ratio } = readMap(config, 'tracing')
   if (typeof endpoint === 'string' && !isHttp(endpoint))
     report({
       pointer: '/tracing/endpoint',
@@ -110,7 +110,7 @@ function readSettings({ options, config, programs }: PluginApi<Options>): Settin
   try {
     return settingsOf(options, programs.environment(VARIABLES, {}), config.server.name)
   } catch (cause) {
-    throw gatewayError('GW_PLUGIN_OPTIONS', { plugin: 'tracing', why: reasonOf(cause), cause })
+    throw gatewayError('GW_PLUGIN_OPTIONS', { plugin: 'tracing', why: getErrorMessage(cause), cause })
   }
 }
 

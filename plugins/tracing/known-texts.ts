@@ -62,7 +62,7 @@ export const OF_RESOURCES: ReadonlySet<string> = new Set([
 /** Names of tools and prompts that are kept of each method. */
 const MAX_NAMES = 4096
 /** Longer texts are cut: any peer may write them. */
-const LONGEST = 256
+const MAX_LENGTH = 256
 const HASH_LENGTH = 16
 
 /** Part that is the same in all spans of one operation: its name, and the attributes that say what it is. */
@@ -123,7 +123,7 @@ export class KnownTexts {
   /** A text of somebody else's without secrets, and not too long. */
   text(text: string): string {
     const hidden = this.#hide(text)
-    return hidden.length > LONGEST ? `${hidden.slice(0, LONGEST)}…` : hidden
+    return hidden.length > MAX_LENGTH ? `${hidden.slice(0, MAX_LENGTH)}…` : hidden
   }
 
   /** Attributes of a client's conversation. Who knows the id of a session may use it: it is said as a hash. */

@@ -1,4 +1,4 @@
-import { type Config, parseDuration, percentDecoded } from '../../src/plugin.ts'
+import { type Config, parseDuration, decodePercent } from '../../src/plugin.ts'
 import type { TraceContext } from './context.ts'
 
 type Options = NonNullable<Config['tracing']>
@@ -81,7 +81,7 @@ function pairsIn(text: string): (readonly [string, string])[] {
   return text.split(',').flatMap(pair => {
     const at = pair.indexOf('=')
     if (at < 1) return []
-    return [[percentDecoded(pair.slice(0, at).trim()), percentDecoded(pair.slice(at + 1).trim())] as const]
+    return [[decodePercent(pair.slice(0, at).trim()), decodePercent(pair.slice(at + 1).trim())] as const]
   })
 }
 

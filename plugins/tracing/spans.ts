@@ -1,8 +1,8 @@
 import {
-  globs,
+  compileGlobs,
   GatewayError,
-  outcomeOf,
-  reasonOf,
+  getOutcome,
+  getErrorMessage,
   type Answer,
   type Ask,
   type Call,
@@ -40,7 +40,7 @@ import { attribute, spanText } from './span-text.ts'
 type Options = NonNullable<Config['tracing']>
 
 /** Longest arguments and results that stand in a span. */
-const LONGEST_VALUE = 8192
+const MAX_VALUE_LENGTH = 8192
 /** Difference between the clocks from which on the system's counts anew. */
 const JUMP_MS = 50
 
@@ -51,7 +51,7 @@ interface Output {
 }
 
 /** Place of an exchange in its trace. */
-interface Place {
+interface TraceParent {
   readonly context: TraceContext
   readonly parent: TraceContext | undefined
   readonly link: TraceContext | undefined
@@ -78,7 +78,7 @@ export class Spans {
   readonly #clock: Clock
   readonly #sampler: Sampler
   readonly #hide: (text: string) => string
-  readonly #places: Slot<Exchange, Place>
+  readonly #places: Slot<Exchange, TraceParent>
   readonly #sessions: Slot<Exchange['session'], { via: string; client: object; text: string }>
   readonly #showsArguments: (name: string) => boolean
   readonly #showsResults: (name: string) => boolean
@@ -94,9 +94,9 @@ export class Spans {
     this.#hide = hide
     this.#places = slot.exchange(exchange => this.#placeOf(exchange))
     this.#sessions = slot.session(({ client }) => ({ via: '', client, text: '' }))
-    this.#showsArguments = globs(options.arguments ?? [])
-    this.#showsResults = globs(options.results ?? [])
-    this.#passesBaggage = globs(options.baggage ?? [])
+    this.#showsArguments = compileGlobs(options.arguments ?? [])
+    this.#showsResults = compileGlobs(options.results ?? [])
+    this.#passesBaggage = compileGlobs(options.baggage ?? [])
     this.#out = out
   }
 
@@ -105,7 +105,7 @@ export class Spans {
     this.#places.get(exchange)
   }
 
-  #placeOf(exchange: Exchange): Place {
+  #placeOf(exchange: Exchange): TraceParent {
     const { parent, link, isParentRemote } = callerOf(exchange)
     const traceId = parent?.traceId ?? randomId(16)
     const context = {
@@ -133,7 +133,7 @@ export class Spans {
     if (!context.isSampled || !this.#out.hasRoom()) return
     const { method, params, answer, startedAt, decidedBy, route } = exchange
     const { name, attributes } = this.#texts.operation(method, nameIn(params))
-    let more = `${attributes},${this.#sessionText(exchange)}${this.#texts.few(OWN.outcome, outcomeOf(exchange))}`
+    let more = `${attributes},${this.#sessionText(exchange)}${this.#texts.few(OWN.outcome, getOutcome(exchange))}`
     if (route?.to === 'one') more += this.#texts.few(OWN.upstream, route.upstream)
     if (decidedBy !== undefined) more += this.#texts.few(OWN.decidedBy, decidedBy)
     more += this.#resource(exchange.method, params) + this.#values(nameIn(params), params, answer)
@@ -267,7 +267,7 @@ export class Spans {
 
   #value(json: string): string {
     const text = this.#hide(json)
-    return text.length > LONGEST_VALUE ? `${text.slice(0, LONGEST_VALUE)}…` : text
+    return text.length > MAX_VALUE_LENGTH ? `${text.slice(0, MAX_VALUE_LENGTH)}…` : text
   }
 
   #failureOf(answer: Answer | undefined): Failure {
@@ -286,7 +286,7 @@ export class Spans {
     const type = error instanceof GatewayError ? error.code : OTHER_ERROR
     return {
       attributes: this.#texts.few(ATTRIBUTE.errorType, type),
-      words: this.#texts.text(reasonOf(error)),
+      words: this.#texts.text(getErrorMessage(error)),
     }
   }
 
@@ -300,7 +300,7 @@ export class Spans {
 }
 
 /** The parent stands in the message; the context of the HTTP request, which may carry several, is a link. */
-function callerOf(exchange: Exchange): Pick<Place, 'parent' | 'link' | 'isParentRemote'> {
+function callerOf(exchange: Exchange): Pick<TraceParent, 'parent' | 'link' | 'isParentRemote'> {
   const said = contextIn(exchange.received ?? exchange.params)
   const { traceparent, tracestate } = exchange.headers
   const carried = traceparent === undefined ? undefined : contextOf(traceparent, tracestate)
@@ -310,13 +310,13 @@ function callerOf(exchange: Exchange): Pick<Place, 'parent' | 'link' | 'isParent
   return { parent: host, link: undefined, isParentRemote: false }
 }
 
-function takeAsk({ asks = [] }: Place, method: string): OpenAsk | undefined {
+function takeAsk({ asks = [] }: TraceParent, method: string): OpenAsk | undefined {
   const at = asks.findIndex(one => one.method === method)
   return at < 0 ? undefined : asks.splice(at, 1)[0]
 }
 
 interface Attempt {
-  readonly place: Place
+  readonly place: TraceParent
   readonly context: TraceContext
   readonly tries: number
   readonly startedAt: number

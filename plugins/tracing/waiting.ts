@@ -1,7 +1,7 @@
 import type * as Http from 'node:http'
 import type * as Https from 'node:https'
 
-const MOST_REPLY_BYTES = 64 * 1024
+const MAX_REPLY_BYTES = 64 * 1024
 
 /** The reply of a collector, as far as it matters here. */
 export interface Reply {
@@ -78,7 +78,7 @@ async function read(response: Http.IncomingMessage): Promise<Reply> {
   let length = 0
   for await (const chunk of response as AsyncIterable<Buffer>) {
     length += chunk.length
-    if (length > MOST_REPLY_BYTES) break
+    if (length > MAX_REPLY_BYTES) break
     chunks.push(chunk)
   }
   return { status, retryAfter: headers['retry-after'], text: Buffer.concat(chunks).toString('utf8') }
@@ -100,7 +100,7 @@ interface Around {
  * Spans that wait, as bytes in a row with commas between them: as texts they would be thousands of objects that grow
  * old, and cost more to collect than to write.
  */
-export class Waiting {
+export class SpanBuffer {
   #bytes = Buffer.allocUnsafe(FIRST_BYTES)
   #first = 0
   #end = 0

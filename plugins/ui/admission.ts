@@ -3,7 +3,7 @@ import {
   type Config,
   type Credentials,
   type HttpRequest,
-  identifiedBy,
+  getCredentialType,
   parseDuration,
   principalKey,
   type Principal,
@@ -61,7 +61,7 @@ export class Admission {
     if (!isSameOrigin(request)) return { status: 403, why: 'a page of another origin may not ask' }
     const browser = this.#browsers.find(request)
     if (browser === undefined) {
-      if (identifiedBy(request.caller) === 'nobody')
+      if (getCredentialType(request.caller) === 'nobody')
         return { status: 401, why: 'log in first: "gateway ui" gives a link' }
       return this.#identified(request.caller, undefined, request)
     }
@@ -87,7 +87,7 @@ export class Admission {
         }
       )
     const [credential] = request.header('authorization')
-    if (identifiedBy(principal) === 'nobody' || credential === undefined)
+    if (getCredentialType(principal) === 'nobody' || credential === undefined)
       return { status: 401, why: 'a link, an API key or a token is needed' }
     const known = this.#identified(principal, undefined, request)
     if ('status' in known) return known

@@ -5,7 +5,7 @@ import {
   isObject,
   type JsonObject,
   parseParams,
-  reasonOf,
+  getErrorMessage,
 } from '../../src/plugin.ts'
 import type { Reader } from './admission.ts'
 
@@ -127,7 +127,7 @@ export async function answer(
 
 export function failure(thrown: unknown, hide: Hide): HttpReply {
   if (thrown instanceof ApiError) return errorReply(thrown.status, thrown.message)
-  if (!(thrown instanceof GatewayError)) return errorReply(500, hide(reasonOf(thrown)))
+  if (!(thrown instanceof GatewayError)) return errorReply(500, hide(getErrorMessage(thrown)))
   const { code, message, hint, detail } = thrown
   const more = JSON.parse(safeJson({ code, hint, detail }, hide)) as JsonObject
   return errorReply(409, hide(message), more)
@@ -166,7 +166,7 @@ function parse(bytes: Buffer): unknown {
   try {
     return parseParams(bytes)
   } catch (error) {
-    throw new ApiError(400, `the body cannot be read: ${reasonOf(error)}`)
+    throw new ApiError(400, `the body cannot be read: ${getErrorMessage(error)}`)
   }
 }
 

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { BoundedMap, cookieIn, digestText, type HttpRequest, type Principal } from '../../src/plugin.ts'
+import { BoundedMap, parseCookie, hashSecret, type HttpRequest, type Principal } from '../../src/plugin.ts'
 
 /** A browser that has logged in. */
 export interface Browser {
@@ -46,13 +46,13 @@ export class Browsers {
   /** A token that opens the page once, as its owner. */
   link(): string {
     const token = secret()
-    this.#links.set(digestText(token), this.#now() + LINK_MS)
+    this.#links.set(hashSecret(token), this.#now() + LINK_MS)
     return token
   }
 
   /** Logs in a browser that brings a token; undefined if that is used, too old, or unknown. */
   openByLink(token: string, listener: string, sessionMs: number): Login | undefined {
-    const id = digestText(token)
+    const id = hashSecret(token)
     const until = this.#links.get(id) ?? 0
     this.#links.delete(id)
     return until > this.#now() ? this.open({ listener }, sessionMs, 'owner') : undefined
@@ -65,17 +65,17 @@ export class Browsers {
     share: string,
   ): Login {
     const login = { cookie: secret(), key: secret() }
-    const id = digestText(login.cookie)
+    const id = hashSecret(login.cookie)
     const until = this.#now() + sessionMs
-    this.#browsers.set(id, { ...caller, id, key: digestText(login.key), until }, share)
+    this.#browsers.set(id, { ...caller, id, key: hashSecret(login.key), until }, share)
     return login
   }
 
   /** The browser of a request, if it brings its cookie and its key. A caller is known where it has shown its credential, an owner everywhere. */
   find(request: Pick<HttpRequest, 'header' | 'listener'>): Browser | undefined {
-    const browser = this.#browsers.get(digestText(this.#cookieOf(request) ?? ''))
+    const browser = this.#browsers.get(hashSecret(this.#cookieOf(request) ?? ''))
     const [key = ''] = request.header('x-tapgate-ui')
-    if (browser === undefined || !this.isOpen(browser) || digestText(key) !== browser.key) return undefined
+    if (browser === undefined || !this.isOpen(browser) || hashSecret(key) !== browser.key) return undefined
     return browser.principal === undefined || browser.listener === request.listener ? browser : undefined
   }
 
@@ -99,7 +99,7 @@ export class Browsers {
   }
 
   #cookieOf(request: Pick<HttpRequest, 'header'>): string | undefined {
-    return cookieIn(request.header('cookie'), this.#cookieName)
+    return parseCookie(request.header('cookie'), this.#cookieName)
   }
 }
 

@@ -1,10 +1,10 @@
-import { BoundedMap, globs, principalKey, type Session } from '../../src/plugin.ts'
+import { BoundedMap, compileGlobs, principalKey, type Session } from '../../src/plugin.ts'
 import type { CallDetail, CallRow, Calls, ClientRow } from './types.ts'
 
 const MAX_CLIENTS = 1000
 /** Clients of one caller: names are theirs to choose. */
 const MAX_OF_CALLER = 100
-const LONGEST = 100
+const MAX_LENGTH = 100
 
 type Counted = { -readonly [K in keyof ClientRow]: ClientRow[K] }
 
@@ -40,7 +40,7 @@ export class Clients {
 
   #rowOf({ client, principal, listener, profile = '' }: Session): Counted {
     const { info, era, version: protocol } = client
-    const [name, version] = [info.name.slice(0, LONGEST), info.version.slice(0, LONGEST)]
+    const [name, version] = [info.name.slice(0, MAX_LENGTH), info.version.slice(0, MAX_LENGTH)]
     const caller = principalKey(principal)
     const key = JSON.stringify([name, version, era, protocol, caller, listener, profile])
     const known = this.#rows.use(key)
@@ -54,7 +54,7 @@ export class Clients {
 }
 
 /** Conditions of a search; all that are given must fit. */
-export interface Wanted {
+export interface CallLogFilter {
   /** Name of the tool; `*` stands for anything. */
   readonly tool?: string | undefined
   readonly caller?: string | undefined
@@ -104,7 +104,7 @@ export class CallLog {
     return call?.id === id ? call : undefined
   }
 
-  find({ limit, before, after = 0, ...wanted }: Wanted): Calls {
+  find({ limit, before, after = 0, ...wanted }: CallLogFilter): Calls {
     const fits = fitting(wanted)
     const found: CallRow[] = []
     const newest = this.#next - 1
@@ -129,8 +129,8 @@ function fitting({
   caller,
   server,
   outcome,
-}: Omit<Wanted, 'limit' | 'before' | 'after'>): (call: CallDetail) => boolean {
-  const isTool = tool === undefined ? undefined : globs(/[*?]/.test(tool) ? tool : `*${tool}*`)
+}: Omit<CallLogFilter, 'limit' | 'before' | 'after'>): (call: CallDetail) => boolean {
+  const isTool = tool === undefined ? undefined : compileGlobs(/[*?]/.test(tool) ? tool : `*${tool}*`)
   return call =>
     (isTool === undefined || isTool(call.name)) &&
     (caller === undefined || call.subject.includes(caller)) &&

@@ -1,4 +1,4 @@
-import { type Clock, isObject, type JsonObject, oneLine, type PluginApi } from '../../src/plugin.ts'
+import { type Clock, isObject, type JsonObject, toOneLine, type PluginApi } from '../../src/plugin.ts'
 import type { Routes } from './api.ts'
 import type { Recorder } from './recorder.ts'
 import type { Trials } from './trials.ts'
@@ -59,7 +59,7 @@ function words(...values: readonly unknown[]): string | undefined {
 }
 
 function text(value: unknown): string | undefined {
-  return typeof value === 'string' ? oneLine(value) : undefined
+  return typeof value === 'string' ? toOneLine(value) : undefined
 }
 
 /** Runs a verb that may take long. A failure that comes later is shown as the state of the server. */

@@ -1,17 +1,17 @@
 import {
-  argumentsShape,
+  describeArguments,
   type Clock,
   type Config,
   type Exchange,
-  globs,
+  compileGlobs,
   hasFailed,
   isObject,
   type JsonObject,
-  outcomeOf,
+  getOutcome,
   type PluginHooks,
 } from '../../src/plugin.ts'
 import { type Hide, ROWS } from './api.ts'
-import { CallLog, Clients, isFailed, rowOf, type Wanted } from './call-log.ts'
+import { CallLog, Clients, isFailed, rowOf, type CallLogFilter } from './call-log.ts'
 import { Streams } from './events.ts'
 import type { CallDetail, Figures, Timing } from './types.ts'
 
@@ -116,7 +116,7 @@ export class Recorder {
   /** Records what is called from here on, and answers the verbs that show it. */
   tap(hooks: PluginHooks, { values = [] }: Options, clock: Clock): void {
     const { calls, clients } = this
-    const keepsValues = globs(values)
+    const keepsValues = compileGlobs(values)
     hooks.session.tap(session => clients.opened(session))
     hooks.sessionEnd.tap(session => clients.closed(session))
     hooks.settled.tap({ methods: METHODS, timed: true }, exchange => {
@@ -142,7 +142,7 @@ export class Recorder {
   }
 }
 
-function parseWanted(params: JsonObject): Wanted {
+function parseWanted(params: JsonObject): CallLogFilter {
   const text = (name: string): string | undefined => {
     const value = params[name]
     return typeof value === 'string' && value !== '' ? value : undefined
@@ -173,11 +173,11 @@ function recordOf(exchange: Exchange, clock: Clock, isKept: boolean): Omit<CallD
     era: session.client.era,
     via: exchange.via,
     profile: session.profile ?? '',
-    outcome: outcomeOf(exchange),
+    outcome: getOutcome(exchange),
     by: decidedBy ?? '',
     bytesIn: bytes,
     ...answerOf(exchange, isKept),
-    shape: argumentsShape(exchange.params) ?? '',
+    shape: describeArguments(exchange.params) ?? '',
     ...(isObject(args) ? { arguments: cut(JSON.stringify(args), MAX_VALUES) } : {}),
   }
 }

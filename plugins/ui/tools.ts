@@ -1,4 +1,4 @@
-import { GatewayError, isObject, type JsonObject, objectsIn, tokensIn } from '../../src/plugin.ts'
+import { GatewayError, isObject, type JsonObject, filterObjects, estimateTokens } from '../../src/plugin.ts'
 import { missing, type Question, type Routes, ROWS } from './api.ts'
 import type { RoutesDeps } from './overview.ts'
 import type { Shown, ToolDetail, ToolRow, Tools } from './types.ts'
@@ -10,7 +10,7 @@ export function toolRoutes({ control }: RoutesDeps): Routes {
   /** Estimates by the definition of a tool. */
   const estimates = new WeakMap<object, number>()
   const tokensOf = (value: object): number => {
-    const tokens = estimates.get(value) ?? tokensIn(JSON.stringify(value))
+    const tokens = estimates.get(value) ?? estimateTokens(JSON.stringify(value))
     estimates.set(value, tokens)
     return tokens
   }
@@ -54,12 +54,12 @@ export function toolRoutes({ control }: RoutesDeps): Routes {
 async function shownTo(control: RoutesDeps['control'], { tool, server, client }: JsonObject): Promise<Shown> {
   const isMeant = (row: JsonObject): boolean => row.name === tool && row.upstream === server
   const { tools } = await control('listing', { client })
-  const row = objectsIn(tools).find(isMeant)
+  const row = filterObjects(tools).find(isMeant)
   const { changes } = await control('fit.report', { client }).catch(withoutFit)
   const { entries } = await control('catalogue.list', { kind: 'tools' })
-  const { original } = objectsIn(entries).find(isMeant) ?? {}
+  const { original } = filterObjects(entries).find(isMeant) ?? {}
   const { notes = [], unfit } =
-    objectsIn(changes).find(
+    filterObjects(changes).find(
       ({ upstream, name }) => upstream === server && (name === tool || name === original),
     ) ?? {}
   return {

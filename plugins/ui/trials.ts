@@ -7,7 +7,7 @@ import {
   type ClientSide,
   isObject,
   type JsonObject,
-  reasonOf,
+  getErrorMessage,
   TextStream,
 } from '../../src/plugin.ts'
 import type { Reader } from './admission.ts'
@@ -76,7 +76,7 @@ export class Trials {
       if (stream.hasRoom) stream.add(event(name, value))
     }
     void this.#run(question, emit)
-      .catch((error: unknown): Answer => ({ error: { code: 0, message: reasonOf(error) } }))
+      .catch((error: unknown): Answer => ({ error: { code: 0, message: getErrorMessage(error) } }))
       .then(answer => stream.end(event('error' in answer ? 'error' : 'result', valueOf(answer))))
       .finally(() => this.#running.delete(stream))
     return new EventReply(stream)

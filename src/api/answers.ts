@@ -18,7 +18,7 @@ export function answer(result: JsonObject): Answer {
 }
 
 /** The answer of an upstream of the plugin's own: a complete result, as a server of the modern era gives it. */
-export function upstreamAnswer(result: JsonObject): Answer {
+export function createUpstreamAnswer(result: JsonObject): Answer {
   return { result: Payload.of({ resultType: 'complete', ...result }, 'modern') }
 }
 

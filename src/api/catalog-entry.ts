@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '../protocol/json/json.ts'
 import { type Kind, LISTS } from '../protocol/methods.ts'
-import { canonicalOr } from '../protocol/uri.ts'
+import { canonicalizeUri } from '../protocol/uri.ts'
 import { repairEntry } from '../protocol/repair/list-entry.ts'
 import type { Payload } from '../protocol/payload.ts'
 import type { RpcError } from '../protocol/rpc-error.ts'
@@ -28,7 +28,7 @@ export interface CatalogEntry {
 
 /** Key by which an entry is looked up: a URI by its canonical form, whatever spelling its server lists. */
 export function lookupName({ kind, exposed }: CatalogEntry): string {
-  return kind === 'resources' ? canonicalOr(exposed) : exposed
+  return kind === 'resources' ? canonicalizeUri(exposed) : exposed
 }
 
 /** True if clients mean this entry by a name, or by a URI in its canonical form. */
@@ -104,7 +104,7 @@ export function isOwnName(name: unknown, names: readonly string[]): name is stri
 }
 
 /** Names of a plugin's own tools beside these: as they are or, where a real tool has one of them, all behind a prefix. */
-export function ownNamesBeside<T extends string>(
+export function assignOwnNames<T extends string>(
   names: Readonly<Record<T, string>>,
   entries: readonly CatalogEntry[],
 ): Readonly<Record<T, string>> {

@@ -288,7 +288,7 @@ export const OUTCOMES = ['ok', 'is_error', 'error', 'refused', 'cancelled', 'inp
 export type Outcome = (typeof OUTCOMES)[number]
 
 /** Says what came of an exchange that is settled. */
-export function outcomeOf({ method, answer, cancelled, route, decidedBy }: Exchange): Outcome {
+export function getOutcome({ method, answer, cancelled, route, decidedBy }: Exchange): Outcome {
   if (cancelled) return 'cancelled'
   if (answer === undefined) return 'error'
   if ('result' in answer) return method === 'tools/call' && hasFailed(answer.result) ? 'is_error' : 'ok'

@@ -37,7 +37,7 @@ export interface ListenerContext {
   /** True if a plugin finds out who its clients are. */
   readonly authenticates: boolean
   /** The other processes that have clients of this one; absent where there are none. */
-  readonly neighbours?: Neighbours | undefined
+  readonly neighbours?: PeerDirectory | undefined
 }
 
 /** Names and keys of what several processes of one gateway can open. Read each time: they may change. */
@@ -49,14 +49,14 @@ export interface Sealing {
 }
 
 /** Facts of a request that only the process knows that took it. */
-export interface Handed {
+export interface ForwardedRequest {
   readonly listener: string
   readonly remoteAddress: string | undefined
   readonly certificate?: ClientCertificate | undefined
 }
 
 /** Another process, which has what a request is about. */
-export interface Neighbour {
+export interface Peer {
   /** Address at which it takes requests of other processes. */
   readonly address: { readonly host: string; readonly port: number }
   /** Certificates of the connection; absent for plain HTTP. */
@@ -64,17 +64,21 @@ export interface Neighbour {
   /** Aborts when the process is known to be dead. */
   readonly gone?: AbortSignal | undefined
   /** Returns the text of a header that proves that a process of this gateway sends the request. */
-  voucher(request: IncomingMessage, handed: Handed): string
+  voucher(request: IncomingMessage, handed: ForwardedRequest): string
 }
 
 /** Process that has what a request is about: this one, another one, or unknown for now. */
-export type Whereabouts = 'here' | Neighbour | Refusal
+export type Whereabouts = 'here' | Peer | Refusal
 
 /** Answers a request that another process took and this one owns. */
-export type ServeHanded = (request: IncomingMessage, response: ServerResponse, handed: Handed) => void
+export type ServeHanded = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  handed: ForwardedRequest,
+) => void
 
 /** Processes that accept for the same clients. What one of them keeps has an id that names it. */
-export interface Neighbours {
+export interface PeerDirectory {
   readonly sealing: Sealing
   /** Creates the id of a session that this process keeps. */
   newId(): string

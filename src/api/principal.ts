@@ -1,4 +1,4 @@
-import { globs } from '../util/globs.ts'
+import { compileGlobs } from '../util/globs.ts'
 import type { Config, Principal, Session } from './index.ts'
 
 /** Principal of a caller without a name: on a local pipe, or at a listener that asks for no credentials. */
@@ -83,12 +83,12 @@ function issuersOf(auth: Config['auth']): string[] {
 const tokens = new WeakMap<Principal, string>()
 
 /** Keeps the verified token of a caller for whoever exchanges it for another one. It must never be sent to a server that it was not made for. */
-export function keepToken(principal: Principal, token: string): void {
+export function storeToken(principal: Principal, token: string): void {
   tokens.set(principal, token)
 }
 
 /** The token that a caller came with; undefined where it came with a key, or with nothing. */
-export function tokenOf(principal: Principal): string | undefined {
+export function getToken(principal: Principal): string | undefined {
   return tokens.get(principal)
 }
 
@@ -98,7 +98,7 @@ const KEYS_ISSUER = 'api-key'
 const UNIDENTIFIED: readonly string[] = ['', 'http']
 
 /** Tells by what a caller is known: an API key, a token, or nothing. */
-export function identifiedBy({ issuer }: Principal): 'key' | 'token' | 'nobody' {
+export function getCredentialType({ issuer }: Principal): 'key' | 'token' | 'nobody' {
   if (UNIDENTIFIED.includes(issuer)) return 'nobody'
   return issuer === KEYS_ISSUER ? 'key' : 'token'
 }
@@ -108,7 +108,7 @@ export function identifiedBy({ issuer }: Principal): 'key' | 'token' | 'nobody' 
  * two issuers is two callers, so a subject alone means a key; without any keys, one of the only issuer; and without `auth`,
  * whoever a plugin lets in. `*` alone is everybody.
  */
-export function callers(
+export function compileCallers(
   patterns: string | readonly string[],
   auth: Config['auth'],
 ): (principal: Pick<Principal, 'issuer' | 'subject'>) => boolean {
@@ -116,9 +116,14 @@ export function callers(
   if (list.includes('*')) return () => true
   const known = [KEYS_ISSUER, ...issuersOf(auth)]
   const split = list.map(pattern => qualified(pattern, known))
-  const isPlain = globs(split.flatMap(({ issuer, subject }) => (issuer === undefined ? [subject] : [])))
+  const isPlain = compileGlobs(
+    split.flatMap(({ issuer, subject }) => (issuer === undefined ? [subject] : [])),
+  )
   const byIssuer = new Map(
-    known.map(issuer => [issuer, globs(split.flatMap(one => (one.issuer === issuer ? [one.subject] : [])))]),
+    known.map(issuer => [
+      issuer,
+      compileGlobs(split.flatMap(one => (one.issuer === issuer ? [one.subject] : []))),
+    ]),
   )
   const isUsual = usualIssuer(auth)
   return ({ issuer, subject }) =>

@@ -1,6 +1,6 @@
 import type { Config } from './index.ts'
 import type { Principal } from './exchange.ts'
-import { ANONYMOUS, callers, principalKey } from './principal.ts'
+import { ANONYMOUS, compileCallers, principalKey } from './principal.ts'
 
 /** Caller for whom a list is made, and the profile that it asked for, if any. */
 export interface Viewer {
@@ -16,14 +16,14 @@ const NOBODY = principalKey(ANONYMOUS)
  * Finds the name of a viewer's profile: the one that it asked for, else the first that names the viewer, else `default`.
  * Undefined where there is none, or the one asked for is not for this viewer.
  */
-export function profileNames({
+export function listProfiles({
   profiles = {},
   auth,
 }: Pick<Config, 'profiles' | 'auth'>): (viewer: Viewer) => string | undefined {
   const known = new Map(
     Object.entries(profiles).map(([name, { principals }]) => [
       name,
-      principals === undefined ? undefined : callers(principals, auth),
+      principals === undefined ? undefined : compileCallers(principals, auth),
     ]),
   )
   const assigned = [...known].flatMap(([name, isFor]) => (isFor === undefined ? [] : [name]))

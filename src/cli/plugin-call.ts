@@ -2,9 +2,9 @@ import { dirname, join, resolve } from 'node:path'
 import type { AskGateway, CommandCall } from '../api/command.ts'
 import type { LoadedConfig } from '../config/index.ts'
 import { readText } from '../config/source/read.ts'
-import { gatewayError, reasonOf } from '../errors/errors.ts'
+import { gatewayError, getErrorMessage } from '../errors/errors.ts'
 import type { Gateway } from '../gateway/gateway.ts'
-import { valueAt } from '../util/plain-data.ts'
+import { readValue } from '../util/plain-data.ts'
 import { type SourceFlags, loadSource, stateDirectory } from './load-source.ts'
 import { filledIn } from './output/prompt.ts'
 import { openBrowser } from './output/browser.ts'
@@ -43,7 +43,7 @@ export function callOf(
     readData: file => readData(resolve(cwd, file)),
     async load() {
       const { config, directory } = await loadSource(flags, terminal)
-      return { config, directory, options: valueAt(config, ...options) }
+      return { config, directory, options: readValue(config, ...options) }
     },
     withGateway: (which, use) => asked(which, use, flags, terminal),
     canAsk: host.stdin.isTTY,
@@ -60,16 +60,16 @@ function pagesOf(terminal: Terminal): string | undefined {
 }
 
 /** Larger files are not written by hand. */
-const MOST_BYTES = 8 * 1024 * 1024
+const MAX_BYTES = 8 * 1024 * 1024
 
 async function readData(file: string): Promise<unknown> {
-  const contents = readText(file, MOST_BYTES)
+  const contents = readText(file, MAX_BYTES)
   if ('why' in contents) throw gatewayError('GW_USAGE', { what: `cannot read ${file}: ${contents.why}` })
   const { fromYaml } = await import('../config/source/plain-yaml.ts')
   try {
     return fromYaml(contents.text)
   } catch (cause) {
-    throw gatewayError('GW_USAGE', { what: `cannot read ${file}: ${reasonOf(cause)}`, cause })
+    throw gatewayError('GW_USAGE', { what: `cannot read ${file}: ${getErrorMessage(cause)}`, cause })
   }
 }
 

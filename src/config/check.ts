@@ -1,7 +1,7 @@
-import { pointerTo, type Report } from '../util/finding.ts'
-import { listAt, mapAt, textAt, valueAt } from '../util/plain-data.ts'
+import { appendPointer, type Report } from '../util/finding.ts'
+import { readList, readMap, readText, readValue } from '../util/plain-data.ts'
 import { platformOf } from '../util/platform.ts'
-import { didYouMean } from '../util/suggest.ts'
+import { suggestName } from '../util/suggest.ts'
 import { checkGlobs, visitAt } from './checks/globs.ts'
 import { checkListeners, checkPaths } from './checks/listeners.ts'
 import { checkCommands, checkPools, checkPrefixes, checkProcesses } from './checks/upstreams.ts'
@@ -56,12 +56,12 @@ export function check(
 }
 
 function sectionOf({ claims }: Feature, config: unknown): unknown {
-  return claims?.section === undefined ? undefined : valueAt(config, claims.section)
+  return claims?.section === undefined ? undefined : readValue(config, claims.section)
 }
 
 function namesIn(config: unknown, kind: 'upstreams' | 'listeners', installed: readonly Feature[]): string[] {
   return [
-    ...Object.keys(mapAt(config, kind)),
+    ...Object.keys(readMap(config, kind)),
     ...installed.flatMap(({ claims }) => claims?.adds?.[kind] ?? []),
   ]
 }
@@ -71,9 +71,9 @@ function checkAdded(config: unknown, installed: readonly Feature[], report: Repo
   for (const { claims } of installed)
     for (const kind of ['upstreams', 'listeners'] as const)
       for (const name of claims?.adds?.[kind] ?? []) {
-        if (!Object.hasOwn(mapAt(config, kind), name)) continue
+        if (!Object.hasOwn(readMap(config, kind), name)) continue
         report({
-          pointer: pointerTo(`/${kind}`, name),
+          pointer: appendPointer(`/${kind}`, name),
           message: `"${name}" is the name of what "${claims?.section ?? ''}" adds itself`,
           hint: 'choose another name',
           on: 'key',
@@ -82,7 +82,7 @@ function checkAdded(config: unknown, installed: readonly Feature[], report: Repo
 }
 
 function checkPresence(config: unknown, upstreams: readonly string[], report: Report): void {
-  if (Object.keys(mapAt(config, 'listeners')).length === 0) {
+  if (Object.keys(readMap(config, 'listeners')).length === 0) {
     report({
       pointer: '',
       message: 'no listeners: only clients of this machine can connect, by gateway attach or serve --stdio',
@@ -102,11 +102,11 @@ function checkPresence(config: unknown, upstreams: readonly string[], report: Re
 
 /** Rules that cannot say whom they mean. */
 function checkCallers(config: unknown, report: Report): void {
-  const auth = valueAt(config, 'auth')
+  const auth = readValue(config, 'auth')
   if (auth === undefined) return
-  const named = [...listAt(auth, 'jwt'), ...listAt(auth, 'certificates')]
-  const issuers = [...new Set(named.map(spec => textAt(spec, 'issuer') ?? ''))]
-  const hasKeys = listAt(auth, 'keys').length > 0 || textAt(auth, 'keysFile') !== undefined
+  const named = [...readList(auth, 'jwt'), ...readList(auth, 'certificates')]
+  const issuers = [...new Set(named.map(spec => readText(spec, 'issuer') ?? ''))]
+  const hasKeys = readList(auth, 'keys').length > 0 || readText(auth, 'keysFile') !== undefined
   for (const { pointer, pattern } of namedCallers(config)) {
     const why = unclear(pattern, issuers, hasKeys)
     if (why !== undefined) report({ pointer, ...why })
@@ -123,7 +123,7 @@ function unclear(
   const isQualified = [...issuers, 'api-key'].some(issuer => pattern.startsWith(`${issuer} `))
   if (pattern === '*' || isQualified) return undefined
   if (rest.length > 0 && first.includes('://'))
-    return { message: `there is no issuer "${first}"`, hint: didYouMean(first, issuers) }
+    return { message: `there is no issuer "${first}"`, hint: suggestName(first, issuers) }
   if (hasKeys || issuers.length < 2) return undefined
   return {
     message: `"${pattern}" may be somebody else at each issuer`,

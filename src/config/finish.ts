@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { delimiter, resolve } from 'node:path'
-import { type Finding, pointerKeys, pointerTo } from '../util/finding.ts'
+import { type Finding, parsePointer, appendPointer } from '../util/finding.ts'
 import { deepFreeze, isPlain } from '../util/plain-data.ts'
 import { platformOf } from '../util/platform.ts'
 import { Secrets } from '../util/secrets.ts'
@@ -10,7 +10,14 @@ import { checkExisting } from './checks/upstreams.ts'
 import type { Config } from './config.gen.ts'
 import * as generated from './generated/validator.gen.ts'
 import { explain, type SchemaError } from './messages.ts'
-import { hasErrors, inOrder, invalidConfig, type Problem, problemIn, type Written } from './problem.ts'
+import {
+  hasErrors,
+  inOrder,
+  invalidConfig,
+  type Problem,
+  problemIn,
+  type ConfigPositions,
+} from './problem.ts'
 import { secretsIn } from './secrets.ts'
 import { locate, type Located, type Origin, type Tree } from './source/tree.ts'
 
@@ -35,9 +42,9 @@ let quoted: unknown
 
 /** The same error with what its message quotes: the part of the schema that was broken, and the value that broke it. */
 function quoting(error: SchemaError, value: unknown): SchemaError {
-  const keys = pointerKeys(error.schemaPath.slice(1))
+  const keys = parsePointer(error.schemaPath.slice(1))
   const parent = withKey(keys.slice(0, -1).reduce(insideSchema, schema()), error.keyword)
-  const data = pointerKeys(error.instancePath).reduce(inside, value)
+  const data = parsePointer(error.instancePath).reduce(inside, value)
   return {
     ...error,
     ...(isPlain(parent) ? { parentSchema: parent, schema: parent[error.keyword] } : {}),
@@ -56,7 +63,7 @@ function insideSchema(at: unknown, key: string): unknown {
 /** The part of the schema that has a key: this one, or the one that it refers to. */
 function withKey(at: unknown, key: string): unknown {
   if (!isPlain(at) || Object.hasOwn(at, key) || typeof at['$ref'] !== 'string') return at
-  return withKey(pointerKeys(at['$ref'].slice(1)).reduce(inside, schema()), key)
+  return withKey(parsePointer(at['$ref'].slice(1)).reduce(inside, schema()), key)
 }
 
 function inside(at: unknown, key: string): unknown {
@@ -172,7 +179,7 @@ function placed(
   findings: readonly Finding[],
   broken: ReadonlySet<string>,
   secrets: readonly string[],
-  written: Written,
+  written: ConfigPositions,
 ): Problem[] {
   if (findings.length === 0) return []
   const { hide: shown } = new Secrets(secrets)
@@ -191,7 +198,7 @@ function withDefaults({ value, origins }: Located): ReadonlyMap<string, Origin> 
   const visit = (at: unknown, pointer: string): void => {
     all.set(pointer, origins.get(pointer) ?? { from: 'default' })
     if (!Array.isArray(at) && !isPlain(at)) return
-    for (const [key, inner] of Object.entries(at)) visit(inner, pointerTo(pointer, key))
+    for (const [key, inner] of Object.entries(at)) visit(inner, appendPointer(pointer, key))
   }
   visit(value, '')
   return all

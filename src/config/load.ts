@@ -1,6 +1,6 @@
 import { dirname, resolve } from 'node:path'
 import { gatewayError } from '../errors/errors.ts'
-import { pointerKeys } from '../util/finding.ts'
+import { parsePointer } from '../util/finding.ts'
 import type { Feature } from './check.ts'
 import { finish, type LoadedConfig } from './finish.ts'
 import { SECTIONS } from './keys.gen.ts'
@@ -221,7 +221,7 @@ function settingTree(setting: string, report: ReportProblem): Tree | undefined {
   const origin: Origin = { from: 'set', text: setting }
   const equals = setting.indexOf('=')
   const path = setting.slice(0, Math.max(0, equals))
-  const keys = path.startsWith('/') ? pointerKeys(path) : path.split('.')
+  const keys = path.startsWith('/') ? parsePointer(path) : path.split('.')
   if (equals < 1 || keys.includes('')) {
     report(
       problemAt(origin, {

@@ -1,6 +1,6 @@
-import { type Finding, pointerFits, pointerTo } from '../util/finding.ts'
+import { type Finding, pointerFits, appendPointer } from '../util/finding.ts'
 import { isPlain } from '../util/plain-data.ts'
-import { didYouMean } from '../util/suggest.ts'
+import { suggestName } from '../util/suggest.ts'
 import { BOOLEAN_PATHS, NUMBER_PATHS, SECRET_PATHS, TYPES } from './keys.gen.ts'
 
 /** Error of the generated validator, with the part of the schema that the value broke. */
@@ -91,7 +91,7 @@ const OTHER_WORDS: ReadonlyMap<string, string> = new Map([
 
 function meantKey(key: string, known: readonly string[]): string | undefined {
   const word = OTHER_WORDS.get(key)
-  return word !== undefined && known.includes(word) ? `did you mean "${word}"?` : didYouMean(key, known)
+  return word !== undefined && known.includes(word) ? `did you mean "${word}"?` : suggestName(key, known)
 }
 
 function unknownKey(error: SchemaError): Partial<Finding> {
@@ -99,7 +99,7 @@ function unknownKey(error: SchemaError): Partial<Finding> {
   const known = Object.keys(isPlain(error.parentSchema?.properties) ? error.parentSchema.properties : {})
   const blank = LIKE_BLANKS.exec(key)?.[0]
   return {
-    pointer: pointerTo(error.instancePath, key),
+    pointer: appendPointer(error.instancePath, key),
     message: `unknown key "${key}"`,
     hint: CLIENT_KEYS.has(key)
       ? CLIENT_HINT
@@ -113,7 +113,7 @@ function unknownKey(error: SchemaError): Partial<Finding> {
 function wrongForm(error: SchemaError): Partial<Finding> {
   const form = says(error) ?? `text like ${String(error.params.pattern)}`
   if (error.propertyName === undefined) return { message: `expected ${form}${found(error)}` }
-  const pointer = pointerTo(error.instancePath, error.propertyName)
+  const pointer = appendPointer(error.instancePath, error.propertyName)
   return { pointer, message: `expected ${form}, found "${error.propertyName}"`, on: 'key' }
 }
 
@@ -129,9 +129,9 @@ function wrongTag(error: SchemaError): Partial<Finding> {
     return { message: 'missing key "type"', hint: `one of ${types.join(', ')}`, on: 'key' }
   }
   const value = error.params.tagValue
-  const hint = typeof value === 'string' ? didYouMean(value, types) : `one of ${types.join(', ')}`
+  const hint = typeof value === 'string' ? suggestName(value, types) : `one of ${types.join(', ')}`
   return {
-    pointer: pointerTo(error.instancePath, 'type'),
+    pointer: appendPointer(error.instancePath, 'type'),
     message: `unknown type ${JSON.stringify(value)}`,
     hint,
   }
@@ -184,7 +184,7 @@ function list(values: unknown): string {
 
 function meant(word: unknown, candidates: unknown): string | undefined {
   if (typeof word !== 'string' || !Array.isArray(candidates)) return undefined
-  const hint = didYouMean(word, candidates.map(String))
+  const hint = suggestName(word, candidates.map(String))
   return hint?.startsWith('did') ? hint : undefined
 }
 

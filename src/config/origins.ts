@@ -1,6 +1,6 @@
 import { isAbsolute, relative } from 'node:path'
 import { isPlain } from '../util/plain-data.ts'
-import { pointerTo } from '../util/finding.ts'
+import { appendPointer } from '../util/finding.ts'
 import type { LoadedConfig } from './finish.ts'
 import type { Problem } from './problem.ts'
 import { redact } from './secrets.ts'
@@ -54,7 +54,7 @@ export function describeOrigins(loaded: LoadedConfig, cwd: string): DescribedVal
   const { hide } = new Secrets(loaded.secrets)
   const visit = (value: unknown, pointer: string): void => {
     const inner = isPlain(value) ? Object.entries(value) : Array.isArray(value) ? [...value.entries()] : []
-    for (const [key, child] of inner) visit(child, pointerTo(pointer, key))
+    for (const [key, child] of inner) visit(child, appendPointer(pointer, key))
     if (inner.length === 0)
       described.push({ pointer, value, origin: hide(originText(loaded.origins.get(pointer), cwd)) })
   }

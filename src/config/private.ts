@@ -1,6 +1,6 @@
 import { basename, dirname, extname, isAbsolute, join, resolve } from 'node:path'
 import { isPlain } from '../util/plain-data.ts'
-import { pointerKeys } from '../util/finding.ts'
+import { parsePointer } from '../util/finding.ts'
 import { escaped, privateFile, type PrivatePlace } from '../util/private-place.ts'
 import type { LoadedConfig } from './finish.ts'
 import { PRIVATE_PATHS, type PrivateKind } from './keys.gen.ts'
@@ -13,7 +13,7 @@ export function privatePlacesOf({
   directory,
 }: Pick<LoadedConfig, 'config' | 'file' | 'files' | 'directory'>): PrivatePlace[] {
   const named = Object.entries(PRIVATE_PATHS).flatMap(([pattern, kind]) =>
-    valuesAt(config, pointerKeys(pattern))
+    valuesAt(config, parsePointer(pattern))
       .filter(value => isOwnFile(value, kind))
       .map(value => placeOf(resolve(directory, value), kind)),
   )

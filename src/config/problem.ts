@@ -4,7 +4,7 @@ import { type GatewayError, gatewayError } from '../errors/errors.ts'
 import { type Finding, pointerParent } from '../util/finding.ts'
 import type { Origin } from './source/tree.ts'
 
-const MOST_SHOWN = 100
+const MAX_SHOWN = 100
 
 /** Something wrong, or doubtful, in the configuration. Its JSON form is itself. */
 export interface Problem {
@@ -20,7 +20,7 @@ export interface Problem {
 }
 
 /** Positions of the keys and values of a configuration, by JSON pointer. */
-export interface Written {
+export interface ConfigPositions {
   readonly keys: ReadonlyMap<string, Origin>
   readonly origins: ReadonlyMap<string, Origin>
   /** Plugins whose options stand at the top, as a section. */
@@ -37,7 +37,7 @@ export function problemAt(origin: Origin | undefined, finding: Finding): Problem
 }
 
 /** Gives a finding the nearest place that somebody wrote down. */
-export function problemIn({ keys, origins, sections }: Written, finding: Finding): Problem {
+export function problemIn({ keys, origins, sections }: ConfigPositions, finding: Finding): Problem {
   const { pointer, on } = finding
   for (let at = pointer; ; at = pointerParent(at)) {
     const origin = (at !== pointer || on === 'key' ? keys.get(at) : undefined) ?? origins.get(at)
@@ -73,9 +73,9 @@ export function invalidConfig(problems: readonly Problem[]): GatewayError {
 }
 
 function firstOf(problems: readonly Problem[]): readonly Problem[] {
-  if (problems.length <= MOST_SHOWN) return problems
-  const message = `and ${problems.length - MOST_SHOWN} more`
-  return [...problems.slice(0, MOST_SHOWN), problemAt(undefined, { pointer: '', message })]
+  if (problems.length <= MAX_SHOWN) return problems
+  const message = `and ${problems.length - MAX_SHOWN} more`
+  return [...problems.slice(0, MAX_SHOWN), problemAt(undefined, { pointer: '', message })]
 }
 
 /** True if any of them is more than a warning. */

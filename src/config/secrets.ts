@@ -1,6 +1,6 @@
-import { pointerTo } from '../util/finding.ts'
+import { appendPointer } from '../util/finding.ts'
 import { isPlain, setOwn } from '../util/plain-data.ts'
-import { percentDecoded } from '../util/plain-text.ts'
+import { decodePercent } from '../util/plain-text.ts'
 import { HIDDEN, type Hide, isSecretName, isWorthHiding, Secrets } from '../util/secrets.ts'
 import { isSecretPath } from './messages.ts'
 
@@ -23,9 +23,9 @@ export function secretsIn(config: unknown): string[] {
   return [...found]
 }
 
-type Found = (value: string) => void
+type SecretCallback = (value: string) => void
 
-interface Place {
+interface ConfigValue {
   readonly pointer: string
   /** The nearest name above it. */
   readonly name: string
@@ -33,18 +33,18 @@ interface Place {
   readonly isSecret: boolean
 }
 
-function collect(value: unknown, place: Place, found: Found): void {
+function collect(value: unknown, place: ConfigValue, found: SecretCallback): void {
   if (typeof value === 'string') return ofText(value, place, found)
   if (Array.isArray(value)) ofArguments(value, found)
   else if (!isPlain(value)) return
   for (const [key, inner] of Object.entries(value)) {
-    const pointer = pointerTo(place.pointer, key)
+    const pointer = appendPointer(place.pointer, key)
     const name = Array.isArray(value) ? place.name : key
     collect(inner, { pointer, name, isSecret: place.isSecret || isSecretPath(pointer) }, found)
   }
 }
 
-function ofText(text: string, { pointer, name, isSecret }: Place, found: Found): void {
+function ofText(text: string, { pointer, name, isSecret }: ConfigValue, found: SecretCallback): void {
   if (URL_START.test(text)) ofUrl(text, found)
   if (PLUGIN_OPTION.test(pointer) && isSecretName(name)) found(text)
   if (!isSecret) return
@@ -52,33 +52,33 @@ function ofText(text: string, { pointer, name, isSecret }: Place, found: Found):
   else if (isWorthHiding(name, text)) found(text)
 }
 
-function ofHeader(name: string, text: string, found: Found): void {
+function ofHeader(name: string, text: string, found: SecretCallback): void {
   if (PLAIN_HEADER.test(name)) return
   const credential = SCHEME.exec(text)?.[1] ?? text
   if (isSecretName(name) || credential.length >= LONG_HEADER) found(credential)
   if (/^basic\s/i.test(text)) ofBasic(credential, found)
 }
 
-function ofBasic(credential: string, found: Found): void {
+function ofBasic(credential: string, found: SecretCallback): void {
   const pair = Buffer.from(credential, 'base64').toString('utf8')
   found(pair)
   found(pair.slice(pair.indexOf(':') + 1))
 }
 
-function ofUrl(text: string, found: Found): void {
+function ofUrl(text: string, found: SecretCallback): void {
   const url = URL.parse(text)
   if (url === null) return
   const { username, password } = url
   // A lone user name is a token.
   const secret = password === '' ? username : password
-  for (const form of [secret, percentDecoded(secret)]) if (isWorthHiding('password', form)) found(form)
-  if (password !== '') found(`${percentDecoded(username)}:${percentDecoded(password)}`)
+  for (const form of [secret, decodePercent(secret)]) if (isWorthHiding('password', form)) found(form)
+  if (password !== '') found(`${decodePercent(username)}:${decodePercent(password)}`)
   for (const [key, value] of url.searchParams) if (isWorthHiding(key, value)) found(value)
   for (const segment of url.pathname.split('/')) if (KEY_SEGMENT.test(segment)) found(segment)
 }
 
 /** `--api-key=…`, and `--api-key …`. */
-function ofArguments(items: readonly unknown[], found: Found): void {
+function ofArguments(items: readonly unknown[], found: SecretCallback): void {
   items.forEach((item, i) => {
     if (typeof item !== 'string') return
     const [, flag = '', value = items[i + 1]] = FLAG.exec(item) ?? []
@@ -94,10 +94,10 @@ export function redact(config: unknown, secrets: readonly string[]): unknown {
 function redacted(value: unknown, pointer: string, hide: Hide): unknown {
   if (isSecretPath(pointer)) return HIDDEN
   if (typeof value === 'string') return hide(value)
-  if (Array.isArray(value)) return value.map((item, i) => redacted(item, pointerTo(pointer, i), hide))
+  if (Array.isArray(value)) return value.map((item, i) => redacted(item, appendPointer(pointer, i), hide))
   if (!isPlain(value)) return value
   const shown: Record<string, unknown> = {}
   for (const [key, inner] of Object.entries(value))
-    setOwn(shown, hide(key), redacted(inner, pointerTo(pointer, key), hide))
+    setOwn(shown, hide(key), redacted(inner, appendPointer(pointer, key), hide))
   return shown
 }

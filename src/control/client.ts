@@ -1,6 +1,6 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import type { RequestOptions } from '../api/gateway.ts'
-import { GatewayError, reasonOf } from '../errors/errors.ts'
+import { GatewayError, getErrorMessage } from '../errors/errors.ts'
 import { isObject, type JsonObject } from '../protocol/json/json.ts'
 import { LineSplitter } from '../transport/line-splitter.ts'
 import { ABOUT, MAX_ANSWER, PREFIX, STREAM, readError, type About } from './protocol.ts'
@@ -121,7 +121,11 @@ function failure(socket: string, cause: Error, signal: AbortSignal | undefined):
   if (signal?.aborted === true) return isLate(signal) ? unusable(socket, 'it does not answer') : cause
   const code = 'code' in cause ? String(cause.code) : ''
   if (code.startsWith('HPE_')) return unusable(socket, NO_PROTOCOL, cause)
-  return unusable(socket, GONE.has(code) ? 'the gateway closed the connection' : reasonOf(cause), cause)
+  return unusable(
+    socket,
+    GONE.has(code) ? 'the gateway closed the connection' : getErrorMessage(cause),
+    cause,
+  )
 }
 
 function isLate({ reason }: AbortSignal): boolean {

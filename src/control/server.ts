@@ -1,7 +1,7 @@
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { Log, Notification } from '../api/index.ts'
-import { GatewayError, gatewayError, reasonOf } from '../errors/errors.ts'
+import { GatewayError, gatewayError, getErrorMessage } from '../errors/errors.ts'
 import { isObject, type JsonObject } from '../protocol/json/json.ts'
 import { ABOUT, MAX_REQUEST, PREFIX, STREAM, statusOf, wireError, type ControlHost } from './protocol.ts'
 import { claimSocket, listenPrivately } from '../transport/unix-sockets.ts'
@@ -36,7 +36,7 @@ export async function openControl(socket: string, host: ControlHost, isPrivate: 
   const server = serverFor(host, running)
   await listenPrivately(server, socket)
   server.unref()
-  server.on('error', error => host.log.error('the control socket failed', { cause: reasonOf(error) }))
+  server.on('error', error => host.log.error('the control socket failed', { cause: getErrorMessage(error) }))
   return { socket, close: () => close(server, running) }
 }
 

@@ -4,7 +4,7 @@ import { readdir } from 'node:fs/promises'
 import { connect, type Socket } from 'node:net'
 import { tmpdir, userInfo } from 'node:os'
 import { dirname, isAbsolute, join } from 'node:path'
-import { gatewayError, reasonOf } from '../errors/errors.ts'
+import { gatewayError, getErrorMessage } from '../errors/errors.ts'
 import {
   answers,
   guardDirectory,
@@ -19,7 +19,7 @@ import { addressFolder, localAddress, platformOf } from '../util/platform.ts'
 export { answers, removeStale }
 
 /** Decides where the control socket of a gateway is. */
-export interface Place {
+export interface ControlSocket {
   /** The configuration file, and the environment it was loaded for. */
   readonly file: string | undefined
   readonly env: string | undefined
@@ -37,14 +37,14 @@ const MAX_SWEPT = 256
  * The path of a new gateway's own socket: each process has one, so that none takes another's.
  * @throws GatewayError GW_CONTROL when there is no directory short enough.
  */
-export function ownSocket(place: Place, pid: number): string {
+export function ownSocket(place: ControlSocket, pid: number): string {
   const platform = platformOf()
   if (platform.hasPipes) return localAddress('', `${pipeName(place)}.${pid}`, platform)
   return localAddress(directoryOf(place.environment), `${keyOf(place)}.${pid}.sock`, platform)
 }
 
 /** The path of the socket at which programs on this machine speak MCP with the gateway of a configuration: one for each. */
-export function attachSocket(place: Place): string {
+export function attachSocket(place: ControlSocket): string {
   const platform = platformOf()
   if (platform.hasPipes) return localAddress('', `${pipeName(place)}-mcp`, platform)
   return localAddress(directoryOf(place.environment), `${keyOf(place)}.mcp`, platform)
@@ -63,7 +63,7 @@ export async function connectSocket(path: string): Promise<Socket | undefined> {
     const socket = connect(path)
     const fail = (error: NodeJS.ErrnoException): void => {
       if (GONE.has(error.code ?? '')) resolve(undefined)
-      else reject(unusable(path, reasonOf(error), error))
+      else reject(unusable(path, getErrorMessage(error), error))
     }
     socket.once('error', fail)
     socket.once('connect', () => {
@@ -74,17 +74,17 @@ export async function connectSocket(path: string): Promise<Socket | undefined> {
 }
 
 /** The sockets of the gateways that run with this configuration now. */
-export function livingSockets(place: Place): Promise<string[]> {
+export function livingSockets(place: ControlSocket): Promise<string[]> {
   const name = platformOf().hasPipes ? pipeName(place) : keyOf(place)
   return livingWith(`${name}.`, place.environment)
 }
 
 /** Those of all gateways of this user, except where a configuration puts its socket elsewhere. */
-export function allLivingSockets(environment: Place['environment']): Promise<string[]> {
+export function allLivingSockets(environment: ControlSocket['environment']): Promise<string[]> {
   return livingWith(platformOf().hasPipes ? `tapgate-${userInfo().username}-` : '', environment)
 }
 
-async function livingWith(start: string, environment: Place['environment']): Promise<string[]> {
+async function livingWith(start: string, environment: ControlSocket['environment']): Promise<string[]> {
   const { hasPipes } = platformOf()
   const folder = addressFolder(() => directoryOf(environment), platformOf())
   const names = await readdir(folder).catch(() => [])
@@ -108,7 +108,7 @@ export async function sweep(socket: string): Promise<void> {
 }
 
 /** XDG_RUNTIME_DIR is the user's own; in a directory for all, ours has the user in its name. */
-function directoryOf(environment: Place['environment']): string {
+function directoryOf(environment: ControlSocket['environment']): string {
   // Clients such as Codex keep the variable from what they start; the directory is nearly always this one.
   const runtime = environment.XDG_RUNTIME_DIR ?? `/run/user/${process.geteuid?.()}`
   const user = process.geteuid?.() ?? userInfo().username
@@ -117,7 +117,7 @@ function directoryOf(environment: Place['environment']): string {
     join(tmpdir(), `tapgate-${user}`),
     `/tmp/tapgate-${user}`,
   ]
-  const short = places.find(place => Buffer.byteLength(place) + 1 + LONGEST_NAME < MAX_BYTES)
+  const short = places.find(place => Buffer.byteLength(place) + 1 + MAX_NAME_LENGTH < MAX_BYTES)
   if (short === undefined)
     throw gatewayError('GW_CONTROL', { socket: places[0], why: 'its path would be too long' })
   return short
@@ -135,15 +135,15 @@ function isOwnDirectory(path: string): boolean {
 
 const KEY_LENGTH = 16
 
-const LONGEST_NAME = KEY_LENGTH + '.4194304.sock'.length
+const MAX_NAME_LENGTH = KEY_LENGTH + '.4194304.sock'.length
 
 /** A configuration file as one short word, with the environment that is laid over it. */
-function keyOf({ file, env = '' }: Place): string {
+function keyOf({ file, env = '' }: ControlSocket): string {
   const text = JSON.stringify([file === undefined ? null : realPath(file), env])
   return hash('sha256', text, 'hex').slice(0, KEY_LENGTH)
 }
 
-function pipeName(place: Place): string {
+function pipeName(place: ControlSocket): string {
   return `tapgate-${userInfo().username}-${keyOf(place)}`
 }
 

@@ -4,7 +4,7 @@ import { type JsonObject, isObject } from '../protocol/json/json.ts'
 import { gatewayError } from '../errors/errors.ts'
 import type { Hooks } from '../hooks/hooks.ts'
 import { askFor, toModernAsk } from '../protocol/era/client-requests.ts'
-import { lacking, neutralCapabilities } from '../protocol/era/capabilities.ts'
+import { findMissingCapabilities, neutralCapabilities } from '../protocol/era/capabilities.ts'
 import { RPC, type RpcError, rpcError } from '../protocol/rpc-error.ts'
 import { isPage } from '../protocol/uri.ts'
 
@@ -32,7 +32,7 @@ export async function hookReply(
 
 /** The capability that this exchange's client lacks for an ask; undefined when it may be asked. */
 export function lackingFor(exchange: Exchange, { method, params }: Ask): JsonObject | undefined {
-  return lacking(neutralCapabilities(exchange.session.client), method, params)
+  return findMissingCapabilities(neutralCapabilities(exchange.session.client), method, params)
 }
 
 export function missingCapability(ask: Ask, requiredCapabilities: JsonObject): RpcError {

@@ -17,7 +17,7 @@ import type {
   Session,
   Via,
 } from '../api/index.ts'
-import type { PhaseClock, Stay } from '../hooks/phase-clock.ts'
+import type { PhaseClock, ActivePhase } from '../hooks/phase-clock.ts'
 import { isObject, type JsonObject } from '../protocol/json/json.ts'
 import type { Kind } from '../protocol/methods.ts'
 import { copyNumberNotes, hasExactNumbers } from '../protocol/json/exact-numbers.ts'
@@ -80,7 +80,7 @@ type Send = (ask: Ask) => Promise<AskReply>
 type Asker = (ask: Ask, onward: Send) => Promise<AskReply>
 
 /** Way of what a call tells and asks once its client was answered. */
-interface Onward {
+interface ClientChannel {
   emit(notification: Notification): void
   ask(ask: Ask): Promise<AskReply>
 }
@@ -132,7 +132,7 @@ export class PipelineExchange implements Exchange {
   #heir: PipelineExchange | undefined = undefined
   #kept: KeptNotifications | undefined = undefined
   #carried: JsonObject | undefined = undefined
-  #onward: Onward | undefined = undefined
+  #onward: ClientChannel | undefined = undefined
 
   constructor(id: number, session: Session, inbound: Inbound, carrier: Carrier, now: number) {
     this.id = id
@@ -265,7 +265,7 @@ export class PipelineExchange implements Exchange {
   }
 
   /** Resolves when a reply may go on: what gave its place to others while the client was asked takes one again. False where it has ended. */
-  async #answered(stay: Stay | undefined): Promise<boolean> {
+  async #answered(stay: ActivePhase | undefined): Promise<boolean> {
     if (stay !== undefined) this.phases?.leave(stay)
     if (--this.asking > 0) return true
     const goingOn = this.#watchers().map(async watcher => watcher.askingEnds())
@@ -292,7 +292,7 @@ export class PipelineExchange implements Exchange {
   }
 
   /** The client is answered and the call goes on: what it tells and asks from now on goes this way. */
-  goOn(onward: Onward): void {
+  goOn(onward: ClientChannel): void {
     this.#onward = onward
   }
 

@@ -17,7 +17,7 @@ import type {
   Upstream,
 } from '../api/index.ts'
 import { ANONYMOUS } from '../api/principal.ts'
-import { gatewayError, reasonOf } from '../errors/errors.ts'
+import { gatewayError, getErrorMessage } from '../errors/errors.ts'
 import { finding, type Health, type HealthFinding, healthFrom } from '../errors/health.ts'
 import type { HookTaps } from '../hooks/hook-taps.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
@@ -31,7 +31,7 @@ import { isUp } from './upstream.ts'
 import { isKnownTo } from './capabilities.ts'
 import type { Hooks } from '../hooks/hooks.ts'
 
-type Found = ReturnType<HookTaps['authenticate']>
+type AuthenticationResult = ReturnType<HookTaps['authenticate']>
 
 /** Sessions that can be told something unasked. */
 const MAX_SESSIONS = 100_000
@@ -88,7 +88,7 @@ export class PipelineGate implements Gate {
     try {
       return this.#graph.hooks.runner('admit')?.(listener, path) ?? undefined
     } catch (thrown) {
-      this.#graph.log.error('a request could not be admitted', { listener, reason: reasonOf(thrown) })
+      this.#graph.log.error('a request could not be admitted', { listener, reason: getErrorMessage(thrown) })
       return failed()
     }
   }
@@ -96,7 +96,7 @@ export class PipelineGate implements Gate {
   authenticate(credentials: Credentials): Principal | Refusal | Promise<Principal | Refusal> {
     const find = this.#graph.hooks.runner('authenticate', credentials.listener)
     if (find === undefined) return ANONYMOUS
-    let found: Found
+    let found: AuthenticationResult
     try {
       found = find(credentials)
     } catch (thrown) {
@@ -118,7 +118,7 @@ export class PipelineGate implements Gate {
   }
 
   /** Tells of a caller that is not let in. */
-  #identified(found: Awaited<Found>, credentials: Credentials): Principal | Refusal {
+  #identified(found: Awaited<AuthenticationResult>, credentials: Credentials): Principal | Refusal {
     const caller = found ?? ANONYMOUS
     if ('status' in caller && credentials.isOptional !== true) this.refused(caller, credentials)
     return caller
@@ -126,7 +126,7 @@ export class PipelineGate implements Gate {
 
   /** A caller that cannot be identified because a plugin failed is refused. */
   #failed(thrown: unknown): Refusal {
-    this.#graph.log.error('a caller could not be identified', { reason: reasonOf(thrown) })
+    this.#graph.log.error('a caller could not be identified', { reason: getErrorMessage(thrown) })
     return failed()
   }
 
@@ -144,7 +144,8 @@ export class PipelineGate implements Gate {
     try {
       await this.#graph.hooks.runner('session')?.(session)
     } catch (thrown) {
-      if (isForOwner(thrown)) this.#graph.log.error(reasonOf(thrown), { ...thrown.fields, code: thrown.code })
+      if (isForOwner(thrown))
+        this.#graph.log.error(getErrorMessage(thrown), { ...thrown.fields, code: thrown.code })
       throw thrown
     }
     this.#conversations++

@@ -52,7 +52,7 @@ export interface ListenFilter {
 export type FoundRoute = Route & { readonly entry?: CatalogEntry | undefined }
 
 /** Route of an exchange, or the error that says why there is none. */
-export type Found = FoundRoute | { readonly error: RpcError }
+export type RouteResult = FoundRoute | { readonly error: RpcError }
 
 /** Owner of a resource, and the URIs by which the owner and clients know it. */
 export interface ResourceOwner {
@@ -73,7 +73,7 @@ export type TaskPlace =
     })
   | { readonly at: 'gateway'; readonly original: string }
 
-export interface Known {
+export interface TaskRecord {
   readonly taskId: string
   readonly place: TaskPlace
   readonly session: Session
@@ -125,11 +125,11 @@ interface CatalogReader {
 
 /** Finds the upstream of a request. */
 interface RouteFinder {
-  find(exchange: Exchange): Found | Promise<Found>
+  find(exchange: Exchange): RouteResult | Promise<RouteResult>
   /** Puts the real name in the place of one that the client was shown. */
   settleName(exchange: Exchange): Promise<void> | undefined
   owner(uri: string, exchange: Exchange): Promise<CatalogEntry | undefined>
-  permit(exchange: Exchange, route: Route): Found
+  permit(exchange: Exchange, route: Route): RouteResult
   mirrorParams(call: Call, entry: CatalogEntry | undefined): RpcError | undefined
 }
 
@@ -172,7 +172,7 @@ interface Tasks {
   all(): readonly HostedCall[]
   cancel(id: string, reason: string): boolean | undefined
   note(graph: Graph, session: Session, taskId: string, place: TaskPlace, ttlMs: number | null): void
-  list(graph: Graph, session: Session): readonly Known[]
+  list(graph: Graph, session: Session): readonly TaskRecord[]
   told(upstream: string, notification: Notification, isMeant?: (session: Session) => boolean): boolean
   working(session: Session): () => void
   afterwards(session: Session, end: () => void): void

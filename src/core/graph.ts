@@ -15,7 +15,7 @@ import type {
   Upstream,
 } from '../api/index.ts'
 import { ANONYMOUS, authorizationKey } from '../api/principal.ts'
-import { reasonOf } from '../errors/errors.ts'
+import { getErrorMessage } from '../errors/errors.ts'
 import type { Hooks } from '../hooks/hooks.ts'
 import { noted, PhaseClock, phased } from '../hooks/phase-clock.ts'
 import { isObject, type JsonObject } from '../protocol/json/json.ts'
@@ -256,7 +256,7 @@ async function whyOutdated(call: PipelineCall, graph: Graph): Promise<string | u
     return await whyElsewhere(call, graph, now)
   } catch (error) {
     graph.log.warn('a call that waited cannot be compared with the configuration that runs', {
-      reason: reasonOf(error),
+      reason: getErrorMessage(error),
     })
     return 'the configuration is another one now'
   }

@@ -1,8 +1,8 @@
 import type { Upstream, UpstreamStatus } from '../api/index.ts'
-import { fillIn, type GatewayError, ownerProblemOf, reasonOf } from '../errors/errors.ts'
+import { fillIn, type GatewayError, ownerProblemOf, getErrorMessage } from '../errors/errors.ts'
 import { finding, healthFrom, LEVELS, type Health, type HealthFinding, type Level } from '../errors/health.ts'
 import { isObject } from '../protocol/json/json.ts'
-import { oneLine, plainText } from '../util/plain-text.ts'
+import { toOneLine, sanitizeText } from '../util/plain-text.ts'
 import { hideIn } from '../util/secrets.ts'
 import type { Graph } from './graph-types.ts'
 
@@ -10,7 +10,7 @@ import type { Graph } from './graph-types.ts'
 const MANY_RESTARTS = 5
 const LONG_AGO_MS = 600_000
 /** Most findings, so that a plugin cannot fill a page. */
-const MOST = 1000
+const MAX_COUNT = 1000
 
 /** Health of a running gateway: what the core sees, `standing` findings, and what plugins add by the `health` hook. */
 export function healthOf(graph: Graph, standing: readonly HealthFinding[] = []): Health {
@@ -18,7 +18,7 @@ export function healthOf(graph: Graph, standing: readonly HealthFinding[] = []):
   const own = nodes.flatMap(({ upstream }) => findingsAbout(upstream, graph))
   const empty = nodes.length === 0 ? [finding('no-upstreams', { config: 'the configuration' })] : []
   const all = withPlugins([...standing, ...empty, ...own], graph)
-  return healthFrom(hideIn(all.slice(0, MOST), graph.hide).map(plain))
+  return healthFrom(hideIn(all.slice(0, MAX_COUNT), graph.hide).map(plain))
 }
 
 /** Finding about a refused configuration: validate shows what is wrong in the files, and the hint of the error what is not. */
@@ -42,7 +42,7 @@ function withPlugins(own: readonly HealthFinding[], { hooks }: Graph): readonly 
 
 /** The hook's own error names the plugin alone. */
 function causeOf(error: unknown): string {
-  return reasonOf(error instanceof Error && error.cause !== undefined ? error.cause : error)
+  return getErrorMessage(error instanceof Error && error.cause !== undefined ? error.cause : error)
 }
 
 function checked(findings: readonly HealthFinding[]): readonly HealthFinding[] {
@@ -117,8 +117,8 @@ function restarted(upstream: Upstream): HealthFinding[] {
 function plain({ summary, detail, ...others }: HealthFinding): HealthFinding {
   return {
     ...others,
-    summary: oneLine(summary),
-    ...(detail === undefined ? {} : { detail: plainText(detail) }),
+    summary: toOneLine(summary),
+    ...(detail === undefined ? {} : { detail: sanitizeText(detail) }),
   }
 }
 

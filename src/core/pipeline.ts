@@ -11,7 +11,7 @@ import { detached } from './catalog/fetch-lists.ts'
 import { converse } from './client-requests/bridge.ts'
 import { PipelineCall, type PipelineExchange } from './exchange.ts'
 import { findRoute } from './router.ts'
-import type { Found, FoundRoute, Graph } from './graph-types.ts'
+import type { RouteResult, FoundRoute, Graph } from './graph-types.ts'
 import { listen, subscribe, unsubscribe } from './notifications/subscriptions.ts'
 import { settleTarget } from './target.ts'
 import { callInPatience } from './tasks/slow-calls.ts'
@@ -117,14 +117,14 @@ export async function travel(exchange: PipelineExchange, graph: Graph): Promise<
 }
 
 /** A call may carry a call that carries a request, and no more. */
-const MOST_CARRIED = 2
+const MAX_CARRIED_CALLS = 2
 
 /** Puts what a call carries in its place; returns it where it is no call, as then its answer is to become that of one. */
 async function unwrapped(
   exchange: PipelineExchange,
   unwrap: HookTaps['unwrap'],
 ): Promise<CarriedRequest | undefined> {
-  for (let depth = 0; depth < MOST_CARRIED; depth++) {
+  for (let depth = 0; depth < MAX_CARRIED_CALLS; depth++) {
     const carried = await unwrap(exchange)
     if (carried === undefined || exchange.method !== 'tools/call') return undefined
     exchange.unwrap(carried)
@@ -189,7 +189,7 @@ function forward(exchange: PipelineExchange, graph: Graph): Answer | Promise<Ans
     : follow(found, exchange, graph)
 }
 
-function follow(route: Found, exchange: PipelineExchange, graph: Graph): Answer | Promise<Answer> {
+function follow(route: RouteResult, exchange: PipelineExchange, graph: Graph): Answer | Promise<Answer> {
   if ('error' in route) return route
   exchange.route = route
   exchange.entry = route.entry

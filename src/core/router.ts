@@ -1,6 +1,6 @@
 import { type CatalogEntry, isCalled, unlistedEntry } from '../api/catalog-entry.ts'
 import type { Call, Exchange, Route, Session } from '../api/index.ts'
-import { type ParamHeader, paramHeaderValues, paramMismatch } from '../protocol/headers.ts'
+import { type ParamHeader, getParamHeaders, paramMismatch } from '../protocol/headers.ts'
 import { withNumbersAsText } from '../protocol/json/exact-numbers.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import { type Kind, METHODS } from '../protocol/methods.ts'
@@ -11,7 +11,7 @@ import { within } from '../util/clock.ts'
 import { parseDuration } from '../util/units.ts'
 import type { LateList } from './catalog/part.ts'
 import { isModernHttp } from './exchange.ts'
-import type { Found, Graph, UpstreamNode } from './graph-types.ts'
+import type { RouteResult, Graph, UpstreamNode } from './graph-types.ts'
 import { type Target, targetOf } from './target.ts'
 import { isUp } from './upstream.ts'
 
@@ -69,7 +69,7 @@ export class Router {
   }
 
   /** The route by the catalog; at once where the name is known, else after asking the upstreams. */
-  find(exchange: Exchange): Found | Promise<Found> {
+  find(exchange: Exchange): RouteResult | Promise<RouteResult> {
     const row = METHODS.get(exchange.method)
     if (row === undefined) return this.#passThrough(exchange)
     if (row.to === 'list') return { to: 'many', upstreams: [...this.#graph.upstreams.keys()] }
@@ -90,13 +90,13 @@ export class Router {
   }
 
   /** A route decided by a plugin, checked against what this caller may see. */
-  permit(exchange: Exchange, route: Route): Found {
+  permit(exchange: Exchange, route: Route): RouteResult {
     if (route.to === 'many') return route
     const withheld = this.#withheld(exchange)
     return withheld === undefined ? this.#permitOne(exchange, route) : { error: withheld }
   }
 
-  #permitOne(exchange: Exchange, route: Extract<Route, { to: 'one' }>): Found {
+  #permitOne(exchange: Exchange, route: Extract<Route, { to: 'one' }>): RouteResult {
     const target = targetOf(exchange.method, route.params)
     const node = this.#graph.upstreams.get(route.upstream)
     if (target === undefined || node === undefined) return route
@@ -141,12 +141,12 @@ export class Router {
       isModernHttp(call.exchange) && !call.exchange.isCarried
         ? paramMismatch(annotations, headers, args)
         : undefined
-    if (mismatch === undefined) Object.assign(call.headers, paramHeaderValues(annotations, args))
+    if (mismatch === undefined) Object.assign(call.headers, getParamHeaders(annotations, args))
     return mismatch
   }
 
   /** A method we do not know goes to the only upstream there is; with several, a route must say where. */
-  #passThrough(exchange: Exchange): Found {
+  #passThrough(exchange: Exchange): RouteResult {
     const [only, second] = this.#graph.upstreams.keys()
     if (only !== undefined && second === undefined)
       return { to: 'one', upstream: only, params: exchange.params }
@@ -158,7 +158,7 @@ export class Router {
     kind: Kind,
     name: string,
     params: (original: string) => JsonObject,
-  ): Found | Promise<Found> {
+  ): RouteResult | Promise<RouteResult> {
     const known = this.#graph.catalog.current(kind, exchange.session)?.find(name)
     if (known !== undefined) return routeTo(known, params)
     return this.#search(exchange, kind, name, params)
@@ -169,7 +169,7 @@ export class Router {
     kind: Kind,
     name: string,
     params: (original: string) => JsonObject,
-  ): Promise<Found> {
+  ): Promise<RouteResult> {
     const sought = this.#sought.get(exchange)
     const found = sought?.name === name ? sought.entry : await this.#find(exchange, kind, name)
     if (found !== undefined) return routeTo(found, params)
@@ -274,7 +274,7 @@ export class Router {
     return entries.find(entry => originOf(canonicalPattern(entry.original)) === origin)?.upstream
   }
 
-  async #byReference(exchange: Exchange): Promise<Found> {
+  async #byReference(exchange: Exchange): Promise<RouteResult> {
     const target = targetOf(exchange.method, exchange.params)
     if (target === undefined)
       return { error: rpcError(RPC.invalidParams, 'Invalid params: "ref" names nothing') }
@@ -286,7 +286,7 @@ export class Router {
   }
 }
 
-function routeTo(entry: CatalogEntry, params: (original: string) => JsonObject): Found {
+function routeTo(entry: CatalogEntry, params: (original: string) => JsonObject): RouteResult {
   if (entry.refusal !== undefined) return { error: entry.refusal }
   return { to: 'one', upstream: entry.upstream, params: params(entry.original), entry }
 }
@@ -308,7 +308,7 @@ function originOf(uri: string): string {
 }
 
 /** Search for a thing of one of these kinds. */
-interface Wanted {
+interface EntrySearch {
   readonly kinds: readonly Kind[]
   /** The request that looks for it; nobody waits for one that is cancelled. */
   readonly exchange: Exchange
@@ -320,7 +320,7 @@ interface Wanted {
  */
 async function findInTime<T>(
   graph: Graph,
-  wanted: Wanted,
+  wanted: EntrySearch,
   look: () => Promise<T | undefined>,
 ): Promise<T | undefined> {
   for (;;) {
@@ -335,7 +335,7 @@ async function findInTime<T>(
 }
 
 /** Upstreams that have been spoken to and may own such a thing. */
-function spokenTo(graph: Graph, { kinds }: Wanted): readonly UpstreamNode[] {
+function spokenTo(graph: Graph, { kinds }: EntrySearch): readonly UpstreamNode[] {
   return [...graph.upstreams.values()].filter(
     node => node.upstream.server !== undefined && kinds.some(kind => mayOwn(graph, node, kind)),
   )
@@ -352,7 +352,7 @@ async function nextOf(late: readonly LateList[], { clock }: Graph, exchange: Exc
   takeBack()
 }
 
-function lateLists(graph: Graph, { kinds }: Wanted): LateList[] {
+function lateLists(graph: Graph, { kinds }: EntrySearch): LateList[] {
   return [...graph.upstreams.values()]
     .filter(node => kinds.some(kind => mayOwn(graph, node, kind)))
     .flatMap(node => graph.catalog.late(node) ?? [])
@@ -365,7 +365,7 @@ function mayOwn({ hooks }: Graph, { prefix }: UpstreamNode, kind: Kind): boolean
 }
 
 /** The route of an exchange by one configuration, or the error that says why there is none. */
-export function findRoute(exchange: Exchange, graph: Graph): Found | Promise<Found> {
+export function findRoute(exchange: Exchange, graph: Graph): RouteResult | Promise<RouteResult> {
   const refused = graph.catalog.refuses(exchange)
   if (refused !== undefined) return { error: refused }
   const decided = graph.hooks.runnersFor(exchange.method).route?.(exchange)

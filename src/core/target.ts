@@ -2,13 +2,13 @@ import { type Kind, METHODS } from '../protocol/methods.ts'
 import { type JsonObject, isObject, lookAlike } from '../protocol/json/json.ts'
 import type { Exchange } from '../api/index.ts'
 import { RPC, type RpcError, rpcError } from '../protocol/rpc-error.ts'
-import { canonicalOr } from '../protocol/uri.ts'
+import { canonicalizeUri } from '../protocol/uri.ts'
 
 type Params = JsonObject | undefined
 /** The parameters with their target in its one form, or why there is none. */
-type Settled = { readonly params: Params } | { readonly error: RpcError }
+type TargetResult = { readonly params: Params } | { readonly error: RpcError }
 
-const TARGETS: ReadonlyMap<string, (params: Params) => Settled> = new Map([
+const TARGETS: ReadonlyMap<string, (params: Params) => TargetResult> = new Map([
   ['resources/read', withCanonicalUri],
   ['resources/subscribe', withCanonicalUri],
   ['resources/unsubscribe', withCanonicalUri],
@@ -34,14 +34,14 @@ export function settleTarget(exchange: Exchange): RpcError | undefined {
 }
 
 /** A URI without a canonical form stays: whoever has rules about resources refuses it. */
-function withCanonicalUri(params: Params): Settled {
+function withCanonicalUri(params: Params): TargetResult {
   const uri = params?.uri
-  const own = typeof uri === 'string' ? canonicalOr(uri) : uri
+  const own = typeof uri === 'string' ? canonicalizeUri(uri) : uri
   return { params: own === uri ? params : { ...params, uri: own } }
 }
 
 /** The type of a reference says what it is, and then it is nothing else (2025-11-25 and 2026-07-28, completion). */
-function withOneReference(params: Params): Settled {
+function withOneReference(params: Params): TargetResult {
   const ref = params?.ref
   if (!isObject(ref)) return invalid('"ref" must be an object')
   const members = MEMBERS.get(ref.type)
@@ -55,17 +55,17 @@ function withOneName(
   params: Params,
   ref: JsonObject,
   [member, other]: readonly ['name' | 'uri', 'name' | 'uri'],
-): Settled {
+): TargetResult {
   const name = ref[member]
   if (ref[other] !== undefined) return invalid('"ref" names a prompt and a resource')
   if (typeof name !== 'string') return invalid(`"ref.${member}" must be a string`)
   // Completion may be for a URI template, which is no URI.
   if (member === 'name' || name.includes('{')) return { params }
-  const uri = canonicalOr(name)
+  const uri = canonicalizeUri(name)
   return { params: uri === name ? params : { ...params, ref: { ...ref, uri } } }
 }
 
-function invalid(why: string): Settled {
+function invalid(why: string): TargetResult {
   return { error: rpcError(RPC.invalidParams, `Invalid params: ${why}`) }
 }
 

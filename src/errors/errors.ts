@@ -22,7 +22,7 @@ export function errorEntry(code: unknown): ErrorEntry | undefined {
 }
 
 /** The HTTP status of an error of ours by its code; undefined for any other, and for errors that never reach HTTP. */
-export function httpStatusOf(code: unknown): number | undefined {
+export function getHttpStatus(code: unknown): number | undefined {
   return errorEntry(code)?.http
 }
 
@@ -38,7 +38,7 @@ export interface Reason {
 const SAID = '; it said last: '
 
 /** A reason as its owner reads it: with what the server said. */
-export function forOwner({ why, detail }: Reason): string {
+export function describeReason({ why, detail }: Reason): string {
   return detail === undefined ? why : `${why}${SAID}${detail}`
 }
 
@@ -54,7 +54,7 @@ export function ownerProblemOf(upstream: {
   readonly problemDetail?: string | undefined
 }): string | undefined {
   const { problem, problemDetail: detail } = upstream
-  return problem === undefined ? undefined : forOwner({ why: problem, detail })
+  return problem === undefined ? undefined : describeReason({ why: problem, detail })
 }
 
 /** Everything the gateway throws on purpose. Its message is for anybody, its `detail` for the owner alone. */
@@ -95,11 +95,11 @@ export function gatewayError(code: ErrorCode, fields?: Record<string, unknown>):
  * Makes the errors of a plugin, from the table that it has as `errors`.
  *
  * ```ts
- * const budgetError = errorsOf({ BUDGET_SPENT: { text: 'the budget of {caller} is spent', hint: 'Wait for tomorrow.', http: 429, rpc: -31001 } })
+ * const budgetError = defineErrors({ BUDGET_SPENT: { text: 'the budget of {caller} is spent', hint: 'Wait for tomorrow.', http: 429, rpc: -31001 } })
  * throw budgetError('BUDGET_SPENT', { caller })
  * ```
  */
-export function errorsOf<T extends ErrorTable>(
+export function defineErrors<T extends ErrorTable>(
   table: T,
 ): (code: keyof T & string, fields?: Record<string, unknown>) => GatewayError {
   return (code, fields) => new GatewayError(code, fields, table[code])
@@ -113,14 +113,14 @@ export function needsAuth(thrown: unknown): boolean {
 }
 
 /** The text of anything thrown, for anybody. */
-export function reasonOf(thrown: unknown): string {
+export function getErrorMessage(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown)
 }
 
 /** The same for the owner alone: with what a server said. */
 export function ownerReasonOf(thrown: unknown): string {
   const detail = thrown instanceof GatewayError ? thrown.detail : undefined
-  return forOwner({ why: reasonOf(thrown), detail })
+  return describeReason({ why: getErrorMessage(thrown), detail })
 }
 
 /** A text of a table, with its fields in place of the words in braces. */

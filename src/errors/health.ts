@@ -109,11 +109,11 @@ export interface HealthFields {
  * Makes the findings of a plugin, from the table that it has as `health`.
  *
  * ```ts
- * const found = findingsOf({ 'budget-spent': { level: 'warning', text: 'the budget is spent', fix: 'Wait for tomorrow' } })
+ * const found = defineFindings({ 'budget-spent': { level: 'warning', text: 'the budget is spent', fix: 'Wait for tomorrow' } })
  * hooks.health.tap(findings => (isSpent() ? [...findings, found('budget-spent')] : undefined))
  * ```
  */
-export function findingsOf<T extends HealthTable>(
+export function defineFindings<T extends HealthTable>(
   table: T,
 ): (code: keyof T & string, fields?: HealthFields) => HealthFinding {
   return (code, fields = {}) => {
@@ -131,7 +131,7 @@ export function findingsOf<T extends HealthTable>(
 }
 
 /** `finding('upstream-failed', { upstream, why })` */
-export const finding: (code: HealthCode, fields?: HealthFields) => HealthFinding = findingsOf(HEALTH)
+export const finding: (code: HealthCode, fields?: HealthFields) => HealthFinding = defineFindings(HEALTH)
 
 const UNKNOWN: HealthEntry = { level: 'warning', text: '{detail}', fix: '' }
 

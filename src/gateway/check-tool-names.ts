@@ -8,8 +8,8 @@ import type { KnownTools } from '../plugin.ts'
 import { isObject, type JsonObject } from '../protocol/json/json.ts'
 import { LISTS } from '../protocol/methods.ts'
 import type { Finding } from '../util/finding.ts'
-import { meant } from '../util/suggest.ts'
-import { ownPackage } from '../util/version.ts'
+import { suggestHint } from '../util/suggest.ts'
+import { readOwnPackage } from '../util/version.ts'
 import type { Generation } from './generation.ts'
 
 const KINDS = ['tools', 'prompts'] as const
@@ -63,7 +63,7 @@ function knownTools(
 }
 
 async function listed({ catalog }: Generation['graph'], name: Upstream['name']): Promise<Lists> {
-  const session = onlooker(ownPackage())
+  const session = onlooker(readOwnPackage())
   const lists: Lists = {}
   for (const kind of KINDS) {
     const part = await catalog.part(name, kind, session).catch(() => undefined)
@@ -99,5 +99,5 @@ function entriesIn(text: string, member: string): JsonObject[] {
 /** Refuses the name of a profile that the configuration has not. @throws GatewayError GW_PROFILE_UNKNOWN */
 export function checkProfile(profile: string, { profiles = {} }: Pick<Config, 'profiles'>): void {
   if (Object.hasOwn(profiles, profile)) return
-  throw gatewayError('GW_PROFILE_UNKNOWN', { profile, meant: meant(profile, Object.keys(profiles)) })
+  throw gatewayError('GW_PROFILE_UNKNOWN', { profile, meant: suggestHint(profile, Object.keys(profiles)) })
 }

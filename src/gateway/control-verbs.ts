@@ -13,8 +13,8 @@ import { checkProfile } from './check-tool-names.ts'
 import { present } from './plan.ts'
 import type { Generation } from './generation.ts'
 import { residentOfTrees } from '../util/process/resident.ts'
-import { meant } from '../util/suggest.ts'
-import { ownPackage } from '../util/version.ts'
+import { suggestHint } from '../util/suggest.ts'
+import { readOwnPackage } from '../util/version.ts'
 import { cancelTask, definitionsOf, knownIn, listTasks, shownList } from './verb-answers.ts'
 import { explain } from './explain.ts'
 import { askedConfig } from './inspect.ts'
@@ -166,7 +166,7 @@ async function status(gateway: Steered): Promise<object> {
   const sizes = await residentOfTrees(trees.flat())
   return {
     gateway: {
-      ...ownPackage(),
+      ...readOwnPackage(),
       pid: process.pid,
       startedAt: gateway.startedAt,
       config: gateway.generation.loaded.file,
@@ -189,7 +189,7 @@ function handle(verb: string, gateway: Steered, { upstream }: JsonObject): Upstr
   if (found !== undefined) return found
   throw gatewayError('GW_UPSTREAM_UNKNOWN', {
     upstream,
-    meant: meant(upstream, [...gateway.upstreams.keys()]),
+    meant: suggestHint(upstream, [...gateway.upstreams.keys()]),
   })
 }
 

@@ -1,5 +1,5 @@
 import type { Log, LogLine, Upstream } from '../api/index.ts'
-import { reasonOf } from '../errors/errors.ts'
+import { getErrorMessage } from '../errors/errors.ts'
 import type { GatewayEvents } from '../api/gateway.ts'
 
 type Listeners = { readonly [E in keyof GatewayEvents]: Set<(event: GatewayEvents[E]) => void> }
@@ -30,7 +30,7 @@ export class Events {
       try {
         listener(what)
       } catch (error) {
-        this.#log.error('a listener of the gateway failed', { event, reason: reasonOf(error) })
+        this.#log.error('a listener of the gateway failed', { event, reason: getErrorMessage(error) })
       }
     }
   }

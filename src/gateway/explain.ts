@@ -3,10 +3,10 @@ import { type ExplainStep, PLACES } from '../api/explain.ts'
 import type { Call, Exchange, Principal, Session } from '../api/index.ts'
 import { ANONYMOUS } from '../api/principal.ts'
 import { PipelineCall } from '../core/exchange.ts'
-import type { Found } from '../core/graph-types.ts'
+import type { RouteResult } from '../core/graph-types.ts'
 import type { RuntimeGraph } from '../core/graph.ts'
 import { onlooker } from '../core/session.ts'
-import { gatewayError, reasonOf } from '../errors/errors.ts'
+import { gatewayError, getErrorMessage } from '../errors/errors.ts'
 import { isObject, type JsonObject } from '../protocol/json/json.ts'
 import { hideIn } from '../util/secrets.ts'
 import { suggest } from '../util/suggest.ts'
@@ -97,7 +97,7 @@ function exchangeOf({ tool, args }: Question, session: Session, graph: RuntimeGr
 }
 
 type Pending = ReturnType<RuntimeGraph['exchange']>
-type Route = Extract<Found, { to: 'one' }>
+type Route = Extract<RouteResult, { to: 'one' }>
 
 /** The route that the call would take, or the step that says why there is none. */
 async function routeOf(
@@ -117,7 +117,7 @@ async function routeOf(
     exchange.route = found
     return { route: found }
   } catch (thrown) {
-    return refused(reasonOf(thrown))
+    return refused(getErrorMessage(thrown))
   }
 }
 
@@ -188,7 +188,7 @@ interface Listing {
 }
 
 /** An entry on its way through the `catalog` taps. */
-interface Passage {
+interface CatalogTrace {
   /** As the caller sees it; undefined where a tap hides it. */
   readonly seen: CatalogEntry | undefined
   /** True if the caller's name for it was one of its names on the way. */
@@ -213,12 +213,12 @@ async function stepsOfListing(graph: RuntimeGraph, tool: string, session: Sessio
   return { entry, steps: [...owner.steps, ...others.map(({ seen }) => withheld(seen, owner))] }
 }
 
-function withheld(seen: CatalogEntry | undefined, { seen: owner }: Passage): ExplainStep {
+function withheld(seen: CatalogEntry | undefined, { seen: owner }: CatalogTrace): ExplainStep {
   const text = `"${String(seen?.upstream)}" offers one of that name too, and is declared after "${String(owner?.upstream)}"`
   return { by: 'core', at: 'listing', does: 'passes', text }
 }
 
-function passageOf(raw: CatalogEntry, tool: string, session: Session, { hooks }: RuntimeGraph): Passage {
+function passageOf(raw: CatalogEntry, tool: string, session: Session, { hooks }: RuntimeGraph): CatalogTrace {
   const view = { kind: raw.kind, principal: session.principal, profile: session.profile }
   const steps: ExplainStep[] = [listed(raw)]
   let entry = raw

@@ -31,10 +31,10 @@ import { systemClock } from '../util/clock.ts'
 import { createLog, hidingLog } from '../util/log.ts'
 import { Secrets } from '../util/secrets.ts'
 import { parseDuration } from '../util/units.ts'
-import { ownPackage } from '../util/version.ts'
+import { readOwnPackage } from '../util/version.ts'
 import { runVerb } from './control-verbs.ts'
 import { Events, LogFeed } from './events.ts'
-import { buildGeneration, type Generation, type Surroundings } from './generation.ts'
+import { buildGeneration, type Generation, type GatewayDeps } from './generation.ts'
 import { handleOf, inspect, loadOf } from './inspect.ts'
 import { Listeners } from './listener-set.ts'
 import { openSeal, openState } from './open-state.ts'
@@ -66,7 +66,7 @@ export function createGateway(
 export async function makeGateway(
   source: LoadedConfig | JsonObject,
   options: GatewayOptions,
-  upstream?: Surroundings['upstream'],
+  upstream?: GatewayDeps['upstream'],
 ): Promise<Gateway> {
   const directory = resolve(options.directory ?? '.')
   const loaded = await loadedFrom(source, directory)
@@ -76,7 +76,7 @@ export async function makeGateway(
   const live: Live = { events: new Events(log) }
   const around = await surround(loaded, { ...options, log, secrets, upstream }, live)
   const first = await buildGeneration(loaded, around)
-  const gate = new PipelineGate(first.graph, ownPackage())
+  const gate = new PipelineGate(first.graph, readOwnPackage())
   live.roots = gate.roots
   const { clock } = around
   const listeners = new Listeners({ gate, log, clock })
@@ -101,9 +101,9 @@ interface Live {
 
 async function surround(
   loaded: LoadedConfig,
-  options: GatewayOptions & Pick<Surroundings, 'log' | 'secrets' | 'upstream'>,
+  options: GatewayOptions & Pick<GatewayDeps, 'log' | 'secrets' | 'upstream'>,
   live: Live,
-): Promise<Surroundings & { readonly programs: OwnPrograms }> {
+): Promise<GatewayDeps & { readonly programs: OwnPrograms }> {
   const { log, secrets, environment = {}, clock = systemClock } = options
   const room = BoundedRoom.of(loaded.config)
   const shared = { log, clock, environment, room }
@@ -136,7 +136,7 @@ async function surround(
 }
 
 interface GatewayParts {
-  readonly around: Surroundings
+  readonly around: GatewayDeps
   readonly programs: OwnPrograms
   readonly gate: PipelineGate
   readonly listeners: Listeners
@@ -148,7 +148,7 @@ interface GatewayParts {
 
 /** A running gateway: `start` it, `reload` it, `connect` to it, `close` it. */
 export class Gateway {
-  readonly #around: Surroundings
+  readonly #around: GatewayDeps
   readonly #programs: OwnPrograms
   readonly #gate: PipelineGate
   readonly #listeners: Listeners
@@ -378,7 +378,7 @@ export class Gateway {
   }
 
   /** Another gateway, which saves nothing and says nothing. */
-  #beside(source: LoadedConfig, upstream: Surroundings['upstream']): Promise<Gateway> {
+  #beside(source: LoadedConfig, upstream: GatewayDeps['upstream']): Promise<Gateway> {
     const { environment, state } = this.#around
     const log = createLog({ level: 'error', format: 'json', write: () => undefined })
     return makeGateway(source, { beside: true, environment, log, state: state.directory }, upstream)

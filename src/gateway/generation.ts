@@ -4,7 +4,7 @@ import type {
   Config,
   Fetch,
   Log,
-  Neighbours,
+  PeerDirectory,
   Notification,
   ProcessRoom,
   Programs,
@@ -29,7 +29,7 @@ import { RuntimeGraph } from '../core/graph.ts'
 import { handlesOf, type Seal } from '../core/seal.ts'
 import type { TaskStore } from '../core/tasks/task-store.ts'
 import { KeptUpstream, liveOf } from '../core/upstream.ts'
-import { addErrors, gatewayError, GatewayError, reasonOf } from '../errors/errors.ts'
+import { addErrors, gatewayError, GatewayError, getErrorMessage } from '../errors/errors.ts'
 import type { Hooks } from '../hooks/hooks.ts'
 import { configured } from '../plugin-host/configure.ts'
 import { install } from '../plugin-host/install.ts'
@@ -41,11 +41,11 @@ import type { Memories } from '../store/memories.ts'
 import type { Finding } from '../util/finding.ts'
 import type { PrivatePlaces } from '../util/private-place.ts'
 import { hideIn, hideInError, type Secrets } from '../util/secrets.ts'
-import { ownPackage } from '../util/version.ts'
+import { readOwnPackage } from '../util/version.ts'
 import { builtins } from './builtins.ts'
 
 /** State that all generations of one gateway share. */
-export interface Surroundings {
+export interface GatewayDeps {
   readonly log: Log
   /** Those of every configuration so far. */
   readonly secrets: Secrets
@@ -92,7 +92,7 @@ export interface Generation {
   readonly graph: RuntimeGraph
   readonly plugins: readonly Chosen[]
   /** The other processes that are this gateway, too. */
-  readonly neighbours: Neighbours | undefined
+  readonly neighbours: PeerDirectory | undefined
   /** Listeners that plugins added: no clients of the owner's arrive there. */
   readonly added: ReadonlySet<string>
   /** Warnings of plugins from elsewhere about the configuration. */
@@ -102,7 +102,7 @@ export interface Generation {
 /** Plugins, hooks, upstreams, graph: everything short of sockets and processes. Upstreams whose spec is unchanged are kept. */
 export async function buildGeneration(
   written: LoadedConfig,
-  around: Surroundings,
+  around: GatewayDeps,
   before?: Generation,
 ): Promise<Generation> {
   around.secrets.add(written.secrets)
@@ -115,7 +115,7 @@ export async function buildGeneration(
 
 async function build(
   written: LoadedConfig,
-  around: Surroundings,
+  around: GatewayDeps,
   before: Generation | undefined,
 ): Promise<Generation> {
   const { config, directory, files } = written
@@ -167,7 +167,7 @@ async function build(
 
 function assemble(
   written: LoadedConfig,
-  around: Surroundings,
+  around: GatewayDeps,
   plugins: readonly Chosen[],
   hooks: Hooks,
   before: Generation | undefined,
@@ -195,7 +195,7 @@ function createUpstreams(
   loaded: LoadedConfig,
   plugins: readonly Chosen[],
   hooks: Hooks,
-  around: Surroundings,
+  around: GatewayDeps,
   before?: Generation,
 ): Map<string, Upstream> {
   const upstreams = new Map<string, Upstream>()
@@ -248,16 +248,16 @@ function whatItIs(
   spec: UpstreamConfig,
   without: ReadonlySet<string>,
   { config, directory }: LoadedConfig,
-  { environment }: Surroundings,
+  { environment }: GatewayDeps,
 ): string {
   const inherited = spec.type === 'stdio' ? [...OWNER, ...spec.inheritEnv].map(key => environment[key]) : []
-  return JSON.stringify([ownPackage(), directory, fingerprint(spec, without), inherited, config.plugins])
+  return JSON.stringify([readOwnPackage(), directory, fingerprint(spec, without), inherited, config.plugins])
 }
 
 interface Making {
   readonly loaded: LoadedConfig
   readonly hooks: Hooks
-  readonly around: Surroundings
+  readonly around: GatewayDeps
   readonly memory: UpstreamMemory | undefined
 }
 
@@ -273,7 +273,7 @@ function createUpstream(
     clock: around.clock,
     hide: around.secrets.hide,
     directory: loaded.directory,
-    gateway: ownPackage(),
+    gateway: readOwnPackage(),
     environment: around.environment,
     room: around.room,
     memory,
@@ -294,7 +294,7 @@ function createUpstream(
     if (made !== undefined) return made
   } catch (cause) {
     const detail = cause instanceof GatewayError ? cause.detail : undefined
-    throw gatewayError('GW_UPSTREAM_START', { upstream: name, why: reasonOf(cause), detail, cause })
+    throw gatewayError('GW_UPSTREAM_START', { upstream: name, why: getErrorMessage(cause), detail, cause })
   }
   throw gatewayError('GW_UPSTREAM_START', {
     upstream: name,
@@ -312,13 +312,13 @@ function authorizedBy(hooks: Hooks, spec: UpstreamConfig, context: UpstreamConte
   return { ...own, http }
 }
 
-function sandboxingOf(name: string, { memories, privatePlaces }: Surroundings): Sandboxing {
+function sandboxingOf(name: string, { memories, privatePlaces }: GatewayDeps): Sandboxing {
   const home = memories && join(memories.directory, 'servers', name)
   return { home, places: () => privatePlaces.all }
 }
 
 function identityOf({ config }: LoadedConfig): { name: string; version: string } {
-  const own = ownPackage()
+  const own = readOwnPackage()
   const { name, version = own.version, title } = config.server
   const isDefault = name === own.name && title === undefined && config.server.version === undefined
   return { name, version, ...(title === undefined ? {} : { title }), ...(isDefault ? { isDefault } : {}) }

@@ -10,7 +10,7 @@ import { HOOKS, type HookName } from '../hooks/hook-table.ts'
 import { erasText, offeredEras } from '../listeners/http/listener-settings.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import { KINDS, type Kind } from '../protocol/methods.ts'
-import { ownPackage } from '../util/version.ts'
+import { readOwnPackage } from '../util/version.ts'
 import type { Generation } from './generation.ts'
 import { unmatchedPatterns } from './check-tool-names.ts'
 
@@ -22,7 +22,9 @@ export async function inspect(
 ): Promise<Inspection> {
   const { graph, plugins } = generation
   const views = await Promise.all(
-    (asks ? KINDS : []).map(kind => graph.catalog.load(kind, onlooker(ownPackage())).catch(() => undefined)),
+    (asks ? KINDS : []).map(kind =>
+      graph.catalog.load(kind, onlooker(readOwnPackage())).catch(() => undefined),
+    ),
   )
   const entries = views.flatMap(view => view?.entries ?? [])
   const withheld = views.flatMap(view => view?.withheld ?? [])

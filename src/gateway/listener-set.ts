@@ -1,12 +1,12 @@
-import { gatewayError, reasonOf } from '../errors/errors.ts'
-import type { Clock, Config, Gate, Listener, ListenerConfig, Log, Neighbours } from '../api/index.ts'
+import { gatewayError, getErrorMessage } from '../errors/errors.ts'
+import type { Clock, Config, Gate, Listener, ListenerConfig, Log, PeerDirectory } from '../api/index.ts'
 import type { Hooks } from '../hooks/hooks.ts'
 import type { LoadedConfig } from '../config/index.ts'
 
 interface Open {
   readonly spec: ListenerConfig
   readonly authenticates: boolean
-  readonly neighbours: Neighbours | undefined
+  readonly neighbours: PeerDirectory | undefined
   readonly listener: Listener
 }
 
@@ -14,7 +14,7 @@ interface Open {
 interface Plan {
   readonly loaded: LoadedConfig
   readonly hooks: Hooks
-  readonly neighbours: Neighbours | undefined
+  readonly neighbours: PeerDirectory | undefined
 }
 
 /** On the way from one set of listeners to another. */
@@ -119,7 +119,7 @@ export class Listeners {
         back.delete(name)
         await this.#start(name, spec, plan).then(
           open => back.set(name, open),
-          (error: unknown) => this.#context.log.error(reasonOf(error)),
+          (error: unknown) => this.#context.log.error(getErrorMessage(error)),
         )
       }
     }

@@ -4,11 +4,11 @@ import type { GatewayOptions } from '../api/gateway.ts'
 import type { Clock, Log } from '../api/index.ts'
 import type { LoadedConfig } from '../config/index.ts'
 import { Seal } from '../core/seal.ts'
-import { reasonOf } from '../errors/errors.ts'
+import { getErrorMessage } from '../errors/errors.ts'
 import { ownFolders } from '../processes/sandbox-paths.ts'
 import { Memories } from '../store/memories.ts'
 import { PrivatePlaces } from '../util/private-place.ts'
-import { keyFile } from '../util/storage/key-file.ts'
+import { loadKeyFile } from '../util/storage/key-file.ts'
 
 const NAME = 'seal.key'
 const BYTES = 32
@@ -28,11 +28,11 @@ interface SealKeyOptions {
 export async function sealKey({ directory, fresh, log }: SealKeyOptions): Promise<Buffer> {
   const path = join(directory, NAME)
   try {
-    return await keyFile(path, BYTES, fresh)
+    return await loadKeyFile(path, BYTES, fresh)
   } catch (error) {
     log.warn('the key of this gateway is not kept: ids of tasks mean nothing after a restart', {
       file: path,
-      why: reasonOf(error),
+      why: getErrorMessage(error),
     })
     return randomBytes(BYTES)
   }

@@ -9,8 +9,8 @@ import { LISTS, METHODS, MODERN_VERSION } from '../protocol/methods.ts'
 import { Payload } from '../protocol/payload.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
 import { hideIn, Secrets } from '../util/secrets.ts'
-import { ownPackage } from '../util/version.ts'
-import { serverFingerprint, type Generation, type Surroundings } from './generation.ts'
+import { readOwnPackage } from '../util/version.ts'
+import { serverFingerprint, type Generation, type GatewayDeps } from './generation.ts'
 import { loadConfig, withoutTraces } from './load-config.ts'
 
 /** A server as a plan compares it. Digests say whether two are the same, and nothing of what is in them. */
@@ -76,7 +76,7 @@ const NAMED: ReadonlySet<string> = new Set(['upstreams', 'listeners'])
 /** Builds a gateway that serves nobody, with stubs in place of its servers where `upstream` makes one, and gives it to `use`. */
 type Build = (
   source: LoadedConfig,
-  upstream: NonNullable<Surroundings['upstream']>,
+  upstream: NonNullable<GatewayDeps['upstream']>,
   use: (generation: Described) => Promise<Plan>,
 ) => Promise<Plan>
 
@@ -89,7 +89,7 @@ export async function comparePlan(
   const salt = randomBytes(SALT_BYTES).toString('hex')
   const now = await describe(salt)
   const known = new Map(now.servers.map(server => [server.name, server]))
-  const stub: Surroundings['upstream'] = (spec, context) => {
+  const stub: GatewayDeps['upstream'] = (spec, context) => {
     const before = known.get(context.name)
     const isKept = before?.tools !== undefined && before.digest === serverDigest(spec, salt)
     return isKept ? standIn(spec, context, before.tools) : undefined
@@ -106,7 +106,7 @@ export async function plannedOf(
   config: Config = loaded.config,
 ): Promise<Planned> {
   const digest = (value: unknown): string => digestOf(JSON.stringify(value) ?? '', salt)
-  const session = onlooker(ownPackage())
+  const session = onlooker(readOwnPackage())
   const view = await graph.catalog.load('tools', session)
   const servers = [...graph.upstreams.values()].map(async ({ upstream }): Promise<PlannedServer> => {
     const { name, spec, problem } = upstream
@@ -271,7 +271,7 @@ interface Built {
 export interface Planning {
   readonly generation: Described
   readonly environment: Readonly<Record<string, string | undefined>>
-  beside(source: LoadedConfig, upstream: Surroundings['upstream']): Promise<Built>
+  beside(source: LoadedConfig, upstream: GatewayDeps['upstream']): Promise<Built>
 }
 
 /**

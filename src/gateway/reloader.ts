@@ -9,9 +9,9 @@ import { liveOf } from '../core/upstream.ts'
 import type { Hooks } from '../hooks/hooks.ts'
 import { gatewayError, ownerProblemOf, ownerReasonOf } from '../errors/errors.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
-import { kindsChangedBy } from '../protocol/methods.ts'
+import { getChangedKinds } from '../protocol/methods.ts'
 import { parseDuration } from '../util/units.ts'
-import { buildGeneration, type Generation, type Surroundings } from './generation.ts'
+import { buildGeneration, type Generation, type GatewayDeps } from './generation.ts'
 import type { ListenerChange, Listeners } from './listener-set.ts'
 
 const NAMED: readonly string[] = ['upstreams', 'listeners'] satisfies (keyof Config)[]
@@ -30,7 +30,7 @@ export interface Life {
 
 /** Dependencies of the generations of one gateway. */
 interface GenerationsHost {
-  readonly around: Surroundings
+  readonly around: GatewayDeps
   readonly gate: PipelineGate
   readonly listeners: Listeners
   readonly life: Life
@@ -235,7 +235,7 @@ function startsItself({ state, spec, server, isRemembered }: Upstream): boolean 
 
 /** True for notifications that each generation sends to its own listens; all else has one place to go. */
 function isNews(method: string): boolean {
-  return method === 'notifications/resources/updated' || kindsChangedBy(method).length > 0
+  return method === 'notifications/resources/updated' || getChangedKinds(method).length > 0
 }
 
 /** One that is not quite made yet belongs to nobody. */

@@ -3,10 +3,10 @@ import { onlooker } from '../core/session.ts'
 import type { Graph, UpstreamNode } from '../core/graph-types.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import { type Kind, KINDS } from '../protocol/methods.ts'
-import { ownPackage } from '../util/version.ts'
+import { readOwnPackage } from '../util/version.ts'
 import type { KnownEntry } from '../core/catalog/catalog.ts'
 import type { RuntimeGraph } from '../core/graph.ts'
-import { tokensIn } from '../util/units.ts'
+import { estimateTokens } from '../util/units.ts'
 import { hideIn } from '../util/secrets.ts'
 
 /** Descriptions that one server gives of itself and of what it offers, as it writes them. */
@@ -32,7 +32,7 @@ export async function definitionsOf(node: UpstreamNode, graph: Graph): Promise<D
     const why = ownerProblemOf(upstream) ?? `it is ${state}`
     throw gatewayError('GW_UPSTREAM_DOWN', { upstream: name, why })
   }
-  const session = onlooker(ownPackage())
+  const session = onlooker(readOwnPackage())
   const parts = await Promise.all(
     KINDS.map(async kind => [kind, await graph.catalog.part(name, kind, session)] as const),
   )
@@ -73,7 +73,7 @@ export function knownIn(graph: RuntimeGraph, { kind }: JsonObject): { readonly e
       verb: 'catalogue.list',
       why: `"kind" is one of ${KINDS.join(', ')}`,
     })
-  const viewer = onlooker(ownPackage())
+  const viewer = onlooker(readOwnPackage())
   return { entries: kinds.flatMap(one => graph.catalog.known(one, viewer).map(rowOf)) }
 }
 
@@ -111,7 +111,7 @@ export async function shownList(graph: Graph, params: JsonObject): Promise<objec
   const there = new Set(tools.map(({ name }) => name))
   const hidden = view.entries.filter(({ exposed }) => !there.has(exposed))
   const tokens = shown.entries.reduce(
-    (sum, { exposed, value }) => sum + tokensIn(JSON.stringify({ ...value, name: exposed })),
+    (sum, { exposed, value }) => sum + estimateTokens(JSON.stringify({ ...value, name: exposed })),
     0,
   )
   return {
@@ -123,12 +123,12 @@ export async function shownList(graph: Graph, params: JsonObject): Promise<objec
 }
 
 /** Tasks in one answer. */
-const MOST = 1000
+const MAX_COUNT = 1000
 
 /** Calls that go on as tasks of ours, of all callers, the newest first. */
-export function listTasks({ tasks, hide }: Graph, { limit = MOST }: JsonObject): object {
+export function listTasks({ tasks, hide }: Graph, { limit = MAX_COUNT }: JsonObject): object {
   const count = Number(limit)
-  return { tasks: hideIn(tasks.all().slice(0, count > 0 ? count : MOST), hide) }
+  return { tasks: hideIn(tasks.all().slice(0, count > 0 ? count : MAX_COUNT), hide) }
 }
 
 /**

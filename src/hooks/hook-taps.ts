@@ -22,7 +22,7 @@ import type {
   Listener,
   ListenerConfig,
   ListenerContext,
-  Neighbours,
+  PeerDirectory,
   Notification,
   Patience,
   Principal,
@@ -129,7 +129,7 @@ export interface HookTaps {
    *
    * @example examples/hooks/building.ts#neighbours
    */
-  neighbours: () => Neighbours | Undecided
+  neighbours: () => PeerDirectory | Undecided
   /**
    * Runs: While the other plugins are set up, at the start and at each reload: its plugin is `early: true`.
    *
@@ -546,7 +546,7 @@ export interface HookTaps {
   /**
    * Runs: When somebody asks how the gateway does: `gateway ps` and `doctor`, `/readyz`, `/metrics`, the verb `health`.
    *
-   * May change: The list of findings. Make them with `findingsOf` from a table that the plugin has as `health`: its codes
+   * May change: The list of findings. Make them with `defineFindings` from a table that the plugin has as `health`: its codes
    * stay, as monitors read them. A finding with an `upstream` is said only to those who may know of that.
    *
    * If it throws: A finding says so, in its place.

@@ -2,14 +2,14 @@ import type { Call, Clock, Dispatch, Exchange, Upstream } from '../api/index.ts'
 import type { Phase, PhaseTimes } from '../api/exchange.ts'
 
 /** A phase that is under way. */
-export interface Stay {
+export interface ActivePhase {
   readonly phase: Phase
 }
 
 /** Counts for one exchange how long it is in each phase: what is innermost has the time. */
 export class PhaseClock {
   readonly #clock: Clock
-  readonly #open: Stay[] = []
+  readonly #open: ActivePhase[] = []
   readonly #times: Record<Phase, number> = {
     before: 0,
     policy: 0,
@@ -30,7 +30,7 @@ export class PhaseClock {
   }
 
   /** From now on the time is that of this phase, until it is left. */
-  enter(phase: Phase): Stay {
+  enter(phase: Phase): ActivePhase {
     this.#count()
     const stay = { phase }
     this.#open.push(stay)
@@ -39,7 +39,7 @@ export class PhaseClock {
   }
 
   /** Ends a phase, and what was begun within it and given up. */
-  leave(stay: Stay): void {
+  leave(stay: ActivePhase): void {
     const place = this.#open.lastIndexOf(stay)
     if (place < 0) return
     this.#count()

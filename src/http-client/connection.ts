@@ -59,7 +59,7 @@ const IDLE_MS = 4000
 /** So much earlier than the server, as our next request must not cross its goodbye. */
 const MARGIN_MS = 2000
 
-const LONGEST_IDLE_MS = 600_000
+const MAX_IDLE_MS = 600_000
 
 /**
  * The bytes of a read stand here until they are handled, which is at once: a system call fills it just before we are told. Only
@@ -187,7 +187,7 @@ export class Connection implements Carrier, ReaderEars {
   }
 
   #rest({ idleMs }: ReplyHead): void {
-    const ms = idleMs === undefined ? IDLE_MS : Math.min(idleMs - MARGIN_MS, LONGEST_IDLE_MS)
+    const ms = idleMs === undefined ? IDLE_MS : Math.min(idleMs - MARGIN_MS, MAX_IDLE_MS)
     if (ms <= 0) return this.#close()
     this.#staleAt = this.#host.clock.now() + ms
     this.#host.ready(this)

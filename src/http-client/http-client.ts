@@ -1,4 +1,4 @@
-import { lengthOf, piecesOf, type Written } from '../util/written.ts'
+import { lengthOf, piecesOf, type EncodedMessage } from '../util/written.ts'
 import type { Clock } from '../api/index.ts'
 import { Connection, type ConnectionHost, type Origin, secureConnect, type Sendable } from './connection.ts'
 import {
@@ -30,7 +30,7 @@ interface HttpClientOptions {
   readonly detour?: Detour | undefined
 }
 
-interface Waiting {
+interface QueuedRequest {
   readonly text: Sendable
   readonly handler: ReplyHandler
   readonly request: ClientRequest
@@ -52,7 +52,7 @@ export class HttpClient implements HttpTransport {
   readonly #connecting = new Set<Connection>()
   /** Connections that can be used again, the latest used last. */
   readonly #idle: Connection[] = []
-  readonly #waiting: Waiting[] = []
+  readonly #waiting: QueuedRequest[] = []
   #takeBackSweep: (() => void) | undefined
   #closing: { readonly promise: Promise<void>; readonly resolve: () => void } | undefined
   /** Why the last connection did not come about; undefined once one has. */
@@ -220,7 +220,7 @@ function lineOf(name: string, value: string): string {
   throw new ClientError('INVALID_ARG', `invalid ${TOKEN.test(name) ? name : 'name of a'} header`)
 }
 
-function withBody(start: string, body: Written): Sendable {
+function withBody(start: string, body: EncodedMessage): Sendable {
   const length = lengthOf(body)
   const head = `${start}content-length: ${length}\r\n\r\n`
   if (typeof body !== 'string') {

@@ -1,5 +1,5 @@
 import type { Exchange, HttpMethod } from '../api/index.ts'
-import type { Written } from '../util/written.ts'
+import type { EncodedMessage } from '../util/written.ts'
 
 /** HTTP to one origin: a request in; a head, a body and an end out. */
 export interface HttpTransport {
@@ -16,7 +16,7 @@ export interface ClientRequest {
   readonly method: HttpMethod
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
-  readonly body?: Written | undefined
+  readonly body?: EncodedMessage | undefined
   /** The call that it carries, for whoever puts credentials on it. */
   readonly exchange?: Exchange | undefined
   /** Redirects that led to this request. */

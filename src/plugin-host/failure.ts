@@ -2,12 +2,12 @@ import { execFile } from 'node:child_process'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { Problem } from '../config/problem.ts'
 import type { Finding } from '../util/finding.ts'
-import { gatewayError, reasonOf, type ErrorCode, type GatewayError } from '../errors/errors.ts'
+import { gatewayError, getErrorMessage, type ErrorCode, type GatewayError } from '../errors/errors.ts'
 
 /** Gives a finding its place in the files of the configuration. */
 export type Locate = (finding: Finding) => Problem
 
-type Place = Pick<Problem, 'file' | 'line' | 'col'>
+type ProblemLocation = Pick<Problem, 'file' | 'line' | 'col'>
 type PluginCode = Extract<ErrorCode, 'GW_PLUGIN_LOAD' | 'GW_PLUGIN_OPTIONS' | 'GW_PLUGIN_SETUP'>
 
 /** A syntax check reads one file and runs nothing of it. */
@@ -31,12 +31,12 @@ export async function inPluginFile(thrown: unknown, url: string, problem: Proble
 }
 
 /** Takes the file, line and column that Node writes above a syntax error of TypeScript, or of an import. */
-function syntaxPlace(thrown: unknown): Place | undefined {
+function syntaxPlace(thrown: unknown): ProblemLocation | undefined {
   return thrown instanceof SyntaxError ? markedPlace(thrown.stack ?? '') : undefined
 }
 
 /** Reads `/plugins/redact.ts:14`, the lines of code and the `^` under the fault. */
-function markedPlace(text: string): Place | undefined {
+function markedPlace(text: string): ProblemLocation | undefined {
   const [first = '', ...lines] = text.split('\n')
   const [, file, line] = /^(file:\/\/.+|\/.+|[A-Za-z]:[\\/].+):(\d+)$/.exec(first) ?? []
   if (file === undefined) return undefined
@@ -45,7 +45,7 @@ function markedPlace(text: string): Place | undefined {
 }
 
 /** Finds the call in the plugin's own file that led to the error. */
-function framePlace(thrown: unknown, url: string): Place | undefined {
+function framePlace(thrown: unknown, url: string): ProblemLocation | undefined {
   const stack = thrown instanceof Error ? (thrown.stack ?? '') : ''
   for (const line of stack.split('\n')) {
     const [, file, row, col] = /^ +at .*?(file:\/\/[^)]+?):(\d+):(\d+)\)?$/.exec(line) ?? []
@@ -56,7 +56,7 @@ function framePlace(thrown: unknown, url: string): Place | undefined {
 }
 
 /** Asks Node where a JavaScript file is wrong: an import says only that it is. */
-async function checkedPlace(thrown: unknown, url: string): Promise<Place | undefined> {
+async function checkedPlace(thrown: unknown, url: string): Promise<ProblemLocation | undefined> {
   if (!(thrown instanceof SyntaxError) || !url.startsWith('file:')) return undefined
   const text = await new Promise<string>(resolve =>
     execFile(process.execPath, ['--check', fileURLToPath(url)], { timeout: CHECK_MS }, (_, __, stderr) =>
@@ -72,5 +72,5 @@ function pathOf(file: string): string {
 
 /** `SyntaxError: Unexpected token ';'`, without a word for errors of no kind of their own. */
 export function named(thrown: unknown): string {
-  return thrown instanceof SyntaxError ? `${thrown.name}: ${thrown.message}` : reasonOf(thrown)
+  return thrown instanceof SyntaxError ? `${thrown.name}: ${thrown.message}` : getErrorMessage(thrown)
 }

@@ -1,5 +1,5 @@
 import type { Problem } from '../config/problem.ts'
-import { addErrors, GatewayError, gatewayError, reasonOf } from '../errors/errors.ts'
+import { addErrors, GatewayError, gatewayError, getErrorMessage } from '../errors/errors.ts'
 import { inTime, type Patience } from '../hooks/guard.ts'
 import { Hooks } from '../hooks/hooks.ts'
 import type { Clock, Config, Fetch, Handles, Log, Programs, SharedStore } from '../api/index.ts'
@@ -48,7 +48,7 @@ export async function install(chosen: readonly Chosen[], context: InstallContext
   const ms = parseDuration(config.hooks.timeout)
   const patience = ms === 0 ? undefined : { clock, ms }
   const hooks = new Hooks(
-    error => log.error(reasonOf(error), error instanceof GatewayError ? { ...error.fields } : {}),
+    error => log.error(getErrorMessage(error), error instanceof GatewayError ? { ...error.fields } : {}),
     patience,
   )
   try {
@@ -154,8 +154,9 @@ async function setupFailure(
     const problem = locate({ pointer: at, message: String(cause.fields.why), on: 'key' })
     return gatewayError(cause.code, { ...cause.fields, problems: [problem], cause })
   }
-  const problem = locate({ pointer, message: `setup threw: ${reasonOf(cause)}`, on: 'key' })
-  if (url === undefined) return gatewayError('GW_PLUGIN_SETUP', { plugin: name, why: reasonOf(cause), cause })
+  const problem = locate({ pointer, message: `setup threw: ${getErrorMessage(cause)}`, on: 'key' })
+  if (url === undefined)
+    return gatewayError('GW_PLUGIN_SETUP', { plugin: name, why: getErrorMessage(cause), cause })
   const problems = [await inPluginFile(cause, url, problem)]
-  return gatewayError('GW_PLUGIN_SETUP', { plugin: name, why: reasonOf(cause), problems, cause })
+  return gatewayError('GW_PLUGIN_SETUP', { plugin: name, why: getErrorMessage(cause), problems, cause })
 }

@@ -2,9 +2,9 @@ import { type SchemaError, isSecretBy } from '../config/messages.ts'
 import type { Config } from '../api/index.ts'
 import type { Problem } from '../config/problem.ts'
 import type { Finding } from '../util/finding.ts'
-import { reasonOf } from '../errors/errors.ts'
+import { getErrorMessage } from '../errors/errors.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
-import { isPlain, mapAt } from '../util/plain-data.ts'
+import { isPlain, readMap } from '../util/plain-data.ts'
 import { pluginFailure, type Locate } from './failure.ts'
 import type { Chosen } from './resolve.ts'
 
@@ -34,7 +34,7 @@ export function runCheck(
   try {
     plugin.check(config, finding => found.push(locate(finding)), own)
   } catch (cause) {
-    const message = `its check threw: ${reasonOf(cause)}`
+    const message = `its check threw: ${getErrorMessage(cause)}`
     throw pluginFailure('GW_PLUGIN_SETUP', plugin.name, [locate({ pointer, message, on: 'key' })], cause)
   }
   const wrong = found.filter(({ severity }) => severity === 'error')
@@ -54,7 +54,7 @@ function secretsBy(schema: unknown, value: unknown): string[] {
   if (Array.isArray(value)) return value.flatMap(item => secretsBy(isMarked ? schema : schema.items, item))
   if (!isPlain(value)) return []
   return Object.entries(value).flatMap(([key, inner]) => {
-    const own = isMarked ? schema : (mapAt(schema, 'properties')[key] ?? schema.additionalProperties)
+    const own = isMarked ? schema : (readMap(schema, 'properties')[key] ?? schema.additionalProperties)
     return secretsBy(own, inner)
   })
 }
@@ -83,7 +83,7 @@ async function validatorOf(
     validators.set(schema, made)
     return made
   } catch (cause) {
-    const message = `its schema is no JSON Schema: ${reasonOf(cause)}`
+    const message = `its schema is no JSON Schema: ${getErrorMessage(cause)}`
     throw pluginFailure('GW_PLUGIN_SETUP', plugin.name, [locate({ pointer, message, on: 'key' })], cause)
   }
 }

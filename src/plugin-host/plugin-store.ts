@@ -1,16 +1,16 @@
 import type { SharedStore } from '../api/index.ts'
 
-const MOST_KEY = 1024
-const MOST_VALUE = 256 * 1024
-const MOST_MS = 366 * 86_400_000
+const MAX_KEY = 1024
+const MAX_VALUE = 256 * 1024
+const MAX_MS = 366 * 86_400_000
 /** Largest number that every store counts exactly. */
-const MOST_COUNT = 2 ** 50
+const MAX_COUNT = 2 ** 50
 
 /** The shared store as one plugin has it: with keys and topics of its own, and within bounds. */
 export function storeOf(plugin: string, store: SharedStore | undefined): SharedStore | undefined {
   if (store === undefined) return undefined
   const own = (key: string): string => {
-    if (key.length < 1 || key.length > MOST_KEY) throw new RangeError(`a key has 1 to ${MOST_KEY} characters`)
+    if (key.length < 1 || key.length > MAX_KEY) throw new RangeError(`a key has 1 to ${MAX_KEY} characters`)
     return `${plugin} ${key}`
   }
   return {
@@ -22,7 +22,7 @@ export function storeOf(plugin: string, store: SharedStore | undefined): SharedS
     },
     get: async key => store.get(own(key)),
     put: async (key, value, options) => {
-      if (value.length > MOST_VALUE) throw new RangeError(`a value has ${MOST_VALUE} characters at most`)
+      if (value.length > MAX_VALUE) throw new RangeError(`a value has ${MAX_VALUE} characters at most`)
       inTime(options.ms)
       return store.put(own(key), value, options)
     },
@@ -39,7 +39,7 @@ export function storeOf(plugin: string, store: SharedStore | undefined): SharedS
       return store.count(own(key), request)
     },
     publish: async (topic, text) => {
-      if (text.length > MOST_VALUE) throw new RangeError(`a text has ${MOST_VALUE} characters at most`)
+      if (text.length > MAX_VALUE) throw new RangeError(`a text has ${MAX_VALUE} characters at most`)
       return store.publish(own(topic), text)
     },
     subscribe: (topic, heard, missed) => store.subscribe(own(topic), heard, missed),
@@ -49,12 +49,12 @@ export function storeOf(plugin: string, store: SharedStore | undefined): SharedS
 }
 
 function inTime(ms: number): void {
-  if (!Number.isInteger(ms) || ms < 1 || ms > MOST_MS)
-    throw new RangeError(`a time has 1 to ${MOST_MS} whole milliseconds`)
+  if (!Number.isInteger(ms) || ms < 1 || ms > MAX_MS)
+    throw new RangeError(`a time has 1 to ${MAX_MS} whole milliseconds`)
 }
 
 function few(...numbers: readonly (number | undefined)[]): void {
   for (const number of numbers)
-    if (number !== undefined && !(Number.isInteger(number) && number >= 0 && number <= MOST_COUNT))
-      throw new RangeError(`a count is a whole number of 0 to ${MOST_COUNT}`)
+    if (number !== undefined && !(Number.isInteger(number) && number >= 0 && number <= MAX_COUNT))
+      throw new RangeError(`a count is a whole number of 0 to ${MAX_COUNT}`)
 }

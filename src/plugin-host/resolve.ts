@@ -3,10 +3,10 @@ import { createRequire, registerHooks } from 'node:module'
 import { isAbsolute, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Config } from '../api/index.ts'
-import { gatewayError, reasonOf } from '../errors/errors.ts'
+import { gatewayError, getErrorMessage } from '../errors/errors.ts'
 import type { Plugin } from '../plugin.ts'
 import { isObject } from '../protocol/json/json.ts'
-import { type Finding, pointerTo } from '../util/finding.ts'
+import { type Finding, appendPointer } from '../util/finding.ts'
 import { inPluginFile, type Locate, named, pluginFailure } from './failure.ts'
 
 const OWN = /^tapgate(?:\/|$)/
@@ -72,7 +72,7 @@ export async function loadConfigured(config: Config, directory: string, at: Loca
   if (wanted.length > 0) shareOwnModules()
   return Promise.all(
     wanted.map(async ([name, { use, options }]) => {
-      const pointer = pointerTo('/plugins', name)
+      const pointer = appendPointer('/plugins', name)
       const url = locate(name, use, directory, pointer, at)
       return { plugin: await load(name, url, options, pointer, at), options, from: use, pointer, url }
     }),
@@ -134,7 +134,7 @@ function notFound(use: string, cause: unknown): Pick<Finding, 'message' | 'hint'
   const isMissing = cause instanceof Error && 'code' in cause && cause.code === 'MODULE_NOT_FOUND'
   return isMissing
     ? { message: `the package "${use}" is not installed`, hint: `npm install ${use}, beside gateway.yaml` }
-    : { message: reasonOf(cause) }
+    : { message: getErrorMessage(cause) }
 }
 
 /** The file of a plugin: a path relative to the configuration, or a package installed beside it. @throws where there is none */

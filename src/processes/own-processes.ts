@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { readlinkSync } from 'node:fs'
 import type { Writable } from 'node:stream'
 import type { Log } from '../api/index.ts'
-import { reasonOf } from '../errors/errors.ts'
+import { getErrorMessage } from '../errors/errors.ts'
 import { platformOf } from '../util/platform.ts'
 import { MARK_VARIABLE } from './environment.ts'
 import { spawnWatcher } from './launch.ts'
@@ -98,7 +98,7 @@ class Watchdog {
     try {
       this.#open(environment)
     } catch (error) {
-      this.#gone(reasonOf(error))
+      this.#gone(getErrorMessage(error))
     }
     for (const [pid, start] of this.#watched) this.#say(`+ ${pid} ${start}`)
   }
@@ -129,7 +129,7 @@ class Watchdog {
     const { watcher, pipe } = spawnWatcher({ command: '/bin/sh', args, cwd: '/', env })
     this.#pipe = pipe
     pipe.on('error', () => undefined)
-    watcher.on('error', error => this.#gone(reasonOf(error)))
+    watcher.on('error', error => this.#gone(getErrorMessage(error)))
     watcher.once('exit', () => {
       if (this.#pipe !== pipe) return
       this.#gone('it was ended')

@@ -1,5 +1,5 @@
 import type { Clock, Log, ProcessPermit, ProcessRoom, Program, Programs, ProgramSpec } from '../api/index.ts'
-import { reasonOf } from '../errors/errors.ts'
+import { getErrorMessage } from '../errors/errors.ts'
 import type { PrivatePlaces } from '../util/private-place.ts'
 import { childEnvironment, inheritedByProgram, MARK_VARIABLE, marked } from './environment.ts'
 import { launchOf, runForOutput } from './launch.ts'
@@ -52,7 +52,7 @@ export class OwnPrograms implements Programs {
       return this.#start(spec, permit)
     } catch (error) {
       permit.ended()
-      throw new Error(`${spec.command} could not be run: ${reasonOf(error)}`, { cause: error })
+      throw new Error(`${spec.command} could not be run: ${getErrorMessage(error)}`, { cause: error })
     }
   }
 

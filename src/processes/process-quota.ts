@@ -3,7 +3,7 @@ import type { Config, ProcessPermit, ProcessRoom, ProcessTurn, YieldingProcesses
 /** Starts that may wait for their turn. */
 const MAX_WAITING = 1024
 
-interface Waiting {
+interface QueuedStart {
   readonly admit: (permit: ProcessPermit) => void
   readonly refuse: (why: Error) => void
 }
@@ -11,7 +11,7 @@ interface Waiting {
 /** Bounds how many processes the upstreams of one gateway start at a time, and how many they have. */
 export class BoundedRoom implements ProcessRoom {
   readonly #yielding = new Set<YieldingProcesses>()
-  #waiting: Waiting[] = []
+  #waiting: QueuedStart[] = []
   #max: number
   #maxStarting: number
   #running = 0
@@ -42,7 +42,7 @@ export class BoundedRoom implements ProcessRoom {
   }
 
   enter(): ProcessTurn {
-    let waiting: Waiting | undefined
+    let waiting: QueuedStart | undefined
     const permit = new Promise<ProcessPermit>((admit, refuse) => {
       waiting = { admit, refuse }
       const why = this.#whyNot()
@@ -59,7 +59,7 @@ export class BoundedRoom implements ProcessRoom {
     return isFull && !this.#makeRoom() ? `${this.#max} processes run already ("processes.max")` : undefined
   }
 
-  #leave(gone: Waiting | undefined): void {
+  #leave(gone: QueuedStart | undefined): void {
     if (gone === undefined || !this.#waiting.includes(gone)) return
     this.#waiting = this.#waiting.filter(waiting => waiting !== gone)
     gone.refuse(new Error('it need not start any more'))

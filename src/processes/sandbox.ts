@@ -13,7 +13,7 @@ import {
 } from './sandbox-paths.ts'
 
 /** One thing that a sandbox shows. */
-interface Shown {
+interface Mount {
   readonly path: string
   /** A private path is shown for the gateway itself, refused to a configuration, and left out of what was found. */
   readonly from: 'gateway' | 'configuration' | 'system'
@@ -27,7 +27,7 @@ const MAX_MOUNTS = 2000
  * The arguments that show files in a sandbox, and nothing private among them. A directory with something private in it is
  * built anew from its other entries: a mask over a file is gone when somebody else replaces that file.
  */
-function viewArguments(shown: readonly Shown[], places: readonly PrivatePlace[]): string[] {
+function viewArguments(shown: readonly Mount[], places: readonly PrivatePlace[]): string[] {
   const view = new View(places.map(resolved))
   for (const each of inOrder(shown)) view.show(each)
   return view.arguments
@@ -49,7 +49,7 @@ function isWithin(inner: string, outer: string): boolean {
 }
 
 /** Directories before what is in them, and what may be written last of equals. */
-function inOrder(shown: readonly Shown[]): Shown[] {
+function inOrder(shown: readonly Mount[]): Mount[] {
   return shown
     .map(each => ({ each, real: realOf(each.path) }))
     .sort(
@@ -85,7 +85,7 @@ class View {
     return [...this.#mounts.flat(), ...sealed]
   }
 
-  show({ path: name, from, mayWrite = false }: Shown): void {
+  show({ path: name, from, mayWrite = false }: Mount): void {
     const real = realOf(name)
     const isPrivate = this.#isPrivate(real)
     if (isPrivate && from === 'system') return
@@ -210,10 +210,10 @@ function homeOf({ env, outside, ownHome }: SandboxSite): string | undefined {
   return ownHome ?? TEMPORARY_HOME
 }
 
-function shownIn({ read, write, network }: SandboxConfig, site: SandboxSite): Shown[] {
+function shownIn({ read, write, network }: SandboxConfig, site: SandboxSite): Mount[] {
   const isWide = (name: string): boolean => isTooWide(name, site.home)
   const given = [...(site.writable ?? []), ...(homeOf(site) === site.ownHome ? [site.ownHome] : [])]
-  const named: Shown[] = [
+  const named: Mount[] = [
     ...read.map(name => ({ path: existing('read', name, site), from: 'configuration' as const })),
     ...write.map(name => ({
       path: existing('write', name, site),
@@ -233,7 +233,7 @@ function shownIn({ read, write, network }: SandboxConfig, site: SandboxSite): Sh
 }
 
 /** The working directory, unless it is shown anyway. */
-function project({ cwd }: SandboxSite, named: readonly Shown[], isWide: (name: string) => boolean): Shown[] {
+function project({ cwd }: SandboxSite, named: readonly Mount[], isWide: (name: string) => boolean): Mount[] {
   const real = realOf(cwd)
   if (OWN_FOLDERS.includes(real) || named.some(each => isWithin(real, realOf(each.path)))) return []
   if (!existsSync(cwd)) throw new Error(`its directory ${cwd} does not exist`)

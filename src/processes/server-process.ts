@@ -1,6 +1,6 @@
 import type { ChildProcessWithoutNullStreams } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { lengthOf, inLines, writeTogether, type Written } from '../util/written.ts'
+import { lengthOf, inLines, writeTogether, type EncodedMessage } from '../util/written.ts'
 import type { Clock, Log, ProgramExit } from '../api/index.ts'
 import type { Reason } from '../errors/errors.ts'
 import { LineSplitter, type SkippedLine } from '../transport/line-splitter.ts'
@@ -51,7 +51,7 @@ export class ServerProcess {
   #hasEnded = false
   #exit: ProgramExit | undefined
   #stopping: Promise<void> | undefined
-  #queue: Written[] = []
+  #queue: EncodedMessage[] = []
   #queued = 0
   #hasDropped = false
 
@@ -97,7 +97,7 @@ export class ServerProcess {
   }
 
   /** Writes a line to its stdin; false if too much waits there already. */
-  send(line: Written): boolean {
+  send(line: EncodedMessage): boolean {
     if (this.unread > MAX_WAITING) return false
     this.write(line, lengthOf(line))
     return true
@@ -114,7 +114,7 @@ export class ServerProcess {
   }
 
   /** Queues a line for its stdin, all of one tick in one write. */
-  write(line: Written, bytes: number): void {
+  write(line: EncodedMessage, bytes: number): void {
     if (this.#hasEnded || !this.#child.stdin.writable) return
     if (this.#queue.length === 0) setImmediate(this.#flush)
     this.#queue.push(line)

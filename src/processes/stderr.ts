@@ -16,7 +16,7 @@ const ERROR =
 /** Beyond these a line costs nothing but being counted. */
 const LOGGED_PER_SECOND = 100
 const KEPT_PER_SECOND = 1000
-const LONGEST_LINE = 4096
+const MAX_LINE_LENGTH = 4096
 const KEPT_BYTES = 8192
 /** Most characters of the last lines in an error text. */
 const SHOWN = 300
@@ -45,7 +45,7 @@ export class Stderr {
   constructor(options: StderrOptions) {
     this.#options = options
     this.#lines = new LineSplitter({
-      maxLine: LONGEST_LINE,
+      maxLine: MAX_LINE_LENGTH,
       onLine: line => this.#line(line.toString('utf8')),
       onTooLong: () => this.#line('(a line too long for the log)'),
     })
@@ -77,7 +77,7 @@ export class Stderr {
     }
     if (++this.#count > LOGGED_PER_SECOND) this.#suppressed++
     if (this.#count > KEPT_PER_SECOND) return
-    const text = visible(this.#options.hide(withoutSequences(line)), LONGEST_LINE)
+    const text = visible(this.#options.hide(withoutSequences(line)), MAX_LINE_LENGTH)
     if (this.#count <= LOGGED_PER_SECOND) log.info(text)
     this.#keep(text)
   }

@@ -17,7 +17,7 @@ const OUTCOME = /^"(?:result|error)"\s*:/
 /** Longest text that is compared with them. */
 const LOOK_AHEAD = 128
 /** Most strings of the message's own level that are compared with them; no message has so many members. */
-const MOST_COMPARED = 2000
+const MAX_COMPARED = 2000
 /** Level of the entries of a list: message, result, list, entry. */
 const ENTRY_LEVEL = 4
 
@@ -51,7 +51,7 @@ function readEnvelope(bytes: Buffer): EnvelopeFacts {
   let id: RpcId | null = null
   let isCall = false
   let isAnswer = false
-  let left = MOST_COMPARED
+  let left = MAX_COMPARED
   walk(bytes, (level, at) => {
     if (level !== 1 || bytes[at] !== QUOTE) return false
     if (left-- === 0) return true

@@ -98,7 +98,7 @@ export interface ParamHeader {
  * The `x-mcp-header` annotations of a tool's input schema, or undefined when one is invalid – HTTP clients must
  * then drop the tool (2026-07-28, Streamable HTTP, custom headers).
  */
-export function paramHeaders(schema: unknown): readonly ParamHeader[] | undefined {
+export function parseParamHeaders(schema: unknown): readonly ParamHeader[] | undefined {
   const found: ParamHeader[] = []
   const seen = new Set<string>()
   return collect(schema, [], found, seen) ? found : undefined
@@ -139,10 +139,7 @@ function isHeaderType(type: unknown): boolean {
 }
 
 /** The `Mcp-Param-*` headers of a call, as lower-case names. Null and absent values have none. */
-export function paramHeaderValues(
-  annotations: readonly ParamHeader[],
-  args: unknown,
-): Record<string, string> {
+export function getParamHeaders(annotations: readonly ParamHeader[], args: unknown): Record<string, string> {
   const headers: Record<string, string> = {}
   for (const { path, header } of annotations) {
     const value = path.reduce<unknown>(
@@ -161,7 +158,7 @@ export function paramMismatch(
   headers: Readonly<Record<string, string | undefined>>,
   args: unknown,
 ): RpcError | undefined {
-  const expected = paramHeaderValues(annotations, args)
+  const expected = getParamHeaders(annotations, args)
   for (const { header, isNumber } of annotations) {
     const name = HEADER.param + header.toLowerCase()
     const given = headers[name]

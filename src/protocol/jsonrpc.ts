@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { ByteText, lengthOf, type Written } from '../util/written.ts'
+import { ByteText, lengthOf, type EncodedMessage } from '../util/written.ts'
 import { Envelope, type RpcId, exactId } from './envelope.ts'
 import { BOM_LENGTH, type JsonObject, hasBom, isObject, lookAlike, withoutBom } from './json/json.ts'
 import { numberText, parseJson, stringifyJson } from './json/exact-numbers.ts'
@@ -130,7 +130,7 @@ const MAX_TEXT = 4 * 1024
 const MAX_COPIED = 32 * 1024
 
 /** The same message, written without a copy of a large result, which may be in pieces. */
-export function writeResult(id: RpcId, from: Buffer | readonly Buffer[]): Exclude<Written, string> {
+export function writeResult(id: RpcId, from: Buffer | readonly Buffer[]): Exclude<EncodedMessage, string> {
   if (lengthOf(from) > MAX_COPIED) return pieces(id, from)
   const result = Buffer.isBuffer(from) ? from : Buffer.concat(from)
   if (result.length > MAX_TEXT) return encodeResult(id, result)

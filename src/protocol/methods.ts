@@ -186,7 +186,7 @@ export function existsIn(method: string, era: Era): boolean {
 export const LIST_CHANGES: readonly string[] = [...new Set(KINDS.map(kind => LISTS[kind].changed))]
 
 /** The kinds that a `list_changed` notification is about. */
-export function kindsChangedBy(notification: string): readonly Kind[] {
+export function getChangedKinds(notification: string): readonly Kind[] {
   return KINDS.filter(kind => LISTS[kind].changed === notification)
 }
 

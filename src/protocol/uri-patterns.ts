@@ -1,11 +1,11 @@
-import { globs } from '../util/globs.ts'
+import { compileGlobs } from '../util/globs.ts'
 import { canonicalPattern, canonicalUri, foldedUri, normalizeAuthority } from './uri.ts'
 
 /** Longest URI that is compared with a template, and longest template. */
 const MAX_LENGTH = 4096
 
 /** A template as a server writes it may be so many times as long as its canonical form, by escapes such as `%61`. */
-const MOST_ESCAPED = 3
+const MAX_ESCAPED = 3
 
 /** Literals up to this are searched for natively, as nothing can be slow with them. */
 const SHORT = 4
@@ -16,8 +16,8 @@ type Test = (uri: string) => boolean
  * A test for URIs and URI templates that a rule allows, however they are spelled. What has no canonical form is compared as
  * it stands: only what a server lists so gets that far.
  */
-export function allowsUris(patterns: string | readonly string[]): Test {
-  const matches = globs(listOf(patterns).map(canonicalPattern))
+export function compileAllowedUris(patterns: string | readonly string[]): Test {
+  const matches = compileGlobs(listOf(patterns).map(canonicalPattern))
   return uri => matches(canonicalForm(uri))
 }
 
@@ -25,10 +25,10 @@ export function allowsUris(patterns: string | readonly string[]): Test {
  * The same for a rule that forbids, or asks for more than others: it also matches what many servers take for the same
  * resource, such as `notes://X//a/` for `notes://x/a`.
  */
-export function forbidsUris(patterns: string | readonly string[]): Test {
+export function compileForbiddenUris(patterns: string | readonly string[]): Test {
   const given = listOf(patterns)
   const canonical = given.map(canonicalPattern)
-  const matches = globs([...new Set([...given, ...canonical, ...canonical.map(foldedUri)])])
+  const matches = compileGlobs([...new Set([...given, ...canonical, ...canonical.map(foldedUri)])])
   return uri => {
     if (matches(uri)) return true
     const own = canonicalForm(uri)
@@ -67,7 +67,7 @@ export function matchesTemplate(template: string, uri: string): boolean {
 
 /** The same for a template as its server wrote it. What is too long to match is not even brought into its canonical form. */
 export function matchesWritten(template: string, uri: string): boolean {
-  if (template.length > MAX_LENGTH * MOST_ESCAPED) return false
+  if (template.length > MAX_LENGTH * MAX_ESCAPED) return false
   return matchesTemplate(canonicalPattern(template), uri)
 }
 

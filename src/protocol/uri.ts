@@ -64,7 +64,7 @@ function byScheme([, name = '', authority, path = '', query]: readonly (string |
 }
 
 /** The canonical form, or what has none as it is. */
-export function canonicalOr(uri: string): string {
+export function canonicalizeUri(uri: string): string {
   return canonicalUri(uri) ?? uri
 }
 

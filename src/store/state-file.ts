@@ -2,7 +2,7 @@ import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs'
 import { readdir, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { Log } from '../api/index.ts'
-import { reasonOf } from '../errors/errors.ts'
+import { getErrorMessage } from '../errors/errors.ts'
 import { writeWhole } from '../util/storage/files.ts'
 
 /** Files that could not be read and are kept for people to look at. */
@@ -37,13 +37,13 @@ export class StateFile {
     try {
       text = this.#text()
     } catch (error) {
-      log.warn('what was saved is not used', { file: path, why: reasonOf(error) })
+      log.warn('what was saved is not used', { file: path, why: getErrorMessage(error) })
     }
     if (text === undefined) return undefined
     try {
       return JSON.parse(text) as unknown
     } catch (error) {
-      await this.setAside(reasonOf(error))
+      await this.setAside(getErrorMessage(error))
       return undefined
     }
   }
@@ -69,7 +69,7 @@ export class StateFile {
       return true
     } catch (error) {
       if (!this.#hasFailed)
-        log.warn('what is known of the servers is not saved', { file: path, why: reasonOf(error) })
+        log.warn('what is known of the servers is not saved', { file: path, why: getErrorMessage(error) })
       this.#hasFailed = true
       return false
     }

@@ -1,8 +1,8 @@
 /** At most this many starts in any time of this length; a start counts when it has failed. */
-const MOST_IN_SHORT = 6
+const MAX_RECENT_RESTARTS = 6
 const SHORT_MS = 10_000
 /** As many in a row without a healthy minute, and a process is only tried now and then. */
-const MOST_IN_A_ROW = 10
+const MAX_CONSECUTIVE_RESTARTS = 10
 const PROBE_MS = 5 * 60_000
 
 /** When a server that failed is started again. */
@@ -31,7 +31,7 @@ export class Restarts {
 
   /** A start has come to nothing. False when there may be no other one now. */
   wasted(now: number): boolean {
-    this.#failures = [...this.#failures, now].slice(-MOST_IN_A_ROW)
+    this.#failures = [...this.#failures, now].slice(-MAX_CONSECUTIVE_RESTARTS)
     return !this.#isBounded || this.#wait(now) === 0
   }
 
@@ -39,7 +39,8 @@ export class Restarts {
   pause(now: number): Pause {
     const ms = this.#backoff.next()
     if (!this.#isBounded) return { ms, note: undefined }
-    if (this.#failures.length < MOST_IN_A_ROW) return { ms: Math.max(ms, this.#wait(now)), note: undefined }
+    if (this.#failures.length < MAX_CONSECUTIVE_RESTARTS)
+      return { ms: Math.max(ms, this.#wait(now)), note: undefined }
     const seconds = Math.ceil((now - (this.#failures[0] ?? now)) / 1000)
     const note = `it keeps ending, for ${seconds} s now; next try in 5 min`
     return { ms: PROBE_MS, note }
@@ -52,13 +53,13 @@ export class Restarts {
   }
 
   #wait(now: number): number {
-    const oldest = this.#failures.at(-MOST_IN_SHORT)
+    const oldest = this.#failures.at(-MAX_RECENT_RESTARTS)
     return oldest === undefined ? 0 : Math.max(0, oldest + SHORT_MS - now)
   }
 }
 
 const FIRST_MS = 500
-const LONGEST_MS = 30_000
+const MAX_MS = 30_000
 /** After this long in good health, what went wrong before no longer counts. */
 export const HEALTHY_MS = 60_000
 
@@ -73,7 +74,7 @@ export class Backoff {
 
   /** Milliseconds to wait before the next try: half to all of 500 ms, 1 s, 2 s, … 30 s. */
   next(): number {
-    const longest = Math.min(LONGEST_MS, FIRST_MS * 2 ** Math.min(this.#tries++, 16))
+    const longest = Math.min(MAX_MS, FIRST_MS * 2 ** Math.min(this.#tries++, 16))
     return Math.round(longest * (0.5 + 0.5 * this.#random()))
   }
 

@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream'
 import type { RawData, WebSocket } from 'ws'
 import type { Clock, Principal } from '../api/index.ts'
-import { inOnePiece, type Written } from '../util/written.ts'
+import { inOnePiece, type EncodedMessage } from '../util/written.ts'
 import { within } from '../util/clock.ts'
 import { visible } from '../util/log.ts'
 import { Backlog, type Hold } from './backlog.ts'
@@ -24,7 +24,7 @@ export interface Arrived {
 }
 
 /** The events of a carrier, for its conversation. */
-export interface Ears {
+export interface ChannelEvents {
   /** One message or batch. */
   message(bytes: Buffer, arrived?: Arrived): void
   /** A message was longer than `limit` and is lost. */
@@ -41,12 +41,12 @@ export interface Ears {
 export interface Channel {
   /** True while the reader of our messages is behind. */
   readonly isBlocked: boolean
-  open(ears: Ears): void
+  open(ears: ChannelEvents): void
   pause(): void
   resume(): void
   /** Writes a message that may be missed; false when it will be. */
   tell(message: string): boolean
-  write(message: Written): void
+  write(message: EncodedMessage): void
   /** Resolves when all that was written has left, or never will. */
   finished(): Promise<void>
 }
@@ -66,7 +66,7 @@ export class WebSocketChannel implements Channel {
   readonly #backlog: Backlog
   readonly #gone: Promise<void>
   readonly #written: () => void
-  #ears: Ears | undefined
+  #ears: ChannelEvents | undefined
   #tcp: Duplex | undefined
   #isCorked = false
   #hasLife = true
@@ -98,7 +98,7 @@ export class WebSocketChannel implements Channel {
     return this.#socket.bufferedAmount
   }
 
-  open(ears: Ears): void {
+  open(ears: ChannelEvents): void {
     const socket = this.#socket
     this.#ears = ears
     const { headers } = this.#options
@@ -139,7 +139,7 @@ export class WebSocketChannel implements Channel {
     return true
   }
 
-  write(message: Written): void {
+  write(message: EncodedMessage): void {
     if (this.#socket.readyState !== this.#socket.OPEN) return
     this.#cork()
     this.#socket.send(inOnePiece(message), AS_TEXT, this.#written)

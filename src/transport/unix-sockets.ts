@@ -2,7 +2,7 @@ import { lstatSync, type Stats } from 'node:fs'
 import { chmod, unlink } from 'node:fs/promises'
 import { connect, type Server } from 'node:net'
 import { dirname } from 'node:path'
-import { gatewayError, reasonOf } from '../errors/errors.ts'
+import { gatewayError, getErrorMessage } from '../errors/errors.ts'
 import { makeDirectory } from '../util/storage/files.ts'
 import { platformOf } from '../util/platform.ts'
 
@@ -27,7 +27,7 @@ export async function claimSocket(socket: string, isPrivate: boolean): Promise<v
  */
 export async function listenPrivately(server: Server, socket: string): Promise<void> {
   await new Promise<void>((resolve, reject) => {
-    const fail = (cause: Error): void => reject(unusable(socket, reasonOf(cause), cause))
+    const fail = (cause: Error): void => reject(unusable(socket, getErrorMessage(cause), cause))
     server.once('error', fail)
     // The socket is made within the call; nobody else may connect before its mode is set.
     const before = process.umask(0o177)
@@ -48,7 +48,7 @@ export async function makeDirectoryOf(socket: string): Promise<void> {
   try {
     await makeDirectory(dirname(socket), 0o700)
   } catch (cause) {
-    throw unusable(socket, reasonOf(cause), cause)
+    throw unusable(socket, getErrorMessage(cause), cause)
   }
 }
 
@@ -84,7 +84,7 @@ function statusOf(path: string, socket: string): Stats | undefined {
   try {
     return lstatSync(path, { throwIfNoEntry: false })
   } catch (cause) {
-    throw unusable(socket, reasonOf(cause), cause)
+    throw unusable(socket, getErrorMessage(cause), cause)
   }
 }
 

@@ -3,7 +3,7 @@ import { realpath } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import type { AskReply, Call, Clock, Session, UpstreamContext } from '../api/index.ts'
 import { gatewayError } from '../errors/errors.ts'
-import { lacking, neutralCapabilities } from '../protocol/era/capabilities.ts'
+import { findMissingCapabilities, neutralCapabilities } from '../protocol/era/capabilities.ts'
 import { isObject } from '../protocol/json/json.ts'
 import { BoundedMap } from '../util/bounded-map.ts'
 
@@ -68,7 +68,10 @@ export class Projects {
     const { client } = exchange.session
     // A modern request on HTTP is a session of its own, and would be asked each time.
     const isAlone = client.era === 'modern' && exchange.via === 'http'
-    if (isAlone || lacking(neutralCapabilities(client), ROOTS.method, undefined) !== undefined)
+    if (
+      isAlone ||
+      findMissingCapabilities(neutralCapabilities(client), ROOTS.method, undefined) !== undefined
+    )
       return exchange.session.directory
     return rootIn(await this.#inTime(exchange.ask(ROOTS))) ?? exchange.session.directory
   }

@@ -119,7 +119,7 @@ interface PooledConnection {
 }
 
 /** Place of a call among the connections. */
-interface Place {
+interface ConnectionKey {
   readonly headers: Headers
   readonly project: string | undefined
   readonly era: 'legacy' | undefined
@@ -190,13 +190,13 @@ export class ConnectionPool {
   }
 
   /** A subscription alone opens no connection while there is no room, nor one of another era; it uses the main one. */
-  #opened(key: string, call: Call, main: Connection, place: Place): PooledConnection | undefined {
+  #opened(key: string, call: Call, main: Connection, place: ConnectionKey): PooledConnection | undefined {
     if (call.method === SUBSCRIBE && (place.era !== undefined || this.#room() <= 0)) return undefined
     return this.#open(key, call.exchange.session, main, place)
   }
 
   /** Undefined for who takes the main connection. */
-  #keyOf(session: Session, main: Connection, { headers, project, era }: Place): string | undefined {
+  #keyOf(session: Session, main: Connection, { headers, project, era }: ConnectionKey): string | undefined {
     if (project === undefined && era === undefined && this.isShared(main)) return undefined
     const owner = this.#owner(session, headers)
     const key =
@@ -307,7 +307,7 @@ export class ConnectionPool {
     key: string,
     session: Session,
     main: Connection,
-    { project: cwd, era }: Place,
+    { project: cwd, era }: ConnectionKey,
   ): PooledConnection | undefined {
     const isShared = this.#host.isolation === 'shared' && cwd === undefined
     if (isShared && this.#pooled.size >= MAX_SHARED) return undefined

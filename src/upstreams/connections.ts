@@ -1,6 +1,6 @@
 import type { Call, Session, UpstreamContext, UpstreamRuntime, UpstreamState } from '../api/index.ts'
 import type { McpUpstreamConfig } from './transport.ts'
-import { forOwner, ownerProblemOf, type GatewayError, type Reason } from '../errors/errors.ts'
+import { describeReason, ownerProblemOf, type GatewayError, type Reason } from '../errors/errors.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import { IdleSweeper } from '../util/idle-sweeper.ts'
 import { Projects } from './client-roots.ts'
@@ -312,7 +312,9 @@ export class Connections {
   #handOver(reason: Reason): void {
     const heir = this.#replicas?.others(this.main).find(({ connection }) => connection !== undefined)
     if (heir === undefined) return
-    this.#host.context.log.warn('a replica has ended; another one takes its place', { why: forOwner(reason) })
+    this.#host.context.log.warn('a replica has ended; another one takes its place', {
+      why: describeReason(reason),
+    })
     this.main = heir
     this.#host.changed('ready', heir.connection)
   }

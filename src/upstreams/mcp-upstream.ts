@@ -9,7 +9,7 @@ import type {
   UpstreamRuntime,
   UpstreamState,
 } from '../api/index.ts'
-import { forOwner, GatewayError, needsAuth, ownerProblemOf } from '../errors/errors.ts'
+import { describeReason, GatewayError, needsAuth, ownerProblemOf } from '../errors/errors.ts'
 import { METHODS, isLegacy, isModern } from '../protocol/methods.ts'
 import { cancelledAnswer } from './connection/translate-call.ts'
 import { EraDoubt } from './connection/handshake.ts'
@@ -35,7 +35,7 @@ const NOTED_MS = 60 * 60_000
 const WINDOW_MS = 1000
 
 /** Beyond these in a second they are counted, so that a failing server does not flood the log. */
-const MOST = 10
+const MAX_COUNT = 10
 
 const OTHER_ERA = 'it speaks another era of the protocol now'
 
@@ -58,7 +58,7 @@ export class McpUpstream implements Upstream {
   readonly #doubt: EraDoubt
   readonly #sessionDoubt: SessionDoubt
   readonly #interest: ClientInterest
-  readonly #remembered: Remembered
+  readonly #remembered: StoredServer
   readonly #refusals: Refusals
   readonly #tlsFiles: string
 
@@ -79,7 +79,7 @@ export class McpUpstream implements Upstream {
     this.#supervisors = new Supervisors(spec, context, connect, supervisor =>
       this.#interest.audienceOf(supervisor),
     )
-    this.#remembered = new Remembered(context.memory)
+    this.#remembered = new StoredServer(context.memory)
     this.server = this.#remembered.server
     if (this.server !== undefined) this.#supervisors.memory.learn(this.server.era, this.#remembered.ageMs)
     this.#connections = new Connections({
@@ -287,21 +287,22 @@ class Refusals {
   note(error: unknown, method: string): void {
     if (!(error instanceof GatewayError) || error.detail === undefined) return
     const { log, clock, hide } = this.#context
-    const why = hide(forOwner({ why: String(error.fields.why ?? error.message), detail: error.detail }))
+    const why = hide(describeReason({ why: String(error.fields.why ?? error.message), detail: error.detail }))
     this.#keep(why)
     if (clock.now() - this.#windowStart >= WINDOW_MS) this.#nextWindow()
-    if (++this.#count <= MOST) log.warn('a call was refused', { method, code: error.code, why })
+    if (++this.#count <= MAX_COUNT) log.warn('a call was refused', { method, code: error.code, why })
   }
 
   #nextWindow(): void {
-    if (this.#count > MOST) this.#context.log.warn('more calls were refused', { count: this.#count - MOST })
+    if (this.#count > MAX_COUNT)
+      this.#context.log.warn('more calls were refused', { count: this.#count - MAX_COUNT })
     this.#windowStart = this.#context.clock.now()
     this.#count = 0
   }
 }
 
 /** A server's description of itself from an earlier run, so that clients can be greeted before it runs. */
-class Remembered {
+class StoredServer {
   readonly server: ServerSide | undefined
   /** Milliseconds since it said so. */
   readonly ageMs: number

@@ -1,7 +1,7 @@
 import type { Notification, Session, UpstreamContext, UpstreamState } from '../api/index.ts'
 import type { Reason } from '../errors/errors.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
-import { type Era, kindsChangedBy } from '../protocol/methods.ts'
+import { type Era, getChangedKinds } from '../protocol/methods.ts'
 import { GarbageBudget, Drops } from '../transport/unexpected-messages.ts'
 import { parseDuration } from '../util/units.ts'
 import { Connection } from './connection/connection.ts'
@@ -106,7 +106,7 @@ export class Supervisors {
       notify: notification => {
         const { method } = notification
         const isTask = method === TASK_STATUS
-        if (kindsChangedBy(method).length > 0)
+        if (getChangedKinds(method).length > 0)
           if (listsChanged === undefined) context.notify(notification)
           else listsChanged(supervisor, notification)
         else if (isTask) context.notify(notification, session => isUsedBy(supervisor, session))

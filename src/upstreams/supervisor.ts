@@ -5,7 +5,7 @@ import {
   needsAuth,
   ownerReasonOf,
   type Reason,
-  reasonOf,
+  getErrorMessage,
 } from '../errors/errors.ts'
 import { type Pause, Restarts } from '../transport/backoff.ts'
 import { visible } from '../util/log.ts'
@@ -311,7 +311,7 @@ export class Supervisor {
     try {
       return await this.#turn?.permit
     } catch (cause) {
-      const why = reasonOf(cause)
+      const why = getErrorMessage(cause)
       throw gatewayError('GW_UPSTREAM_BUSY', {
         upstream: this.#host.name,
         why,
@@ -374,7 +374,11 @@ export class Supervisor {
   #startFailure(error: unknown): GatewayError {
     const upstream = this.#host.name
     if (!(error instanceof GatewayError))
-      return gatewayError('GW_UPSTREAM_START', { upstream, why: visible(reasonOf(error), 500), cause: error })
+      return gatewayError('GW_UPSTREAM_START', {
+        upstream,
+        why: visible(getErrorMessage(error), 500),
+        cause: error,
+      })
     return error.code === 'GW_UPSTREAM_CLOSED'
       ? gatewayError('GW_UPSTREAM_START', { upstream, why: error.fields.why, detail: error.detail })
       : error

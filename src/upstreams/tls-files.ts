@@ -2,32 +2,32 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { UpstreamConfig, UpstreamContext } from '../api/index.ts'
 import type { TlsConfig } from '../config/config.gen.ts'
-import { gatewayError, reasonOf } from '../errors/errors.ts'
+import { gatewayError, getErrorMessage } from '../errors/errors.ts'
 import type { TlsMaterial } from '../http-client/undici-client.ts'
 
-type Place = Pick<UpstreamContext, 'name' | 'directory'>
+type TlsOrigin = Pick<UpstreamContext, 'name' | 'directory'>
 
 /** The texts of the files of an upstream's `tls`. @throws GatewayError when one cannot be read. */
-export function readTls({ ca, cert, key, passphrase }: TlsConfig, place: Place): TlsMaterial {
+export function readTls({ ca, cert, key, passphrase }: TlsConfig, place: TlsOrigin): TlsMaterial {
   return { ca: read(ca, place), cert: read(cert, place), key: read(key, place), passphrase }
 }
 
 /** The present contents of the files of an upstream's `tls`, as one text; another one is a reason to connect anew. */
-export function tlsFingerprint(spec: UpstreamConfig, place: Place): string {
+export function tlsFingerprint(spec: UpstreamConfig, place: TlsOrigin): string {
   if (!('tls' in spec) || spec.tls === undefined) return ''
   try {
     return JSON.stringify(readTls(spec.tls, place))
   } catch (error) {
-    return reasonOf(error)
+    return getErrorMessage(error)
   }
 }
 
-function read(file: string | undefined, { name, directory }: Place): string | undefined {
+function read(file: string | undefined, { name, directory }: TlsOrigin): string | undefined {
   if (file === undefined) return undefined
   try {
     return readFileSync(resolve(directory, file), 'utf8')
   } catch (error) {
-    const why = `${file} cannot be read (${(error as NodeJS.ErrnoException).code ?? reasonOf(error)})`
+    const why = `${file} cannot be read (${(error as NodeJS.ErrnoException).code ?? getErrorMessage(error)})`
     throw gatewayError('GW_UPSTREAM_START', { upstream: name, why, cause: error })
   }
 }

@@ -3,7 +3,7 @@ import { win32 } from 'node:path'
 import { type Platform, platformOf } from './platform.ts'
 
 /** A longer batch file is none of npm's. */
-const LARGEST = 64 * 1024
+const MAX_BYTES = 64 * 1024
 const BATCH = /\.(cmd|bat)$/i
 /** Scripts beside the batch file, as npm and its cmd-shim write them. */
 const SCRIPT = /%(?:~dp0|dp0%)\\?([^"%\r\n]+\.[cm]?js)"/gi
@@ -37,7 +37,7 @@ interface BatchFiles {
 const onDisk: BatchFiles = {
   read(file) {
     try {
-      return statSync(file).size > LARGEST ? '' : readFileSync(file, 'latin1')
+      return statSync(file).size > MAX_BYTES ? '' : readFileSync(file, 'latin1')
     } catch {
       return ''
     }

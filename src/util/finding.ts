@@ -1,4 +1,4 @@
-import { didYouMean } from './suggest.ts'
+import { suggestName } from './suggest.ts'
 
 /** Something wrong, or doubtful, in a configuration, and where in it. */
 export interface Finding {
@@ -18,7 +18,7 @@ export interface Finding {
 export type Report = (finding: Finding) => void
 
 /** Reports a name that is none of these, with the one that was probably meant; whether it is one. */
-export function isKnown(
+export function checkKnownName(
   name: unknown,
   known: {
     readonly what: string
@@ -30,7 +30,7 @@ export function isKnown(
 ): boolean {
   const { what, names, severity = 'error' } = known
   if (typeof name !== 'string' || names.includes(name)) return true
-  report({ pointer, message: `there is no ${what} "${name}"`, hint: didYouMean(name, names), severity })
+  report({ pointer, message: `there is no ${what} "${name}"`, hint: suggestName(name, names), severity })
   return false
 }
 
@@ -49,12 +49,12 @@ export function checkKeyPair(tls: Readonly<Record<string, unknown>>, pointer: st
 }
 
 /** The JSON pointer one step further down. */
-export function pointerTo(parent: string, key: string | number): string {
+export function appendPointer(parent: string, key: string | number): string {
   return `${parent}/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`
 }
 
 /** The keys a JSON pointer goes through. */
-export function pointerKeys(pointer: string): string[] {
+export function parsePointer(pointer: string): string[] {
   const keys = pointer.split('/').slice(1)
   return keys.map(key => key.replaceAll('~1', '/').replaceAll('~0', '~'))
 }

@@ -1,5 +1,5 @@
 /** One place of a pattern: any text, any one character, one of a class, or this character. */
-type Place = typeof ANY_TEXT | ((character: string) => boolean) | string
+type GlobPart = typeof ANY_TEXT | ((character: string) => boolean) | string
 
 const ANY_TEXT = Symbol('*')
 const MAX_ALTERNATIVES = 1000
@@ -16,7 +16,7 @@ const MAX_ALTERNATIVES = 1000
  * isRead('read_file') // true
  * ```
  */
-export function globs(patterns: string | readonly string[]): (text: string) => boolean {
+export function compileGlobs(patterns: string | readonly string[]): (text: string) => boolean {
   const exact = new Set<string>()
   const loose: ((text: string) => boolean)[] = []
   for (const pattern of typeof patterns === 'string' ? [patterns] : patterns) {
@@ -30,7 +30,7 @@ export function globs(patterns: string | readonly string[]): (text: string) => b
 }
 
 /** The `{` or `[` of a glob that is not closed, if there is one: it would stand for itself, which nobody means. */
-export function unclosedIn(pattern: string): '{' | '[' | undefined {
+export function findUnclosed(pattern: string): '{' | '[' | undefined {
   let depth = 0
   for (let at = 0; at < pattern.length; at++) {
     const character = pattern[at]
@@ -96,8 +96,8 @@ function join(pattern: string, cuts: readonly number[]): string[] {
     )
 }
 
-function compile(pattern: string): Place[] {
-  const places: Place[] = []
+function compile(pattern: string): GlobPart[] {
+  const places: GlobPart[] = []
   for (let at = 0; at < pattern.length; at++) {
     const character = pattern[at] ?? ''
     const classEnd = character === '[' ? pattern.indexOf(']', at + 2) : -1
@@ -122,7 +122,7 @@ function oneOf(members: string): (character: string) => boolean {
 }
 
 /** The test of one pattern. Most have one `*` and plain characters: then both ends are compared, and nothing is walked. */
-function testOf(places: readonly Place[]): (text: string) => boolean {
+function testOf(places: readonly GlobPart[]): (text: string) => boolean {
   const star = places.indexOf(ANY_TEXT)
   const [before, after] = [places.slice(0, star), places.slice(star + 1)]
   if (![...before, ...after].every(place => typeof place === 'string')) return text => matches(places, text)
@@ -132,7 +132,7 @@ function testOf(places: readonly Place[]): (text: string) => boolean {
 }
 
 /** Walks both side by side; after a mismatch only the last `*` may take more, so there is no backtracking to explode. */
-function matches(places: readonly Place[], text: string): boolean {
+function matches(places: readonly GlobPart[], text: string): boolean {
   let place = 0
   let at = 0
   let star = -1
@@ -153,6 +153,6 @@ function matches(places: readonly Place[], text: string): boolean {
   return place === places.length
 }
 
-function fits(place: Place | undefined, character: string): boolean {
+function fits(place: GlobPart | undefined, character: string): boolean {
   return typeof place === 'function' ? place(character) : place === character
 }

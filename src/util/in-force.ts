@@ -9,7 +9,7 @@ interface Changes {
  * what they say. The function that it returns gives what the youngest says. One that could not take over is closed, and what was
  * said before it is in force again.
  */
-export function inForce<T extends object>({ ready, close }: Changes, all: T[], own: T): () => T {
+export function createActiveGetter<T extends object>({ ready, close }: Changes, all: T[], own: T): () => T {
   ready.tap(() => void all.push(own))
   close.tap(() => {
     const at = all.indexOf(own)

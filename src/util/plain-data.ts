@@ -9,7 +9,7 @@ export function isPlain(value: unknown): value is Plain {
 }
 
 /** The value at a path of keys, if everything on the way is there. */
-export function valueAt(value: unknown, ...keys: readonly string[]): unknown {
+export function readValue(value: unknown, ...keys: readonly string[]): unknown {
   return keys.reduce<unknown>(
     (at, key) => (isPlain(at) && Object.hasOwn(at, key) ? at[key] : undefined),
     value,
@@ -17,26 +17,26 @@ export function valueAt(value: unknown, ...keys: readonly string[]): unknown {
 }
 
 /** The map at a path of keys; an empty one if something else is there. */
-export function mapAt(value: unknown, ...keys: readonly string[]): Plain {
-  const at = valueAt(value, ...keys)
+export function readMap(value: unknown, ...keys: readonly string[]): Plain {
+  const at = readValue(value, ...keys)
   return isPlain(at) ? at : {}
 }
 
 /** The text at a path of keys, if there is one. */
-export function textAt(value: unknown, ...keys: readonly string[]): string | undefined {
-  const at = valueAt(value, ...keys)
+export function readText(value: unknown, ...keys: readonly string[]): string | undefined {
+  const at = readValue(value, ...keys)
   return typeof at === 'string' ? at : undefined
 }
 
 /** The list at a path of keys; a single text counts as a list of one; an empty one if something else is there. */
-export function listAt(value: unknown, ...keys: readonly string[]): readonly unknown[] {
-  const at = valueAt(value, ...keys)
+export function readList(value: unknown, ...keys: readonly string[]): readonly unknown[] {
+  const at = readValue(value, ...keys)
   if (typeof at === 'string') return [at]
   return Array.isArray(at) ? at : []
 }
 
 /** Reads a text as JSON; undefined where it is none. */
-export function jsonOf(text: string): unknown {
+export function tryParseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {

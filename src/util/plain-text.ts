@@ -34,17 +34,17 @@ function withoutCommands(text: string): string {
 }
 
 /** Text of strangers, fit for a terminal: no escape sequences, no control characters but line end and tab, no change of direction. */
-export function plainText(text: string): string {
+export function sanitizeText(text: string): string {
   return withoutSequences(text).replace(STEERING, '')
 }
 
 /** The same on one line. */
-export function oneLine(text: string): string {
-  return plainText(text).replace(/\s+/g, ' ').trim()
+export function toOneLine(text: string): string {
+  return sanitizeText(text).replace(/\s+/g, ' ').trim()
 }
 
 /** A text without its percent encoding; as it is where that is none. */
-export function percentDecoded(text: string): string {
+export function decodePercent(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {
@@ -67,7 +67,7 @@ export function plural(count: number, noun: string): string {
 }
 
 /** `12s`, `3m 4s`, `2h 5m`, `3d 4h` */
-export function durationText(ms: number): string {
+export function formatDuration(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1000))
   if (seconds < MINUTE) return `${seconds}s`
   if (seconds < HOUR) return `${Math.floor(seconds / MINUTE)}m ${seconds % MINUTE}s`
@@ -76,7 +76,7 @@ export function durationText(ms: number): string {
 }
 
 /** `812 KiB`, `93 MiB`, `1.2 GiB` */
-export function amountText(bytes: number): string {
+export function formatBytes(bytes: number): string {
   if (bytes < KIB * KIB) return `${Math.round(bytes / KIB)} KiB`
   if (bytes < KIB * KIB * KIB) return `${Math.round(bytes / KIB / KIB)} MiB`
   return `${(bytes / KIB / KIB / KIB).toFixed(1)} GiB`

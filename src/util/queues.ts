@@ -91,21 +91,21 @@ function releaseOne(): void {
   if (waiting.length > 0) setImmediate(releaseOne)
 }
 
-interface Place<T> {
+interface QueueEntry<T> {
   readonly item: T
   readonly own: Own<T>
   readonly isAhead: boolean
-  before: Place<T> | undefined
-  after: Place<T> | undefined
+  before: QueueEntry<T> | undefined
+  after: QueueEntry<T> | undefined
 }
 
 /** The items of one caller, first come first. */
 interface Own<T> {
   readonly caller: string
-  first: Place<T> | undefined
-  last: Place<T> | undefined
+  first: QueueEntry<T> | undefined
+  last: QueueEntry<T> | undefined
   /** The last of those that were put ahead. */
-  lastAhead: Place<T> | undefined
+  lastAhead: QueueEntry<T> | undefined
   size: number
   ahead: number
 }
@@ -114,7 +114,7 @@ interface Own<T> {
 export class FairQueue<T> {
   /** In the order of their turns. */
   readonly #callers = new Map<string, Own<T>>()
-  readonly #places = new Map<T, Place<T>>()
+  readonly #places = new Map<T, QueueEntry<T>>()
   #ahead = 0
 
   get size(): number {
@@ -170,7 +170,7 @@ export class FairQueue<T> {
     return own
   }
 
-  #put(place: Place<T>): void {
+  #put(place: QueueEntry<T>): void {
     const { item, own, before, after } = place
     if (before === undefined) own.first = place
     else before.after = place
@@ -214,7 +214,7 @@ export class FairQueue<T> {
     return this.#places.delete(item)
   }
 
-  #leaveAhead(place: Place<T>): void {
+  #leaveAhead(place: QueueEntry<T>): void {
     const { own, before } = place
     if (own.lastAhead === place) own.lastAhead = before
     own.ahead--

@@ -11,17 +11,17 @@ const SHORTEST = 4
 /** Values of names that do not sound secret are words such as `production` unless they are this long. */
 const LONG = 12
 /** Longer ones, such as whole key files, are looked for as they are and in JSON only. */
-const LONGEST_ENCODED = 4096
+const MAX_ENCODED_LENGTH = 4096
 /** Values that are remembered over all reloads. */
-const MOST = 10_000
+const MAX_COUNT = 10_000
 /** Values that are good for a while only, such as tokens. */
-const MOST_PASSING = 2000
+const MAX_PASSED_LENGTH = 2000
 /** Places for marks of the beginnings of secrets; a power of two. */
 const MARKS = 2 ** 14
 /** Text that was cut may end with the beginning of a secret; fewer characters of one give nothing away. */
 const TELLING = 8
 const CUT = '…'
-const DEEPEST = 200
+const MAX_DEPTH = 200
 const SECRET_NAME = /token|key|secret|pass|pwd|auth|credential|cookie|dsn|private|bearer|signature|^sig$/i
 
 /** True when a value of this name is worth hiding: long, or short with a name that says so. */
@@ -58,7 +58,7 @@ export class Secrets {
   /** From here on these are hidden too; nothing is forgotten, as old ones may still be valid elsewhere. */
   add(values: Iterable<string>): void {
     for (const value of values) {
-      if (value.length < SHORTEST || this.#known.has(value) || this.#known.size >= MOST) continue
+      if (value.length < SHORTEST || this.#known.has(value) || this.#known.size >= MAX_COUNT) continue
       this.#known.add(value)
       for (const form of formsOf(value)) this.#addForm(form)
     }
@@ -73,7 +73,7 @@ export class Secrets {
       forms.filter(form => this.#addForm(form)),
     )
     const [oldest] = this.#passing
-    if (oldest === undefined || this.#passing.size <= MOST_PASSING) return
+    if (oldest === undefined || this.#passing.size <= MAX_PASSED_LENGTH) return
     this.#passing.delete(oldest[0])
     for (const form of oldest[1]) this.#dropForm(form)
   }
@@ -149,7 +149,7 @@ function hidden(value: unknown, hide: Hide, depth: number): unknown {
   if (typeof value === 'string') return hide(value)
   if (typeof value === 'number') return hide(String(value)) === String(value) ? value : HIDDEN
   if (typeof value !== 'object' || value === null) return value
-  if (depth > DEEPEST) return HIDDEN
+  if (depth > MAX_DEPTH) return HIDDEN
   if (value instanceof Error) return hiddenError(value, hide)
   return Array.isArray(value) ? hiddenList(value, hide, depth) : hiddenMap(value, hide, depth)
 }
@@ -208,7 +208,7 @@ function formsOf(value: string): string[] {
   // A server may print one line of a key file.
   const lines = value.split(/\r?\n/).filter(line => line.length >= LONG)
   const plain = [value, json, inJson(json), ...lines]
-  const forms = value.length > LONGEST_ENCODED ? plain : [...plain, ...encodings(value.toWellFormed())]
+  const forms = value.length > MAX_ENCODED_LENGTH ? plain : [...plain, ...encodings(value.toWellFormed())]
   return [...new Set(forms)].filter(form => form.length >= SHORTEST)
 }
 
@@ -285,12 +285,12 @@ function base64Of(bytes: Buffer): string[] {
 }
 
 /** Digest of a secret, to keep and look it up by. A secret of ours has 256 random bits, so one round is as good as many. */
-export function digestText(secret: string): string {
+export function hashSecret(secret: string): string {
   return digestOf(secret).toString('base64')
 }
 
 /** Compares a secret with what somebody sent, in a time that says nothing. */
-export function sameText(secret: string, sent: string): boolean {
+export function isSameSecret(secret: string, sent: string): boolean {
   return timingSafeEqual(digestOf(secret), digestOf(sent))
 }
 
@@ -299,7 +299,7 @@ function digestOf(text: string): Buffer {
 }
 
 /** The cookie of a name, in the `cookie` headers of a request; undefined where there is none, or more than one. */
-export function cookieIn(headers: readonly string[], name: string): string | undefined {
+export function parseCookie(headers: readonly string[], name: string): string | undefined {
   const all = headers.flatMap(line => line.split(';').map(one => one.trim()))
   const [own, ...more] = all.filter(one => one.startsWith(`${name}=`))
   // Two of one name: somebody else has set one of them.

@@ -1,7 +1,7 @@
 import { distance } from 'fastest-levenshtein'
 
 /** More are no help in choosing. */
-const MOST = 40
+const MAX_COUNT = 40
 
 /** The candidate that was probably meant, if one is near enough. */
 export function suggest(word: string, candidates: Iterable<string>): string | undefined {
@@ -26,16 +26,16 @@ function sorted(word: string): string {
 }
 
 /** `did you mean "command"?`, or else what there is to choose from. */
-export function didYouMean(word: string, candidates: readonly string[]): string | undefined {
+export function suggestName(word: string, candidates: readonly string[]): string | undefined {
   const meant = suggest(word, candidates)
   if (meant !== undefined) return `did you mean "${meant}"?`
   if (candidates.length === 0) return undefined
-  const more = candidates.length > MOST ? ' …' : ''
-  return `known: ${candidates.slice(0, MOST).join(', ')}${more}`
+  const more = candidates.length > MAX_COUNT ? ' …' : ''
+  return `known: ${candidates.slice(0, MAX_COUNT).join(', ')}${more}`
 }
 
 /** The same behind a sentence that names what is not there: ` – did you mean "files"?`, or nothing. */
-export function meant(word: string, candidates: readonly string[]): string {
-  const hint = didYouMean(word, candidates)
+export function suggestHint(word: string, candidates: readonly string[]): string {
+  const hint = suggestName(word, candidates)
   return hint === undefined ? '' : ` – ${hint}`
 }

@@ -3,6 +3,6 @@ import manifest from '../../package.json' with { type: 'json' }
 const { name, version } = manifest
 
 /** Our own name and version, from package.json. */
-export function ownPackage(): { readonly name: string; readonly version: string } {
+export function readOwnPackage(): { readonly name: string; readonly version: string } {
   return { name, version }
 }

@@ -14,27 +14,30 @@ export class ByteText {
 }
 
 /** A message as it goes out: in pieces where its bytes are too many to be copied together. */
-export type Written = string | ByteText | Buffer | readonly Buffer[]
+export type EncodedMessage = string | ByteText | Buffer | readonly Buffer[]
 
 const LINE_END = Buffer.from('\n')
 /** Above this, lines are handed over one by one instead of copied together. */
 const MAX_JOINED = 64 * 1024
 
 /** Bytes of a message. */
-export function lengthOf(message: Written): number {
+export function lengthOf(message: EncodedMessage): number {
   if (typeof message === 'string') return Buffer.byteLength(message)
   if (message instanceof ByteText) return message.text.length
   return Buffer.isBuffer(message) ? message.length : message.reduce((sum, piece) => sum + piece.length, 0)
 }
 
 /** Joins the pieces of a message, for a caller that cannot take it in pieces. */
-export function inOnePiece(message: Written): string | Buffer {
+export function inOnePiece(message: EncodedMessage): string | Buffer {
   if (message instanceof ByteText) return message.bytes
   return typeof message === 'string' || Buffer.isBuffer(message) ? message : Buffer.concat(message)
 }
 
 /** Messages, each on a line of its own: in one piece, or in several where they are too many bytes to be copied together. */
-export function inLines(messages: readonly Written[], bytes: number): string | Buffer | readonly Buffer[] {
+export function inLines(
+  messages: readonly EncodedMessage[],
+  bytes: number,
+): string | Buffer | readonly Buffer[] {
   if (messages.every(message => typeof message === 'string')) return `${messages.join('\n')}\n`
   const pieces = messages.flatMap(message => [...piecesOf(message), LINE_END])
   return bytes > MAX_JOINED ? pieces : Buffer.concat(pieces)
@@ -55,7 +58,7 @@ export function writeTogether(
 }
 
 /** A message as bytes, uncopied where it is bytes already. */
-export function piecesOf(message: Written): readonly Buffer[] {
+export function piecesOf(message: EncodedMessage): readonly Buffer[] {
   if (typeof message === 'string') return [Buffer.from(message)]
   if (message instanceof ByteText) return [message.bytes]
   return Buffer.isBuffer(message) ? [message] : message

@@ -5,11 +5,11 @@ import path from 'node:path'
 import {
   type Clock,
   findProgram,
-  globs,
+  compileGlobs,
   type Log,
   makeDirectory,
   type Programs,
-  reasonOf,
+  getErrorMessage,
 } from '../../../src/plugin.ts'
 import { agentError } from '../errors.ts'
 import type { PlaceQueue } from '../scheduling.ts'
@@ -72,7 +72,7 @@ export class LocalAgentHost {
       this.#program(this.#deps.programs.environment(inheritEnv, env).PATH)
       return this.#health
     } catch (error) {
-      return { state: 'unavailable', why: reasonOf(error) }
+      return { state: 'unavailable', why: getErrorMessage(error) }
     }
   }
 
@@ -146,7 +146,7 @@ export class LocalAgentHost {
       await session.close()
     } catch (error) {
       this.#deps.log.debug('an agent that was probed opened no session', {
-        why: reasonOf(error),
+        why: getErrorMessage(error),
         lastWords: error instanceof AgentFailure ? error.lastWords : undefined,
       })
     }
@@ -214,7 +214,7 @@ function healthAfter(error: unknown, before: AgentHealth): AgentHealth {
 /** Whatever kept a process from being started, as a failure of the agent. */
 function startFailure(error: unknown): AgentFailure {
   if (error instanceof AgentFailure) return error
-  return Object.assign(new AgentFailure('spawn', 'spawn', reasonOf(error)), { cause: error })
+  return Object.assign(new AgentFailure('spawn', 'spawn', getErrorMessage(error)), { cause: error })
 }
 
 /** Rules for the program of an agent. */
@@ -246,7 +246,7 @@ export function programOf(
   }
   if (commands === undefined) return file
   const real = realpathSync(file)
-  if (!globs(commands)(real))
+  if (!compileGlobs(commands)(real))
     throw agentError('GW_AGENT_COMMAND', { where, command, why: `${real} matches none of agents.commands` })
   return real
 }

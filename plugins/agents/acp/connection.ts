@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, reasonOf, RPC, RpcPeer } from '../../../src/plugin.ts'
+import { isObject, type JsonObject, getErrorMessage, RPC, RpcPeer } from '../../../src/plugin.ts'
 import { AgentFailure, type FailureKind } from '../types.ts'
 
 /** Codes of the Agent Client Protocol (its schema v1, ErrorCode); some mean something else in MCP. */
@@ -30,7 +30,7 @@ const LIMIT_STATUS = /(^|\b(status|error|code|http)( code)?[ :=]{1,3})429\b/i
 export function failureOf(thrown: unknown, agent: string, phase: string): AgentFailure {
   if (thrown instanceof AgentFailure) return thrown
   if (!(thrown instanceof RpcFault))
-    return new AgentFailure('protocol', phase, `agent "${agent}": ${reasonOf(thrown)}`)
+    return new AgentFailure('protocol', phase, `agent "${agent}": ${getErrorMessage(thrown)}`)
   const { code, message, data } = thrown
   const cause = textIn(data)?.slice(0, MAX_CAUSE)
   const more = cause === undefined || message.includes(cause) ? '' : `: ${cause}`
@@ -101,7 +101,7 @@ interface ConnectionSide {
 }
 
 type Id = string | number
-interface Waiting {
+interface PendingRequest {
   readonly done: (result: unknown) => void
   readonly failed: (why: RpcFault | Error) => void
 }
@@ -115,7 +115,7 @@ const MAX_JUNK = 1000
 export class Connection {
   readonly #writer: LineWriter
   readonly #side: ConnectionSide
-  readonly #requests = new RpcPeer<Waiting, AbortController>(BOUNDS)
+  readonly #requests = new RpcPeer<PendingRequest, AbortController>(BOUNDS)
   #ended: Error | undefined
   #junkInRow = 0
 

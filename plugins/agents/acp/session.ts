@@ -1,5 +1,5 @@
 import { type AgentFacts, AgentFailure, type SessionSide, type TurnEnd } from '../types.ts'
-import { type Clock, isObject, type JsonObject, type Log, reasonOf } from '../../../src/plugin.ts'
+import { type Clock, isObject, type JsonObject, type Log, getErrorMessage } from '../../../src/plugin.ts'
 import type { AgentSettings } from '../settings.ts'
 import { CODES, failureOf, RpcFault } from './connection.ts'
 import { readPermission, readUpdate, ToolCalls } from './updates.ts'
@@ -171,7 +171,7 @@ export class LiveSession {
     try {
       tell()
     } catch (error) {
-      this.#process.log.error('an update of an agent could not be taken', { why: reasonOf(error) })
+      this.#process.log.error('an update of an agent could not be taken', { why: getErrorMessage(error) })
     }
   }
 

@@ -3,14 +3,14 @@ import {
   BoundedMap,
   type Credentials,
   gatewayError,
-  globs,
+  compileGlobs,
   type ListenerConfig,
   type PluginHooks,
   type Principal,
   type Refusal,
   refuse,
   RPC,
-  digestText,
+  hashSecret,
 } from '../../../src/plugin.ts'
 import { TOOLS } from './schemas.ts'
 import type { Callback, CallbackToken, CallerIdentity } from '../types.ts'
@@ -73,7 +73,7 @@ export function openCallback(hooks: PluginHooks, callbackTokens: CallbackTokens,
 function identify(credentials: Credentials, grants: CallbackTokens): Principal | Refusal {
   const sent = credentials.header('authorization')
   const token = sent.length === 1 ? /^bearer ([\w-]{1,256})$/i.exec(sent[0] ?? '')?.[1] : undefined
-  const grant = token === undefined ? undefined : grants.enter(digestText(token), credentials.path)
+  const grant = token === undefined ? undefined : grants.enter(hashSecret(token), credentials.path)
   return grant?.principal ?? REFUSED
 }
 
@@ -95,7 +95,7 @@ export interface Grant {
 
 /** True for a tool that each of the lists lets through. */
 function permitting(tools: Grant['tools']): Grant['permits'] {
-  const lists = tools.map(list => globs(list))
+  const lists = tools.map(list => compileGlobs(list))
   return tool => lists.every(fits => fits(tool))
 }
 
@@ -104,7 +104,7 @@ function markOf({ scopes }: Principal): string | undefined {
   return scopes.find(scope => scope.startsWith(MARK))
 }
 
-type Visit = Parameters<Callback['open']>[0]
+type GrantRequest = Parameters<Callback['open']>[0]
 
 interface OpenGrant extends Grant {
   wasUsed: boolean
@@ -124,14 +124,14 @@ export class CallbackTokens implements Callback {
     this.#identityOf = identityOf
   }
 
-  open(visit: Visit): CallbackToken | undefined {
+  open(visit: GrantRequest): CallbackToken | undefined {
     const identity = visit.caller.identity ?? this.#identityOf(visit.task)
     if (identity === undefined || this.url === undefined || this.#grants.size >= MAX_OPEN) return undefined
     const url = identity.profile === undefined ? this.url : `${this.url}/${identity.profile}`
     const grant = this.#grantFor(visit, identity, new URL(url).pathname)
     if (grant === undefined) return undefined
     const token = randomBytes(TOKEN_BYTES).toString('base64url')
-    const digest = digestText(token)
+    const digest = hashSecret(token)
     this.#grants.set(digest, grant)
     this.#byMark.set(markOf(grant.principal) ?? '', grant)
     return {
@@ -151,7 +151,7 @@ export class CallbackTokens implements Callback {
   }
 
   #grantFor(
-    { task, root, depth, agent }: Visit,
+    { task, root, depth, agent }: GrantRequest,
     identity: CallerIdentity,
     path: string,
   ): OpenGrant | undefined {

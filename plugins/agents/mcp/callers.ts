@@ -15,14 +15,14 @@ import { MAX_WAIT_MS } from './schemas.ts'
 /** Tools whose calls wait for work to end, and by themselves no longer than this. */
 const WAITING: ReadonlySet<unknown> = new Set(['delegate_task', 'agent_reply'])
 
-interface Waiting {
+interface PendingCall {
   isOver: boolean
   end: (() => void) | undefined
 }
 
 /** Ends the waits of calls whose clients wait no longer. The core has the clock; the work itself goes on in the task service. */
 export class CallPatience {
-  readonly #waiting = new WeakMap<Exchange, Waiting>()
+  readonly #waiting = new WeakMap<Exchange, PendingCall>()
 
   /** Patience of the client of a call: what is known of it, or what the call itself says. */
   of(known: Patience | undefined, { params, exchange }: Call): Patience | undefined {
@@ -46,10 +46,10 @@ export class CallPatience {
     return () => void (waiting.end = undefined)
   }
 
-  #of(exchange: Exchange): Waiting {
+  #of(exchange: Exchange): PendingCall {
     const known = this.#waiting.get(exchange)
     if (known !== undefined) return known
-    const made: Waiting = { isOver: false, end: undefined }
+    const made: PendingCall = { isOver: false, end: undefined }
     this.#waiting.set(exchange, made)
     return made
   }
@@ -65,7 +65,7 @@ export function waitOf(given: unknown): number | undefined {
 const MAX_KNOWN = 40_000
 const MAX_OF_OWNER = 10_000
 
-interface Known {
+interface AgentCaller {
   readonly identity: CallerIdentity
   /** The task whose agent began it. */
   readonly parent: string | undefined
@@ -80,7 +80,7 @@ interface Grants {
 
 /** Identifies callers, and finds the tasks they may touch: a client all of its principal, an agent only those it began. */
 export class Callers {
-  readonly #known = new BoundedMap<string, Known>({ max: MAX_KNOWN, share: MAX_OF_OWNER })
+  readonly #known = new BoundedMap<string, AgentCaller>({ max: MAX_KNOWN, share: MAX_OF_OWNER })
   /** Set once there are callback tokens, which need to know the callers. */
   callbackTokens: Grants | undefined
 

@@ -10,14 +10,17 @@ import {
   refuse,
   RPC,
   toolError,
-  upstreamAnswer,
+  createUpstreamAnswer,
 } from '../../../src/plugin.ts'
 import type { AgentRow, Page, Question, QuestionAnswer, TaskEvent, TaskState, TaskView } from '../types.ts'
 import type { McpParts } from './callers.ts'
 
 /** `tasks/get`, `tasks/update` and `tasks/cancel` of the extension, about tasks of `delegate_task`. */
 export const TASK_METHODS: ReadonlyMap<string, (call: Call, parts: McpParts) => Answer> = new Map([
-  ['tasks/get', (call, parts) => within(call, parts, view => upstreamAnswer(detailed(view, call.exchange)))],
+  [
+    'tasks/get',
+    (call, parts) => within(call, parts, view => createUpstreamAnswer(detailed(view, call.exchange))),
+  ],
   ['tasks/update', update],
   ['tasks/cancel', cancel],
 ])
@@ -38,14 +41,14 @@ function update(call: Call, parts: McpParts): Answer {
     return refuse(RPC.invalidParams, 'Invalid params: "inputResponses" must be an object')
   return within(call, parts, (view, owner) => {
     giveAnswers(parts.service(), view, owner, responses)
-    return upstreamAnswer({})
+    return createUpstreamAnswer({})
   })
 }
 
 function cancel(call: Call, parts: McpParts): Answer {
   return within(call, parts, (view, owner) => {
     parts.service().cancel(view.id, owner, 'the client cancelled it')
-    return upstreamAnswer({})
+    return createUpstreamAnswer({})
   })
 }
 
@@ -106,7 +109,7 @@ export function toolResult(facts: Record<string, unknown>, isError = false, says
   const { text, ...rest } = structuredContent
   const shown = Object.entries(rest).filter(([, value]) => !Array.isArray(value) || value.length > 0)
   const texts = [...(saysText && text ? [String(text)] : []), JSON.stringify(Object.fromEntries(shown))]
-  return upstreamAnswer({
+  return createUpstreamAnswer({
     content: texts.map(each => ({ type: 'text', text: each })),
     structuredContent,
     isError,
@@ -115,10 +118,10 @@ export function toolResult(facts: Record<string, unknown>, isError = false, says
 
 /** A tool that could not do what it was asked: the model reads why, and when to come back where that is known. */
 export function failed(why: string, retryAfterMs?: unknown): Answer {
-  if (typeof retryAfterMs !== 'number') return upstreamAnswer(toolError(why))
+  if (typeof retryAfterMs !== 'number') return createUpstreamAnswer(toolError(why))
   const text = `${why}; come back in ${Math.ceil(retryAfterMs / 1000)} s`
   const _meta = { 'io.tapgate/retryAfterMs': retryAfterMs }
-  return upstreamAnswer({ ...toolError(text), _meta })
+  return createUpstreamAnswer({ ...toolError(text), _meta })
 }
 
 export function unknownTask(): Answer {

@@ -13,7 +13,7 @@ import {
   type UpstreamConfig,
   type UpstreamContext,
   type UpstreamState,
-  upstreamAnswer,
+  createUpstreamAnswer,
 } from '../../../src/plugin.ts'
 import type { AgentRuntime } from '../runtime.ts'
 import type { TaskView } from '../types.ts'
@@ -164,7 +164,7 @@ function listResources({ exchange }: Call, parts: McpParts): Answer {
     mimeType: PARTS[''].type,
     annotations: { lastModified: new Date(view.updatedAt).toISOString() },
   }))
-  return upstreamAnswer({ resources, ttlMs: 0, cacheScope: 'private' })
+  return createUpstreamAnswer({ resources, ttlMs: 0, cacheScope: 'private' })
 }
 
 /** `resources/read`. */
@@ -183,7 +183,11 @@ function readResource({ params, exchange }: Call, parts: McpParts): Answer {
 
 function contents(uri: string, mimeType: string, text: string, meta: object = {}): Answer {
   const _meta = Object.keys(meta).length === 0 ? {} : { _meta: meta }
-  return upstreamAnswer({ contents: [{ uri, mimeType, text, ..._meta }], ttlMs: 0, cacheScope: 'private' })
+  return createUpstreamAnswer({
+    contents: [{ uri, mimeType, text, ..._meta }],
+    ttlMs: 0,
+    cacheScope: 'private',
+  })
 }
 
 function notFound(uri: string): Answer {
@@ -217,7 +221,7 @@ class Watched {
     const uri = String(params?.uri)
     const found = find(uri, exchange, parts)
     if (found === undefined) return notFound(uri)
-    if (this.#watches.has(uri)) return upstreamAnswer({})
+    if (this.#watches.has(uri)) return createUpstreamAnswer({})
     const { view, owner } = found
     if (this.#watches.size >= MAX_WATCHED || this.#watches.sizeOf(owner) >= MAX_OF_OWNER)
       return refuse(RPC.internal, 'Subscription limit reached')
@@ -227,13 +231,13 @@ class Watched {
       if (hasEnded(now)) this.#end(uri)
     }
     this.#watches.set(uri, parts.service().watch(view.id, owner, tell), owner)
-    return upstreamAnswer({})
+    return createUpstreamAnswer({})
   }
 
   /** `resources/unsubscribe`. */
   unsubscribe({ params }: Call): Answer {
     this.#end(String(params?.uri))
-    return upstreamAnswer({})
+    return createUpstreamAnswer({})
   }
 
   #end(uri: string): void {

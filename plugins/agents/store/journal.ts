@@ -1,4 +1,4 @@
-import { type JsonObject, oneLine, plainText, type SqlDatabase } from '../../../src/plugin.ts'
+import { type JsonObject, toOneLine, sanitizeText, type SqlDatabase } from '../../../src/plugin.ts'
 import type { AgentSettings } from '../settings.ts'
 import type { Page, Question, ServiceEnvironment, TaskEvent, TaskState } from '../types.ts'
 import { ACTIVE, type Change, type TaskData, type TaskRecord, type TaskStore } from './task-store.ts'
@@ -239,12 +239,12 @@ function cutTo(bytes: Buffer, max: number): Buffer {
 
 /** Words of an agent without escape sequences, control characters, changes of direction and half characters. */
 export function cleanText(text: string): string {
-  return plainText(text.toWellFormed())
+  return sanitizeText(text.toWellFormed())
 }
 
 /** One line of it, for logs and messages, of at most so many characters. */
 export function cleanLine(text: string, max = 200): string {
-  const line = oneLine(text.toWellFormed())
+  const line = toOneLine(text.toWellFormed())
   return line.length <= max ? line : `${line.slice(0, max - 1).toWellFormed()}…`
 }
 

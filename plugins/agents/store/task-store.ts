@@ -10,11 +10,11 @@ import {
   loadSqlite,
   type Log,
   makeDirectorySync,
-  reasonOf,
+  getErrorMessage,
   type SqlDatabase,
-  sqlNumber,
+  getSqlNumber,
   type SqlRow,
-  sqlText,
+  getSqlText,
 } from '../../../src/plugin.ts'
 import type { Question, RouteDecision, TaskEvent, TaskRequest, TaskState } from '../types.ts'
 
@@ -76,7 +76,7 @@ export function openDatabase(path: string | undefined, log: Log): Sqlite.Databas
       const why = `another gateway works on its tasks: ${path} is locked`
       throw gatewayError('GW_UPSTREAM_DOWN', { upstream: 'agents', why })
     }
-    setAside(path, reasonOf(error), log)
+    setAside(path, getErrorMessage(error), log)
     checkFile(path)
     return prepare(path)
   }
@@ -336,7 +336,7 @@ export class TaskStore {
   /** Number of tasks that one task and its children have begun; they are its owner's. */
   descendants(root: string, owner: string): number {
     const sql = 'SELECT count(*) AS n FROM tasks WHERE root = ? AND owner = ? AND id <> root'
-    return sqlNumber(this.#database.get(sql, root, owner)?.n)
+    return getSqlNumber(this.#database.get(sql, root, owner)?.n)
   }
 
   /** Tasks that a gateway which is gone was at work on. */
@@ -372,7 +372,7 @@ export class TaskStore {
   events(id: string, owner: string, since: number, limit: number): TaskEvent[] {
     const sql = `SELECT at, body FROM output WHERE ${OF_OWNER} AND what = 'event' AND at > ? ORDER BY at LIMIT ?`
     return this.#database.all(sql, id, owner, since, limit).map(({ at, body }) => ({
-      seq: sqlNumber(at),
+      seq: getSqlNumber(at),
       ...(JSON.parse(bytesOf(body).toString()) as Omit<TaskEvent, 'seq'>),
     }))
   }
@@ -391,7 +391,7 @@ export class TaskStore {
       `SELECT at, body FROM output WHERE ${OF_OWNER} AND what = ? AND at < ? AND at + length(body) > ? ORDER BY at`,
       ...[id, owner, what, offset + length, offset],
     )
-    const first = sqlNumber(rows[0]?.at)
+    const first = getSqlNumber(rows[0]?.at)
     const all = Buffer.concat(rows.map(({ body }) => bytesOf(body)))
     return all.subarray(Math.max(offset - first, 0), offset - first + length)
   }
@@ -412,11 +412,11 @@ export class TaskStore {
 
   #unended(owner: string): number {
     const sql = `SELECT count(*) AS n FROM tasks WHERE owner = ? AND state IN ${UNENDED}`
-    return sqlNumber(this.#database.get(sql, owner)?.n)
+    return getSqlNumber(this.#database.get(sql, owner)?.n)
   }
 
   #makeRoom(max: number): boolean {
-    let excess = sqlNumber(this.#database.get('SELECT count(*) AS n FROM tasks')?.n) - max + 1
+    let excess = getSqlNumber(this.#database.get('SELECT count(*) AS n FROM tasks')?.n) - max + 1
     while (excess > 0) {
       const dropped = this.#database.run(DROP_OLDEST, excess)
       if (dropped === 0) return false
@@ -445,12 +445,12 @@ function recordOf(row: SqlRow): TaskRecord {
     id: String(row.id),
     owner: String(row.owner),
     state: String(row.state) as TaskState,
-    why: sqlText(row.why),
-    agent: sqlText(row.agent),
+    why: getSqlText(row.why),
+    agent: getSqlText(row.agent),
     root: String(row.root),
-    createdAt: sqlNumber(row.created),
-    updatedAt: sqlNumber(row.updated),
-    endedAt: row.ended === null ? undefined : sqlNumber(row.ended),
+    createdAt: getSqlNumber(row.created),
+    updatedAt: getSqlNumber(row.updated),
+    endedAt: row.ended === null ? undefined : getSqlNumber(row.ended),
     wasPrompted: row.prompted === 1,
     hadEffect: row.effect === 1,
     start: JSON.parse(String(row.start)) as TaskStart,

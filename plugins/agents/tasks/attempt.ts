@@ -1,6 +1,6 @@
 import { basename } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { GatewayError, type JsonObject, reasonOf } from '../../../src/plugin.ts'
+import { GatewayError, type JsonObject, getErrorMessage } from '../../../src/plugin.ts'
 import type { AgentHost } from '../acp/agent-host.ts'
 import type { AgentSession } from '../acp/session.ts'
 import type { TaskStart } from '../store/task-store.ts'
@@ -67,7 +67,7 @@ export function endingOfFailure(error: unknown, { isLate }: TurnFacts): Ending {
       : failed(error.kind, `${error.kind} in ${error.phase}: ${error.message}`)
   const why = error instanceof GatewayError ? error.message : undefined
   const isSaid = error instanceof CannotGoOn
-  return failed('gateway', why ?? (isSaid ? error.message : `the gateway failed: ${reasonOf(error)}`))
+  return failed('gateway', why ?? (isSaid ? error.message : `the gateway failed: ${getErrorMessage(error)}`))
 }
 
 /** True if another agent may try: this one said so in so many words, and nothing has happened yet. */
@@ -76,7 +76,7 @@ export function mayFallBack(error: unknown, hadEffect: boolean): boolean {
   return error instanceof AgentFailure && !hadEffect && kinds.includes(error.kind)
 }
 
-interface Place {
+interface AttemptDirectory {
   readonly cwd: string
   readonly worktree: Worktree | undefined
 }
@@ -112,7 +112,7 @@ async function placeOf(
   { parts }: TaskContext,
   { record, journal }: LiveTask,
   { settings }: AgentHost,
-): Promise<Place> {
+): Promise<AttemptDirectory> {
   const { start } = record
   // A caller may ask for more isolation than the configuration, never for less.
   const isApart = settings.isolation === 'worktree' || start.request.isolation === 'worktree'
@@ -234,6 +234,6 @@ async function quietly({ environment }: TaskContext, work: () => Promise<void>):
   try {
     await work()
   } catch (error) {
-    environment.log.warn('something of a task could not be tidied up', { why: reasonOf(error) })
+    environment.log.warn('something of a task could not be tidied up', { why: getErrorMessage(error) })
   }
 }

@@ -1,4 +1,4 @@
-import { type callers, type SqlDatabase } from '../../../src/plugin.ts'
+import { type compileCallers, type SqlDatabase } from '../../../src/plugin.ts'
 import type { Counters } from '../metrics.ts'
 import type { PlaceQueue, Route } from '../scheduling.ts'
 import { Journal } from '../store/journal.ts'
@@ -17,7 +17,7 @@ export interface ServiceParts {
   readonly agents: ReadonlyMap<string, AgentHost>
   readonly routing: AgentsConfig['routing']
   /** Settings of authentication: they say to which issuer a subject in a rule of `routing` belongs. */
-  readonly auth?: Parameters<typeof callers>[1]
+  readonly auth?: Parameters<typeof compileCallers>[1]
   readonly tasks: TaskSettings
   readonly containment: Containment
   /** Undefined where no agent may call back. */

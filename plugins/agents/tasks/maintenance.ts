@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, reasonOf } from '../../../src/plugin.ts'
+import { isObject, type JsonObject, getErrorMessage } from '../../../src/plugin.ts'
 import { agentError } from '../errors.ts'
 import { lineOf } from '../store/journal.ts'
 import type { TaskRecord } from '../store/task-store.ts'
@@ -82,7 +82,7 @@ export function tidyUp(context: TaskContext): () => void {
         if (context.tasks.dropped > 0) void prune(context)
         context.tasks.dropped = 0
       } catch (error) {
-        log.warn('the tasks could not be looked after', { why: reasonOf(error) })
+        log.warn('the tasks could not be looked after', { why: getErrorMessage(error) })
       }
       again()
     })
@@ -101,7 +101,8 @@ export async function prune(context: TaskContext): Promise<void> {
     const pruned = await context.parts.containment.prune(isKept)
     if (pruned.length > 0) log.info('worktrees of forgotten tasks are removed', { tasks: pruned.length })
   } catch (error) {
-    if (context.database.isOpen) log.warn('worktrees could not be looked after', { why: reasonOf(error) })
+    if (context.database.isOpen)
+      log.warn('worktrees could not be looked after', { why: getErrorMessage(error) })
   }
 }
 
@@ -111,7 +112,7 @@ export function recover(context: TaskContext): void {
     try {
       takeUp(context, record)
     } catch (error) {
-      const why = reasonOf(error)
+      const why = getErrorMessage(error)
       context.environment.log.warn('a task could not be taken over', { task: record.id, why })
     }
   }

@@ -1,4 +1,4 @@
-import { reasonOf } from '../../../src/plugin.ts'
+import { getErrorMessage } from '../../../src/plugin.ts'
 import type { AgentHost } from '../acp/agent-host.ts'
 import { AgentFailure, type TurnEnd, type Outcome } from '../types.ts'
 import { type Ending, attempt, endingOf, endingOfFailure, mayFallBack } from './attempt.ts'
@@ -34,7 +34,7 @@ export async function run(context: TaskContext, live: LiveTask, course: Course):
     if (!context.database.isOpen) return
     context.environment.log.error('a task failed for a reason of our own', {
       task: record.id,
-      why: reasonOf(error),
+      why: getErrorMessage(error),
     })
     await finish(context, live, endingOfFailure(error, factsOf(live))).catch(() => undefined)
   } finally {
@@ -118,7 +118,7 @@ async function once(
     return endingOf(await attemptTwice(context, live, host, beginning), factsOf(live))
   } catch (error) {
     if (controller.signal.aborted) return undefined
-    const failure = error instanceof AgentFailure ? `${error.kind}: ${error.message}` : reasonOf(error)
+    const failure = error instanceof AgentFailure ? `${error.kind}: ${error.message}` : getErrorMessage(error)
     journal.attemptFailed(failure)
     if (isLast || !mayFallBack(error, live.hadEffect)) return endingOfFailure(error, factsOf(live))
     journal.forgetText()

@@ -33,7 +33,7 @@ const MAX_PAGE = 4 * 1024 * 1024
 const MAX_MS = 10 * 60_000
 
 /** End of a wait. */
-interface Until {
+interface WaitCondition {
   readonly ms: number
   readonly since?: number | undefined
   readonly signal?: AbortSignal
@@ -44,7 +44,7 @@ function waitFor(
   { watchers, environment }: TaskContext,
   look: () => TaskView | undefined,
   id: string,
-  { ms, since, signal }: Until,
+  { ms, since, signal }: WaitCondition,
 ): Promise<TaskView | undefined> {
   const first = look()
   if (first === undefined || isOver(first, since) || ms <= 0 || signal?.aborted === true)
@@ -252,7 +252,7 @@ export class LocalTaskService {
   }
 
   /** Resolves when it has ended, the time is over, or: with `since`, has an event after that; without, waits for its owner. */
-  wait(id: string, owner: string, until: Until): Promise<TaskView | undefined> {
+  wait(id: string, owner: string, until: WaitCondition): Promise<TaskView | undefined> {
     return waitFor(this.#context, () => this.view(id, owner), id, until)
   }
 

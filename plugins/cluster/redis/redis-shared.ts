@@ -6,10 +6,10 @@ import {
   type PermitRequest,
   type Permits,
   type PutOptions,
-  reasonOf,
+  getErrorMessage,
   type SharedStore,
-  sliceMs,
-  slicesOf,
+  getSliceMs,
+  countSlices,
 } from '../../../src/plugin.ts'
 import type { KeyRing } from '../key-ring.ts'
 import type { RedisStore, Reply } from './redis-store.ts'
@@ -63,9 +63,9 @@ export class RedisShared implements SharedStore {
 
   async permits(key: string, request: PermitRequest): Promise<Permits> {
     const { most, ms, wanted, unused = 0, ahead = 0, owed = 0 } = request
-    const forMs = sliceMs(ms)
+    const forMs = getSliceMs(ms)
     const [got, waitMs] = numbersOf(
-      await this.#run(PERMITS, 'permits', key, forMs, slicesOf(ms), most, wanted, ahead, owed, unused),
+      await this.#run(PERMITS, 'permits', key, forMs, countSlices(ms), most, wanted, ahead, owed, unused),
     )
     return { got, forMs, waitMs }
   }
@@ -95,7 +95,7 @@ export class RedisShared implements SharedStore {
     try {
       return await this.#options.store.run(script, [this.#keyOf(sort, key)], args.map(String))
     } catch (cause) {
-      throw gatewayError('GW_SHARED_AWAY', { why: reasonOf(cause), cause })
+      throw gatewayError('GW_SHARED_AWAY', { why: getErrorMessage(cause), cause })
     }
   }
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type * as Client from '@redis/client'
 import type { RedisClientType } from '@redis/client'
-import { type Clock, type Config, type Log, oneLine } from '../../../src/plugin.ts'
+import { type Clock, type Config, type Log, toOneLine } from '../../../src/plugin.ts'
 import { clusterError } from '../errors.ts'
 import { readPem } from '../tls.ts'
 import type { Lua } from './scripts.ts'
@@ -239,7 +239,7 @@ export class RedisStore {
   /** Missing rights and full memory need the owner. */
   #noteRefusal(message: string): void {
     if (message.startsWith('NOSCRIPT')) return
-    const why = oneLine(message).slice(0, MAX_REFUSAL_LENGTH)
+    const why = toOneLine(message).slice(0, MAX_REFUSAL_LENGTH)
     if (this.refusal === undefined) this.#log.warn('Redis refuses what replicas ask of it', { why })
     this.#refused = { why, at: this.#clock.now() }
   }

@@ -1,4 +1,4 @@
-import { type CatalogEntry, type JsonObject, isOwnName, ownNamesBeside } from '../../../src/plugin.ts'
+import { type CatalogEntry, type JsonObject, isOwnName, assignOwnNames } from '../../../src/plugin.ts'
 
 /** Kinds of things that a client may be given by tools. */
 export interface Kinds {
@@ -28,7 +28,7 @@ export function mayBeOurs(name: unknown): name is string {
 
 /** Names of our tools beside these: as they are or, where a real tool has one of them, all behind a prefix. */
 export function namesBeside(entries: readonly CatalogEntry[]): Names {
-  return ownNamesBeside(NAMES, entries)
+  return assignOwnNames(NAMES, entries)
 }
 
 /** Finds which of our tools has a name, among those for these kinds. */

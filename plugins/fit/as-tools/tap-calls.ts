@@ -10,9 +10,9 @@ import {
   isObject,
   type JsonObject,
   type ListingReader,
-  objectsIn,
+  filterObjects,
   type PluginApi,
-  profileNames,
+  listProfiles,
   RPC,
   toolError,
 } from '../../../src/plugin.ts'
@@ -60,7 +60,7 @@ const CONTENT: Readonly<Record<Meta, (result: JsonObject) => JsonObject[]>> = {
 const TELLING = ['uri', 'uriTemplate', 'name', 'title', 'description', 'mimeType', 'size', 'arguments']
 
 function listText(member: string, list: unknown, nextCursor: unknown): string {
-  const entries = objectsIn(list).map(entry =>
+  const entries = filterObjects(list).map(entry =>
     Object.fromEntries(TELLING.flatMap(key => (entry[key] === undefined ? [] : [[key, entry[key]]]))),
   )
   return JSON.stringify({ [member]: entries, ...(nextCursor === undefined ? {} : { nextCursor }) })
@@ -68,7 +68,7 @@ function listText(member: string, list: unknown, nextCursor: unknown): string {
 
 /** One content is the answer; of several, each stands behind its URI. */
 function contentsOf(list: unknown): JsonObject[] {
-  const contents = objectsIn(list)
+  const contents = filterObjects(list)
   return contents.flatMap(content =>
     contents.length > 1 && typeof content.uri === 'string'
       ? [textBlock(`${content.uri}:`), contentBlock(content)]
@@ -86,7 +86,7 @@ function contentBlock(content: JsonObject): JsonObject {
 
 /** One message of the user is the answer; of several, each stands behind its role. */
 function messagesOf(description: unknown, list: unknown): JsonObject[] {
-  const messages = objectsIn(list)
+  const messages = filterObjects(list)
   const isAlone = messages.length === 1 && messages[0]?.role === 'user'
   const head =
     typeof description === 'string' && description !== '' && !isAlone ? [textBlock(description)] : []
@@ -102,7 +102,7 @@ function textBlock(text: string): JsonObject {
 }
 
 type Fit = Exclude<NonNullable<Config['fit']>, boolean>
-type Wanted = Partial<Pick<Fit, 'resources' | 'prompts'>>
+type ConvertedKinds = Partial<Pick<Fit, 'resources' | 'prompts'>>
 type Reader = Pick<ListingReader, 'principal' | 'profile'>
 /** Finds the table's row for a client by its name. */
 type RowOf = (client: string) => ClientProfile
@@ -171,17 +171,17 @@ export function tapAsTools({ config, hooks, slot }: PluginApi, rowOf: RowOf): As
 
 /** Kinds that the configuration wants as tools, by profile; undefined where it wants none at all. */
 function wantedBy(config: Config): ((reader: Reader) => Kinds) | undefined {
-  const common: Wanted = typeof config.fit === 'object' ? config.fit : {}
+  const common: ConvertedKinds = typeof config.fit === 'object' ? config.fit : {}
   const usual = kindsIn(common)
   const profiles = new Map(
     Object.entries(config.profiles ?? {}).map(([name, { fit }]) => [name, kindsIn({ ...common, ...fit })]),
   )
   if (![usual, ...profiles.values()].some(({ resources, prompts }) => resources || prompts)) return undefined
-  const profileOf = profileNames(config)
+  const profileOf = listProfiles(config)
   return reader => profiles.get(profileOf(reader) ?? '') ?? usual
 }
 
-function kindsIn({ resources, prompts }: Wanted): Kinds {
+function kindsIn({ resources, prompts }: ConvertedKinds): Kinds {
   return { resources: resources === 'asTools', prompts: prompts === 'asTools' }
 }
 
@@ -190,15 +190,15 @@ function neededBy(row: ClientProfile, wanted: Kinds): Kinds {
 }
 
 /** Request that a call of one of our tools means. */
-type Meant = Pick<CarriedRequest, 'method' | 'params'>
+type CarriedMessage = Pick<CarriedRequest, 'method' | 'params'>
 
 /** Finds the request that a call means, or says what is wrong with its arguments. */
-function requestOf(meta: Meta, given: unknown): Meant | string {
+function requestOf(meta: Meta, given: unknown): CarriedMessage | string {
   const args = given ?? {}
   return isObject(args) ? REQUESTS[meta](args) : 'the arguments must be an object'
 }
 
-const REQUESTS: Readonly<Record<Meta, (args: JsonObject) => Meant | string>> = {
+const REQUESTS: Readonly<Record<Meta, (args: JsonObject) => CarriedMessage | string>> = {
   listResources: ({ templates = false, cursor }) => {
     if (typeof templates !== 'boolean') return '"templates" must be true or false'
     return listOf(templates ? 'resources/templates/list' : 'resources/list', cursor)
@@ -215,7 +215,7 @@ const REQUESTS: Readonly<Record<Meta, (args: JsonObject) => Meant | string>> = {
 }
 
 /** Models send an empty text, or null, where they have no cursor. */
-function listOf(method: Meant['method'], cursor: unknown): Meant | string {
+function listOf(method: CarriedMessage['method'], cursor: unknown): CarriedMessage | string {
   if (cursor === undefined || cursor === null || cursor === '') return { method, params: {} }
   return typeof cursor === 'string' ? { method, params: { cursor } } : '"cursor" must be a text'
 }

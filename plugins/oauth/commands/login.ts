@@ -6,9 +6,9 @@ import {
   gatewayError,
   GatewayError,
   type JsonObject,
-  oneLine,
+  toOneLine,
   parseDuration,
-  reasonOf,
+  getErrorMessage,
 } from '../../../src/plugin.ts'
 
 const HOST = '127.0.0.1'
@@ -90,7 +90,7 @@ function send(response: ServerResponse, status: number, page: keyof typeof PAGES
   response.end(`<!doctype html><meta charset="utf-8"><title>tapgate</title><p>${PAGES[page]}</p>\n`)
 }
 
-const LONGEST_MS = 600_000
+const MAX_MS = 600_000
 const REFUSED = 1
 const TIMED_OUT = 2
 const INTERRUPTED = 130
@@ -173,8 +173,8 @@ async function byDevice(
 ): Promise<Outcome> {
   const begun = await ask('login.device', paramsOf(call))
   const { url, code } = begun
-  call.err.line(`On any machine, open ${call.err.paint('bold', oneLine(String(url)))}`)
-  call.err.line(`and type in ${call.err.paint('bold', oneLine(String(code)))}`)
+  call.err.line(`On any machine, open ${call.err.paint('bold', toOneLine(String(url)))}`)
+  call.err.line(`and type in ${call.err.paint('bold', toOneLine(String(code)))}`)
   const granted = ask('login.device.wait', { handle: begun.handle }).then(
     (login): Outcome => ({ kind: 'granted', login }),
     refusedOf,
@@ -207,7 +207,7 @@ function show(url: string, call: CommandCall): void {
   err.line(`  ${url}`)
 }
 
-interface Place {
+interface LoginCallback {
   readonly redirectUri: string
   readonly state: string
   /** The login is over. */
@@ -217,7 +217,7 @@ interface Place {
 /** The address at which a browser on another machine ended, typed in by hand; undefined where that is declined. */
 async function pasted(
   call: CommandCall,
-  { redirectUri, state, signal }: Place,
+  { redirectUri, state, signal }: LoginCallback,
   came: (url: URL | undefined) => void,
 ): Promise<void> {
   if (!call.canAsk) return
@@ -250,7 +250,7 @@ function told(outcome: Outcome, call: CommandCall): number {
   const { upstream = '' } = call.args
   if (outcome.kind === 'granted') {
     const { scopes, keptIn } = outcome.login
-    const where = typeof keptIn === 'string' ? [call.out.paint('dim', `kept in ${oneLine(keptIn)}`)] : []
+    const where = typeof keptIn === 'string' ? [call.out.paint('dim', `kept in ${toOneLine(keptIn)}`)] : []
     call.print(outcome.login, () => [`logged in to ${upstream}${scopesText(scopes)}`, ...where])
     return 0
   }
@@ -258,7 +258,7 @@ function told(outcome: Outcome, call: CommandCall): number {
   const { code, message, hint } = outcome.kind === 'refused' ? outcome.error : lateError(upstream)
   if (call.flags.json === true) call.print({ error: { code, message, hint } }, () => [])
   else {
-    call.err.line(`${call.err.paint('red', 'error')} ${oneLine(message)}`)
+    call.err.line(`${call.err.paint('red', 'error')} ${toOneLine(message)}`)
     call.err.line(call.err.paint('dim', `  ${hint}`))
   }
   return outcome.kind === 'refused' ? REFUSED : TIMED_OUT
@@ -270,7 +270,7 @@ function lateError(upstream: string): Pick<GatewayError, 'code' | 'message' | 'h
 }
 
 function scopesText(scopes: unknown): string {
-  return Array.isArray(scopes) && scopes.length > 0 ? `: ${oneLine(scopes.join(' '))}` : ''
+  return Array.isArray(scopes) && scopes.length > 0 ? `: ${toOneLine(scopes.join(' '))}` : ''
 }
 
 function paramsOf({ args, flags: { account, scope } }: CommandCall): JsonObject {
@@ -289,10 +289,10 @@ function portOf({ flags: { port } }: CommandCall): number {
 }
 
 function waitOf({ flags: { timeout } }: CommandCall): number {
-  if (timeout === undefined) return LONGEST_MS
+  if (timeout === undefined) return MAX_MS
   try {
-    return Math.min(parseDuration(String(timeout)), LONGEST_MS)
+    return Math.min(parseDuration(String(timeout)), MAX_MS)
   } catch (error) {
-    throw gatewayError('GW_USAGE', { what: `--timeout: ${reasonOf(error)}` })
+    throw gatewayError('GW_USAGE', { what: `--timeout: ${getErrorMessage(error)}` })
   }
 }

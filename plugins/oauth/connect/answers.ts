@@ -7,7 +7,7 @@ import {
   type Dispatch,
   GatewayError,
   isObject,
-  oneLine,
+  toOneLine,
   type Principal,
   refuse,
   RPC,
@@ -159,7 +159,7 @@ function visitOf({ exchange }: Call, link: Link, message: string): Answer {
 
 /** One argument of a shell, whatever the caller is called. */
 function quoted(text: string): string {
-  return /^[\w.:@/-]+$/.test(text) ? text : `'${oneLine(text).replaceAll("'", "'\\''")}'`
+  return /^[\w.:@/-]+$/.test(text) ? text : `'${toOneLine(text).replaceAll("'", "'\\''")}'`
 }
 
 function opensPages({ capabilities, version }: ClientSide): boolean {

@@ -2,19 +2,19 @@ import { createHmac, randomBytes } from 'node:crypto'
 import {
   BoundedMap,
   type Clock,
-  cookieIn,
-  digestText,
+  parseCookie,
+  hashSecret,
   type HttpRequest,
-  sameText,
+  isSameSecret,
 } from '../../../src/plugin.ts'
 import type { BegunLogin } from '../flow/login.ts'
 import { LINK_MS } from './links.ts'
 
 const MAX_SEEN = 10_000
 const WITHIN_MS = 60_000
-const MOST = 10
+const MAX_COUNT = 10
 
-interface Seen {
+interface RequestCount {
   count: number
   readonly since: number
 }
@@ -22,7 +22,7 @@ interface Seen {
 /** Counts requests, so that nobody tries ids and codes at will: ten a minute for an address, for a link that is open, and for a browser that is known. */
 export class Arrivals {
   readonly #clock: Clock
-  readonly #seen = new BoundedMap<string, Seen>({ max: MAX_SEEN })
+  readonly #seen = new BoundedMap<string, RequestCount>({ max: MAX_SEEN })
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -35,7 +35,7 @@ export class Arrivals {
     const seen = known === undefined || now - known.since >= WITHIN_MS ? { count: 0, since: now } : known
     seen.count++
     if (seen !== known) this.#seen.set(who, seen)
-    return seen.count <= MOST
+    return seen.count <= MAX_COUNT
   }
 }
 
@@ -79,8 +79,8 @@ export class Browsers {
 
   /** The browser that sends a request; undefined for one that brings no cookie of ours. */
   find(request: HttpRequest, base: string): Browser | undefined {
-    const cookie = cookieIn(request.header('cookie'), this.#cookieName(base))
-    const browser = cookie === undefined ? undefined : this.#browsers.get(digestText(cookie))
+    const cookie = parseCookie(request.header('cookie'), this.#cookieName(base))
+    const browser = cookie === undefined ? undefined : this.#browsers.get(hashSecret(cookie))
     return browser !== undefined && this.#clock.now() < browser.until ? browser : undefined
   }
 
@@ -95,13 +95,13 @@ export class Browsers {
       starts: new BoundedMap({ max: MAX_BEGUN }),
       shown: new BoundedMap({ max: MAX_BEGUN }),
     }
-    this.#browsers.set(digestText(browser.cookie), browser)
+    this.#browsers.set(hashSecret(browser.cookie), browser)
     return browser
   }
 
   /** Another cookie for a browser whose person has logged in: who knew the old one knows nothing. */
   renew(browser: Browser, person: Person): Browser {
-    this.#browsers.delete(digestText(browser.cookie))
+    this.#browsers.delete(hashSecret(browser.cookie))
     const next = this.open()
     next.person = person
     return next
@@ -132,7 +132,7 @@ export class Browsers {
   }
 
   isToken(browser: Browser, link: string, sent: string): boolean {
-    return sameText(this.tokenOf(browser, link), sent)
+    return isSameSecret(this.tokenOf(browser, link), sent)
   }
 }
 

@@ -5,7 +5,7 @@ import {
   type Principal,
   principalKey,
   type Session,
-  sameText,
+  isSameSecret,
 } from '../../../src/plugin.ts'
 
 /** Ways in which a browser shows that its person is the caller: by a login at the gateway's own identity provider, or by a code. */
@@ -131,7 +131,7 @@ export class Link implements LinkRequest {
   isCode(typed: string): boolean {
     const { code } = this
     if (code === undefined || this.#wrong >= MAX_WRONG) return false
-    const isRight = sameText(code.replace('-', ''), typed.toUpperCase().replaceAll(/[^A-Z0-9]/g, ''))
+    const isRight = isSameSecret(code.replace('-', ''), typed.toUpperCase().replaceAll(/[^A-Z0-9]/g, ''))
     if (!isRight) this.#wrong++
     return isRight
   }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { type HttpReply, type HttpRequest, plainText } from '../../../src/plugin.ts'
+import { type HttpReply, type HttpRequest, sanitizeText } from '../../../src/plugin.ts'
 
 const MAX_FORM = 4096
 
@@ -50,7 +50,7 @@ const HEADERS = {
 }
 
 /** All that somebody must know who is to say yes. */
-interface Asked {
+interface ConsentRequest {
   readonly upstream: string
   readonly host: string
   readonly scopes: readonly string[]
@@ -69,7 +69,7 @@ interface Asked {
   readonly problem?: string | undefined
 }
 
-export function askPage(asked: Asked): HttpReply {
+export function askPage(asked: ConsentRequest): HttpReply {
   const scopes =
     asked.scopes.length === 0
       ? 'what the server gives by default'
@@ -158,10 +158,10 @@ ${body}
   return { status, headers: HEADERS, body: text }
 }
 
-const LONGEST = 300
+const MAX_LENGTH = 300
 
 function escaped(text: string): string {
-  return plainText(text)
-    .slice(0, LONGEST)
+  return sanitizeText(text)
+    .slice(0, MAX_LENGTH)
     .replaceAll(/[&<>"']/g, one => `&#${one.charCodeAt(0)};`)
 }

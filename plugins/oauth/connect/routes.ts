@@ -1,4 +1,10 @@
-import { type AuditEvent, type HttpReply, type HttpRequest, type Log, reasonOf } from '../../../src/plugin.ts'
+import {
+  type AuditEvent,
+  type HttpReply,
+  type HttpRequest,
+  type Log,
+  getErrorMessage,
+} from '../../../src/plugin.ts'
 import type { BegunLogin, Logins } from '../flow/login.ts'
 import type { Arrivals, Browser, Browsers } from './browsers.ts'
 import type { Consents, Places, Visits } from './visits.ts'
@@ -41,7 +47,7 @@ export interface Look {
 }
 
 /** A request to a page, once it is known which link and browser it is of. */
-interface Visit {
+interface ConsentVisit {
   readonly request: HttpRequest
   readonly link: Link
   readonly browser: Browser
@@ -84,7 +90,7 @@ export class Pages {
     } catch (error) {
       log.warn('a page for a login failed', {
         path: request.path.slice(0, CONNECT.length),
-        reason: reasonOf(error),
+        reason: getErrorMessage(error),
       })
       return messagePage(
         502,
@@ -136,7 +142,7 @@ export class Pages {
     return browser === undefined ? notYours() : this.#posted({ request, link, browser, isNew: false })
   }
 
-  async #look(visit: Visit): Promise<HttpReply> {
+  async #look(visit: ConsentVisit): Promise<HttpReply> {
     const { link, browser, request, isNew } = visit
     const cookie = this.#host.browsers.cookieFor(browser, link.base)
     const proof = proofIn(visit)
@@ -156,7 +162,7 @@ export class Pages {
     return isNew ? withCookie(page, cookie) : page
   }
 
-  #ask(visit: Visit, look: Look, problem?: string): HttpReply {
+  #ask(visit: ConsentVisit, look: Look, problem?: string): HttpReply {
     const { link, browser } = visit
     browser.shown.set(link.id, consentKey(link, look))
     const { issuer, subject } = link.principal
@@ -171,7 +177,7 @@ export class Pages {
     })
   }
 
-  async #posted(visit: Visit): Promise<HttpReply> {
+  async #posted(visit: ConsentVisit): Promise<HttpReply> {
     const { link } = visit
     const form = await this.#ownForm(visit)
     if (form === undefined) return notYours()
@@ -186,7 +192,7 @@ export class Pages {
   }
 
   /** Fields that were filled in, if the form is one that this browser got from us for this link. */
-  async #ownForm({ request, link, browser }: Visit): Promise<URLSearchParams | undefined> {
+  async #ownForm({ request, link, browser }: ConsentVisit): Promise<URLSearchParams | undefined> {
     const [site = 'same-origin'] = request.header('sec-fetch-site')
     const form = await formOf(request)
     const isOurs =
@@ -195,7 +201,7 @@ export class Pages {
   }
 
   /** Answer to a code that is wrong; undefined for the right one, which is typed once in a browser. */
-  async #wrongCode(visit: Visit, typed: string): Promise<HttpReply | undefined> {
+  async #wrongCode(visit: ConsentVisit, typed: string): Promise<HttpReply | undefined> {
     const { link, browser } = visit
     if (browser.proved.has(link.id)) return undefined
     if (link.isCode(typed)) {
@@ -209,7 +215,7 @@ export class Pages {
   }
 
   /** Sends the browser to the authorization server; twice to the same place for who clicks twice. */
-  async #begin(visit: Visit, look?: Look): Promise<HttpReply> {
+  async #begin(visit: ConsentVisit, look?: Look): Promise<HttpReply> {
     const { link, browser } = visit
     const shown = look === undefined ? browser.shown.get(link.id) : consentKey(link, look)
     const known = browser.starts.get(link.id)
@@ -250,7 +256,10 @@ export class Pages {
       const person = await people.finish(query, login, base)
       return withCookie(redirect(link.url), browsers.cookieFor(browsers.renew(browser, person), base))
     } catch (error) {
-      log.warn('nobody could be identified for a login', { upstream: link.upstream, reason: reasonOf(error) })
+      log.warn('nobody could be identified for a login', {
+        upstream: link.upstream,
+        reason: getErrorMessage(error),
+      })
       this.#record(link, 'unidentified')
       return messagePage(
         403,
@@ -284,7 +293,7 @@ export class Pages {
       await this.#host.visits.made(link)
       return messagePage(200, 'You are logged in', 'You can close this page, and go on in your client.')
     } catch (error) {
-      log.warn('a login failed', { upstream: link.upstream, reason: reasonOf(error) })
+      log.warn('a login failed', { upstream: link.upstream, reason: getErrorMessage(error) })
       this.#record(link, 'failed')
       return messagePage(
         400,
@@ -294,7 +303,7 @@ export class Pages {
     }
   }
 
-  #refuse({ link, browser }: Visit): HttpReply {
+  #refuse({ link, browser }: ConsentVisit): HttpReply {
     const { person } = browser
     this.#host.log.warn('somebody opened the login of somebody else', {
       upstream: link.upstream,
@@ -320,7 +329,7 @@ export class Pages {
 }
 
 /** Tells whether the person before the browser is the one who asked. */
-function proofIn({ link, browser }: Visit): 'shown' | 'none' | 'other' {
+function proofIn({ link, browser }: ConsentVisit): 'shown' | 'none' | 'other' {
   if (link.proof === 'code') return browser.proved.has(link.id) ? 'shown' : 'none'
   const { person } = browser
   if (person === undefined) return 'none'

@@ -10,7 +10,7 @@ import {
   isObject,
   type JsonObject,
   type PluginHooks,
-  reasonOf,
+  getErrorMessage,
   STRANGER,
 } from '../../../src/plugin.ts'
 import { oauthError } from '../errors.ts'
@@ -169,7 +169,7 @@ async function register(
     const client = await lib.processDynamicClientRegistrationResponse(await completed(response))
     return identityOf(client, method, redirectUri)
   } catch (error) {
-    const why = `it refuses to register the gateway (${wire.said(error) ?? reasonOf(error)})`
+    const why = `it refuses to register the gateway (${wire.said(error) ?? getErrorMessage(error)})`
     throw refused(host, server, redirectUri, why)
   }
 }

@@ -9,11 +9,11 @@ import { grantOf, whyFailed } from './wire.ts'
 
 /** Errors of a client that the server does not know any more, or knows for other grants. */
 const NO_CLIENT: readonly (string | undefined)[] = ['invalid_client', 'unauthorized_client']
-const LONGEST_MS = 600_000
+const MAX_MS = 600_000
 /** Pause between two questions where the server names none, and what `slow_down` adds (RFC 8628, 3.5). */
 const PAUSE_MS = 5000
 const SLOWER_MS = 5000
-const LONGEST_PAUSE_MS = 60_000
+const MAX_PAUSE_MS = 60_000
 const MAX_OPEN = 100
 
 /** A login that somebody makes by typing in a code. */
@@ -76,13 +76,13 @@ export class DeviceLogins {
       const auth = await wire.authOf(client, flow.keySpec)
       const response = await lib.deviceAuthorizationRequest(server, known, auth, parameters, wire.options())
       const said = await lib.processDeviceAuthorizationResponse(server, known, response)
-      const expiresAt = Date.now() + Math.min(said.expires_in * 1000, LONGEST_MS)
+      const expiresAt = Date.now() + Math.min(said.expires_in * 1000, MAX_MS)
       const handle = randomUUID()
       const pauseMs = said.interval === undefined ? PAUSE_MS : said.interval * 1000
       this.#open.set(handle, {
         ...{ upstream, of: flow.resource, account, caller, prepared, client, expiresAt },
         deviceCode: said.device_code,
-        pauseMs: Math.min(Math.max(pauseMs, 1), LONGEST_PAUSE_MS),
+        pauseMs: Math.min(Math.max(pauseMs, 1), MAX_PAUSE_MS),
       })
       return { handle, url: pageOf(upstream, said.verification_uri), code: said.user_code, expiresAt }
     } catch (error) {
@@ -105,7 +105,7 @@ export class DeviceLogins {
     while (Date.now() < open.expiresAt) {
       await new Promise<void>(resolve => void this.#clock.after(pauseMs, resolve))
       const asked = await this.#asked(flow, open)
-      if (asked === 'slower') pauseMs = Math.min(pauseMs + SLOWER_MS, LONGEST_PAUSE_MS)
+      if (asked === 'slower') pauseMs = Math.min(pauseMs + SLOWER_MS, MAX_PAUSE_MS)
       else if (asked !== 'pending') {
         const key: GrantKey = { account, resource: flow.resource, issuer: prepared.server.issuer }
         await this.#host.vault.put(key, { ...asked, audience: prepared.resource, ...(caller && { caller }) })

@@ -1,5 +1,5 @@
 import type { AuthorizationServer } from 'oauth4webapi'
-import { GatewayError, isObject, type JsonObject, oneLine, reasonOf } from '../../../src/plugin.ts'
+import { GatewayError, isObject, type JsonObject, toOneLine, getErrorMessage } from '../../../src/plugin.ts'
 import { oauthError } from '../errors.ts'
 
 /** Fetches a URL that somebody else named, on behalf of one upstream. */
@@ -145,7 +145,7 @@ async function documentAt(host: DiscoveryHost, url: string): Promise<JsonObject 
     response = await host.fetchFrom(url, { headers: { accept: 'application/json' } })
   } catch (cause) {
     if (cause instanceof GatewayError) throw unusable(host, cause.message, cause)
-    return unusable(host, `${url} cannot be fetched (${reasonOf(cause)})`, cause)
+    return unusable(host, `${url} cannot be fetched (${getErrorMessage(cause)})`, cause)
   }
   if (response.status >= 500) return unusable(host, `${url} answers HTTP ${response.status}`)
   if (response.status !== 200) return undefined
@@ -165,7 +165,7 @@ function textsIn(value: unknown): string[] {
 
 /** Words of strangers are in it, who may say much. */
 function unusable({ upstream }: DiscoveryHost, said: string, cause?: unknown): GatewayError {
-  const line = oneLine(said)
+  const line = toOneLine(said)
   const why = line.length > MAX_SAID ? `${line.slice(0, MAX_SAID)}…` : line
   return oauthError('GW_OAUTH_METADATA', { upstream, why, cause })
 }

@@ -49,7 +49,7 @@ export interface LoginsHost {
 const MAX_AWAY_MS = 600_000
 
 /** State of a login that is away, as it lies in the vault. */
-interface Away {
+interface StoredLogin {
   readonly upstream: string
   /** The server that its token is for: a reload may give the name to another one. */
   readonly of: string
@@ -90,7 +90,7 @@ export class Logins {
     const { lib } = await flow.wire()
     const verifier = lib.generateRandomCodeVerifier()
     const state = given.state ?? lib.generateRandomState()
-    const away: Away = {
+    const away: StoredLogin = {
       upstream,
       of: flow.resource,
       resource,
@@ -152,7 +152,7 @@ export class Logins {
     return { ...key, upstream, scopes: grant.scopesGranted }
   }
 
-  async #exchange(flow: UpstreamFlow, away: Away, url: URL, state: string): Promise<NewGrant> {
+  async #exchange(flow: UpstreamFlow, away: StoredLogin, url: URL, state: string): Promise<NewGrant> {
     const { upstream, resource, redirectUri, verifier, scopes, client, server } = away
     const wire = await flow.wire()
     const { lib } = wire
@@ -215,6 +215,6 @@ function picked<K extends keyof AuthorizationServer>(
   return server[key] === undefined ? {} : { [key]: server[key] }
 }
 
-function awayIn({ value }: PendingLogin): Away | undefined {
-  return isObject(value.server) && isObject(value.client) ? (value as unknown as Away) : undefined
+function awayIn({ value }: PendingLogin): StoredLogin | undefined {
+  return isObject(value.server) && isObject(value.client) ? (value as unknown as StoredLogin) : undefined
 }

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { isAbsolute, join } from 'node:path'
 import type { importPKCS8 } from 'jose'
 import type * as Lib from 'oauth4webapi'
-import { GatewayError, isObject, reasonOf } from '../../../src/plugin.ts'
+import { GatewayError, isObject, getErrorMessage } from '../../../src/plugin.ts'
 import type { ClientIdentity, NewGrant } from '../types.ts'
 import { type FetchFrom, withoutNulls } from './discovery.ts'
 
@@ -214,7 +214,7 @@ export function whyFailed(wire: Wire, error: unknown): string {
   const said = wire.said(error)
   if (said !== undefined) return said
   if (error instanceof GatewayError) return error.message
-  return reasonOf(cause instanceof GatewayError ? cause : error)
+  return getErrorMessage(cause instanceof GatewayError ? cause : error)
 }
 
 /** Encodes id and secret as forms are (RFC 6749, 2.3.1), and no more: many servers do not decode what needs no code. */

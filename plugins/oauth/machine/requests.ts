@@ -7,8 +7,8 @@ import {
   GatewayError,
   type Log,
   type OutgoingRequest,
-  reasonOf,
-  tokenOf,
+  getErrorMessage,
+  getToken,
 } from '../../../src/plugin.ts'
 import { oauthError } from '../errors.ts'
 import type { Tokens } from '../flow/authorizer.ts'
@@ -27,7 +27,7 @@ const UNKNOWN_MS = 300_000
 /** After a refusal nothing is asked for this account for a while, as each call would. */
 const PAUSE_MS = 5000
 
-interface Kept {
+interface CachedToken {
   readonly token: string
   readonly generation: number
   /** Clock time at which another one is asked for. */
@@ -45,7 +45,7 @@ class MachineTokens implements Tokens {
   readonly isOfPeople = false
   readonly #flow: UpstreamFlow
   readonly #host: MachineHost
-  readonly #kept = new BoundedMap<string, Kept>({ max: MAX_KEPT })
+  readonly #kept = new BoundedMap<string, CachedToken>({ max: MAX_KEPT })
   readonly #flights = new Map<string, Promise<Access>>()
   readonly #failed = new BoundedMap<string, { readonly access: Access; readonly until: number }>({
     max: MAX_KEPT,
@@ -112,7 +112,7 @@ class MachineTokens implements Tokens {
 
   /** The caller's own token, where one is exchanged. */
   #subjectOf({ principal }: OutgoingRequest): string | undefined {
-    return this.#requests.needsSubject && principal !== undefined ? tokenOf(principal) : undefined
+    return this.#requests.needsSubject && principal !== undefined ? getToken(principal) : undefined
   }
 }
 
@@ -152,7 +152,7 @@ export class Requests {
   readonly #flow: UpstreamFlow
   readonly #host: MachineHost
   readonly #oauth: OAuthSpec
-  #located: { readonly found: Place; readonly until: number } | undefined
+  #located: { readonly found: TokenIssuer; readonly until: number } | undefined
 
   constructor(flow: UpstreamFlow, host: MachineHost) {
     this.#flow = flow
@@ -181,7 +181,7 @@ export class Requests {
     }
   }
 
-  #asked(wire: Wire, place: Place, subject: string | undefined): Promise<TokenEndpointResponse> {
+  #asked(wire: Wire, place: TokenIssuer, subject: string | undefined): Promise<TokenEndpointResponse> {
     const { grant } = this.#oauth
     if (grant === 'workload') return this.#workload(wire, place)
     if (grant === 'exchange') return this.#exchange(wire, place, subject)
@@ -189,7 +189,7 @@ export class Requests {
     return this.#clientCredentials(wire, place)
   }
 
-  async #clientCredentials(wire: Wire, { server, parameters }: Place): Promise<TokenEndpointResponse> {
+  async #clientCredentials(wire: Wire, { server, parameters }: TokenIssuer): Promise<TokenEndpointResponse> {
     const { client, auth } = await this.#client(wire, server, this.#oauth.client)
     const options = wire.options()
     const response = await wire.lib.clientCredentialsGrantRequest(server, client, auth, parameters, options)
@@ -197,12 +197,16 @@ export class Requests {
   }
 
   /** The assertion is the workload's own, so that there is no other client (SEP-1933). */
-  async #workload(wire: Wire, { server, parameters }: Place): Promise<TokenEndpointResponse> {
+  async #workload(wire: Wire, { server, parameters }: TokenIssuer): Promise<TokenEndpointResponse> {
     const assertion = await this.#read(this.#oauth.assertionFile ?? '')
     return this.#generic(wire, { server, client: undefined }, JWT_BEARER, { assertion, ...parameters })
   }
 
-  async #exchange(wire: Wire, place: Place, subject: string | undefined): Promise<TokenEndpointResponse> {
+  async #exchange(
+    wire: Wire,
+    place: TokenIssuer,
+    subject: string | undefined,
+  ): Promise<TokenEndpointResponse> {
     const { identityProvider, audience, client } = this.#oauth
     const at = identityProvider === undefined ? { server: place.server, client } : await this.#provider()
     return this.#generic(wire, at, EXCHANGE, {
@@ -214,7 +218,11 @@ export class Requests {
   }
 
   /** The identity provider of the company says who it is for, and the server's own authorization server believes it. */
-  async #enterprise(wire: Wire, place: Place, subject: string | undefined): Promise<TokenEndpointResponse> {
+  async #enterprise(
+    wire: Wire,
+    place: TokenIssuer,
+    subject: string | undefined,
+  ): Promise<TokenEndpointResponse> {
     const assertion = await this.#generic(wire, await this.#provider(), EXCHANGE, {
       ...(await this.#subject(subject)),
       requested_token_type: ID_JAG,
@@ -270,7 +278,7 @@ export class Requests {
     return { subject_token: token, subject_token_type: `${TOKEN_TYPE}${type}` }
   }
 
-  async #locate(account: string): Promise<Place> {
+  async #locate(account: string): Promise<TokenIssuer> {
     const now = this.#host.clock.now()
     if (this.#located !== undefined && now < this.#located.until) return this.#located.found
     const { server, resource, scopes: known, challenge } = await this.#flow.locate(account)
@@ -289,7 +297,7 @@ export class Requests {
       if (text === '' || text.length > MAX_TOKEN) throw new Error('it holds no token')
       return text
     } catch (cause) {
-      const why = (cause as NodeJS.ErrnoException).code ?? reasonOf(cause)
+      const why = (cause as NodeJS.ErrnoException).code ?? getErrorMessage(cause)
       throw this.#refused(`${file} cannot be read (${why})`)
     }
   }
@@ -300,6 +308,6 @@ export class Requests {
 }
 
 /** An authorization server, with the parameters that every request for this resource has. */
-interface Place extends Pick<Discovered, 'server'> {
+interface TokenIssuer extends Pick<Discovered, 'server'> {
   readonly parameters: Parameters & { readonly resource: string }
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { BoundedMap, reasonOf, type Clock, type Log } from '../../../src/plugin.ts'
+import { BoundedMap, getErrorMessage, type Clock, type Log } from '../../../src/plugin.ts'
 import type { Access, Grants, KeptGrant, TokenEndpoint, Vault } from '../types.ts'
 import { Refresher, type Renewed } from './refresher.ts'
 
@@ -92,7 +92,7 @@ export class RefreshedGrants implements Grants {
         return { kind: 'needs_auth', why: 'the login has expired, and cannot be renewed' }
       return { kind: 'granted', grant }
     } catch (error) {
-      return { kind: 'unusable', why: reasonOf(error) }
+      return { kind: 'unusable', why: getErrorMessage(error) }
     }
   }
 
@@ -114,7 +114,7 @@ export class RefreshedGrants implements Grants {
       if (access.kind !== 'token') this.#options.changed?.(account, resource)
       return access
     } catch (error) {
-      return { kind: 'unavailable', why: reasonOf(error) }
+      return { kind: 'unavailable', why: getErrorMessage(error) }
     }
   }
 

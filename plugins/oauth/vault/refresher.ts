@@ -1,4 +1,4 @@
-import { BoundedMap, oneLine, reasonOf, type Clock, type Log } from '../../../src/plugin.ts'
+import { BoundedMap, toOneLine, getErrorMessage, type Clock, type Log } from '../../../src/plugin.ts'
 import type { GrantKey, KeptGrant, NewGrant, Refreshed, TokenEndpoint, Vault } from '../types.ts'
 
 /** Time of one request to the authorization server, whoever waits for it. */
@@ -10,7 +10,7 @@ const WAIT_MS = 5000
 const LOOK_MS = 50
 /** Pauses after an authorization server that did not answer. */
 const FIRST_PAUSE_MS = 1000
-const LONGEST_PAUSE_MS = 60_000
+const MAX_PAUSE_MS = 60_000
 const MAX_PAUSED = 1000
 /** Pause before what the disk did not take is written again. */
 const WRITE_AGAIN_MS = 1000
@@ -93,7 +93,7 @@ export class Refresher {
         await this.#options.vault.release(grant, this.#options.owner).catch(() => undefined)
       }
     } catch (error) {
-      return { kind: 'unavailable', why: reasonOf(error) }
+      return { kind: 'unavailable', why: getErrorMessage(error) }
     }
   }
 
@@ -153,12 +153,11 @@ export class Refresher {
   async #outcome(grant: KeptGrant, refreshed: Refreshed): Promise<Renewed> {
     if (refreshed.kind === 'granted') return this.#kept(grant, refreshed.grant)
     if (refreshed.kind === 'unreachable') {
-      const why = `the authorization server cannot be reached: ${oneLine(refreshed.reason).slice(0, MAX_WORDS)}`
+      const why = `the authorization server cannot be reached: ${toOneLine(refreshed.reason).slice(0, MAX_WORDS)}`
       return this.#pause(grant, { kind: 'unavailable', why }, refreshed.retryAfterMs)
     }
     const why = refusalOf(refreshed)
-    if (refreshed.error !== 'invalid_grant')
-      return this.#pause(grant, { kind: 'refused', why }, LONGEST_PAUSE_MS)
+    if (refreshed.error !== 'invalid_grant') return this.#pause(grant, { kind: 'refused', why }, MAX_PAUSE_MS)
     const { vault } = this.#options
     if (!(await vault.remove(grant, grant.generation, why))) return (await this.#byOthers(grant)) ?? lost(why)
     return lost(why)
@@ -178,7 +177,7 @@ export class Refresher {
     try {
       return await Promise.race([endpoint.refresh(grant, grant, ending.signal), late])
     } catch (error) {
-      return { kind: 'unreachable', reason: reasonOf(error) }
+      return { kind: 'unreachable', reason: getErrorMessage(error) }
     } finally {
       takeBack()
     }
@@ -197,7 +196,10 @@ export class Refresher {
       if (generation === undefined) return (await this.#byOthers(before)) ?? lost('somebody has logged out')
       return { kind: 'granted', grant: { account, resource, issuer, ...renewed, generation, at: now() } }
     } catch (error) {
-      log.error('a renewed login cannot be written; it is held in memory', { resource, why: reasonOf(error) })
+      log.error('a renewed login cannot be written; it is held in memory', {
+        resource,
+        why: getErrorMessage(error),
+      })
       const held = { ...before, ...renewed, at: now() }
       this.#unwritten.set(keyOf(before), held)
       this.#writeLater(held)
@@ -231,7 +233,7 @@ export class Refresher {
   #pause(grant: KeptGrant, outcome: Renewed, least = 0): Renewed {
     const { clock } = this.#options
     const before = this.#pauses.get(pauseKeyOf(grant))?.ms ?? FIRST_PAUSE_MS / 2
-    const ms = Math.min(Math.max(before * 2, least), LONGEST_PAUSE_MS)
+    const ms = Math.min(Math.max(before * 2, least), MAX_PAUSE_MS)
     this.#pauses.set(pauseKeyOf(grant), { until: clock.now() + ms, ms, outcome })
     return outcome
   }
@@ -243,8 +245,8 @@ function lost(why: string): Renewed {
 
 /** Error of an authorization server in one line. Its description is a stranger's text. */
 function refusalOf({ error, description }: Extract<Refreshed, { kind: 'refused' }>): string {
-  const said = description === undefined ? '' : ` (${oneLine(description).slice(0, MAX_WORDS)})`
-  return `the authorization server does not renew the login: ${oneLine(error).slice(0, MAX_WORDS)}${said}`
+  const said = description === undefined ? '' : ` (${toOneLine(description).slice(0, MAX_WORDS)})`
+  return `the authorization server does not renew the login: ${toOneLine(error).slice(0, MAX_WORDS)}${said}`
 }
 
 function keyOf({ account, resource, issuer }: GrantKey): string {

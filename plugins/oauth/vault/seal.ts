@@ -9,13 +9,13 @@ import {
 } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { isAbsolute, join } from 'node:path'
-import { keyFile, reasonOf } from '../../../src/plugin.ts'
+import { loadKeyFile, getErrorMessage } from '../../../src/plugin.ts'
 import { vaultError } from '../errors.ts'
 
 const NAME = 'grants.key'
 const BYTES = 32
 /** Shorter ones can be guessed. */
-const LEAST = 32
+const MIN_LENGTH = 32
 
 /** Places where the key may be. */
 export interface KeyPlaces {
@@ -43,9 +43,9 @@ export async function vaultKey({ file, command, directory, state }: KeyPlaces): 
   if (state === undefined) return undefined
   const path = join(state, NAME)
   try {
-    return await keyFile(path, BYTES)
+    return await loadKeyFile(path, BYTES)
   } catch (cause) {
-    throw vaultError('GW_VAULT_KEY', { file: path, why: reasonOf(cause), cause })
+    throw vaultError('GW_VAULT_KEY', { file: path, why: getErrorMessage(cause), cause })
   }
 }
 
@@ -53,14 +53,14 @@ async function brought(from: string, read: () => Promise<Buffer>): Promise<Buffe
   try {
     return withoutLineEnd(await read())
   } catch (cause) {
-    throw vaultError('GW_VAULT_KEY', { file: from, why: reasonOf(cause), cause })
+    throw vaultError('GW_VAULT_KEY', { file: from, why: getErrorMessage(cause), cause })
   }
 }
 
 /** A key without the line end that editors put behind it. */
 function withoutLineEnd(bytes: Buffer): Buffer {
   const text = bytes.toString('latin1').replace(/\r?\n$/, '')
-  if (text.length < LEAST) throw new Error(`a key has at least ${LEAST} characters`)
+  if (text.length < MIN_LENGTH) throw new Error(`a key has at least ${MIN_LENGTH} characters`)
   return Buffer.from(text, 'latin1')
 }
 

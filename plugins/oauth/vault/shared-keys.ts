@@ -5,7 +5,7 @@ import { digestOf } from './shared-record.ts'
 
 /** A login that nobody uses for so long is forgotten. */
 export const LIFE_MS = 365 * 86_400_000
-const LONGEST_PENDING_MS = 10 * 60_000
+const MAX_PENDING_MS = 10 * 60_000
 /** Logins under way of one account. */
 const MAX_PENDING_EACH = 8
 /** Longer than any grant whose refresh token may have been used up is asked for. */
@@ -63,9 +63,9 @@ export class SharedKeys {
 
   async savePending({ state, account, expiresAt, value }: PendingLogin): Promise<boolean> {
     const { store } = this
-    const ms = Math.min(expiresAt - this.now(), LONGEST_PENDING_MS)
+    const ms = Math.min(expiresAt - this.now(), MAX_PENDING_MS)
     if (ms <= 0) return false
-    const bound = { by: 1, ms: LONGEST_PENDING_MS, most: MAX_PENDING_EACH }
+    const bound = { by: 1, ms: MAX_PENDING_MS, most: MAX_PENDING_EACH }
     if ((await store.count(pendingOf(account), bound)).got < 1) return false
     const name = pendingKey(state)
     const sealed = store.seal(JSON.stringify({ account, expiresAt: this.now() + ms, value }), name)
@@ -78,7 +78,7 @@ export class SharedKeys {
     const found = this.#opened(name, await store.take(name))
     if (found === undefined || typeof found.account !== 'string') return undefined
     const { account, expiresAt, value } = found
-    await store.count(pendingOf(account), { by: -1, ms: LONGEST_PENDING_MS }).catch(() => undefined)
+    await store.count(pendingOf(account), { by: -1, ms: MAX_PENDING_MS }).catch(() => undefined)
     if (Number(expiresAt) <= this.now()) return undefined
     return { state, account, expiresAt: Number(expiresAt), value: isObject(value) ? value : {} }
   }

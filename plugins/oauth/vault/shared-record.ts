@@ -13,7 +13,7 @@ export interface Listed {
 
 const SHARDS = 64
 /** Bytes of a shard: about as many entries as make a hundred thousand logins of all. */
-const MOST_BYTES = 180_000
+const MAX_BYTES = 180_000
 
 /** The list of all records, in parts of which each is small. */
 export class GrantIndex {
@@ -34,7 +34,7 @@ export class GrantIndex {
       if (known?.state === state) return { result: true }
       const others = listed.filter(one => one !== known)
       const next = JSON.stringify(state === undefined ? others : [...others, { ...of, state }])
-      return next.length > MOST_BYTES ? { result: false } : { result: true, next }
+      return next.length > MAX_BYTES ? { result: false } : { result: true, next }
     })
   }
 
@@ -63,8 +63,8 @@ function listedIn(text: string | undefined): Listed[] {
 }
 
 /** Others that may be faster, one after another. */
-const MOST_TRIES = 30
-const MOST_REST_MS = 20
+const MAX_ATTEMPTS = 30
+const MAX_BACKOFF_MS = 20
 
 /** Next form of a text, and the result of the change; nothing is written without `next`. */
 interface Change<T> {
@@ -82,14 +82,14 @@ export async function changeText<T>(
   ms: number,
   change: (text: string | undefined, isForeign: boolean) => Change<T>,
 ): Promise<T> {
-  for (let tries = 0; tries < MOST_TRIES; tries++) {
+  for (let tries = 0; tries < MAX_ATTEMPTS; tries++) {
     const before = await store.get(key)
     const text = before === undefined ? undefined : store.open(before, key)
     const { result, next } = change(text, before !== undefined && text === undefined)
     if (next === undefined) return result
     const when = before === undefined ? 'absent' : { is: before }
     if (await store.put(key, store.seal(next, key), { ms, when })) return result
-    await rest(Math.random() * MOST_REST_MS)
+    await rest(Math.random() * MAX_BACKOFF_MS)
   }
   throw vaultError('GW_VAULT_SHARED', { why: 'others write the same login again and again' })
 }

@@ -1,9 +1,9 @@
 import {
   type JsonObject,
   isObject,
-  sqlNumber,
+  getSqlNumber,
   type SqlDatabase,
-  sqlText,
+  getSqlText,
   type SqlRow,
 } from '../../../src/plugin.ts'
 import {
@@ -28,7 +28,7 @@ const MAX_LOST = 1000
 /** Logins under way: of one account, and of all. */
 const MAX_PENDING_EACH = 8
 const MAX_PENDING = 1000
-const LONGEST_PENDING_MS = 10 * 60_000
+const MAX_PENDING_MS = 10 * 60_000
 /** Scopes that an account wants at a server beyond those that it has. */
 const MAX_WANTED = 200
 
@@ -74,7 +74,7 @@ export class GrantStore {
       if (over !== undefined && over !== before) return undefined
       if (before === 0) this.#makeRoom()
       const counted = this.#database.get('UPDATE counter SET last = last + 1 RETURNING last')
-      const generation = sqlNumber(counted?.last)
+      const generation = getSqlNumber(counted?.last)
       const whole = over === undefined ? grant : { ...this.#keptIn(key), ...grant }
       const value = this.#seal.seal(grantOf(whole), placeOf('grants', key, generation))
       const at = this.#now()
@@ -116,7 +116,7 @@ export class GrantStore {
   grantedAt(account: string, resource: string): number | undefined {
     const sql = 'SELECT max(at) AS at FROM grants WHERE account = ? AND resource = ?'
     const at = this.#database.get(sql, account, resource)?.at
-    return at === null || at === undefined ? undefined : sqlNumber(at)
+    return at === null || at === undefined ? undefined : getSqlNumber(at)
   }
 
   callers(resource: string): CallerCounts {
@@ -126,7 +126,7 @@ export class GrantStore {
       AND account NOT IN (SELECT account FROM grants WHERE ${own})`
     const { n } = this.#database.get(counting, resource, GATEWAY_ACCOUNT) ?? {}
     const lost = this.#database.all(losing, ...[resource, GATEWAY_ACCOUNT, resource, GATEWAY_ACCOUNT])
-    return { granted: sqlNumber(n), lost: lost.map(({ account }) => sqlText(account) ?? '') }
+    return { granted: getSqlNumber(n), lost: lost.map(({ account }) => getSqlText(account) ?? '') }
   }
 
   lost(): LostGrant[] {
@@ -134,7 +134,7 @@ export class GrantStore {
       const key = keyIn(row)
       const value = this.#opened(row, placeOf('lost', key))
       const caller = isObject(value.caller) ? { caller: value.caller as unknown as Caller } : {}
-      return [{ ...key, at: sqlNumber(row.at), why: String(value.why), ...caller }]
+      return [{ ...key, at: getSqlNumber(row.at), why: String(value.why), ...caller }]
     })
   }
 
@@ -144,7 +144,7 @@ export class GrantStore {
     const sql = `INSERT INTO leases VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
       SET owner = excluded.owner, until = excluded.until
       WHERE owner = excluded.owner OR until <= ? OR until > ?`
-    return this.#database.run(sql, ...columns(key), owner, now + ms, now, now + LONGEST_PENDING_MS) === 1
+    return this.#database.run(sql, ...columns(key), owner, now + ms, now, now + MAX_PENDING_MS) === 1
   }
 
   release(key: GrantKey, owner: string): void {
@@ -163,7 +163,7 @@ export class GrantStore {
     this.#database.whole(() => {
       this.#database.run('INSERT OR REPLACE INTO registrations VALUES (?, ?, ?)', issuer, redirectUri, value)
       const { n } = this.#database.get('SELECT count(*) AS n FROM registrations') ?? {}
-      if (sqlNumber(n) > MAX_REGISTRATIONS) throw vaultError('GW_VAULT_FULL', { max: MAX_REGISTRATIONS })
+      if (getSqlNumber(n) > MAX_REGISTRATIONS) throw vaultError('GW_VAULT_FULL', { max: MAX_REGISTRATIONS })
     })
   }
 
@@ -173,14 +173,14 @@ export class GrantStore {
 
   savePending({ state, account, expiresAt, value }: PendingLogin): boolean {
     const now = this.#now()
-    const until = Math.min(expiresAt, now + LONGEST_PENDING_MS)
+    const until = Math.min(expiresAt, now + MAX_PENDING_MS)
     const key = lookupOf(state)
     const sealed = this.#seal.seal({ account, value }, ['pending', key, until])
     return this.#database.whole(() => {
-      this.#database.run('DELETE FROM pending WHERE until <= ? OR until > ?', now, now + LONGEST_PENDING_MS)
+      this.#database.run('DELETE FROM pending WHERE until <= ? OR until > ?', now, now + MAX_PENDING_MS)
       const sql = 'SELECT count(*) AS n, count(*) FILTER (WHERE account = ?) AS own FROM pending'
       const { n, own } = this.#database.get(sql, account) ?? {}
-      if (sqlNumber(own) >= MAX_PENDING_EACH || sqlNumber(n) >= MAX_PENDING) return false
+      if (getSqlNumber(own) >= MAX_PENDING_EACH || getSqlNumber(n) >= MAX_PENDING) return false
       return this.#database.run('INSERT INTO pending VALUES (?, ?, ?, ?)', key, account, until, sealed) === 1
     })
   }
@@ -189,9 +189,9 @@ export class GrantStore {
     const key = lookupOf(state)
     const row = this.#database.get('DELETE FROM pending WHERE state = ? RETURNING *', key)
     if (row === undefined) return undefined
-    const expiresAt = sqlNumber(row.until)
+    const expiresAt = getSqlNumber(row.until)
     const now = this.#now()
-    if (expiresAt <= now || expiresAt > now + LONGEST_PENDING_MS) return undefined
+    if (expiresAt <= now || expiresAt > now + MAX_PENDING_MS) return undefined
     const { account, value } = this.#opened(row, ['pending', key, expiresAt])
     return { state, account: String(account), expiresAt, value: isObject(value) ? value : {} }
   }
@@ -220,19 +220,19 @@ export class GrantStore {
 
   #generationOf(key: GrantKey): number {
     const row = this.#database.get(`SELECT generation FROM grants WHERE ${OF_KEY}`, ...columns(key))
-    return sqlNumber(row?.generation)
+    return getSqlNumber(row?.generation)
   }
 
   #makeRoom(): void {
     const { n } = this.#database.get('SELECT count(*) AS n FROM grants') ?? {}
-    if (sqlNumber(n) >= MAX_GRANTS) throw vaultError('GW_VAULT_FULL', { max: MAX_GRANTS })
+    if (getSqlNumber(n) >= MAX_GRANTS) throw vaultError('GW_VAULT_FULL', { max: MAX_GRANTS })
   }
 
   /** Members of a grant that stay when it is renewed; none of one that nobody can read. */
   #keptIn(key: GrantKey): Pick<Grant, 'caller' | 'scopesWanted'> {
     const row = this.#database.get(`SELECT * FROM grants WHERE ${OF_KEY}`, ...columns(key))
     if (!(row?.value instanceof Uint8Array)) return {}
-    const opened = this.#seal.open(row.value, placeOf('grants', key, sqlNumber(row.generation)))
+    const opened = this.#seal.open(row.value, placeOf('grants', key, getSqlNumber(row.generation)))
     const { caller, scopesWanted } = (opened ?? {}) as Partial<Grant>
     return {
       ...(caller === undefined ? {} : { caller }),
@@ -251,9 +251,9 @@ export class GrantStore {
 
   #grantIn(row: SqlRow): KeptGrant {
     const key = keyIn(row)
-    const generation = sqlNumber(row.generation)
+    const generation = getSqlNumber(row.generation)
     const grant = this.#opened(row, placeOf('grants', key, generation)) as unknown as NewGrant
-    return { ...key, ...grant, generation, at: sqlNumber(row.at) }
+    return { ...key, ...grant, generation, at: getSqlNumber(row.at) }
   }
 
   #opened({ value }: SqlRow, place: readonly (string | number)[]): JsonObject {
@@ -269,7 +269,7 @@ function columns({ account, resource, issuer }: GrantKey): [string, string, stri
 }
 
 function keyIn(row: SqlRow): GrantKey {
-  const text = (name: string): string => sqlText(row[name]) ?? ''
+  const text = (name: string): string => getSqlText(row[name]) ?? ''
   return { account: text('account'), resource: text('resource'), issuer: text('issuer') }
 }
 

@@ -8,8 +8,8 @@ import {
   loadSqlite,
   type Log,
   makeDirectorySync,
-  reasonOf,
-  sqlCode,
+  getErrorMessage,
+  getSqlCode,
   SqlDatabase,
 } from '../../../src/plugin.ts'
 import { vaultError } from '../errors.ts'
@@ -147,8 +147,12 @@ function told<T>(file: string, work: () => T): T {
     return work()
   } catch (cause) {
     if (cause instanceof GatewayError) throw cause
-    const isDamaged = DAMAGED.has(sqlCode(cause) ?? 0)
-    throw vaultError(isDamaged ? 'GW_VAULT_DAMAGED' : 'GW_VAULT_DISK', { file, why: reasonOf(cause), cause })
+    const isDamaged = DAMAGED.has(getSqlCode(cause) ?? 0)
+    throw vaultError(isDamaged ? 'GW_VAULT_DAMAGED' : 'GW_VAULT_DISK', {
+      file,
+      why: getErrorMessage(cause),
+      cause,
+    })
   }
 }
 
@@ -255,7 +259,7 @@ export class FileVault implements Vault {
 
   /** One line on why it cannot be used, for people; undefined while it can, or nobody has tried. */
   get problem(): string | undefined {
-    return this.#failure === undefined ? undefined : reasonOf(this.#failure.error)
+    return this.#failure === undefined ? undefined : getErrorMessage(this.#failure.error)
   }
 
   #seen<G extends NewGrant | undefined>(grant: G): G {
@@ -304,7 +308,7 @@ export class FileVault implements Vault {
       this.#failure = undefined
       return this.#store
     } catch (error) {
-      if (this.#failure === undefined) log.error('logins cannot be used', { why: reasonOf(error) })
+      if (this.#failure === undefined) log.error('logins cannot be used', { why: getErrorMessage(error) })
       this.#failure = { error, at: clock.now() }
       throw error
     }

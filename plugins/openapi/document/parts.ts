@@ -1,6 +1,14 @@
 import { createHash } from 'node:crypto'
-import { isObject, mapAt, textAt } from '../../../src/plugin.ts'
-import type { Encoding, Operation, Parameter, Place, Plain, References, RequestBody } from './types.ts'
+import { isObject, readMap, readText } from '../../../src/plugin.ts'
+import type {
+  Encoding,
+  Operation,
+  Parameter,
+  ParameterLocation,
+  Plain,
+  References,
+  RequestBody,
+} from './types.ts'
 
 const HASH_LENGTH = 6
 
@@ -46,7 +54,7 @@ function hashOf({ method, path }: Operation): string {
 }
 
 const PLACES: ReadonlySet<unknown> = new Set(['path', 'query', 'header', 'cookie'])
-const STYLES: Readonly<Record<Place, string>> = {
+const STYLES: Readonly<Record<ParameterLocation, string>> = {
   path: 'simple',
   query: 'form',
   header: 'simple',
@@ -67,13 +75,13 @@ export function parametersOf(all: readonly Plain[]): Parameter[] {
 function parameterOf(one: Plain): Parameter[] {
   const { name, in: place } = one
   if (typeof name !== 'string' || !isPlace(place) || !isArgument(name, place)) return []
-  const style = textAt(one, 'style') ?? STYLES[place]
-  const [content] = Object.values(mapAt(one, 'content'))
+  const style = readText(one, 'style') ?? STYLES[place]
+  const [content] = Object.values(readMap(one, 'content'))
   return [
     {
       ...{ name, in: place, style },
       required: one.required === true || place === 'path',
-      description: textAt(one, 'description'),
+      description: readText(one, 'description'),
       schema: isObject(content) ? content.schema : one.schema,
       explode: typeof one.explode === 'boolean' ? one.explode : style === 'form',
       allowReserved: one.allowReserved === true,
@@ -82,11 +90,11 @@ function parameterOf(one: Plain): Parameter[] {
   ]
 }
 
-function isArgument(name: string, place: Place): boolean {
+function isArgument(name: string, place: ParameterLocation): boolean {
   return place === 'header' ? HEADER_NAME.test(name) && !OWNED.test(name) : name !== ''
 }
 
-function isPlace(value: unknown): value is Place {
+function isPlace(value: unknown): value is ParameterLocation {
   return PLACES.has(value)
 }
 
@@ -107,17 +115,19 @@ const PREFERRED = [
 export function bodyOf(given: unknown, references: References): RequestBody | undefined {
   const body = references.follow(given)
   if (!isObject(body)) return undefined
-  const types = Object.keys(mapAt(body, 'content'))
+  const types = Object.keys(readMap(body, 'content'))
   const preferred = PREFERRED.map(fits => types.find(fits)).find(type => type !== undefined)
   const contentType = preferred ?? types[0]
   if (contentType === undefined) return undefined
-  const media = references.follow(mapAt(body, 'content')[contentType])
+  const media = references.follow(readMap(body, 'content')[contentType])
   return {
     required: body.required === true,
-    description: textAt(body, 'description'),
+    description: readText(body, 'description'),
     contentType: plainType(contentType),
     schema: isObject(media) ? media.schema : undefined,
-    encoding: new Map(Object.entries(mapAt(media, 'encoding')).map(([name, one]) => [name, encodingOf(one)])),
+    encoding: new Map(
+      Object.entries(readMap(media, 'encoding')).map(([name, one]) => [name, encodingOf(one)]),
+    ),
   }
 }
 
@@ -131,23 +141,23 @@ export function plainType(contentType: string): string {
 }
 
 function encodingOf(one: unknown): Encoding {
-  const explode = mapAt(one).explode
+  const explode = readMap(one).explode
   return {
-    style: textAt(one, 'style'),
+    style: readText(one, 'style'),
     explode: typeof explode === 'boolean' ? explode : undefined,
-    contentType: textAt(one, 'contentType'),
+    contentType: readText(one, 'contentType'),
   }
 }
 
 /** The schema of the JSON that a success brings; undefined where there is none, or more than one. */
 export function resultOf(operation: Plain, references: References): unknown {
   const schemas: unknown[] = []
-  for (const [status, given] of Object.entries(mapAt(operation, 'responses'))) {
+  for (const [status, given] of Object.entries(readMap(operation, 'responses'))) {
     if (!/^2(\d\d|XX)$/i.test(status)) continue
-    const content = Object.entries(mapAt(references.follow(given), 'content'))
+    const content = Object.entries(readMap(references.follow(given), 'content'))
     if (content.length === 0) continue
     const json = content.find(([type]) => isJsonType(type))
-    schemas.push(json === undefined ? undefined : mapAt(json[1]).schema)
+    schemas.push(json === undefined ? undefined : readMap(json[1]).schema)
   }
   return oneOf(schemas)
 }

@@ -1,4 +1,4 @@
-import { type HttpMethod, isObject, listAt, mapAt, oneLine, textAt } from '../../../src/plugin.ts'
+import { type HttpMethod, isObject, readList, readMap, toOneLine, readText } from '../../../src/plugin.ts'
 import { bodyOf, isJsonType, oneOf, parametersOf, plainType, resultOf } from './parts.ts'
 import type {
   ApiDocument,
@@ -28,7 +28,7 @@ const STYLES: Readonly<Record<string, string>> = {
 function swaggerParameters(all: readonly Plain[]): Parameter[] {
   return parametersOf(
     all.map(one => {
-      const list = textAt(one, 'collectionFormat') ?? 'csv'
+      const list = readText(one, 'collectionFormat') ?? 'csv'
       const style = one.in === 'query' || one.in === 'cookie' ? (STYLES[list] ?? 'form') : 'simple'
       return { ...one, schema: schemaOf(one), style, explode: list === 'multi' }
     }),
@@ -43,10 +43,12 @@ function schemaOf(one: Plain): Plain {
 
 /** The body of an operation of 2.0: one parameter, or all that are `formData`. */
 function swaggerBody(all: readonly Plain[], operation: Plain, document: Plain): RequestBody | undefined {
-  const own = listAt(operation, 'consumes')
-  const types = (own.length > 0 ? own : listAt(document, 'consumes')).filter(type => typeof type === 'string')
+  const own = readList(operation, 'consumes')
+  const types = (own.length > 0 ? own : readList(document, 'consumes')).filter(
+    type => typeof type === 'string',
+  )
   const body = all.find(one => one.in === 'body')
-  const shared = { description: body && textAt(body, 'description'), encoding: new Map() }
+  const shared = { description: body && readText(body, 'description'), encoding: new Map() }
   if (body !== undefined) {
     const contentType = types.find(isJsonType) ?? types[0] ?? 'application/json'
     const required = body.required === true
@@ -58,7 +60,7 @@ function swaggerBody(all: readonly Plain[], operation: Plain, document: Plain): 
   const isMultipart = hasFile || (types.includes('multipart/form-data') && !types.includes(FORM))
   const required = fields.filter(field => field.required === true).map(({ name }) => String(name))
   const properties = fields.map(field => {
-    const described = { ...schemaOf(field), description: textAt(field, 'description') }
+    const described = { ...schemaOf(field), description: readText(field, 'description') }
     return [String(field.name), described] as const
   })
   const encoding = fields.map(({ name, collectionFormat }) => {
@@ -78,7 +80,7 @@ const FORM = 'application/x-www-form-urlencoded'
 
 /** The schema of the one JSON result of 2.0. */
 function swaggerResult(operation: Plain, references: References): unknown {
-  const schemas = Object.entries(mapAt(operation, 'responses'))
+  const schemas = Object.entries(readMap(operation, 'responses'))
     .filter(([status]) => /^2\d\d$/.test(status))
     .map(([, given]) => references.follow(given))
     .flatMap(response => (isObject(response) && response.schema !== undefined ? [response.schema] : []))
@@ -88,10 +90,10 @@ function swaggerResult(operation: Plain, references: References): unknown {
 
 /** `host`, `basePath` and `schemes` as servers of 3. */
 function swaggerServers(document: Plain): unknown {
-  const host = textAt(document, 'host')
-  const path = textAt(document, 'basePath') ?? ''
+  const host = readText(document, 'host')
+  const path = readText(document, 'basePath') ?? ''
   if (host === undefined) return [{ url: path === '' ? '/' : path }]
-  const schemes = listAt(document, 'schemes')
+  const schemes = readList(document, 'schemes')
   const scheme = schemes.length === 0 || schemes.includes('https') ? 'https' : String(schemes[0])
   return [{ url: `${scheme}://${host}${path}` }]
 }
@@ -123,10 +125,10 @@ export function readDocument(document: unknown): ApiDocument {
     throw new Error('it is none of OpenAPI 2.0, 3.0 or 3.1 ("swagger" or "openapi" says which)')
   const references = referencesIn(document)
   const found = operationsIn({ document, isSwagger, references })
-  const description = textAt(document, 'info', 'description')
+  const description = readText(document, 'info', 'description')
   return {
-    title: oneLine(textAt(document, 'info', 'title') ?? 'API').slice(0, 200),
-    version: oneLine(String(mapAt(document, 'info').version ?? '0')).slice(0, 50),
+    title: toOneLine(readText(document, 'info', 'title') ?? 'API').slice(0, 200),
+    version: toOneLine(String(readMap(document, 'info').version ?? '0')).slice(0, 50),
     description,
     ...found,
     servers: isSwagger ? swaggerServers(document) : document.servers,
@@ -144,8 +146,8 @@ interface Reading {
 function operationsIn(reading: Reading): Pick<ApiDocument, 'operations' | 'leftOut'> {
   const operations: Operation[] = []
   const leftOut: string[] = []
-  for (const [path, given] of Object.entries(mapAt(reading.document, 'paths'))) {
-    const shown = oneLine(path).slice(0, 100)
+  for (const [path, given] of Object.entries(readMap(reading.document, 'paths'))) {
+    const shown = toOneLine(path).slice(0, 100)
     const item = attempted(() => reading.references.follow(given))
     if (typeof item === 'string') leftOut.push(`${shown}: ${item}`)
     if (!isObject(item)) continue
@@ -168,29 +170,32 @@ function attempted<T>(read: () => T): T | string {
   }
 }
 
-interface Found {
+interface ParsedOperation {
   readonly path: string
   readonly item: Plain
   readonly key: string
   readonly method: HttpMethod
 }
 
-function operationAt(reading: Reading, { path, item: shared, key, method }: Found): Operation | undefined {
+function operationAt(
+  reading: Reading,
+  { path, item: shared, key, method }: ParsedOperation,
+): Operation | undefined {
   if (!isObject(shared[key])) return undefined
   const own = shared[key]
   if (!path.startsWith('/') || path.length > MAX_PATH || NO_PATH.test(path))
     throw new Error('that is no path')
-  const given = [...listAt(shared, 'parameters'), ...listAt(own, 'parameters')]
+  const given = [...readList(shared, 'parameters'), ...readList(own, 'parameters')]
   const all = given.map(one => reading.references.follow(one)).filter(isObject)
   const parts = reading.isSwagger ? swaggerParts(reading, own, all) : partsOf(reading, own, all)
   checkPieces(path, parts.parameters)
   const said = { ...shared, ...own }
   return {
     ...{ method, path, ...parts },
-    id: textAt(own, 'operationId'),
-    summary: textAt(said, 'summary'),
-    description: textAt(said, 'description'),
-    tags: listAt(own, 'tags').filter(tag => typeof tag === 'string'),
+    id: readText(own, 'operationId'),
+    summary: readText(said, 'summary'),
+    description: readText(said, 'description'),
+    tags: readList(own, 'tags').filter(tag => typeof tag === 'string'),
     isDeprecated: own.deprecated === true,
     security: requirementsOf(own.security ?? reading.document.security),
     servers: said.servers,
@@ -213,7 +218,7 @@ function swaggerParts({ references, document }: Reading, own: Plain, all: readon
 function checkPieces(path: string, parameters: readonly Parameter[]): void {
   for (const [, name] of path.matchAll(/\{([^{}]*)\}/g))
     if (!parameters.some(one => one.in === 'path' && one.name === name))
-      throw new Error(`nothing describes its parameter "${oneLine(String(name)).slice(0, 50)}"`)
+      throw new Error(`nothing describes its parameter "${toOneLine(String(name)).slice(0, 50)}"`)
 }
 
 function requirementsOf(security: unknown): Requirements | undefined {
@@ -273,8 +278,8 @@ const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 /** The security schemes of a document, by name; those that nobody can put on a request are left out. */
 function schemesIn(document: Plain, references: References): ReadonlyMap<string, SecurityScheme> {
   const schemes = {
-    ...mapAt(document, 'securityDefinitions'),
-    ...mapAt(document, 'components', 'securitySchemes'),
+    ...readMap(document, 'securityDefinitions'),
+    ...readMap(document, 'components', 'securitySchemes'),
   }
   const found = Object.entries(schemes).flatMap(([name, given]) => {
     const scheme = schemeOf(references.follow(given))
@@ -293,11 +298,11 @@ const KINDS: ReadonlyMap<string, 'basic' | 'bearer'> = new Map([
 ])
 
 function schemeOf(given: unknown): SecurityScheme | undefined {
-  const type = textAt(given, 'type')
-  const scheme = type === 'http' ? ` ${textAt(given, 'scheme')?.toLowerCase() ?? ''}` : ''
+  const type = readText(given, 'type')
+  const scheme = type === 'http' ? ` ${readText(given, 'scheme')?.toLowerCase() ?? ''}` : ''
   const kind = KINDS.get(`${type ?? ''}${scheme}`)
   if (kind !== undefined) return { kind }
-  return type === 'apiKey' ? keyOf(textAt(given, 'in'), textAt(given, 'name') ?? '') : undefined
+  return type === 'apiKey' ? keyOf(readText(given, 'in'), readText(given, 'name') ?? '') : undefined
 }
 
 function keyOf(place: string | undefined, name: string): SecurityScheme | undefined {

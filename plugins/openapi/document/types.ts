@@ -1,12 +1,12 @@
 import type { HttpMethod, JsonObject } from '../../../src/plugin.ts'
 
 /** Part of a request that a parameter goes into. */
-export type Place = 'path' | 'query' | 'header' | 'cookie'
+export type ParameterLocation = 'path' | 'query' | 'header' | 'cookie'
 
 /** A parameter in the words of OpenAPI 3, whatever version the document is of. */
 export interface Parameter {
   readonly name: string
-  readonly in: Place
+  readonly in: ParameterLocation
   readonly required: boolean
   readonly description: string | undefined
   readonly schema: unknown
@@ -57,7 +57,7 @@ export interface Operation {
 
 /** Place and form of a credential. */
 export type SecurityScheme =
-  | { readonly kind: 'apiKey'; readonly in: Place; readonly name: string }
+  | { readonly kind: 'apiKey'; readonly in: ParameterLocation; readonly name: string }
   | { readonly kind: 'bearer' | 'basic' }
 
 /** A document, read and sorted. */

@@ -1,7 +1,13 @@
 import { randomBytes } from 'node:crypto'
-import { didYouMean, type HttpMethod, isObject, type JsonObject } from '../../../src/plugin.ts'
+import { suggestName, type HttpMethod, isObject, type JsonObject } from '../../../src/plugin.ts'
 import { isJsonType } from '../document/parts.ts'
-import type { Parameter, Place, RequestBody, Requirements, SecurityScheme } from '../document/types.ts'
+import type {
+  Parameter,
+  ParameterLocation,
+  RequestBody,
+  Requirements,
+  SecurityScheme,
+} from '../document/types.ts'
 import type { Argument } from '../tools/arguments.ts'
 import type { Tool } from '../tools/tool.ts'
 import { pairsOf, pieceOf, reservedly, strictly, textOf } from './styles.ts'
@@ -55,7 +61,7 @@ export function requestOf(tool: Tool, given: JsonObject, additions: Additions): 
 function checkNames(tool: Tool, given: JsonObject): void {
   for (const name of Object.keys(given)) {
     if (tool.arguments.has(name)) continue
-    const meant = didYouMean(name, [...tool.arguments.keys()])
+    const meant = suggestName(name, [...tool.arguments.keys()])
     throw new BadArguments(`there is no argument "${name}"${meant === undefined ? '' : ` – ${meant}`}`)
   }
   for (const { name, isRequired } of tool.arguments.values())
@@ -227,7 +233,7 @@ function quoted(name: string): string {
 /** Credentials of one request, by the place that they go into. */
 type Credentials = Readonly<Record<'header' | 'query' | 'cookie', Readonly<Record<string, string>>>>
 
-interface Known {
+interface ConfiguredCredentials {
   readonly schemes: ReadonlyMap<string, SecurityScheme>
   /** Values of the configuration, by scheme. */
   readonly values: Readonly<Record<string, string>>
@@ -237,7 +243,10 @@ interface Known {
  * Credentials that an operation wants, of those configured: the first alternative that is there in full. Where nobody says what is
  * wanted, all goes along; to an operation that is open, nothing does.
  */
-export function credentialsFor(security: Requirements | undefined, { schemes, values }: Known): Credentials {
+export function credentialsFor(
+  security: Requirements | undefined,
+  { schemes, values }: ConfiguredCredentials,
+): Credentials {
   const given = Object.keys(values)
   const wanted =
     security === undefined
@@ -258,7 +267,7 @@ export function credentialsFor(security: Requirements | undefined, { schemes, va
   return found
 }
 
-function placed(scheme: SecurityScheme, value: string): readonly [Place, string, string] {
+function placed(scheme: SecurityScheme, value: string): readonly [ParameterLocation, string, string] {
   switch (scheme.kind) {
     case 'apiKey':
       return [scheme.in, scheme.in === 'header' ? scheme.name.toLowerCase() : scheme.name, value]

@@ -2,7 +2,7 @@
 type Value = unknown
 
 /** Way of writing one value. */
-interface Written {
+interface StyledParameter {
   readonly name: string
   readonly style: string
   readonly explode: boolean
@@ -21,7 +21,7 @@ const SEPARATORS: Readonly<Record<string, string>> = {
 const MAX_DEPTH = 16
 
 /** A value as pairs of a query or a form, both sides encoded. */
-export function pairsOf(value: Value, written: Written): string[] {
+export function pairsOf(value: Value, written: StyledParameter): string[] {
   const { name, style, explode, encode } = written
   const key = encode(name)
   if (style === 'deepObject' && typeof value === 'object' && value !== null)
@@ -40,7 +40,7 @@ function joined(key: string, texts: readonly string[], style: string): string[] 
 }
 
 /** `filter[created][gte]=1`, and `filter[0]=a` for lists. */
-function deepPairs(value: object, key: string, encode: Written['encode'], depth: number): string[] {
+function deepPairs(value: object, key: string, encode: StyledParameter['encode'], depth: number): string[] {
   if (depth > MAX_DEPTH) throw new Error(`it is nested deeper than ${MAX_DEPTH} levels`)
   return Object.entries(value).flatMap(([name, inner]: [string, unknown]) => {
     const nested = `${key}[${encode(name)}]`
@@ -51,7 +51,7 @@ function deepPairs(value: object, key: string, encode: Written['encode'], depth:
 }
 
 /** A value as a piece of a path or as a header. */
-export function pieceOf(value: Value, { name, style, explode, encode }: Written): string {
+export function pieceOf(value: Value, { name, style, explode, encode }: StyledParameter): string {
   const isMap = typeof value === 'object' && value !== null && !Array.isArray(value)
   const texts = isMap ? mapTexts(value, explode, encode) : [value].flat().map(one => encode(textOf(one)))
   if (style === 'label') return `.${texts.join(explode ? '.' : ',')}`
@@ -61,7 +61,7 @@ export function pieceOf(value: Value, { name, style, explode, encode }: Written)
   return texts.map(text => (isMap ? `;${text}` : `;${key}=${text}`)).join('')
 }
 
-function mapTexts(value: object, explode: boolean, encode: Written['encode']): string[] {
+function mapTexts(value: object, explode: boolean, encode: StyledParameter['encode']): string[] {
   const entries = Object.entries(value).map(([name, inner]) => [encode(name), encode(textOf(inner))] as const)
   return explode ? entries.map(([name, text]) => `${name}=${text}`) : entries.flat()
 }

@@ -1,4 +1,4 @@
-import { isObject, listAt, mapAt } from '../../../src/plugin.ts'
+import { isObject, readList, readMap } from '../../../src/plugin.ts'
 import { cleaned } from '../document/parts.ts'
 import type { Operation, Parameter, Plain, References } from '../document/types.ts'
 import { namesIn, plainSchema, type SchemaUse } from './schema.ts'
@@ -78,10 +78,10 @@ function membersOf(given: unknown, references: References, depth: number): Membe
   const schema = references.follow(given)
   if (depth > MAX_NESTED || !isObject(schema) || !isClosed(schema)) return undefined
   const members: Members = {
-    properties: new Map(Object.entries(mapAt(schema, 'properties'))),
+    properties: new Map(Object.entries(readMap(schema, 'properties'))),
     required: new Set(namesIn(schema.required)),
   }
-  for (const branch of listAt(schema, 'allOf')) {
+  for (const branch of readList(schema, 'allOf')) {
     const inner = membersOf(branch, references, depth + 1)
     if (inner === undefined) return undefined
     for (const [name, value] of inner.properties) members.properties.set(name, value)

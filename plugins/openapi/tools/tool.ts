@@ -1,4 +1,4 @@
-import { plainText, type JsonObject } from '../../../src/plugin.ts'
+import { sanitizeText, type JsonObject } from '../../../src/plugin.ts'
 import { isJsonType } from '../document/parts.ts'
 import type { ApiDocument, Operation, Plain } from '../document/types.ts'
 import { type Argument, argumentsOf, inputSchemaOf } from './arguments.ts'
@@ -34,7 +34,7 @@ export function toolOf(
   { name, basePath, hasOutput }: Making,
 ): Tool {
   const all = argumentsOf(operation, references)
-  const title = plainText(operation.summary ?? '').slice(0, 200)
+  const title = sanitizeText(operation.summary ?? '').slice(0, 200)
   const output = hasOutput ? outputSchemaOf(plainSchema(operation.result, references, OUTPUT)) : undefined
   const listed = {
     name,
@@ -59,8 +59,8 @@ function descriptionOf({ method, path, summary, description, isDeprecated, body 
     description === summary ? undefined : description,
     isRaw ? `The body is sent as ${body.contentType}.` : undefined,
   ]
-  const text = plainText(parts.filter(part => part !== undefined && part !== '').join('\n\n'))
-  return (text === '' ? plainText(`${method} ${path}`) : text).slice(0, MAX_DESCRIPTION)
+  const text = sanitizeText(parts.filter(part => part !== undefined && part !== '').join('\n\n'))
+  return (text === '' ? sanitizeText(`${method} ${path}`) : text).slice(0, MAX_DESCRIPTION)
 }
 
 function annotationsOf({ method }: Operation, title: string): Plain {

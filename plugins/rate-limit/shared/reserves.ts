@@ -1,11 +1,11 @@
 import { BoundedMap, type Clock } from '../../../src/plugin.ts'
 import type { Full } from '../rule.ts'
 
-const MOST_KEYS = 100_000
+const MAX_KEYS = 100_000
 /** Time for which a caller that came again is worth a batch, and after which what is left of one is given back. */
 const BATCH_MS = 1000
 /** Least time between two questions about a count that is full. */
-const QUIET_MS = 250
+const DEBOUNCE_MS = 250
 
 /** Numbers that are asked for together. */
 export interface Question {
@@ -105,7 +105,7 @@ export class Reserves {
     this.#health = health
     this.#clock = clock
     this.#states = new BoundedMap({
-      max: MOST_KEYS,
+      max: MAX_KEYS,
       onForget: (_, state) => void this.#settle(state),
     })
   }
@@ -238,7 +238,7 @@ export class Reserves {
     const isFull = got < question.wanted || (got === 0 && waitMs > 0)
     if (!isFull) return state.waiting.length > 0 ? this.#ask(state) : undefined
     const now = this.#clock.now()
-    state.fullUntil = now + Math.min(waitMs, QUIET_MS)
+    state.fullUntil = now + Math.min(waitMs, DEBOUNCE_MS)
     state.roomAt = now + waitMs
     for (const resolve of state.waiting.splice(0)) resolve(this.#count.full(waitMs))
   }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { type Answer, BoundedMap, type Clock, type Figure, type SharedStore } from '../../../src/plugin.ts'
 import { dayOf, untilTomorrow } from '../quota.ts'
-import { type Rule, type RuleConfig, SOON_MS, type Subject, type Uncounted, Windows } from '../rule.ts'
+import { type Rule, type RuleConfig, WARNING_MS, type Subject, type Uncounted, Windows } from '../rule.ts'
 import { placesOf, refusal, type Taken } from '../taken.ts'
 import { type Question, Reserves, type SharedCount, StoreHealth, type Verdict } from './reserves.ts'
 
@@ -10,14 +10,14 @@ const DAY_MS = 86_400_000
 /** Limits below this are asked about call by call. */
 const SMALL = 20
 const PART = 10
-const MOST_AHEAD = 50
+const MAX_AHEAD = 50
 /** Time that a call waits for a store that is slow. */
 const PATIENCE_MS = 100
-const MOST_KEYS = 100_000
+const MAX_KEYS = 100_000
 const LONG_KEY = 500
 
 /** The store as the generation that runs has it, with what all rules know of it. */
-export interface Surroundings {
+export interface MeterDeps {
   store: SharedStore
   readonly health: StoreHealth
   readonly clock: Clock
@@ -32,7 +32,7 @@ interface Meter {
 }
 
 /** The minute of a rule, over all replicas. */
-export function minuteMeter(name: string, spec: RuleConfig, around: Surroundings): Meter {
+export function minuteMeter(name: string, spec: RuleConfig, around: MeterDeps): Meter {
   const { perMinute: most = 0, onStoreLoss } = spec
   const windows = new Windows(most)
   const allowed = `${most} a minute`
@@ -43,7 +43,7 @@ export function minuteMeter(name: string, spec: RuleConfig, around: Surroundings
     ask: (key, question) =>
       around.store.permits(storeKey('minute', name, key), { most, ms: MINUTE_MS, ...question }),
     decide: key => {
-      if (onStoreLoss === 'refuse') return { allowed, retryAfterMs: SOON_MS, isStoreLost: true }
+      if (onStoreLoss === 'refuse') return { allowed, retryAfterMs: WARNING_MS, isStoreLost: true }
       const share = Math.max(1, Math.floor(most / around.store.sharers))
       const wait = windows.wait(key, around.clock.now(), share)
       return wait === 0 ? undefined : { allowed, retryAfterMs: wait }
@@ -60,10 +60,10 @@ export function minuteMeter(name: string, spec: RuleConfig, around: Surroundings
 }
 
 /** The day of a rule, over all replicas. */
-function dayMeter(name: string, { perDay: most = 0 }: RuleConfig, around: Surroundings): Meter {
+function dayMeter(name: string, { perDay: most = 0 }: RuleConfig, around: MeterDeps): Meter {
   const allowed = `${most} a day`
   /** Counts as the store said last: one that has forgotten them goes on from there. */
-  const seen = new BoundedMap<string, number>({ max: MOST_KEYS })
+  const seen = new BoundedMap<string, number>({ max: MAX_KEYS })
   const ask = async (key: string, { wanted, ahead, unused }: Question): ReturnType<SharedCount['ask']> => {
     const { got, total } = await around.store.count(storeKey('day', name, key), {
       by: wanted - unused,
@@ -78,7 +78,7 @@ function dayMeter(name: string, { perDay: most = 0 }: RuleConfig, around: Surrou
     patienceMs: undefined,
     owes: false,
     ask,
-    decide: () => ({ allowed, retryAfterMs: SOON_MS, isUncounted: true }),
+    decide: () => ({ allowed, retryAfterMs: WARNING_MS, isUncounted: true }),
     full: () => ({ allowed, retryAfterMs: untilTomorrow(Date.now()) }),
     used: () => undefined,
   }
@@ -112,7 +112,7 @@ function ownFlightMeter(rule: Rule): Meter {
 }
 
 function aheadOf(most: number): number {
-  return most < SMALL ? 0 : Math.min(Math.floor(most / PART), MOST_AHEAD)
+  return most < SMALL ? 0 : Math.min(Math.floor(most / PART), MAX_AHEAD)
 }
 
 function storeKey(sort: string, name: string, key: string): string {
@@ -129,7 +129,7 @@ interface Meters {
 
 /** Meters of the rules that count in a store, and the store of the generation that runs: they outlive reloads. */
 export interface SharedState {
-  readonly around: Surroundings
+  readonly around: MeterDeps
   readonly meters: Map<string, Meters>
   users: number
 }

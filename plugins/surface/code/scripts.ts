@@ -1,5 +1,5 @@
 import {
-  bytesOf,
+  estimateBytes,
   isObject,
   principalKey,
   type Answer,
@@ -11,15 +11,15 @@ import type { Surface } from '../shown.ts'
 import { fault, runScript } from './run.ts'
 
 /** Scripts that run at the same time, of all callers and of one. */
-const MOST_RUNNING = 8
-const MOST_OF_ONE = 2
+const MAX_RUNNING = 8
+const MAX_SCRIPTS_PER_CALLER = 2
 /** Characters of a script, and of the arguments of one call. */
-const LONGEST = 64 * 1024
-const LONGEST_ARGUMENTS = 256 * 1024
+const MAX_LENGTH = 64 * 1024
+const MAX_ARGUMENTS_LENGTH = 256 * 1024
 /** Bytes of a result that a script may read. */
-const MOST_READ = 4 * 1024 * 1024
+const MAX_READ_BYTES = 4 * 1024 * 1024
 /** Tokens of the result of a script. */
-const MOST_TOKENS = 8000
+const MAX_TOKENS = 8000
 
 /** Runs scripts of callers; the calls in them take the road of any other call. */
 export class Scripts {
@@ -40,7 +40,7 @@ export class Scripts {
   #begin(caller: string): boolean {
     const own = this.#running.get(caller) ?? 0
     const all = [...this.#running.values()].reduce((sum, count) => sum + count, 0)
-    if (own >= MOST_OF_ONE || all >= MOST_RUNNING) return false
+    if (own >= MAX_SCRIPTS_PER_CALLER || all >= MAX_RUNNING) return false
     this.#running.set(caller, own + 1)
     return true
   }
@@ -59,7 +59,7 @@ type Code =
 function codeIn(args: unknown): Code {
   const code = isObject(args) ? args.code : undefined
   if (typeof code !== 'string' || code.trim() === '') return { problem: '"code" must be a script' }
-  if (code.length > LONGEST) return { problem: `"code" may have ${LONGEST} characters at most` }
+  if (code.length > MAX_LENGTH) return { problem: `"code" may have ${MAX_LENGTH} characters at most` }
   return { text: code }
 }
 
@@ -69,8 +69,8 @@ async function scripted(code: string, surface: Surface, exchange: Exchange): Pro
     ms: timeoutMs,
     memory,
     calls,
-    argumentLength: LONGEST_ARGUMENTS,
-    resultLength: bytesOf(MOST_TOKENS),
+    argumentLength: MAX_ARGUMENTS_LENGTH,
+    resultLength: estimateBytes(MAX_TOKENS),
   }
   const ended = await runScript(
     code,
@@ -92,7 +92,7 @@ async function called(name: string, text: string, surface: Surface, exchange: Ex
     return fault(message.startsWith('Unknown tool') ? await unknownTool(surface, name) : message)
   }
   if (!('result' in answer)) return fault(`${name} asks its client something: call it without a script`)
-  if (answer.result.bytes().length > MOST_READ)
+  if (answer.result.bytes().length > MAX_READ_BYTES)
     return fault(`the result of ${name} is too large for a script`)
   const result = answer.result.value()
   return result.isError === true ? fault(textOf(result)) : JSON.stringify({ value: valueOf(result) })

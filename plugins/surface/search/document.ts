@@ -14,12 +14,12 @@ export interface ToolText {
 }
 
 /** Most characters of a description that are searched: the end of a long one finds nothing, and costs as much as its beginning. */
-const MOST = 1200
+const MAX_COUNT = 1200
 /** Most characters behind its first sentence, and of the names of arguments. The texts of arguments find nothing that the rest does not. */
-const MOST_REST = 200
-const MOST_NAMES = 600
-const MOST_VALUES = 50
-const DEEPEST = 4
+const MAX_REMAINING = 200
+const MAX_NAMES = 600
+const MAX_VALUES = 50
+const MAX_DEPTH = 4
 
 /** The texts of a tool. */
 export function toolText(entry: CatalogEntry, id: number): ToolText {
@@ -34,7 +34,7 @@ export function toolText(entry: CatalogEntry, id: number): ToolText {
     server: upstream,
     title: titleOf(value),
     lead,
-    rest: description.slice(lead.length, lead.length + MOST_REST),
+    rest: description.slice(lead.length, lead.length + MAX_REMAINING),
     args: bounded(texts.names),
     values: bounded(texts.values),
   }
@@ -59,7 +59,7 @@ interface SchemaTexts {
 }
 
 function readSchema(schema: unknown, into: SchemaTexts, depth: number): void {
-  if (!isObject(schema) || depth > DEEPEST) return
+  if (!isObject(schema) || depth > MAX_DEPTH) return
   const { properties, items, enum: values } = schema
   if (isObject(properties))
     for (const [name, property] of Object.entries(properties)) {
@@ -68,14 +68,14 @@ function readSchema(schema: unknown, into: SchemaTexts, depth: number): void {
       readSchema(property, into, depth + 1)
     }
   if (Array.isArray(values))
-    for (const value of values.slice(0, MOST_VALUES)) if (typeof value === 'string') into.values.push(value)
+    for (const value of values.slice(0, MAX_VALUES)) if (typeof value === 'string') into.values.push(value)
   readSchema(items, into, depth + 1)
 }
 
 function text(value: unknown): string {
-  return typeof value === 'string' ? value.slice(0, MOST) : ''
+  return typeof value === 'string' ? value.slice(0, MAX_COUNT) : ''
 }
 
 function bounded(texts: readonly string[]): string {
-  return texts.join(' ').slice(0, MOST_NAMES)
+  return texts.join(' ').slice(0, MAX_NAMES)
 }

@@ -10,11 +10,11 @@ const MEANING_WEIGHT = 0.44
 const BEGINNING_WEIGHT = 0.3
 const SPELLING_WEIGHT = 0.2
 /** Words that no tool has and that are looked for by their spelling; words that one of them may be. */
-const MOST_UNKNOWN = 8
-const MOST_SPELLINGS = 5
+const MAX_UNKNOWN = 8
+const MAX_SPELLINGS = 5
 const SHORTEST = 4
 /** Terms of a query: a long one says enough with its words. */
-const MOST_TERMS = 16
+const MAX_TERMS = 16
 const RADIX = 8
 
 /** The words of all tools, and what is looked for when a query has one that no tool has. */
@@ -64,11 +64,11 @@ class Vocabulary {
     let unknown = 0
     for (const word of words) {
       if (this.#known.has(word)) add(word, 1)
-      else if (word.length >= SHORTEST && unknown++ < MOST_UNKNOWN)
+      else if (word.length >= SHORTEST && unknown++ < MAX_UNKNOWN)
         for (const [other, weight] of this.#spelledLike(word)) add(other, weight)
     }
     for (const meaning of words.flatMap(meaningsOf)) {
-      if (weights.size >= MOST_TERMS) break
+      if (weights.size >= MAX_TERMS) break
       add(meaning, MEANING_WEIGHT)
     }
     return weights
@@ -82,7 +82,7 @@ class Vocabulary {
       else if (Math.abs(other.length - word.length) <= most && other.length >= SHORTEST)
         if (distance(word, other) <= most) found.push([other, SPELLING_WEIGHT])
     }
-    return found.sort((one, other) => other[1] - one[1]).slice(0, MOST_SPELLINGS)
+    return found.sort((one, other) => other[1] - one[1]).slice(0, MAX_SPELLINGS)
   }
 }
 
@@ -106,8 +106,8 @@ const WEIGHTS = {
 /** Parameters of BM25+: how much more a word says that stands there twice (k), and less in a long text (b); the least that a word counts (d). */
 const BM25 = { k: 0.6, b: 1, d: 0.95 }
 /** Most characters and words of a query that are looked at. */
-const LONGEST_QUERY = 500
-const MOST_WORDS = 24
+const MAX_QUERY_LENGTH = 500
+const MAX_WORDS = 24
 /** Fields that say little: a word counts there once. */
 const LONG = new Set(['rest', 'values'])
 
@@ -130,7 +130,7 @@ export class ToolIndex {
 
   /** The tools that fit a query, the best first. */
   search(query: string, most: number): Ranked[] {
-    const words = [...new Set(wordsOf(query.slice(0, LONGEST_QUERY)))].slice(0, MOST_WORDS)
+    const words = [...new Set(wordsOf(query.slice(0, MAX_QUERY_LENGTH)))].slice(0, MAX_WORDS)
     const weights = this.#vocabulary.weighed(words)
     if (weights.size === 0) return []
     const found = this.#index.search('', {

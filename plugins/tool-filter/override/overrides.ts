@@ -1,10 +1,10 @@
 import {
   BoundedMap,
   type Config,
-  globs,
+  compileGlobs,
   isObject,
   type JsonObject,
-  pointerKeys,
+  parsePointer,
 } from '../../../src/plugin.ts'
 
 /** Dressed tools by what servers said, so that the same words make the same object: lists are compared by it. */
@@ -35,7 +35,7 @@ function dressed(value: JsonObject, override: Override): JsonObject {
 
 /** A schema with another text at one place; the very same where the place is not there. */
 function withText(schema: JsonObject, [pointer, text]: [string, string]): JsonObject {
-  return describedAt(schema, pointerKeys(pointer), text) ?? schema
+  return describedAt(schema, parsePointer(pointer), text) ?? schema
 }
 
 function describedAt(schema: unknown, steps: readonly string[], text: string): JsonObject | undefined {
@@ -61,7 +61,7 @@ function describedInList(
 
 /** True if a schema has something at this place that a text can be about. */
 export function hasPlace(schema: JsonObject, pointer: string): boolean {
-  return describedAt(schema, pointerKeys(pointer), '') !== undefined
+  return describedAt(schema, parsePointer(pointer), '') !== undefined
 }
 
 /** One argument, as it is written; its name is the server's. */
@@ -79,7 +79,7 @@ type PutBack = { readonly args: JsonObject } | { readonly unknown: string } | { 
 /** Members of a schema that are about the same value as it is. */
 const SAME_VALUE_LISTS = ['allOf', 'anyOf', 'oneOf'] as const
 const SAME_VALUE = ['if', 'then', 'else', 'not'] as const
-const DEEPEST = 8
+const MAX_DEPTH = 8
 
 /** Changes of the arguments of one tool, in both directions: of the schema that clients read, and of the calls that they make. */
 class Arguments {
@@ -97,7 +97,7 @@ class Arguments {
 
   /** The schema of what clients give. */
   shown(schema: JsonObject, depth = 0): JsonObject {
-    if (depth > DEEPEST) return schema
+    if (depth > MAX_DEPTH) return schema
     const { properties, required } = schema
     const made: JsonObject = { ...schema }
     if (isObject(properties))
@@ -182,7 +182,7 @@ export interface OverrideSpec {
   readonly arguments?: Readonly<Record<string, ArgumentSpec>>
 }
 
-type Written = Readonly<Record<string, OverrideSpec>>
+type OverrideTable = Readonly<Record<string, OverrideSpec>>
 
 /** All that is said of one tool, ready for use. */
 export interface Override extends Omit<OverrideSpec, 'arguments'> {
@@ -205,14 +205,14 @@ export class Overrides {
 
   static of(config: Config, visible: VisibleName): Overrides | undefined {
     const own = Object.entries(config.upstreams).flatMap(([name, { tools }]) =>
-      tools?.override === undefined ? [] : [[name, tools.override as Written] as const],
+      tools?.override === undefined ? [] : [[name, tools.override as OverrideTable] as const],
     )
-    const all = (config.filters?.tools?.override ?? {}) as Written
+    const all = (config.filters?.tools?.override ?? {}) as OverrideTable
     if (own.length === 0 && Object.keys(all).length === 0) return undefined
     return new Overrides(new Map(own), all, visible)
   }
 
-  private constructor(own: ReadonlyMap<string, Written>, all: Written, visible: VisibleName) {
+  private constructor(own: ReadonlyMap<string, OverrideTable>, all: OverrideTable, visible: VisibleName) {
     this.#own = new Map([...own].map(([name, written]) => [name, matcher(written)]))
     this.#all = matcher(all)
     this.#visible = visible
@@ -235,8 +235,8 @@ export class Overrides {
 
 type Matcher = (name: string) => readonly OverrideSpec[]
 
-function matcher(written: Written): Matcher {
-  const rows = Object.entries(written).map(([glob, spec]) => ({ fits: globs(glob), spec }))
+function matcher(written: OverrideTable): Matcher {
+  const rows = Object.entries(written).map(([glob, spec]) => ({ fits: compileGlobs(glob), spec }))
   return name => rows.filter(({ fits }) => fits(name)).map(({ spec }) => spec)
 }
 

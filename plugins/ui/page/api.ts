@@ -2,7 +2,7 @@ import type { Event, Json, Opened } from '../types.ts'
 
 /** Place of the key of this browser. It belongs to this origin, port included, and to this path. */
 const KEY = `tapgate-ui ${location.pathname}`
-const LONGEST_PAUSE_MS = 15_000
+const MAX_PAUSE_MS = 15_000
 const FORGOTTEN =
   'The gateway no longer knows this browser: it was started anew, or the time of the login is over.'
 
@@ -109,7 +109,7 @@ export function listen(onEvent: (event: Event) => void, onState: (isLive: boolea
       }
       onState(false)
       await new Promise(resolve => setTimeout(resolve, pause))
-      pause = Math.min(pause * 2, LONGEST_PAUSE_MS)
+      pause = Math.min(pause * 2, MAX_PAUSE_MS)
     }
   }
   void hear()

@@ -4,7 +4,7 @@ import { type Failure, get, toFailure } from './api.ts'
 
 /** Answers of late, so that a page that is shown again stands there at once. */
 const known = new Map<string, unknown>()
-const MOST_KNOWN = 50
+const MAX_KNOWN = 50
 
 type Listener = (event: Event) => void
 const listeners = new Set<Listener>()
@@ -18,7 +18,7 @@ export function forgetAll(): void {
 }
 
 /** Answer to a question that a page asks. */
-export interface Asked<T> {
+export interface QueryState<T> {
   readonly data: T | undefined
   readonly problem: Failure | undefined
   readonly again: () => void
@@ -39,11 +39,11 @@ export interface AskOptions<T> {
 function remember(url: string, data: unknown): void {
   known.delete(url)
   known.set(url, data)
-  if (known.size > MOST_KNOWN) known.delete(String(known.keys().next().value))
+  if (known.size > MAX_KNOWN) known.delete(String(known.keys().next().value))
 }
 
 /** Asks the API, and asks again when it is time. */
-export function useAnswer<T>(url: string, { every, on = [], newer }: AskOptions<T> = {}): Asked<T> {
+export function useAnswer<T>(url: string, { every, on = [], newer }: AskOptions<T> = {}): QueryState<T> {
   const [, setTurn] = useState(0)
   const [problem, setProblem] = useState<Failure | undefined>()
   const current = useRef(url)
@@ -111,7 +111,7 @@ export function useEvents(on: readonly Event['type'][], act: () => void): void {
 }
 
 /** A list that comes page by page. */
-export interface Listed<A, T> extends Asked<A> {
+export interface Listed<A, T> extends QueryState<A> {
   /** All rows that were read so far; undefined before the first. */
   readonly rows: readonly T[] | undefined
   /** Reads the next page; absent at the end. */
@@ -147,12 +147,12 @@ export function useList<A, T>(url: string, { rowsOf, nextOf, ...options }: ListO
 }
 
 /** A page of the page, with what is chosen on it: all of it stands in the address, so that nothing gets lost. */
-export interface Place {
+export interface PageLocation {
   readonly page: string
   readonly params: URLSearchParams
 }
 
-export function usePlace(): Place {
+export function usePlace(): PageLocation {
   const [hash, setHash] = useState(location.hash)
   useEffect(() => {
     const changed = (): void => setHash(location.hash)
@@ -173,7 +173,10 @@ export function hashOf(page: string, params: Readonly<Record<string, string | un
 }
 
 /** Changes what is chosen, without a step in the browser's history. */
-export function choose({ page, params }: Place, changes: Readonly<Record<string, string | undefined>>): void {
+export function choose(
+  { page, params }: PageLocation,
+  changes: Readonly<Record<string, string | undefined>>,
+): void {
   history.replaceState(undefined, '', hashOf(page, { ...Object.fromEntries(params), ...changes }))
   dispatchEvent(new HashChangeEvent('hashchange'))
 }
@@ -181,5 +184,5 @@ export function choose({ page, params }: Place, changes: Readonly<Record<string,
 /** Parameters of each page. */
 export interface PageProps {
   readonly me: Me
-  readonly place: Place
+  readonly place: PageLocation
 }

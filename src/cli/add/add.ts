@@ -2,15 +2,15 @@ import { mkdir, open, unlink } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { type LoadedConfig, withConfig } from '../../config/index.ts'
 import { fromYaml } from '../../config/source/plain-yaml.ts'
-import { gatewayError, GatewayError, reasonOf } from '../../errors/errors.ts'
+import { gatewayError, GatewayError, getErrorMessage } from '../../errors/errors.ts'
 import { lazyFetch } from '../../gateway/generation.ts'
 import { withoutTraces } from '../../gateway/load-config.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { systemClock } from '../../util/clock.ts'
 import { findProgram } from '../../util/find-program.ts'
-import { mapAt, textAt } from '../../util/plain-data.ts'
+import { readMap, readText } from '../../util/plain-data.ts'
 import { foldersIn, platformOf } from '../../util/platform.ts'
-import { tokensIn } from '../../util/units.ts'
+import { estimateTokens } from '../../util/units.ts'
 import { readSettingsFile } from '../clients/edit.ts'
 import { configFile } from '../load-source.ts'
 import type { Host, Terminal } from '../output/terminal.ts'
@@ -21,8 +21,8 @@ import { shortName } from '../server-names.ts'
 import { answersIn, askedFor, type Secrets, type ValueFlags, withSecretsApart } from './answers.ts'
 import { edited, type Edited, tried, write } from './edit.ts'
 import { keyOf } from './inputs.ts'
-import { type Way, waysOf } from './packages.ts'
-import { type Place, Registry } from './registry.ts'
+import { type LaunchOption, waysOf } from './packages.ts'
+import { type RegistrySource, Registry } from './registry.ts'
 import { type Target, targetOf, usage } from './target.ts'
 
 /** Sections that a server is started with. */
@@ -58,7 +58,7 @@ async function trial(
         ...{ upstream: name, help },
         why: status?.problem ?? `it is ${status?.state ?? 'away'}`,
       })
-    const sizes = tools.map(tool => ({ name: tool.name, tokens: tokensIn(JSON.stringify(tool)) }))
+    const sizes = tools.map(tool => ({ name: tool.name, tokens: estimateTokens(JSON.stringify(tool)) }))
     return { tools: sizes, tokens: sizes.reduce((sum, { tokens }) => sum + tokens, 0) }
   })
 }
@@ -79,7 +79,7 @@ export interface AddFlags extends ValueFlags {
 export interface Adding {
   readonly file: string
   readonly name: string
-  readonly way: Way
+  readonly way: LaunchOption
   readonly secrets: Secrets
   readonly edited: Edited
   readonly notes: readonly string[]
@@ -112,19 +112,19 @@ export async function registryOf(flags: RegistryFlags, terminal: Terminal): Prom
 async function placeOf(
   { registry, config }: { readonly config?: string | undefined; readonly registry?: string | undefined },
   terminal: Terminal,
-): Promise<Place> {
+): Promise<RegistrySource> {
   if (registry !== undefined) return place(registry, terminal.cwd)
   const file = await fileOf({ config }, terminal).catch(() => undefined)
   const text = file === undefined ? undefined : (await readSettingsFile(file).catch(() => undefined))?.text
-  const section = text === undefined ? {} : mapAt(plain(text), 'registry')
-  const named = textAt(section, 'file')
+  const section = text === undefined ? {} : readMap(plain(text), 'registry')
+  const named = readText(section, 'file')
   if (named !== undefined && file !== undefined) return { file: resolve(dirname(file), named) }
-  const url = textAt(section, 'url')
+  const url = readText(section, 'url')
   if (url !== undefined) return place(url, terminal.cwd)
   throw gatewayError('GW_REGISTRY_UNKNOWN')
 }
 
-function place(text: string, cwd: string): Place {
+function place(text: string, cwd: string): RegistrySource {
   return /^https?:\/\//i.test(text) ? { url: text } : { file: resolve(cwd, text) }
 }
 
@@ -167,7 +167,7 @@ export async function planAddition(
 }
 
 interface Chosen {
-  readonly way: Way
+  readonly way: LaunchOption
   readonly suggested: string
   readonly notes: readonly string[]
 }
@@ -179,7 +179,7 @@ async function wayOf(target: Target, flags: AddFlags, terminal: Terminal): Promi
   const refuse = (why: string): Error => gatewayError('GW_ADD_REFUSED', { server: entry.name, why })
   if (entry.status === 'deleted') throw refuse('its registry says that it was deleted')
   const found = waysOf(entry.packages, entry.remotes)
-  const ways = found.filter((way): way is Way => 'kind' in way)
+  const ways = found.filter((way): way is LaunchOption => 'kind' in way)
   const way = ways.find(({ kind }) => kind === (flags.kind ?? kind))
   if (way === undefined) throw refuse(whyNone(found, ways, flags.kind))
   const notes = entry.status === 'deprecated' ? [`its registry says that ${entry.name} is deprecated`] : []
@@ -189,7 +189,7 @@ async function wayOf(target: Target, flags: AddFlags, terminal: Terminal): Promi
   return { way, suggested: entry.name, notes: [...notes, ...choice] }
 }
 
-function whyNone(found: ReturnType<typeof waysOf>, ways: readonly Way[], kind = ''): string {
+function whyNone(found: ReturnType<typeof waysOf>, ways: readonly LaunchOption[], kind = ''): string {
   if (ways.length > 0) return `it has no ${kind}, but ${ways.map(one => one.kind).join(', ')}`
   const whys = found.flatMap(one => ('why' in one ? [one.why] : []))
   return whys.length > 0 ? whys.join('; ') : 'it has no package and no remote'
@@ -212,7 +212,7 @@ function withExtras(
   const key = isLocal ? 'env' : 'headers'
   return Object.keys(added).length === 0
     ? upstream
-    : { ...upstream, [key]: { ...mapAt(upstream, key), ...added } }
+    : { ...upstream, [key]: { ...readMap(upstream, key), ...added } }
 }
 
 function withServer(upstream: JsonObject, server: string | undefined): JsonObject {
@@ -287,7 +287,7 @@ async function withSecretFiles<T>(
     return result
   } catch (error) {
     if (error instanceof GatewayError) throw error
-    throw gatewayError('GW_USAGE', { what: `${file} is not changed: ${reasonOf(error)}` })
+    throw gatewayError('GW_USAGE', { what: `${file} is not changed: ${getErrorMessage(error)}` })
   } finally {
     if (!isKept) for (const path of written) await unlink(path).catch(() => undefined)
   }

@@ -4,11 +4,11 @@ import { basename, dirname, join } from 'node:path'
 import { fromYaml, removeFromYaml, setInYaml } from '../../config/source/plain-yaml.ts'
 import { refuseUntrusted } from '../../config/source/trust.ts'
 import type { LoadedConfig } from '../../config/index.ts'
-import { GatewayError, gatewayError, reasonOf } from '../../errors/errors.ts'
+import { GatewayError, gatewayError, getErrorMessage } from '../../errors/errors.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
-import { mapAt } from '../../util/plain-data.ts'
+import { readMap } from '../../util/plain-data.ts'
 import { withFileLock } from '../../util/storage/file-lock.ts'
-import { meant } from '../../util/suggest.ts'
+import { suggestHint } from '../../util/suggest.ts'
 import { readSettingsFile, type SettingsFile, writeSettingsFile } from '../clients/edit.ts'
 import { loadSource } from '../load-source.ts'
 import type { Terminal } from '../output/terminal.ts'
@@ -30,21 +30,21 @@ const FRESH = 'version: 1\n\nlisteners:\n  stdio: { type: stdio }\n\nupstreams: 
 /** The configuration with a change, comments kept. @throws GatewayError GW_USAGE */
 export async function edited(file: string, { name, upstream }: Change): Promise<Edited> {
   const before = await readSettingsFile(file).catch((error: unknown) => {
-    throw gatewayError('GW_USAGE', { what: `${file} is not changed: ${reasonOf(error)}` })
+    throw gatewayError('GW_USAGE', { what: `${file} is not changed: ${getErrorMessage(error)}` })
   })
   const text = before.text ?? FRESH
   try {
-    const known = mapAt(fromYaml(text), 'upstreams')
+    const known = readMap(fromYaml(text), 'upstreams')
     if (upstream === undefined) {
       if (!Object.hasOwn(known, name))
-        throw new Error(`it has no upstream "${name}"${meant(name, Object.keys(known))}`)
+        throw new Error(`it has no upstream "${name}"${suggestHint(name, Object.keys(known))}`)
       return { before, after: removeFromYaml(text, ['upstreams'], name, false) }
     }
     if (Object.hasOwn(known, name))
       throw new Error(`it has an upstream "${name}" already; --name gives another`)
     return { before, after: setInYaml(text, ['upstreams'], name, upstream, false) }
   } catch (error) {
-    throw gatewayError('GW_USAGE', { what: `${file} is not changed: ${reasonOf(error)}` })
+    throw gatewayError('GW_USAGE', { what: `${file} is not changed: ${getErrorMessage(error)}` })
   }
 }
 
@@ -82,6 +82,6 @@ export async function write(
     return now
   }).catch((error: unknown) => {
     if (error instanceof GatewayError) throw error
-    throw gatewayError('GW_USAGE', { what: `${file} is not changed: ${reasonOf(error)}` })
+    throw gatewayError('GW_USAGE', { what: `${file} is not changed: ${getErrorMessage(error)}` })
   })
 }

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '../../protocol/json/json.ts'
-import { mapAt, textAt } from '../../util/plain-data.ts'
-import { oneLine } from '../../util/plain-text.ts'
+import { readMap, readText } from '../../util/plain-data.ts'
+import { toOneLine } from '../../util/plain-text.ts'
 
 /** Part of an upstream that a value goes into. */
 export type InputKind = 'env' | 'header' | 'arg'
@@ -37,8 +37,8 @@ export interface Described {
 
 /** Reads one input of a `server.json`. Variables of a fixed value are inputs of their own. */
 export function described(given: JsonObject, kind: InputKind, name: string): Described {
-  const value = textAt(given, 'value')
-  const variables = Object.entries(mapAt(given, 'variables')).filter(([, about]) => isObject(about))
+  const value = readText(given, 'value')
+  const variables = Object.entries(readMap(given, 'variables')).filter(([, about]) => isObject(about))
   if (value === undefined) return asked(inputOf(given, kind, name))
   const own = variables.map(([variable, about]) => inputOf(about as JsonObject, 'arg', variable))
   const known = new Map(own.map(input => [input.name, input]))
@@ -66,10 +66,10 @@ function inputOf(given: JsonObject, kind: InputKind, name: string): Input {
   const choices = Array.isArray(given.choices) ? given.choices.filter(one => typeof one === 'string') : []
   return {
     ...{ kind, name, choices },
-    description: oneLine(textAt(given, 'description') ?? '').slice(0, 200),
+    description: toOneLine(readText(given, 'description') ?? '').slice(0, 200),
     isRequired: given.isRequired === true,
     isSecret: given.isSecret === true,
-    fallback: textAt(given, 'default'),
+    fallback: readText(given, 'default'),
   }
 }
 

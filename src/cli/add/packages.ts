@@ -1,9 +1,9 @@
 import { isObject, type JsonObject } from '../../protocol/json/json.ts'
-import { listAt, mapAt, textAt } from '../../util/plain-data.ts'
+import { readList, readMap, readText } from '../../util/plain-data.ts'
 import { described, literal, type Answers, type Described, type Input } from './inputs.ts'
 
 /** One way of running or reaching a server. */
-export interface Way {
+export interface LaunchOption {
   readonly kind: string
   readonly inputs: readonly Input[]
   /** The entry; `more` are arguments of its owner, behind those that a registry names. */
@@ -12,7 +12,7 @@ export interface Way {
   readonly title: string
 }
 
-type Found = Way | { readonly why: string }
+type PackageMatch = LaunchOption | { readonly why: string }
 
 interface Runner {
   readonly command: string
@@ -50,27 +50,30 @@ const RUNNERS: Readonly<Record<string, Runner>> = {
 }
 
 /** The ways of an entry, the safest first: what runs nothing here, then packages, then the old transport. */
-export function waysOf(packages: readonly JsonObject[], remotes: readonly JsonObject[]): readonly Found[] {
+export function waysOf(
+  packages: readonly JsonObject[],
+  remotes: readonly JsonObject[],
+): readonly PackageMatch[] {
   const reached = remotes.map(remoteWay)
-  const isOld = (way: Found): boolean => 'kind' in way && way.kind === 'sse'
+  const isOld = (way: PackageMatch): boolean => 'kind' in way && way.kind === 'sse'
   return [...reached.filter(way => !isOld(way)), ...packages.map(packageWay), ...reached.filter(isOld)]
 }
 
 /** A package of a `server.json`. */
-export function packageWay(given: JsonObject): Found {
-  const type = textAt(given, 'registryType') ?? ''
+export function packageWay(given: JsonObject): PackageMatch {
+  const type = readText(given, 'registryType') ?? ''
   const way = wayOf(given, type)
   return 'why' in way && type !== '' ? { why: `${shown(type)}: ${way.why}` } : way
 }
 
-function wayOf(given: JsonObject, type: string): Found {
-  const transport = textAt(given, 'transport', 'type') ?? 'stdio'
+function wayOf(given: JsonObject, type: string): PackageMatch {
+  const transport = readText(given, 'transport', 'type') ?? 'stdio'
   if (type === 'mcpb') return { why: 'a bundle is for desktop applications, and none is unpacked here' }
   if (transport !== 'stdio')
     return { why: `it is started as a server of its own (${shown(transport)}), and then added by its URL` }
   const environment = environmentOf(given)
   if ('why' in environment) return environment
-  const identifier = textAt(given, 'identifier') ?? ''
+  const identifier = readText(given, 'identifier') ?? ''
   const own = argumentsOf(given, 'packageArguments')
   const parts = { given, identifier, environment: environment.all, own }
   if (type === 'oci') return dockerWay(parts)
@@ -87,8 +90,12 @@ interface Parts {
   readonly own: readonly Argument[]
 }
 
-function runnerWay(type: string, runner: Runner, { given, identifier, environment, own }: Parts): Found {
-  const version = textAt(given, 'version') ?? ''
+function runnerWay(
+  type: string,
+  runner: Runner,
+  { given, identifier, environment, own }: Parts,
+): PackageMatch {
+  const version = readText(given, 'version') ?? ''
   if (!runner.identifier.test(identifier) || identifier.includes('..'))
     return { why: `"${shown(identifier)}" is no name of a package` }
   if (!EXACT.test(version)) return { why: `"${shown(version)}" is no exact version` }
@@ -123,8 +130,8 @@ function imageOf(identifier: string, version: string): string | undefined {
   return IMAGE.test(image) && isExact ? image : undefined
 }
 
-function dockerWay({ given, identifier, environment, own }: Parts): Found {
-  const image = imageOf(identifier, textAt(given, 'version') ?? '')
+function dockerWay({ given, identifier, environment, own }: Parts): PackageMatch {
+  const image = imageOf(identifier, readText(given, 'version') ?? '')
   if (image === undefined) return { why: `"${shown(identifier)}" is no image of an exact version` }
   const options = argumentsOf(given, 'runtimeArguments')
   const bad = options.find(({ name }) => name !== '-e' && name !== '--env')
@@ -183,13 +190,13 @@ interface Argument {
 }
 
 function argumentsOf(given: JsonObject, key: string): Argument[] {
-  return listAt(given, key)
+  return readList(given, key)
     .filter(isObject)
     .map((one, i) => {
-      const isNamed = textAt(one, 'type') === 'named'
-      const written = isNamed ? textAt(one, 'name') : undefined
+      const isNamed = readText(one, 'type') === 'named'
+      const written = isNamed ? readText(one, 'name') : undefined
       const name = written === undefined ? undefined : literal(written)
-      const { inputs, value } = described(one, 'arg', name ?? textAt(one, 'valueHint') ?? `${i + 1}`)
+      const { inputs, value } = described(one, 'arg', name ?? readText(one, 'valueHint') ?? `${i + 1}`)
       const words = (answers: Answers): string[] => {
         const text = value(answers)
         if (name === undefined) return text === undefined ? [] : [text]
@@ -205,7 +212,7 @@ function argumentsOf(given: JsonObject, key: string): Argument[] {
         one.isRequired !== true
       return {
         name,
-        fixed: textAt(one, 'value'),
+        fixed: readText(one, 'value'),
         inputs: isSwitch ? inputs.map(input => ({ ...input, isRequired: false })) : inputs,
         words,
       }
@@ -220,8 +227,8 @@ function environmentOf(
   given: JsonObject,
 ): { readonly all: ReadonlyMap<string, Described> } | { readonly why: string } {
   const all = new Map<string, Described>()
-  for (const one of listAt(given, 'environmentVariables').filter(isObject)) {
-    const name = textAt(one, 'name') ?? ''
+  for (const one of readList(given, 'environmentVariables').filter(isObject)) {
+    const name = readText(one, 'name') ?? ''
     if (!/^[A-Za-z_]\w{0,199}$/.test(name)) return { why: `"${shown(name)}" is no name of a variable` }
     if (LOADS_CODE.test(name)) return { why: `it sets ${name}, which only its owner should write` }
     all.set(name, described(one, 'env', name))
@@ -238,14 +245,14 @@ const TRANSPORTS: ReadonlyMap<string, 'http' | 'sse'> = new Map([
 ])
 
 /** A remote of a `server.json`. */
-function remoteWay(given: JsonObject): Found {
-  const kind = textAt(given, 'type') ?? ''
-  const template = textAt(given, 'url') ?? ''
+function remoteWay(given: JsonObject): PackageMatch {
+  const kind = readText(given, 'type') ?? ''
+  const template = readText(given, 'url') ?? ''
   const type = TRANSPORTS.get(kind)
   if (type === undefined) return { why: `"${shown(kind)}" is no transport that is known here` }
-  if (!isSafe(template, mapAt(given, 'variables')))
+  if (!isSafe(template, readMap(given, 'variables')))
     return { why: `${kind}: "${shown(template)}" is no https URL` }
-  const url = described({ value: template, variables: mapAt(given, 'variables') }, 'arg', 'url')
+  const url = described({ value: template, variables: readMap(given, 'variables') }, 'arg', 'url')
   const headers = headersOf(given)
   if (typeof headers === 'string') return { why: `${kind}: "${shown(headers)}" is no name of a header` }
   return {
@@ -272,8 +279,8 @@ function isSafe(template: string, variables: JsonObject): boolean {
 /** The headers of a remote, or a name that is none. */
 function headersOf(given: JsonObject): ReadonlyMap<string, Described> | string {
   const headers = new Map<string, Described>()
-  for (const one of listAt(given, 'headers').filter(isObject)) {
-    const name = textAt(one, 'name') ?? ''
+  for (const one of readList(given, 'headers').filter(isObject)) {
+    const name = readText(one, 'name') ?? ''
     if (!HEADER.test(name)) return name
     headers.set(name, described(one, 'header', name))
   }

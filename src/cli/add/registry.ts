@@ -1,10 +1,10 @@
 import { open } from 'node:fs/promises'
 import type { Fetch } from '../../api/index.ts'
-import { gatewayError, reasonOf } from '../../errors/errors.ts'
+import { gatewayError, getErrorMessage } from '../../errors/errors.ts'
 import { isObject, type JsonObject } from '../../protocol/json/json.ts'
-import { listAt, mapAt, textAt } from '../../util/plain-data.ts'
-import { oneLine } from '../../util/plain-text.ts'
-import { didYouMean } from '../../util/suggest.ts'
+import { readList, readMap, readText } from '../../util/plain-data.ts'
+import { toOneLine } from '../../util/plain-text.ts'
+import { suggestName } from '../../util/suggest.ts'
 
 /** One server of a registry, in the words of its `server.json`. */
 interface RegistryEntry {
@@ -25,33 +25,33 @@ const MAX_ALTERNATIVES = 50
 /** Reads one row of a registry (v0.1), or a `server.json` alone; undefined where it is none. */
 function entryOf(row: unknown): RegistryEntry | undefined {
   const server = isObject(row) && isObject(row.server) ? row.server : row
-  const name = textAt(server, 'name')
+  const name = readText(server, 'name')
   if (name === undefined || !NAME.test(name)) return undefined
-  const official = mapAt(row, '_meta', OFFICIAL)
+  const official = readMap(row, '_meta', OFFICIAL)
   return {
     name,
-    description: oneLine(textAt(server, 'description') ?? '').slice(0, 300),
-    version: textAt(server, 'version') ?? '',
-    status: textAt(official, 'status') ?? 'active',
-    packages: listAt(server, 'packages').filter(isObject).slice(0, MAX_ALTERNATIVES),
-    remotes: listAt(server, 'remotes').filter(isObject).slice(0, MAX_ALTERNATIVES),
+    description: toOneLine(readText(server, 'description') ?? '').slice(0, 300),
+    version: readText(server, 'version') ?? '',
+    status: readText(official, 'status') ?? 'active',
+    packages: readList(server, 'packages').filter(isObject).slice(0, MAX_ALTERNATIVES),
+    remotes: readList(server, 'remotes').filter(isObject).slice(0, MAX_ALTERNATIVES),
   }
 }
 
 /** A registry: its API, or a file that holds what the API would say. */
-export type Place = { readonly file: string } | { readonly url: string }
+export type RegistrySource = { readonly file: string } | { readonly url: string }
 
 const MAX_BYTES = 64 * 1024 * 1024
 const PAGE_BYTES = 8 * 1024 * 1024
 const MAX_PAGES = 20
-const MOST = 1000
+const MAX_COUNT = 1000
 
 /** Looks servers up. */
 export class Registry {
-  readonly #place: Place
+  readonly #place: RegistrySource
   readonly #fetch: Fetch
 
-  constructor(place: Place, fetch: Fetch) {
+  constructor(place: RegistrySource, fetch: Fetch) {
     this.#place = place
     this.#fetch = fetch
   }
@@ -67,7 +67,7 @@ export class Registry {
       const text = `${name} ${description}`.toLowerCase()
       return wanted.every(word => text.includes(word))
     }
-    return newest(rows.flatMap(row => entryOf(row) ?? []).filter(fits)).slice(0, MOST)
+    return newest(rows.flatMap(row => entryOf(row) ?? []).filter(fits)).slice(0, MAX_COUNT)
   }
 
   /** One server, of a version or the newest. @throws GatewayError GW_REGISTRY */
@@ -77,7 +77,7 @@ export class Registry {
     const own = all.filter(entry => entry.name === name)
     const found = version === undefined ? newest(own)[0] : own.find(entry => entry.version === version)
     if (found !== undefined) return found
-    const meant = didYouMean(
+    const meant = suggestName(
       name,
       all.map(entry => entry.name),
     )
@@ -99,7 +99,7 @@ export class Registry {
   async #searchRows([first = '']: readonly string[], url: string): Promise<unknown[]> {
     const rows: unknown[] = []
     let cursor: string | undefined
-    for (let page = 0; page < MAX_PAGES && rows.length < MOST; page++) {
+    for (let page = 0; page < MAX_PAGES && rows.length < MAX_COUNT; page++) {
       const query = new URLSearchParams({
         search: first,
         version: 'latest',
@@ -107,8 +107,8 @@ export class Registry {
         ...(cursor === undefined ? {} : { cursor }),
       })
       const reply = await this.#ask(url, `v0.1/servers?${query.toString()}`)
-      rows.push(...listAt(reply, 'servers'))
-      cursor = textAt(reply, 'metadata', 'nextCursor')
+      rows.push(...readList(reply, 'servers'))
+      cursor = readText(reply, 'metadata', 'nextCursor')
       if (cursor === undefined || cursor === '') break
     }
     return rows
@@ -122,7 +122,7 @@ export class Registry {
       if (!reply.ok) throw new Error(`HTTP ${reply.status}`)
       return await reply.json()
     } catch (error) {
-      throw this.#error(reasonOf(error))
+      throw this.#error(getErrorMessage(error))
     }
   }
 
@@ -143,13 +143,13 @@ async function readRows(file: string): Promise<unknown[]> {
       if (!found.isFile() || found.size > MAX_BYTES)
         throw new Error(`it is no file of at most ${MAX_BYTES} bytes`)
       const data = JSON.parse(await handle.readFile('utf8')) as unknown
-      const servers = Array.isArray(data) ? (data as unknown[]) : [...listAt(data, 'servers')]
+      const servers = Array.isArray(data) ? (data as unknown[]) : [...readList(data, 'servers')]
       return servers.length > 0 ? servers : [data]
     } finally {
       await handle.close()
     }
   } catch (error) {
-    throw gatewayError('GW_REGISTRY', { registry: file, why: reasonOf(error) })
+    throw gatewayError('GW_REGISTRY', { registry: file, why: getErrorMessage(error) })
   }
 }
 

@@ -1,8 +1,8 @@
 import { relative } from 'node:path'
 import { fromYaml } from '../../config/source/plain-yaml.ts'
 import { isObject } from '../../protocol/json/json.ts'
-import { jsonOf, textAt } from '../../util/plain-data.ts'
-import { oneLine, plural, shortened } from '../../util/plain-text.ts'
+import { tryParseJson, readText } from '../../util/plain-data.ts'
+import { toOneLine, plural, shortened } from '../../util/plain-text.ts'
 import { outputOf } from '../background/own-program.ts'
 import { changedLines } from '../clients/connect.ts'
 import type { Host, Output, Terminal } from '../output/terminal.ts'
@@ -28,14 +28,14 @@ interface SayFlags {
   readonly json?: boolean | undefined
 }
 
-interface Given {
+interface AddRequest {
   readonly what: string | undefined
   readonly command: readonly string[]
   readonly flags: AddFlags & SayFlags
 }
 
 /** `gateway add`. */
-export async function add(given: Given, terminal: Terminal, host: Host): Promise<number> {
+export async function add(given: AddRequest, terminal: Terminal, host: Host): Promise<number> {
   const { flags } = given
   const { err } = terminal
   const adding = await planAddition(given, terminal, host)
@@ -125,7 +125,7 @@ export async function search(
   return 0
 }
 
-interface Found {
+interface SearchRow {
   readonly name: string
   readonly version: string
   readonly status: string
@@ -133,13 +133,13 @@ interface Found {
   readonly description: string
 }
 
-function sayFound(found: readonly Found[], out: Output): void {
+function sayFound(found: readonly SearchRow[], out: Output): void {
   if (found.length === 0) return out.line('no server has these words')
   const rows = found.map(({ name, version, status, kinds, description }) => [
     out.paint('bold', name),
-    oneLine(version).slice(0, 30),
+    toOneLine(version).slice(0, 30),
     kinds.length === 0 ? out.paint('red', 'cannot be added') : kinds.join(', '),
-    shortened(`${status === 'active' ? '' : `${oneLine(status).slice(0, 20)}: `}${description}`, 80),
+    shortened(`${status === 'active' ? '' : `${toOneLine(status).slice(0, 20)}: `}${description}`, 80),
   ])
   for (const line of table(rows, out)) out.line(line)
   out.line(`${out.paint('dim', 'next:')} gateway add ${found[0]?.name ?? ''}`)
@@ -163,7 +163,7 @@ function sayTools(name: string, { tools, tokens }: Trial, out: Output): void {
   )
   const rows = tools
     .slice(0, SHOWN_TOOLS)
-    .map(tool => [`  ${oneLine(tool.name)}`, out.paint('dim', `${tool.tokens} tokens`)])
+    .map(tool => [`  ${toOneLine(tool.name)}`, out.paint('dim', `${tool.tokens} tokens`)])
   for (const line of table(rows, out)) out.line(line)
   if (tools.length > SHOWN_TOOLS) out.line(`  ${out.paint('dim', `and ${tools.length - SHOWN_TOOLS} more`)}`)
 }
@@ -174,7 +174,7 @@ function sayWritten({ file, name, secrets }: Adding, pins: Pinned | undefined, {
     out.line(`  ${place} is in secrets/${own}, which only you can read`)
   if (pins?.file !== undefined) out.line(`${out.paint('green', 'pinned')} in ${relative(cwd, pins.file)}`)
   if (pins?.problem !== undefined)
-    out.line(`${out.paint('dim', 'pins:')} gateway lock ${name} (${oneLine(pins.problem)})`)
+    out.line(`${out.paint('dim', 'pins:')} gateway lock ${name} (${toOneLine(pins.problem)})`)
   out.line(`${out.paint('dim', 'next:')} gateway reload, where one runs without --watch`)
   out.line(`${out.paint('dim', 'undo:')} gateway remove ${name}`)
 }
@@ -199,11 +199,13 @@ type Pinned =
 async function pinned({ file, name, edited }: Adding, host: Host): Promise<Pinned | undefined> {
   if (!hasPins(edited.after)) return undefined
   const { text, exit } = await outputOf(host, ['lock', name, '--json', '--config', file])
-  const said = jsonOf(text)
-  const lock = textAt(said, 'file')
+  const said = tryParseJson(text)
+  const lock = readText(said, 'file')
   if (exit === 0 && lock !== undefined) return { file: lock }
   const [first] = isObject(said) && Array.isArray(said.upstreams) ? (said.upstreams as unknown[]) : []
-  return { problem: textAt(first, 'problem') ?? textAt(said, 'error', 'message') ?? 'they were not written' }
+  return {
+    problem: readText(first, 'problem') ?? readText(said, 'error', 'message') ?? 'they were not written',
+  }
 }
 
 function hasPins(text: string): boolean {

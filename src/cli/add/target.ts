@@ -2,14 +2,14 @@ import { gatewayError } from '../../errors/errors.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { nameOfCommand } from '../server-names.ts'
 import { NAME } from './registry.ts'
-import { packageWay, type Way } from './packages.ts'
+import { packageWay, type LaunchOption } from './packages.ts'
 
 /** Meaning of the argument of `gateway add`. */
 export type Target =
   | { readonly by: 'registry'; readonly name: string; readonly version: string | undefined }
-  | { readonly by: 'way'; readonly way: Way; readonly suggested: string }
+  | { readonly by: 'way'; readonly way: LaunchOption; readonly suggested: string }
 
-const NO_INPUTS: Way['inputs'] = []
+const NO_INPUTS: LaunchOption['inputs'] = []
 
 /**
  * Reads what is to be added. A command alone is the server; behind a name or a package it is arguments for it. Forms: `npm:`, `pypi:`, `docker:`, `openapi:`, a URL, a name of the registry, or a command.

@@ -5,7 +5,7 @@ import type { Problem } from '../../config/problem.ts'
 import { Relay } from '../../control/relay.ts'
 import { attachSocket, connectSocket } from '../../control/sockets.ts'
 import { gatewayError, GatewayError, ownerReasonOf } from '../../errors/errors.ts'
-import { ownPackage } from '../../util/version.ts'
+import { readOwnPackage } from '../../util/version.ts'
 import type { Host } from '../output/terminal.ts'
 import { outputOf } from './own-program.ts'
 
@@ -121,21 +121,21 @@ function commandFor({ config, env, set = [], 'no-start': noStart = false }: Atta
   return [...start, '--json', ...named, ...(env === undefined ? [] : ['--env', env])]
 }
 
-interface Said {
+interface AttachMessage {
   readonly socket?: string
   readonly error?: Partial<Record<'code' | 'message' | 'hint', string>> & { readonly problems?: unknown }
 }
 
-function parsed(text: string): Said {
+function parsed(text: string): AttachMessage {
   try {
-    return JSON.parse(text) as Said
+    return JSON.parse(text) as AttachMessage
   } catch {
     return {}
   }
 }
 
 function checkVersion(theirs: unknown, say: (text: string) => void): void {
-  const { version } = ownPackage()
+  const { version } = readOwnPackage()
   if (theirs !== version)
     say(
       `this is gateway ${version}, and ${String(theirs)} runs: "gateway down", then "gateway up" starts the new one`,

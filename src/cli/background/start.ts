@@ -2,7 +2,7 @@ import { closeSync, mkdirSync, openSync, readSync, renameSync, statSync } from '
 import { dirname, join } from 'node:path'
 import { attachSocket, connectSocket } from '../../control/sockets.ts'
 import { GatewayError, gatewayError } from '../../errors/errors.ts'
-import { plainText } from '../../util/plain-text.ts'
+import { sanitizeText } from '../../util/plain-text.ts'
 import type { Host, Terminal } from '../output/terminal.ts'
 import { configFile, stateDirectory } from '../load-source.ts'
 import { startApart } from './own-program.ts'
@@ -29,7 +29,7 @@ export interface Background {
 const START_MS = 60_000
 const LOOK_MS = 20
 /** A larger log is kept beside the next one, in place of the one before. */
-const LARGEST_LOG = 10 * 1024 * 1024
+const MAX_LOG_BYTES = 10 * 1024 * 1024
 /** Bytes of the log that an error quotes. */
 const QUOTED = 2000
 /** Exit code of what is wrong with a configuration. */
@@ -113,7 +113,7 @@ async function refuseInvalid(flags: BackgroundFlags, terminal: Terminal): Promis
 /** Opens the log to append to it, for its owner alone. */
 function openLog(file: string): number {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
-  if (sizeOf(file) > LARGEST_LOG) renameSync(file, `${file}.1`)
+  if (sizeOf(file) > MAX_LOG_BYTES) renameSync(file, `${file}.1`)
   return openSync(file, 'a', 0o600)
 }
 
@@ -132,5 +132,5 @@ function lastWords(file: string, from: number): string {
   } finally {
     closeSync(opened)
   }
-  return plainText(bytes.toString('utf8')).trim()
+  return sanitizeText(bytes.toString('utf8')).trim()
 }

@@ -3,12 +3,12 @@ import { rename } from 'node:fs/promises'
 import { basename, dirname, extname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { crc32, deflateRawSync } from 'node:zlib'
-import { gatewayError, reasonOf } from '../../errors/errors.ts'
+import { gatewayError, getErrorMessage } from '../../errors/errors.ts'
 import { checkProfile } from '../../gateway/check-tool-names.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { platformOf } from '../../util/platform.ts'
 import { writeWhole } from '../../util/storage/files.ts'
-import { ownPackage } from '../../util/version.ts'
+import { readOwnPackage } from '../../util/version.ts'
 import { configFile, loadSource } from '../load-source.ts'
 import type { Host, Terminal } from '../output/terminal.ts'
 import type { BundleSettings } from './bundled.ts'
@@ -124,7 +124,7 @@ export async function writeBundle(flags: BundleFlags, terminal: Terminal, host: 
   const program = [host.execPath, resolve(terminal.cwd, String(host.argv[1]))] as const
   const bytes = zipOf(entriesOf(manifest, { program }))
   await writeWhole(file, bytes, rename).catch((error: unknown) => {
-    throw gatewayError('GW_USAGE', { what: `${file} is not written: ${reasonOf(error)}` })
+    throw gatewayError('GW_USAGE', { what: `${file} is not written: ${getErrorMessage(error)}` })
   })
   return { file, config, manifest, size: bytes.length }
 }
@@ -146,7 +146,7 @@ function manifestOf(
   { name, env, profile }: BundleFlags,
   { environment }: Terminal,
 ): JsonObject {
-  const { name: author, version } = ownPackage()
+  const { name: author, version } = readOwnPackage()
   const variables = passedOf(environment)
   const odd = [config, env, profile, ...Object.values(variables)].find(text => text?.includes('${'))
   if (odd !== undefined) throw gatewayError('GW_USAGE', { what: `an application would fill in "${odd}"` })

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { readFile, realpath, unlink } from 'node:fs/promises'
 import { dirname, isAbsolute, relative, sep } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import { gatewayError, reasonOf } from '../../errors/errors.ts'
+import { gatewayError, getErrorMessage } from '../../errors/errors.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { CLIENTS, entryOf, isInstalled, settingsOf, type Client, type EntryValues } from './clients.ts'
 import { type Connected, type Connections, digestOf } from './connections.ts'
@@ -30,7 +30,7 @@ export interface ConnectOptions {
 }
 
 /** State of a client, for people who choose. */
-export interface Found {
+export interface ClientStatus {
   readonly client: string
   readonly title: string
   readonly file: string | undefined
@@ -39,7 +39,7 @@ export interface Found {
   readonly connected: readonly string[]
 }
 
-export async function foundClients(connections: Connections, terminal: Terminal): Promise<Found[]> {
+export async function foundClients(connections: Connections, terminal: Terminal): Promise<ClientStatus[]> {
   const all = await connections.all()
   return CLIENTS.map(client => ({
     client: client.name,
@@ -80,7 +80,7 @@ export async function planFor(client: Client, options: ConnectOptions): Promise<
       return { client, file, problem: `${client.title} would not find the entry in it` }
     return { client, file, entry, before, after }
   } catch (error) {
-    return { client, file, problem: reasonOf(error) }
+    return { client, file, problem: getErrorMessage(error) }
   }
 }
 
@@ -193,7 +193,7 @@ export async function planUndo(connected: Connected): Promise<Undoing> {
       return { result: result('left', 'the entry was changed since then') }
     return { result: result('removed'), before: now, after: await editor.remove(now.text, name) }
   } catch (error) {
-    return { result: result('left', reasonOf(error)) }
+    return { result: result('left', getErrorMessage(error)) }
   }
 }
 
@@ -207,7 +207,7 @@ export async function undo(connected: Connected, connections: Connections): Prom
     await connections.remove(connected)
     return result
   } catch (error) {
-    return { ...result, outcome: 'left', why: reasonOf(error) }
+    return { ...result, outcome: 'left', why: getErrorMessage(error) }
   }
 }
 

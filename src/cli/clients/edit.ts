@@ -5,7 +5,7 @@ import { isObject, type JsonObject } from '../../protocol/json/json.ts'
 import { writeWhole } from '../../util/storage/files.ts'
 import type { Client } from './clients.ts'
 
-const LARGEST = 4 * 1024 * 1024
+const MAX_BYTES = 4 * 1024 * 1024
 const BOM = '\uFEFF'
 
 /** The settings of a client as they are on disk. */
@@ -38,7 +38,7 @@ export async function readSettingsFile(file: string): Promise<SettingsFile> {
   if (!found.isFile()) throw new Error('it is no file')
   const own = process.geteuid?.()
   if (own !== undefined && found.uid !== own) throw new Error('it belongs to another user')
-  if (found.size > LARGEST) throw new Error(`it is larger than ${LARGEST} bytes`)
+  if (found.size > MAX_BYTES) throw new Error(`it is larger than ${MAX_BYTES} bytes`)
   if ((found.mode & 0o200) === 0) throw new Error('it is read-only')
   await access(path, constants.W_OK).catch(() => {
     throw new Error('it cannot be written')

@@ -1,6 +1,6 @@
 import { dirname, relative } from 'node:path'
 import { gatewayError } from '../../errors/errors.ts'
-import { meant } from '../../util/suggest.ts'
+import { suggestHint } from '../../util/suggest.ts'
 import { ownCommand } from '../background/own-program.ts'
 import { configFile, stateDirectory } from '../load-source.ts'
 import { consentTo, type Consent } from '../output/prompt.ts'
@@ -13,7 +13,7 @@ import {
   planFor,
   planUndo,
   undo,
-  type Found,
+  type ClientStatus,
   type Plan,
   type Undoing,
   type Undone,
@@ -122,7 +122,7 @@ function named(name: string): Client {
   const client = CLIENTS.find(one => one.name === name)
   if (client !== undefined) return client
   const names = CLIENTS.map(one => one.name)
-  throw gatewayError('GW_USAGE', { what: `there is no client "${name}"${meant(name, names)}` })
+  throw gatewayError('GW_USAGE', { what: `there is no client "${name}"${suggestHint(name, names)}` })
 }
 
 async function valuesOf(flags: ConnectFlags, terminal: Terminal, host: Host): Promise<EntryValues> {
@@ -151,7 +151,7 @@ async function consentToAll(
   return consentTo(`Write ${count === 1 ? 'this' : `these ${count} files`}?`, flags, terminal, host)
 }
 
-function sayFound(found: readonly Found[], { json }: ConnectFlags, terminal: Terminal): number {
+function sayFound(found: readonly ClientStatus[], { json }: ConnectFlags, terminal: Terminal): number {
   const { out } = terminal
   if (json) {
     out.json(found)

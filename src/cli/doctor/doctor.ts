@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { relative } from 'node:path'
-import { GatewayError, reasonOf } from '../../errors/errors.ts'
+import { GatewayError, getErrorMessage } from '../../errors/errors.ts'
 import { type Health, healthFrom, type Level } from '../../errors/health.ts'
 import { plural } from '../../util/plain-text.ts'
 import { configFile, loadSource } from '../load-source.ts'
@@ -11,7 +11,7 @@ import { clientFindings } from './checks/clients.ts'
 import { configurationFindings, unloadable } from './checks/configuration.ts'
 import { placeFindings } from './checks/places.ts'
 import { listenerFindings, onlineFindings, runningFindings, serverFindings } from './checks/servers.ts'
-import { complaint, type Complaint, type Patient } from './table.ts'
+import { complaint, type Complaint, type DoctorContext } from './table.ts'
 
 /** The flags of `gateway doctor`. */
 export interface DoctorFlags extends ExamineFlags {
@@ -35,7 +35,7 @@ interface Mended {
 export async function sayDoctor(
   flags: DoctorFlags,
   terminal: Terminal,
-  host: Patient['host'],
+  host: DoctorContext['host'],
 ): Promise<number> {
   const first = await examine(flags, terminal, host)
   const mended = flags.fix ? await mendAll(first.findings, flags['dry-run']) : []
@@ -51,7 +51,7 @@ async function mendAll(findings: readonly Complaint[], isDry: boolean): Promise<
   const mended: Mended[] = []
   for (const { code, mend } of findings) {
     if (mend === undefined) continue
-    const why = isDry ? undefined : await mend.run().then(() => undefined, reasonOf)
+    const why = isDry ? undefined : await mend.run().then(() => undefined, getErrorMessage)
     mended.push({ code, says: mend.says, ...(why === undefined ? {} : { why }) })
   }
   return mended
@@ -110,7 +110,7 @@ interface Examined extends Health {
 export async function examine(
   flags: ExamineFlags,
   terminal: Terminal,
-  host: Patient['host'],
+  host: DoctorContext['host'],
 ): Promise<Examined> {
   const { patient, found } = await admit(flags, terminal, host)
   const [running, ...others] = await Promise.all([
@@ -129,10 +129,10 @@ export async function examine(
 async function admit(
   flags: ExamineFlags,
   terminal: Terminal,
-  host: Patient['host'],
-): Promise<{ patient: Patient; found: Complaint[] }> {
+  host: DoctorContext['host'],
+): Promise<{ patient: DoctorContext; found: Complaint[] }> {
   let file: string | undefined
-  const patient: Patient = { flags, terminal, host, file, source: undefined }
+  const patient: DoctorContext = { flags, terminal, host, file, source: undefined }
   try {
     file = await configFile(flags, terminal)
     const source = await loadSource(flags, terminal, flags.online === true ? 'run' : 'leave')

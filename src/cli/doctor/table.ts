@@ -1,10 +1,10 @@
 import type { LoadedConfig } from '../../config/index.ts'
-import { findingsOf, type HealthFinding, type HealthTable } from '../../errors/health.ts'
+import { defineFindings, type HealthFinding, type HealthTable } from '../../errors/health.ts'
 import type { Host, Terminal } from '../output/terminal.ts'
 import type { AskFlags } from '../local/ask-gateway.ts'
 
 /** All that checks look at. */
-export interface Patient {
+export interface DoctorContext {
   readonly flags: AskFlags
   readonly terminal: Terminal
   /** Program and launcher of this command. */
@@ -200,5 +200,5 @@ export interface Complaint extends HealthFinding {
 /** Makes a finding of the doctor. */
 export const complaint: (
   code: keyof typeof DOCTOR,
-  fields?: Parameters<ReturnType<typeof findingsOf>>[1],
-) => HealthFinding = findingsOf(DOCTOR)
+  fields?: Parameters<ReturnType<typeof defineFindings>>[1],
+) => HealthFinding = defineFindings(DOCTOR)

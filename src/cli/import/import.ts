@@ -4,7 +4,7 @@ import { basename, dirname, isAbsolute, relative, resolve, sep } from 'node:path
 import { toYaml } from '../../config/source/plain-yaml.ts'
 import { gatewayError } from '../../errors/errors.ts'
 import { isObject, type JsonObject } from '../../protocol/json/json.ts'
-import { oneLine, plural } from '../../util/plain-text.ts'
+import { toOneLine, plural } from '../../util/plain-text.ts'
 import { writeWhole } from '../../util/storage/files.ts'
 import { CLIENTS, settingsOf } from '../clients/clients.ts'
 import type { Terminal } from '../output/terminal.ts'
@@ -72,7 +72,7 @@ export async function importServers(options: ImportOptions): Promise<Imported> {
   const target = resolve(cwd, output)
   const fromHere = relative(cwd, target).split(sep).join('/')
   const shown = fromHere.startsWith('../..') ? target : fromHere
-  const heard = new Heard()
+  const heard = new ImportNotes()
   const read = await Promise.all(files.map(file => readSettings(resolve(cwd, file))))
   if (!dryRun && !force && existsSync(target)) throw gatewayError('GW_FILE_EXISTS', { file: shown })
   const parts = read.map((settings, i) => configFrom(settings, String(files[i]), options, heard))
@@ -95,19 +95,19 @@ export async function importServers(options: ImportOptions): Promise<Imported> {
     notes: heard.notes,
     left: heard.left,
     variables: variablesIn(text),
-    tokens: { places: tokens.map(({ place }) => oneLine(place)), directory: secrets },
+    tokens: { places: tokens.map(({ place }) => toOneLine(place)), directory: secrets },
     connect: [...new Set(connect)],
     text,
   }
 }
 
 /** Collects the notes on servers. */
-class Heard implements EntryNotes {
+class ImportNotes implements EntryNotes {
   readonly #notes = new Set<string>()
   readonly #left = new Set<string>()
 
-  readonly note = (name: string, text: string): void => void this.#notes.add(oneLine(`${name}: ${text}`))
-  readonly leave = (_name: string, key: string): void => void this.#left.add(oneLine(key))
+  readonly note = (name: string, text: string): void => void this.#notes.add(toOneLine(`${name}: ${text}`))
+  readonly leave = (_name: string, key: string): void => void this.#left.add(toOneLine(key))
 
   get notes(): readonly string[] {
     return [...this.#notes]
@@ -218,7 +218,7 @@ function isProjectRoot(value: unknown): boolean {
 
 function textOf(config: JsonObject, from: readonly string[], target: string): string {
   const names = from.map(file => basename(file)).join(', ')
-  const head = [schemaLine(target), `# Made from ${oneLine(names)} by "gateway import".`]
+  const head = [schemaLine(target), `# Made from ${toOneLine(names)} by "gateway import".`]
   return `${head.join('\n')}\n${toYaml(config)}`
 }
 

@@ -1,6 +1,6 @@
 import { readFile, stat } from 'node:fs/promises'
 import { basename, extname } from 'node:path'
-import { gatewayError, reasonOf } from '../../errors/errors.ts'
+import { gatewayError, getErrorMessage } from '../../errors/errors.ts'
 import { isObject, type JsonObject } from '../../protocol/json/json.ts'
 import { parseSettings } from '../clients/edit.ts'
 import { formatOf, ofProject } from './formats.ts'
@@ -21,7 +21,7 @@ export async function readSettings(file: string): Promise<JsonObject> {
   try {
     value = await parseSettings(text, FORMATS[extname(file).toLowerCase()] ?? 'json')
   } catch (error) {
-    throw unreadable(file, reasonOf(error).split('\n')[0] ?? '')
+    throw unreadable(file, getErrorMessage(error).split('\n')[0] ?? '')
   }
   if (!isObject(value)) throw unreadable(file, 'it holds no map')
   return value
@@ -36,7 +36,7 @@ async function textOf(file: string): Promise<string> {
     return decode(await readFile(file))
   } catch (error) {
     const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT'
-    throw unreadable(file, isMissing ? 'there is no such file' : reasonOf(error))
+    throw unreadable(file, isMissing ? 'there is no such file' : getErrorMessage(error))
   }
 }
 

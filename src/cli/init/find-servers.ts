@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
-import { reasonOf } from '../../errors/errors.ts'
+import { getErrorMessage } from '../../errors/errors.ts'
 import { isObject, type JsonObject } from '../../protocol/json/json.ts'
-import { oneLine } from '../../util/plain-text.ts'
+import { toOneLine } from '../../util/plain-text.ts'
 import { type Client, CLIENTS, isInstalled, settingsOf } from '../clients/clients.ts'
 import { convertServers, readSettings } from '../import/read.ts'
 import type { Terminal } from '../output/terminal.ts'
@@ -57,7 +57,7 @@ const MAX_SERVERS = 500
 
 /** Looks through the settings of all clients, of the user and of the project in the working directory, and reads only. */
 export async function findServers(terminal: Terminal): Promise<FoundHere> {
-  const found = new Found(terminal)
+  const found = new DetectedServers(terminal)
   for (const client of CLIENTS)
     for (const scope of ['user', 'project'] as const) {
       const file = settingsOf(client, scope, terminal)
@@ -67,7 +67,7 @@ export async function findServers(terminal: Terminal): Promise<FoundHere> {
   return { servers: found.servers, files: found.files, notes: found.notes, clients }
 }
 
-class Found {
+class DetectedServers {
   readonly files: FoundHere['files'][number][] = []
   readonly notes: string[] = []
   readonly #terminal: Terminal
@@ -89,15 +89,15 @@ class Found {
     if (this.#seen.has(file)) return
     this.#seen.add(file)
     const note = (name: string, text: string): void =>
-      void this.notes.push(oneLine(`${client.title}, ${name}: ${text}`))
+      void this.notes.push(toOneLine(`${client.title}, ${name}: ${text}`))
     try {
       const at = { file, directory: this.#terminal.cwd }
       const { entries } = convertServers(await readSettings(file), at, { note, leave: () => undefined })
       for (const { given, upstream } of entries) this.#add(client, given, upstream)
       if (entries.length > 0) this.files.push({ client: client.title, file, count: entries.length })
     } catch (error) {
-      const why = reasonOf(error)
-      if (!/it has no servers/.test(why)) this.notes.push(oneLine(`${client.title}: ${why}`))
+      const why = getErrorMessage(error)
+      if (!/it has no servers/.test(why)) this.notes.push(toOneLine(`${client.title}: ${why}`))
     }
   }
 
@@ -105,7 +105,7 @@ class Found {
     const key = identityOf(upstream)
     const known = this.#servers.get(key)
     const name = known?.name ?? freeName(upstreamName(given), this.#names)
-    const from = name === given ? title : `${title} (as ${oneLine(given)})`
+    const from = name === given ? title : `${title} (as ${toOneLine(given)})`
     if (known !== undefined) {
       if (!known.from.includes(from)) known.from.push(from)
       return

@@ -1,12 +1,12 @@
 import { createInterface } from 'node:readline/promises'
-import { oneLine, plural, shortened, withoutSequences } from '../../util/plain-text.ts'
+import { toOneLine, plural, shortened, withoutSequences } from '../../util/plain-text.ts'
 import type { Plan } from '../clients/connect.ts'
 import { planLines } from '../clients/say-plan.ts'
 import { table, uncut } from '../output/table.ts'
 import type { Host, Terminal } from '../output/terminal.ts'
 import type { FoundServer, STARTERS } from './find-servers.ts'
 
-const LONGEST_LINE = 200
+const MAX_LINE_LENGTH = 200
 
 /** Questions to the owner at a terminal. Nothing but a plain line is read, so that every terminal can do it. */
 export interface Questions {
@@ -82,8 +82,8 @@ export function serverLines(servers: readonly FoundServer[], err: Terminal['err'
   const rows = servers.map(({ name, upstream, from }, i) => [
     `${i + 1}`,
     err.paint('bold', name),
-    err.paint('dim', oneLine(from.join(', '))),
-    oneLine(shortened(lineOf(upstream), LONGEST_LINE)),
+    err.paint('dim', toOneLine(from.join(', '))),
+    toOneLine(shortened(lineOf(upstream), MAX_LINE_LENGTH)),
   ])
   return [`Found ${plural(servers.length, 'server')}:`, ...wholeRows(rows, err)]
 }

@@ -2,7 +2,7 @@ import { link, rename, writeFile } from 'node:fs/promises'
 import { existsSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { toYaml } from '../../config/source/plain-yaml.ts'
-import { GatewayError, gatewayError, reasonOf } from '../../errors/errors.ts'
+import { GatewayError, gatewayError, getErrorMessage } from '../../errors/errors.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { makeDirectory, writeWhole } from '../../util/storage/files.ts'
 import { isSecretName } from '../../util/secrets.ts'
@@ -96,7 +96,7 @@ export async function writeDraft({ text, secrets }: Draft, target: string, force
       throw gatewayError('GW_FILE_EXISTS', { file: target })
     if (!hadSecrets) rmSync(directory, { recursive: true, force: true })
     if (error instanceof GatewayError) throw error
-    throw gatewayError('GW_INIT', { file: target, why: reasonOf(error) })
+    throw gatewayError('GW_INIT', { file: target, why: getErrorMessage(error) })
   }
 }
 

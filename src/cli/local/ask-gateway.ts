@@ -5,7 +5,7 @@ import { describeConfig, type DescribedConfig, type LoadedConfig } from '../../c
 import type { ControlClient } from '../../control/client.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { withoutTraces } from '../../gateway/load-config.ts'
-import type { Surroundings } from '../../gateway/generation.ts'
+import type { GatewayDeps } from '../../gateway/generation.ts'
 import { isObject, type JsonObject } from '../../protocol/json/json.ts'
 import type { RpcError } from '../../protocol/rpc-error.ts'
 import { type SourceFlags, loadSource, stateDirectory, withListeners } from '../load-source.ts'
@@ -82,14 +82,14 @@ function inProcess(gateway: Gateway, source: LoadedConfig, { cwd }: Terminal): A
 }
 
 /** Options of a gateway of the command's own, and what differs in it. */
-type Beside = Pick<GatewayOptions, 'beside' | 'state'> & Pick<Surroundings, 'upstream'>
+type OwnGatewayOptions = Pick<GatewayOptions, 'beside' | 'state'> & Pick<GatewayDeps, 'upstream'>
 
 /** Starts the upstreams of a configuration, no listener, and gives the gateway to `use` when they have settled. */
 export async function withGateway<T>(
   source: LoadedConfig,
   terminal: Terminal,
   use: (gateway: Gateway) => Promise<T>,
-  options: Beside = {},
+  options: OwnGatewayOptions = {},
 ): Promise<T> {
   return withBuilt(source, terminal, options, async gateway => {
     await gateway.start()
@@ -111,7 +111,7 @@ export function withUnstarted<T>(
 async function withBuilt<T>(
   source: LoadedConfig,
   { environment }: Terminal,
-  options: Beside,
+  options: OwnGatewayOptions,
   use: (gateway: Gateway) => Promise<T>,
 ): Promise<T> {
   const { makeGateway } = await import('../../gateway/gateway.ts')

@@ -3,10 +3,10 @@ import { text } from 'node:stream/consumers'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Inspection, RpcFailure, type UpstreamStatus } from '../../api/gateway.ts'
 import type { DescribedConfig } from '../../config/index.ts'
-import { gatewayError, GatewayError, reasonOf, saidIn } from '../../errors/errors.ts'
+import { gatewayError, GatewayError, getErrorMessage, saidIn } from '../../errors/errors.ts'
 import { isObject, type JsonObject } from '../../protocol/json/json.ts'
-import { textAt, valueAt } from '../../util/plain-data.ts'
-import { oneLine, plainText } from '../../util/plain-text.ts'
+import { readText, readValue } from '../../util/plain-data.ts'
+import { toOneLine, sanitizeText } from '../../util/plain-text.ts'
 import { suggest } from '../../util/suggest.ts'
 import { knownError } from '../output/report.ts'
 import type { Output, Terminal } from '../output/terminal.ts'
@@ -49,12 +49,14 @@ async function look(
   try {
     await pause(LOOK_MS, undefined, { signal })
     // A verb that a gateway has not would be a line of its audit.
-    if (valueAt((await asked.inspect()).config, 'approve') === undefined) return
+    if (readValue((await asked.inspect()).config, 'approve') === undefined) return
     for (;;) {
       const { approvals } = await asked.control('approvals.list', {})
       if (signal.aborted) return
       const rows = Array.isArray(approvals) ? approvals.filter(isObject) : []
-      const own = rows.filter(row => row['name'] === tool && Date.parse(textAt(row, 'since') ?? '') >= since)
+      const own = rows.filter(
+        row => row['name'] === tool && Date.parse(readText(row, 'since') ?? '') >= since,
+      )
       if (own.length > 0) return say(own)
       await pause(LOOK_MS, undefined, { signal })
     }
@@ -65,15 +67,15 @@ async function look(
 
 /** `for an approval (rule "money"): gateway approvals approve k3J9xQ2b7Zpw, or deny` */
 function waitingText([row, ...others]: readonly JsonObject[], isOwn: boolean, flags: AskFlags): string {
-  const text = `for an approval (rule "${oneLine(textAt(row, 'rule') ?? '')}")`
+  const text = `for an approval (rule "${toOneLine(readText(row, 'rule') ?? '')}")`
   if (isOwn)
     return `${text}, which gateway approvals cannot give in a gateway of this call alone: gateway up, then call again`
   const same = (['config', 'env', 'socket'] as const).flatMap(flag =>
-    flags[flag] === undefined ? [] : [` --${flag} ${oneLine(flags[flag])}`],
+    flags[flag] === undefined ? [] : [` --${flag} ${toOneLine(flags[flag])}`],
   )
   // Another call of the same tool began to wait at the same time.
   if (others.length > 0) return `${text}: gateway approvals list${same.join('')} shows it`
-  return `${text}: gateway approvals approve ${oneLine(textAt(row, 'id') ?? '')}${same.join('')}, or deny`
+  return `${text}: gateway approvals approve ${toOneLine(readText(row, 'id') ?? '')}${same.join('')}, or deny`
 }
 
 /** The tool, or its server, said no. */
@@ -135,7 +137,7 @@ function missingOwner(
   { config, upstreams }: Inspection & DescribedConfig,
 ): UpstreamStatus | undefined {
   return upstreams.find(({ name: upstream, state }) => {
-    const prefix = textAt(config, 'upstreams', upstream, 'prefix') ?? `${upstream}__`
+    const prefix = readText(config, 'upstreams', upstream, 'prefix') ?? `${upstream}__`
     return state !== 'ready' && name.startsWith(prefix)
   })
 }
@@ -189,7 +191,7 @@ function parse(source: string): unknown {
   try {
     return JSON.parse(source)
   } catch (thrown) {
-    throw gatewayError('GW_USAGE', { what: `--args is not JSON: ${reasonOf(thrown)}` })
+    throw gatewayError('GW_USAGE', { what: `--args is not JSON: ${getErrorMessage(thrown)}` })
   }
 }
 
@@ -228,7 +230,7 @@ export function resultLines(result: JsonObject, output: Output): string[] {
 }
 
 function contentText(block: JsonObject, output: Output): string {
-  const note = (text: string): string => output.paint('dim', `[${plainText(text)}]`)
+  const note = (text: string): string => output.paint('dim', `[${sanitizeText(text)}]`)
   const resource = isObject(block['resource']) ? block['resource'] : {}
   switch (block['type']) {
     case 'text':
@@ -251,7 +253,7 @@ function contentText(block: JsonObject, output: Output): string {
 
 // A file or the next program gets what was sent, a terminal only what cannot harm it.
 function shown(text: string, output: Output): string {
-  return output.width === undefined ? text : plainText(text)
+  return output.width === undefined ? text : sanitizeText(text)
 }
 
 function textOf(value: unknown): string {

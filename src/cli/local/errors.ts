@@ -1,7 +1,7 @@
 import type { LoadedConfig } from '../../config/index.ts'
 import { type Finding } from '../../util/finding.ts'
 import { problemIn } from '../../config/problem.ts'
-import { gatewayError, reasonOf, type ErrorEntry, type ErrorTable } from '../../errors/errors.ts'
+import { gatewayError, getErrorMessage, type ErrorEntry, type ErrorTable } from '../../errors/errors.ts'
 import { allErrors } from '../../gateway/builtins.ts'
 import { loadConfigured } from '../../plugin-host/resolve.ts'
 import type { Plugin } from '../../plugin.ts'
@@ -54,7 +54,7 @@ export function errorLines(rows: readonly ErrorRow[], out: Output): string[] {
 async function pluginsInReach(flags: SourceFlags, terminal: Terminal): Promise<Plugin<never>[]> {
   const { err } = terminal
   const warn = (thrown: unknown): void =>
-    err.line(`${err.paint('yellow', 'warning')} errors of plugins are missing: ${reasonOf(thrown)}`)
+    err.line(`${err.paint('yellow', 'warning')} errors of plugins are missing: ${getErrorMessage(thrown)}`)
   try {
     const source = await loadSource(flags, terminal, 'leave')
     const loading = Object.entries(source.config.plugins).map(plugin => pluginsOf(plugin, source))

@@ -3,7 +3,7 @@ import type { Explanation } from '../../gateway/explain.ts'
 import { withoutTraces } from '../../gateway/load-config.ts'
 import { comparePlan, type Plan, type Planned, plannedIn, plannedOf } from '../../gateway/plan.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
-import { oneLine, plural } from '../../util/plain-text.ts'
+import { toOneLine, plural } from '../../util/plain-text.ts'
 import { type SourceFlags, loadSource, stateDirectory } from '../load-source.ts'
 import { table, uncut } from '../output/table.ts'
 import type { Terminal } from '../output/terminal.ts'
@@ -67,13 +67,13 @@ export function explanationLines(explanation: Explanation, { out }: Pick<Termina
     out.paint('dim', at),
     by,
     out.paint(PAINT[does], does),
-    oneLine(rule === undefined ? text : `${text} (${rule})`),
+    toOneLine(rule === undefined ? text : `${text} (${rule})`),
   ])
   return [
-    `${out.paint('bold', oneLine(tool))} ${oneLine(target)}`.trimEnd(),
-    out.paint('dim', oneLine(`called by ${caller.subject}${scopes}, client ${client}${view}`)),
+    `${out.paint('bold', toOneLine(tool))} ${toOneLine(target)}`.trimEnd(),
+    out.paint('dim', toOneLine(`called by ${caller.subject}${scopes}, client ${client}${view}`)),
     ...table(rows, uncut(out)),
-    `${out.paint(outcome.what === 'refused' ? 'red' : 'green', outcome.what)} by ${outcome.by}: ${oneLine(outcome.text)}`,
+    `${out.paint(outcome.what === 'refused' ? 'red' : 'green', outcome.what)} by ${outcome.by}: ${toOneLine(outcome.text)}`,
   ]
 }
 
@@ -148,11 +148,11 @@ export function planLines(
     ...tools.changed.map(name => ['~', 'tool', `${name} is described in another way`] as const),
     ...settings.map(key => ['~', 'setting', key] as const),
   ]
-  const painted = rows.map(([mark, kind, text]) => [out.paint(STYLES[mark], mark), kind, oneLine(text)])
+  const painted = rows.map(([mark, kind, text]) => [out.paint(STYLES[mark], mark), kind, toOneLine(text)])
   const unknown = Object.entries(servers.unknown).map(([name, why]) => `${name} could not be asked: ${why}`)
   return [
     ...table(painted, uncut(out)),
-    ...unknown.map(text => out.paint('yellow', oneLine(text))),
+    ...unknown.map(text => out.paint('yellow', toOneLine(text))),
     ...(changes ? [] : [out.paint('green', 'nothing would change')]),
     out.paint('dim', `kept: ${plural(servers.kept.length, 'server')}`),
   ]

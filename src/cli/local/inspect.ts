@@ -13,10 +13,10 @@ import type { Output, Terminal } from '../output/terminal.ts'
 import { silentLog } from '../serve/logs.ts'
 import { type AskFlags, withAsked } from './ask-gateway.ts'
 import { isPlain } from '../../util/plain-data.ts'
-import { pointerTo } from '../../util/finding.ts'
+import { appendPointer } from '../../util/finding.ts'
 import { printable } from '../../util/log.ts'
 import { loadText, otherEras } from '../output/findings.ts'
-import { oneLine } from '../../util/plain-text.ts'
+import { toOneLine } from '../../util/plain-text.ts'
 import { table, uncut } from '../output/table.ts'
 import { knownText, offerText, stateText } from '../serve/summary.ts'
 
@@ -101,7 +101,7 @@ export function configLines(
 function* linesOf(value: unknown, pointer: string, indent: string, width: number): Generator<Line> {
   if (!isPlain(value)) return
   for (const [key, inner] of Object.entries(value)) {
-    const at = pointerTo(pointer, key)
+    const at = appendPointer(pointer, key)
     const head = `${indent}${scalar(key)}:`
     if (isPlain(inner) && Object.keys(inner).length > 0) {
       yield { text: head, pointer: at }
@@ -195,7 +195,7 @@ function upstreamLines({ upstreams, catalog }: Inspection, out: Output): string[
     const offers = offerText(catalog.filter(row => row.upstream === name))
     const about = [
       protocolText(upstream),
-      server && oneLine(`${server.name} ${server.version}`),
+      server && toOneLine(`${server.name} ${server.version}`),
       pid && `pid ${pid}`,
     ]
     const said = [state === 'ready' ? offers : '', ...about].filter(Boolean).join(' · ')
@@ -239,9 +239,9 @@ function hookLines({ hooks }: Inspection, out: Output): string[] {
 function catalogLines(catalog: readonly CatalogRow[], out: Output): string[] {
   const rows = catalog.map(({ kind, name, upstream, original, description }) => [
     out.paint('dim', KIND_NAMES[kind]),
-    oneLine(name),
+    toOneLine(name),
     out.paint('cyan', upstream),
-    oneLine([name.endsWith(original) ? '' : `(${original})`, description ?? ''].join(' ')),
+    toOneLine([name.endsWith(original) ? '' : `(${original})`, description ?? ''].join(' ')),
   ])
   return table(rows, { ...out, width: out.width ?? 120 }, 2)
 }
@@ -249,7 +249,7 @@ function catalogLines(catalog: readonly CatalogRow[], out: Output): string[] {
 function withheldLines(withheld: Inspection['withheld'], out: Output): string[] {
   const rows = withheld.map(({ kind, name, upstream, owner }) => [
     out.paint('dim', KIND_NAMES[kind]),
-    oneLine(name),
+    toOneLine(name),
     out.paint('cyan', upstream),
     `owned by ${owner}`,
   ])

@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../protocol/json/json.ts'
-import { globs } from '../../util/globs.ts'
-import { oneLine, plural } from '../../util/plain-text.ts'
+import { compileGlobs } from '../../util/globs.ts'
+import { toOneLine, plural } from '../../util/plain-text.ts'
 import { suggest } from '../../util/suggest.ts'
-import { tokensIn } from '../../util/units.ts'
+import { estimateTokens } from '../../util/units.ts'
 import { table } from '../output/table.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { type AskedGateway, type AskFlags, sayWhatIsMissing, withAsked } from './ask-gateway.ts'
@@ -33,7 +33,7 @@ export async function listTools(
 }
 
 function sayNearest(pattern: string, tools: readonly ToolEntry[], { err }: Terminal): void {
-  const names = tools.map(({ name }) => oneLine(name))
+  const names = tools.map(({ name }) => toOneLine(name))
   const near = suggest(pattern, names)
   const hint = near === undefined ? '' : ` – did you mean "${near}"?`
   err.line(err.paint('dim', `none of ${plural(names.length, 'tool')} fits ${JSON.stringify(pattern)}${hint}`))
@@ -43,9 +43,9 @@ function sayNearest(pattern: string, tools: readonly ToolEntry[], { err }: Termi
 export function toolLines(tools: readonly OwnedTool[], { out }: Terminal): string[] {
   if (tools.length === 0) return [out.paint('dim', 'no tools')]
   const rows = tools.map(tool => [
-    out.paint('bold', oneLine(tool.name)),
+    out.paint('bold', toOneLine(tool.name)),
     out.paint('cyan', tool.upstream ?? ''),
-    oneLine(tool.description ?? ''),
+    toOneLine(tool.description ?? ''),
   ])
   return out.width === undefined
     ? table(rows, out)
@@ -63,7 +63,7 @@ export function costLines({ tools, tokens }: ReturnType<typeof costsOf>, { out }
   if (tools.length === 0) return [out.paint('dim', 'no tools')]
   const rows = tools.map(tool => [
     String(tool.tokens),
-    out.paint('bold', oneLine(tool.name)),
+    out.paint('bold', toOneLine(tool.name)),
     out.paint('cyan', tool.upstream ?? ''),
   ])
   return [...table(rows, out), '', ...sumLines(tokens)]
@@ -71,7 +71,7 @@ export function costLines({ tools, tokens }: ReturnType<typeof costsOf>, { out }
 
 // A plain word is meant as a part of the name.
 function fitting(pattern: string): (name: string) => boolean {
-  return /[*?[{]/.test(pattern) ? globs(pattern) : name => name.includes(pattern)
+  return /[*?[{]/.test(pattern) ? compileGlobs(pattern) : name => name.includes(pattern)
 }
 
 /** A tool as a client sees it. */
@@ -111,7 +111,7 @@ interface TokenSums {
 /** The tokens of a tool in a list, as estimated. */
 function withTokens<T extends JsonObject & { readonly upstream: string | undefined }>(tool: T): T & Costed {
   const { upstream: _, ...shown } = tool
-  return { ...tool, tokens: tokensIn(JSON.stringify(shown)) }
+  return { ...tool, tokens: estimateTokens(JSON.stringify(shown)) }
 }
 
 function sumsOf(tools: readonly Costed[]): TokenSums {

@@ -2,9 +2,9 @@ import type { Inspection, UpstreamStatus } from '../../api/gateway.ts'
 import type { LoadedConfig, Problem } from '../../config/index.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { withoutTraces } from '../../gateway/load-config.ts'
-import { type JsonObject, objectsIn } from '../../protocol/json/json.ts'
+import { type JsonObject, filterObjects } from '../../protocol/json/json.ts'
 import { within } from '../../util/clock.ts'
-import { oneLine, plural } from '../../util/plain-text.ts'
+import { toOneLine, plural } from '../../util/plain-text.ts'
 import { table } from '../output/table.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { withUnstarted } from './ask-gateway.ts'
@@ -12,7 +12,7 @@ import { withUnstarted } from './ask-gateway.ts'
 /** Time that lists have once the servers have started, or run out of theirs. */
 const LISTS_MS = 15_000
 /** Names that are printed of each kind; `--json` has all. */
-const MOST = 10
+const MAX_COUNT = 10
 
 /** A server, and what came of its handshake. */
 interface CheckedServer extends Pick<UpstreamStatus, 'name' | 'type' | 'state'> {
@@ -67,7 +67,7 @@ export async function askServers(source: LoadedConfig, terminal: Terminal, ms: n
     await gateway.start()
     await inTime(ms, gateway.settled())
     const inspection = await inTime(LISTS_MS, gateway.inspect())
-    const asked = new Asked(source, gateway)
+    const asked = new ListClient(source, gateway)
     const all = inspection === undefined ? undefined : await inTime(LISTS_MS, asked.lists())
     const servers = [...gateway.upstreams.values()].map(one => serverOf(one.status(), inspection))
     const { clients = [], profiles = [] } = all ?? {}
@@ -110,7 +110,7 @@ function serverOf(status: UpstreamStatus, inspection: Inspection | undefined): C
 }
 
 /** Asks a gateway for lists as clients are shown them. */
-class Asked {
+class ListClient {
   readonly #gateway: Gateway
   readonly #profiles: readonly (string | undefined)[]
   readonly notAsked: readonly string[]
@@ -151,12 +151,12 @@ class Asked {
   /** Rows of the table of clients; none where lists are not fitted. */
   async #clients(): Promise<string[]> {
     const asked = await this.#gateway.control('fit.clients', {}).catch(() => undefined)
-    return objectsIn(asked?.clients).map(({ client }) => String(client))
+    return filterObjects(asked?.clients).map(({ client }) => String(client))
   }
 }
 
 function fittedClient(report: JsonObject, client: string, profile: string | undefined): FittedClient {
-  const changes = objectsIn(report.changes)
+  const changes = filterObjects(report.changes)
   return {
     client,
     ...(profile === undefined ? {} : { profile }),
@@ -202,12 +202,16 @@ function serverRow(
 ): string[] {
   const color = state === 'ready' || state === 'idle' ? 'green' : state === 'needs_auth' ? 'yellow' : 'red'
   const said = version === undefined ? '' : `${String(era)} ${version}`
-  const rest = problem === undefined ? plural(tools ?? 0, 'tool') : oneLine(problem)
+  const rest = problem === undefined ? plural(tools ?? 0, 'tool') : toOneLine(problem)
   return [out.paint('bold', name), out.paint(color, state), said, rest]
 }
 
 function duplicateRows({ duplicates }: Online): string[][] {
-  return duplicates.map(({ kind, name, owner, withheld }) => [oneLine(name), `${kind} of ${withheld}`, owner])
+  return duplicates.map(({ kind, name, owner, withheld }) => [
+    toOneLine(name),
+    `${kind} of ${withheld}`,
+    owner,
+  ])
 }
 
 function renamedRows({ clients }: Online): string[][] {
@@ -219,7 +223,7 @@ function renamedRows({ clients }: Online): string[][] {
       who: who(client, profile),
     })),
   )
-  return grouped(rows, ({ name, shown }, names) => [oneLine(name), `→ ${oneLine(shown)}`, names])
+  return grouped(rows, ({ name, shown }, names) => [toOneLine(name), `→ ${toOneLine(shown)}`, names])
 }
 
 function unfitRows({ clients }: Online): string[][] {
@@ -231,7 +235,7 @@ function unfitRows({ clients }: Online): string[][] {
       who: who(client, profile),
     })),
   )
-  return grouped(rows, ({ name, why }, names) => [oneLine(name), oneLine(why), names])
+  return grouped(rows, ({ name, why }, names) => [toOneLine(name), toOneLine(why), names])
 }
 
 function tooManyRows({ clients }: Online): string[][] {
@@ -265,6 +269,6 @@ function grouped<T extends { readonly key: string; readonly who: string }>(
 function some(title: string, rows: readonly string[][], { out }: Terminal): string[] {
   if (rows.length === 0) return []
   const more =
-    rows.length > MOST ? [out.paint('dim', `  and ${rows.length - MOST} more; --json has all`)] : []
-  return ['', out.paint('bold', title), ...table(rows.slice(0, MOST), out, 2), ...more]
+    rows.length > MAX_COUNT ? [out.paint('dim', `  and ${rows.length - MAX_COUNT} more; --json has all`)] : []
+  return ['', out.paint('bold', title), ...table(rows.slice(0, MAX_COUNT), out, 2), ...more]
 }

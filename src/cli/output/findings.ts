@@ -1,7 +1,7 @@
 import type { Load } from '../../api/gateway.ts'
 import type { UpstreamStatus } from '../../api/index.ts'
 import type { HealthFinding, Level } from '../../errors/health.ts'
-import { amountText, oneLine } from '../../util/plain-text.ts'
+import { formatBytes, toOneLine } from '../../util/plain-text.ts'
 import { table, uncut } from './table.ts'
 import type { Output } from './terminal.ts'
 
@@ -15,8 +15,8 @@ export function levelText(level: Level, out: Output): string {
 /** Findings as people read them, each with what to do below it. Nothing is cut: what matters may stand at the end. */
 export function findingLines(findings: readonly HealthFinding[], out: Output): string[] {
   const rows = findings.flatMap(({ level, code, summary, fix }) => [
-    [levelText(level, out), oneLine(summary)],
-    ['', out.paint('dim', oneLine(`${code}: ${fix}`))],
+    [levelText(level, out), toOneLine(summary)],
+    ['', out.paint('dim', toOneLine(`${code}: ${fix}`))],
   ])
   return rows.length === 0 ? [] : ['', ...table(rows, uncut(out))]
 }
@@ -35,7 +35,7 @@ export function loadText(
     heap === undefined ? undefined : `heap ${percent(heap)}`,
     memory === undefined ? undefined : `memory ${percent(memory)}`,
     lagMs === undefined ? undefined : `loop ${lagMs} ms late`,
-    `${amountText(held)} held`,
+    `${formatBytes(held)} held`,
     refused === 0 ? undefined : `${refused} refused`,
   ].filter(part => part !== undefined)
   const text = paint('dim', parts.join(' · '))

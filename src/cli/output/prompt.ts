@@ -1,7 +1,7 @@
 import { createInterface, type Interface } from 'node:readline/promises'
 import { gatewayError } from '../../errors/errors.ts'
 import { isObject, type JsonObject } from '../../protocol/json/json.ts'
-import { plainText } from '../../util/plain-text.ts'
+import { sanitizeText } from '../../util/plain-text.ts'
 import type { Host, Terminal } from './terminal.ts'
 
 /** Stands for input that does not fit, and is asked for again. */
@@ -59,9 +59,9 @@ async function valueFor(
   signal: AbortSignal,
 ): Promise<unknown> {
   const choices = choicesOf(property)
-  const shown = choices === undefined ? '' : ` [${plainText(choices.map(String).join(', '))}]`
+  const shown = choices === undefined ? '' : ` [${sanitizeText(choices.map(String).join(', '))}]`
   for (;;) {
-    const prompt = `${plainText(key)}${shown} (empty ${isNeeded ? 'declines' : 'leaves it out'}): `
+    const prompt = `${sanitizeText(key)}${shown} (empty ${isNeeded ? 'declines' : 'leaves it out'}): `
     const text = (await lines.question(prompt, { signal })).trim()
     if (text === '') return undefined
     const value = valueOf(text, property, choices)

@@ -1,9 +1,15 @@
 import type { Command } from '@oclif/core/command'
-import { errorEntry, GatewayError, gatewayError, ownerReasonOf, reasonOf } from '../../errors/errors.ts'
+import {
+  errorEntry,
+  GatewayError,
+  gatewayError,
+  ownerReasonOf,
+  getErrorMessage,
+} from '../../errors/errors.ts'
 import { formatProblem, type Problem } from '../../config/problem.ts'
 import { ERRORS } from '../../errors/table.ts'
 import { isObject } from '../../protocol/json/json.ts'
-import { plainText } from '../../util/plain-text.ts'
+import { sanitizeText } from '../../util/plain-text.ts'
 import type { Terminal } from './terminal.ts'
 
 /** Commands by the names that other programs have for them. */
@@ -40,7 +46,7 @@ function errorData(error: GatewayError): Record<string, unknown> {
 
 /** One problem of the configuration on one line, its place made to stand out. */
 export function problemLine(problem: Problem, { cwd, err }: Terminal): string {
-  const text = plainText(formatProblem(problem, cwd))
+  const text = sanitizeText(formatProblem(problem, cwd))
   const place = problem.file === undefined ? '' : text.slice(0, text.indexOf(' '))
   const label = problem.severity === 'warning' ? `${err.paint('yellow', 'warning')} ` : ''
   return `  ${label}${err.paint('cyan', place)}${text.slice(place.length)}`
@@ -64,17 +70,19 @@ function errorLines(error: GatewayError, terminal: Terminal): string[] {
   const { paint } = terminal.err
   const problems = (error.fields['problems'] ?? []) as readonly Problem[]
   return [
-    `${paint(['bold', 'red'], 'error')} ${paint('dim', `${error.code}:`)} ${plainText(ownerReasonOf(error))}`,
+    `${paint(['bold', 'red'], 'error')} ${paint('dim', `${error.code}:`)} ${sanitizeText(ownerReasonOf(error))}`,
     ...problems.map(problem => problemLine(problem, terminal)),
     ...causeLines(error),
-    `${paint('dim', 'hint:')} ${plainText(error.hint)}`,
+    `${paint('dim', 'hint:')} ${sanitizeText(error.hint)}`,
   ]
 }
 
 // For our own bugs only: everything else says what is needed in its text.
 function causeLines({ code, cause }: GatewayError): string[] {
   if (code !== 'GW_INTERNAL' || cause === undefined) return []
-  return [`  ${plainText(cause instanceof Error ? (cause.stack ?? reasonOf(cause)) : reasonOf(cause))}`]
+  return [
+    `  ${sanitizeText(cause instanceof Error ? (cause.stack ?? getErrorMessage(cause)) : getErrorMessage(cause))}`,
+  ]
 }
 
 interface RpcError {

@@ -4,7 +4,7 @@ import type { Output } from './terminal.ts'
 const GAP = '  '
 const BELOW = '    '
 /** Least width of the last column; with less it goes to a line of its own. */
-const LEAST_LAST = 24
+const MIN_LAST_WIDTH = 24
 
 /** Rows as aligned lines. On a terminal the last column is cut to what fits; elsewhere nothing is. */
 export function table(rows: readonly (readonly string[])[], output: Output, indent = 0): string[] {
@@ -12,7 +12,7 @@ export function table(rows: readonly (readonly string[])[], output: Output, inde
   const widths = columnWidths(rows)
   const left = indent + widths.slice(0, -1).reduce((sum, width) => sum + width + GAP.length, 0)
   const room = (output.width ?? Infinity) - left
-  const stacked = room < Math.min(LEAST_LAST, widths.at(-1) ?? 0)
+  const stacked = room < Math.min(MIN_LAST_WIDTH, widths.at(-1) ?? 0)
   const padded = (row: readonly string[]): string[] =>
     row.slice(0, -1).map((cell, column) => cell + ' '.repeat((widths[column] ?? 0) - widthOf(cell)))
   if (!stacked)

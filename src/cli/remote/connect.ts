@@ -2,10 +2,10 @@ import { relative } from 'node:path'
 import type { UpstreamStatus } from '../../api/gateway.ts'
 import type { Load } from '../../api/index.ts'
 import { connectControl, type ControlClient } from '../../control/client.ts'
-import { allLivingSockets, answers, livingSockets, type Place } from '../../control/sockets.ts'
+import { allLivingSockets, answers, livingSockets, type ControlSocket } from '../../control/sockets.ts'
 import { gatewayError, GatewayError } from '../../errors/errors.ts'
 import type { Health } from '../../errors/health.ts'
-import { durationText, oneLine } from '../../util/plain-text.ts'
+import { formatDuration, toOneLine } from '../../util/plain-text.ts'
 import { platformOf, resolvedAddress } from '../../util/platform.ts'
 import { type SourceFlags, configFile, loadSource } from '../load-source.ts'
 import type { Terminal } from '../output/terminal.ts'
@@ -70,7 +70,7 @@ async function findSocket(
   if (flags.socket !== undefined) return resolvedAddress(flags.socket, cwd, platformOf())
   const file = await configFile(flags, terminal)
   const env = flags.env ?? environment['GATEWAY_ENV']
-  const place: Place = { file, env, environment }
+  const place: ControlSocket = { file, env, environment }
   const living = await livingSockets(place)
   const [only, ...others] = living
   if (only === undefined) return configuredSocket(file, flags, terminal)
@@ -111,11 +111,11 @@ function about({ gateway, listeners, socket }: RunningOne, cwd: string): string 
   const { pid, startedAt, config } = gateway
   const parts = [
     `pid ${pid}`,
-    startedAt === undefined ? undefined : `up ${durationText(Date.now() - startedAt)}`,
+    startedAt === undefined ? undefined : `up ${formatDuration(Date.now() - startedAt)}`,
     ...listeners.map(({ url, type }) => url ?? type),
     config === undefined ? undefined : relative(cwd, config),
   ].filter(part => part !== undefined)
-  return `${parts.map(oneLine).join(', ')}: --socket ${socket}`
+  return `${parts.map(toOneLine).join(', ')}: --socket ${socket}`
 }
 
 async function askedOf(socket: string): Promise<RunningOne | undefined> {

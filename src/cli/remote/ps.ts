@@ -2,7 +2,7 @@ import { relative } from 'node:path'
 import type { UpstreamStatus } from '../../api/gateway.ts'
 import { type JsonObject, isObject } from '../../protocol/json/json.ts'
 import { findingLines, loadText, otherEras } from '../output/findings.ts'
-import { amountText, durationText, oneLine } from '../../util/plain-text.ts'
+import { formatBytes, formatDuration, toOneLine } from '../../util/plain-text.ts'
 import { fixedWidth, table } from '../output/table.ts'
 import type { Output, Terminal } from '../output/terminal.ts'
 import { stateText } from '../serve/summary.ts'
@@ -23,7 +23,7 @@ const HEAD = [
   'problem',
 ]
 /** Columns that go first where a terminal is too narrow for all. */
-const LEAST_NEEDED = ['queue', 'restarts', 'up', 'protocol', 'memory', 'in flight', 'pid']
+const MIN_WIDTH = ['queue', 'restarts', 'up', 'protocol', 'memory', 'in flight', 'pid']
 
 /** State of the running gateway. */
 export function ps(flags: ControlFlags, terminal: Terminal): Promise<Ps> {
@@ -55,17 +55,17 @@ export function psLines(
   const { name, version, pid, startedAt, config, rss } = gateway
   const about = [
     `pid ${pid}`,
-    startedAt === undefined ? undefined : `up ${durationText(now - startedAt)}`,
-    amountText(rss),
-    config === undefined ? undefined : oneLine(relative(cwd, config)),
+    startedAt === undefined ? undefined : `up ${formatDuration(now - startedAt)}`,
+    formatBytes(rss),
+    config === undefined ? undefined : toOneLine(relative(cwd, config)),
   ].filter(text => text !== undefined)
   const rows = upstreams.map(row => cells(row, now, out))
   // On a terminal that is too narrow a heading gets a line of its own, which nobody needs over nothing.
   const hasProblems = out.width === undefined || rows.some(row => row.at(-1) !== '')
   const head = HEAD.map(text => (text === 'problem' && !hasProblems ? '' : out.paint('dim', text)))
-  const urls = listeners.map(listener => [listener.name, listener.url ?? listener.type].map(oneLine))
+  const urls = listeners.map(listener => [listener.name, listener.url ?? listener.type].map(toOneLine))
   return [
-    `${out.paint('bold', oneLine(`${name} ${version}`))}  ${out.paint('dim', about.join(' · '))}`,
+    `${out.paint('bold', toOneLine(`${name} ${version}`))}  ${out.paint('dim', about.join(' · '))}`,
     ...table(urls, out, 2),
     ...(load === undefined ? [] : [`  ${loadText(load, out)}`]),
     '',
@@ -78,7 +78,7 @@ export function psLines(
 function fitting(rows: readonly (readonly string[])[], width = Infinity): readonly (readonly string[])[] {
   const shown = new Set(HEAD)
   const kept = (row: readonly string[]): string[] => row.filter((_, i) => shown.has(String(HEAD[i])))
-  for (const column of LEAST_NEEDED) {
+  for (const column of MIN_WIDTH) {
     if (fixedWidth(rows.map(kept)) <= width) break
     shown.delete(column)
   }
@@ -88,12 +88,12 @@ function fitting(rows: readonly (readonly string[])[], width = Infinity): readon
 function cells(row: Ps['upstreams'][number], now: number, out: Output): string[] {
   const { name, state, era = '', version, rss } = row
   return [
-    out.paint('bold', oneLine(name)),
+    out.paint('bold', toOneLine(name)),
     stateText(state, out),
-    version === undefined ? '-' : oneLine(`${version} ${[era, ...otherEras(row)].join('+')}`),
+    version === undefined ? '-' : toOneLine(`${version} ${[era, ...otherEras(row)].join('+')}`),
     ...processCells(row, now),
     queueText(row['queue']),
-    rss === undefined ? '-' : amountText(rss),
+    rss === undefined ? '-' : formatBytes(rss),
     problemText(row, now),
   ]
 }
@@ -104,7 +104,7 @@ function processCells(row: UpstreamStatus, now: number): string[] {
   const since = Math.min(...instances.map(({ startedAt }) => startedAt))
   return [
     pid === undefined ? '-' : `${pid}${others.length > 0 ? ` +${others.length}` : ''}`,
-    Number.isFinite(since) ? durationText(now - since) : '-',
+    Number.isFinite(since) ? formatDuration(now - since) : '-',
     String(restarts),
     String(inFlight),
   ]
@@ -126,8 +126,8 @@ function queueText(queue: unknown): string {
 function problemText({ problem, runtime, ...row }: UpstreamStatus, now: number): string {
   const degraded = row['degraded']
   const current = problem ?? (typeof degraded === 'string' ? degraded : undefined)
-  if (current !== undefined) return oneLine(current)
+  if (current !== undefined) return toOneLine(current)
   if (runtime?.lastError === undefined) return ''
-  const when = runtime.lastErrorAt === undefined ? '' : `${durationText(now - runtime.lastErrorAt)} ago: `
-  return oneLine(`${when}${runtime.lastError}`)
+  const when = runtime.lastErrorAt === undefined ? '' : `${formatDuration(now - runtime.lastErrorAt)} ago: `
+  return toOneLine(`${when}${runtime.lastError}`)
 }

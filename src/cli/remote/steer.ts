@@ -1,5 +1,5 @@
 import type { ConfigChanges, Differences, UpstreamStatus } from '../../api/gateway.ts'
-import { oneLine, plainText } from '../../util/plain-text.ts'
+import { toOneLine, sanitizeText } from '../../util/plain-text.ts'
 import { stateText } from '../serve/summary.ts'
 import type { Output, Terminal } from '../output/terminal.ts'
 import { type ControlFlags, withControl } from './connect.ts'
@@ -21,7 +21,7 @@ export function steer(
 
 /** `web is ready, pid 4711` */
 export function steerLine({ name, state, pid }: UpstreamStatus, { out }: Terminal): string {
-  return `${oneLine(name)} is ${stateText(state, out)}${pid === undefined ? '' : `, pid ${pid}`}`
+  return `${toOneLine(name)} is ${stateText(state, out)}${pid === undefined ? '' : `, pid ${pid}`}`
 }
 
 /** Lets the running gateway read its configuration again. */
@@ -48,7 +48,7 @@ export function changeLines({ upstreams, listeners, settings }: ConfigChanges, o
 function namedRows(noun: string, { added, removed, changed }: Differences, out: Output): string[][] {
   const row = (what: string, style: 'green' | 'red' | 'yellow') => (name: string) => [
     out.paint(style, what),
-    `${noun} ${oneLine(name)}`,
+    `${noun} ${toOneLine(name)}`,
   ]
   return [
     ...added.map(row('added', 'green')),
@@ -88,5 +88,5 @@ export function followLines(upstream: string, flags: LogsFlags, terminal: Termin
 export function logText({ at, pid, text }: LogLine, { out }: Terminal): string {
   const time = new Date(at).toISOString().slice(11, 23)
   const about = [time, ...(pid === undefined ? [] : [String(pid)])].join(' ')
-  return `${out.paint('dim', about)} ${plainText(text).replaceAll('\n', ' ')}`
+  return `${out.paint('dim', about)} ${sanitizeText(text).replaceAll('\n', ' ')}`
 }

@@ -107,7 +107,7 @@ gateway it belongs to into \`node_modules\` where nothing else provides it; a fr
 
 const NAME = /^[a-z][a-z0-9]*(?:-[a-z0-9]+)*$/
 
-const LONGEST_NAME = 64
+const MAX_NAME_LENGTH = 64
 
 interface NewPluginOptions {
   readonly name: string
@@ -179,7 +179,7 @@ export function nextSteps({ name, directory, files }: NewPlugin, { out }: Termin
 }
 
 async function checkName(name: string): Promise<void> {
-  if (!NAME.test(name) || name.length > LONGEST_NAME) {
+  if (!NAME.test(name) || name.length > MAX_NAME_LENGTH) {
     throw gatewayError('GW_USAGE', {
       what: `"${name}" is no name for a plugin: use lower-case letters, digits and single dashes`,
     })

@@ -3,9 +3,9 @@ import { resolve } from 'node:path'
 import type { LoadedConfig } from '../../config/index.ts'
 import type { Control } from '../../control/server.ts'
 import type { Log } from '../../api/index.ts'
-import { GatewayError, reasonOf } from '../../errors/errors.ts'
+import { GatewayError, getErrorMessage } from '../../errors/errors.ts'
 import type { RunningGateway } from './run-gateway.ts'
-import { ownPackage } from '../../util/version.ts'
+import { readOwnPackage } from '../../util/version.ts'
 import type { Host, Terminal } from '../output/terminal.ts'
 
 interface ControlOptions {
@@ -43,7 +43,7 @@ export function serveControl(options: ControlOptions): ServeControl {
   const attempt = (work: () => Promise<void>): Promise<void> =>
     (last = last.then(work).catch((error: unknown) => {
       const code = error instanceof GatewayError ? error.code : 'GW_INTERNAL'
-      log.warn('there is no control socket', { code, reason: reasonOf(error) })
+      log.warn('there is no control socket', { code, reason: getErrorMessage(error) })
     }))
   // Where a second signal ends the process at once, nothing else removes it.
   host.once('exit', () => remove(open))
@@ -68,7 +68,7 @@ async function openFor(
 ): Promise<Control> {
   const { openControl } = await import('../../control/server.ts')
   const about = {
-    ...ownPackage(),
+    ...readOwnPackage(),
     pid: host.pid,
     ...(file === undefined ? {} : { config: file }),
   }

@@ -6,7 +6,7 @@ import { systemClock } from '../../util/clock.ts'
 /** A file has come to rest when it was the same for so long. */
 const REST_MS = 150
 /** A file that is gone or empty is about to be written, for so long at most. */
-const LONGEST_GAP_MS = 2000
+const MAX_GAP_MS = 2000
 
 /** A link that Kubernetes turns to a new directory, when the files behind those of a mounted volume have changed. */
 const MOUNTED = '..data'
@@ -75,7 +75,7 @@ class RestingFiles implements FileWatch {
     if (areSame(now, this.#told)) return
     // One that was not there before may stay away.
     const isWritten = [...now].every(([file, { size }]) => size > 0 || this.#told.get(file)?.size === 0)
-    const isLate = this.#clock.now() - since > LONGEST_GAP_MS
+    const isLate = this.#clock.now() - since > MAX_GAP_MS
     if (!areSame(now, before) || (!isWritten && !isLate)) return this.#soon(since)
     this.#told = now
     this.#changed()

@@ -4,7 +4,7 @@ import { readFile, rename, unlink } from 'node:fs/promises'
 import { basename, dirname, resolve } from 'node:path'
 import { gatewayError } from '../../errors/errors.ts'
 import { findProgram } from '../../util/find-program.ts'
-import { oneLine } from '../../util/plain-text.ts'
+import { toOneLine } from '../../util/plain-text.ts'
 import { foldersIn, platformOf } from '../../util/platform.ts'
 import { writeWhole } from '../../util/storage/files.ts'
 import { failureOfProgram } from '../background/own-program.ts'
@@ -80,7 +80,7 @@ function ranLines(ran: readonly Ran[], { out }: Terminal): string[] {
   return ran.map(({ line, why }) =>
     why === undefined
       ? `${out.paint('green', 'ran')} ${line}`
-      : `${out.paint('red', 'failed')} ${line}: ${oneLine(why)}`,
+      : `${out.paint('red', 'failed')} ${line}: ${toOneLine(why)}`,
   )
 }
 

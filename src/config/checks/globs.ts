@@ -1,6 +1,6 @@
-import { globs, unclosedIn } from '../../util/globs.ts'
+import { compileGlobs, findUnclosed } from '../../util/globs.ts'
 import { isPlain } from '../../util/plain-data.ts'
-import { type Report, pointerTo } from '../../util/finding.ts'
+import { type Report, appendPointer } from '../../util/finding.ts'
 import { GLOB_PATHS } from '../keys.gen.ts'
 
 /** Globs that are not what somebody meant: a brace or bracket that is not closed, or more alternatives than are tried. */
@@ -8,20 +8,20 @@ export function checkGlobs(config: unknown, report: Report): void {
   for (const path of GLOB_PATHS) visitAt(config, path, (value, pointer) => checkAt(value, pointer, report))
 }
 
-type Visit = (value: unknown, pointer: string) => void
+type ValueVisitor = (value: unknown, pointer: string) => void
 
 /** Calls `visit` with each value at a path of the schema, `*` standing for any name or index. */
-export function visitAt(config: unknown, path: string, visit: Visit): void {
+export function visitAt(config: unknown, path: string, visit: ValueVisitor): void {
   visitBelow(config, '', path.split('/').slice(1), visit)
 }
 
-function visitBelow(value: unknown, pointer: string, keys: readonly string[], visit: Visit): void {
+function visitBelow(value: unknown, pointer: string, keys: readonly string[], visit: ValueVisitor): void {
   const [key, ...more] = keys
   if (key === undefined) return visit(value, pointer)
   if (!isPlain(value) && !Array.isArray(value)) return
   const inner = value as Readonly<Record<string, unknown>>
   const names = key === '*' ? Object.keys(inner) : Object.hasOwn(inner, key) ? [key] : []
-  for (const name of names) visitBelow(inner[name], pointerTo(pointer, name), more, visit)
+  for (const name of names) visitBelow(inner[name], appendPointer(pointer, name), more, visit)
 }
 
 function checkAt(value: unknown, pointer: string, report: Report): void {
@@ -29,11 +29,11 @@ function checkAt(value: unknown, pointer: string, report: Report): void {
   else if (Array.isArray(value)) value.forEach((item, i) => checkAt(item, `${pointer}/${i}`, report))
   else if (isPlain(value))
     for (const key of Object.keys(value))
-      checkGlob(key, pointerTo(pointer, key), finding => report({ ...finding, on: 'key' }))
+      checkGlob(key, appendPointer(pointer, key), finding => report({ ...finding, on: 'key' }))
 }
 
 function checkGlob(glob: string, pointer: string, report: Report): void {
-  const unclosed = unclosedIn(glob)
+  const unclosed = findUnclosed(glob)
   if (unclosed !== undefined)
     return report({
       pointer,
@@ -41,7 +41,7 @@ function checkGlob(glob: string, pointer: string, report: Report): void {
       hint: `close it, or write "\\${unclosed}" for the character itself`,
     })
   try {
-    globs(glob)
+    compileGlobs(glob)
   } catch (error) {
     report({ pointer, message: (error as RangeError).message, hint: 'write several globs' })
   }

@@ -1,7 +1,7 @@
-import { type Report, pointerTo } from '../../util/finding.ts'
-import { listAt, mapAt, textAt, valueAt } from '../../util/plain-data.ts'
+import { type Report, appendPointer } from '../../util/finding.ts'
+import { readList, readMap, readText, readValue } from '../../util/plain-data.ts'
 
-interface Place {
+interface ListenerAddress {
   readonly name: string
   readonly pointer: string
   readonly host: string
@@ -12,20 +12,20 @@ const EVERYWHERE = new Set(['0.0.0.0', '::', '[::]'])
 
 /** Listeners must not get into each other's way, nor be open to the world by accident. */
 export function checkListeners(config: unknown, report: Report): void {
-  const listeners = mapAt(config, 'listeners')
+  const listeners = readMap(config, 'listeners')
   const names = Object.keys(listeners)
   const places = names.flatMap(name => placeOf(listeners, name))
   places.forEach((place, i) => {
     for (const other of places.slice(0, i)) if (clash(place, other)) taken(place, other, report)
     const isMeant =
-      valueAt(listeners, place.name, 'exposeWithoutAuth') === true || asksWho(config, place.name)
+      readValue(listeners, place.name, 'exposeWithoutAuth') === true || asksWho(config, place.name)
     if (!isLoopback(place.host) && !isMeant) exposed(place, report)
   })
-  const [first, ...more] = names.filter(name => textAt(listeners, name, 'type') === 'stdio')
+  const [first, ...more] = names.filter(name => readText(listeners, name, 'type') === 'stdio')
   for (const name of more) {
     const message = `stdin and stdout already belong to listener "${first}"`
     report({
-      pointer: pointerTo('/listeners', name),
+      pointer: appendPointer('/listeners', name),
       message,
       hint: 'one stdio listener is the most',
       on: 'key',
@@ -35,23 +35,23 @@ export function checkListeners(config: unknown, report: Report): void {
 
 /** True if `auth` covers the listener; whether a plugin of somebody else's does, only the listener can tell. */
 function asksWho(config: unknown, listener: string): boolean {
-  if (valueAt(config, 'auth') === undefined) return false
+  if (readValue(config, 'auth') === undefined) return false
   return (
-    valueAt(config, 'auth', 'listeners') === undefined ||
-    listAt(config, 'auth', 'listeners').includes(listener)
+    readValue(config, 'auth', 'listeners') === undefined ||
+    readList(config, 'auth', 'listeners').includes(listener)
   )
 }
 
-function placeOf(listeners: unknown, name: string): Place[] {
-  if (textAt(listeners, name, 'type') !== 'http') return []
-  const host = textAt(listeners, name, 'host')
-  const port = valueAt(listeners, name, 'port')
+function placeOf(listeners: unknown, name: string): ListenerAddress[] {
+  if (readText(listeners, name, 'type') !== 'http') return []
+  const host = readText(listeners, name, 'host')
+  const port = readValue(listeners, name, 'port')
   return host === undefined || typeof port !== 'number'
     ? []
-    : [{ name, pointer: pointerTo('/listeners', name), host, port }]
+    : [{ name, pointer: appendPointer('/listeners', name), host, port }]
 }
 
-function clash(a: Place, b: Place): boolean {
+function clash(a: ListenerAddress, b: ListenerAddress): boolean {
   if (a.port === 0 || a.port !== b.port) return false
   return EVERYWHERE.has(a.host) || EVERYWHERE.has(b.host) || sameHost(a.host) === sameHost(b.host)
 }
@@ -67,12 +67,12 @@ function isLoopback(host: string): boolean {
   )
 }
 
-function taken({ pointer, host, port }: Place, other: Place, report: Report): void {
+function taken({ pointer, host, port }: ListenerAddress, other: ListenerAddress, report: Report): void {
   const message = `${host}:${port} already belongs to listener "${other.name}"`
   report({ pointer: `${pointer}/port`, message, hint: 'choose another port; 0 picks a free one' })
 }
 
-function exposed({ pointer, host }: Place, report: Report): void {
+function exposed({ pointer, host }: ListenerAddress, report: Report): void {
   const message = `host "${host}" opens every tool to everyone who reaches this port, without authentication`
   report({
     pointer: `${pointer}/host`,
@@ -87,14 +87,14 @@ const PROBES: ReadonlySet<string> = new Set(['/livez', '/healthz', '/readyz'])
 
 /** One path of a listener leads to one thing. */
 export function checkPaths(config: unknown, report: Report): void {
-  const listeners = mapAt(config, 'listeners')
+  const listeners = readMap(config, 'listeners')
   for (const name of Object.keys(listeners)) {
     const taken = new Map<string, string>()
     for (const place of PLACES) {
-      const path = textAt(listeners, name, ...place)
+      const path = readText(listeners, name, ...place)
       if (path === undefined) continue
       const owner = PROBES.has(path) ? 'the probes' : taken.get(path)
-      const pointer = place.reduce<string>(pointerTo, pointerTo('/listeners', name))
+      const pointer = place.reduce<string>(appendPointer, appendPointer('/listeners', name))
       if (owner === undefined) taken.set(path, `"${place.join('.')}"`)
       else
         report({

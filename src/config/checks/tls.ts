@@ -1,6 +1,6 @@
 import { type KeyObject, type X509Certificate, createPrivateKey } from 'node:crypto'
-import { mapAt, textAt, valueAt } from '../../util/plain-data.ts'
-import { type Report, checkKeyPair, pointerTo } from '../../util/finding.ts'
+import { readMap, readText, readValue } from '../../util/plain-data.ts'
+import { type Report, checkKeyPair, appendPointer } from '../../util/finding.ts'
 import type { Config } from '../config.gen.ts'
 
 /** Reads a file whose path is relative to the configuration. */
@@ -11,22 +11,22 @@ const PEM = 'give a PEM file, which begins with -----BEGIN'
 
 /** Certificates and keys that are not there, are none, or do not belong together; and TLS settings where there is no TLS. */
 export function checkTls(config: unknown, readFile: ReadFile, report: Report): void {
-  const upstreams = mapAt(config, 'upstreams')
+  const upstreams = readMap(config, 'upstreams')
   for (const name of Object.keys(upstreams)) {
-    const spec = mapAt(upstreams, name)
-    const at = pointerTo('/upstreams', name)
-    if (/^(http|ws):/i.test(textAt(spec, 'url') ?? '')) checkPlain(spec, at, report)
+    const spec = readMap(upstreams, name)
+    const at = appendPointer('/upstreams', name)
+    if (/^(http|ws):/i.test(readText(spec, 'url') ?? '')) checkPlain(spec, at, report)
     if (spec.tls === undefined || spec.enabled === false) continue
     const files = new Files(readFile, `${at}/tls`, report)
-    checkFiles(mapAt(spec, 'tls'), files)
+    checkFiles(readMap(spec, 'tls'), files)
     // Those of a listener are required by the schema.
-    checkKeyPair(mapAt(spec, 'tls'), `${at}/tls`, finding => report({ ...finding, severity: 'error' }))
+    checkKeyPair(readMap(spec, 'tls'), `${at}/tls`, finding => report({ ...finding, severity: 'error' }))
   }
-  const listeners = mapAt(config, 'listeners')
+  const listeners = readMap(config, 'listeners')
   for (const name of Object.keys(listeners)) {
-    const tls = valueAt(listeners, name, 'tls')
+    const tls = readValue(listeners, name, 'tls')
     if (tls === undefined) continue
-    checkFiles(mapAt(tls), new Files(readFile, `${pointerTo('/listeners', name)}/tls`, report))
+    checkFiles(readMap(tls), new Files(readFile, `${appendPointer('/listeners', name)}/tls`, report))
   }
 }
 
@@ -35,7 +35,7 @@ export function tlsFilesOf({ upstreams, listeners }: Pick<Config, 'upstreams' | 
   const all = [...Object.values(upstreams), ...Object.values(listeners)]
   return all.flatMap(spec =>
     'tls' in spec && spec.tls !== undefined
-      ? FILE_KEYS.map(key => textAt(spec.tls, key)).filter(file => file !== undefined)
+      ? FILE_KEYS.map(key => readText(spec.tls, key)).filter(file => file !== undefined)
       : [],
   )
 }
@@ -54,14 +54,14 @@ function checkPlain(spec: Readonly<Record<string, unknown>>, at: string, report:
 }
 
 function checkFiles(tls: Readonly<Record<string, unknown>>, files: Files): void {
-  for (const name of ['ca', 'clientCa']) files.certificate(textAt(tls, name), name)
-  const certificate = files.certificate(textAt(tls, 'cert'), 'cert')
-  const key = files.key(textAt(tls, 'key'), textAt(tls, 'passphrase'))
+  for (const name of ['ca', 'clientCa']) files.certificate(readText(tls, name), name)
+  const certificate = files.certificate(readText(tls, 'cert'), 'cert')
+  const key = files.key(readText(tls, 'key'), readText(tls, 'passphrase'))
   if (certificate === undefined || key === undefined) return
   if (!certificate.checkPrivateKey(key))
     files.refuse(
       'key',
-      `it is not the key of the certificate in ${textAt(tls, 'cert') ?? ''}`,
+      `it is not the key of the certificate in ${readText(tls, 'cert') ?? ''}`,
       'give the two that were made together',
     )
   if (Date.parse(certificate.validTo) < Date.now())

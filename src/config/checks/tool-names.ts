@@ -1,6 +1,6 @@
-import { type Finding, type Report, pointerTo } from '../../util/finding.ts'
-import { globs } from '../../util/globs.ts'
-import { listAt, mapAt, textAt, valueAt } from '../../util/plain-data.ts'
+import { type Finding, type Report, appendPointer } from '../../util/finding.ts'
+import { compileGlobs } from '../../util/globs.ts'
+import { readList, readMap, readText, readValue } from '../../util/plain-data.ts'
 import { suggest } from '../../util/suggest.ts'
 import { ADDED_TOOLS, SEEN_PATHS, type SeenKind, TOOL_PATHS } from '../keys.gen.ts'
 import { visitAt } from './globs.ts'
@@ -11,7 +11,7 @@ type Section = 'tools' | 'prompts'
 type KnownNames = ReadonlyMap<string, Readonly<Partial<Record<Section, readonly string[]>>>>
 
 /** Part of the configuration that speaks of names, and the names that it may use. */
-interface Said {
+interface NameReference {
   readonly pointer: string
   readonly value: unknown
   readonly names: readonly string[]
@@ -21,7 +21,7 @@ interface Said {
 }
 
 /** Names that clients see, by kind; those of a kind that is not known whole are absent. */
-type Seen = Partial<Record<Section, readonly string[]>>
+type VisibleNames = Partial<Record<Section, readonly string[]>>
 
 const SECTIONS: readonly Section[] = ['tools', 'prompts']
 const LISTS = ['allow', 'deny'] as const
@@ -34,7 +34,7 @@ export function checkUnmatched(config: unknown, known: KnownNames, report: Repor
       const names = lists[section]
       if (names !== undefined) checkOwn(config, upstream, section, names, report)
     }
-  const seen: Seen = {}
+  const seen: VisibleNames = {}
   for (const section of SECTIONS) {
     const names = exposedBy(config, section, known)
     if (names !== undefined) seen[section] = checkShared(config, section, names, report)
@@ -50,14 +50,14 @@ function checkOwn(
   names: readonly string[],
   report: Report,
 ): void {
-  const spec = mapAt(config, 'upstreams', upstream)
-  const pointer = pointerTo('/upstreams', upstream)
+  const spec = readMap(config, 'upstreams', upstream)
+  const pointer = appendPointer('/upstreams', upstream)
   const said = { names, whose: `no ${section.slice(0, -1)} of "${upstream}"` }
   checkFilter({ ...said, pointer: `${pointer}/${section}`, value: spec[section] }, report)
   if (section !== 'tools') return
   for (const path of TOOL_PATHS) {
     const keys = path.split('/').slice(3)
-    const at = { ...said, pointer: `${pointer}/${keys.join('/')}`, value: valueAt(spec, ...keys) }
+    const at = { ...said, pointer: `${pointer}/${keys.join('/')}`, value: readValue(spec, ...keys) }
     if (Array.isArray(at.value)) checkGlobs(at, report)
     else checkKeys(at, report)
   }
@@ -66,8 +66,8 @@ function checkOwn(
 /** Names under which all upstreams offer theirs; undefined while one list is not known, as its names may be any. */
 function exposedBy(config: unknown, section: Section, known: KnownNames): string[] | undefined {
   const names: string[] = []
-  for (const [upstream, spec] of Object.entries(mapAt(config, 'upstreams'))) {
-    if (mapAt({ spec }, 'spec')['enabled'] === false) continue
+  for (const [upstream, spec] of Object.entries(readMap(config, 'upstreams'))) {
+    if (readMap({ spec }, 'spec')['enabled'] === false) continue
     const own = known.get(upstream)?.[section]
     if (own === undefined) return undefined
     names.push(...exposed(config, upstream, section, own))
@@ -77,13 +77,13 @@ function exposedBy(config: unknown, section: Section, known: KnownNames): string
 
 /** Checks `filters` and profiles, which speak of the names that clients see. Returns those, and the ones behind the filters. */
 function checkShared(config: unknown, section: Section, names: readonly string[], report: Report): string[] {
-  const filtered = [...names, ...renamed(mapAt(config, 'filters', section), names)]
+  const filtered = [...names, ...renamed(readMap(config, 'filters', section), names)]
   const whose = noneOf([section])
-  const filters = { pointer: `/filters/${section}`, value: mapAt(config, 'filters', section) }
+  const filters = { pointer: `/filters/${section}`, value: readMap(config, 'filters', section) }
   checkFilter({ ...filters, names, whose }, report)
-  for (const [profile, spec] of Object.entries(mapAt(config, 'profiles'))) {
-    const pointer = `${pointerTo('/profiles', profile)}/${section}`
-    const value = mapAt({ spec }, 'spec', section)
+  for (const [profile, spec] of Object.entries(readMap(config, 'profiles'))) {
+    const pointer = `${appendPointer('/profiles', profile)}/${section}`
+    const value = readMap({ spec }, 'spec', section)
     checkFilter({ pointer, value, names: filtered, whose }, report)
   }
   return section === 'tools' ? [...filtered, ...ADDED_TOOLS] : filtered
@@ -94,7 +94,7 @@ function checkSeen(
   config: unknown,
   path: string,
   kinds: readonly SeenKind[],
-  seen: Seen,
+  seen: VisibleNames,
   report: Report,
 ): void {
   const sections = SECTIONS.filter(section => kinds.includes(section))
@@ -114,8 +114,8 @@ function checkSeen(
 /** True for the conditions of a route with a `to`: its server may answer to names that it does not list. */
 function isSentElsewhere(config: unknown, pointer: string): boolean {
   const [, section, index = ''] = pointer.split('/')
-  const route = section === 'routes' ? listAt(config, 'routes')[Number(index)] : undefined
-  return mapAt({ route }, 'route')['to'] !== undefined
+  const route = section === 'routes' ? readList(config, 'routes')[Number(index)] : undefined
+  return readMap({ route }, 'route')['to'] !== undefined
 }
 
 /** True for a glob that may match a URI: nothing before its first wildcard keeps it from being one. */
@@ -128,43 +128,44 @@ function noneOf(sections: readonly Section[]): string {
 }
 
 function exposed(config: unknown, upstream: string, section: Section, own: readonly string[]): string[] {
-  const spec = mapAt(config, 'upstreams', upstream)
-  const prefix = textAt(spec, 'prefix') ?? `${upstream}__`
+  const spec = readMap(config, 'upstreams', upstream)
+  const prefix = readText(spec, 'prefix') ?? `${upstream}__`
   return [...own, ...renamed(spec[section], own)].map(name => prefix + name)
 }
 
 /** The other names that a filter gives. */
 function renamed(filter: unknown, names: readonly string[]): string[] {
-  const rename = mapAt({ filter }, 'filter', 'rename')
+  const rename = readMap({ filter }, 'filter', 'rename')
   return names.flatMap(name => (Object.hasOwn(rename, name) ? [String(rename[name])] : []))
 }
 
-function checkFilter(said: Said, report: Report): void {
-  const filter = mapAt({ filter: said.value }, 'filter')
+function checkFilter(said: NameReference, report: Report): void {
+  const filter = readMap({ filter: said.value }, 'filter')
   for (const key of LISTS)
     checkGlobs({ ...said, pointer: `${said.pointer}/${key}`, value: filter[key] }, report)
   for (const key of MAPS)
-    for (const name of Object.keys(mapAt(filter, key)))
-      if (!said.names.includes(name)) unmatched(name, pointerTo(`${said.pointer}/${key}`, name), said, report)
+    for (const name of Object.keys(readMap(filter, key)))
+      if (!said.names.includes(name))
+        unmatched(name, appendPointer(`${said.pointer}/${key}`, name), said, report)
   checkKeys({ ...said, pointer: `${said.pointer}/override`, value: filter.override }, report)
 }
 
-function checkGlobs(said: Said, report: Report): void {
+function checkGlobs(said: NameReference, report: Report): void {
   if (!Array.isArray(said.value)) return
   said.value.forEach((glob: unknown, i) => checkGlob(String(glob), `${said.pointer}/${i}`, said, report))
 }
 
-function checkKeys(said: Said, report: Report): void {
-  for (const glob of Object.keys(mapAt({ map: said.value }, 'map')))
-    checkGlob(glob, pointerTo(said.pointer, glob), said, report)
+function checkKeys(said: NameReference, report: Report): void {
+  for (const glob of Object.keys(readMap({ map: said.value }, 'map')))
+    checkGlob(glob, appendPointer(said.pointer, glob), said, report)
 }
 
-function checkGlob(glob: string, pointer: string, said: Said, report: Report): void {
-  if (said.isExempt?.(glob) === true || said.names.some(globs(glob))) return
+function checkGlob(glob: string, pointer: string, said: NameReference, report: Report): void {
+  if (said.isExempt?.(glob) === true || said.names.some(compileGlobs(glob))) return
   unmatched(glob, pointer, said, report)
 }
 
-function unmatched(what: string, pointer: string, { names, whose }: Said, report: Report): void {
+function unmatched(what: string, pointer: string, { names, whose }: NameReference, report: Report): void {
   const meant = suggest(what, names.filter(isPlainName))
   report({
     pointer,
@@ -180,9 +181,9 @@ function isPlainName(name: string): boolean {
 }
 
 /** Length of a tool's name that the models behind most clients accept. */
-const LONGEST = 64
+const MAX_LENGTH = 64
 /** More are counted. */
-const MOST = 20
+const MAX_COUNT = 20
 
 /** Tools that clients will see under a name too long for them; `known` has the names that each server uses itself. */
 export function checkLongNames(
@@ -194,15 +195,15 @@ export function checkLongNames(
   for (const [upstream, { tools = [] }] of known)
     for (const tool of tools) {
       const name = exposedName(config, upstream, tool)
-      if (name === undefined || name.length <= LONGEST || ++count > MOST) continue
+      if (name === undefined || name.length <= MAX_LENGTH || ++count > MAX_COUNT) continue
       report(finding(upstream, tool, name))
     }
 }
 
 function finding(upstream: string, tool: string, name: string): Finding {
   return {
-    pointer: pointerTo('/upstreams', upstream),
-    message: `tool "${tool.slice(0, 200)}" has a name of ${name.length} characters for clients, and many take ${LONGEST} at most`,
+    pointer: appendPointer('/upstreams', upstream),
+    message: `tool "${tool.slice(0, 200)}" has a name of ${name.length} characters for clients, and many take ${MAX_LENGTH} at most`,
     hint: `those are shown a shorter one, which gateway fit prints; to choose it, set upstreams.${upstream}.prefix, or upstreams.${upstream}.tools.rename`,
     severity: 'warning',
   }
@@ -210,16 +211,16 @@ function finding(upstream: string, tool: string, name: string): Finding {
 
 /** The name that clients see; undefined where a filter hides the tool. */
 function exposedName(config: unknown, upstream: string, tool: string): string | undefined {
-  const spec = mapAt(config, 'upstreams', upstream)
-  const filter = mapAt(spec, 'tools')
+  const spec = readMap(config, 'upstreams', upstream)
+  const filter = readMap(spec, 'tools')
   if (isHidden(filter, tool)) return undefined
-  const name = (textAt(spec, 'prefix') ?? `${upstream}__`) + (textAt(filter, 'rename', tool) ?? tool)
-  const all = mapAt(config, 'filters', 'tools')
-  return isHidden(all, name) ? undefined : (textAt(all, 'rename', name) ?? name)
+  const name = (readText(spec, 'prefix') ?? `${upstream}__`) + (readText(filter, 'rename', tool) ?? tool)
+  const all = readMap(config, 'filters', 'tools')
+  return isHidden(all, name) ? undefined : (readText(all, 'rename', name) ?? name)
 }
 
 function isHidden(filter: unknown, name: string): boolean {
-  const fits = (glob: unknown): boolean => globs(String(glob))(name)
-  const allow = listAt(filter, 'allow')
-  return (allow.length > 0 && !allow.some(fits)) || listAt(filter, 'deny').some(fits)
+  const fits = (glob: unknown): boolean => compileGlobs(String(glob))(name)
+  const allow = readList(filter, 'allow')
+  return (allow.length > 0 && !allow.some(fits)) || readList(filter, 'deny').some(fits)
 }

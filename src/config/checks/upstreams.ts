@@ -1,6 +1,6 @@
 import { isAbsolute, join } from 'node:path'
-import { type Report, pointerTo } from '../../util/finding.ts'
-import { listAt, mapAt, textAt, valueAt, type Plain } from '../../util/plain-data.ts'
+import { type Report, appendPointer } from '../../util/finding.ts'
+import { readList, readMap, readText, readValue, type Plain } from '../../util/plain-data.ts'
 import { type Platform } from '../../util/platform.ts'
 
 interface Prefixed {
@@ -19,11 +19,11 @@ export function checkPrefixes(config: unknown, report: Report): void {
 }
 
 function prefixesOf(config: unknown): Prefixed[] {
-  const upstreams = mapAt(config, 'upstreams')
-  const enabled = Object.keys(upstreams).filter(name => valueAt(upstreams, name, 'enabled') !== false)
+  const upstreams = readMap(config, 'upstreams')
+  const enabled = Object.keys(upstreams).filter(name => readValue(upstreams, name, 'enabled') !== false)
   return enabled.map(name => {
-    const written = textAt(upstreams, name, 'prefix')
-    const at = pointerTo('/upstreams', name)
+    const written = readText(upstreams, name, 'prefix')
+    const at = appendPointer('/upstreams', name)
     return { name, prefix: written ?? `${name}__`, pointer: written === undefined ? at : `${at}/prefix` }
   })
 }
@@ -51,12 +51,12 @@ function compare(one: Prefixed, other: Prefixed, report: Report): void {
 
 /** A command is one program: no arguments, no shell. `isFile` tells whether a path with spaces is one after all. */
 export function checkCommands(config: unknown, isFile: (path: string) => boolean, report: Report): void {
-  const upstreams = mapAt(config, 'upstreams')
+  const upstreams = readMap(config, 'upstreams')
   for (const name of Object.keys(upstreams)) {
     const command =
-      textAt(upstreams, name, 'type') === 'stdio' ? textAt(upstreams, name, 'command') : undefined
+      readText(upstreams, name, 'type') === 'stdio' ? readText(upstreams, name, 'command') : undefined
     if (command === undefined || !isCommandLine(command, isFile)) continue
-    report({ pointer: `${pointerTo('/upstreams', name)}/command`, ...advice(command) })
+    report({ pointer: `${appendPointer('/upstreams', name)}/command`, ...advice(command) })
   }
 }
 
@@ -79,16 +79,16 @@ function advice(command: string): { message: string; hint: string } {
 
 /** Reports numbers of processes that do not fit with who shares them. */
 export function checkPools(config: unknown, report: Report): void {
-  const upstreams = mapAt(config, 'upstreams')
+  const upstreams = readMap(config, 'upstreams')
   for (const name of Object.keys(upstreams)) {
-    const isPerProject = valueAt(upstreams, name, 'cwd') === 'project'
-    const forwards = listAt(upstreams, name, 'forwardHeaders').length > 0
+    const isPerProject = readValue(upstreams, name, 'cwd') === 'project'
+    const forwards = readList(upstreams, name, 'forwardHeaders').length > 0
     const isShared =
-      !isPerProject && !forwards && (valueAt(upstreams, name, 'isolation') ?? 'shared') === 'shared'
-    const pointer = pointerTo('/upstreams', name)
-    if (isShared) checkPool(valueAt(upstreams, name, 'pool'), pointer, report)
-    else checkReplicas(valueAt(upstreams, name, 'replicas'), pointer, report)
-    checkBounds(valueAt(upstreams, name, 'pool'), pointer, report)
+      !isPerProject && !forwards && (readValue(upstreams, name, 'isolation') ?? 'shared') === 'shared'
+    const pointer = appendPointer('/upstreams', name)
+    if (isShared) checkPool(readValue(upstreams, name, 'pool'), pointer, report)
+    else checkReplicas(readValue(upstreams, name, 'replicas'), pointer, report)
+    checkBounds(readValue(upstreams, name, 'pool'), pointer, report)
   }
 }
 
@@ -112,7 +112,7 @@ function checkReplicas(replicas: unknown, pointer: string, report: Report): void
 }
 
 function checkBounds(pool: unknown, pointer: string, report: Report): void {
-  const [min, max] = [valueAt(pool, 'min'), valueAt(pool, 'max')]
+  const [min, max] = [readValue(pool, 'min'), readValue(pool, 'max')]
   if (typeof min !== 'number' || typeof max !== 'number' || min <= max) return
   report({
     pointer: `${pointer}/pool/min`,
@@ -123,11 +123,11 @@ function checkBounds(pool: unknown, pointer: string, report: Report): void {
 
 /** Warns of settings for a server process that this system cannot keep; another one may. */
 export function checkProcesses(config: unknown, platform: Platform, report: Report): void {
-  const upstreams = mapAt(config, 'upstreams')
+  const upstreams = readMap(config, 'upstreams')
   for (const name of Object.keys(upstreams)) {
-    if (textAt(upstreams, name, 'type') !== 'stdio') continue
-    const upstream = mapAt(upstreams, name)
-    const at = pointerTo('/upstreams', name)
+    if (readText(upstreams, name, 'type') !== 'stdio') continue
+    const upstream = readMap(upstreams, name)
+    const at = appendPointer('/upstreams', name)
     if (upstream.sandbox !== undefined && !platform.hasSandbox)
       report({
         pointer: `${at}/sandbox`,
@@ -156,15 +156,15 @@ type Missing = (key: string, path: string, hint: string) => void
 
 /** Warns of missing directories, commands and scripts of local servers; they may still come, so these are no errors. */
 export function checkExisting(config: unknown, present: Present, report: Report): void {
-  const upstreams = mapAt(config, 'upstreams')
+  const upstreams = readMap(config, 'upstreams')
   for (const name of Object.keys(upstreams)) {
-    const spec = mapAt(upstreams, name)
+    const spec = readMap(upstreams, name)
     if (spec.type !== 'stdio' || spec.enabled === false) continue
-    const at = pointerTo('/upstreams', name)
+    const at = appendPointer('/upstreams', name)
     const warn = (key: string, message: string, hint: string): void =>
       report({ pointer: `${at}/${key}`, message, hint, severity: 'warning' })
-    const command = textAt(spec, 'command') ?? ''
-    if (/^[^\s/\\]+$/.test(command) && !present.program(command, textAt(mapAt(spec, 'env'), 'PATH')))
+    const command = readText(spec, 'command') ?? ''
+    if (/^[^\s/\\]+$/.test(command) && !present.program(command, readText(readMap(spec, 'env'), 'PATH')))
       warn('command', `${command} is not on the PATH`, 'install it, or give its whole path')
     // Each project has a directory of its own.
     if (spec.cwd === 'project') continue
@@ -178,7 +178,7 @@ function isMissingProgram(command: string, isMissing: (path: string) => boolean)
 }
 
 function checkServer(spec: Plain, exists: Present['path'], missing: Missing): void {
-  const cwd = textAt(spec, 'cwd') ?? '.'
+  const cwd = readText(spec, 'cwd') ?? '.'
   if (!exists(cwd))
     return missing(
       'cwd',
@@ -186,10 +186,10 @@ function checkServer(spec: Plain, exists: Present['path'], missing: Missing): vo
       'make the directory, or name another one; it is relative to the configuration file',
     )
   const isMissing = (path: string): boolean => !exists(isAbsolute(path) ? path : join(cwd, path))
-  const command = textAt(spec, 'command') ?? ''
+  const command = readText(spec, 'command') ?? ''
   if (isMissingProgram(command, isMissing))
     missing('command', command, 'install it, or correct the path; it is relative to `cwd`')
-  const [script] = INTERPRETER.test(command) ? listAt(spec, 'args') : []
+  const [script] = INTERPRETER.test(command) ? readList(spec, 'args') : []
   if (typeof script === 'string' && SCRIPT.test(script) && isMissing(script))
     missing('args/0', script, 'correct the path; it is relative to `cwd`')
 }

@@ -23,7 +23,7 @@ interface SourcePart<Kind> {
 
 type Template = { readonly parts: readonly Part[] } | { readonly mistake: string }
 
-const DEEPEST = 16
+const MAX_DEPTH = 16
 const SOURCES = ['file', 'exec', 'keyring'] as const
 const VARIABLE = /(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(:-|:\?|(?=\}))/y
 
@@ -49,7 +49,7 @@ class TemplateReader {
 
   /** Reads to the end, or inside a placeholder to its closing brace. */
   read(depth: number): Part[] {
-    if (depth > DEEPEST) throw new Mistake(`placeholders are nested deeper than ${DEEPEST} levels`)
+    if (depth > MAX_DEPTH) throw new Mistake(`placeholders are nested deeper than ${MAX_DEPTH} levels`)
     const parts: Part[] = []
     let literal = ''
     while (this.#at < this.#text.length && !(depth > 0 && this.#text[this.#at] === '}')) {
@@ -126,7 +126,7 @@ const LOOKUPS: Readonly<Partial<Record<NodeJS.Platform, readonly string[]>>> = {
 /** Stands for what no command was run for. */
 const STAND_IN = 'not-run'
 
-type Found =
+type CommandOutcome =
   { readonly text: string; readonly isStandIn?: boolean } | { readonly why: string; readonly hint?: string }
 
 /** The commands of one configuration: each runs once per load, however often it is named. */
@@ -146,7 +146,7 @@ export class Commands {
   }
 
   /** @param words of the command, or the name in the keyring */
-  outputOf(kind: 'exec' | 'keyring', words: readonly string[] | string, cwd: string): Found {
+  outputOf(kind: 'exec' | 'keyring', words: readonly string[] | string, cwd: string): CommandOutcome {
     const argv = typeof words === 'string' ? this.#lookup(words) : words
     if (argv === undefined)
       return { why: 'no keyring is known here', hint: 'name its command in "secrets.keyring"' }

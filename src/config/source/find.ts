@@ -8,9 +8,9 @@ import { type MapTree, mergeTrees, type Origin, type Tree } from './tree.ts'
 import { refuseUntrusted } from './trust.ts'
 import { parseYaml } from './nodes.ts'
 
-const LARGEST_FILE = 1024 * 1024
+const MAX_FILE_BYTES = 1024 * 1024
 /** Most files one configuration may be made of. */
-const MOST_FILES = 64
+const MAX_FILES = 64
 
 /** Reads files with what they extend; each file is read once. */
 export class Sources {
@@ -40,7 +40,7 @@ export class Sources {
         'remove one of the files from the circle',
       )
     if (this.#trees.has(file)) return known
-    if (this.#trees.size >= MOST_FILES) return this.#refuse(from, pointer, `more than ${MOST_FILES} files`)
+    if (this.#trees.size >= MAX_FILES) return this.#refuse(from, pointer, `more than ${MAX_FILES} files`)
     this.#trees.set(file, 'open')
     const tree = this.#read(file, from, pointer)
     this.#trees.set(file, tree)
@@ -48,7 +48,7 @@ export class Sources {
   }
 
   #read(file: string, from: Origin, pointer: string): Tree | undefined {
-    const contents = file === this.#given?.file ? this.#given : readText(file, LARGEST_FILE)
+    const contents = file === this.#given?.file ? this.#given : readText(file, MAX_FILE_BYTES)
     if (!('text' in contents)) return this.#refuse(from, pointer, unreadable(file, contents))
     const own = parseYaml(contents.text, file, this.#report)
     if (own === undefined) return undefined

@@ -1,5 +1,5 @@
 import { dirname, resolve } from 'node:path'
-import { pointerTo } from '../../util/finding.ts'
+import { appendPointer } from '../../util/finding.ts'
 import { isSecretName } from '../../util/secrets.ts'
 import { coerce, isSecretPath } from '../messages.ts'
 import { type Problem, type ReportProblem, problemAt } from '../problem.ts'
@@ -32,7 +32,7 @@ interface Filled {
   readonly commands: readonly SecretCommand[]
 }
 
-const LARGEST_FILE = 64 * 1024
+const MAX_FILE_BYTES = 64 * 1024
 /** Shorter ones would blank out half of every text they are looked for in. */
 const SHORTEST_SECRET = 4
 const FORMS =
@@ -82,9 +82,10 @@ class Filler {
     if (tree.kind === 'scalar')
       return typeof tree.value === 'string' ? this.#scalar(tree, tree.value, pointer) : tree
     if (tree.kind === 'list')
-      return { ...tree, items: tree.items.map((item, i) => this.fill(item, pointerTo(pointer, i))) }
+      return { ...tree, items: tree.items.map((item, i) => this.fill(item, appendPointer(pointer, i))) }
     const entries = [...tree.entries].map(
-      ([key, entry]) => [key, { ...entry, tree: this.fill(entry.tree, pointerTo(pointer, key)) }] as const,
+      ([key, entry]) =>
+        [key, { ...entry, tree: this.fill(entry.tree, appendPointer(pointer, key)) }] as const,
     )
     return { ...tree, entries: new Map(entries) }
   }
@@ -145,7 +146,7 @@ class Filler {
     if (name === undefined) return undefined
     if (name === '') return void this.#wrong(spot, '${file:} names no file', 'write ${file:path}')
     const file = resolve(this.#directoryOf(spot.scalar), name)
-    const contents = this.files.get(file) ?? readText(file, LARGEST_FILE)
+    const contents = this.files.get(file) ?? readText(file, MAX_FILE_BYTES)
     this.files.set(file, contents)
     if (!('text' in contents)) return void this.#wrong(spot, `cannot read ${file}: ${contents.why}`)
     const text = contents.text.replace(/\r?\n$/, '')

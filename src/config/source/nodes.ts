@@ -15,7 +15,7 @@ import {
   type YAMLSeq,
 } from 'yaml'
 import { problemAt, type ReportProblem } from '../problem.ts'
-import { DEEPEST, type Entry, type MapTree, type Origin, type Tree } from './tree.ts'
+import { MAX_DEPTH, type Entry, type MapTree, type Origin, type Tree } from './tree.ts'
 
 const MAX_MISTAKES = 20
 /** Bounds the time of parsing: far more than a file of the most values has. */
@@ -67,7 +67,7 @@ function hasTooManyTokens(text: string): boolean {
 }
 
 /** Most values of one file, what aliases repeat included. */
-const MOST_VALUES = 50_000
+const MAX_VALUES = 50_000
 
 type Refuse = (offset: number, message: string, hint?: string) => void
 
@@ -112,7 +112,7 @@ class NodeReader {
   #plain(node: Node, origin: Origin): Tree {
     if (isScalar(node)) return this.#scalar(node, origin)
     if (!isMap(node) && !isSeq(node)) return this.#wrong(node, 'this kind of value is not supported', origin)
-    if (this.#depth >= DEEPEST) return this.#wrong(node, `nested deeper than ${DEEPEST} levels`, origin)
+    if (this.#depth >= MAX_DEPTH) return this.#wrong(node, `nested deeper than ${MAX_DEPTH} levels`, origin)
     this.#depth++
     const tree = isMap(node) ? this.#map(node, origin) : this.#list(node, origin)
     this.#depth--
@@ -185,10 +185,10 @@ class NodeReader {
   }
 
   #count(values: number, node: Node): boolean {
-    if (this.#values > MOST_VALUES) return false
+    if (this.#values > MAX_VALUES) return false
     this.#values += values
-    if (this.#values <= MOST_VALUES) return true
-    this.#wrong(node, `more than ${MOST_VALUES} values, counting what aliases repeat`, this.#place(0))
+    if (this.#values <= MAX_VALUES) return true
+    this.#wrong(node, `more than ${MAX_VALUES} values, counting what aliases repeat`, this.#place(0))
     return false
   }
 

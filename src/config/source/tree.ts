@@ -1,5 +1,5 @@
 import { isPlain, setOwn } from '../../util/plain-data.ts'
-import { pointerTo } from '../../util/finding.ts'
+import { appendPointer } from '../../util/finding.ts'
 
 /** Origin of a value. */
 export type Origin =
@@ -69,10 +69,11 @@ export function locate(tree: Tree): Located {
 function plain(tree: Tree, pointer: string, located: Omit<Located, 'value'> & { empty: string[] }): unknown {
   located.origins.set(pointer, tree.origin)
   if (tree.kind === 'scalar') return tree.value
-  if (tree.kind === 'list') return tree.items.map((item, i) => plain(item, pointerTo(pointer, i), located))
+  if (tree.kind === 'list')
+    return tree.items.map((item, i) => plain(item, appendPointer(pointer, i), located))
   const value: Record<string, unknown> = {}
   for (const [key, entry] of tree.entries) {
-    const at = pointerTo(pointer, key)
+    const at = appendPointer(pointer, key)
     located.keys.set(at, entry.key)
     if (entry.tree.kind !== 'scalar' || entry.tree.value !== null)
       setOwn(value, key, plain(entry.tree, at, located))
@@ -91,11 +92,11 @@ function noteEmpty(
 }
 
 /** Deepest nesting of a configuration. */
-export const DEEPEST = 64
+export const MAX_DEPTH = 64
 
 /** A tree of plain JavaScript data; undefined stands for a value that no file could hold. */
 export function treeOf(value: unknown, origin: Origin, depth = 0): Tree | undefined {
-  if (depth > DEEPEST) return undefined
+  if (depth > MAX_DEPTH) return undefined
   if (isScalar(value)) return { kind: 'scalar', origin, value }
   if (Array.isArray(value)) return listOf(value, origin, depth)
   return isPlain(value) ? mapOf(value, origin, depth) : undefined

@@ -5,7 +5,7 @@ import { ANONYMOUS, principalKey, viewerKey } from '../../api/principal.ts'
 import type { Viewer } from '../../api/profile-names.ts'
 import { GatewayError, ownerReasonOf } from '../../errors/errors.ts'
 import { listForm } from '../../protocol/era/entries.ts'
-import { type ParamHeader, paramHeaders } from '../../protocol/headers.ts'
+import { type ParamHeader, parseParamHeaders } from '../../protocol/headers.ts'
 import { type Kind, KINDS, LISTS, METHODS } from '../../protocol/methods.ts'
 import type { Payload } from '../../protocol/payload.ts'
 import { RPC, rpcError, type RpcError } from '../../protocol/rpc-error.ts'
@@ -50,7 +50,7 @@ const MAX_REPORTED = 10_000
 const SEVERAL = 'several'
 
 /** A view that is kept, and the lists that it was made from. */
-interface Kept {
+interface CachedView {
   readonly view: View
   readonly identity: readonly unknown[]
 }
@@ -67,7 +67,7 @@ export class Catalog {
   readonly #parts: Parts
   /** Lists that readers are shown of each view. */
   readonly listings: Listings
-  readonly #kept = new BoundedMap<string, Kept>({
+  readonly #kept = new BoundedMap<string, CachedView>({
     max: MAX_VIEWS,
     onForget: () => (this.#hasForgotten = true),
   })
@@ -134,7 +134,7 @@ export class Catalog {
   mirrors(entry: CatalogEntry): readonly ParamHeader[] | undefined {
     const known = this.#mirrors.get(entry)
     if (known !== undefined || this.#mirrors.has(entry)) return known
-    const read = paramHeaders(entry.value.inputSchema)
+    const read = parseParamHeaders(entry.value.inputSchema)
     this.#mirrors.set(entry, read)
     return read
   }

@@ -5,10 +5,10 @@ import { servesTasks } from '../../protocol/era/tasks.ts'
 import type { Session, Upstream } from '../../api/index.ts'
 import {
   GatewayError,
-  forOwner,
+  describeReason,
   gatewayError,
   ownerReasonOf,
-  reasonOf,
+  getErrorMessage,
   type Reason,
   needsAuth,
 } from '../../errors/errors.ts'
@@ -217,21 +217,24 @@ export class Parts {
   #failedLate(node: UpstreamNode, kind: Kind, shelf: Shelf, error: unknown): void {
     const { name } = node.upstream
     const why = ownerReasonOf(error)
-    if (shelf.failure === undefined || why !== forOwner(shelf.failure))
+    if (shelf.failure === undefined || why !== describeReason(shelf.failure))
       this.#graph.log.warn(`a list of upstream "${name}" took long, and failed then`, {
         method: LISTS[kind].method,
         upstream: name,
         reason: why,
       })
-    shelf.failure = { why: reasonOf(error), detail: error instanceof GatewayError ? error.detail : undefined }
+    shelf.failure = {
+      why: getErrorMessage(error),
+      detail: error instanceof GatewayError ? error.detail : undefined,
+    }
     this.#note(node, kind, why)
   }
 
   /** Stands in for a list that is on its way: gives the last known one, or throws if there is none. */
   #meanwhile(node: UpstreamNode, kind: Kind, { known, failure }: Shelf): Part {
     const reason = failure ?? { why: `${LISTS[kind].method} takes longer than others should wait` }
-    if (known !== undefined) return this.#stale(node, kind, known, forOwner(reason))
-    this.#note(node, kind, `left out: ${forOwner(reason)}`)
+    if (known !== undefined) return this.#stale(node, kind, known, describeReason(reason))
+    this.#note(node, kind, `left out: ${describeReason(reason)}`)
     throw gatewayError('GW_UPSTREAM_DOWN', { upstream: node.upstream.name, ...reason })
   }
 

@@ -68,7 +68,7 @@ export interface LateList {
 }
 
 /** Most that a merged list holds of all servers together: entries, and bytes as the servers sent them. */
-const MOST = { entries: 40_000, bytes: 64 * 1024 * 1024 }
+const MAX_COUNT = { entries: 40_000, bytes: 64 * 1024 * 1024 }
 
 /** A server's list of which only the beginning is in the merged one. */
 export interface Cut {
@@ -83,7 +83,7 @@ interface Merged {
 }
 
 /** One list of those of all servers, in their order. Where it would be too long, the longest give way until all have the same share. */
-export function merge(parts: readonly Part[], most = MOST): Merged {
+export function merge(parts: readonly Part[], most = MAX_COUNT): Merged {
   const lengths = parts.map(({ entries }) => entries.length)
   const sizes = parts.map(({ payloads }) =>
     payloads.reduce((all, payload) => all + payload.bytes().length, 0),

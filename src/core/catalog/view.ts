@@ -19,7 +19,7 @@ const MAX_CLASSES = 32
 const MAX_KEY = 256
 
 /** A view in the form that readers of one class are shown. */
-interface Shown {
+interface ListedView {
   readonly view: View
   /** Entries of the view by the names that are shown in place of their own. */
   readonly real: ReadonlyMap<string, CatalogEntry>
@@ -46,7 +46,7 @@ export class Listings {
   readonly #hooks: Hooks
   readonly #report: (unshown: Unshown) => void
   #taps: readonly { readonly run: HookTaps['listing'] }[] | undefined
-  readonly #shown = new WeakMap<View, BoundedMap<string, Shown>>()
+  readonly #shown = new WeakMap<View, BoundedMap<string, ListedView>>()
 
   constructor(hooks: Hooks, report: (unshown: Unshown) => void) {
     this.#hooks = hooks
@@ -59,13 +59,13 @@ export class Listings {
   }
 
   /** The view as this session's client is shown it: the very same where no tap changes it. */
-  shown(view: View, session: Session): Shown {
+  shown(view: View, session: Session): ListedView {
     if (!this.isTapped) return asItIs(view)
     const reader = readerOf(view.kind, session)
     const key = this.#classOf(reader)
     let forms = this.#shown.get(view)
     if (forms === undefined)
-      this.#shown.set(view, (forms = new BoundedMap<string, Shown>({ max: MAX_CLASSES })))
+      this.#shown.set(view, (forms = new BoundedMap<string, ListedView>({ max: MAX_CLASSES })))
     const known = forms.use(key)
     if (known !== undefined) return known
     const made = this.#make(view, this.#forms(view, reader))
@@ -92,7 +92,7 @@ export class Listings {
     return [list, ...before]
   }
 
-  #make(view: View, forms: Forms): Shown {
+  #make(view: View, forms: Forms): ListedView {
     if (forms[0] === view.entries) return asItIs(view)
     const { entries, real, unshown } = check(view, forms)
     for (const one of unshown) this.#report(one)
@@ -121,7 +121,7 @@ function classOf(
   }
 }
 
-function asItIs(view: View): Shown {
+function asItIs(view: View): ListedView {
   return { view, real: NOTHING }
 }
 

@@ -8,7 +8,7 @@ import type {
   Upstream,
 } from '../../api/index.ts'
 import { type Graph, type UpstreamNode } from '../graph-types.ts'
-import { lacking, neutralCapabilities } from '../../protocol/era/capabilities.ts'
+import { findMissingCapabilities, neutralCapabilities } from '../../protocol/era/capabilities.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import { within } from '../../util/clock.ts'
 
@@ -114,7 +114,7 @@ export class ClientRoots {
     return (
       session.ask !== undefined &&
       this.#ready.has(session) &&
-      lacking(neutralCapabilities(session.client), 'roots/list', undefined) === undefined
+      findMissingCapabilities(neutralCapabilities(session.client), 'roots/list', undefined) === undefined
     )
   }
 
@@ -142,14 +142,16 @@ export class ClientRoots {
       method,
       params: undefined,
       emit: () => undefined,
-      ...(session.ask === undefined ? {} : { ask: ask => session.ask?.(ask) ?? Promise.resolve(LATE) }),
+      ...(session.ask === undefined
+        ? {}
+        : { ask: ask => session.ask?.(ask) ?? Promise.resolve(LATE_ANSWER) }),
     })
     let takeBack: (reason: string) => void = () => undefined
     const own: Ask = { method, params: undefined, onTakeBack: listener => (takeBack = listener) }
     const reply = exchange.ask(own)
     if (await within(graph.clock, ANSWER_MS, reply)) return reply
-    takeBack(LATE.error.message)
-    return LATE
+    takeBack(LATE_ANSWER.error.message)
+    return LATE_ANSWER
   }
 
   #tellSoon(): void {
@@ -185,7 +187,7 @@ export function rootsFor(
   }
 }
 
-const LATE = {
+const LATE_ANSWER = {
   error: rpcError(RPC.internal, `the client did not list its roots within ${ANSWER_MS / 1000} s`),
 }
 

@@ -19,7 +19,7 @@ const MAX_PARKED_EACH = 100
 /** Asks of one call that come within this time are handed out together. */
 const BATCH_MS = 5
 
-interface Waiting {
+interface ParkedCall {
   readonly resolve: (answer: Answer) => void
   readonly reject: (failure: unknown) => void
 }
@@ -66,7 +66,7 @@ export class HeldCall {
   readonly #call: PipelineCall
   readonly #open = new Map<string, Open>()
   #exchange: PipelineExchange
-  #waiting: Waiting | undefined
+  #waiting: ParkedCall | undefined
   #outcome: Outcome | undefined
   #asked = 0
   #round = 0

@@ -1,5 +1,5 @@
 import type { Clock, Notification } from '../../api/index.ts'
-import { canonicalOr } from '../../protocol/uri.ts'
+import { canonicalizeUri } from '../../protocol/uri.ts'
 import type { ResourceOwner } from '../graph-types.ts'
 
 /** Least time in which one holder hears twice of one resource. */
@@ -38,7 +38,7 @@ export class ResourceUpdates {
 const MAX_HELD = 10_000
 
 /** A resource of one upstream, and who wants to hear of it. */
-interface Held {
+interface SubscribedResource {
   /** Canonical URI by which its holders know it. */
   readonly uri: string
   readonly owner: ResourceOwner
@@ -50,14 +50,14 @@ interface Held {
 export class HeldResources {
   readonly #clock: Clock
   readonly #tell: (holder: object, update: Notification) => void
-  readonly #byUri = new Map<string, readonly Held[]>()
+  readonly #byUri = new Map<string, readonly SubscribedResource[]>()
 
   constructor(clock: Clock, tell: (holder: object, update: Notification) => void) {
     this.#clock = clock
     this.#tell = tell
   }
 
-  *all(): Iterable<Held> {
+  *all(): Iterable<SubscribedResource> {
     for (const held of [...this.#byUri.values()]) yield* held
   }
 
@@ -95,16 +95,16 @@ export class HeldResources {
     return held.owner
   }
 
-  #heldBy(uri: string, holder: object): Held | undefined {
+  #heldBy(uri: string, holder: object): SubscribedResource | undefined {
     return this.#byUri.get(uri)?.find(({ holders }) => holders.has(holder))
   }
 
   /** Finds a held resource by the URI that its owner uses: the one that clients know, but for renamed ones. */
-  heldAs(upstream: string, original: string): Held | undefined {
-    const name = canonicalOr(original)
+  heldAs(upstream: string, original: string): SubscribedResource | undefined {
+    const name = canonicalizeUri(original)
     const same = this.#byUri
       .get(name)
-      ?.find(({ owner }) => owner.upstream === upstream && canonicalOr(owner.original) === name)
+      ?.find(({ owner }) => owner.upstream === upstream && canonicalizeUri(owner.original) === name)
     if (same !== undefined) return same
     for (const held of this.all())
       if (held.owner.upstream === upstream && held.owner.original === original) return held

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Session } from '../../api/index.ts'
-import { type Kind, KINDS, kindsChangedBy, LIST_CHANGES, LISTS } from '../../protocol/methods.ts'
+import { type Kind, KINDS, getChangedKinds, LIST_CHANGES, LISTS } from '../../protocol/methods.ts'
 import { within } from '../../util/clock.ts'
 import type { View } from '../catalog/view.ts'
 import type { Graph } from '../graph-types.ts'
@@ -57,7 +57,7 @@ export class ListNews {
     await Promise.all(
       changes.flatMap(({ method, upstream, audiences, isSaid }) =>
         [...audiences].flatMap(audience =>
-          kindsChangedBy(method).map(async kind => {
+          getChangedKinds(method).map(async kind => {
             const viewers = await this.#viewers(kind, upstream, audience, isSaid).catch(() => audience)
             if (viewers !== undefined) meant.set(method, [...(meant.get(method) ?? []), viewers])
           }),

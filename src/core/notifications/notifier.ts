@@ -1,11 +1,11 @@
 import type { Exchange, Notification, Session, UpstreamState } from '../../api/index.ts'
-import { GatewayError, ownerProblemOf, reasonOf } from '../../errors/errors.ts'
+import { GatewayError, ownerProblemOf, getErrorMessage } from '../../errors/errors.ts'
 import { isCalled, unlistedEntry } from '../../api/catalog-entry.ts'
 import { noteOwnLists } from '../../api/upstream.ts'
 import type { NotificationContext } from '../../hooks/hook-taps.ts'
 import { isLoud } from '../../protocol/era/modern.ts'
 import { isObject } from '../../protocol/json/json.ts'
-import { KINDS, kindsChangedBy, LISTS } from '../../protocol/methods.ts'
+import { KINDS, getChangedKinds, LISTS } from '../../protocol/methods.ts'
 import { ListNews } from './list-news.ts'
 import { liveOf } from '../upstream.ts'
 import { HeldResources } from './held-resources.ts'
@@ -61,7 +61,7 @@ export class Notifier {
   upstreamSays(upstream: string, said: Notification, isMeant?: (session: Session) => boolean): void {
     const notification = this.#passed(said, { direction: 'client', upstream, exchange: undefined })
     if (notification === undefined) return
-    if (kindsChangedBy(notification.method).length > 0) {
+    if (getChangedKinds(notification.method).length > 0) {
       if (notification.isOfOwnLists === true) noteOwnLists()
       this.#news.add(notification.method, upstream, isMeant, true)
     } else if (notification.method === 'notifications/resources/updated')
@@ -228,7 +228,7 @@ export class Notifier {
     } catch (error) {
       // There is nobody to answer, and those who come after have done nothing wrong.
       const fields = error instanceof GatewayError ? { code: error.code, ...error.fields } : {}
-      this.#graph.log.error(reasonOf(error), { method: notification.method, ...fields })
+      this.#graph.log.error(getErrorMessage(error), { method: notification.method, ...fields })
     }
     this.dropped++
     return undefined

@@ -4,7 +4,7 @@ import { declaresTasks } from '../../protocol/era/tasks.ts'
 import { isObject, type JsonObject } from '../../protocol/json/json.ts'
 import { Payload } from '../../protocol/payload.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
-import { canonicalOr } from '../../protocol/uri.ts'
+import { canonicalizeUri } from '../../protocol/uri.ts'
 import { within } from '../../util/clock.ts'
 import { known, mergedCapabilities } from '../capabilities.ts'
 import { PipelineCall, type PipelineExchange } from '../exchange.ts'
@@ -101,7 +101,7 @@ export function unsubscribe(exchange: Exchange, graph: Graph): Answer {
 
 async function hold(uri: string, holder: object, graph: Graph, exchange: Exchange): Promise<Answer> {
   const done: Answer = { result: Payload.of({}) }
-  const name = canonicalOr(uri)
+  const name = canonicalizeUri(uri)
   const owner = await graph.router.owner(name, exchange)
   if (owner === undefined)
     return { error: rpcError(RPC.invalidParams, `Resource not found: ${uri}`, { uri }) }
@@ -120,7 +120,7 @@ async function hold(uri: string, holder: object, graph: Graph, exchange: Exchang
 }
 
 function release(uri: string, holder: object, graph: Graph, exchange: Exchange): void {
-  const owner = graph.notifier.release(canonicalOr(uri), holder)
+  const owner = graph.notifier.release(canonicalizeUri(uri), holder)
   if (owner === undefined) return
   void askOwner('resources/unsubscribe', owner, graph, exchange.session).catch(() => undefined)
 }

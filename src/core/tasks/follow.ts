@@ -1,5 +1,5 @@
 import type { Answer } from '../../api/index.ts'
-import { reasonOf } from '../../errors/errors.ts'
+import { getErrorMessage } from '../../errors/errors.ts'
 import { type TaskState, isTerminal, readTask, unrelated } from '../../protocol/era/tasks.ts'
 import { type JsonObject, isObject } from '../../protocol/json/json.ts'
 import { Payload } from '../../protocol/payload.ts'
@@ -18,7 +18,7 @@ const POLL_MS = 1000
 const MAX_FAILURES = 5
 
 /** A server's task that is followed in the name of an exchange. */
-interface Followed {
+interface FollowedTask {
   readonly graph: Graph
   readonly upstream: string
   readonly exchange: PipelineExchange
@@ -29,7 +29,7 @@ interface Followed {
 }
 
 /** Follows a server's task to its end, answers what it asks on the way, and gives the result of the call it came from. */
-export async function follow(followed: Followed, task: Payload): Promise<Answer> {
+export async function follow(followed: FollowedTask, task: Payload): Promise<Answer> {
   const state = readTask(task.value())
   if (state === undefined) return broken('the server answered with a task that is none')
   const follower = new Follower(followed, state, task.era ?? 'legacy')
@@ -42,7 +42,7 @@ export async function follow(followed: Followed, task: Payload): Promise<Answer>
 }
 
 class Follower {
-  readonly #of: Followed
+  readonly #of: FollowedTask
   readonly #era: Era
   readonly #taskId: string
   readonly #answered = new Set<string>()
@@ -51,7 +51,7 @@ class Follower {
   #failures = 0
   #wake: (() => void) | undefined
 
-  constructor(of: Followed, state: TaskState, era: Era) {
+  constructor(of: FollowedTask, state: TaskState, era: Era) {
     this.#of = of
     this.#era = era
     this.#taskId = state.taskId
@@ -121,7 +121,7 @@ class Follower {
       if (++this.#failures >= MAX_FAILURES) throw error
       this.#of.graph.log.debug('a task could not be looked at', {
         upstream: this.#of.upstream,
-        why: reasonOf(error),
+        why: getErrorMessage(error),
       })
       return undefined
     }

@@ -180,7 +180,7 @@ function runningCall(task: HostedTask): RunningCall {
   }
 }
 
-interface Settled {
+interface SettledTask {
   readonly graph: Graph
   readonly task: HostedTask
   readonly exchange: PipelineExchange
@@ -189,7 +189,7 @@ interface Settled {
 
 /** Does work for a task of ours to its end, through the hooks that see every answer. Never rejects. */
 export async function settleTask(
-  { graph, task, exchange, method }: Settled,
+  { graph, task, exchange, method }: SettledTask,
   work: () => Promise<Answer>,
 ): Promise<void> {
   graph.entered()

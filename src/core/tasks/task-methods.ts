@@ -29,11 +29,11 @@ const MAX_POLL_MS = 30_000
 
 const POLL_MS = 1000
 
-type Place<At extends TaskPlace['at']> = Extract<TaskPlace, { at: At }>
+type TaskPlaceAt<At extends TaskPlace['at']> = Extract<TaskPlace, { at: At }>
 
 interface Handler {
   hosted(task: HostedTask, exchange: PipelineExchange): Answer | Promise<Answer>
-  relayed(place: Place<'server'>, exchange: PipelineExchange, graph: Graph): Promise<Answer>
+  relayed(place: TaskPlaceAt<'server'>, exchange: PipelineExchange, graph: Graph): Promise<Answer>
 }
 
 const ACK: JsonObject = Object.freeze({ resultType: 'complete' })

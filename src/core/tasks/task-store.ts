@@ -2,7 +2,7 @@ import { type Notification, type Session, type HostedCall } from '../../api/inde
 import { ANONYMOUS, actorKey, principalKey } from '../../api/principal.ts'
 import { isTerminal, legacyTask } from '../../protocol/era/tasks.ts'
 import { stateWithoutSecrets } from '../without-secrets.ts'
-import type { Graph, HostedTaskRequest, Known, TaskPlace } from '../graph-types.ts'
+import type { Graph, HostedTaskRequest, TaskRecord, TaskPlace } from '../graph-types.ts'
 import { HostedTask, type ToolPlace } from './hosted-task.ts'
 import { mayUse, sealTaskId } from './task-ids.ts'
 
@@ -29,7 +29,7 @@ interface Hosted {
 /** Tasks that servers have under one id. */
 interface Named {
   /** Also those that are forgotten, as what is said of them may still come. */
-  readonly all: Known[]
+  readonly all: TaskRecord[]
   holders: number
   /** True where there were too many to tell whose a notification is. */
   isDoubtful: boolean
@@ -38,7 +38,7 @@ interface Named {
 /** The tasks that callers have. They outlive a generation; each ends with its time. */
 export class TaskStore {
   readonly #hosted = new Map<string, Hosted>()
-  readonly #known = new Map<string, Map<string, Known>>()
+  readonly #known = new Map<string, Map<string, TaskRecord>>()
   /** Tasks of legacy servers by the server's id, for what they say unasked. */
   readonly #byOriginal = new Map<string, Named>()
   readonly #busy = new Map<Session, { count: number; ended: (() => void) | undefined }>()
@@ -99,9 +99,14 @@ export class TaskStore {
   /** Notes a task that a legacy client was told of: it may list it, and hears when it changes. */
   note(graph: Graph, session: Session, taskId: string, place: TaskPlace, ttlMs: number | null): void {
     const now = graph.clock.now()
-    const known: Known = { taskId, place, session, until: now + Math.min(ttlMs ?? MAX_TTL_MS, MAX_TTL_MS) }
+    const known: TaskRecord = {
+      taskId,
+      place,
+      session,
+      until: now + Math.min(ttlMs ?? MAX_TTL_MS, MAX_TTL_MS),
+    }
     const key = callerOf(session)
-    const own = this.#known.get(key) ?? new Map<string, Known>()
+    const own = this.#known.get(key) ?? new Map<string, TaskRecord>()
     this.#known.set(key, own)
     for (const other of own.values()) if (other.until < now) this.#forget(own, other)
     const [oldest] = own.values()
@@ -113,7 +118,7 @@ export class TaskStore {
     else this.#name(known, originalKey(place.upstream, place.original))
   }
 
-  #name(known: Known, key: string): void {
+  #name(known: TaskRecord, key: string): void {
     const named = this.#byOriginal.get(key) ?? { all: [], holders: 0, isDoubtful: false }
     named.holders++
     // Two sessions of one server may count alike; neither must hear of the other's.
@@ -123,7 +128,7 @@ export class TaskStore {
   }
 
   /** The tasks this caller knows of, newest first. */
-  list(graph: Graph, session: Session): readonly Known[] {
+  list(graph: Graph, session: Session): readonly TaskRecord[] {
     const now = graph.clock.now()
     return [...(this.#known.get(callerOf(session))?.values() ?? [])]
       .filter(({ until }) => until >= now)
@@ -212,7 +217,7 @@ export class TaskStore {
     if (own.size === 0) this.#known.delete(key)
   }
 
-  #forget(own: Map<string, Known>, known: Known): void {
+  #forget(own: Map<string, TaskRecord>, known: TaskRecord): void {
     if (!own.delete(known.taskId)) return
     this.#count--
     if (known.place.at !== 'server') return
@@ -236,16 +241,16 @@ function originalKey(upstream: string, original: string): string {
 }
 
 /** Names are the choice of clients: they are cut. */
-const LONGEST = 256
+const MAX_LENGTH = 256
 
 function aboutOf({ principal, client }: Session, { tool, upstream }: HostedTaskRequest): Hosted['about'] {
   const { subject, issuer } = principal
   return {
-    tool: tool.slice(0, LONGEST),
+    tool: tool.slice(0, MAX_LENGTH),
     upstream,
     subject,
     issuer,
-    client: client.info.name.slice(0, LONGEST),
+    client: client.info.name.slice(0, MAX_LENGTH),
   }
 }
 
@@ -257,7 +262,7 @@ function rowOf({ task, about }: Hosted): HostedCall {
     id: task.id,
     ...about,
     state: status,
-    ...(statusMessage === undefined ? {} : { message: statusMessage.slice(0, LONGEST) }),
+    ...(statusMessage === undefined ? {} : { message: statusMessage.slice(0, MAX_LENGTH) }),
     asks: task.asks,
     createdAt: begun,
     updatedAt: changed,

@@ -2,7 +2,7 @@ import type { LookupAddress, LookupOptions } from 'node:dns'
 import { isIP } from 'node:net'
 import type * as Undici from 'undici'
 import type { Clock, Fetch, FetchOptions, Log } from '../../api/index.ts'
-import { gatewayError, GatewayError, reasonOf } from '../../errors/errors.ts'
+import { gatewayError, GatewayError, getErrorMessage } from '../../errors/errors.ts'
 import { MAX_HEAD } from '../port.ts'
 import { proxyFor } from '../proxy.ts'
 import { literalOf, networks, type Reach, reachOf, writtenReach } from './addresses.ts'
@@ -175,11 +175,11 @@ async function dispatcherFor(
   })
 }
 
-type Found = (error: Error | null, address: string | LookupAddress[], family?: number) => void
+type LookupCallback = (error: Error | null, address: string | LookupAddress[], family?: number) => void
 
 /** Looks a name up for a connection, and refuses it when one of its addresses is not allowed. */
 function guardedLookup(permit: Permit, around: Around) {
-  return (name: string, options: LookupOptions, done: Found): void =>
+  return (name: string, options: LookupOptions, done: LookupCallback): void =>
     around.lookup(name, { ...options, all: true }, (error, addresses) => {
       const [first] = addresses ?? []
       if (error !== null) return done(error, [])
@@ -245,7 +245,7 @@ function refused(url: string, why: string): GatewayError {
 
 function failure(error: unknown, url: string): unknown {
   if (error instanceof GatewayError) return error
-  return gatewayError('GW_FETCH_FAILED', { url, why: reasonOf(error), cause: error })
+  return gatewayError('GW_FETCH_FAILED', { url, why: getErrorMessage(error), cause: error })
 }
 
 /** Without what may be a secret: user, password and parameters. */

@@ -1,7 +1,7 @@
 import { parseMessage, type Message } from '../../protocol/jsonrpc.ts'
 import type { Hold } from '../../transport/backlog.ts'
 import { withoutBom } from '../../protocol/json/json.ts'
-import { inOnePiece, lengthOf, type Written } from '../../util/written.ts'
+import { inOnePiece, lengthOf, type EncodedMessage } from '../../util/written.ts'
 import { RPC, rpcError, type RpcError } from '../../protocol/rpc-error.ts'
 import { scanArray, ScanError } from '../../protocol/json/scan.ts'
 import { claimsModern } from './client-info.ts'
@@ -90,7 +90,7 @@ export class BatchWriter implements ResponseWriter {
     this.#hold?.set(0)
   }
 
-  mayKeep(answer: Written): boolean {
+  mayKeep(answer: EncodedMessage): boolean {
     return this.#isStreaming || this.#waiting + lengthOf(answer) <= MAX_WAITING
   }
 
@@ -102,7 +102,7 @@ export class BatchWriter implements ResponseWriter {
     this.#writer.onLost(listener)
   }
 
-  finish(_status: number, message: Written): void {
+  finish(_status: number, message: EncodedMessage): void {
     const answer = inOnePiece(message)
     this.#answers.push(answer)
     this.#waiting += answer.length

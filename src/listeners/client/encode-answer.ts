@@ -11,7 +11,7 @@ import {
   writeResult,
   type RpcId,
 } from '../../protocol/jsonrpc.ts'
-import { type Written } from '../../util/written.ts'
+import { type EncodedMessage } from '../../util/written.ts'
 import { Payload } from '../../protocol/payload.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 
@@ -24,7 +24,7 @@ export function encodeAnswer(
   method: string,
   answer: Answer,
   reader: Reader,
-): Exclude<Written, string> {
+): Exclude<EncodedMessage, string> {
   if ('error' in answer) return encodeFailure(id, method, answer.error, reader)
   if (reader.era === 'legacy') {
     return writeResult(id, toLegacyResult(payloadOf(answer), method, reader.version))

@@ -19,7 +19,7 @@ import type {
 import { stampSubscription } from '../../protocol/era/modern.ts'
 import { newestReader, type Reader } from '../../protocol/methods.ts'
 import { encodeError, idAsJson, type RpcId, type RpcRequest } from '../../protocol/jsonrpc.ts'
-import { type Written } from '../../util/written.ts'
+import { type EncodedMessage } from '../../util/written.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import { RpcPeer } from '../../protocol/rpc-peer.ts'
 import type { Admission } from './admission.ts'
@@ -47,9 +47,9 @@ export interface ResponseWriter {
   /** Gives a client that waits an id to come back with, where it can use one. */
   prime(): void
   /** False for an answer that would wait for others and for which there is no room; absent where none waits. */
-  mayKeep?(answer: Written): boolean
+  mayKeep?(answer: EncodedMessage): boolean
   /** Writes the answer. The status and the headers are for a response that has not begun. */
-  finish(status: number, message: Written, headers?: Readonly<Record<string, string>>): void
+  finish(status: number, message: EncodedMessage, headers?: Readonly<Record<string, string>>): void
   /** Runs `listener` when the client goes away before its answer and cannot come back for it. */
   onLost(listener: () => void): void
 }
@@ -205,7 +205,7 @@ export class InboundRequest implements Inbound {
   finish(answer: Answer, isStopping: boolean, log: Log): void {
     const final = this.#final(answer, isStopping)
     let status = 'error' in final ? (final.http?.status ?? statusOf(final.error, this.era)) : 200
-    let message: Written
+    let message: EncodedMessage
     try {
       message = encodeAnswer(this.id, this.method, final, this.#reader)
     } catch (thrown) {

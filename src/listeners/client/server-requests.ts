@@ -10,7 +10,7 @@ const MAX_OPEN = 64
 /** A person may have to answer. */
 const PATIENCE_MS = 600_000
 
-interface Waiting {
+interface PendingServerRequest {
   readonly id: RpcId
   readonly requester: Requester
   readonly reply: (reply: AskReply) => void
@@ -21,7 +21,7 @@ interface Waiting {
 export class ServerRequests {
   readonly #clock: Clock
   readonly #drops: Drops
-  readonly #peer = new RpcPeer<Waiting>({ sent: MAX_OPEN, received: 0 })
+  readonly #peer = new RpcPeer<PendingServerRequest>({ sent: MAX_OPEN, received: 0 })
   #closed: string | undefined
   /** Begins the ids: a late reply to what another process asked in the same conversation is not one to ours. */
   #mark = ''
@@ -79,7 +79,7 @@ export class ServerRequests {
     waiting?.reply(failure(reason))
   }
 
-  #take(id: RpcId | null): Waiting | undefined {
+  #take(id: RpcId | null): PendingServerRequest | undefined {
     const waiting = this.#peer.answered(id)
     waiting?.disarm()
     return waiting

@@ -18,7 +18,7 @@ import type { Arrived, Channel } from '../../transport/channel.ts'
 import { Drops } from '../../transport/unexpected-messages.ts'
 import { within } from '../../util/clock.ts'
 import type { Addressed } from '../client/inbound-request.ts'
-import type { Written } from '../../util/written.ts'
+import type { EncodedMessage } from '../../util/written.ts'
 import { BatchWriter, parseBatch } from '../client/batch.ts'
 import { type Admission, OVERLOADED } from '../client/admission.ts'
 import { encodeNotificationFor, thrownAnswer } from '../client/encode-answer.ts'
@@ -290,7 +290,7 @@ class ChannelWriter implements ResponseWriter {
     // The connection itself is what would break.
   }
 
-  finish(_status: number, message: Written): void {
+  finish(_status: number, message: EncodedMessage): void {
     this.#channel.write(message)
   }
 

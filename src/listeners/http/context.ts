@@ -6,7 +6,7 @@ import { HeldBytes } from '../../transport/backlog.ts'
 import { Admission } from '../client/admission.ts'
 import type { InboundRequest } from '../client/inbound-request.ts'
 import { OpenStreams } from './authenticate.ts'
-import type { HttpSettings, Place } from './listener-settings.ts'
+import type { HttpSettings, ListenerEndpoint } from './listener-settings.ts'
 import { LegacySessions } from './mcp/legacy-sessions.ts'
 import { OpenConnections, type PostedConversation, SessionQuota } from './open-connections.ts'
 import type { RequestHeaders } from './request-guard.ts'
@@ -57,7 +57,7 @@ export interface Arrival {
   /** Of its URL, without the query. */
   readonly path: string
   /** The endpoint of the listener that the path names; undefined for a plugin's path, or nobody's. */
-  readonly place: Place | undefined
+  readonly place: ListenerEndpoint | undefined
 }
 
 /** Makes the state of a new listener. */

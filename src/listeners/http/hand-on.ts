@@ -1,7 +1,15 @@
 import type { Agent, ClientRequest, IncomingMessage, ServerResponse } from 'node:http'
 import { pipeline } from 'node:stream'
-import type { Clock, Handed, HttpServe, Log, Neighbour, Neighbours, Whereabouts } from '../../api/index.ts'
-import { reasonOf } from '../../errors/errors.ts'
+import type {
+  Clock,
+  ForwardedRequest,
+  HttpServe,
+  Log,
+  Peer,
+  PeerDirectory,
+  Whereabouts,
+} from '../../api/index.ts'
+import { getErrorMessage } from '../../errors/errors.ts'
 import { HEADER } from '../../protocol/methods.ts'
 import { conversationOf, placeOfConversation } from '../../protocol/placed-ids.ts'
 import { RPC } from '../../protocol/rpc-error.ts'
@@ -29,7 +37,7 @@ const INVALID = refusal(400, 'Bad request: its path or its headers cannot be han
 
 interface HandOnDeps {
   readonly listener: string
-  readonly neighbours: Neighbours
+  readonly neighbours: PeerDirectory
   readonly clock: Clock
   readonly log: Log
   /** Answers a request here. */
@@ -37,7 +45,7 @@ interface HandOnDeps {
 }
 
 /** A request of a client, with its body if that was read. */
-interface Passage {
+interface ForwardedExchange {
   readonly request: IncomingMessage
   readonly response: ServerResponse
   readonly body?: Buffer
@@ -71,7 +79,7 @@ export class HandOn {
     return true
   }
 
-  async #takeFound(found: Whereabouts | Promise<Whereabouts>, passage: Passage): Promise<void> {
+  async #takeFound(found: Whereabouts | Promise<Whereabouts>, passage: ForwardedExchange): Promise<void> {
     const where = await found
     if (where === 'here') return this.#deps.serve(passage.request, passage.response)
     if ('status' in where) return refuse(where, passage)
@@ -79,7 +87,7 @@ export class HandOn {
   }
 
   /** Forwards a request that was read to the process that `place` names; false if that is this one, or is gone. */
-  async takeRead(place: string, passage: Required<Passage>): Promise<boolean> {
+  async takeRead(place: string, passage: Required<ForwardedExchange>): Promise<boolean> {
     const where = await this.#deps.neighbours.find(place)
     if (where === 'here') return false
     if (!('status' in where)) return this.#forward(where, passage)
@@ -99,7 +107,7 @@ export class HandOn {
   }
 
   /** Resolves with false if the process could not be reached, so that nothing was sent. */
-  #forward(to: Neighbour, passage: Passage): Promise<boolean> {
+  #forward(to: Peer, passage: ForwardedExchange): Promise<boolean> {
     const { request, response, body } = passage
     if (response.destroyed) return Promise.resolve(true)
     let outgoing: ClientRequest
@@ -119,7 +127,7 @@ export class HandOn {
       outgoing.on('response', answer => this.#passOn(answer, { request, response }, outgoing))
       outgoing.on('error', error => {
         if (!wasSent)
-          this.#deps.log.warn('cannot reach another replica', { ...to.address, why: reasonOf(error) })
+          this.#deps.log.warn('cannot reach another replica', { ...to.address, why: getErrorMessage(error) })
         else if (!response.headersSent) refuse(OWNER_DIED, passage)
         if (wasSent) request.unpipe(outgoing).resume()
         resolve(wasSent || response.destroyed)
@@ -131,9 +139,9 @@ export class HandOn {
     })
   }
 
-  #open(to: Neighbour, request: IncomingMessage): ClientRequest {
+  #open(to: Peer, request: IncomingMessage): ClientRequest {
     const { method, url, socket, rawHeaders } = request
-    const handed: Handed = {
+    const handed: ForwardedRequest = {
       listener: this.#deps.listener,
       remoteAddress: socket.remoteAddress,
       certificate: certificateOf(socket),
@@ -148,7 +156,7 @@ export class HandOn {
   }
 
   /** Sends nothing before there is a connection: what was not sent can be answered here. */
-  #onConnected(outgoing: ClientRequest, to: Neighbour, connected: () => void): void {
+  #onConnected(outgoing: ClientRequest, to: Peer, connected: () => void): void {
     outgoing.on('socket', socket => {
       if (!socket.connecting && outgoing.reusedSocket) return connected()
       const late = this.#deps.clock.after(CONNECT_MS, () =>
@@ -163,7 +171,7 @@ export class HandOn {
     })
   }
 
-  #passOn(answer: IncomingMessage, { request, response }: Passage, outgoing: ClientRequest): void {
+  #passOn(answer: IncomingMessage, { request, response }: ForwardedExchange, outgoing: ClientRequest): void {
     if (response.destroyed) return
     response.writeHead(answer.statusCode ?? 502, endToEnd(answer.rawHeaders))
     if (answer.headers['content-length'] === undefined) response.flushHeaders()
@@ -186,7 +194,10 @@ export class HandOn {
 }
 
 /** Makes the connection of a request that another process forwarded look like that of its client. */
-export function impersonateClient({ socket }: IncomingMessage, { remoteAddress, certificate }: Handed): void {
+export function impersonateClient(
+  { socket }: IncomingMessage,
+  { remoteAddress, certificate }: ForwardedRequest,
+): void {
   if (socket.remoteAddress !== remoteAddress)
     Object.defineProperty(socket, 'remoteAddress', { value: remoteAddress, configurable: true })
   noteCertificate(socket, certificate)
@@ -208,7 +219,7 @@ function endToEnd(lines: readonly string[]): string[] {
   return kept
 }
 
-function refuse(why: Refusal, { request, response }: Passage): void {
+function refuse(why: Refusal, { request, response }: ForwardedExchange): void {
   request.resume()
   if (response.destroyed) return
   if (response.headersSent) response.destroy()

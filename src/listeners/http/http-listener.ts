@@ -7,9 +7,9 @@ import type {
   Listener,
   ListenerConfig,
   ListenerContext,
-  Neighbours,
+  PeerDirectory,
 } from '../../api/index.ts'
-import { reasonOf } from '../../errors/errors.ts'
+import { getErrorMessage } from '../../errors/errors.ts'
 import type { Plugin } from '../../plugin.ts'
 import { within } from '../../util/clock.ts'
 import { type ListenerTls, readTls, secureContext, secureServer, watchCertificates } from './tls.ts'
@@ -70,7 +70,7 @@ class HttpListener implements Listener {
   readonly #handed = new Set<ServerResponse>()
   readonly #authenticates: boolean
   readonly #writeTimeout: WriteTimeout
-  readonly #neighbours: Neighbours | undefined
+  readonly #neighbours: PeerDirectory | undefined
   #handOn: HandOn | undefined
   #noneHanded: () => void = () => undefined
   #tls: ListenerTls | undefined
@@ -102,7 +102,7 @@ class HttpListener implements Listener {
     return this.#context.held.bytes
   }
 
-  #createServer(upgrade: Upgrade | undefined, neighbours: Neighbours | undefined): Server | SecureServer {
+  #createServer(upgrade: Upgrade | undefined, neighbours: PeerDirectory | undefined): Server | SecureServer {
     const options = {
       headersTimeout: HEADERS_MS,
       requestTimeout: BODY_MS,
@@ -148,13 +148,13 @@ class HttpListener implements Listener {
     server.on('connection', (socket: Socket) => this.#connections.set(socket, undefined))
     server.on('secureConnection', opened)
     server.on('tlsClientError', (error: Error) =>
-      this.#context.log.debug('a TLS handshake failed', { reason: reasonOf(error) }),
+      this.#context.log.debug('a TLS handshake failed', { reason: getErrorMessage(error) }),
     )
     return server
   }
 
   /** Forwards requests that other processes own, and takes those that they forward. */
-  async #joinOthers(neighbours: Neighbours): Promise<void> {
+  async #joinOthers(neighbours: PeerDirectory): Promise<void> {
     const { HandOn, impersonateClient } = await import('./hand-on.ts')
     const context = this.#context
     const { name: listener, clock, log } = context
@@ -193,7 +193,7 @@ class HttpListener implements Listener {
       this.#server.listen({ port, host, reusePort }, resolve)
     })
     this.#server.on('error', error =>
-      this.#context.log.error('the HTTP server failed', { cause: reasonOf(error) }),
+      this.#context.log.error('the HTTP server failed', { cause: getErrorMessage(error) }),
     )
     this.#setUrl()
   }

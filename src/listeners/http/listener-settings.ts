@@ -34,7 +34,7 @@ export interface HttpSettings {
   /** The profile of clients that name none. */
   readonly profile: string | undefined
   /** Endpoints of the listener itself, by path. */
-  readonly places: ReadonlyMap<string, Place>
+  readonly places: ReadonlyMap<string, ListenerEndpoint>
 }
 
 export type HttpListenerSpec = Extract<ListenerConfig, { type: 'http' }>
@@ -118,7 +118,7 @@ export function inUrl(host: string): string {
 export type PlaceKind = 'mcp' | 'sse' | 'messages' | 'ws' | 'live' | 'ready'
 
 /** An endpoint of the listener itself. */
-export interface Place {
+export interface ListenerEndpoint {
   readonly kind: PlaceKind
   /** The profile that the path names. */
   readonly profile?: string
@@ -134,8 +134,8 @@ interface Endpoints {
 export function placesOf(
   { path, sse, ws }: Endpoints,
   profiles: Iterable<string>,
-): ReadonlyMap<string, Place> {
-  const places: (readonly [path: string, place: Place])[] = [[path, { kind: 'mcp' }]]
+): ReadonlyMap<string, ListenerEndpoint> {
+  const places: (readonly [path: string, place: ListenerEndpoint])[] = [[path, { kind: 'mcp' }]]
   if (sse) places.push([sse.path, { kind: 'sse' }], [sse.messages, { kind: 'messages' }])
   if (ws) places.push([ws.path, { kind: 'ws' }])
   for (const profile of profiles) places.push([`${path}/${profile}`, { kind: 'mcp', profile }])

@@ -5,7 +5,7 @@ import { encodeError, type RpcId } from '../../protocol/jsonrpc.ts'
 import { HEADER } from '../../protocol/methods.ts'
 import { type HeldBytes, type Hold, SMALL } from '../../transport/backlog.ts'
 import { Ticker } from '../../util/idle-sweeper.ts'
-import { ByteText, inOnePiece, lengthOf, type Written } from '../../util/written.ts'
+import { ByteText, inOnePiece, lengthOf, type EncodedMessage } from '../../util/written.ts'
 import type { ResponseWriter } from '../client/inbound-request.ts'
 import type { Accepts, Refusal } from './request-guard.ts'
 import { type EventStream, holdFor, type SseStream, type SseStreams } from './sse-writer.ts'
@@ -176,7 +176,7 @@ export class Reply implements ResponseWriter {
     return this.canStream && this.#open().send(message)
   }
 
-  finish(status: number, message: Written, headers?: Readonly<Record<string, string>>): void {
+  finish(status: number, message: EncodedMessage, headers?: Readonly<Record<string, string>>): void {
     if (this.#stream !== undefined) return this.#stream.end(inOnePiece(message))
     if (!this.isOpen) return
     if (status === 200 && !this.accepts.json) this.#open().end(inOnePiece(message))
@@ -222,7 +222,7 @@ function listOf(length: number): string[] {
 export function sendJson(
   response: ServerResponse,
   status: number,
-  body: Written,
+  body: EncodedMessage,
   headers?: Readonly<Record<string, string>>,
 ): void {
   const length = lengthOf(body)

@@ -8,7 +8,7 @@ import { takeChoices } from '../client/client-info.ts'
 import { thrownAnswer } from '../client/encode-answer.ts'
 import { credentialsOf, identify, pathOf } from './authenticate.ts'
 import type { Arrival, HttpContext } from './context.ts'
-import type { Place, PlaceKind } from './listener-settings.ts'
+import type { ListenerEndpoint, PlaceKind } from './listener-settings.ts'
 import { end, get, post } from './mcp/endpoint.ts'
 import { readBody, refuseUnread } from './read-body.ts'
 import { guardRequest, readHeaders, refusal, type Refusal, type RequestHeaders } from './request-guard.ts'
@@ -89,7 +89,7 @@ function admitted({ context, response, path, place }: Arrival): Refusal | undefi
   return undefined
 }
 
-function isProbe(place: Place | undefined): boolean {
+function isProbe(place: ListenerEndpoint | undefined): boolean {
   return place?.kind === 'live' || place?.kind === 'ready'
 }
 

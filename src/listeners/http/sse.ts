@@ -1,10 +1,10 @@
 import type { ServerResponse } from 'node:http'
 import type { Clock, Principal } from '../../api/index.ts'
 import { principalKey } from '../../plugin.ts'
-import { type Written, inOnePiece } from '../../util/written.ts'
+import { type EncodedMessage, inOnePiece } from '../../util/written.ts'
 import { RPC } from '../../protocol/rpc-error.ts'
 import { Backlog, type HeldBytes } from '../../transport/backlog.ts'
-import type { Arrived, Ears } from '../../transport/channel.ts'
+import type { Arrived, ChannelEvents } from '../../transport/channel.ts'
 import type { Arrival, HttpContext } from './context.ts'
 import { type NetworkChannel, type PostedConversation, conversationProblem } from './open-connections.ts'
 import { readBody, refusalOf, refuseUnread } from './read-body.ts'
@@ -95,7 +95,7 @@ class SseChannel implements NetworkChannel, PostedConversation {
   readonly #clock: Clock
   readonly #backlog: Backlog
   readonly #written: () => void
-  #ears: Ears | undefined
+  #ears: ChannelEvents | undefined
   #reading: Promise<void> | undefined
   #readOn: () => void = () => undefined
   #onEmpty: (() => void) | undefined
@@ -124,7 +124,7 @@ class SseChannel implements NetworkChannel, PostedConversation {
     return !this.#response.destroyed && !this.#response.writableEnded
   }
 
-  open(ears: Ears): void {
+  open(ears: ChannelEvents): void {
     this.#ears = ears
     this.#response.on('close', () => {
       this.#backlog.end()
@@ -164,7 +164,7 @@ class SseChannel implements NetworkChannel, PostedConversation {
     return true
   }
 
-  write(message: Written): void {
+  write(message: EncodedMessage): void {
     if (!this.isOpen) return
     this.#response.write(frame(inOnePiece(message)), this.#written)
     this.#backlog.grew()

@@ -2,14 +2,14 @@ import { readFileSync } from 'node:fs'
 import type { ServerOptions } from 'node:https'
 import { resolve } from 'node:path'
 import type { Config } from '../../api/index.ts'
-import { gatewayError, reasonOf } from '../../errors/errors.ts'
+import { gatewayError, getErrorMessage } from '../../errors/errors.ts'
 import { finding, type HealthFinding } from '../../errors/health.ts'
 import type { PluginApi } from '../../plugin.ts'
-import { durationText } from '../../util/plain-text.ts'
+import { formatDuration } from '../../util/plain-text.ts'
 import type { HttpListenerSpec } from './listener-settings.ts'
 
 /** Time before the end of a certificate from which on its owner is told. */
-const SOON_MS = 14 * 24 * 3_600_000
+const WARNING_MS = 14 * 24 * 3_600_000
 
 /** Tells the owner when a certificate of a listener is about to end: it is the one that the last reload has read. */
 export function watchCertificates({ hooks, config, directory }: PluginApi): void {
@@ -39,9 +39,9 @@ function endOf(file: string): number[] {
 
 function certificateFindings(listener: string, end: number): HealthFinding[] {
   const left = end - Date.now()
-  if (left > SOON_MS) return []
-  if (left > 0) return [finding('certificate-ends', { listener, when: `in ${durationText(left)}` })]
-  return [finding('certificate-ended', { listener, when: `${durationText(-left)} ago` })]
+  if (left > WARNING_MS) return []
+  if (left > 0) return [finding('certificate-ends', { listener, when: `in ${formatDuration(left)}` })]
+  return [finding('certificate-ended', { listener, when: `${formatDuration(-left)} ago` })]
 }
 
 /** The contents of the files of a listener's `tls`. */
@@ -55,7 +55,7 @@ export interface ListenerTls {
   readonly isClientBound: boolean
 }
 
-interface Place {
+interface TlsOrigin {
   readonly name: string
   readonly directory: string
 }
@@ -64,7 +64,7 @@ interface Place {
 const HANDSHAKE_MS = 10_000
 
 /** @throws GatewayError GW_LISTEN when a file cannot be read, or no server can use it. */
-export function readTls(spec: HttpListenerSpec, place: Place): ListenerTls | undefined {
+export function readTls(spec: HttpListenerSpec, place: TlsOrigin): ListenerTls | undefined {
   if (spec.tls === undefined) return undefined
   const { cert, key, passphrase, clientCa, clientCert } = spec.tls
   const fail = (why: string, cause: unknown): Error =>
@@ -74,7 +74,7 @@ export function readTls(spec: HttpListenerSpec, place: Place): ListenerTls | und
       return readFileSync(resolve(place.directory, file), 'utf8')
     } catch (cause) {
       throw fail(
-        `${file} cannot be read (${(cause as NodeJS.ErrnoException).code ?? reasonOf(cause)})`,
+        `${file} cannot be read (${(cause as NodeJS.ErrnoException).code ?? getErrorMessage(cause)})`,
         cause,
       )
     }
@@ -89,7 +89,7 @@ export function readTls(spec: HttpListenerSpec, place: Place): ListenerTls | und
   try {
     process.getBuiltinModule('node:tls').createSecureContext(secureContext(tls))
   } catch (cause) {
-    throw fail(`its certificate and key are of no use (${reasonOf(cause)})`, cause)
+    throw fail(`its certificate and key are of no use (${getErrorMessage(cause)})`, cause)
   }
   return tls
 }

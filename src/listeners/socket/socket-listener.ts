@@ -1,7 +1,7 @@
 import { createServer, type Server, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Listener, ListenerConfig, ListenerContext } from '../../api/index.ts'
-import { gatewayError, GatewayError, reasonOf } from '../../errors/errors.ts'
+import { gatewayError, GatewayError, getErrorMessage } from '../../errors/errors.ts'
 import { parseDuration, type Plugin } from '../../plugin.ts'
 import { isObject } from '../../protocol/json/json.ts'
 import { claimSocket, listenPrivately, makeDirectoryOf } from '../../transport/unix-sockets.ts'
@@ -12,7 +12,7 @@ import { LineChannel } from '../stdio/stdio-listener.ts'
 
 const NEWLINE = 0x0a
 /** More is no greeting. */
-const LONGEST = 16 * 1024
+const MAX_LENGTH = 16 * 1024
 const LABEL = /^[A-Za-z0-9._-]{1,128}$/
 
 /** Facts that a program tells of itself before its first message. */
@@ -45,7 +45,7 @@ async function firstLine(stream: Duplex): Promise<{ read: Buffer; end: number }>
     const chunk = stream.read() as Buffer | null
     if (chunk !== null) read = Buffer.concat([read, chunk])
     const end = read.indexOf(NEWLINE)
-    if (end !== -1 || read.length > LONGEST) return { read, end }
+    if (end !== -1 || read.length > MAX_LENGTH) return { read, end }
     if (chunk === null && (stream.readableEnded || stream.destroyed || !(await isReadable(stream))))
       return { read, end: -1 }
   }
@@ -148,11 +148,16 @@ class SocketListener implements Listener {
     } catch (cause) {
       if (this.#settings.optional && isTaken(cause))
         return this.#context.log.info('runs without its socket: another gateway has it', { socket: path })
-      throw gatewayError('GW_LISTEN', { listener: this.name, address: path, why: reasonOf(cause), cause })
+      throw gatewayError('GW_LISTEN', {
+        listener: this.name,
+        address: path,
+        why: getErrorMessage(cause),
+        cause,
+      })
     }
     this.#server.unref()
     this.#server.on('error', cause =>
-      this.#context.log.error('the socket failed', { cause: reasonOf(cause) }),
+      this.#context.log.error('the socket failed', { cause: getErrorMessage(cause) }),
     )
     this.#context.log.debug('listening for programs on this machine', { socket: path })
     this.#watchUnread(new Map())

@@ -1,9 +1,9 @@
 import type { Readable, Writable } from 'node:stream'
 import type { Listener, ListenerConfig, ListenerContext } from '../../api/index.ts'
 import { parseDuration, type Plugin } from '../../plugin.ts'
-import type { Channel, Ears } from '../../transport/channel.ts'
+import type { Channel, ChannelEvents } from '../../transport/channel.ts'
 import { LineSplitter, onOneLine } from '../../transport/line-splitter.ts'
-import { ByteText, piecesOf, writeTogether, type Written } from '../../util/written.ts'
+import { ByteText, piecesOf, writeTogether, type EncodedMessage } from '../../util/written.ts'
 import { DuplexConnection } from '../duplex/duplex-connection.ts'
 
 /** The two ends of a pipe. */
@@ -96,7 +96,7 @@ export class LineChannel implements Channel {
   readonly #input: Readable
   readonly #output: Writable
   readonly #writer: LineWriter
-  #ears: Ears | undefined
+  #ears: ChannelEvents | undefined
 
   constructor(input: Readable, output: Writable) {
     this.#input = input
@@ -108,7 +108,7 @@ export class LineChannel implements Channel {
     return this.#writer.isBlocked
   }
 
-  open(ears: Ears): void {
+  open(ears: ChannelEvents): void {
     this.#ears = ears
     const lines = new LineSplitter({
       maxLine: MAX_LINE,
@@ -141,7 +141,7 @@ export class LineChannel implements Channel {
     return this.#writer.tell(message)
   }
 
-  write(message: Written): void {
+  write(message: EncodedMessage): void {
     this.#writer.write(message)
   }
 
@@ -182,7 +182,7 @@ class LineWriter {
     return true
   }
 
-  write(message: Written): void {
+  write(message: EncodedMessage): void {
     if (this.#isGone) return
     if (message instanceof ByteText) this.#add(textOnOneLine(message.text))
     else if (typeof message === 'string') this.#add(byteTextOf(message))

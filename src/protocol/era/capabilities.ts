@@ -48,7 +48,7 @@ export const ALL_CAPABILITIES: JsonObject = Object.freeze({
  * The capability that an ask needs and this client has not; undefined when it may be asked.
  * In the form of `data.requiredCapabilities` of error −32021.
  */
-export function lacking(
+export function findMissingCapabilities(
   neutral: JsonObject,
   method: string,
   params: JsonObject | undefined,

@@ -15,19 +15,19 @@ const FORMS_SINCE = '2025-11-25'
 const BLOCKS_SINCE = '2025-11-25'
 
 /** Request of a server to a client, as far as its form matters here. */
-interface Wanted {
+interface ServerRequest {
   readonly method: string
   readonly params: JsonObject | undefined
 }
 
 /** An ask in the form of its client, and the way back for what the client says to it. */
 interface FittedAsk {
-  readonly ask: Wanted
+  readonly ask: ServerRequest
   read(result: JsonObject): JsonObject
 }
 
 /** An ask as this client reads it; the same object where nothing changes. Whether the client can be asked at all is said by `lacking`. */
-export function askFor(ask: Wanted, reader: Reader): FittedAsk {
+export function askFor(ask: ServerRequest, reader: Reader): FittedAsk {
   const { method, params } = ask
   if (params === undefined) return { ask, read: asItIs }
   if (method === 'sampling/createMessage') {
@@ -47,7 +47,7 @@ function asItIs(result: JsonObject): JsonObject {
 }
 
 /** An ask as it stands in `inputRequests`: without what only a legacy request has. */
-export function toModernAsk({ method, params }: Wanted): JsonObject {
+export function toModernAsk({ method, params }: ServerRequest): JsonObject {
   if (params === undefined) return { method, params: {} }
   const { elicitationId: _id, _meta, ...rest } = params
   const { progressToken: _token, [RELATED_TASK]: _task, ...meta } = isObject(_meta) ? _meta : {}

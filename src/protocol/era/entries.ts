@@ -1,4 +1,4 @@
-import { percentDecoded } from '../../util/plain-text.ts'
+import { decodePercent } from '../../util/plain-text.ts'
 import { isObject, type JsonObject } from '../json/json.ts'
 import { type Kind, type Reader, STRUCTURED_SINCE } from '../methods.ts'
 
@@ -108,7 +108,7 @@ function target(pointer: string, root: JsonObject): unknown {
   return pointer
     .split('/')
     .slice(1)
-    .map(step => percentDecoded(step).replaceAll('~1', '/').replaceAll('~0', '~'))
+    .map(step => decodePercent(step).replaceAll('~1', '/').replaceAll('~0', '~'))
     .reduce<unknown>(
       (at, key) => (isObject(at) && Object.hasOwn(at, key) ? at[key] : memberOf(at, key)),
       root,

@@ -14,7 +14,7 @@ import { RPC, type RpcError } from '../rpc-error.ts'
 import { blocksFor, messageFor } from './blocks.ts'
 import { canOpenUrls, withSafeUrls, withUrls } from './client-requests.ts'
 
-interface Told {
+interface NotificationMessage {
   readonly method: string
   readonly params: JsonObject | undefined
 }
@@ -31,7 +31,7 @@ const LIMITED: ReadonlyMap<string, { readonly era: Era; readonly since: string }
 const WORDS_SINCE = '2025-03-26'
 
 /** A notification as this client reads it; undefined where it has none of the kind. What nobody specified passes. */
-export function notificationFor<Notification extends Told>(
+export function notificationFor<Notification extends NotificationMessage>(
   notification: Notification,
   { era, version }: Reader,
 ): Notification | undefined {
@@ -42,7 +42,7 @@ export function notificationFor<Notification extends Told>(
   return limit === undefined || (limit.era === era && version >= limit.since) ? notification : undefined
 }
 
-function wordless<Notification extends Told>(notification: Notification): Notification {
+function wordless<Notification extends NotificationMessage>(notification: Notification): Notification {
   const { message: _message, ...params } = notification.params ?? {}
   return { ...notification, params }
 }

@@ -52,15 +52,15 @@ export function isObject(value: unknown): value is JsonObject {
 }
 
 /** The objects of a list; none where it is no list. */
-export function objectsIn(list: unknown): JsonObject[] {
+export function filterObjects(list: unknown): JsonObject[] {
   return Array.isArray(list) ? list.filter(isObject) : []
 }
 
 /** Canonical text of plain JSON data (JCS, RFC 8785): names in the order of their UTF-16 units, no spaces. */
-export function canonical(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
+export function canonicalizeJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalizeJson).join(',')}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
   const members = Object.entries(value).filter(([, member]) => member !== undefined)
   members.sort(([one], [other]) => (one < other ? -1 : 1))
-  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonical(member)}`).join(',')}}`
+  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonicalizeJson(member)}`).join(',')}}`
 }

@@ -2,14 +2,14 @@ import { isObject, type JsonObject } from './json.ts'
 import { COMMA as COMMA_BYTE, scanObject } from './scan.ts'
 
 /** Members that are named, over all levels. */
-const MOST_MEMBERS = 64
-const DEEPEST = 3
-const LONGEST_KEY = 64
+const MAX_MEMBERS = 64
+const MAX_DEPTH = 3
+const MAX_KEY_LENGTH = 64
 
 /** Names and types of a call's arguments as JSON, without any value: `{"path":"string","deep":{"n":"number"}}`; undefined if it has none. */
-export function argumentsShape(params: JsonObject | undefined): string | undefined {
+export function describeArguments(params: JsonObject | undefined): string | undefined {
   const args = params?.arguments
-  return args === undefined ? undefined : shape(args, DEEPEST, { left: MOST_MEMBERS })
+  return args === undefined ? undefined : shape(args, MAX_DEPTH, { left: MAX_MEMBERS })
 }
 
 function shape(value: unknown, depth: number, budget: { left: number }): string {
@@ -25,7 +25,7 @@ function members(value: Readonly<Record<string, unknown>>, depth: number, budget
       parts.push('"…":"more"')
       break
     }
-    parts.push(`${JSON.stringify(key.slice(0, LONGEST_KEY))}:${shape(value[key], depth, budget)}`)
+    parts.push(`${JSON.stringify(key.slice(0, MAX_KEY_LENGTH))}:${shape(value[key], depth, budget)}`)
   }
   return `{${parts.join(',')}}`
 }

@@ -1,4 +1,4 @@
-import { percentDecoded } from '../../util/plain-text.ts'
+import { decodePercent } from '../../util/plain-text.ts'
 import { isObject, type JsonObject } from '../json/json.ts'
 import { type Kind, LISTS } from '../methods.ts'
 import { withSafeIcons } from '../uri.ts'
@@ -135,7 +135,7 @@ function isResolvable(reference: string, root: JsonObject): boolean {
   if (!reference.startsWith('#/')) return hasAnchor(root, reference.slice(1))
   let at: unknown = root
   for (const step of reference.slice(2).split('/')) {
-    const key = percentDecoded(step).replaceAll('~1', '/').replaceAll('~0', '~')
+    const key = decodePercent(step).replaceAll('~1', '/').replaceAll('~0', '~')
     if (typeof at !== 'object' || at === null || !Object.hasOwn(at, key)) return false
     at = (at as JsonObject)[key]
   }

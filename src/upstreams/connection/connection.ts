@@ -1,5 +1,5 @@
 import type { Answer, Call, Clock, Notification, ServerSide, Session } from '../../api/index.ts'
-import { gatewayError, type GatewayError, type Reason, reasonOf } from '../../errors/errors.ts'
+import { gatewayError, type GatewayError, type Reason, getErrorMessage } from '../../errors/errors.ts'
 import { replyIdOf, skippedReplyId } from '../../protocol/broken-message.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import {
@@ -110,7 +110,7 @@ export class Connection implements ConnectionEvents, IncomingSide {
           resolve(answer)
         } catch (error) {
           // An answer that is no valid JSON shows only when it is read.
-          reject(error instanceof Error ? error : new Error(reasonOf(error)))
+          reject(error instanceof Error ? error : new Error(getErrorMessage(error)))
         }
       }
       const pending = new Pending(this.peer.nextId(), call.method, call, settle, reject)
@@ -214,7 +214,7 @@ export class Connection implements ConnectionEvents, IncomingSide {
       this.#take(bytes, of)
     } catch (error) {
       // Whatever goes wrong on the way to a client must not end the connection of all the others.
-      this.host.log.error('a message could not be passed on', { why: reasonOf(error), cause: error })
+      this.host.log.error('a message could not be passed on', { why: getErrorMessage(error), cause: error })
     }
   }
 
@@ -250,7 +250,7 @@ export class Connection implements ConnectionEvents, IncomingSide {
       this.transport.request(pending, params)
     } catch (error) {
       this.#forget(pending)
-      pending.reject(error instanceof Error ? error : new Error(reasonOf(error)))
+      pending.reject(error instanceof Error ? error : new Error(getErrorMessage(error)))
     }
   }
 

@@ -9,9 +9,9 @@ import type {
   Session,
 } from '../../api/index.ts'
 import { callerKey } from '../../api/principal.ts'
-import { reasonOf } from '../../errors/errors.ts'
+import { getErrorMessage } from '../../errors/errors.ts'
 import { replyFor } from '../../protocol/era/client-requests.ts'
-import { lacking, neutralCapabilities } from '../../protocol/era/capabilities.ts'
+import { findMissingCapabilities, neutralCapabilities } from '../../protocol/era/capabilities.ts'
 import { relatedTask } from '../../protocol/era/tasks.ts'
 import { type JsonObject, isObject } from '../../protocol/json/json.ts'
 import { type RpcId, type RpcRequest, encodeError, encodeResult } from '../../protocol/jsonrpc.ts'
@@ -163,7 +163,7 @@ export class IncomingRequests {
 
   async #pass(id: RpcId, request: ClientRequest): Promise<void> {
     const reply = await this.#replyTo(request).catch((error: unknown) => ({
-      error: rpcError(RPC.internal, reasonOf(error)),
+      error: rpcError(RPC.internal, getErrorMessage(error)),
     }))
     if (!this.#side.peer.answers(id, request)) return
     if (reply === undefined) this.#refuseUnassigned(id, request.method)
@@ -225,11 +225,11 @@ export class IncomingRequests {
  * ask for roots in the background: neither happens to a call that may not be meant.
  */
 function isMeant({ session }: Exchange, { method, params }: RpcRequest): boolean {
-  if (lacking(neutralCapabilities(session.client), method, params) === undefined) return true
+  if (findMissingCapabilities(neutralCapabilities(session.client), method, params) === undefined) return true
   return method !== 'roots/list' && session.client.era === 'legacy'
 }
 
-interface Visit {
+interface UrlElicitation {
   readonly session: Session
   /** The exchange by its number: it need not be kept alive until the user is done. */
   readonly exchange: number
@@ -237,7 +237,7 @@ interface Visit {
 
 /** Remembers which client was sent to a URL, so that it alone hears when its user is done there (2025-11-25). */
 export class UrlVisits {
-  readonly #visits = new BoundedMap<string, Visit>(VISITS)
+  readonly #visits = new BoundedMap<string, UrlElicitation>(VISITS)
 
   /** Notes a request by URL, or one of the visits that an error asks for. */
   note(elicitation: JsonObject | undefined, { id, session }: Exchange): void {

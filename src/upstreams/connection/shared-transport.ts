@@ -2,7 +2,7 @@ import type { UpstreamContext } from '../../api/index.ts'
 import { gatewayError } from '../../errors/errors.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { encodeRequest } from '../../protocol/jsonrpc.ts'
-import { lengthOf, type Written } from '../../util/written.ts'
+import { lengthOf, type EncodedMessage } from '../../util/written.ts'
 import type { Pending, Transport } from '../transport.ts'
 
 /** Bytes that may wait for a server to read them: of requests, and with replies and notifications, whose loss nobody is told. */
@@ -23,7 +23,7 @@ export abstract class SharedTransport implements Transport {
 
   /** Bytes that wait for the server to read them. */
   protected abstract readonly unread: number
-  protected abstract write(text: Written, bytes: number): void
+  protected abstract write(text: EncodedMessage, bytes: number): void
 
   request(pending: Pending, params: JsonObject | undefined): void {
     const text = encodeRequest(pending.id, pending.method, params, pending.call?.exchange.received)

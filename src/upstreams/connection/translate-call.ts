@@ -7,7 +7,7 @@ import { type ModernClient, toModernParams } from '../../protocol/era/modern.ts'
 import { readTask, servesTasks, withTasks } from '../../protocol/era/tasks.ts'
 import { isObject, type JsonObject } from '../../protocol/json/json.ts'
 import { parseServerMessage, type RpcId, type RpcResponse } from '../../protocol/jsonrpc.ts'
-import { type Era, META, METHODS, kindsChangedBy } from '../../protocol/methods.ts'
+import { type Era, META, METHODS, getChangedKinds } from '../../protocol/methods.ts'
 import type { Payload } from '../../protocol/payload.ts'
 import { repairResult } from '../../protocol/repair/result.ts'
 import { RPC, rpcError, type RpcError } from '../../protocol/rpc-error.ts'
@@ -103,7 +103,7 @@ const GLOBAL: ReadonlySet<string> = new Set(['notifications/resources/updated', 
 
 /** Tells a notification about the server as a whole, whatever stream it came on. */
 export function isGlobal(method: string): boolean {
-  return GLOBAL.has(method) || kindsChangedBy(method).length > 0
+  return GLOBAL.has(method) || getChangedKinds(method).length > 0
 }
 
 /** The subscription that a notification names. */

@@ -59,7 +59,7 @@ const FORMS: ReadonlySet<string> = new Set([
 ])
 
 /** Longer pauses are as good as this one. */
-const LONGEST_MS = 24 * 3_600_000
+const MAX_MS = 24 * 3_600_000
 
 /** When to come back where too many wait for a connection. */
 const BUSY_RETRY_MS = 1000
@@ -165,9 +165,9 @@ function isClosedByPeer(error: unknown): boolean {
  */
 export function retryAfterMs(headers: ReplyHeaders): number | undefined {
   const said = headers['retry-after']?.trim() ?? ''
-  if (/^\d{1,9}$/.test(said)) return Math.min(Number(said) * 1000, LONGEST_MS)
+  if (/^\d{1,9}$/.test(said)) return Math.min(Number(said) * 1000, MAX_MS)
   const ms = Date.parse(said) - Date.parse(String(headers.date))
-  return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), LONGEST_MS)
+  return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), MAX_MS)
 }
 
 const SESSION_CODES: ReadonlySet<unknown> = new Set([RPC.legacyNoSession, RPC.invalidRequest])

@@ -9,7 +9,7 @@ import { HEADER, MODERN_VERSION } from '../../protocol/methods.ts'
 import type { HeldBytes } from '../../transport/backlog.ts'
 import { Backoff, HEALTHY_MS } from '../../transport/backoff.ts'
 import { parseSize } from '../../util/units.ts'
-import type { Written } from '../../util/written.ts'
+import type { EncodedMessage } from '../../util/written.ts'
 import type { Pending, Transport, TransportEvents } from '../transport.ts'
 import { openClient } from './open-client.ts'
 import { isSessionForgotten, unreachable } from './http-failures.ts'
@@ -37,7 +37,7 @@ interface StreamHost {
 }
 
 /** Longest pause that a server may ask for. */
-const LONGEST_RETRY_MS = 30_000
+const MAX_RETRY_MS = 30_000
 
 /** The GET stream on which a legacy server says what belongs to no request; opened again when it ends. */
 class StandingStream implements ReplyHandler {
@@ -102,7 +102,7 @@ class StandingStream implements ReplyHandler {
     if (!this.#isWanted) return
     const { clock } = this.#host
     if (clock.now() - this.#openedAt >= HEALTHY_MS) this.#backoff.reset()
-    const pause = Math.max(this.#backoff.next(), Math.min(this.#position.retryMs ?? 0, LONGEST_RETRY_MS))
+    const pause = Math.max(this.#backoff.next(), Math.min(this.#position.retryMs ?? 0, MAX_RETRY_MS))
     this.#takeBackRetry = clock.after(pause, () => this.open())
   }
 }
@@ -114,7 +114,7 @@ const GOODBYE_MS = 1000
 /** Connections in a row that bring nothing before a stream is given up. */
 const MAX_FRUITLESS = 5
 const FIRST_RESUME_MS = 500
-const LONGEST_RESUME_MS = 30_000
+const MAX_RESUME_MS = 30_000
 const STREAM = 'text/event-stream'
 const EITHER = `application/json, ${STREAM}`
 
@@ -233,7 +233,7 @@ export class StreamableHttpTransport implements Transport, ReplyHost {
     position.fruitless = position.events > 0 ? 0 : position.fruitless + 1
     position.events = 0
     if (position.fruitless > MAX_FRUITLESS) return false
-    const pause = Math.min(position.retryMs ?? FIRST_RESUME_MS, LONGEST_RESUME_MS)
+    const pause = Math.min(position.retryMs ?? FIRST_RESUME_MS, MAX_RESUME_MS)
     this.#clock.after(pause, () => {
       if (pending.open) this.#get(new Reply(this, pending, position), eventId, pending.call?.exchange)
     })
@@ -254,7 +254,7 @@ export class StreamableHttpTransport implements Transport, ReplyHost {
   #dispatch(
     method: 'GET' | 'POST' | 'DELETE',
     headers: Record<string, string>,
-    body: Written | undefined,
+    body: EncodedMessage | undefined,
     handler: ReplyHandler,
     exchange?: Exchange,
   ): void {

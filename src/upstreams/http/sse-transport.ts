@@ -1,4 +1,4 @@
-import type { Written } from '../../util/written.ts'
+import type { EncodedMessage } from '../../util/written.ts'
 import type { Exchange, UpstreamContext } from '../../api/index.ts'
 import type { SseUpstreamConfig } from '../../config/config.gen.ts'
 import { gatewayError, GatewayError, type Reason } from '../../errors/errors.ts'
@@ -139,7 +139,7 @@ export class SseTransport implements Transport {
 
   #post(
     headers: Record<string, string>,
-    body: Written,
+    body: EncodedMessage,
     done: (receipt: Receipt) => void,
     exchange?: Exchange,
   ): void {

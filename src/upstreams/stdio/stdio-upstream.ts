@@ -1,7 +1,7 @@
 import path from 'node:path'
 import type { UpstreamContext } from '../../api/index.ts'
 import type { StdioUpstreamConfig } from '../../config/config.gen.ts'
-import { reasonOf } from '../../errors/errors.ts'
+import { getErrorMessage } from '../../errors/errors.ts'
 import { definePlugin } from '../../plugin.ts'
 import { ProcessTable } from '../../processes/own-processes.ts'
 import { childEnvironment, inheritedByServer, MARK_VARIABLE, marked } from '../../processes/environment.ts'
@@ -10,7 +10,7 @@ import { notKept, watchCeilings } from '../../processes/resource-limits.ts'
 import { ServerProcess } from '../../processes/server-process.ts'
 import { RecentLines, Stderr } from '../../processes/stderr.ts'
 import { parseSize } from '../../util/units.ts'
-import type { Written } from '../../util/written.ts'
+import type { EncodedMessage } from '../../util/written.ts'
 import { SharedTransport } from '../connection/shared-transport.ts'
 import { McpUpstream } from '../mcp-upstream.ts'
 import type { TransportEvents } from '../transport.ts'
@@ -74,7 +74,7 @@ class StdioTransport extends SharedTransport {
       // The connection that owns us is not complete yet.
       process.nextTick(() =>
         events.closed({
-          why: `${spec.command} could not be run: ${reasonOf(error)}${windowsHint(error)}`,
+          why: `${spec.command} could not be run: ${getErrorMessage(error)}${windowsHint(error)}`,
         }),
       )
     }
@@ -92,7 +92,7 @@ class StdioTransport extends SharedTransport {
     return this.#process?.unread ?? 0
   }
 
-  protected write(text: Written, bytes: number): void {
+  protected write(text: EncodedMessage, bytes: number): void {
     this.#process?.write(text, bytes)
   }
 

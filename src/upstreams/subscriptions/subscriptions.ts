@@ -1,4 +1,4 @@
-import { kindsChangedBy, LISTEN_FLAGS } from '../../protocol/methods.ts'
+import { getChangedKinds, LISTEN_FLAGS } from '../../protocol/methods.ts'
 import type { Answer, Call, Notification, ServerSide, Session, UpstreamContext } from '../../api/index.ts'
 import { toModernParams } from '../../protocol/era/modern.ts'
 import { isObject, type JsonObject } from '../../protocol/json/json.ts'
@@ -22,7 +22,7 @@ interface Hold {
   watch: Watch
 }
 
-interface Held {
+interface SessionSubscriptions {
   readonly session: Session
   readonly uris: Map<string, Hold>
 }
@@ -38,7 +38,7 @@ export class Watches {
   /** On the connection that all share; it listens for changed lists, too. */
   readonly #main: Watch
   readonly #pooled = new Map<Supervisor, Watch>()
-  readonly #held = new Map<string, Held>()
+  readonly #held = new Map<string, SessionSubscriptions>()
 
   constructor(context: UpstreamContext, home: Home, ownNews: OwnNews | undefined) {
     this.#context = context
@@ -135,7 +135,7 @@ export class Watches {
     const others = this.#notifierOf(() => watch)
     const ownNews = this.#ownNews
     const notify = (notification: Notification): void =>
-      ownNews === undefined || kindsChangedBy(notification.method).length === 0
+      ownNews === undefined || getChangedKinds(notification.method).length === 0
         ? others(notification)
         : ownNews(supervisor, notification)
     const watch: Watch = new Watch(this.#context, { lists: ownNews !== undefined, notify })

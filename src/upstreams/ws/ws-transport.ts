@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { type ClientOptions, WebSocket } from 'ws'
-import { lengthOf, type Written } from '../../util/written.ts'
+import { lengthOf, type EncodedMessage } from '../../util/written.ts'
 import type {
   Authorizer,
   CredentialHeaders,
@@ -9,7 +9,7 @@ import type {
   UpstreamRefusal,
 } from '../../api/index.ts'
 import type { WsUpstreamConfig } from '../../config/config.gen.ts'
-import { GatewayError, reasonOf, type Reason } from '../../errors/errors.ts'
+import { GatewayError, getErrorMessage, type Reason } from '../../errors/errors.ts'
 import { proxyFor } from '../../http-client/proxy.ts'
 import { SUBPROTOCOL, WebSocketChannel } from '../../transport/channel.ts'
 import { visible } from '../../util/log.ts'
@@ -36,7 +36,7 @@ export class WsTransport extends SharedTransport {
   /** Absent while credentials for its handshake are fetched. */
   #channel: WebSocketChannel | undefined
   /** Messages that wait for the connection; undefined once it is there. */
-  #waiting: Written[] | undefined = []
+  #waiting: EncodedMessage[] | undefined = []
   #waitingLength = 0
   #isClosing = false
 
@@ -98,7 +98,10 @@ export class WsTransport extends SharedTransport {
   }
 
   #refused(error: unknown): void {
-    this.#events.closed({ why: reasonOf(error), error: error instanceof GatewayError ? error : undefined })
+    this.#events.closed({
+      why: getErrorMessage(error),
+      error: error instanceof GatewayError ? error : undefined,
+    })
   }
 
   close(): Promise<void> {
@@ -110,7 +113,7 @@ export class WsTransport extends SharedTransport {
     return this.#waiting === undefined ? (this.#channel?.unsent ?? 0) : this.#waitingLength
   }
 
-  protected write(text: Written): void {
+  protected write(text: EncodedMessage): void {
     if (this.#waiting === undefined) return this.#channel?.write(text)
     this.#waitingLength += lengthOf(text)
     this.#waiting.push(text)

@@ -3,7 +3,7 @@ import { close, closeSync, open, openSync, read, readSync } from 'node:fs'
 /** Longer than almost any file of numbers; Node takes what is this small from its pool. */
 const SMALL = 2048
 /** No environment is longer than what a program may be started with. */
-const MOST = 4 * 1024 * 1024
+const MAX_COUNT = 4 * 1024 * 1024
 
 /**
  * All of a file of /proc as text; '' when it cannot be read. `buffer` may be used for one file after the other. `readFile`
@@ -21,7 +21,7 @@ export function readProc(file: string, buffer: Buffer = Buffer.allocUnsafe(SMALL
 function readOn(descriptor: number, buffer: Buffer, before: string, done: (text: string) => void): void {
   read(descriptor, buffer, 0, buffer.length, null, (error, bytes) => {
     if (error !== null) done('')
-    else if (bytes === 0 || before.length >= MOST) done(before)
+    else if (bytes === 0 || before.length >= MAX_COUNT) done(before)
     else readOn(descriptor, buffer, before + buffer.toString('latin1', 0, bytes), done)
   })
 }
@@ -32,7 +32,7 @@ export function readProcSync(file: string): string {
   const descriptor = openSync(file, 'r')
   try {
     let text = ''
-    for (let bytes = -1; bytes !== 0 && text.length < MOST;) {
+    for (let bytes = -1; bytes !== 0 && text.length < MAX_COUNT;) {
       bytes = readSync(descriptor, buffer)
       text += buffer.toString('latin1', 0, bytes)
     }

@@ -4,14 +4,14 @@ import type { SharedStore } from './shared-store.ts'
 /** Pause between two looks whether something was missed. */
 const LOOK_MS = 10_000
 /** Time that a piece may take from its number to those that hear it. */
-const LATE_MS = 500
+const TOPIC_TIMEOUT_MS = 500
 /** A number outlives what nobody says for a while: then all have missed something. */
 const KEPT_MS = 7 * 86_400_000
 /** Pieces that came before one that they follow. */
-const MOST_AHEAD = 1000
+const MAX_AHEAD = 1000
 
 /** Ways to miss something: `first` there was nothing before; `lost` what others said; `forgotten` the store has lost its numbers. */
-export type Missed = 'first' | 'lost' | 'forgotten'
+export type TopicGap = 'first' | 'lost' | 'forgotten'
 
 /** Means and hearer of a topic. */
 export interface TopicOptions {
@@ -21,7 +21,7 @@ export interface TopicOptions {
   /** Hears what others say. */
   heard(text: string): void
   /** Called when it may not have heard all. What rejects is asked again at the next look. */
-  missed(how: Missed): void | Promise<void>
+  missed(how: TopicGap): void | Promise<void>
 }
 
 interface Piece {
@@ -86,7 +86,7 @@ export class CountedTopic {
 
   #note(number: number): void {
     if (this.#number === undefined || number <= this.#number) return
-    if (this.#ahead.size < MOST_AHEAD) this.#ahead.add(number)
+    if (this.#ahead.size < MAX_AHEAD) this.#ahead.add(number)
     while (this.#ahead.delete(this.#number + 1)) this.#number++
     if (this.#ahead.size > 0) void this.#look()
   }
@@ -116,7 +116,7 @@ export class CountedTopic {
     return this.#number ?? 0
   }
 
-  async #caughtUp(now: number, how: Missed): Promise<void> {
+  async #caughtUp(now: number, how: TopicGap): Promise<void> {
     await this.#options.missed(how)
     this.#number = now
     for (const number of this.#ahead) if (number <= now) this.#ahead.delete(number)
@@ -124,7 +124,7 @@ export class CountedTopic {
   }
 
   #rest(): Promise<void> {
-    return new Promise(resolve => void this.#options.clock.after(LATE_MS, resolve))
+    return new Promise(resolve => void this.#options.clock.after(TOPIC_TIMEOUT_MS, resolve))
   }
 
   async #count(by: number): Promise<number> {

@@ -7,7 +7,7 @@ import { writeWhole } from './files.ts'
  * another one is made in its place.
  * @throws Error where it cannot be kept, or others may know it
  */
-export async function keyFile(path: string, bytes: number, fresh = false): Promise<Buffer> {
+export async function loadKeyFile(path: string, bytes: number, fresh = false): Promise<Buffer> {
   const kept = fresh ? undefined : await read(path, bytes)
   return kept ?? (await make(path, bytes, fresh))
 }

@@ -93,14 +93,14 @@ export interface Counted {
 const SLICES = 60
 
 /** Length of a slice in milliseconds; a permit is good for as long. */
-export function sliceMs(ms: number): number {
+export function getSliceMs(ms: number): number {
   return Math.max(1, Math.ceil(ms / SLICES))
 }
 
 /**
  * Number of slices that count. One that is older is out of every window in which one of its permits may have been used.
  */
-export function slicesOf(ms: number): number {
-  const slice = sliceMs(ms)
+export function countSlices(ms: number): number {
+  const slice = getSliceMs(ms)
   return Math.ceil((ms + slice) / slice) + 1
 }

@@ -52,7 +52,7 @@ export class SqlDatabase {
 
   /** Another number when another connection has written. */
   version(): number {
-    return sqlNumber(this.get('PRAGMA data_version')?.data_version)
+    return getSqlNumber(this.get('PRAGMA data_version')?.data_version)
   }
 
   get isOpen(): boolean {
@@ -72,23 +72,23 @@ export class SqlDatabase {
 }
 
 /** A column as a number; 0 for what is none. */
-export function sqlNumber(value: SQLOutputValue | undefined): number {
+export function getSqlNumber(value: SQLOutputValue | undefined): number {
   return typeof value === 'number' || typeof value === 'bigint' ? Number(value) : 0
 }
 
 /** A column as text; undefined for NULL. */
-export function sqlText(value: SQLOutputValue | undefined): string | undefined {
+export function getSqlText(value: SQLOutputValue | undefined): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
 /** True where another connection holds it for the moment: no reason to give it up. */
 export function isSqlBusy(error: unknown): boolean {
-  const code = sqlCode(error)
+  const code = getSqlCode(error)
   return code === 5 || code === 6
 }
 
 /** Primary result code of SQLite in what was thrown; undefined for anything else. */
-export function sqlCode(error: unknown): number | undefined {
+export function getSqlCode(error: unknown): number | undefined {
   const code = (error as { errcode?: unknown }).errcode
   return typeof code === 'number' ? code & 0xff : undefined
 }

@@ -4,7 +4,7 @@ import { LineSplitter } from '../../../src/transport/line-splitter.ts'
 import { SharedTransport } from '../../../src/upstreams/connection/shared-transport.ts'
 import { McpUpstream } from '../../../src/upstreams/mcp-upstream.ts'
 import type { TransportEvents } from '../../../src/upstreams/transport.ts'
-import { inLines, piecesOf, type Written } from '../../../src/util/written.ts'
+import { inLines, piecesOf, type EncodedMessage } from '../../../src/util/written.ts'
 import { Answers } from '../peers/answers.ts'
 
 const MOST_BYTES = 16 * 1024 * 1024
@@ -21,7 +21,7 @@ class MemoryServer extends SharedTransport {
   readonly #answers = new Answers(4, '')
   /** Ends of replies by the name of the tool: all but the id. */
   readonly #tails = new Map<string, string>()
-  #queue: Written[] = []
+  #queue: EncodedMessage[] = []
   #bytes = 0
 
   constructor(events: TransportEvents, context: UpstreamContext) {
@@ -37,7 +37,7 @@ class MemoryServer extends SharedTransport {
     // There is nothing to end.
   }
 
-  protected write(message: Written, bytes: number): void {
+  protected write(message: EncodedMessage, bytes: number): void {
     if (this.#queue.length === 0) setImmediate(() => this.#read())
     this.#queue.push(message)
     this.#bytes += bytes
@@ -56,7 +56,7 @@ class MemoryServer extends SharedTransport {
   }
 
   /** The line that answers a request, put together at next to no cost. */
-  #reply(message: Written): string {
+  #reply(message: EncodedMessage): string {
     const [first = ''] = typeof message === 'string' ? [message] : piecesOf(message)
     const head = typeof first === 'string' ? first : first.toString('latin1', 0, HEAD_BYTES)
     if (!head.includes('"tools/call"')) return lineOf(this.#answers.answer(head))

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { reasonOf } from '../../../src/errors/errors.ts'
+import { getErrorMessage } from '../../../src/errors/errors.ts'
 import { startChild, type Child } from '../../peers/child.ts'
 import { LAUNCHER } from '../../peers/gateway.ts'
 import { Installation, REAL_CLIENTS } from './real-clients.ts'
@@ -53,7 +53,7 @@ export class RealTurns {
       try {
         turns.#installed.push(await Installation.make(client, folder, url))
       } catch (error) {
-        check(false, `${client.spec} cannot be installed: ${reasonOf(error).slice(0, 200)}`)
+        check(false, `${client.spec} cannot be installed: ${getErrorMessage(error).slice(0, 200)}`)
       }
     for (const one of turns.#installed) connect(one, config, check)
     return turns

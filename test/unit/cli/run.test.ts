@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ownPackage } from '../../../src/util/version.ts'
+import { readOwnPackage } from '../../../src/util/version.ts'
 import { runCommand } from '../../fixtures/run-command.ts'
 
 test('a command runs in this process, and leaves nothing of it changed', async () => {
@@ -12,7 +12,7 @@ test('a command runs in this process, and leaves nothing of it changed', async (
   const help = await runCommand(['help', 'serve'])
   const wrong = await runCommand(['nonsense'], { cwd: '/' })
 
-  assert.ok(version.stdout.startsWith(`${ownPackage().name}/${ownPackage().version} `))
+  assert.ok(version.stdout.startsWith(`${readOwnPackage().name}/${readOwnPackage().version} `))
   assert.match(errors.stdout, /GW_USAGE/)
   assert.match(help.stdout, /USAGE\n {2}\$ gateway serve/)
   assert.deepEqual([version.code, errors.code, help.code, wrong.code], [0, 0, 0, 2])

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { amountText, durationText } from '../../../src/util/plain-text.ts'
+import { formatBytes, formatDuration } from '../../../src/util/plain-text.ts'
 import type { Terminal } from '../../../src/cli/output/terminal.ts'
 import { cacheLines, purgeLine } from '../../../plugins/cache/commands.ts'
 import { table, uncut } from '../../../src/cli/output/table.ts'
@@ -137,8 +137,8 @@ test('the columns of a gateway in good order line up at 80 columns, and no headi
 })
 
 test('durations and amounts are short', () => {
-  const times = [0, 59_999, 60_000, 3_600_000, 90_000_000].map(durationText)
-  const sizes = [0, 2048, 5 * 2 ** 20, 3 * 2 ** 30].map(amountText)
+  const times = [0, 59_999, 60_000, 3_600_000, 90_000_000].map(formatDuration)
+  const sizes = [0, 2048, 5 * 2 ** 20, 3 * 2 ** 30].map(formatBytes)
 
   assert.deepEqual(times, ['0s', '59s', '1m 0s', '1h 0m', '1d 1h'])
   assert.deepEqual(sizes, ['0 KiB', '2 KiB', '5 MiB', '3.0 GiB'])

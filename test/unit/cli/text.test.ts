@@ -4,7 +4,7 @@ import { styleText } from 'node:util'
 import { parse } from 'yaml'
 import { configLines, inspectionLines } from '../../../src/cli/local/inspect.ts'
 import { exitCode, resultLines } from '../../../src/cli/local/call.ts'
-import { oneLine, shortened } from '../../../src/util/plain-text.ts'
+import { toOneLine, shortened } from '../../../src/util/plain-text.ts'
 import { summaryFields, summaryLines } from '../../../src/cli/serve/summary.ts'
 import { table } from '../../../src/cli/output/table.ts'
 import type { Output, Terminal } from '../../../src/cli/output/terminal.ts'
@@ -50,7 +50,7 @@ test('on a narrow terminal the last column goes below', () => {
 })
 
 test('text of strangers cannot steer a terminal', () => {
-  assert.equal(oneLine('a\u001b[31mb\u001b[2J\u0000\u009b\n c\u202e'), 'ab c')
+  assert.equal(toOneLine('a\u001b[31mb\u001b[2J\u0000\u009b\n c\u202e'), 'ab c')
   assert.equal(shortened('abcdef', 4), 'abc…')
 })
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { pointerFits, pointerKeys, pointerParent, pointerTo } from '../../../src/util/finding.ts'
-import { didYouMean, suggest } from '../../../src/util/suggest.ts'
+import { pointerFits, parsePointer, pointerParent, appendPointer } from '../../../src/util/finding.ts'
+import { suggestName, suggest } from '../../../src/util/suggest.ts'
 import { parseDuration, parseSize } from '../../../src/util/units.ts'
 
 test('durations and sizes are read with their units, or as plain numbers', () => {
@@ -30,9 +30,9 @@ test('what is no duration or size is refused', () => {
 test('property: a pointer leads back to its keys', () => {
   fc.assert(
     fc.property(fc.array(fc.string()), keys => {
-      const pointer = keys.reduce<string>(pointerTo, '')
-      assert.deepEqual(pointerKeys(pointer), keys)
-      assert.equal(pointerParent(pointer), keys.slice(0, -1).reduce<string>(pointerTo, ''))
+      const pointer = keys.reduce<string>(appendPointer, '')
+      assert.deepEqual(parsePointer(pointer), keys)
+      assert.equal(pointerParent(pointer), keys.slice(0, -1).reduce<string>(appendPointer, ''))
     }),
   )
 })
@@ -46,6 +46,6 @@ test('a star in a pattern stands for one key', () => {
 test('a near miss is suggested, a far one is not', () => {
   assert.equal(suggest('comand', ['args', 'command']), 'command')
   assert.equal(suggest('zzz', ['args', 'command']), undefined)
-  assert.equal(didYouMean('zzz', ['args', 'command']), 'known: args, command')
-  assert.equal(didYouMean('zzz', []), undefined)
+  assert.equal(suggestName('zzz', ['args', 'command']), 'known: args, command')
+  assert.equal(suggestName('zzz', []), undefined)
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { askFor, replyFor, toModernAsk } from '../../../src/protocol/era/client-requests.ts'
-import { lacking, neutralCapabilities } from '../../../src/protocol/era/capabilities.ts'
+import { findMissingCapabilities, neutralCapabilities } from '../../../src/protocol/era/capabilities.ts'
 import type { Reader } from '../../../src/protocol/methods.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
 
@@ -103,9 +103,11 @@ describe('an ask for the model of a client', () => {
       { messages: [], tools: [{ name: 't' }], toolChoice: { mode: 'none' } },
       { messages: [], toolChoice: { mode: 'auto' } },
     ]
-    assert.deepEqual(lacking(declared, 'sampling/createMessage', needing), { sampling: { tools: {} } })
+    assert.deepEqual(findMissingCapabilities(declared, 'sampling/createMessage', needing), {
+      sampling: { tools: {} },
+    })
     for (const params of sparing) {
-      assert.equal(lacking(declared, 'sampling/createMessage', params), undefined)
+      assert.equal(findMissingCapabilities(declared, 'sampling/createMessage', params), undefined)
       assert.deepEqual(askFor(sampling(params), OLD).ask.params, { messages: [] })
     }
     const newer = reader('2026-07-28', { sampling: { tools: {} } })

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
-import { findingsOf, healthFrom, type HealthFinding } from '../../../src/errors/health.ts'
+import { defineFindings, healthFrom, type HealthFinding } from '../../../src/errors/health.ts'
 import { allFindings } from '../../../src/gateway/builtins.ts'
 import { definePlugin, type Plugin } from '../../../src/plugin.ts'
 import { closeAfter, testGateway, testUpstream, type TestGateway } from '../../../src/testing/index.ts'
@@ -120,7 +120,7 @@ test('a configuration that was refused stays a finding until one is taken', asyn
 })
 
 test('plugins add findings, change them, and one that fails is a finding itself while the others are heard', async t => {
-  const found = findingsOf({ late: { level: 'warning', text: '{what} is late', fix: 'Wait' } })
+  const found = defineFindings({ late: { level: 'warning', text: '{what} is late', fix: 'Wait' } })
   const says = (name: string, tap: (all: readonly HealthFinding[]) => unknown): Plugin =>
     definePlugin({ name, setup: ({ hooks }) => hooks.health.tap(tap as never) })
   const web = closeAfter(t, await testUpstream({ tools }))

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { reasonOf } from '../../../src/errors/errors.ts'
+import { getErrorMessage } from '../../../src/errors/errors.ts'
 import { belowCeilings, notKept } from '../../../src/processes/resource-limits.ts'
 import { platformOf } from '../../../src/util/platform.ts'
 import { bench, fixture, script, stdioSpec, textOf, toolCall } from '../fixtures/upstream-bench.ts'
@@ -57,7 +57,7 @@ describe('the ceilings of a server', posix, () => {
     // On a busy machine it is ended before it has answered.
     await upstream
       .dispatch(toolCall('hoard', { bytes: 200 * 1024 * 1024 }))
-      .catch((error: unknown) => assert.match(reasonOf(error), why))
+      .catch((error: unknown) => assert.match(getErrorMessage(error), why))
 
     await until(() => upstream.state === 'failed', 'it is ended')
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { ownerProblemOf, reasonOf } from '../../../src/errors/errors.ts'
+import { ownerProblemOf, getErrorMessage } from '../../../src/errors/errors.ts'
 import { lastWordsIn } from '../../../src/processes/stderr.ts'
 import { TestClock } from '../../../src/testing/index.ts'
 import { bench, callOf, stdioSpec } from '../fixtures/upstream-bench.ts'
@@ -75,6 +75,6 @@ describe('a server that cannot be talked to', { concurrency: 2 }, () => {
       ownerProblemOf(upstream) ?? '',
       /no handshake within 60000 ms: it wrote a line on stdout that is no JSON; it said last: Listening on port 3000/,
     )
-    assert.match(reasonOf(failure), /is no JSON$/)
+    assert.match(getErrorMessage(failure), /is no JSON$/)
   })
 })

@@ -5,8 +5,8 @@ import {
   decodeHeaderValue,
   encodeHeaderValue,
   headerMismatch,
-  paramHeaders,
-  paramHeaderValues,
+  parseParamHeaders,
+  getParamHeaders,
   paramMismatch,
   standardHeaders,
 } from '../../../src/protocol/headers.ts'
@@ -61,14 +61,14 @@ describe('mirrored parameters', () => {
       deep: { type: 'object', properties: { n: { type: 'integer', 'x-mcp-header': 'N' } } },
     },
   }
-  const annotations = paramHeaders(schema) ?? []
+  const annotations = parseParamHeaders(schema) ?? []
 
   test('are found at any depth and written as headers', () => {
-    assert.deepEqual(paramHeaderValues(annotations, { region: 'é', deep: { n: 5 } }), {
+    assert.deepEqual(getParamHeaders(annotations, { region: 'é', deep: { n: 5 } }), {
       'mcp-param-region': '=?base64?w6k=?=',
       'mcp-param-n': '5',
     })
-    assert.deepEqual(paramHeaderValues(annotations, { region: null }), {})
+    assert.deepEqual(getParamHeaders(annotations, { region: null }), {})
   })
   test('must agree with the arguments; whole numbers are compared as numbers', () => {
     assert.equal(paramMismatch(annotations, { 'mcp-param-n': '5.0' }, { deep: { n: 5 } }), undefined)
@@ -83,9 +83,9 @@ describe('mirrored parameters', () => {
       { type: 'string', 'x-mcp-header': 'a b' },
       { type: 'string', 'x-mcp-header': '' },
     ]) {
-      assert.equal(paramHeaders({ properties: { property } }), undefined)
+      assert.equal(parseParamHeaders({ properties: { property } }), undefined)
     }
     const twice = { a: { type: 'string', 'x-mcp-header': 'X' }, b: { type: 'string', 'x-mcp-header': 'x' } }
-    assert.equal(paramHeaders({ properties: twice }), undefined)
+    assert.equal(parseParamHeaders({ properties: twice }), undefined)
   })
 })

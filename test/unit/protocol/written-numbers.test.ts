@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { paramHeaderValues, paramHeaders, paramMismatch } from '../../../src/protocol/headers.ts'
+import { getParamHeaders, parseParamHeaders, paramMismatch } from '../../../src/protocol/headers.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import { parseMessage } from '../../../src/protocol/jsonrpc.ts'
 import { hasExactNumbers, withNumbersAsText } from '../../../src/protocol/json/exact-numbers.ts'
@@ -16,7 +16,7 @@ function received(params: string): JsonObject {
 
 describe('a number that is repeated in a header', () => {
   const annotations =
-    paramHeaders({ properties: { n: { type: 'integer', 'x-mcp-header': 'N' } } }) ?? assert.fail()
+    parseParamHeaders({ properties: { n: { type: 'integer', 'x-mcp-header': 'N' } } }) ?? assert.fail()
   const argumentsOf = (number: string): unknown => {
     const params = received(`{"name":"a__b","arguments":{"n":${number}}}`)
     return withNumbersAsText({ ...params, name: 'b' }, params)?.arguments
@@ -24,7 +24,7 @@ describe('a number that is repeated in a header', () => {
 
   for (const number of NUMBERS)
     test(`says ${number} as the body does`, () => {
-      assert.deepEqual(paramHeaderValues(annotations, argumentsOf(number)), { 'mcp-param-n': number })
+      assert.deepEqual(getParamHeaders(annotations, argumentsOf(number)), { 'mcp-param-n': number })
       assert.equal(paramMismatch(annotations, { 'mcp-param-n': number }, argumentsOf(number)), undefined)
     })
 

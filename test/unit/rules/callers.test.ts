@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { Config, Principal } from '../../../src/api/index.ts'
-import { ANONYMOUS, callers } from '../../../src/api/principal.ts'
+import { ANONYMOUS, compileCallers } from '../../../src/api/principal.ts'
 import type { Plugin } from '../../../src/plugin.ts'
 import { closeAfter, testClient, testGateway, testUpstream } from '../../../src/testing/index.ts'
 import { hashOf } from './keys.ts'
@@ -22,7 +22,7 @@ function by(issuer: string, subject: string): Principal {
 }
 
 test('a subject alone is that of a key, never of a token that says the same', () => {
-  const isMeant = callers(
+  const isMeant = compileCallers(
     ['ci', `${ID} ops-*`],
     auth({ keysFile: 'k', jwt: [{ issuer: ID }, { issuer: OTHER }] }),
   )
@@ -34,18 +34,19 @@ test('a subject alone is that of a key, never of a token that says the same', ()
 })
 
 test('without keys a subject alone is that of the only issuer, and without auth of whoever a plugin lets in', () => {
-  const isMeant = callers('Alice *', auth({ jwt: [{ issuer: ID }] }))
+  const isMeant = compileCallers('Alice *', auth({ jwt: [{ issuer: ID }] }))
   assert.equal(isMeant(by(ID, 'Alice Smith')), true)
   assert.equal(isMeant(by('api-key', 'Alice Smith')), false)
-  assert.equal(callers('ci', undefined)(by('a-plugin', 'ci')), true)
-  assert.equal(callers('ci', auth({ jwt: [{ issuer: ID }, { issuer: OTHER }] }))(by(ID, 'ci')), false)
+  assert.equal(compileCallers('ci', undefined)(by('a-plugin', 'ci')), true)
+  assert.equal(compileCallers('ci', auth({ jwt: [{ issuer: ID }, { issuer: OTHER }] }))(by(ID, 'ci')), false)
 })
 
 test('everybody is everybody, and who was not identified keeps a name of its own', () => {
   const both = auth({ keysFile: 'k', jwt: [{ issuer: ID }] })
-  for (const who of [by(ID, 'x'), by('api-key', 'y'), ANONYMOUS]) assert.equal(callers('*', both)(who), true)
-  assert.equal(callers('anonymous', both)(ANONYMOUS), true)
-  assert.equal(callers('anonymous', both)(by(ID, 'anonymous')), false)
+  for (const who of [by(ID, 'x'), by('api-key', 'y'), ANONYMOUS])
+    assert.equal(compileCallers('*', both)(who), true)
+  assert.equal(compileCallers('anonymous', both)(ANONYMOUS), true)
+  assert.equal(compileCallers('anonymous', both)(by(ID, 'anonymous')), false)
 })
 
 /** Lets in tokens of somebody else, beside the keys. */

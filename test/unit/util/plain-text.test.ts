@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { oneLine, plainText } from '../../../src/util/plain-text.ts'
+import { toOneLine, sanitizeText } from '../../../src/util/plain-text.ts'
 import { writtenReach } from '../../../src/http-client/guard/addresses.ts'
 import { cleaned } from '../../../plugins/openapi/document/parts.ts'
 
@@ -32,7 +32,7 @@ const BEGINNINGS = [
 for (const beginning of BEGINNINGS)
   test(`a text of ${JSON.stringify(beginning)} again and again is made plain in linear time`, () => {
     const text = `\u001b[${beginning.repeat(LENGTH / beginning.length)}x`
-    assert.ok(timeOf(() => oneLine(text)) < MOST_MS)
+    assert.ok(timeOf(() => toOneLine(text)) < MOST_MS)
   })
 
 test('what ends in one character many times loses it in linear time', () => {
@@ -61,11 +61,11 @@ test('escape sequences leave nothing of themselves in a plain text', () => {
     '\u0000',
   ]
   for (const sequence of sequences)
-    assert.equal(plainText(`before ${sequence}after`), 'before after', JSON.stringify(sequence))
-  assert.equal(plainText(`${sequences.join('a')}\n\tb`), `${'a'.repeat(sequences.length - 1)}\n\tb`)
+    assert.equal(sanitizeText(`before ${sequence}after`), 'before after', JSON.stringify(sequence))
+  assert.equal(sanitizeText(`${sequences.join('a')}\n\tb`), `${'a'.repeat(sequences.length - 1)}\n\tb`)
 })
 
 test('a sequence that does not end hides none of the text behind it', () => {
-  assert.equal(plainText('\u001b]0;rm -rf'), '0;rm -rf')
-  assert.equal(plainText('a\u001b['), 'a[')
+  assert.equal(sanitizeText('\u001b]0;rm -rf'), '0;rm -rf')
+  assert.equal(sanitizeText('a\u001b['), 'a[')
 })

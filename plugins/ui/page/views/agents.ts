@@ -1,7 +1,7 @@
 import { html } from 'htm/preact'
 import { post, urlOf } from '../api.ts'
 import { Act, ago, Badge, bytes, duration, Page, Problem, type View } from '../parts.ts'
-import { hashOf, type PageProps, type Place, useAnswer, useList } from '../state.ts'
+import { hashOf, type PageProps, type PageLocation, useAnswer, useList } from '../state.ts'
 import { type Column, List, More } from '../table.ts'
 import { OpenedTask, TASK_TONES } from './task.ts'
 
@@ -163,7 +163,7 @@ const AGENTS: readonly Column<AgentRow>[] = [
   { head: 'Waiting', isNumber: true, isMinor: true, cell: row => row.queued },
 ]
 
-function taskColumns(acts: boolean, { params }: Place): Column<TaskRow>[] {
+function taskColumns(acts: boolean, { params }: PageLocation): Column<TaskRow>[] {
   const open = ({ id }: TaskRow): string => hashOf('agents', { ...Object.fromEntries(params), id })
   return [
     {

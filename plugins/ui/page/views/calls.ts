@@ -17,7 +17,7 @@ import {
   time,
   type View,
 } from '../parts.ts'
-import { choose, hashOf, type PageProps, type Place, useAnswer, useList } from '../state.ts'
+import { choose, hashOf, type PageProps, type PageLocation, useAnswer, useList } from '../state.ts'
 import { type Column, List, More } from '../table.ts'
 
 const OUTCOMES = [
@@ -37,7 +37,7 @@ const FILTERS = ['tool', 'caller', 'server', 'outcome'] as const
 export function Calls({ place }: PageProps): View {
   const { params } = place
   const filter = Object.fromEntries(FILTERS.map(name => [name, params.get(name) ?? '']))
-  const asked = { ...filter, limit: MOST_SHOWN }
+  const asked = { ...filter, limit: MAX_SHOWN }
   const [isHeld, hold] = useState(false)
   const [isReading, setReading] = useState(false)
   const { data, problem, rows, further, hasMore } = useList<Answer, CallRow>(urlOf('calls', asked), {
@@ -68,18 +68,18 @@ export function Calls({ place }: PageProps): View {
 }
 
 /** Calls of a page; older ones are on the next. While a gateway is busy so many are sent each second. */
-const MOST_SHOWN = 50
+const MAX_SHOWN = 50
 
 /** The first page with calls that came since. Where more came than it holds, it is of those alone. */
 function withNewer(known: Answer, { calls, kept, newest, next }: Answer): Answer {
   const all =
     next === undefined ? [...calls.filter(({ id }) => id > known.newest), ...known.calls] : [...calls]
-  const shown = all.slice(0, MOST_SHOWN)
-  const further = all.length > MOST_SHOWN ? shown.at(-1)?.id : (next ?? known.next)
+  const shown = all.slice(0, MAX_SHOWN)
+  const further = all.length > MAX_SHOWN ? shown.at(-1)?.id : (next ?? known.next)
   return { calls: shown, kept, newest, ...(further === undefined ? {} : { next: further }) }
 }
 
-function columns({ params }: Place): Column<CallRow>[] {
+function columns({ params }: PageLocation): Column<CallRow>[] {
   const open = ({ id }: CallRow): string => hashOf('calls', { ...Object.fromEntries(params), id: String(id) })
   return [
     {
@@ -101,7 +101,7 @@ function columns({ params }: Place): Column<CallRow>[] {
   ]
 }
 
-function Opened({ id, place }: { id: string; place: Place }): View {
+function Opened({ id, place }: { id: string; place: PageLocation }): View {
   const { data, problem } = useAnswer<CallDetail>(urlOf('call', { id }))
   const close = html`<button type="button" onClick=${() => choose(place, { id: undefined })}>Close</button>`
   if (data === undefined) return html`<section class="detail"><${Problem} of=${problem} />${close}</section>`

@@ -27,7 +27,7 @@ const EVERY_MS = 10_000
 /** Account of the gateway itself, whose login all callers share. */
 const GATEWAY = 'gateway'
 /** A digest is told from others by its beginning. */
-const MOST_DIGEST = 16
+const MAX_DIGEST = 16
 
 /** Logins to servers that the gateway keeps, and those that are missing. */
 export function Logins({ me }: PageProps): View {
@@ -93,7 +93,7 @@ function Whose({ row }: { row: LoginRow }): View {
 
 function whose({ account, caller }: LoginRow): string {
   if (caller !== undefined) return caller
-  return account === GATEWAY ? 'the gateway, for all' : account.slice(0, MOST_DIGEST)
+  return account === GATEWAY ? 'the gateway, for all' : account.slice(0, MAX_DIGEST)
 }
 
 function Why({ row }: { row: LoginRow }): View {

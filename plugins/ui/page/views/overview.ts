@@ -15,7 +15,7 @@ import {
   type View,
 } from '../parts.ts'
 import { Plot } from '../plot.ts'
-import { choose, hashOf, type PageProps, type Place, useAnswer } from '../state.ts'
+import { choose, hashOf, type PageProps, type PageLocation, useAnswer } from '../state.ts'
 import { type Column, List } from '../table.ts'
 
 const EVERY_MS = 10_000
@@ -96,7 +96,7 @@ function fitting(search: string): (row: ServerRow) => boolean {
 }
 
 /** Lines that the process of a server wrote on stderr of late. */
-function Output({ name, place }: { name: string; place: Place }): View {
+function Output({ name, place }: { name: string; place: PageLocation }): View {
   const { data, problem } = useAnswer<{ lines: string[] }>(urlOf('logs', { name }), { every: EVERY_MS })
   return html`<section class="detail" aria-label=${`Output of ${name}`}>
     <div class="row">
@@ -185,7 +185,7 @@ function sorted(servers: readonly ServerRow[]): ServerRow[] {
   return [...servers].sort((a, b) => ORDER.indexOf(a.state) - ORDER.indexOf(b.state))
 }
 
-function columnsFor(acts: boolean, place: Place, again: () => void): Column<ServerRow>[] {
+function columnsFor(acts: boolean, place: PageLocation, again: () => void): Column<ServerRow>[] {
   const button = { head: 'Do', cell: (row: ServerRow) => html`<${Button} row=${row} again=${again} />` }
   return [
     {
@@ -214,7 +214,7 @@ function running({ inFlight = 0, waiting = 0 }: ServerRow): string {
   return waiting === 0 ? String(inFlight) : `${inFlight} + ${waiting} wait`
 }
 
-function Why({ row, place, acts }: { row: ServerRow; place: Place; acts: boolean }): View {
+function Why({ row, place, acts }: { row: ServerRow; place: PageLocation; acts: boolean }): View {
   const { findings = [], problem, lastError, lastErrorAt, server } = row
   if (findings.length > 0)
     return html`${findings.map(one => html`<${Advice} of=${acts ? withoutCommands(one) : one} key=${one.code} />`)}

@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks'
 import type { Json } from '../../types.ts'
 import { Failure, get, post, urlOf } from '../api.ts'
 import { Act, Badge, duration, Problem, Snippet, time, type View } from '../parts.ts'
-import { choose, type Place, useAnswer } from '../state.ts'
+import { choose, type PageLocation, useAnswer } from '../state.ts'
 import { NO_VALUES, readForm } from '../fields.ts'
 import { Form } from '../form.ts'
 
@@ -57,11 +57,11 @@ export const TASK_TONES: Readonly<Record<string, string>> = {
 const ENDED: ReadonlySet<string> = new Set(['completed', 'failed', 'cancelled'])
 const EVERY_MS = 1500
 /** Of a longer text the end is shown. */
-const MOST_TEXT = 256 * 1024
-const MOST_EVENTS = 100
+const MAX_TEXT = 256 * 1024
+const MAX_EVENTS = 100
 
 /** One task: what it says as it says it, what it changed, what it asks. */
-export function OpenedTask({ id, place }: { id: string; place: Place }): View {
+export function OpenedTask({ id, place }: { id: string; place: PageLocation }): View {
   const { data, problem, again } = useAnswer<TaskDetail>(urlOf('task', { id }), { every: EVERY_MS })
   const close = html`<button type="button" onClick=${() => choose(place, { id: undefined })}>Close</button>`
   if (data === undefined) return html`<section class="detail"><${Problem} of=${problem} />${close}</section>`
@@ -102,7 +102,7 @@ export function OpenedTask({ id, place }: { id: string; place: Place }): View {
       <summary>Events</summary>
       <ol class="steps">
         ${data.events
-          .slice(-MOST_EVENTS)
+          .slice(-MAX_EVENTS)
           .map(
             ({ seq, at, kind, text }) =>
               html`<li key=${seq}><span class="soft">${time(at)} · ${kind}</span> ${text}</li>`,
@@ -153,7 +153,7 @@ function Output({ id, what, isOver, none }: OutputProps): View {
         const piece = await get<Piece>(urlOf('output', { id, what, offset }))
         if (isGone) return
         offset = piece.end
-        if (piece.text !== '') setText(known => `${known}${piece.text}`.slice(-MOST_TEXT))
+        if (piece.text !== '') setText(known => `${known}${piece.text}`.slice(-MAX_TEXT))
         setProblem(undefined)
         if (piece.hasMore) return void read()
       } catch (error) {

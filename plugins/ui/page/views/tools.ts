@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks'
 import type { ClientRow, Json, Shown, ToolDetail, ToolRow, Tools as Answer } from '../../types.ts'
 import { post, urlOf } from '../api.ts'
 import { Act, Badge, count, Field, Page, Problem, Search, Snippet, type View } from '../parts.ts'
-import { choose, hashOf, type PageProps, type Place, useAnswer, useList } from '../state.ts'
+import { choose, hashOf, type PageProps, type PageLocation, useAnswer, useList } from '../state.ts'
 import { type Column, List, More } from '../table.ts'
 import { TryTool } from './try-tool.ts'
 
@@ -45,7 +45,7 @@ function serversOf(data: Answer | undefined): (readonly [string, string])[] {
   return [['', 'all'], ...named]
 }
 
-function columns({ params }: Place): Column<ToolRow>[] {
+function columns({ params }: PageLocation): Column<ToolRow>[] {
   const open = ({ name, upstream }: ToolRow): string =>
     hashOf('tools', { ...Object.fromEntries(params), name, of: upstream })
   return [
@@ -65,7 +65,7 @@ function columns({ params }: Place): Column<ToolRow>[] {
 interface OpenedProps {
   readonly name: string
   readonly server: string
-  readonly place: Place
+  readonly place: PageLocation
   readonly acts: boolean
 }
 

@@ -1,21 +1,21 @@
 import { existsSync } from 'node:fs'
 import { dirname, isAbsolute } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import { reasonOf } from '../../../errors/errors.ts'
+import { getErrorMessage } from '../../../errors/errors.ts'
 import { isObject, type JsonObject } from '../../../protocol/json/json.ts'
 import { findProgram } from '../../../util/find-program.ts'
-import { oneLine } from '../../../util/plain-text.ts'
+import { toOneLine } from '../../../util/plain-text.ts'
 import { CLIENTS, entryOf, isInstalled, settingsOf, type Client } from '../../clients/clients.ts'
 import { rewrite, undo } from '../../clients/connect.ts'
 import { Connections, type Connected } from '../../clients/connections.ts'
 import { editorOf, readSettingsFile } from '../../clients/edit.ts'
 import { upstreamName } from '../../server-names.ts'
 import { stateDirectory } from '../../load-source.ts'
-import { complaint, type Complaint, type Patient } from '../table.ts'
+import { complaint, type Complaint, type DoctorContext } from '../table.ts'
 import { foldersIn } from '../../../util/platform.ts'
 
 /** Findings about the settings of clients: whether they can be read, and entries of ours that lead nowhere. */
-export async function clientFindings(patient: Patient): Promise<Complaint[]> {
+export async function clientFindings(patient: DoctorContext): Promise<Complaint[]> {
   const state = stateDirectory({ file: 'any' }, patient.terminal)
   if (state === undefined) return []
   const connections = new Connections(dirname(state))
@@ -36,7 +36,7 @@ function unconnected(installed: readonly Client[], all: readonly Connected[]): C
 async function settingsFindings(
   client: Client,
   all: readonly Connected[],
-  { source, terminal }: Patient,
+  { source, terminal }: DoctorContext,
 ): Promise<Complaint[]> {
   const path = settingsOf(client, 'user', terminal)
   if (path === undefined || !existsSync(path)) return []
@@ -48,7 +48,7 @@ async function settingsFindings(
     return own.length > 0 ? await ownServers(client, { text, path }, own, source) : []
   } catch (error) {
     const backup = all.find(one => one.client === name)?.backup ?? 'a backup'
-    return [complaint('client-broken', { client: title, path, why: reasonOf(error), backup })]
+    return [complaint('client-broken', { client: title, path, why: getErrorMessage(error), backup })]
   }
 }
 
@@ -57,7 +57,7 @@ async function ownServers(
   client: Client,
   { text, path }: { readonly text: string; readonly path: string },
   connected: readonly Connected[],
-  source: Patient['source'],
+  source: DoctorContext['source'],
 ): Promise<Complaint[]> {
   const ours = new Set(connected.map(({ name }) => name))
   const upstreams = source?.config.upstreams ?? {}
@@ -65,7 +65,7 @@ async function ownServers(
     // Clients take any name; of "My Files" the gateway makes "my-files".
     const upstream = upstreamName(name)
     if (ours.has(name) || isOff(entry) || !Object.hasOwn(upstreams, upstream)) return []
-    return [name === upstream ? name : `${oneLine(name)} (here ${upstream})`]
+    return [name === upstream ? name : `${toOneLine(name)} (here ${upstream})`]
   })
   if (servers.length === 0) return []
   return [complaint('client-own-servers', { client: client.title, servers: servers.join(', '), path })]
@@ -79,7 +79,7 @@ function isOff(entry: unknown): boolean {
 async function entryFindings(
   connected: Connected,
   connections: Connections,
-  patient: Patient,
+  patient: DoctorContext,
 ): Promise<Complaint[]> {
   const client = CLIENTS.find(({ name }) => name === connected.client)
   if (client === undefined) return []
@@ -110,12 +110,12 @@ function deadEnds(
   client: Client,
   connected: Connected,
   connections: Connections,
-  { terminal, host }: Patient,
+  { terminal, host }: DoctorContext,
 ): Complaint[] {
   const line = lineOf(connected.entry)
   const at = line.findIndex((word, i) => i > 0 && word === 'attach')
   if (at === -1) return []
-  const { title: title, name } = client
+  const { title, name } = client
   const config = line[line.indexOf('-c', at) + 1]
   if (config !== undefined && isAbsolute(config) && !existsSync(config)) {
     const run = async (): Promise<void> => {
@@ -137,7 +137,7 @@ function deadEnds(
   return [{ ...complaint('client-command-gone', { client: title, command: gone, name }), mend }]
 }
 
-function isGone(word: string, { cwd, environment }: Patient['terminal']): boolean {
+function isGone(word: string, { cwd, environment }: DoctorContext['terminal']): boolean {
   if (isAbsolute(word)) return !existsSync(word)
   return findProgram(word, foldersIn(environment['PATH']), cwd) === undefined
 }

@@ -4,7 +4,7 @@ import { GatewayError, gatewayError } from '../../../errors/errors.ts'
 import { makeDirectory } from '../../../util/storage/files.ts'
 import { withUnstarted } from '../../local/ask-gateway.ts'
 import type { Terminal } from '../../output/terminal.ts'
-import { complaint, type Complaint, type Patient } from '../table.ts'
+import { complaint, type Complaint, type DoctorContext } from '../table.ts'
 
 const UNSET = /^variable \S+ is (not set|empty)/
 const UNREAD = /^cannot read /
@@ -30,7 +30,7 @@ const BROUGHT_BY: Readonly<Record<string, string>> = {
 }
 
 /** Findings about a configuration that does not load. */
-export function unloadable(thrown: unknown, { terminal }: Patient): Complaint[] {
+export function unloadable(thrown: unknown, { terminal }: DoctorContext): Complaint[] {
   if (!(thrown instanceof GatewayError)) throw thrown
   const { code, message, hint, fields } = thrown
   if (code === 'GW_CONFIG_NOT_FOUND') return [complaint('config-missing', { why: message })]
@@ -41,7 +41,7 @@ export function unloadable(thrown: unknown, { terminal }: Patient): Complaint[] 
 }
 
 /** Findings about one that does: what is doubtful in it, and plugins that do not set up. */
-export async function configurationFindings({ source, terminal }: Patient): Promise<Complaint[]> {
+export async function configurationFindings({ source, terminal }: DoctorContext): Promise<Complaint[]> {
   if (source === undefined) return []
   const warnings = source.warnings
     .filter(({ message }) => !ATTACHED.test(message))

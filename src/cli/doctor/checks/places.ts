@@ -5,16 +5,16 @@ import { privatePlacesOf } from '../../../config/private.ts'
 import { answers, attachSocket, removeStale } from '../../../control/sockets.ts'
 import { plural } from '../../../util/plain-text.ts'
 import { stateDirectory } from '../../load-source.ts'
-import { complaint, type Complaint, type Patient } from '../table.ts'
+import { complaint, type Complaint, type DoctorContext } from '../table.ts'
 import { platformOf } from '../../../util/platform.ts'
 
 const OTHERS = 0o077
 const OTHERS_WRITE = 0o022
 /** Files of a directory that are looked at. */
-const MOST = 1000
+const MAX_COUNT = 1000
 
 /** Findings about modes and leftovers of the gateway's own files. Windows has no such modes. */
-export async function placeFindings(patient: Patient): Promise<Complaint[]> {
+export async function placeFindings(patient: DoctorContext): Promise<Complaint[]> {
   if (!platformOf().hasModes) return []
   const found = await Promise.all([
     configurationFiles(patient),
@@ -25,13 +25,13 @@ export async function placeFindings(patient: Patient): Promise<Complaint[]> {
   return found.flat()
 }
 
-async function configurationFiles({ file, source }: Patient): Promise<Complaint[]> {
+async function configurationFiles({ file, source }: DoctorContext): Promise<Complaint[]> {
   const files = new Set(file === undefined ? [] : [file, ...(source === undefined ? [] : overlays(source))])
   const found = await Promise.all([...files].map(path => ofConfiguration(path, source?.secrets ?? [])))
   return found.flat()
 }
 
-function overlays({ files, file }: NonNullable<Patient['source']>): readonly string[] {
+function overlays({ files, file }: NonNullable<DoctorContext['source']>): readonly string[] {
   return files.filter(path => /\.(ya?ml|json)$/.test(path) || path === file)
 }
 
@@ -58,7 +58,7 @@ function isPlace(text: string): boolean {
 }
 
 /** Files that the configuration takes secrets from, or names as its own. */
-async function secretFiles({ source }: Patient): Promise<Complaint[]> {
+async function secretFiles({ source }: DoctorContext): Promise<Complaint[]> {
   if (source === undefined) return []
   const own = new Set([source.file, ...overlays(source)])
   const named = privatePlacesOf(source).flatMap(({ file, isCode }) =>
@@ -72,7 +72,7 @@ async function secretFiles({ source }: Patient): Promise<Complaint[]> {
   return (await Promise.all(found)).flat()
 }
 
-async function stateFiles({ file, terminal }: Patient): Promise<Complaint[]> {
+async function stateFiles({ file, terminal }: DoctorContext): Promise<Complaint[]> {
   const state = stateDirectory({ file: file ?? 'any' }, terminal)
   if (state === undefined) return []
   const found = [await stateDirectoryFindings(dirname(state)), await stateDirectoryFindings(state)].flat()
@@ -94,7 +94,7 @@ async function stateDirectoryFindings(path: string): Promise<Complaint[]> {
 
 async function locks(directory: string): Promise<Complaint[]> {
   const names = (await readdir(directory).catch(() => [])).filter(name => name.endsWith('.lock'))
-  const found = names.slice(0, MOST).map(async name => {
+  const found = names.slice(0, MAX_COUNT).map(async name => {
     const path = join(directory, name)
     return (await isAbandoned(path)) ? [{ ...complaint('lock-stale', { path }), mend: removal(path) }] : []
   })
@@ -114,7 +114,7 @@ async function isAbandoned(path: string): Promise<boolean> {
   }
 }
 
-async function sockets({ file, flags, terminal: { environment } }: Patient): Promise<Complaint[]> {
+async function sockets({ file, flags, terminal: { environment } }: DoctorContext): Promise<Complaint[]> {
   const attach = attachSocket({ file, env: flags.env ?? environment['GATEWAY_ENV'], environment })
   const directory = dirname(attach)
   const found = await lstat(directory).catch(() => undefined)
@@ -124,7 +124,7 @@ async function sockets({ file, flags, terminal: { environment } }: Patient): Pro
   if ((found.mode & OTHERS) !== 0)
     return [withMode(complaint('socket-directory', { path: directory }), directory, 0o700)]
   const names = (await readdir(directory).catch(() => [])).filter(name => /\.(sock|mcp)$/.test(name))
-  const paths = names.slice(0, MOST).map(name => join(directory, name))
+  const paths = names.slice(0, MAX_COUNT).map(name => join(directory, name))
   const states = await Promise.all(paths.map(stateOfSocket))
   const blocked = paths.filter((_, i) => states[i] === 'blocked')
   const stale = paths.filter((_, i) => states[i] === 'stale')

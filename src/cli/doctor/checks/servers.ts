@@ -5,26 +5,26 @@ import type { Inspection } from '../../../api/gateway.ts'
 import type { LoadedConfig } from '../../../config/index.ts'
 import { connectControl } from '../../../control/client.ts'
 import { livingSockets } from '../../../control/sockets.ts'
-import { reasonOf } from '../../../errors/errors.ts'
+import { getErrorMessage } from '../../../errors/errors.ts'
 import type { Health } from '../../../errors/health.ts'
 import { isObject } from '../../../protocol/json/json.ts'
-import { durationText } from '../../../util/plain-text.ts'
+import { formatDuration } from '../../../util/plain-text.ts'
 import { platformOf } from '../../../util/platform.ts'
 import { isSecretName } from '../../../util/secrets.ts'
-import { ownPackage } from '../../../util/version.ts'
+import { readOwnPackage } from '../../../util/version.ts'
 import { type AskedGateway, withAsked } from '../../local/ask-gateway.ts'
 import { listAllTools } from '../../local/tools.ts'
-import { complaint, type Complaint, type Patient } from '../table.ts'
+import { complaint, type Complaint, type DoctorContext } from '../table.ts'
 
 /** Tools that some clients show at most. */
-const MOST_TOOLS = 128
-const MOST_TOKENS = 25_000
+const MAX_TOOLS = 128
+const MAX_TOKENS = 25_000
 const CHARACTERS_PER_TOKEN = 4
-const MOST_NAMES = 5
+const MAX_NAMES = 5
 
 /** Findings about the gateway that runs, and whether one does. */
 export async function runningFindings(
-  patient: Patient,
+  patient: DoctorContext,
 ): Promise<{ readonly found: Complaint[]; readonly isRunning: boolean }> {
   const { file: config, flags, terminal } = patient
   if (config === undefined) return { found: [], isRunning: false }
@@ -40,18 +40,18 @@ export async function runningFindings(
 async function askedOf(socket: string): Promise<Complaint[]> {
   try {
     const client = await connectControl(socket)
-    const { version: own } = ownPackage()
+    const { version: own } = readOwnPackage()
     const { version: theirs } = client.about
     const different = theirs === own ? [] : [complaint('version-differs', { theirs, own })]
     const { findings } = (await client.request('health')) as unknown as Health
     return [...different, ...findings]
   } catch (error) {
-    return [complaint('gateway-silent', { why: reasonOf(error) })]
+    return [complaint('gateway-silent', { why: getErrorMessage(error) })]
   }
 }
 
 /** Findings of servers that are asked for what they offer: of the gateway that runs, else of one for this alone. */
-export async function onlineFindings({ flags, source, terminal }: Patient): Promise<Complaint[]> {
+export async function onlineFindings({ flags, source, terminal }: DoctorContext): Promise<Complaint[]> {
   if (source === undefined) return []
   return withAsked(flags, terminal, async asked => {
     const tools = await listAllTools(asked)
@@ -73,7 +73,7 @@ function hiddenNames(withheld: Inspection['withheld']): Complaint[] {
   const owners = [...new Set(withheld.map(({ upstream }) => upstream))]
   return owners.map(upstream => {
     const names = withheld.filter(row => row.upstream === upstream).map(({ name }) => name)
-    const shown = names.slice(0, MOST_NAMES).join(', ')
+    const shown = names.slice(0, MAX_NAMES).join(', ')
     return complaint('names-withheld', { upstream, count: names.length, names: shown })
   })
 }
@@ -81,10 +81,8 @@ function hiddenNames(withheld: Inspection['withheld']): Complaint[] {
 function sizeFindings(tools: readonly object[]): Complaint[] {
   const tokens = Math.ceil(JSON.stringify(tools).length / CHARACTERS_PER_TOKEN)
   return [
-    ...(tools.length > MOST_TOOLS
-      ? [complaint('tools-many', { count: tools.length, limit: MOST_TOOLS })]
-      : []),
-    ...(tokens > MOST_TOKENS ? [complaint('tools-heavy', { tokens })] : []),
+    ...(tools.length > MAX_TOOLS ? [complaint('tools-many', { count: tools.length, limit: MAX_TOOLS })] : []),
+    ...(tokens > MAX_TOKENS ? [complaint('tools-heavy', { tokens })] : []),
   ]
 }
 
@@ -96,7 +94,7 @@ const JWT = /\beyJ[\w-]+\.(eyJ[\w-]+)\.[\w-]*/
 type Upstreams = LoadedConfig['config']['upstreams']
 
 /** Findings about what servers are started and asked with. */
-export function serverFindings({ source }: Patient): Complaint[] {
+export function serverFindings({ source }: DoctorContext): Complaint[] {
   if (source === undefined) return []
   const { upstreams } = source.config
   return Object.entries(upstreams)
@@ -136,7 +134,7 @@ function valueFindings(upstream: string, place: string, value: string, now: numb
     return [complaint('secret-placeholder', { upstream, place, value: value.trim().slice(0, 40) })]
   const end = endOf(value)
   if (end === undefined || end > now) return []
-  return [complaint('token-expired', { upstream, place, ago: durationText(now - end) })]
+  return [complaint('token-expired', { upstream, place, ago: formatDuration(now - end) })]
 }
 
 /** The end of a token that says so, in milliseconds since 1970. */
@@ -159,7 +157,7 @@ const PORT_CODES = {
 } as const
 
 /** Findings about addresses that a gateway could not listen on; for one that does not run. */
-export async function listenerFindings({ source }: Patient): Promise<Complaint[]> {
+export async function listenerFindings({ source }: DoctorContext): Promise<Complaint[]> {
   if (source === undefined) return []
   const found = Object.entries(source.config.listeners).map(async ([listener, spec]) => {
     if (spec.type !== 'http') return []

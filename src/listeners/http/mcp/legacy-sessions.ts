@@ -6,7 +6,7 @@ import type {
   Clock,
   Gate,
   Log,
-  Neighbours,
+  PeerDirectory,
   Notification,
   Principal,
   Session,
@@ -32,7 +32,7 @@ interface LegacySessionsOptions {
   readonly clock: Clock
   readonly log: Log
   /** The other processes that have sessions: ids say whose they are. */
-  readonly neighbours?: Neighbours | undefined
+  readonly neighbours?: PeerDirectory | undefined
   /** Most sessions at a time. */
   readonly max: number
   /** Counts those of one caller, those that are being opened included. */

@@ -8,7 +8,7 @@ interface WebAssemblyHost {
 
 /** Bytes given to the module at once: few at first, as most values are short. */
 const FIRST = 128
-const MOST = 64 * 1024
+const MAX_COUNT = 64 * 1024
 /** Bytes of a list that are looked at first for numbers. */
 const MANY_NUMBERS = 1024
 /** Where a piece begins in its memory. */
@@ -43,7 +43,7 @@ function load(): Proof | null {
   if (host === undefined) return (proof = null)
   const module = new host.Module(Buffer.from(PROOF, 'base64'))
   const loaded = new host.Instance(module).exports as Proof
-  memory = new Uint8Array(loaded.memory.buffer, BEGIN, MOST)
+  memory = new Uint8Array(loaded.memory.buffer, BEGIN, MAX_COUNT)
   return (proof = loaded)
 }
 
@@ -77,7 +77,7 @@ export function proveString(bytes: Uint8Array, from: number, end: number, first 
 
 function run(module: Proof, bytes: Uint8Array, from: number, end: number, first: number): number {
   let at = from
-  for (let size = first; at < end; size = Math.min(MOST, 8 * size)) {
+  for (let size = first; at < end; size = Math.min(MAX_COUNT, 8 * size)) {
     const length = Math.min(size, end - at)
     memory.set(bytes.subarray(at, at + length))
     const taken = module.read(length)
@@ -85,7 +85,7 @@ function run(module: Proof, bytes: Uint8Array, from: number, end: number, first:
     at += taken
     if (ended === DONE) return at
     // Where nothing of a whole piece was taken, a number is longer than it.
-    if (ended !== MORE || (taken === 0 && (length === MOST || at + length === end))) return -1
+    if (ended !== MORE || (taken === 0 && (length === MAX_COUNT || at + length === end))) return -1
   }
   return -1
 }
@@ -103,7 +103,7 @@ export function proveNumbers(bytes: Uint8Array, from: number, end: number, most:
   if (module === null) return from
   module.beginNumbers()
   let at = from
-  for (let size = MANY_NUMBERS; at < end; size = Math.min(MOST, 8 * size)) {
+  for (let size = MANY_NUMBERS; at < end; size = Math.min(MAX_COUNT, 8 * size)) {
     const length = Math.min(size, end - at)
     memory.set(bytes.subarray(at, at + length))
     const taken = module.numbers(length, most - proven.tokens)

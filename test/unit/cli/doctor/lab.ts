@@ -2,7 +2,7 @@ import { chmod, mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { ownPackage } from '../../../../src/util/version.ts'
+import { readOwnPackage } from '../../../../src/util/version.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 import { LAUNCHER } from '../../../peers/gateway.ts'
 import { silentTerminal } from '../../fixtures/silent-terminal.ts'
@@ -47,7 +47,7 @@ export async function lab(t: TestContext): Promise<Lab> {
     home,
     runtime,
     file,
-    version: ownPackage().version,
+    version: readOwnPackage().version,
     ends: [],
     host: { execPath: process.execPath, argv: [process.execPath, LAUNCHER] },
     terminal: silentTerminal({ cwd: home, environment }),

@@ -6,7 +6,7 @@ import { openControl } from '../../../../src/control/server.ts'
 import type { Health, HealthFinding } from '../../../../src/errors/health.ts'
 import type { JsonObject } from '../../../../src/protocol/json/json.ts'
 import { createLog } from '../../../../src/util/log.ts'
-import { ownPackage } from '../../../../src/util/version.ts'
+import { readOwnPackage } from '../../../../src/util/version.ts'
 import type { TestGateway } from '../../../../src/testing/index.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 import { lab } from '../../cli/doctor/lab.ts'
@@ -31,7 +31,7 @@ export async function seen(
   const control = await openControl(
     socket,
     {
-      about: { ...ownPackage(), pid: process.pid, config: file },
+      about: { ...readOwnPackage(), pid: process.pid, config: file },
       log: quiet,
       control: (...request) => gateway.gateway.control(...request),
     },

@@ -2,14 +2,14 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, request, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
-import type { Neighbour, Neighbours, Whereabouts } from '../../../../src/api/index.ts'
+import type { Peer, PeerDirectory, Whereabouts } from '../../../../src/api/index.ts'
 import { HandOn } from '../../../../src/listeners/http/hand-on.ts'
 import { systemClock } from '../../../../src/util/clock.ts'
 import { SILENT } from '../../plugins/install.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 
 export const SESSION = `r${'0'.repeat(16)}_x`
-type Address = Neighbour['address']
+type Address = Peer['address']
 
 /** A server that others hand on to. */
 export async function owner(t: TestContext, answer: RequestListener): Promise<Server> {
@@ -27,7 +27,7 @@ export function addressOf(server: Server): Address {
   return { host: '127.0.0.1', port: (server.address() as AddressInfo).port }
 }
 
-export function neighbour(address: Address, more: Partial<Neighbour> = {}): Neighbour {
+export function neighbour(address: Address, more: Partial<Peer> = {}): Peer {
   return { address, voucher: () => 'proof', ...more }
 }
 
@@ -39,7 +39,7 @@ export async function entry(
   const handOn = new HandOn({
     serve: (asked, response) => void asked.pipe(response.setHeader('x-served', 'here')),
     listener: 'main',
-    neighbours: { find: where } as unknown as Neighbours,
+    neighbours: { find: where } as unknown as PeerDirectory,
     clock: systemClock,
     log: SILENT,
   })

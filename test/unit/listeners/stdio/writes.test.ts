@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { Writable, PassThrough } from 'node:stream'
 import { test } from 'node:test'
 import { LineChannel } from '../../../../src/listeners/stdio/stdio-listener.ts'
-import { ByteText, type Written } from '../../../../src/util/written.ts'
+import { ByteText, type EncodedMessage } from '../../../../src/util/written.ts'
 
 /** A channel, and the bytes that come out of it with the number of writes that they took. */
 function channel(): { lines: LineChannel; written: Buffer[] } {
@@ -21,7 +21,7 @@ const large = Buffer.from(JSON.stringify({ large: 'ü'.repeat(40_000) }))
 
 test('messages of one turn leave in the order in which they were written, whatever they are made of', async () => {
   const { lines, written } = channel()
-  const messages: [Written, string][] = [
+  const messages: [EncodedMessage, string][] = [
     [byteText('{"a":"ä€😀"}'), '{"a":"ä€😀"}'],
     ['{"b":"ö€😀"}', '{"b":"ö€😀"}'],
     [[Buffer.from('{"c":'), large, Buffer.from('}')], `{"c":${large.toString()}}`],

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { minuteMeter, type Surroundings } from '../../../../plugins/rate-limit/shared/shared-counting.ts'
+import { minuteMeter, type MeterDeps } from '../../../../plugins/rate-limit/shared/shared-counting.ts'
 import { Reserves, type SharedCount, StoreHealth } from '../../../../plugins/rate-limit/shared/reserves.ts'
 import { gatewayError, type SharedStore } from '../../../../src/plugin.ts'
 import { SharedMemory } from '../../../fixtures/shared-memory.ts'
@@ -78,7 +78,7 @@ function unsteady(
   return state
 }
 
-function aroundOf(store: SharedStore, clock: HandClock): Surroundings {
+function aroundOf(store: SharedStore, clock: HandClock): MeterDeps {
   return { store, clock, health: new StoreHealth() }
 }
 
