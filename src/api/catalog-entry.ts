@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from '../protocol/json/json.ts'
 import { type Kind, LISTS } from '../protocol/methods.ts'
 import { canonicalizeUri } from '../protocol/uri.ts'
-import { repairEntry } from '../protocol/repair/list-entry.ts'
+import { repairEntry } from '../protocol/list-entry.ts'
 import type { Payload } from '../protocol/payload.ts'
 import type { RpcError } from '../protocol/rpc-error.ts'
 

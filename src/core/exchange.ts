@@ -18,9 +18,8 @@ import type {
   Via,
 } from '../api/index.ts'
 import type { PhaseClock, ActivePhase } from '../hooks/phase-clock.ts'
-import { isObject, type JsonObject } from '../protocol/json/json.ts'
+import { type JsonObject, copyNumberNotes, hasExactNumbers, isObject } from '../protocol/json/json.ts'
 import type { Kind } from '../protocol/methods.ts'
-import { copyNumberNotes, hasExactNumbers } from '../protocol/json/exact-numbers.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
 
 /** Methods whose `arguments` many clients write as null if there are none, which few servers take. */

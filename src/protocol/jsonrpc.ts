@@ -1,8 +1,17 @@
 import { isUtf8 } from 'node:buffer'
 import { ByteText, lengthOf, type EncodedMessage } from '../util/written.ts'
 import { Envelope, type RpcId, exactId } from './envelope.ts'
-import { BOM_LENGTH, type JsonObject, hasBom, isObject, lookAlike, withoutBom } from './json/json.ts'
-import { numberText, parseJson, stringifyJson } from './json/exact-numbers.ts'
+import {
+  BOM_LENGTH,
+  type JsonObject,
+  hasBom,
+  isObject,
+  lookAlike,
+  numberText,
+  parseJson,
+  stringifyJson,
+  withoutBom,
+} from './json/json.ts'
 import { MAX_DEPTH, OPEN_ARRAY, OPEN_OBJECT, ScanError } from './json/scan.ts'
 import { Payload } from './payload.ts'
 import { RPC, rpcError, type RpcError } from './rpc-error.ts'

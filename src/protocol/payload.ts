@@ -1,6 +1,5 @@
-import type { JsonObject } from './json/json.ts'
+import { type JsonObject, mayRewriteNumbers, parseJson, stringifyJson } from './json/json.ts'
 import { editObject, findValue, mayHave } from './json/members.ts'
-import { mayRewriteNumbers, parseJson, stringifyJson } from './json/exact-numbers.ts'
 import type { Era } from './methods.ts'
 
 const TRUE = Buffer.from('true')

@@ -14,7 +14,7 @@ import type {
 import { gatewayError } from '../errors/errors.ts'
 import { MODERN_VERSION } from '../protocol/methods.ts'
 import type { McpUpstreamConfig } from './transport.ts'
-import { IdleSweeper } from '../util/idle-sweeper.ts'
+import { IdleSweeper } from '../util/clock.ts'
 import { CONNECTION_IDLE_MS, sizesOf } from './connection-pool.ts'
 import type { McpUpstream } from './mcp-upstream.ts'
 import { tlsFingerprint } from './tls-files.ts'

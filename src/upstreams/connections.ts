@@ -2,7 +2,7 @@ import type { Call, Session, UpstreamContext, UpstreamRuntime, UpstreamState } f
 import type { McpUpstreamConfig } from './transport.ts'
 import { describeReason, ownerProblemOf, type GatewayError, type Reason } from '../errors/errors.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
-import { IdleSweeper } from '../util/idle-sweeper.ts'
+import { IdleSweeper } from '../util/clock.ts'
 import { Projects } from './client-roots.ts'
 import {
   ALL,

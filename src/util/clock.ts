@@ -1,3 +1,106 @@
+/** Counts the time; every `Clock` does. */
+interface SweepClock {
+  now(): number
+  after(ms: number, callback: () => void): () => void
+}
+
+/** Repeats a task while there is need: it begins when it is armed, and rests when the task says that nothing is left. */
+export class Ticker {
+  readonly #timer: Pick<SweepClock, 'after'>
+  readonly #everyMs: () => number
+  readonly #task: () => boolean
+  #disarm: (() => void) | undefined
+
+  /** `task` returns whether it is needed again. */
+  constructor(timer: Pick<SweepClock, 'after'>, everyMs: () => number, task: () => boolean) {
+    this.#timer = timer
+    this.#everyMs = everyMs
+    this.#task = task
+  }
+
+  arm(): void {
+    this.#disarm ??= this.#timer.after(this.#everyMs(), () => {
+      this.#disarm = undefined
+      if (this.#task()) this.arm()
+    })
+  }
+
+  stop(): void {
+    this.#disarm?.()
+    this.#disarm = undefined
+  }
+}
+
+/** Rules of a sweeper. */
+interface SweepOptions<T> {
+  /** Time that one may be idle. Where it may change, `mostMs` says how late that is seen. */
+  readonly idleMs: () => number
+  /** Those that are there now. */
+  readonly all: () => Iterable<T>
+  /** The time since which one is idle; undefined while it is in use. */
+  readonly idleSince: (one: T) => number | undefined
+  readonly end: (one: T) => void
+  /** Least time between two looks, where there are many to look at. Default: 10 ms. */
+  readonly leastMs?: number
+  /** Time after which one in use is looked at again. Default: a second. */
+  readonly busyMs?: number
+  /** Most time between two looks. Default: none. */
+  readonly mostMs?: number
+}
+
+/** Ends what has been idle for a time, soon after that time is over. It looks only while there is something to look at. */
+export class IdleSweeper<T> {
+  readonly #timer: SweepClock
+  readonly #options: SweepOptions<T>
+  readonly #ticker: Ticker
+  /** Time until the next of them can have been idle for too long. */
+  #nextMs = 0
+
+  constructor(timer: SweepClock, options: SweepOptions<T>) {
+    this.#timer = timer
+    this.#options = options
+    const { leastMs = 10, mostMs = Infinity } = options
+    this.#ticker = new Ticker(
+      timer,
+      () => Math.min(Math.max(this.#nextMs, leastMs), mostMs),
+      () => this.sweep(),
+    )
+  }
+
+  /** Begins to look, as there is something now. */
+  arm(): void {
+    this.#nextMs = this.#options.idleMs()
+    this.#ticker.arm()
+  }
+
+  stop(): void {
+    this.#ticker.stop()
+  }
+
+  /** True when one has been idle for too long, even if it was not looked at yet. */
+  isExpired(one: T): boolean {
+    return this.#leftFor(one) <= 0
+  }
+
+  #leftFor(one: T): number {
+    const { idleSince, idleMs, busyMs = 1000 } = this.#options
+    const since = idleSince(one)
+    return since === undefined ? Math.min(idleMs(), busyMs) : since + idleMs() - this.#timer.now()
+  }
+
+  /** Ends now what has been idle for too long; whether anything is left. */
+  sweep(): boolean {
+    const left: number[] = []
+    for (const one of [...this.#options.all()]) {
+      const ms = this.#leftFor(one)
+      if (ms > 0) left.push(ms)
+      else this.#options.end(one)
+    }
+    this.#nextMs = left.reduce((least, ms) => Math.min(least, ms), Infinity)
+    return left.length > 0
+  }
+}
+
 /** Real time: monotonic milliseconds, and timers that never keep the process alive. */
 export const systemClock = Object.freeze({
   now: (): number => performance.now(),

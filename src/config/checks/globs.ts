@@ -8,14 +8,14 @@ export function checkGlobs(config: unknown, report: Report): void {
   for (const path of GLOB_PATHS) visitAt(config, path, (value, pointer) => checkAt(value, pointer, report))
 }
 
-type ValueVisitor = (value: unknown, pointer: string) => void
+type ValueCallback = (value: unknown, pointer: string) => void
 
 /** Calls `visit` with each value at a path of the schema, `*` standing for any name or index. */
-export function visitAt(config: unknown, path: string, visit: ValueVisitor): void {
+export function visitAt(config: unknown, path: string, visit: ValueCallback): void {
   visitBelow(config, '', path.split('/').slice(1), visit)
 }
 
-function visitBelow(value: unknown, pointer: string, keys: readonly string[], visit: ValueVisitor): void {
+function visitBelow(value: unknown, pointer: string, keys: readonly string[], visit: ValueCallback): void {
   const [key, ...more] = keys
   if (key === undefined) return visit(value, pointer)
   if (!isPlain(value) && !Array.isArray(value)) return

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import type { ClientCertificate, Clock, Credentials, Gate, Principal, Refusal } from '../../api/index.ts'
 import { authorizationKey } from '../../plugin.ts'
-import { Ticker } from '../../util/idle-sweeper.ts'
+import { Ticker } from '../../util/clock.ts'
 import type { RequestHeaders } from './request-guard.ts'
 
 /** By connection: a client proves itself once, in the handshake. */

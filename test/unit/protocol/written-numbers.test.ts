@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { getParamHeaders, parseParamHeaders, paramMismatch } from '../../../src/protocol/headers.ts'
-import type { JsonObject } from '../../../src/protocol/json/json.ts'
+import { type JsonObject, hasExactNumbers, withNumbersAsText } from '../../../src/protocol/json/json.ts'
 import { parseMessage } from '../../../src/protocol/jsonrpc.ts'
-import { hasExactNumbers, withNumbersAsText } from '../../../src/protocol/json/exact-numbers.ts'
 
 const NUMBERS = ['9007199254740993', '-9007199254740993', '1234567890123456789', '1e400', '-0', '1.50', '7']
 

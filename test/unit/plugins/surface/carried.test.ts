@@ -7,7 +7,7 @@ import {
   hasExactNumbers,
   parseJson,
   stringifyJson,
-} from '../../../../src/protocol/json/exact-numbers.ts'
+} from '../../../../src/protocol/json/json.ts'
 import { closeAfter, testClient, testGateway } from '../../../../src/testing/index.ts'
 
 const SERVER = join(import.meta.dirname, '../../fixtures/servers/raw-asking-server.mjs')

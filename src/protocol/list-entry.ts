@@ -1,7 +1,7 @@
-import { decodePercent } from '../../util/plain-text.ts'
-import { isObject, type JsonObject } from '../json/json.ts'
-import { type Kind, LISTS } from '../methods.ts'
-import { withSafeIcons } from '../uri.ts'
+import { decodePercent } from '../util/plain-text.ts'
+import { isObject, type JsonObject } from './json/json.ts'
+import { type Kind, LISTS } from './methods.ts'
+import { withSafeIcons } from './uri.ts'
 
 type Check = (value: unknown) => boolean
 
