@@ -3,8 +3,6 @@ import {
   type ChildProcess,
   type ChildProcessByStdio,
   type ChildProcessWithoutNullStreams,
-  execFile,
-  type ExecFileException,
   spawn,
 } from 'node:child_process'
 import { Socket } from 'node:net'
@@ -96,7 +94,7 @@ export interface Spawning {
   readonly args: readonly string[]
   readonly cwd: string
   /** All of its environment. */
-  readonly env: Record<string, string>
+  readonly env: Readonly<Record<string, string | undefined>>
 }
 
 /** Runs a server with pipes to us, in a session and a group of its own. Never in a shell. Throws what `spawn` throws. */
@@ -164,18 +162,15 @@ export class ProcessGroup {
   }
 }
 
-const WITHIN_MS = 5000
+const OUTPUT_TIMEOUT_MS = 5000
 const MAX_OUTPUT = 64 * 1024
+/** Length of what a failed program wrote to its stderr, as far as it is shown. */
 const MAX_COMPLAINT = 300
 
 /** A program with its arguments, and where it runs. */
 interface OutputCommand {
   readonly argv: readonly string[]
   readonly cwd: string
-  /** Text that it reads. A program that is given something need not print anything. */
-  readonly input?: string
-  /** Milliseconds until it is ended. Default: five seconds. */
-  readonly withinMs?: number
 }
 
 /** Output of a program, without the line end, or the reason why there is none. */
@@ -183,41 +178,53 @@ type Output = { readonly text: string } | { readonly why: string }
 
 /**
  * Runs a program of the owner for what it prints: without a shell, with the gateway's own environment, for five seconds and
- * 64 KiB. Nothing of its process group outlives it.
+ * 64 KiB. Nothing of its process group outlives it: `execFile` cannot start a group.
  */
-export function runForOutput(
-  { argv: [command = '', ...args], cwd, input, withinMs = WITHIN_MS }: OutputCommand,
+export async function runForOutput(
+  { argv: [command = '', ...args], cwd }: OutputCommand,
   environment: Readonly<Record<string, string | undefined>>,
 ): Promise<Output> {
   const { [MARK_VARIABLE]: _, ...env } = environment
-  const bounds = { timeout: withinMs, maxBuffer: MAX_OUTPUT, killSignal: 'SIGKILL' } as const
-  const options = { ...bounds, cwd, env, encoding: 'buffer', detached: platformOf().hasGroups } as const
-  return new Promise(resolve => {
-    const child = execFile(command, args, { ...options, windowsHide: true }, (error, stdout, stderr) => {
-      group.signal('SIGKILL')
-      const why = error === null ? undefined : whyNoOutput(error, stderr.toString(), withinMs)
-      resolve(why === undefined ? outputIn(stdout, input !== undefined) : { why })
-    })
-    const group = new ProcessGroup(child)
-    child.stdin?.on('error', () => undefined).end(input)
+  const { promise, resolve } = Promise.withResolvers<Output>()
+  const child = spawnServer({ command, args, cwd, env })
+  const group = new ProcessGroup(child)
+  const pieces: Buffer[] = []
+  let length = 0
+  let complaint = ''
+  child.stdout.on('data', (piece: Buffer) => {
+    length += piece.length
+    if (length > MAX_OUTPUT) resolve({ why: `printed more than ${MAX_OUTPUT} bytes` })
+    else pieces.push(piece)
   })
+  child.stderr.on('data', (piece: Buffer) => {
+    if (complaint.length < MAX_COMPLAINT) complaint += piece.toString('utf8')
+  })
+  child.on('error', error => resolve({ why: `could not be run: ${describeFailure(error)}` }))
+  child.on('close', (code, signal) => resolve(parseOutput(code, signal, Buffer.concat(pieces), complaint)))
+  child.stdin.on('error', () => undefined).end()
+  const why = `did not end within ${OUTPUT_TIMEOUT_MS / 1000} s`
+  const timer = setTimeout(() => resolve({ why }), OUTPUT_TIMEOUT_MS)
+  const output = await promise
+  clearTimeout(timer)
+  group.signal('SIGKILL')
+  child.stdout.destroy()
+  child.stderr.destroy()
+  return output
 }
 
-function whyNoOutput(error: ExecFileException, stderr: string, withinMs: number): string {
-  const { code, signal } = error
-  if (code === 'ENOENT') return 'could not be run: there is no such program'
-  if (code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER') return `printed more than ${MAX_OUTPUT} bytes`
-  if (error.killed === true) return `did not end within ${withinMs / 1000} s`
-  if (typeof code === 'string') return `could not be run: ${error.message}`
-  const said = stderr.trim().replace(/\s+/g, ' ').slice(0, MAX_COMPLAINT)
-  return `ended with ${signal ?? `exit code ${String(code)}`}${said === '' ? '' : `: ${said}`}`
-}
-
-function outputIn(bytes: Buffer, mayBeEmpty: boolean): Output {
+function parseOutput(code: number | null, signal: string | null, bytes: Buffer, complaint: string): Output {
+  if (code !== 0) {
+    const text = complaint.trim().replace(/\s+/g, ' ').slice(0, MAX_COMPLAINT)
+    return { why: `ended with ${signal ?? `exit code ${code}`}${text === '' ? '' : `: ${text}`}` }
+  }
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes).replace(/\r?\n$/, '')
-    return text === '' && !mayBeEmpty ? { why: 'printed nothing' } : { text }
+    return text === '' ? { why: 'printed nothing' } : { text }
   } catch {
     return { why: 'printed something that is no UTF-8 text' }
   }
+}
+
+function describeFailure(error: NodeJS.ErrnoException): string {
+  return error.code === 'ENOENT' ? 'there is no such program' : error.message
 }
