@@ -1,5 +1,5 @@
 // #region errors
-import { BoundedMap, didYouMean, errorsOf, principalKey } from 'tapgate/plugin'
+import { BoundedMap, suggestName, defineErrors, principalKey } from 'tapgate/plugin'
 
 const ERRORS = {
   BUDGET_SPENT: {
@@ -8,7 +8,7 @@ const ERRORS = {
     rpc: -31001,
   },
 }
-const budgetError = errorsOf(ERRORS)
+const budgetError = defineErrors(ERRORS)
 // #endregion errors
 
 // #region schema
@@ -31,7 +31,7 @@ function check(config, report, { options, pointer }) {
     const [server] = tool.split('__')
     if (servers.includes(server)) continue
     const message = `no server is called "${server}"`
-    report({ pointer: `${pointer}/free/${index}`, message, hint: didYouMean(server, servers) })
+    report({ pointer: `${pointer}/free/${index}`, message, hint: suggestName(server, servers) })
   }
 }
 // #endregion check

@@ -3,6 +3,7 @@ import { closeSync, openSync, readdirSync, readFileSync, rmSync, writeSync } fro
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { isSqlBusy, makeDirectorySync, SqlDatabase } from '../../src/plugin.ts'
+import { DAY_MS, dayOf } from './days.ts'
 
 const FILE = /^quota-([0-9a-f-]{36})\.(?:lock|used)$/
 const COUNT_BYTES = 4
@@ -85,7 +86,6 @@ function usedOf(directory: string, owner: string): string {
 }
 
 const BUSY_MS = 2000
-const DAY_MS = 86_400_000
 /** Calls that are reserved at a time, as long as there is room for so many times as many: the last ones are counted one by one. */
 const BATCH = 256
 const AMPLE = 4
@@ -282,14 +282,4 @@ export function openQuotas(directory: string): Quotas {
     database.close()
     throw error
   }
-}
-
-/** A day (UTC), as `2026-11-23`. */
-export function dayOf(time: number): string {
-  return new Date(time).toISOString().slice(0, 10)
-}
-
-/** Milliseconds until the next day begins (UTC). */
-export function untilTomorrow(now: number): number {
-  return DAY_MS - (now % DAY_MS)
 }

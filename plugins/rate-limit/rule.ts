@@ -9,7 +9,7 @@ import {
   type Session,
 } from '../../src/plugin.ts'
 import { type DayCounts } from './day-counts.ts'
-import { untilTomorrow } from './quota.ts'
+import { untilTomorrow } from './days.ts'
 
 const MINUTE_MS = 60_000
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { type Answer, BoundedMap, type Clock, type Figure, type SharedStore } from '../../../src/plugin.ts'
-import { dayOf, untilTomorrow } from '../quota.ts'
+import { dayOf, untilTomorrow } from '../days.ts'
 import { type Rule, type RuleConfig, WARNING_MS, type Subject, type Uncounted, Windows } from '../rule.ts'
 import { placesOf, refusal, type Taken } from '../taken.ts'
 import { type Question, Reserves, type SharedCount, StoreHealth, type Verdict } from './reserves.ts'
