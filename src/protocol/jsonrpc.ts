@@ -9,6 +9,7 @@ import {
   lookAlike,
   numberText,
   parseJson,
+  rawJSON,
   stringifyJson,
   withoutBom,
 } from './json/json.ts'
@@ -195,12 +196,9 @@ export function encodeId(id: RpcId): string {
   return typeof id === 'string' ? JSON.stringify(id) : String(id)
 }
 
-/** Parts of the language that its types do not name yet. */
-const Exact = JSON as unknown as { rawJSON(text: string): object }
-
 /** An id as a member of what `JSON.stringify` writes. */
 export function idAsJson(id: RpcId): string | number | object {
-  return typeof id === 'bigint' ? Exact.rawJSON(String(id)) : id
+  return typeof id === 'bigint' ? rawJSON(String(id)) : id
 }
 
 function interpret(message: JsonObject, bytes: number): Message {

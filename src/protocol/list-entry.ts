@@ -61,16 +61,16 @@ const KEYWORDS: ReadonlyMap<string, Check> = new Map<string, Check>([
 ])
 
 /** Keywords whose value is data, not a schema. */
-const DATA: ReadonlySet<string> = new Set(['const', 'enum', 'default', 'examples'])
+export const DATA_KEYWORDS: ReadonlySet<string> = new Set(['const', 'enum', 'default', 'examples'])
 /** Keywords whose members have names of the author's choice. */
-const MAPS: readonly string[] = [
+export const MAP_KEYWORDS: ReadonlySet<string> = new Set([
   'properties',
   'patternProperties',
   '$defs',
   'definitions',
   'dependentSchemas',
   'dependencies',
-]
+])
 
 /**
  * Returns why clients could not compile an output schema, or undefined if they can. SDK v1 compiles the output schemas of
@@ -122,8 +122,8 @@ function isNullable({ nullable, type }: JsonObject): boolean {
 
 function parts(schema: JsonObject): unknown[] {
   return Object.entries(schema).flatMap(([key, value]) => {
-    if (DATA.has(key) || typeof value !== 'object' || value === null) return []
-    if (MAPS.includes(key)) return Object.values(value) as unknown[]
+    if (DATA_KEYWORDS.has(key) || typeof value !== 'object' || value === null) return []
+    if (MAP_KEYWORDS.has(key)) return Object.values(value) as unknown[]
     return Array.isArray(value) ? (value as unknown[]) : [value]
   })
 }

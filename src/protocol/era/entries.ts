@@ -1,19 +1,7 @@
 import { decodePercent } from '../../util/plain-text.ts'
 import { isObject, type JsonObject } from '../json/json.ts'
+import { DATA_KEYWORDS, MAP_KEYWORDS } from '../list-entry.ts'
 import { type Kind, type Reader, STRUCTURED_SINCE } from '../methods.ts'
-
-/** Keywords whose value is data, in which a `$ref` is no reference. */
-const DATA: ReadonlySet<string> = new Set(['const', 'enum', 'default', 'examples'])
-
-/** Keywords whose members have names of the author's choice. */
-const NAMES: ReadonlySet<string> = new Set([
-  'properties',
-  'patternProperties',
-  '$defs',
-  'definitions',
-  'dependentSchemas',
-  'dependencies',
-])
 
 const MAX_DEPTH = 64
 
@@ -151,8 +139,8 @@ function moveIn(value: unknown, place: string, depth: number): unknown {
   if (!isObject(value) || (depth > 0 && hasOwnBase(value))) return value
   return mapMembers(value, (key, member) => {
     if (key === '$ref' || key === '$dynamicRef') return movedReference(member, place)
-    if (DATA.has(key)) return member
-    if (!NAMES.has(key) || !isObject(member)) return moveIn(member, place, depth + 1)
+    if (DATA_KEYWORDS.has(key)) return member
+    if (!MAP_KEYWORDS.has(key) || !isObject(member)) return moveIn(member, place, depth + 1)
     return mapMembers(member, (_name, part) => moveIn(part, place, depth + 1))
   })
 }

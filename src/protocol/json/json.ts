@@ -17,11 +17,13 @@ const MAY_CHANGE = /[\d.]{16}|\d[eE][+-]?\d{1,6}[\s,\]}]|\.\d{0,15}0[\s,\]}]|-0[
 /** Longest number, without an exponent, that every reader takes for the same value. */
 const EXACT_LENGTH = 15
 
-/** The reviver's third argument and `rawJSON`, which TypeScript's library does not declare yet. */
+/** Third argument of a reviver, which TypeScript's library does not declare yet. */
 interface ReviverContext {
   readonly source?: string
 }
-const { rawJSON } = JSON as unknown as { rawJSON(text: string): object }
+
+/** `JSON.rawJSON`, which TypeScript's library does not declare yet: a value that `JSON.stringify` writes as this text. */
+export const { rawJSON } = JSON as unknown as { rawJSON(text: string): object }
 
 /** Tells whether JSON may hold a number that JavaScript writes otherwise, without parsing it. */
 export function mayRewriteNumbers(text: string): boolean {
