@@ -57,7 +57,7 @@ function pluginOf(
       pjson: manifest,
     },
     ...{ type: 'core', isRoot: true, valid: true, moduleType: 'module', hasManifest: false, hooks: {} },
-    commands: loadable.sort((a, b) => a.id.localeCompare(b.id)),
+    commands: loadable.sort((a, b) => (a.id < b.id ? -1 : 1)),
     commandIDs: Object.keys(commands),
     commandsDir: undefined,
     topics: Object.entries(manifest.oclif.topics ?? {}).map(([name, topic]) => ({ ...topic, name })),
