@@ -36,7 +36,7 @@ export class PlaceQueue {
 
   /** True if no more tasks of this owner may wait: of whom none waits finds a place behind full ones, up to as many again. */
   isFullFor(owner: string): boolean {
-    const max = this.#waiting.sizeOf(owner) === 0 ? 2 * this.#max : this.#max
+    const max = this.#waiting.countQueued(owner) === 0 ? 2 * this.#max : this.#max
     return this.#running >= this.#concurrent && this.queued >= max
   }
 

@@ -145,7 +145,7 @@ export class Turns {
   }
 
   #mayKeepFor(holder: Holder, clock: Clock): void {
-    const next = this.#queue.sizeOf(holder.caller) === 0 ? this.#next() : undefined
+    const next = this.#queue.countQueued(holder.caller) === 0 ? this.#next() : undefined
     if (next !== undefined) this.#mayKeep(holder, next, clock)
   }
 
@@ -183,7 +183,7 @@ export class Turns {
 
   /** The number of its calls that have not been under way. */
   #newOf(caller: string): number {
-    return this.#queue.sizeOf(caller) - this.#queue.aheadOf(caller)
+    return this.#queue.countQueued(caller) - this.#queue.countAhead(caller)
   }
 
   #pushOut(caller: string): void {

@@ -59,12 +59,12 @@ export function readListPage(payload: Payload, kind: Kind, upstream: string, pre
   for (const [index, value] of (list as unknown[]).entries()) {
     const repaired = repairEntry(kind, value)
     if ('problem' in repaired) {
-      withheld.push(`${labelOf(value, index)} (${repaired.problem})`)
+      withheld.push(`${formatLabel(value, index)} (${repaired.problem})`)
       continue
     }
     const { entry } = repaired
     const original = entry[key] as string
-    entries.push(entryOf(kind, upstream, original, prefix, entry))
+    entries.push(createEntry(kind, upstream, original, prefix, entry))
     for (const field of repaired.dropped) dropped.push(`"${original.slice(0, MAX_LABEL)}": ${field}`)
   }
   return { entries, withheld, dropped }
@@ -74,13 +74,13 @@ export function readListPage(payload: Payload, kind: Kind, upstream: string, pre
 const MAX_LABEL = 64
 
 /** Names an entry that has no name: by what it has in place of one, or by its number. */
-function labelOf(value: unknown, index: number): string {
+function formatLabel(value: unknown, index: number): string {
   const named = isObject(value) ? (value.name ?? value.title ?? value.uri) : value
   return typeof named === 'string' ? `"${named.slice(0, MAX_LABEL)}"` : `no. ${index + 1}`
 }
 
 /** An entry as it stands before any tap: tools and prompts carry their upstream's prefix, URIs are kept. */
-export function entryOf(
+export function createEntry(
   kind: Kind,
   upstream: string,
   original: string,
@@ -95,7 +95,7 @@ export function entryOf(
 export function unlistedEntry(kind: Kind, upstream: string, original: string, prefix: string): CatalogEntry {
   const { key } = LISTS[kind]
   const value = key === 'name' ? { name: original } : { [key]: original, name: original }
-  return { ...entryOf(kind, upstream, original, prefix, value), isUnlisted: true }
+  return { ...createEntry(kind, upstream, original, prefix, value), isUnlisted: true }
 }
 
 /** Tells whether a name can be that of a tool which a plugin puts into a list: a real tool of that name makes it longer. */

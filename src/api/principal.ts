@@ -75,7 +75,7 @@ export function viewerKey({ principal, profile }: Pick<Session, 'principal' | 'p
 }
 
 /** Issuers that `auth` names: of tokens, and of certificates. */
-function issuersOf(auth: Config['auth']): string[] {
+function listIssuers(auth: Config['auth']): string[] {
   return [...(auth?.jwt ?? []), ...(auth?.certificates ?? [])].map(({ issuer }) => issuer)
 }
 
@@ -114,7 +114,7 @@ export function compileCallers(
 ): (principal: Pick<Principal, 'issuer' | 'subject'>) => boolean {
   const list = typeof patterns === 'string' ? [patterns] : patterns
   if (list.includes('*')) return () => true
-  const known = [KEYS_ISSUER, ...issuersOf(auth)]
+  const known = [KEYS_ISSUER, ...listIssuers(auth)]
   const split = list.map(pattern => qualified(pattern, known))
   const isPlain = compileGlobs(
     split.flatMap(({ issuer, subject }) => (issuer === undefined ? [subject] : [])),
@@ -143,7 +143,7 @@ function qualified(
 function usualIssuer(auth: Config['auth']): (issuer: string) => boolean {
   if (auth === undefined) return () => true
   const { keys = [], keysFile } = auth
-  const issuers = new Set(issuersOf(auth))
+  const issuers = new Set(listIssuers(auth))
   const hasKeys = keys.length > 0 || keysFile !== undefined
   const own = hasKeys ? KEYS_ISSUER : issuers.size === 1 ? [...issuers][0] : undefined
   return issuer => issuer === own || UNIDENTIFIED.includes(issuer)

@@ -112,7 +112,7 @@ export interface Upstream {
    * shown the same. A process that one session has to itself may list something else once its tools were used: it says so by
    * a notification `isOfOwnLists` before the first key.
    */
-  listsOf?(session: Session): string | undefined
+  getListKey?(session: Session): string | undefined
   /** A client's conversation is over: what was kept for it may go. */
   sessionEnded?(session: Session): void
   /** These clients have other roots now, or there are other clients: who was told of roots may have to ask again. */

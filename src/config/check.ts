@@ -1,6 +1,6 @@
 import { appendPointer, type Report } from '../util/finding.ts'
 import { readList, readMap, readText, readValue } from '../util/plain-data.ts'
-import { platformOf } from '../util/platform.ts'
+import { getPlatform } from '../util/platform.ts'
 import { suggestName } from '../util/suggest.ts'
 import { checkGlobs, visitAt } from './checks/globs.ts'
 import { checkListeners, checkPaths } from './checks/listeners.ts'
@@ -39,7 +39,7 @@ export function check(
   checkPaths(config, report)
   checkCommands(config, isFile, report)
   checkPools(config, report)
-  checkProcesses(config, platformOf(), report)
+  checkProcesses(config, getPlatform(), report)
   checkCallers(config, report)
   const installed = features.filter(feature => sectionOf(feature, config) !== undefined)
   checkAdded(config, installed, report)

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import { delimiter, resolve } from 'node:path'
 import { type Finding, parsePointer, appendPointer } from '../util/finding.ts'
 import { deepFreeze, isPlain } from '../util/plain-data.ts'
-import { platformOf } from '../util/platform.ts'
+import { getPlatform } from '../util/platform.ts'
 import { Secrets } from '../util/secrets.ts'
 import { check, type Feature } from './check.ts'
 import { checkTls } from './checks/tls.ts'
@@ -161,7 +161,7 @@ export function finish(draft: Draft): LoadedConfig {
 
 /** Windows has more names for a program than its own, so nothing is said there. */
 function isOnPath(name: string, searchPath: string | undefined, directory: string): boolean {
-  if (searchPath === undefined || !platformOf().hasModes) return true
+  if (searchPath === undefined || !getPlatform().hasModes) return true
   return searchPath.split(delimiter).some(folder => existsSync(resolve(directory, folder, name)))
 }
 

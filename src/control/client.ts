@@ -5,7 +5,7 @@ import { isObject, type JsonObject } from '../protocol/json/json.ts'
 import { LineSplitter } from '../transport/line-splitter.ts'
 import { ABOUT, MAX_ANSWER, PREFIX, STREAM, readError, type About } from './protocol.ts'
 import { guardDirectory, isOwnSocket, unusable } from '../transport/unix-sockets.ts'
-import { platformOf } from '../util/platform.ts'
+import { getPlatform } from '../util/platform.ts'
 
 /** Time for a gateway to say what it is. */
 const HELLO_MS = 5000
@@ -17,7 +17,7 @@ const GONE: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'ERR_STREAM_PR
  * @throws GatewayError GW_CONTROL when the socket is not ours, or nobody answers
  */
 export async function connectControl(socket: string): Promise<ControlClient> {
-  if (!platformOf().hasPipes) {
+  if (!getPlatform().hasPipes) {
     guardDirectory(socket, false)
     if (!isOwnSocket(socket)) throw unusable(socket, 'there is none')
   }

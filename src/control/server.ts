@@ -6,7 +6,7 @@ import { isObject, type JsonObject } from '../protocol/json/json.ts'
 import { ABOUT, MAX_REQUEST, PREFIX, STREAM, statusOf, wireError, type ControlHost } from './protocol.ts'
 import { claimSocket, listenPrivately } from '../transport/unix-sockets.ts'
 import { sweep } from './sockets.ts'
-import { platformOf } from '../util/platform.ts'
+import { getPlatform } from '../util/platform.ts'
 
 /** Connections at once; the next one is closed. */
 const MAX_CONNECTIONS = 64
@@ -31,7 +31,7 @@ export interface Control {
  * @throws GatewayError GW_CONTROL
  */
 export async function openControl(socket: string, host: ControlHost, isPrivate: boolean): Promise<Control> {
-  if (!platformOf().hasPipes) await prepare(socket, isPrivate)
+  if (!getPlatform().hasPipes) await prepare(socket, isPrivate)
   const running = new Set<AbortController>()
   const server = serverFor(host, running)
   await listenPrivately(server, socket)

@@ -13,7 +13,7 @@ import {
   removeStale,
   unusable,
 } from '../transport/unix-sockets.ts'
-import { addressFolder, localAddress, platformOf } from '../util/platform.ts'
+import { addressFolder, localAddress, getPlatform } from '../util/platform.ts'
 
 // The commands reach sockets through this file.
 export { answers, removeStale }
@@ -38,14 +38,14 @@ const MAX_SWEPT = 256
  * @throws GatewayError GW_CONTROL when there is no directory short enough.
  */
 export function ownSocket(place: ControlSocket, pid: number): string {
-  const platform = platformOf()
+  const platform = getPlatform()
   if (platform.hasPipes) return localAddress('', `${pipeName(place)}.${pid}`, platform)
   return localAddress(directoryOf(place.environment), `${keyOf(place)}.${pid}.sock`, platform)
 }
 
 /** The path of the socket at which programs on this machine speak MCP with the gateway of a configuration: one for each. */
 export function attachSocket(place: ControlSocket): string {
-  const platform = platformOf()
+  const platform = getPlatform()
   if (platform.hasPipes) return localAddress('', `${pipeName(place)}-mcp`, platform)
   return localAddress(directoryOf(place.environment), `${keyOf(place)}.mcp`, platform)
 }
@@ -55,7 +55,7 @@ export function attachSocket(place: ControlSocket): string {
  * @throws GatewayError GW_CONTROL when the socket is not ours
  */
 export async function connectSocket(path: string): Promise<Socket | undefined> {
-  if (!platformOf().hasPipes && existsSync(dirname(path))) {
+  if (!getPlatform().hasPipes && existsSync(dirname(path))) {
     guardDirectory(path, false)
     if (!isOwnSocket(path)) return undefined
   }
@@ -75,18 +75,18 @@ export async function connectSocket(path: string): Promise<Socket | undefined> {
 
 /** The sockets of the gateways that run with this configuration now. */
 export function livingSockets(place: ControlSocket): Promise<string[]> {
-  const name = platformOf().hasPipes ? pipeName(place) : keyOf(place)
+  const name = getPlatform().hasPipes ? pipeName(place) : keyOf(place)
   return livingWith(`${name}.`, place.environment)
 }
 
 /** Those of all gateways of this user, except where a configuration puts its socket elsewhere. */
 export function allLivingSockets(environment: ControlSocket['environment']): Promise<string[]> {
-  return livingWith(platformOf().hasPipes ? `tapgate-${userInfo().username}-` : '', environment)
+  return livingWith(getPlatform().hasPipes ? `tapgate-${userInfo().username}-` : '', environment)
 }
 
 async function livingWith(start: string, environment: ControlSocket['environment']): Promise<string[]> {
-  const { hasPipes } = platformOf()
-  const folder = addressFolder(() => directoryOf(environment), platformOf())
+  const { hasPipes } = getPlatform()
+  const folder = addressFolder(() => directoryOf(environment), getPlatform())
   const names = await readdir(folder).catch(() => [])
   const paths = names
     .filter(name => name.startsWith(start) && (hasPipes || name.endsWith('.sock')))

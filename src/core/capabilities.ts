@@ -27,7 +27,7 @@ export function mergedCapabilities(graph: Graph): JsonObject {
     if (own.completions !== undefined) merged.completions = {}
     if (own.logging !== undefined) merged.logging = {}
     addExtensions(merged, passedExtensions(own, graph.upstreams.size === 1))
-    Object.assign(merged, experimentalOf(own, graph.upstreams.size === 1))
+    Object.assign(merged, mergeExperimental(own, graph.upstreams.size === 1))
   }
   return merged
 }
@@ -52,7 +52,7 @@ function addExtensions(merged: JsonObject, extensions: JsonObject | undefined): 
 }
 
 /** Returns experimental capabilities of the only upstream: with several, there is no telling where a call should go. */
-function experimentalOf({ experimental }: JsonObject, isOnly: boolean): JsonObject {
+function mergeExperimental({ experimental }: JsonObject, isOnly: boolean): JsonObject {
   return isOnly && isObject(experimental) ? { experimental } : {}
 }
 
@@ -81,16 +81,16 @@ export async function known({ upstreams, grace, clock }: Graph): Promise<void> {
 /** Merges the upstreams' instructions for a model, each under its upstream's name where several are visible; rules may hide some. */
 export async function mergedInstructions(graph: Graph, session: Session): Promise<string | undefined> {
   if (graph.config.server.instructions !== undefined) return graph.config.server.instructions
-  if (instructionsOf([...graph.upstreams.values()]).length === 0) return undefined
+  if (collectInstructions([...graph.upstreams.values()]).length === 0) return undefined
   const visible = await visibleUpstreams(graph, session)
-  const all = instructionsOf(visible)
+  const all = collectInstructions(visible)
   const { principal, profile } = session
   const shown = graph.hooks.runner('instructions')?.(all, { principal, profile }) ?? all
   const texts = shown.map(({ upstream, text }) => (visible.length === 1 ? text : `# ${upstream}\n${text}`))
   return texts.length === 0 ? undefined : texts.join('\n\n')
 }
 
-function instructionsOf(nodes: readonly UpstreamNode[]): UpstreamInstructions[] {
+function collectInstructions(nodes: readonly UpstreamNode[]): UpstreamInstructions[] {
   return nodes.flatMap(({ upstream: { name, server } }) =>
     server?.instructions === undefined ? [] : [{ upstream: name, text: server.instructions }],
   )
@@ -102,7 +102,7 @@ type Viewer = Pick<Session, 'principal' | 'profile'>
 /** The upstreams of which a client may know: all where no rules hide any, else those of which it sees something. */
 export async function visibleUpstreams(graph: Graph, session: Session): Promise<UpstreamNode[]> {
   const nodes = [...graph.upstreams.values()]
-  const doubtful = nodes.filter(node => !isKnownTo(session, node, graph))
+  const doubtful = nodes.filter(node => !isVisible(session, node, graph))
   const lists = doubtful.flatMap(({ upstream }) =>
     KINDS.map(kind => graph.catalog.part(upstream.name, kind, session)),
   )
@@ -113,7 +113,7 @@ export async function visibleUpstreams(graph: Graph, session: Session): Promise<
 }
 
 /** Tells whether rules let a caller know of an upstream, as far as that can be said at once. */
-export function isKnownTo(viewer: Viewer, node: UpstreamNode, graph: Graph): boolean {
+export function isVisible(viewer: Viewer, node: UpstreamNode, graph: Graph): boolean {
   if (graph.hooks.runner('catalog') === undefined) return true
   // Rules about all of an upstream pass what has no name, or do not.
   const any = unlistedEntry('tools', node.upstream.name, '', node.prefix)

@@ -3,7 +3,7 @@ import type { Log, Answer, Ask, AskReply, ClientSide, Exchange } from '../api/in
 import { type JsonObject, isObject } from '../protocol/json/json.ts'
 import { gatewayError } from '../errors/errors.ts'
 import type { Hooks } from '../hooks/hooks.ts'
-import { askFor, toModernAsk } from '../protocol/era/client-requests.ts'
+import { adaptRequest, toModernAsk } from '../protocol/era/client-requests.ts'
 import { findMissingCapabilities, neutralCapabilities } from '../protocol/era/capabilities.ts'
 import { RPC, type RpcError, rpcError } from '../protocol/rpc-error.ts'
 import { isPage } from '../protocol/uri.ts'
@@ -31,7 +31,7 @@ export async function hookReply(
 }
 
 /** The capability that this exchange's client lacks for an ask; undefined when it may be asked. */
-export function lackingFor(exchange: Exchange, { method, params }: Ask): JsonObject | undefined {
+export function findMissingForClient(exchange: Exchange, { method, params }: Ask): JsonObject | undefined {
   return findMissingCapabilities(neutralCapabilities(exchange.session.client), method, params)
 }
 
@@ -59,7 +59,7 @@ export function cannotAsk({ method }: Ask): AskReply {
 }
 
 /** The asks in a server's wish, by key. */
-export function asksIn(requests: unknown): (readonly [string, Ask])[] {
+export function parseInputRequests(requests: unknown): (readonly [string, Ask])[] {
   if (!isObject(requests)) return []
   return Object.entries(requests).flatMap(([key, value]) =>
     isObject(value) && typeof value.method === 'string'
@@ -90,7 +90,7 @@ export async function hookReplies(
 ): Promise<{ readonly given: JsonObject; readonly requests: unknown } | { readonly denied: RpcError }> {
   const given = Object.create(null) as JsonObject
   let left = requests
-  for (const [key, ask] of asksIn(requests)) {
+  for (const [key, ask] of parseInputRequests(requests)) {
     const { params } = ask
     const reply = await hookReply(graph, exchange, ask)
     if (ask.params !== params) left = withParams(left, key, ask.params)
@@ -111,32 +111,34 @@ function withParams(requests: unknown, key: string, params: JsonObject | undefin
  * Selects the asks of a wish that are left for the client, or the error if it cannot be asked: one that it has not
  * declared must not reach it (2026-07-28, multi round-trip requests).
  */
-export function leftFor(
+export function getRemainingTime(
   exchange: Exchange,
   requests: unknown,
   given: JsonObject,
 ): { readonly rest: JsonObject } | { readonly error: RpcError } {
   const all = isObject(requests) ? requests : {}
-  const asks = asksIn(requests)
+  const asks = parseInputRequests(requests)
   if (asks.length < Object.keys(all).length)
     return { error: rpcError(RPC.internal, 'the server asks for what nobody can read') }
   const open = asks.filter(([key]) => !Object.hasOwn(given, key))
   for (const [, ask] of open) {
-    const lacks = lackingFor(exchange, ask)
+    const lacks = findMissingForClient(exchange, ask)
     if (lacks !== undefined) return { error: missingCapability(ask, lacks) }
   }
   return { rest: Object.fromEntries(open.map(([key]) => [key, all[key]])) }
 }
 
 /** Asks by key, as `inputRequests` of this client has them. */
-export function wantedOf(
+export function createServerRequest(
   asks: Iterable<readonly [string, { readonly ask: Ask }]>,
   client: ClientSide,
 ): JsonObject {
-  return Object.fromEntries([...asks].map(([key, { ask }]) => [key, toModernAsk(askFor(ask, client).ask)]))
+  return Object.fromEntries(
+    [...asks].map(([key, { ask }]) => [key, toModernAsk(adaptRequest(ask, client).ask)]),
+  )
 }
 
 /** Converts this client's entry in `inputResponses` for an ask that it was given there to what the server reads. */
-export function replyOf(ask: Ask, result: JsonObject, client: ClientSide): AskReply {
-  return { result: askFor(ask, client).read(result) }
+export function createReply(ask: Ask, result: JsonObject, client: ClientSide): AskReply {
+  return { result: adaptRequest(ask, client).read(result) }
 }

@@ -61,7 +61,10 @@ class KeptNotifications {
  * The notification of a call as the request hears it that took the call up again, with these parameters: progress goes on under its token.
  * Undefined if it does not want to hear it.
  */
-function heardBy(params: JsonObject | undefined, notification: Notification): Notification | undefined {
+function filterNotification(
+  params: JsonObject | undefined,
+  notification: Notification,
+): Notification | undefined {
   if (notification.method !== 'notifications/progress') return notification
   const progressToken = isObject(params?._meta) ? params._meta.progressToken : undefined
   return progressToken === undefined
@@ -312,7 +315,7 @@ export class PipelineExchange implements Exchange {
   }
 
   #hear(notification: Notification): void {
-    const heard = heardBy(this.params, notification)
+    const heard = filterNotification(this.params, notification)
     if (heard !== undefined) this.emit(heard)
   }
 }

@@ -18,17 +18,17 @@ import type {
 } from '../api/index.ts'
 import { ANONYMOUS } from '../api/principal.ts'
 import { gatewayError, getErrorMessage } from '../errors/errors.ts'
-import { finding, type Health, type HealthFinding, healthFrom } from '../errors/health.ts'
+import { finding, type Health, type HealthFinding, summarizeFindings } from '../errors/health.ts'
 import type { HookTaps } from '../hooks/hook-taps.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
 import { ClientRoots } from './client-requests/client-roots.ts'
 import type { PipelineExchange } from './exchange.ts'
 import type { RuntimeGraph } from './graph.ts'
 import { isForOwner, travel } from './pipeline.ts'
-import { healthOf, statusOf } from './health.ts'
-import { PipelineSession, seenBy } from './session.ts'
+import { computeHealth, getUpstreamStatus } from './health.ts'
+import { PipelineSession, createRequestSession } from './session.ts'
 import { isUp } from './upstream.ts'
-import { isKnownTo } from './capabilities.ts'
+import { isVisible } from './capabilities.ts'
 import type { Hooks } from '../hooks/hooks.ts'
 
 type AuthenticationResult = ReturnType<HookTaps['authenticate']>
@@ -110,7 +110,7 @@ export class PipelineGate implements Gate {
   }
 
   choices(query: string, by: Chooser): ReturnType<Gate['choices']> {
-    return choicesIn(query, by, this.#graph.hooks)
+    return parseChoices(query, by, this.#graph.hooks)
   }
 
   refused(refusal: Refusal, credentials: Credentials): void {
@@ -132,7 +132,7 @@ export class PipelineGate implements Gate {
 
   serve(request: HttpRequest): Promise<HttpReply | undefined> | undefined {
     const { hooks } = this.#graph
-    const answer = hooks.runner('http', request.path) ?? hooks.runner('http', familyOf(request.path))
+    const answer = hooks.runner('http', request.path) ?? hooks.runner('http', normalizePath(request.path))
     return answer === undefined
       ? undefined
       : Promise.resolve(answer(request)).then(reply => reply ?? undefined)
@@ -168,7 +168,7 @@ export class PipelineGate implements Gate {
   run(session: Session, inbound: Inbound): Running {
     if (!this.#isOpen) return { answer: Promise.resolve(stopping()), cancel: () => undefined }
     const graph = this.#graph
-    const exchange = graph.exchange(seenBy(session, inbound), inbound)
+    const exchange = graph.exchange(createRequestSession(session, inbound), inbound)
     const answer = exchange.method === 'initialize' ? this.#greet(exchange, graph) : travel(exchange, graph)
     return { answer, cancel: reason => exchange.cancel(reason) }
   }
@@ -194,20 +194,20 @@ export class PipelineGate implements Gate {
     const upstreams: Record<string, Readiness['upstreams'][string]> = {}
     const nodes = [...this.#graph.upstreams.values()].map(node => node.upstream)
     for (const node of this.#graph.upstreams.values()) {
-      if (caller !== ANONYMOUS && !isKnownTo({ principal: caller, profile: undefined }, node, this.#graph))
+      if (caller !== ANONYMOUS && !isVisible({ principal: caller, profile: undefined }, node, this.#graph))
         continue
       const { name, state, problem } = node.upstream
       upstreams[name] = problem === undefined ? { state } : { state, problem }
     }
     const { level, findings } = this.health()
     const known = findings.filter(({ upstream }) => upstream === undefined || upstream in upstreams)
-    const health = known.length === findings.length ? { level, findings } : healthFrom(known)
+    const health = known.length === findings.length ? { level, findings } : summarizeFindings(known)
     return { ready: this.#isOpen && !this.#isDraining && canServe(nodes), upstreams, health }
   }
 
   health(): Health {
     const ending = this.#isOpen && !this.#isDraining ? [] : [finding('stopping')]
-    return healthOf(this.#graph, [...ending, ...this.#standing.values()])
+    return computeHealth(this.#graph, [...ending, ...this.#standing.values()])
   }
 
   /** Keeps a finding until it is taken back. */
@@ -229,7 +229,9 @@ export class PipelineGate implements Gate {
   }
 
   status(): ReturnType<Gate['status']> {
-    const upstreams = [...this.#graph.upstreams.values()].map(node => statusOf(node.upstream, this.#graph))
+    const upstreams = [...this.#graph.upstreams.values()].map(node =>
+      getUpstreamStatus(node.upstream, this.#graph),
+    )
     return { upstreams, sessions: this.#conversations, running: this.#graph.running }
   }
 }
@@ -241,7 +243,7 @@ function canServe(nodes: readonly Upstream[]): boolean {
 }
 
 /** Key of the taps of every path that differs in its last part alone. */
-function familyOf(path: string): string {
+function normalizePath(path: string): string {
   return `${path.slice(0, path.lastIndexOf('/') + 1)}*`
 }
 
@@ -256,7 +258,7 @@ function failed(): Refusal {
 }
 
 /** Reads what a client chooses by the query of its URL, where a plugin knows the parameter; one that may not be chosen refuses the request. */
-function choicesIn(query: string, by: Chooser, hooks: Hooks): ReturnType<Gate['choices']> {
+function parseChoices(query: string, by: Chooser, hooks: Hooks): ReturnType<Gate['choices']> {
   let chosen: Record<string, string> | undefined
   for (const [name, value] of new URLSearchParams(query)) {
     const judge = hooks.runner('choice', name)

@@ -30,13 +30,13 @@ import { askLegacy } from './client-requests/bridge.ts'
 import type { Parking } from './client-requests/parking.ts'
 import { type Carrier, type PipelineCall, PipelineExchange } from './exchange.ts'
 import { Router, findRoute } from './router.ts'
-import { Grace, liveOf } from './upstream.ts'
+import { Grace, getLiveUpstream } from './upstream.ts'
 import type { Graph, Identity, UpstreamNode } from './graph-types.ts'
 import { Notifier } from './notifications/notifier.ts'
 import { travel } from './pipeline.ts'
 import type { Seal } from './seal.ts'
-import { seenBy } from './session.ts'
-import { targetOf } from './target.ts'
+import { createRequestSession } from './session.ts'
+import { getTarget } from './target.ts'
 import type { TaskStore } from './tasks/task-store.ts'
 
 interface Maker extends Graph {
@@ -52,7 +52,7 @@ async function callWithin(outer: PipelineExchange, params: CarriedCall, graph: M
   if (INNER.has(outer)) return { error: rpcError(RPC.invalidParams, 'a call within a call makes no others') }
   if (outer.cancelled) return { error: rpcError(RPC.internal, 'the request was cancelled') }
   const { session, principal, credentials, headers, remoteAddress, via } = outer
-  const trace = traceOf(outer.params)
+  const trace = getTraceContext(outer.params)
   const inbound: Inbound = {
     method: 'tools/call',
     params: { ...params, ...(trace === undefined ? {} : { _meta: trace }) },
@@ -65,7 +65,7 @@ async function callWithin(outer: PipelineExchange, params: CarriedCall, graph: M
     client: unaskable(session.client),
     emit: SILENT,
   }
-  const inner = graph.exchange(seenBy(session, inbound), inbound)
+  const inner = graph.exchange(createRequestSession(session, inbound), inbound)
   INNER.add(inner)
   inner.unwrap(params)
   const forget = outer.onCancel(reason => inner.cancel(reason))
@@ -79,7 +79,7 @@ async function callWithin(outer: PipelineExchange, params: CarriedCall, graph: M
 const TRACE = ['traceparent', 'tracestate', 'baggage']
 
 /** The trace that a request belongs to, which its calls belong to as well. */
-function traceOf(params: JsonObject | undefined): JsonObject | undefined {
+function getTraceContext(params: JsonObject | undefined): JsonObject | undefined {
   const meta = params?._meta
   const own = isObject(meta) ? Object.entries(meta).filter(([name]) => TRACE.includes(name)) : []
   return own.length === 0 ? undefined : Object.fromEntries(own)
@@ -157,7 +157,7 @@ export class RuntimeGraph implements Graph {
     this.grace = new Grace(parts.config, parts.clock, parts.before?.grace)
     this.judgesUris = JUDGES.some(hook => parts.hooks.taps(hook).some(tap => tap.options.judgesUris === true))
     this.holdsCalls = parts.hooks.taps('dispatch').some(tap => tap.options.asks === true)
-    this.#isTimed = timedIn(parts.hooks)
+    this.#isTimed = createTimingCheck(parts.hooks)
     this.#identity = parts.identity
     this.upstreams = new Map([...parts.upstreams].map(([name, upstream]) => [name, this.#node(upstream)]))
     this.catalog = new Catalog(this)
@@ -231,7 +231,7 @@ export class RuntimeGraph implements Graph {
 }
 
 /** Methods of which a tap of `settled` reads the times; none where nobody does. */
-function timedIn(hooks: Hooks): (method: string) => boolean {
+function createTimingCheck(hooks: Hooks): (method: string) => boolean {
   const taps = hooks.taps('settled').filter(({ options }) => options.timed === true)
   if (taps.length === 0) return never
   if (taps.some(({ options }) => options.methods === undefined)) return () => true
@@ -252,7 +252,7 @@ async function whyOutdated(call: PipelineCall, graph: Graph): Promise<string | u
   if (now === undefined || now === graph) return undefined
   try {
     if (now.hooks.runner('approval') === undefined) return 'nobody decides about calls any more'
-    if (!(await isLetIn(call, now))) return 'its caller is not let in any more'
+    if (!(await isAdmitted(call, now))) return 'its caller is not let in any more'
     return await whyElsewhere(call, graph, now)
   } catch (error) {
     graph.log.warn('a call that waited cannot be compared with the configuration that runs', {
@@ -263,7 +263,7 @@ async function whyOutdated(call: PipelineCall, graph: Graph): Promise<string | u
 }
 
 /** True for a caller that came over a connection, too: what stays open is asked for its credentials at each reload. */
-async function isLetIn({ exchange }: PipelineCall, { hooks }: Graph): Promise<boolean> {
+async function isAdmitted({ exchange }: PipelineCall, { hooks }: Graph): Promise<boolean> {
   const { credentials, principal } = exchange
   const find = credentials && hooks.runner('authenticate', credentials.listener)
   if (credentials === undefined || find === undefined) return true
@@ -279,11 +279,16 @@ async function whyElsewhere(
 ): Promise<string | undefined> {
   const own = before.upstreams.get(upstream)
   const other = now.upstreams.get(upstream)
-  if (own === undefined || other === undefined || liveOf(own.upstream) !== liveOf(other.upstream))
+  if (
+    own === undefined ||
+    other === undefined ||
+    getLiveUpstream(own.upstream) !== getLiveUpstream(other.upstream)
+  )
     return 'its server is another one now'
   const route = await findRoute(exchange, now)
   if ('error' in route) return 'its caller is not offered it any more'
-  const nameIn = (said: Call['params']): string | undefined => targetOf(exchange.method, said)?.name
-  const isSame = route.to === 'one' && route.upstream === upstream && nameIn(route.params) === nameIn(params)
+  const getTargetName = (said: Call['params']): string | undefined => getTarget(exchange.method, said)?.name
+  const isSame =
+    route.to === 'one' && route.upstream === upstream && getTargetName(route.params) === getTargetName(params)
   return isSame ? undefined : 'its name means another thing now'
 }

@@ -1,9 +1,16 @@
 import type { Upstream, UpstreamStatus } from '../api/index.ts'
-import { fillIn, type GatewayError, ownerProblemOf, getErrorMessage } from '../errors/errors.ts'
-import { finding, healthFrom, LEVELS, type Health, type HealthFinding, type Level } from '../errors/health.ts'
+import { fillTemplate, type GatewayError, getOwnerProblem, getErrorMessage } from '../errors/errors.ts'
+import {
+  finding,
+  summarizeFindings,
+  LEVELS,
+  type Health,
+  type HealthFinding,
+  type Level,
+} from '../errors/health.ts'
 import { isObject } from '../protocol/json/json.ts'
 import { toOneLine, sanitizeText } from '../util/plain-text.ts'
-import { hideIn } from '../util/secrets.ts'
+import { redactValue } from '../util/secrets.ts'
 import type { Graph } from './graph-types.ts'
 
 /** Restarts from which on one is told of, while the last is not long ago. */
@@ -13,12 +20,12 @@ const LONG_AGO_MS = 600_000
 const MAX_COUNT = 1000
 
 /** Health of a running gateway: what the core sees, `standing` findings, and what plugins add by the `health` hook. */
-export function healthOf(graph: Graph, standing: readonly HealthFinding[] = []): Health {
+export function computeHealth(graph: Graph, standing: readonly HealthFinding[] = []): Health {
   const nodes = [...graph.upstreams.values()]
   const own = nodes.flatMap(({ upstream }) => findingsAbout(upstream, graph))
   const empty = nodes.length === 0 ? [finding('no-upstreams', { config: 'the configuration' })] : []
   const all = withPlugins([...standing, ...empty, ...own], graph)
-  return healthFrom(hideIn(all.slice(0, MAX_COUNT), graph.hide).map(plain))
+  return summarizeFindings(redactValue(all.slice(0, MAX_COUNT), graph.hide).map(plain))
 }
 
 /** Finding about a refused configuration: validate shows what is wrong in the files, and the hint of the error what is not. */
@@ -35,13 +42,13 @@ function withPlugins(own: readonly HealthFinding[], { hooks }: Graph): readonly 
     try {
       findings = checked(run(findings) ?? findings)
     } catch (error) {
-      findings = [...findings, finding('plugin-health', { plugin, why: causeOf(error) })]
+      findings = [...findings, finding('plugin-health', { plugin, why: describeCause(error) })]
     }
   return findings
 }
 
 /** The hook's own error names the plugin alone. */
-function causeOf(error: unknown): string {
+function describeCause(error: unknown): string {
   return getErrorMessage(error instanceof Error && error.cause !== undefined ? error.cause : error)
 }
 
@@ -59,7 +66,7 @@ function isFinding(one: unknown): boolean {
 
 function findingsAbout(upstream: Upstream, { catalog }: Graph): HealthFinding[] {
   const { name, state, degraded } = upstream
-  const why = ownerProblemOf(upstream) ?? 'it does not say why'
+  const why = getOwnerProblem(upstream) ?? 'it does not say why'
   const lists = Object.entries(catalog.troubles(name) ?? {})
   return [
     ...(hasFailed(upstream) ? [fixable('upstream-failed', upstream, { why })] : []),
@@ -103,7 +110,7 @@ function fixable(
   const isSilent = code === 'upstream-failed' && logs?.recent().length === 0
   if (logs !== undefined && !isSilent) return found
   const elsewhere = REFUSED.test(String(fields['why'])) ? WANTS_LOGIN : ELSEWHERE[code]
-  return { ...found, fix: fillIn(isSilent ? SILENT : elsewhere, { upstream: name }) }
+  return { ...found, fix: fillTemplate(isSilent ? SILENT : elsewhere, { upstream: name }) }
 }
 
 function restarted(upstream: Upstream): HealthFinding[] {
@@ -123,15 +130,15 @@ function plain({ summary, detail, ...others }: HealthFinding): HealthFinding {
 }
 
 /** One upstream as people see it. */
-export function statusOf(upstream: Upstream, { hooks, catalog, hide }: Graph): UpstreamStatus {
+export function getUpstreamStatus(upstream: Upstream, { hooks, catalog, hide }: Graph): UpstreamStatus {
   const lists = catalog.troubles(upstream.name)
   const status = lists === undefined ? ownStatus(upstream) : { ...ownStatus(upstream), lists }
-  return hideIn(hooks.runner('status')?.(status, upstream) ?? status, hide)
+  return redactValue(hooks.runner('status')?.(status, upstream) ?? status, hide)
 }
 
 function ownStatus(upstream: Upstream): UpstreamStatus {
   const { name, spec, state, pid, server, dropped, degraded, runtime } = upstream
-  const problem = ownerProblemOf(upstream)
+  const problem = getOwnerProblem(upstream)
   return {
     name,
     type: spec.type,

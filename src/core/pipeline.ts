@@ -94,9 +94,9 @@ export async function travel(exchange: PipelineExchange, graph: Graph): Promise<
   graph.entered()
   try {
     // A wait costs a turn of the microtasks, so nothing is waited for that nobody taps.
-    const { unwrap } = hooks.runnersFor(exchange.method)
+    const { unwrap } = hooks.getRunners(exchange.method)
     if (unwrap !== undefined) carried = await unwrapped(exchange, unwrap)
-    const { request } = hooks.runnersFor(exchange.method)
+    const { request } = hooks.getRunners(exchange.method)
     const naming = graph.router.settleName(exchange)
     if (naming !== undefined) await naming
     const decided = decide(exchange, request)
@@ -104,7 +104,7 @@ export async function travel(exchange: PipelineExchange, graph: Graph): Promise<
   } catch (error) {
     answer = failure(error, exchange, graph)
   }
-  const { response, settled } = hooks.runnersFor(exchange.method)
+  const { response, settled } = hooks.getRunners(exchange.method)
   if (response !== undefined) answer = await responded(response, answer, exchange, graph)
   if ('error' in answer) {
     exchange.decidedBy ??= answer.refusedBy
@@ -176,7 +176,7 @@ async function responded(
 function asWritten(made: Answer, before: Answer): Answer {
   if (!('result' in made) || !('result' in before) || made.result === before.result) return made
   if (!(made.result instanceof Payload && before.result instanceof Payload)) return made
-  const result = made.result.madeOf(before.result)
+  const result = made.result.derive(before.result)
   return result === made.result ? made : { ...made, result }
 }
 
@@ -210,7 +210,7 @@ function call(
     const mismatch = graph.router.mirrorParams(outbound, route.entry)
     if (mismatch !== undefined) return Promise.resolve({ error: mismatch })
   }
-  const runners = graph.hooks.runnersFor(exchange.method)
+  const runners = graph.hooks.getRunners(exchange.method)
   runners.call?.(outbound)
   const patience = runners.patience?.(undefined, outbound)
   return patience === undefined
@@ -233,7 +233,7 @@ function failure(thrown: unknown, exchange: PipelineExchange, graph: Graph): Ans
       code: error.code,
       method: exchange.method,
       ...error.fields,
-      cause: stackOf(error.cause),
+      cause: getStack(error.cause),
     })
   }
   const { retryAfterMs } = error.fields
@@ -241,6 +241,6 @@ function failure(thrown: unknown, exchange: PipelineExchange, graph: Graph): Ans
   return { error: rpcError(error.entry.rpc ?? RPC.internal, error.message, data) }
 }
 
-function stackOf(cause: unknown): string {
+function getStack(cause: unknown): string {
   return cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)
 }

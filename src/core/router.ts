@@ -11,7 +11,7 @@ import { parseDuration } from '../util/units.ts'
 import type { LateList } from './catalog/part.ts'
 import { isModernHttp } from './exchange.ts'
 import type { RouteResult, Graph, UpstreamNode } from './graph-types.ts'
-import { type Target, targetOf } from './target.ts'
+import { type Target, getTarget } from './target.ts'
 import { isUp } from './upstream.ts'
 
 /** Methods that name a tool or a prompt. */
@@ -39,7 +39,7 @@ export class Router {
   settleName(exchange: Exchange): Promise<void> | undefined {
     const { catalog } = this.#graph
     if (!catalog.listings.isTapped || !NAMED.has(exchange.method)) return undefined
-    const target = targetOf(exchange.method, exchange.params)
+    const target = getTarget(exchange.method, exchange.params)
     if (target === undefined || target.kind === 'resources') return undefined
     const view = catalog.current(target.kind, exchange.session)
     if (view === undefined) return this.#seek(exchange, target)
@@ -96,19 +96,19 @@ export class Router {
   }
 
   #permitOne(exchange: Exchange, route: Extract<Route, { to: 'one' }>): RouteResult {
-    const target = targetOf(exchange.method, route.params)
+    const target = getTarget(exchange.method, route.params)
     const node = this.#graph.upstreams.get(route.upstream)
     if (target === undefined || node === undefined) return route
     const entry = this.#visible(target, node, exchange.session)
     if (entry?.original === target.name && entry.refusal === undefined) return { ...route, entry }
-    if (entry !== undefined) return routeTo(entry, target.renamed)
+    if (entry !== undefined) return createRoute(entry, target.renamed)
     // In the caller's own words, as for a name that nobody has.
-    return unknown(exchange, target.kind, targetOf(exchange.method, exchange.params)?.name ?? target.name)
+    return unknown(exchange, target.kind, getTarget(exchange.method, exchange.params)?.name ?? target.name)
   }
 
   /** Refusal of the thing that this caller names: no route leads past it. */
   #withheld({ method, params, session }: Exchange): RpcError | undefined {
-    const asked = targetOf(method, params)
+    const asked = getTarget(method, params)
     return asked && this.#graph.catalog.current(asked.kind, session)?.find(asked.name)?.refusal
   }
 
@@ -159,7 +159,7 @@ export class Router {
     params: (original: string) => JsonObject,
   ): RouteResult | Promise<RouteResult> {
     const known = this.#graph.catalog.current(kind, exchange.session)?.find(name)
-    if (known !== undefined) return routeTo(known, params)
+    if (known !== undefined) return createRoute(known, params)
     return this.#search(exchange, kind, name, params)
   }
 
@@ -171,9 +171,9 @@ export class Router {
   ): Promise<RouteResult> {
     const sought = this.#sought.get(exchange)
     const found = sought?.name === name ? sought.entry : await this.#find(exchange, kind, name)
-    if (found !== undefined) return routeTo(found, params)
+    if (found !== undefined) return createRoute(found, params)
     const away = this.#awayOwner(kind, name, exchange.session)
-    if (away !== undefined) return routeTo(away, params)
+    if (away !== undefined) return createRoute(away, params)
     return unknown(exchange, kind, name)
   }
 
@@ -185,7 +185,7 @@ export class Router {
     otherwise?: () => CatalogEntry | undefined,
   ): Promise<CatalogEntry | undefined> {
     const { session } = exchange
-    const wanted = { kinds: listsFor(kind), exchange }
+    const wanted = { kinds: getRelatedKinds(kind), exchange }
     const found = await findInTime(
       this.#graph,
       wanted,
@@ -242,8 +242,8 @@ export class Router {
   async #byTemplate(uri: string, session: Session): Promise<CatalogEntry | undefined> {
     if (this.#isUnclear(uri)) return undefined
     const templates = await this.#graph.catalog.load('resourceTemplates', session)
-    const isOf = ({ original }: CatalogEntry): boolean => matchesWritten(original, uri)
-    const template = templates.entries.find(isOf) ?? templates.refused.find(isOf)
+    const matchesEntry = ({ original }: CatalogEntry): boolean => matchesWritten(original, uri)
+    const template = templates.entries.find(matchesEntry) ?? templates.refused.find(matchesEntry)
     if (template?.refusal !== undefined) return template
     return this.#unlisted(uri, template?.upstream, session)
   }
@@ -268,30 +268,30 @@ export class Router {
   }
 
   #sameOrigin(uri: string, session: Session): string | undefined {
-    const origin = originOf(uri)
+    const origin = getUriOrigin(uri)
     const entries = this.#graph.catalog.current('resources', session)?.entries ?? []
-    return entries.find(entry => originOf(canonicalPattern(entry.original)) === origin)?.upstream
+    return entries.find(entry => getUriOrigin(canonicalPattern(entry.original)) === origin)?.upstream
   }
 
   async #byReference(exchange: Exchange): Promise<RouteResult> {
-    const target = targetOf(exchange.method, exchange.params)
+    const target = getTarget(exchange.method, exchange.params)
     if (target === undefined)
       return { error: rpcError(RPC.invalidParams, 'Invalid params: "ref" names nothing') }
     const { kind, name, renamed } = target
     if (kind === 'prompts') return this.#owner(exchange, kind, name, renamed)
     const template = await this.#graph.catalog.find('resourceTemplates', exchange.session, name)
-    if (template !== undefined) return routeTo(template, () => exchange.params ?? {})
+    if (template !== undefined) return createRoute(template, () => exchange.params ?? {})
     return this.#owner(exchange, kind, name, renamed)
   }
 }
 
-function routeTo(entry: CatalogEntry, params: (original: string) => JsonObject): RouteResult {
+function createRoute(entry: CatalogEntry, params: (original: string) => JsonObject): RouteResult {
   if (entry.refusal !== undefined) return { error: entry.refusal }
   return { to: 'one', upstream: entry.upstream, params: params(entry.original), entry }
 }
 
 /** The lists in which a thing of this kind may show whose it is. */
-function listsFor(kind: Kind): readonly Kind[] {
+function getRelatedKinds(kind: Kind): readonly Kind[] {
   return kind === 'resources' ? ['resources', 'resourceTemplates'] : [kind]
 }
 
@@ -302,7 +302,7 @@ function unknown(exchange: Exchange, kind: Kind, name: string): { error: RpcErro
   return { error: rpcError(code, `Resource not found: ${name}`, { uri: name }) }
 }
 
-function originOf(uri: string): string {
+function getUriOrigin(uri: string): string {
   return /^[a-z][a-z0-9+.-]*:(?:\/\/[^/?#]*)?/i.exec(uri)?.[0] ?? uri
 }
 
@@ -323,25 +323,29 @@ async function findInTime<T>(
   look: () => Promise<T | undefined>,
 ): Promise<T | undefined> {
   for (;;) {
-    const before = spokenTo(graph, wanted)
+    const before = listReadyNodes(graph, wanted)
     const found = await look()
     if (found !== undefined || wanted.exchange.cancelled) return found
     const late = lateLists(graph, wanted)
-    if (late.length > 0) await nextOf(late, graph, wanted.exchange)
+    if (late.length > 0) await waitForNextList(late, graph, wanted.exchange)
     // One that came up during the look may not have been asked by it.
-    else if (spokenTo(graph, wanted).every(node => before.includes(node))) return undefined
+    else if (listReadyNodes(graph, wanted).every(node => before.includes(node))) return undefined
   }
 }
 
 /** Upstreams that have been spoken to and may own such a thing. */
-function spokenTo(graph: Graph, { kinds }: EntrySearch): readonly UpstreamNode[] {
+function listReadyNodes(graph: Graph, { kinds }: EntrySearch): readonly UpstreamNode[] {
   return [...graph.upstreams.values()].filter(
     node => node.upstream.server !== undefined && kinds.some(kind => mayOwn(graph, node, kind)),
   )
 }
 
 /** Waits for the first of them to arrive, unless their time is over before or the request is cancelled. */
-async function nextOf(late: readonly LateList[], { clock }: Graph, exchange: Exchange): Promise<void> {
+async function waitForNextList(
+  late: readonly LateList[],
+  { clock }: Graph,
+  exchange: Exchange,
+): Promise<void> {
   const leftMs = Math.max(...late.map(list => list.leftMs))
   let takeBack = (): void => undefined
   const cancelled = new Promise<void>(resolve => {
@@ -367,6 +371,6 @@ function mayOwn({ hooks }: Graph, { prefix }: UpstreamNode, kind: Kind): boolean
 export function findRoute(exchange: Exchange, graph: Graph): RouteResult | Promise<RouteResult> {
   const refused = graph.catalog.refuses(exchange)
   if (refused !== undefined) return { error: refused }
-  const decided = graph.hooks.runnersFor(exchange.method).route?.(exchange)
+  const decided = graph.hooks.getRunners(exchange.method).route?.(exchange)
   return decided === undefined ? graph.router.find(exchange) : graph.router.permit(exchange, decided)
 }

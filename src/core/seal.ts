@@ -29,11 +29,11 @@ export class Seal {
   }
 
   /** The same, for so many milliseconds. */
-  closeFor(ms: number, value: unknown, boundTo: string): string {
+  sealWithExpiry(ms: number, value: unknown, boundTo: string): string {
     return this.close({ value, until: this.#now() + ms }, `${UNTIL}${boundTo}`)
   }
 
-  /** Opens what `closeFor` closed; undefined once its time is over. */
+  /** Opens what `sealWithExpiry` closed; undefined once its time is over. */
   openInTime(sealed: string, boundTo: string): unknown {
     const opened = this.open(sealed, `${UNTIL}${boundTo}`) as { value: unknown; until: number } | undefined
     return opened !== undefined && opened.until >= this.#now() ? opened.value : undefined
@@ -43,25 +43,25 @@ export class Seal {
    * From now on the processes of `sealing` open what any of them closes. What only one can do something with, a parked call
    * or a hosted task, says which; that is no secret, and bound to what is sealed.
    */
-  shareWith(sealing: Sealing): void {
+  useSharedKeys(sealing: Sealing): void {
     this.#shared = sealing
   }
 
   close(value: unknown, boundTo: string): string {
     const [key = this.#key] = this.#shared?.keys ?? []
     const place = this.#shared?.place
-    if (place === undefined || !isKeptHere(value)) return closeWith(key, value, boundTo)
-    return `${sealedPrefix(place)}${closeWith(key, value, `${place} ${boundTo}`)}`
+    if (place === undefined || !isKeptHere(value)) return encryptWithKey(key, value, boundTo)
+    return `${sealedPrefix(place)}${encryptWithKey(key, value, `${place} ${boundTo}`)}`
   }
 
   /** The value, or undefined for anything that this seal did not close for the same purpose. */
   open(sealed: string, boundTo: string): unknown {
-    if (this.#shared === undefined) return openWith(this.#key, sealed, boundTo)
+    if (this.#shared === undefined) return decryptWithKey(this.#key, sealed, boundTo)
     const kept = readSealed(sealed)
     const text = kept === undefined ? sealed : kept.rest
     const purpose = kept === undefined ? boundTo : `${kept.place} ${boundTo}`
     for (const key of [...this.#shared.keys, this.#key]) {
-      const opened = openWith(key, text, purpose)
+      const opened = decryptWithKey(key, text, purpose)
       if (opened !== undefined) return opened
     }
     return undefined
@@ -79,23 +79,23 @@ function isKeptHere(value: unknown): boolean {
 const objects = new WeakMap<Uint8Array, KeyObject>()
 
 /** A key as an object: what Node makes of bytes costs more than the cipher. */
-function objectOf(key: Uint8Array): KeyObject {
+function getKeyObject(key: Uint8Array): KeyObject {
   let known = objects.get(key)
   if (known === undefined) objects.set(key, (known = createSecretKey(key)))
   return known
 }
 
-function closeWith(key: Uint8Array, value: unknown, boundTo: string): string {
+function encryptWithKey(key: Uint8Array, value: unknown, boundTo: string): string {
   const nonce = randomBytes(NONCE_BYTES)
-  const cipher = createCipheriv('aes-256-gcm', objectOf(key), nonce).setAAD(Buffer.from(boundTo))
+  const cipher = createCipheriv('aes-256-gcm', getKeyObject(key), nonce).setAAD(Buffer.from(boundTo))
   const text = Buffer.concat([cipher.update(JSON.stringify(value), 'utf8'), cipher.final()])
   return Buffer.concat([nonce, cipher.getAuthTag(), text]).toString('base64url')
 }
 
-function openWith(key: Uint8Array, sealed: string, boundTo: string): unknown {
+function decryptWithKey(key: Uint8Array, sealed: string, boundTo: string): unknown {
   const bytes = Buffer.from(sealed, 'base64url')
   if (bytes.length <= NONCE_BYTES + TAG_BYTES || bytes.toString('base64url') !== sealed) return undefined
-  const decipher = createDecipheriv('aes-256-gcm', objectOf(key), bytes.subarray(0, NONCE_BYTES), {
+  const decipher = createDecipheriv('aes-256-gcm', getKeyObject(key), bytes.subarray(0, NONCE_BYTES), {
     authTagLength: TAG_BYTES,
   })
   decipher.setAAD(Buffer.from(boundTo)).setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES))
@@ -108,10 +108,10 @@ function openWith(key: Uint8Array, sealed: string, boundTo: string): unknown {
 }
 
 /** Handles of one plugin. The seal says with each in which process it was made. */
-export function handlesOf(seal: Seal, plugin: string): Handles {
+export function createHandles(seal: Seal, plugin: string): Handles {
   const bound = (owner: string): string => JSON.stringify(['handle', plugin, owner])
   return {
-    seal: (key, owner, forMs) => seal.closeFor(forMs, { at: 'gateway', key }, bound(owner)),
+    seal: (key, owner, forMs) => seal.sealWithExpiry(forMs, { at: 'gateway', key }, bound(owner)),
     open: (handle, owner) => {
       const opened = seal.openInTime(handle, bound(owner)) as { readonly key: string } | undefined
       return opened?.key

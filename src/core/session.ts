@@ -51,7 +51,11 @@ export class PipelineSession implements Session {
   }
 
   /** The session as a request sees it that says something else of its client, its label or its scopes. */
-  seenBy({ client, label, principal }: Pick<Inbound, 'client' | 'label' | 'principal'>): PipelineSession {
+  withInbound({
+    client,
+    label,
+    principal,
+  }: Pick<Inbound, 'client' | 'label' | 'principal'>): PipelineSession {
     const named = label === undefined || label === this.label ? this : this.#form(label, { label })
     const form = client === undefined || client === this.client ? named : named.#form(client, { client })
     return principal === undefined || isSame(principal, form.principal) ? form : form.#with({ principal })
@@ -81,12 +85,12 @@ function isSame(one: Principal, other: Principal): boolean {
 }
 
 /** A session as this request sees it. */
-export function seenBy(session: Session, inbound: Inbound): Session {
-  return session instanceof PipelineSession ? session.seenBy(inbound) : session
+export function createRequestSession(session: Session, inbound: Inbound): Session {
+  return session instanceof PipelineSession ? session.withInbound(inbound) : session
 }
 
 /** The conversation behind what one request sees of it. */
-export function baseOf(session: Session): Session {
+export function getBaseSession(session: Session): Session {
   return session instanceof PipelineSession ? session.root : session
 }
 

@@ -77,16 +77,16 @@ export interface Target {
 }
 
 /** Finds what parameters are about: the name of a tool or prompt, or a URI; a completion's is in its reference. */
-export function targetOf(method: string, params: JsonObject | undefined): Target | undefined {
+export function getTarget(method: string, params: JsonObject | undefined): Target | undefined {
   const { kind, target } = METHODS.get(method) ?? {}
-  if (target === 'ref') return isObject(params?.ref) ? referencedBy(params, params.ref) : undefined
+  if (target === 'ref') return isObject(params?.ref) ? resolveReference(params, params.ref) : undefined
   const name = target === undefined ? undefined : params?.[target]
   if (target === undefined || typeof name !== 'string' || kind === undefined) return undefined
   return { kind, name, renamed: other => ({ ...params, [target]: other }) }
 }
 
 /** Its type alone says what a reference is about. */
-function referencedBy(params: JsonObject, ref: JsonObject): Target | undefined {
+function resolveReference(params: JsonObject, ref: JsonObject): Target | undefined {
   const [kind, member] =
     ref.type === 'ref/prompt' ? (['prompts', 'name'] as const) : (['resources', 'uri'] as const)
   const name = ref[member]

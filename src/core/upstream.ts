@@ -66,8 +66,8 @@ export class KeptUpstream implements Upstream {
     return this.live.dispatch(call)
   }
 
-  listsOf(session: Session): string | undefined {
-    return this.live.listsOf?.(session)
+  getListKey(session: Session): string | undefined {
+    return this.live.getListKey?.(session)
   }
 
   sessionEnded(session: Session): void {
@@ -88,7 +88,7 @@ export class KeptUpstream implements Upstream {
 }
 
 /** Returns what runs behind an upstream: the same in every generation that keeps it. */
-export function liveOf(upstream: Upstream): Upstream {
+export function getLiveUpstream(upstream: Upstream): Upstream {
   return upstream instanceof KeptUpstream ? upstream.live : upstream
 }
 
@@ -113,13 +113,13 @@ export class Grace {
 
   /** Milliseconds left to wait for an upstream that starts, or for its first list of a kind. */
   left(upstream: Upstream, kind?: Kind): number {
-    const since = this.#since.get(liveOf(upstream))?.get(kind)
+    const since = this.#since.get(getLiveUpstream(upstream))?.get(kind)
     return since === undefined ? this.ms : this.ms - (this.#clock.now() - since)
   }
 
   /** The same, which counts from now if nobody waited before. */
   begin(upstream: Upstream, kind?: Kind): number {
-    const live = liveOf(upstream)
+    const live = getLiveUpstream(upstream)
     const waits = this.#since.get(live) ?? new Map<Kind | undefined, number>()
     if (!waits.has(kind)) waits.set(kind, this.#clock.now())
     this.#since.set(live, waits)

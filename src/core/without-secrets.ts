@@ -1,8 +1,8 @@
 import type { Answer } from '../api/index.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
-import { mayHave, membersOf, valueOf } from '../protocol/json/members.ts'
+import { mayHave, parseMembers, getMemberValue } from '../protocol/json/members.ts'
 import type { Payload } from '../protocol/payload.ts'
-import { hideIn, type Hide } from '../util/secrets.ts'
+import { redactValue, type Hide } from '../util/secrets.ts'
 
 /** Members of a task's state that say why it failed. */
 const WHY = ['error', 'statusMessage']
@@ -14,14 +14,14 @@ interface Hiding {
 /** An answer whose error has no secret of ours in it: servers quote what they were sent, credentials included. */
 export function withoutSecrets(answer: Answer, { hide }: Hiding): Answer {
   if (!('error' in answer)) return answer
-  const error = hideIn(answer.error, hide)
+  const error = redactValue(answer.error, hide)
   return error === answer.error ? answer : { ...answer, error }
 }
 
 /** The same for the state of a task that a server keeps. */
 export function stateWithoutSecrets(state: JsonObject, { hide }: Hiding): JsonObject {
   const shown = WHY.filter(key => state[key] !== undefined).map(
-    key => [key, hideIn(state[key], hide)] as const,
+    key => [key, redactValue(state[key], hide)] as const,
   )
   return shown.every(([key, value]) => value === state[key])
     ? state
@@ -32,10 +32,10 @@ export function stateWithoutSecrets(state: JsonObject, { hide }: Hiding): JsonOb
 export function payloadWithoutSecrets(state: Payload, hiding: Hiding): Payload {
   const bytes = state.bytes()
   if (!WHY.some(key => mayHave(bytes, key))) return state
-  const members = membersOf(bytes)
+  const members = parseMembers(bytes)
   const why: JsonObject = {}
   for (const key of WHY) {
-    const text = valueOf(bytes, members, key)
+    const text = getMemberValue(bytes, members, key)
     if (text !== undefined) why[key] = JSON.parse(text.toString())
   }
   const shown = stateWithoutSecrets(why, hiding)

@@ -43,13 +43,13 @@ export function describeReason({ why, detail }: Reason): string {
 }
 
 /** Words of the server in a reason as its owner reads it; undefined where there are none. */
-export function saidIn(reason: string): string | undefined {
+export function extractServerMessage(reason: string): string | undefined {
   const at = reason.indexOf(SAID)
   return at === -1 ? undefined : reason.slice(at + SAID.length)
 }
 
 /** The problem of an upstream as its owner reads it. */
-export function ownerProblemOf(upstream: {
+export function getOwnerProblem(upstream: {
   readonly problem: string | undefined
   readonly problemDetail?: string | undefined
 }): string | undefined {
@@ -72,7 +72,7 @@ export class GatewayError extends Error {
     fields: Record<string, unknown> = {},
     entry: ErrorEntry = errorEntry(code) ?? ERRORS.GW_INTERNAL,
   ) {
-    super(fillIn(entry.text, fields), fields.cause === undefined ? undefined : { cause: fields.cause })
+    super(fillTemplate(entry.text, fields), fields.cause === undefined ? undefined : { cause: fields.cause })
     this.code = code
     const { detail, ...others } = fields
     this.fields = others
@@ -82,7 +82,7 @@ export class GatewayError extends Error {
 
   /** Advice on what to do about it. */
   get hint(): string {
-    return fillIn(this.entry.hint, this.fields)
+    return fillTemplate(this.entry.hint, this.fields)
   }
 }
 
@@ -118,13 +118,13 @@ export function getErrorMessage(thrown: unknown): string {
 }
 
 /** The same for the owner alone: with what a server said. */
-export function ownerReasonOf(thrown: unknown): string {
+export function getOwnerReason(thrown: unknown): string {
   const detail = thrown instanceof GatewayError ? thrown.detail : undefined
   return describeReason({ why: getErrorMessage(thrown), detail })
 }
 
 /** A text of a table, with its fields in place of the words in braces. */
-export function fillIn(text: string, fields: Readonly<Record<string, unknown>>): string {
+export function fillTemplate(text: string, fields: Readonly<Record<string, unknown>>): string {
   return text.replace(/\{(\w+)\}/g, (whole, name: string) => {
     const value = fields[name]
     return value === undefined ? whole : String(value)

@@ -1,4 +1,4 @@
-import { fillIn } from './errors.ts'
+import { fillTemplate } from './errors.ts'
 
 /** Weight of a finding, and of the health of a whole: the worst of its findings. */
 export const LEVELS = ['ok', 'info', 'warning', 'error'] as const
@@ -122,9 +122,9 @@ export function defineFindings<T extends HealthTable>(
     return {
       code,
       level,
-      summary: fillIn(text, fields),
+      summary: fillTemplate(text, fields),
       ...(detail === undefined || detail === '' ? {} : { detail }),
-      fix: fillIn(fix, fields),
+      fix: fillTemplate(fix, fields),
       ...(upstream === undefined ? {} : { upstream }),
     }
   }
@@ -136,17 +136,17 @@ export const finding: (code: HealthCode, fields?: HealthFields) => HealthFinding
 const UNKNOWN: HealthEntry = { level: 'warning', text: '{detail}', fix: '' }
 
 /** A whole, from its findings: the worst first, and one of each. */
-export function healthFrom(findings: readonly HealthFinding[]): Health {
+export function summarizeFindings(findings: readonly HealthFinding[]): Health {
   const unique = new Map<string, HealthFinding>()
   for (const one of findings) {
     const key = JSON.stringify([one.code, one.upstream, one.upstream === undefined ? one.summary : ''])
     const known = unique.get(key)
-    if (known === undefined || weightOf(one) > weightOf(known)) unique.set(key, one)
+    if (known === undefined || getSeverity(one) > getSeverity(known)) unique.set(key, one)
   }
-  const sorted = [...unique.values()].sort((a, b) => weightOf(b) - weightOf(a))
+  const sorted = [...unique.values()].sort((a, b) => getSeverity(b) - getSeverity(a))
   return { level: sorted[0]?.level ?? 'ok', findings: sorted }
 }
 
-function weightOf({ level }: HealthFinding): number {
+function getSeverity({ level }: HealthFinding): number {
   return LEVELS.indexOf(level)
 }

@@ -8,7 +8,7 @@ import type { RuntimeGraph } from '../core/graph.ts'
 import { onlooker } from '../core/session.ts'
 import { gatewayError, getErrorMessage } from '../errors/errors.ts'
 import { isObject, type JsonObject } from '../protocol/json/json.ts'
-import { hideIn } from '../util/secrets.ts'
+import { redactValue } from '../util/secrets.ts'
 import { suggest } from '../util/suggest.ts'
 
 const METHOD = 'tools/call'
@@ -65,7 +65,7 @@ export async function explain(graph: RuntimeGraph, params: JsonObject): Promise<
     outcome: outcomeOf(steps, call),
     steps,
   }
-  return hideIn(explanation, graph.hide)
+  return redactValue(explanation, graph.hide)
 }
 
 function questionOf(params: JsonObject, graph: RuntimeGraph): Question {

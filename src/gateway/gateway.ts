@@ -13,12 +13,12 @@ import type {
 import type { Clock, Listener, Log } from '../api/index.ts'
 import type { LoadedConfig } from '../config/index.ts'
 import { UnlistedMethods } from '../core/catalog/part.ts'
-import { type ClientRoots, rootsFor } from '../core/client-requests/client-roots.ts'
+import { type ClientRoots, fetchRoots } from '../core/client-requests/client-roots.ts'
 import { Parking } from '../core/client-requests/parking.ts'
 import { PipelineGate } from '../core/gate.ts'
 import type { RuntimeGraph } from '../core/graph.ts'
 import { refusedFinding } from '../core/health.ts'
-import { liveOf } from '../core/upstream.ts'
+import { getLiveUpstream } from '../core/upstream.ts'
 import { TaskStore } from '../core/tasks/task-store.ts'
 import { gatewayError, GatewayError } from '../errors/errors.ts'
 import type { Health } from '../errors/health.ts'
@@ -131,7 +131,7 @@ async function surround(
       live.events.emit('state', { upstream: name, state, ...(problem === undefined ? {} : { problem }) })
     },
     hooksOf: (name, upstream) => live.generations?.hooksOf(name, upstream),
-    rootsFor: upstream => rootsFor(upstream, () => live.roots),
+    rootsFor: upstream => fetchRoots(upstream, () => live.roots),
   }
 }
 
@@ -278,7 +278,9 @@ export class Gateway {
   }
 
   #followLogs(): void {
-    const upstreams = [...this.generation.graph.upstreams.values()].map(({ upstream }) => liveOf(upstream))
+    const upstreams = [...this.generation.graph.upstreams.values()].map(({ upstream }) =>
+      getLiveUpstream(upstream),
+    )
     this.#logs.over(upstreams)
   }
 

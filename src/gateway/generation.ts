@@ -26,9 +26,9 @@ import type { UnlistedMethods } from '../core/catalog/part.ts'
 import { cannotAsk } from '../core/client-request.ts'
 import type { Parking } from '../core/client-requests/parking.ts'
 import { RuntimeGraph } from '../core/graph.ts'
-import { handlesOf, type Seal } from '../core/seal.ts'
+import { createHandles, type Seal } from '../core/seal.ts'
 import type { TaskStore } from '../core/tasks/task-store.ts'
-import { KeptUpstream, liveOf } from '../core/upstream.ts'
+import { KeptUpstream, getLiveUpstream } from '../core/upstream.ts'
 import { addErrors, gatewayError, GatewayError, getErrorMessage } from '../errors/errors.ts'
 import type { Hooks } from '../hooks/hooks.ts'
 import { configured } from '../plugin-host/configure.ts'
@@ -40,7 +40,7 @@ import type { Plugin, PluginApi } from '../plugin.ts'
 import type { Memories } from '../store/memories.ts'
 import type { Finding } from '../util/finding.ts'
 import type { PrivatePlaces } from '../util/private-place.ts'
-import { hideIn, hideInError, type Secrets } from '../util/secrets.ts'
+import { redactValue, hideInError, type Secrets } from '../util/secrets.ts'
 import { readOwnPackage } from '../util/version.ts'
 import { builtins } from './builtins.ts'
 
@@ -121,7 +121,7 @@ async function build(
   const { config, directory, files } = written
   for (const { errors = {} } of builtins) addErrors(errors)
   around.privatePlaces.add(privatePlacesOf(written))
-  const locate = (finding: Finding): Problem => hideIn(problemIn(written, finding), around.secrets.hide)
+  const locate = (finding: Finding): Problem => redactValue(problemIn(written, finding), around.secrets.hide)
   const given = around.plugins.map(plugin => ({ plugin, options: undefined, from: 'code', pointer: '' }))
   const plugins = ordered([
     ...chooseBuiltins(builtins, config),
@@ -146,7 +146,7 @@ async function build(
     slots,
     fetch: lazyFetch(config, around),
     programs,
-    handles: (plugin: string) => handlesOf(around.seal, plugin),
+    handles: (plugin: string) => createHandles(around.seal, plugin),
     control: around.control,
     upstreamSays: around.heardElsewhere,
     state,
@@ -180,7 +180,7 @@ function assemble(
   const { seal, parking, tasks, unlisted, log, clock } = around
   const { hide } = around.secrets
   const neighbours = hooks.runner('neighbours')?.() ?? undefined
-  if (neighbours !== undefined) seal.shareWith(neighbours.sealing)
+  if (neighbours !== undefined) seal.useSharedKeys(neighbours.sealing)
   const graph = new RuntimeGraph({
     config: loaded.config,
     ...{ hooks, upstreams, identity, seal, parking, tasks, unlisted, log, clock, hide },
@@ -206,7 +206,7 @@ function createUpstreams(
       before?.loaded.directory === loaded.directory ? before.graph.upstreams.get(name)?.upstream : undefined
     const isSame =
       kept !== undefined &&
-      liveOf(kept).isOutdated !== true &&
+      getLiveUpstream(kept).isOutdated !== true &&
       fingerprint(kept.spec, isForOthers) === fingerprint(spec, isForOthers)
     if (isSame) upstreams.set(name, under(spec, kept))
     else {
@@ -237,7 +237,9 @@ export function serverFingerprint(spec: UpstreamConfig): string {
 
 /** The same server, for a generation that may say something else of it. */
 function under(spec: UpstreamConfig, kept: Upstream): Upstream {
-  return JSON.stringify(kept.spec) === JSON.stringify(spec) ? kept : new KeptUpstream(liveOf(kept), spec)
+  return JSON.stringify(kept.spec) === JSON.stringify(spec)
+    ? kept
+    : new KeptUpstream(getLiveUpstream(kept), spec)
 }
 
 /** Of what every server inherits, that by which it may know whose it is. */

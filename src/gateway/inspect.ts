@@ -4,7 +4,7 @@ import type { Listener, Upstream } from '../api/index.ts'
 import type { Load } from '../api/plugin.ts'
 import { type DescribedConfig, type LoadedConfig, describeConfig } from '../config/index.ts'
 import { onlooker } from '../core/session.ts'
-import { statusOf } from '../core/health.ts'
+import { getUpstreamStatus } from '../core/health.ts'
 import type { Graph } from '../core/graph-types.ts'
 import { HOOKS, type HookName } from '../hooks/hook-table.ts'
 import { erasText, offeredEras } from '../listeners/http/listener-settings.ts'
@@ -36,7 +36,7 @@ export async function inspect(
     })),
     ...(asks ? { load: loadOf(graph, listeners) } : {}),
     upstreams: [...graph.upstreams.values()].map(({ upstream }) => ({
-      ...statusOf(upstream, graph),
+      ...getUpstreamStatus(upstream, graph),
       offers: counts(upstream.name, entries),
     })),
     plugins: plugins.map(({ plugin, from }) => ({ name: plugin.name, from })),
@@ -113,7 +113,7 @@ function hookOrder(graph: Graph): Inspection['hooks'] {
 export function handleOf(upstream: Upstream, graph: Graph): UpstreamHandle {
   return {
     name: upstream.name,
-    status: () => statusOf(upstream, graph),
+    status: () => getUpstreamStatus(upstream, graph),
     get logs() {
       return upstream.logs
     },

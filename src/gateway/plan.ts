@@ -8,7 +8,7 @@ import { isObject, type JsonObject } from '../protocol/json/json.ts'
 import { LISTS, METHODS, MODERN_VERSION } from '../protocol/methods.ts'
 import { Payload } from '../protocol/payload.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
-import { hideIn, Secrets } from '../util/secrets.ts'
+import { redactValue, Secrets } from '../util/secrets.ts'
 import { readOwnPackage } from '../util/version.ts'
 import { serverFingerprint, type Generation, type GatewayDeps } from './generation.ts'
 import { loadConfig, withoutTraces } from './load-config.ts'
@@ -299,7 +299,7 @@ export async function planText(running: Planning, { yaml }: JsonObject): Promise
       await gateway.close()
     }
   })
-  return hideIn(plan, new Secrets(next.secrets).hide)
+  return redactValue(plan, new Secrets(next.secrets).hide)
 }
 
 /** Reads the text as if it stood in the file of the configuration; relative paths in it are as there. */

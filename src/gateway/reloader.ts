@@ -5,9 +5,9 @@ import type { Config, LoadedConfig } from '../config/index.ts'
 import { parseConfig } from './load-config.ts'
 import { notifyReloaded } from '../core/notifications/list-news.ts'
 import type { PipelineGate } from '../core/gate.ts'
-import { liveOf } from '../core/upstream.ts'
+import { getLiveUpstream } from '../core/upstream.ts'
 import type { Hooks } from '../hooks/hooks.ts'
-import { gatewayError, ownerProblemOf, ownerReasonOf } from '../errors/errors.ts'
+import { gatewayError, getOwnerProblem, getOwnerReason } from '../errors/errors.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import { getChangedKinds } from '../protocol/methods.ts'
 import { parseDuration } from '../util/units.ts'
@@ -84,7 +84,7 @@ export class Generations {
   /** Another process heard this from an upstream of the same name. */
   heardElsewhere(name: string, notification: Notification): void {
     const upstream = this.#current.graph.upstreams.get(name)?.upstream
-    if (upstream !== undefined) this.says(name, notification, liveOf(upstream))
+    if (upstream !== undefined) this.says(name, notification, getLiveUpstream(upstream))
   }
 
   /**
@@ -97,7 +97,7 @@ export class Generations {
       return true
     }
     const owner = [this.#coming, this.#leaving].find(one => one !== undefined && holds(one, name, upstream))
-    owner?.graph.hooks.runner('upstreamState')?.(name, state, upstream && ownerProblemOf(upstream))
+    owner?.graph.hooks.runner('upstreamState')?.(name, state, upstream && getOwnerProblem(upstream))
     return owner !== undefined && !this.#current.graph.upstreams.has(name)
   }
 
@@ -130,7 +130,7 @@ export class Generations {
       gate.swap(next.graph)
       listeners.recheck()
       this.#drained = this.#drain(before, next, listening).catch((error: unknown) =>
-        around.log.error('an old generation did not end well', { reason: ownerReasonOf(error) }),
+        around.log.error('an old generation did not end well', { reason: getOwnerReason(error) }),
       )
     } catch (error) {
       await next.graph.hooks.runner('close')?.()
@@ -173,7 +173,7 @@ export class Generations {
     this.#leaving = before
     const settled = change?.settle(parseDuration(before.graph.config.shutdown.grace))
     const told = notifyReloaded(before.graph, next.graph).catch((error: unknown) =>
-      around.log.error('clients were not told of other lists', { reason: ownerReasonOf(error) }),
+      around.log.error('clients were not told of other lists', { reason: getOwnerReason(error) }),
     )
     await this.#orEnd(told)
     before.graph.notifier.end()
@@ -220,7 +220,7 @@ export async function startAll({ graph }: Generation, before?: Generation): Prom
   await Promise.all(
     all.filter(startsItself).map(async upstream => {
       const started = upstream.start()
-      if (before === undefined || !holds(before, upstream.name, liveOf(upstream))) await started
+      if (before === undefined || !holds(before, upstream.name, getLiveUpstream(upstream))) await started
     }),
   )
 }
@@ -241,7 +241,7 @@ function isNews(method: string): boolean {
 /** One that is not quite made yet belongs to nobody. */
 function holds({ graph }: Generation, name: string, upstream: Upstream | undefined): boolean {
   const own = graph.upstreams.get(name)?.upstream
-  return upstream !== undefined && own !== undefined && liveOf(own) === upstream
+  return upstream !== undefined && own !== undefined && getLiveUpstream(own) === upstream
 }
 
 /** A loaded file as it is; a plain object checked like one. */
@@ -257,8 +257,10 @@ function isLoaded(source: LoadedConfig | JsonObject): source is LoadedConfig {
 }
 
 async function stopAllBut(generation: Generation, kept: Generation): Promise<void> {
-  const keep = new Set([...kept.graph.upstreams.values()].map(({ upstream }) => liveOf(upstream)))
-  const gone = [...generation.graph.upstreams.values()].filter(({ upstream }) => !keep.has(liveOf(upstream)))
+  const keep = new Set([...kept.graph.upstreams.values()].map(({ upstream }) => getLiveUpstream(upstream)))
+  const gone = [...generation.graph.upstreams.values()].filter(
+    ({ upstream }) => !keep.has(getLiveUpstream(upstream)),
+  )
   await Promise.all(gone.map(({ upstream }) => upstream.stop()))
 }
 

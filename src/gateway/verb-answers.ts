@@ -1,4 +1,4 @@
-import { gatewayError, ownerProblemOf } from '../errors/errors.ts'
+import { gatewayError, getOwnerProblem } from '../errors/errors.ts'
 import { onlooker } from '../core/session.ts'
 import type { Graph, UpstreamNode } from '../core/graph-types.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
@@ -7,7 +7,7 @@ import { readOwnPackage } from '../util/version.ts'
 import type { KnownEntry } from '../core/catalog/catalog.ts'
 import type { RuntimeGraph } from '../core/graph.ts'
 import { estimateTokens } from '../util/units.ts'
-import { hideIn } from '../util/secrets.ts'
+import { redactValue } from '../util/secrets.ts'
 
 /** Descriptions that one server gives of itself and of what it offers, as it writes them. */
 interface Definitions {
@@ -29,7 +29,7 @@ export async function definitionsOf(node: UpstreamNode, graph: Graph): Promise<D
   await upstream.start()
   const { name, server, state } = upstream
   if (server === undefined || state === 'failed' || state === 'stopped') {
-    const why = ownerProblemOf(upstream) ?? `it is ${state}`
+    const why = getOwnerProblem(upstream) ?? `it is ${state}`
     throw gatewayError('GW_UPSTREAM_DOWN', { upstream: name, why })
   }
   const session = onlooker(readOwnPackage())
@@ -105,7 +105,7 @@ export async function shownList(graph: Graph, params: JsonObject): Promise<objec
   const view = await graph.catalog.load('tools', session)
   const { view: shown } = graph.catalog.listings.shown(view, session)
   const tools: ShownRow[] = shown.entries.map(entry => {
-    const name = view.entryOf(entry)?.exposed ?? entry.exposed
+    const name = view.findEntry(entry)?.exposed ?? entry.exposed
     return { name, upstream: entry.upstream, ...(name === entry.exposed ? {} : { shown: entry.exposed }) }
   })
   const there = new Set(tools.map(({ name }) => name))
@@ -128,7 +128,7 @@ const MAX_COUNT = 1000
 /** Calls that go on as tasks of ours, of all callers, the newest first. */
 export function listTasks({ tasks, hide }: Graph, { limit = MAX_COUNT }: JsonObject): object {
   const count = Number(limit)
-  return { tasks: hideIn(tasks.all().slice(0, count > 0 ? count : MAX_COUNT), hide) }
+  return { tasks: redactValue(tasks.all().slice(0, count > 0 ? count : MAX_COUNT), hide) }
 }
 
 /**

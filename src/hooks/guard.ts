@@ -130,7 +130,7 @@ export function guardDispatch(wrap: Wrap, origin: TapOrigin, { clock }: Patience
     const wrapped = wrap(watched(next, watches), upstream)
     if (typeof wrapped !== 'function') return wrapped
     const dispatch = wrapped as Dispatch
-    const ms = Math.min(PART * timeoutOf(upstream) || mostMs, mostMs)
+    const ms = Math.min(PART * getTimeout(upstream) || mostMs, mostMs)
     return (call: Call) =>
       new Promise((resolve, reject) => {
         const expired = (): void => {
@@ -205,7 +205,7 @@ async function settled(dispatch: Dispatch, call: Call): ReturnType<Dispatch> {
 }
 
 /** Upstreams of plugins may say nothing of it. */
-function timeoutOf({ spec }: Upstream): number {
+function getTimeout({ spec }: Upstream): number {
   const { timeout } = spec as { readonly timeout?: string | number }
   return timeout === undefined ? 0 : parseDuration(timeout)
 }

@@ -52,7 +52,7 @@ export class Hooks {
   }
 
   /** All functions that an exchange of this method needs: to look each of them up costs as much as to run it. */
-  runnersFor(method: string): MethodRunners {
+  getRunners(method: string): MethodRunners {
     return this.#byMethod.get(method) ?? this.#makeRunners(method)
   }
 
@@ -101,7 +101,7 @@ export class Hooks {
 }
 
 function view(point: HookPoint, plugin: string, isBuiltIn: boolean): unknown {
-  const tapFor = (key: string | undefined) => (first: unknown, second?: unknown) => {
+  const createTap = (key: string | undefined) => (first: unknown, second?: unknown) => {
     const run = second ?? first
     const options = second === undefined ? {} : (first as TapOptions)
     if (typeof run !== 'function') {
@@ -115,6 +115,6 @@ function view(point: HookPoint, plugin: string, isBuiltIn: boolean): unknown {
     point.add({ plugin, options, key, isBuiltIn, run: run as never })
   }
   if (HOOKS[point.name].by === 'key')
-    return Object.freeze({ for: (key: string) => Object.freeze({ tap: tapFor(key) }) })
-  return Object.freeze({ tap: tapFor(undefined) })
+    return Object.freeze({ for: (key: string) => Object.freeze({ tap: createTap(key) }) })
+  return Object.freeze({ tap: createTap(undefined) })
 }

@@ -163,7 +163,7 @@ export class HookPoint {
   /** `report` gets what a tap of a safe hook threw. */
   constructor(name: HookName, report: (error: unknown) => void, patience?: Patience) {
     this.name = name
-    this.#patience = patienceOf(name, patience)
+    this.#patience = resolvePatience(name, patience)
     this.#report = report
   }
 
@@ -214,14 +214,17 @@ export class HookPoint {
   /** Tells whether a tap names it: only such selectors have a runner of their own, so that no peer can grow the table. */
   isNamed(selector: string): boolean {
     this.#named ??= new Set(
-      this.#taps.flatMap(tap => [...(tap.key === undefined ? [] : [tap.key]), ...(namedBy(tap) ?? [])]),
+      this.#taps.flatMap(tap => [
+        ...(tap.key === undefined ? [] : [tap.key]),
+        ...(getNamedSelectors(tap) ?? []),
+      ]),
     )
     return this.#named.has(selector)
   }
 
   #select(selector = ''): Tap[] {
     if (HOOKS[this.name].by === 'key') return this.#taps.filter(tap => tap.key === selector)
-    return this.#taps.filter(tap => namedBy(tap)?.includes(selector) ?? true)
+    return this.#taps.filter(tap => getNamedSelectors(tap)?.includes(selector) ?? true)
   }
 
   #compile(taps: Tap[]): Anything | undefined {
@@ -253,7 +256,7 @@ export class HookPoint {
           origin,
           this.#parameters.length,
           this.#decided(),
-          this.#patienceWith(tap),
+          this.#getTapPatience(tap),
         )
         hook.tapAsync(options, this.#protect(guarded))
       } else
@@ -262,7 +265,7 @@ export class HookPoint {
     return hook
   }
 
-  #patienceWith({ options, isBuiltIn }: Tap): Patience | undefined {
+  #getTapPatience({ options, isBuiltIn }: Tap): Patience | undefined {
     if (this.name === 'request' && options.calls === true) return ofPerson(this.#patience)
     // Requests of the owner may wait for other servers, and `control` bounds that by itself. Large results are shortened
     // and redacted in turns with other work, which takes longer the busier the machine is.
@@ -334,7 +337,7 @@ export class HookPoint {
   }
 }
 
-function patienceOf(name: HookName, configured: Patience | undefined): Patience | undefined {
+function resolvePatience(name: HookName, configured: Patience | undefined): Patience | undefined {
   const { patience } = HOOKS[name]
   if (patience === undefined) return undefined
   return patience === 'short' ? configured : ofPerson(configured)
@@ -344,7 +347,7 @@ function ofPerson(configured: Patience | undefined): Patience | undefined {
   return configured && { ...configured, ms: Math.max(configured.ms, PERSON_MS) }
 }
 
-function namedBy({ options }: Tap): readonly string[] | undefined {
+function getNamedSelectors({ options }: Tap): readonly string[] | undefined {
   return options.methods ?? options.listeners
 }
 

@@ -12,7 +12,7 @@ import {
 import { writeTogether } from '../util/written.ts'
 import type { ReplyHead } from './reply-head.ts'
 import { type ReaderEars, ReplyReader } from './reply-parser.ts'
-import { platformOf } from '../util/platform.ts'
+import { getPlatform } from '../util/platform.ts'
 
 /** Dependencies of a connection: the client that it belongs to. */
 export interface ConnectionHost {
@@ -65,7 +65,7 @@ const MAX_IDLE_MS = 600_000
  * The bytes of a read stand here until they are handled, which is at once: a system call fills it just before we are told. Only
  * Windows is given the place ahead of time, so there each connection has its own.
  */
-const shared = platformOf().name === 'win32' ? undefined : Buffer.allocUnsafeSlow(READ_BYTES)
+const shared = getPlatform().name === 'win32' ? undefined : Buffer.allocUnsafeSlow(READ_BYTES)
 
 /** One connection to a server, kept open between requests. One request at a time. */
 export class Connection implements Carrier, ReaderEars {

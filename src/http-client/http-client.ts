@@ -1,4 +1,4 @@
-import { lengthOf, piecesOf, type EncodedMessage } from '../util/written.ts'
+import { getByteLength, toBuffers, type EncodedMessage } from '../util/written.ts'
 import type { Clock } from '../api/index.ts'
 import { Connection, type ConnectionHost, type Origin, secureConnect, type Sendable } from './connection.ts'
 import {
@@ -62,7 +62,7 @@ export class HttpClient implements HttpTransport {
 
   constructor(url: URL, options: HttpClientOptions) {
     this.#options = options
-    this.#origin = originOf(url)
+    this.#origin = parseOrigin(url)
     this.#host = {
       origin: this.#origin,
       clock: options.clock,
@@ -192,7 +192,7 @@ export class HttpClient implements HttpTransport {
   }
 }
 
-function originOf({ protocol, host, hostname, port }: URL): Origin {
+function parseOrigin({ protocol, host, hostname, port }: URL): Origin {
   const isSecure = protocol === 'https:'
   return {
     host,
@@ -210,21 +210,21 @@ function originOf({ protocol, host, hostname, port }: URL): Origin {
 function requestText({ method, path, headers, body }: ClientRequest, host: string): Sendable {
   if (!PATH.test(path)) throw new ClientError('INVALID_ARG', 'the path holds characters that no path has')
   let named = ''
-  for (const name in headers) named += lineOf(name, headers[name] as string)
+  for (const name in headers) named += formatHeaderLine(name, headers[name] as string)
   const head = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\nconnection: keep-alive\r\n${named}`
   return body === undefined ? `${head}\r\n` : withBody(head, body)
 }
 
-function lineOf(name: string, value: string): string {
+function formatHeaderLine(name: string, value: string): string {
   if (TOKEN.test(name) && VALUE.test(value)) return `${name}: ${value}\r\n`
   throw new ClientError('INVALID_ARG', `invalid ${TOKEN.test(name) ? name : 'name of a'} header`)
 }
 
 function withBody(start: string, body: EncodedMessage): Sendable {
-  const length = lengthOf(body)
+  const length = getByteLength(body)
   const head = `${start}content-length: ${length}\r\n\r\n`
   if (typeof body !== 'string') {
-    const pieces = [Buffer.from(head, 'latin1'), ...piecesOf(body)]
+    const pieces = [Buffer.from(head, 'latin1'), ...toBuffers(body)]
     return length > MAX_COPIED ? pieces : Buffer.concat(pieces)
   }
   // As many bytes as characters: all of the body is ASCII, and Latin-1 writes it as it is.

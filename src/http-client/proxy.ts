@@ -6,7 +6,7 @@ type Environment = Readonly<Record<string, string | undefined>>
  * The proxy that the environment names for a URL, as curl and Go read it: small letters win, a scheme may be missing, and
  * what runs on this machine is reached directly.
  */
-export function proxyFor({ protocol, hostname, port }: URL, environment: Environment): string | undefined {
+export function findProxy({ protocol, hostname, port }: URL, environment: Environment): string | undefined {
   const variable = (name: string): string =>
     (environment[name.toLowerCase()] ?? environment[name] ?? '').trim()
   const named = protocol === 'https:' ? variable('HTTPS_PROXY') : variable('HTTP_PROXY')

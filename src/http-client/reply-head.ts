@@ -38,7 +38,7 @@ export function parseHead(text: string): ReplyHead {
     at = text.indexOf('\r\n', start)
     addHeader(text.slice(start, at < 0 ? text.length : at), headers)
   }
-  return headOf(Number(status[2]), status[1] === '1', headers)
+  return createReplyHead(Number(status[2]), status[1] === '1', headers)
 }
 
 function addHeader(line: string, headers: { -readonly [K in keyof ReplyHeaders]: ReplyHeaders[K] }): void {
@@ -52,15 +52,15 @@ function addHeader(line: string, headers: { -readonly [K in keyof ReplyHeaders]:
   headers[known] = before === undefined ? value : `${before}, ${value}`
 }
 
-function headOf(status: number, isNewest: boolean, headers: ReplyHeaders): ReplyHead {
-  const framing = framingOf(status, isNewest, headers)
+function createReplyHead(status: number, isNewest: boolean, headers: ReplyHeaders): ReplyHead {
+  const framing = getFraming(status, isNewest, headers)
   const connection = headers.connection?.toLowerCase() ?? ''
-  const idleMs = timeoutIn(headers['keep-alive'])
+  const idleMs = parseKeepAliveTimeout(headers['keep-alive'])
   const keepsAlive = isNewest && framing !== 'close' && !/(^|[\s,])close([\s,]|$)/.test(connection)
   return { status, headers, framing, keepsAlive, idleMs }
 }
 
-function framingOf(status: number, isNewest: boolean, headers: ReplyHeaders): Framing {
+function getFraming(status: number, isNewest: boolean, headers: ReplyHeaders): Framing {
   const { 'content-length': length, 'transfer-encoding': encoding } = headers
   if (encoding !== undefined) checkEncoding(encoding, isNewest)
   if (encoding !== undefined && length !== undefined) throw malformed('it has two lengths')
@@ -76,7 +76,7 @@ function checkEncoding(encoding: string, isNewest: boolean): void {
     throw malformed('it has a transfer encoding that was not asked for')
 }
 
-function timeoutIn(keepAlive: string | undefined): number | undefined {
+function parseKeepAliveTimeout(keepAlive: string | undefined): number | undefined {
   const seconds = keepAlive === undefined ? undefined : /(?:^|[\s,])timeout=(\d{1,6})/i.exec(keepAlive)?.[1]
   return seconds === undefined ? undefined : Number(seconds) * 1000
 }

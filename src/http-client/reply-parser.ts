@@ -110,10 +110,10 @@ export class ReplyReader {
       return -1
     }
     this.#partial = NOTHING
-    return this.#begin(this.#headOf(all.toString('latin1', 0, end)), from + end + 4 - known, bytes.length)
+    return this.#begin(this.#parseHead(all.toString('latin1', 0, end)), from + end + 4 - known, bytes.length)
   }
 
-  #headOf(text: string): ReplyHead {
+  #parseHead(text: string): ReplyHead {
     if (this.#lastHead !== undefined && text === this.#lastText) return this.#lastHead
     this.#lastText = text
     this.#lastHead = parseHead(text)

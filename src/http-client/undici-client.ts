@@ -62,7 +62,7 @@ export class UndiciClient implements HttpTransport {
     this.#origin = origin
     this.#detour = options.detour
     this.#ready = import('undici')
-      .then(undici => this.#loaded(dispatcherFor(undici, origin, options)))
+      .then(undici => this.#loaded(createUndiciDispatcher(undici, origin, options)))
       .catch((error: unknown) => this.#failed(error as Error))
   }
 
@@ -113,7 +113,7 @@ export class UndiciClient implements HttpTransport {
   }
 }
 
-function dispatcherFor(
+function createUndiciDispatcher(
   { Pool, ProxyAgent }: typeof Undici,
   origin: string,
   { connections, connectMs, proxy, tls, http2 }: UndiciClientOptions,

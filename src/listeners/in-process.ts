@@ -7,7 +7,7 @@ import { ANONYMOUS } from '../plugin.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import type { Payload } from '../protocol/payload.ts'
 import { MODERN_VERSION } from '../protocol/methods.ts'
-import { payloadOf } from './client/encode-answer.ts'
+import { getPayload } from './client/encode-answer.ts'
 import { LineSplitter } from '../transport/line-splitter.ts'
 import { LineChannel } from './stdio/stdio-listener.ts'
 import { DuplexConnection, type DuplexContext } from './duplex/duplex-connection.ts'
@@ -57,7 +57,7 @@ export async function connect(gate: Gate, { client = gate.info }: ConnectOptions
 
 function payloadOrThrow(answer: Answer): Payload {
   if ('error' in answer) throw new RpcFailure(answer.error)
-  return payloadOf(answer)
+  return getPayload(answer)
 }
 
 /** Transport for an MCP SDK `Client`: a pipe that never leaves the process. Either era, like any stdio listener. */

@@ -35,7 +35,7 @@ export function configured(
   const added = parseConfig(
     {
       version: 1,
-      ...authOf(config),
+      ...getAuthConfig(config),
       listeners: Object.fromEntries(listeners),
       upstreams: Object.fromEntries(described),
     },
@@ -54,7 +54,7 @@ export function configured(
 }
 
 /** Identities of callers, for checks that concern callers; without names of listeners and upstreams not looked at here. */
-function authOf({ auth }: Config): Pick<Config, 'auth'> {
+function getAuthConfig({ auth }: Config): Pick<Config, 'auth'> {
   if (auth === undefined) return {}
   const { listeners: _, ...who } = auth
   return { auth: { ...who, rules: [], except: [] } }

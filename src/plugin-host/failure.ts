@@ -41,7 +41,7 @@ function markedPlace(text: string): ProblemLocation | undefined {
   const [, file, line] = /^(file:\/\/.+|\/.+|[A-Za-z]:[\\/].+):(\d+)$/.exec(first) ?? []
   if (file === undefined) return undefined
   const mark = lines.find(one => /^\s*\^+$/.test(one))
-  return { file: pathOf(file), line: Number(line), col: mark === undefined ? 1 : mark.indexOf('^') + 1 }
+  return { file: getFilePath(file), line: Number(line), col: mark === undefined ? 1 : mark.indexOf('^') + 1 }
 }
 
 /** Finds the call in the plugin's own file that led to the error. */
@@ -50,7 +50,7 @@ function framePlace(thrown: unknown, url: string): ProblemLocation | undefined {
   for (const line of stack.split('\n')) {
     const [, file, row, col] = /^ +at .*?(file:\/\/[^)]+?):(\d+):(\d+)\)?$/.exec(line) ?? []
     // A factory or an import may carry a query.
-    if (file?.split('?')[0] === url) return { file: pathOf(url), line: Number(row), col: Number(col) }
+    if (file?.split('?')[0] === url) return { file: getFilePath(url), line: Number(row), col: Number(col) }
   }
   return undefined
 }
@@ -66,7 +66,7 @@ async function checkedPlace(thrown: unknown, url: string): Promise<ProblemLocati
   return markedPlace(text)
 }
 
-function pathOf(file: string): string {
+function getFilePath(file: string): string {
   return file.startsWith('file:') ? fileURLToPath(file) : fileURLToPath(pathToFileURL(file))
 }
 

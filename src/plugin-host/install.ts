@@ -9,7 +9,7 @@ import { checkOptions, runCheck } from './options.ts'
 import type { Plugin, PluginApi } from '../plugin.ts'
 import type { PrivatePlace } from '../util/private-place.ts'
 import type { Chosen } from './resolve.ts'
-import { storeOf } from './plugin-store.ts'
+import { createPluginStore } from './plugin-store.ts'
 import type { SlotTable } from './slots.ts'
 
 /** A plugin may load much before it begins. */
@@ -108,7 +108,7 @@ async function setUp(
       hide,
       keepSecret,
       ...asking(hooks),
-      shared: storeOf(plugin.name, given(hooks)),
+      shared: createPluginStore(plugin.name, given(hooks)),
       slot: slots.of(plugin.name),
       parseYaml: async text => (await import('../config/source/plain-yaml.ts')).fromYaml(text),
     })

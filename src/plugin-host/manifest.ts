@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { isObject } from '../protocol/json/json.ts'
-import { fileOf } from './resolve.ts'
+import { resolveFile } from './resolve.ts'
 
 /** Words of a command: `budget show`. */
 const WORDS = /^[a-z][\w-]*( [a-z][\w-]*)*$/
@@ -12,7 +12,7 @@ const WORDS = /^[a-z][\w-]*( [a-z][\w-]*)*$/
  */
 export function declaredCommands(use: string, directory: string): [words: string, summary: string][] {
   try {
-    const { tapgate } = manifestOf(dirname(fileOf(use, directory)))
+    const { tapgate } = readManifest(dirname(resolveFile(use, directory)))
     const commands = isObject(tapgate) && isObject(tapgate.commands) ? tapgate.commands : {}
     return Object.entries(commands).flatMap(([words, summary]) =>
       WORDS.test(words) && typeof summary === 'string' ? [[words, summary]] : [],
@@ -22,12 +22,12 @@ export function declaredCommands(use: string, directory: string): [words: string
   }
 }
 
-function manifestOf(directory: string): Record<string, unknown> {
+function readManifest(directory: string): Record<string, unknown> {
   const file = join(directory, 'package.json')
   if (existsSync(file)) {
     const manifest: unknown = JSON.parse(readFileSync(file, 'utf8'))
     return isObject(manifest) ? manifest : {}
   }
   const above = dirname(directory)
-  return above === directory ? {} : manifestOf(above)
+  return above === directory ? {} : readManifest(above)
 }

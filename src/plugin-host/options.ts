@@ -12,7 +12,7 @@ import type { Chosen } from './resolve.ts'
 export async function checkOptions(chosen: Chosen, locate: Locate): Promise<unknown> {
   const { plugin, options, from } = chosen
   if (plugin.schema === undefined || from === 'built-in') return options
-  const validate = await validatorOf(chosen, plugin.schema, locate)
+  const validate = await createValidator(chosen, plugin.schema, locate)
   const value: unknown = options === undefined ? {} : structuredClone(options)
   if (validate(value)) return value
   const findings = await explained(validate.errors ?? [], `${chosen.pointer}/options`)
@@ -44,18 +44,18 @@ export function runCheck(
 
 /** Options that the plugin's schema marks as secret: `x-secret`, `writeOnly`, or of the format `password`. */
 export function secretOptions({ plugin, options }: Chosen): string[] {
-  return plugin.schema === undefined ? [] : secretsBy(plugin.schema, options)
+  return plugin.schema === undefined ? [] : findSecrets(plugin.schema, options)
 }
 
-function secretsBy(schema: unknown, value: unknown): string[] {
+function findSecrets(schema: unknown, value: unknown): string[] {
   if (!isPlain(schema)) return []
   const isMarked = isSecretBy(schema)
   if (typeof value === 'string') return isMarked ? [value] : []
-  if (Array.isArray(value)) return value.flatMap(item => secretsBy(isMarked ? schema : schema.items, item))
+  if (Array.isArray(value)) return value.flatMap(item => findSecrets(isMarked ? schema : schema.items, item))
   if (!isPlain(value)) return []
   return Object.entries(value).flatMap(([key, inner]) => {
     const own = isMarked ? schema : (readMap(schema, 'properties')[key] ?? schema.additionalProperties)
-    return secretsBy(own, inner)
+    return findSecrets(own, inner)
   })
 }
 
@@ -68,7 +68,7 @@ interface Validate {
 /** By schema: a reload checks the options of the same plugin again, and compiled code is dear. */
 const validators = new WeakMap<JsonObject, Validate>()
 
-async function validatorOf(
+async function createValidator(
   { plugin, pointer }: Chosen,
   schema: JsonObject,
   locate: Locate,

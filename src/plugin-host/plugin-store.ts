@@ -7,7 +7,7 @@ const MAX_MS = 366 * 86_400_000
 const MAX_COUNT = 2 ** 50
 
 /** The shared store as one plugin has it: with keys and topics of its own, and within bounds. */
-export function storeOf(plugin: string, store: SharedStore | undefined): SharedStore | undefined {
+export function createPluginStore(plugin: string, store: SharedStore | undefined): SharedStore | undefined {
   if (store === undefined) return undefined
   const own = (key: string): string => {
     if (key.length < 1 || key.length > MAX_KEY) throw new RangeError(`a key has 1 to ${MAX_KEY} characters`)

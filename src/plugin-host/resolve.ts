@@ -105,10 +105,10 @@ function locate(name: string, use: string, directory: string, pointer: string, a
   const failure = (said: Pick<Finding, 'message' | 'hint'>, cause?: unknown): Error =>
     pluginFailure('GW_PLUGIN_LOAD', name, [at({ pointer: `${pointer}/use`, ...said })], cause)
   let file: string
-  let absence: ReturnType<typeof absenceOf>
+  let absence: ReturnType<typeof describeMissing>
   try {
-    file = fileOf(use, directory)
-    absence = absenceOf(file)
+    file = resolveFile(use, directory)
+    absence = describeMissing(file)
   } catch (cause) {
     throw failure(notFound(use, cause), cause)
   }
@@ -117,7 +117,7 @@ function locate(name: string, use: string, directory: string, pointer: string, a
 }
 
 /** Says of a path that no plugin can be at why not; what is at it is for the import to judge. */
-function absenceOf(path: string): Pick<Finding, 'message' | 'hint'> | undefined {
+function describeMissing(path: string): Pick<Finding, 'message' | 'hint'> | undefined {
   const stats = statSync(path, { throwIfNoEntry: false })
   if (stats === undefined)
     return {
@@ -138,7 +138,7 @@ function notFound(use: string, cause: unknown): Pick<Finding, 'message' | 'hint'
 }
 
 /** The file of a plugin: a path relative to the configuration, or a package installed beside it. @throws where there is none */
-export function fileOf(use: string, directory: string): string {
+export function resolveFile(use: string, directory: string): string {
   if (isAbsolute(use)) return use
   if (use.startsWith('.')) return join(directory, use)
   return createRequire(join(directory, 'gateway.yaml')).resolve(use)

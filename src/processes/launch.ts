@@ -12,7 +12,7 @@ import type { PrivatePlace } from '../util/private-place.ts'
 import { MARK_VARIABLE } from './environment.ts'
 import { belowCeilings } from './resource-limits.ts'
 import { findProgram, scriptBehind } from '../util/find-program.ts'
-import { foldersIn, platformOf } from '../util/platform.ts'
+import { splitPath, getPlatform } from '../util/platform.ts'
 import { sandboxArguments } from './sandbox.ts'
 import { makeDirectorySync } from '../util/storage/files.ts'
 import { startOf } from './proc-scan.ts'
@@ -48,9 +48,9 @@ type Spec = Pick<StdioUpstreamConfig, 'command' | 'args' | 'ceilings' | 'sandbox
  */
 export function launchOf(spec: Spec, site: LaunchSite): Launch {
   const { command, args, ceilings, sandbox } = spec
-  const platform = platformOf()
+  const platform = getPlatform()
   if (sandbox !== undefined && !platform.hasSandbox) throw new Error('"sandbox: bwrap" works on Linux only')
-  const program = (): string | undefined => findProgram(command, foldersIn(site.env.PATH), site.cwd)
+  const program = (): string | undefined => findProgram(command, splitPath(site.env.PATH), site.cwd)
   // A batch file of npm stands for the script that it would run.
   const batch = platform.hasModes ? undefined : program()
   const script = batch === undefined ? undefined : scriptBehind(batch)
@@ -81,7 +81,7 @@ function inSandbox({ args, sandbox = 'bwrap' }: Spec, program: string, site: Lau
 }
 
 function bubblewrap({ outside }: LaunchSite): string {
-  const file = findProgram('bwrap', foldersIn(outside.PATH), '/')
+  const file = findProgram('bwrap', splitPath(outside.PATH), '/')
   if (file !== undefined) return file
   throw new Error(
     '"sandbox: bwrap" is configured, and bwrap is not installed (Debian and Ubuntu: apt install bubblewrap; Fedora: dnf install bubblewrap)',
@@ -103,7 +103,7 @@ export function spawnServer({ command, args, cwd, env }: Spawning): ChildProcess
     cwd,
     env,
     shell: false,
-    detached: platformOf().hasGroups,
+    detached: getPlatform().hasGroups,
     windowsHide: true,
     stdio: ['pipe', 'pipe', 'pipe'],
   })
@@ -135,13 +135,13 @@ export class ProcessGroup {
   }
 
   signal(signal: NodeJS.Signals): void {
-    if (platformOf().hasGroups) this.#send(signal)
+    if (getPlatform().hasGroups) this.#send(signal)
     else this.#child.kill(signal)
   }
 
   /** True when anything of the group still runs. */
   get isAlive(): boolean {
-    return platformOf().hasGroups && this.#send(0)
+    return getPlatform().hasGroups && this.#send(0)
   }
 
   #send(signal: NodeJS.Signals | 0): boolean {

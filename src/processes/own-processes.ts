@@ -3,7 +3,7 @@ import { readlinkSync } from 'node:fs'
 import type { Writable } from 'node:stream'
 import type { Log } from '../api/index.ts'
 import { getErrorMessage } from '../errors/errors.ts'
-import { platformOf } from '../util/platform.ts'
+import { getPlatform } from '../util/platform.ts'
 import { MARK_VARIABLE } from './environment.ts'
 import { spawnWatcher } from './launch.ts'
 import { endMarked, isSame, startOf } from './proc-scan.ts'
@@ -93,7 +93,7 @@ class Watchdog {
 
   /** Before the first process is there to be watched. `environment` is the gateway's own. */
   start(environment: Environment): void {
-    if (this.#pipe !== undefined || this.#starts >= MAX_STARTS || !platformOf().hasGroups) return
+    if (this.#pipe !== undefined || this.#starts >= MAX_STARTS || !getPlatform().hasGroups) return
     this.#starts++
     try {
       this.#open(environment)

@@ -3,7 +3,7 @@ import type { CeilingsConfig, StdioUpstreamConfig } from '../config/config.gen.t
 import type { Clock } from '../api/index.ts'
 import { parseDuration, parseSize } from '../util/units.ts'
 import { listProcesses, type ProcessId, signalProcess } from './proc-scan.ts'
-import { platformOf, type Platform } from '../util/platform.ts'
+import { getPlatform, type Platform } from '../util/platform.ts'
 
 const KIBIBYTE = 1024
 /** Memory that runtimes reserve without using it (V8: 512 MiB for code), so the hard wall stands this much further out. */
@@ -71,7 +71,7 @@ export function watchCeilings(
   clock: Clock,
 ): () => void {
   const { pid } = server
-  if (ceilings === undefined || pid === undefined || !platformOf().hasProc) return () => undefined
+  if (ceilings === undefined || pid === undefined || !getPlatform().hasProc) return () => undefined
   const memory = ceilings.memory === undefined ? Infinity : parseSize(ceilings.memory)
   const most = (ceilings.pids ?? Infinity) + (sandbox === undefined ? 0 : AROUND_SANDBOX)
   if (memory === Infinity && most === Infinity) return () => undefined

@@ -12,7 +12,7 @@ import {
 import { homedir, tmpdir } from 'node:os'
 import path from 'node:path'
 import { findProgram } from '../util/find-program.ts'
-import { foldersIn } from '../util/platform.ts'
+import { splitPath } from '../util/platform.ts'
 import type { PrivatePlace } from '../util/private-place.ts'
 
 /** Program that is run. */
@@ -89,7 +89,7 @@ function interpreterOf(file: string, searchPath: string | undefined, cwd: string
   const [program, ...words] = /^#! *(.+)/.exec(beginningOf(file))?.[1]?.trim().split(/\s+/) ?? []
   if (program === undefined || path.basename(program) !== 'env') return program
   const name = words.find(word => !word.startsWith('-') && !word.includes('='))
-  return name === undefined ? undefined : findProgram(name, foldersIn(searchPath), cwd)
+  return name === undefined ? undefined : findProgram(name, splitPath(searchPath), cwd)
 }
 
 function beginningOf(file: string): string {

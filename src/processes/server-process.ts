@@ -1,6 +1,6 @@
 import type { ChildProcessWithoutNullStreams } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { lengthOf, inLines, writeTogether, type EncodedMessage } from '../util/written.ts'
+import { getByteLength, inLines, writeTogether, type EncodedMessage } from '../util/written.ts'
 import type { Clock, Log, ProgramExit } from '../api/index.ts'
 import type { Reason } from '../errors/errors.ts'
 import { LineSplitter, type SkippedLine } from '../transport/line-splitter.ts'
@@ -99,7 +99,7 @@ export class ServerProcess {
   /** Writes a line to its stdin; false if too much waits there already. */
   send(line: EncodedMessage): boolean {
     if (this.unread > MAX_WAITING) return false
-    this.write(line, lengthOf(line))
+    this.write(line, getByteLength(line))
     return true
   }
 

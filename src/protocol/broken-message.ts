@@ -25,7 +25,7 @@ const ENTRY_LEVEL = 4
  * Finds the id of the request that an unreadable message answers; null where it has none, or is no answer. An id in front of a
  * result is enough: the rest, which may be long, is not read.
  */
-export function replyIdOf(bytes: Buffer): RpcId | null {
+export function findReplyId(bytes: Buffer): RpcId | null {
   const { id, isCall } = readEnvelope(bytes)
   return isCall ? null : id
 }
@@ -93,7 +93,7 @@ export function withoutDeepEntries(bytes: Buffer): Shortened {
     } else if (deepest > MAX_DEPTH && start >= 0) {
       kept.push(bytes.subarray(from, start))
       withheld.push(bytes.subarray(start, at + 1))
-      kept.push(nameOf(bytes.subarray(start, at + 1)))
+      kept.push(parseEntryName(bytes.subarray(start, at + 1)))
       from = at + 1
     }
     return false
@@ -105,7 +105,7 @@ export function withoutDeepEntries(bytes: Buffer): Shortened {
 const NAME = /"(?:name|uri|uriTemplate)"\s*:\s*("[^"\\]{1,64}")/
 
 /** The name alone replaces an entry: what is no object is withheld by its name. */
-function nameOf(entry: Buffer): Buffer {
+function parseEntryName(entry: Buffer): Buffer {
   const [, name = 'null'] = NAME.exec(entry.toString('utf8')) ?? []
   return Buffer.from(name)
 }

@@ -135,7 +135,7 @@ export class Envelope implements JsonReader {
   enter(nameStart: number, nameEnd: number): boolean {
     if (++this.#members > MAX_MEMBERS)
       throw new ScanError(`more than ${MAX_MEMBERS} members in the envelope`, false)
-    const place = placeOf(this.#bytes, nameStart, nameEnd)
+    const place = findMember(this.#bytes, nameStart, nameEnd)
     if (place >= 0 && (this.#starts[place] as number) >= 0)
       throw new ScanError(`"${KEYS[place] as string}" stands twice in the envelope`, false)
     this.#entered = place
@@ -196,7 +196,7 @@ function hasEscape(bytes: Buffer, start: number, end: number): boolean {
   return false
 }
 
-function placeOf(bytes: Buffer, start: number, end: number): number {
+function findMember(bytes: Buffer, start: number, end: number): number {
   for (const key of BY_LENGTH[end - start] ?? NONE) if (equals(bytes, start, end, key.bytes)) return key.place
   if (end - start > MAX_ESCAPED_LENGTH) return -1
   return hasEscape(bytes, start, end) ? (PLACES.get(keyText(bytes, start, end)) ?? -1) : -1

@@ -22,7 +22,7 @@ export function decodeHeaderValue(value: string): string | undefined {
 }
 
 /** Returns the value that `Mcp-Name` must have for a request; undefined for methods that have no such header. */
-function nameOf(method: string, params: JsonObject | undefined): string | undefined {
+function getNameHeader(method: string, params: JsonObject | undefined): string | undefined {
   const target = METHODS.get(method)?.target
   if (target === undefined || target === 'ref') return undefined
   const name = params?.[target]
@@ -36,7 +36,7 @@ export function standardHeaders(
   version: string,
 ): Record<string, string> {
   const headers: Record<string, string> = { [HEADER.version]: version, [HEADER.method]: method }
-  const name = nameOf(method, params)
+  const name = getNameHeader(method, params)
   if (name !== undefined) headers[HEADER.name] = encodeHeaderValue(name)
   return headers
 }
@@ -61,7 +61,7 @@ function compareName(
   method: string,
   params: JsonObject | undefined,
 ): RpcError | undefined {
-  const name = nameOf(method, params)
+  const name = getNameHeader(method, params)
   if (name === undefined) return undefined
   return compare(
     HEADER.name,
@@ -182,12 +182,12 @@ function isSameValue(given: string | undefined, wanted: string | undefined, isNu
 }
 
 function isSameNumber(given: string, wanted: string): boolean {
-  const number = numberOf(given)
-  return number !== undefined && number === numberOf(wanted)
+  const number = normalizeNumber(given)
+  return number !== undefined && number === normalizeNumber(wanted)
 }
 
 /** One text for all that are the same number: its digits without zeros around them, and their exponent. No number loses digits. */
-function numberOf(text: string): string | undefined {
+function normalizeNumber(text: string): string | undefined {
   const match = NUMBER.exec(text)
   if (match === null) return undefined
   const [sign, whole, fraction, exponent] = match.slice(1).map(part => part ?? '') as [

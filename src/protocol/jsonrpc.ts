@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { ByteText, lengthOf, type EncodedMessage } from '../util/written.ts'
+import { ByteText, getByteLength, type EncodedMessage } from '../util/written.ts'
 import { Envelope, type RpcId, exactId } from './envelope.ts'
 import {
   BOM_LENGTH,
@@ -106,15 +106,15 @@ function isDeeperThan(value: object, levels: number): boolean {
 
 /** Tells whether the first character of a message opens a JSON-RPC batch (2025-03-26 only). */
 export function isBatch(bytes: Buffer): boolean {
-  return opensWith(bytes, OPEN_ARRAY)
+  return startsWithBracket(bytes, OPEN_ARRAY)
 }
 
 /** Tells whether the first character of a text opens a JSON object. */
 export function isObjectText(bytes: Buffer): boolean {
-  return opensWith(bytes, OPEN_OBJECT)
+  return startsWithBracket(bytes, OPEN_OBJECT)
 }
 
-function opensWith(bytes: Buffer, bracket: number): boolean {
+function startsWithBracket(bytes: Buffer, bracket: number): boolean {
   const at = skipBlank(bytes)
   return at < bytes.length && bytes[at] === bracket
 }
@@ -141,7 +141,7 @@ const MAX_COPIED = 32 * 1024
 
 /** The same message, written without a copy of a large result, which may be in pieces. */
 export function writeResult(id: RpcId, from: Buffer | readonly Buffer[]): Exclude<EncodedMessage, string> {
-  if (lengthOf(from) > MAX_COPIED) return pieces(id, from)
+  if (getByteLength(from) > MAX_COPIED) return pieces(id, from)
   const result = Buffer.isBuffer(from) ? from : Buffer.concat(from)
   if (result.length > MAX_TEXT) return encodeResult(id, result)
   const text = `{"jsonrpc":"2.0","id":${encodeId(id)},"result":`
@@ -212,7 +212,7 @@ function interpret(message: JsonObject, bytes: number): Message {
   if ('error' in message) return reply(known, { error: asError(message.error) })
   if (!isObject(message.result))
     return malformed(RPC.invalidRequest, 'Invalid request: "result" must be an object', known)
-  return reply(known, { result: Payload.of(message.result), resultType: textOf(message.result.resultType) })
+  return reply(known, { result: Payload.of(message.result), resultType: toText(message.result.resultType) })
 }
 
 function interpretCall(message: JsonObject, id: RpcId | null | undefined, bytes: number): Message {
@@ -263,7 +263,7 @@ function interpretReply(bytes: Buffer, era: Era | undefined): Message {
   if (hasError) return reply(id, { error: asError(envelope.value('error')) })
   if (bytes[start] !== OPEN_OBJECT)
     return malformed(RPC.invalidRequest, 'Invalid request: "result" must be an object', id)
-  const resultType = era === 'legacy' ? undefined : textOf(envelope.resultType())
+  const resultType = era === 'legacy' ? undefined : toText(envelope.resultType())
   return reply(id, { result: readResult(bytes, era), resultType })
 }
 
@@ -275,7 +275,7 @@ function readResult(bytes: Buffer, era: Era | undefined): Payload {
   return result
 }
 
-function textOf(value: unknown): string | undefined {
+function toText(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 

@@ -77,10 +77,10 @@ export const MAP_KEYWORDS: ReadonlySet<string> = new Set([
  * all tools as it lists them: one that it cannot compile takes the whole list from it.
  */
 function outputSchemaProblem(schema: JsonObject): string | undefined {
-  return problemIn(schema, schema, new Set())
+  return findSchemaProblem(schema, schema, new Set())
 }
 
-function problemIn(schema: JsonObject, root: JsonObject, anchors: Set<unknown>): string | undefined {
+function findSchemaProblem(schema: JsonObject, root: JsonObject, anchors: Set<unknown>): string | undefined {
   const own =
     Object.entries(schema)
       .filter(([key, value]) => KEYWORDS.get(key)?.(value) === false)
@@ -90,7 +90,7 @@ function problemIn(schema: JsonObject, root: JsonObject, anchors: Set<unknown>):
   if (own !== undefined) return own
   if (schema.nullable !== undefined && !isNullable(schema)) return '"nullable" is invalid'
   for (const part of parts(schema)) {
-    const problem = isObject(part) ? problemIn(part, root, anchors) : undefined
+    const problem = isObject(part) ? findSchemaProblem(part, root, anchors) : undefined
     if (problem !== undefined) return problem
   }
   return undefined
@@ -174,7 +174,7 @@ const bool: Field = value => (typeof value === 'boolean' ? value : undefined)
 const number: Field = value => (Number.isFinite(value) ? value : undefined)
 const anyObject: Field = value => (isObject(value) ? value : undefined)
 
-function oneOf(...words: readonly unknown[]): Field {
+function createEnumField(...words: readonly unknown[]): Field {
   return value => (words.includes(value) ? value : undefined)
 }
 
@@ -212,14 +212,14 @@ const dateTime: Field = value => {
 const priority: Field = value => (typeof value === 'number' && value >= 0 && value <= 1 ? value : undefined)
 
 const icons = repairElements(
-  object({ src: text, mimeType: text, sizes: repairElements(text), theme: oneOf('light', 'dark') }),
+  object({ src: text, mimeType: text, sizes: repairElements(text), theme: createEnumField('light', 'dark') }),
   'src',
 )
 
 const COMMON: Fields = { title: text, description: text, icons, _meta: anyObject }
 
 const annotations = object({
-  audience: repairElements(oneOf('user', 'assistant')),
+  audience: repairElements(createEnumField('user', 'assistant')),
   priority,
   lastModified: dateTime,
 })
@@ -272,7 +272,7 @@ const FIELDS: Readonly<Record<Kind, Fields>> = {
       idempotentHint: bool,
       openWorldHint: bool,
     }),
-    execution: object({ taskSupport: oneOf('required', 'optional', 'forbidden') }),
+    execution: object({ taskSupport: createEnumField('required', 'optional', 'forbidden') }),
   },
   prompts: {
     ...COMMON,

@@ -177,7 +177,7 @@ export const LISTS: Readonly<Record<Kind, ListRow>> = {
 export const KINDS: readonly Kind[] = ['tools', 'prompts', 'resources', 'resourceTemplates']
 
 /** Tells whether a client of this era may call a method: one that the era removed is an unknown method there. */
-export function existsIn(method: string, era: Era): boolean {
+export function isMethodOfEra(method: string, era: Era): boolean {
   const row = METHODS.get(method)
   return row?.era === undefined || row.era === era
 }

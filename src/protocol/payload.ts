@@ -62,7 +62,7 @@ export class Payload {
   }
 
   /** Payload made of another one: numbers that JavaScript cannot write keep their text, where they are as they were. */
-  madeOf(before: Payload): Payload {
+  derive(before: Payload): Payload {
     const bytes = before.#bytes
     if (this.#value === undefined || this.#bytes !== undefined || bytes === undefined) return this
     if (before.era !== this.era) return this

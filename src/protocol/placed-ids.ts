@@ -27,7 +27,7 @@ export function readSealed(value: string): { readonly place: string; readonly re
 }
 
 /** The id of the conversation that an HTTP request belongs to: of its header, or else of its query. */
-export function conversationOf(id: string | undefined, url: string): string | undefined {
+export function findConversation(id: string | undefined, url: string): string | undefined {
   return id ?? IN_QUERY.exec(url)?.[1]
 }
 
@@ -40,13 +40,13 @@ export function placeOfConversation(id: string | undefined): string | undefined 
 export function placeOfWork(params: JsonObject | undefined): string | undefined {
   if (params === undefined) return undefined
   const { requestState, taskId, notifications, uri } = params
-  if (requestState !== undefined) return placeIn(requestState)
-  if (taskId !== undefined) return placeIn(taskId)
+  if (requestState !== undefined) return parseReplica(requestState)
+  if (taskId !== undefined) return parseReplica(taskId)
   if (typeof uri === 'string') return placeOfUri(uri)
   const named = placeOfCall(params)
   if (named !== undefined) return named
   return isObject(notifications) && Array.isArray(notifications.taskIds)
-    ? mostOf(notifications.taskIds.map(id => placeIn(id)))
+    ? findMostCommon(notifications.taskIds.map(id => parseReplica(id)))
     : undefined
 }
 
@@ -61,19 +61,19 @@ function placeOfArguments(given: unknown): string | undefined {
   if (!isObject(given)) return undefined
   const { handle, uri } = given
   // A model may give the URI where the handle is wanted.
-  return typeof handle === 'string' ? (placeOfUri(handle) ?? placeIn(handle, HANDLE)) : placeOfUri(uri)
+  return typeof handle === 'string' ? (placeOfUri(handle) ?? parseReplica(handle, HANDLE)) : placeOfUri(uri)
 }
 
 function placeOfUri(uri: unknown): string | undefined {
   if (typeof uri !== 'string' || !uri.startsWith(OWN_URI)) return undefined
-  return placeIn(uri.slice(uri.lastIndexOf('/') + 1))
+  return parseReplica(uri.slice(uri.lastIndexOf('/') + 1))
 }
 
-function placeIn(value: unknown, form?: RegExp): string | undefined {
+function parseReplica(value: unknown, form?: RegExp): string | undefined {
   return typeof value === 'string' && form?.test(value) !== false ? readSealed(value)?.place : undefined
 }
 
-function mostOf(places: readonly (string | undefined)[]): string | undefined {
+function findMostCommon(places: readonly (string | undefined)[]): string | undefined {
   const counts = new Map<string, number>()
   for (const place of places) if (place !== undefined) counts.set(place, (counts.get(place) ?? 0) + 1)
   return [...counts].sort(([, one], [, other]) => other - one)[0]?.[0]

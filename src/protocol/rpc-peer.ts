@@ -33,7 +33,7 @@ export class RpcPeer<Sent, Received = never> {
 
   /** Finds the request of ours that an id names. */
   find(id: unknown): Sent | undefined {
-    const known = keyIn(this.sent, id)
+    const known = findKey(this.sent, id)
     return known === undefined ? undefined : this.sent.get(known)
   }
 
@@ -73,7 +73,7 @@ export class RpcPeer<Sent, Received = never> {
 
 /** Takes the entry that an id names out of a table. */
 export function take<T>(table: InFlight<T>, id: unknown): T | undefined {
-  const known = keyIn(table, id)
+  const known = findKey(table, id)
   if (known === undefined) return undefined
   const request = table.get(known)
   table.delete(known)
@@ -81,7 +81,7 @@ export function take<T>(table: InFlight<T>, id: unknown): T | undefined {
 }
 
 /** The id of an entry as it is known here; many peers echo a number as a text, or the other way round. */
-function keyIn(table: InFlight<unknown>, id: unknown): RpcId | undefined {
+function findKey(table: InFlight<unknown>, id: unknown): RpcId | undefined {
   const known = table.known(id)
   if (known !== undefined || (typeof id !== 'number' && typeof id !== 'string')) return known
   const other = otherType(id)

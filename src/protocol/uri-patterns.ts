@@ -17,7 +17,7 @@ type Test = (uri: string) => boolean
  * it stands: only what a server lists so gets that far.
  */
 export function compileAllowedUris(patterns: string | readonly string[]): Test {
-  const matches = compileGlobs(listOf(patterns).map(canonicalPattern))
+  const matches = compileGlobs(toPatternList(patterns).map(canonicalPattern))
   return uri => matches(canonicalForm(uri))
 }
 
@@ -26,7 +26,7 @@ export function compileAllowedUris(patterns: string | readonly string[]): Test {
  * resource, such as `notes://X//a/` for `notes://x/a`.
  */
 export function compileForbiddenUris(patterns: string | readonly string[]): Test {
-  const given = listOf(patterns)
+  const given = toPatternList(patterns)
   const canonical = given.map(canonicalPattern)
   const matches = compileGlobs([...new Set([...given, ...canonical, ...canonical.map(foldedUri)])])
   return uri => {
@@ -43,7 +43,7 @@ function canonicalForm(uri: string): string {
   return (uri.includes('{') ? undefined : canonicalUri(uri)) ?? canonicalPattern(uri)
 }
 
-function listOf(patterns: string | readonly string[]): readonly string[] {
+function toPatternList(patterns: string | readonly string[]): readonly string[] {
   return typeof patterns === 'string' ? [patterns] : patterns
 }
 
@@ -53,7 +53,7 @@ function listOf(patterns: string | readonly string[]): readonly string[] {
  */
 export function matchesTemplate(template: string, uri: string): boolean {
   if (uri.length > MAX_LENGTH || template.length > MAX_LENGTH) return false
-  const [first = '', ...others] = literalsOf(template)
+  const [first = '', ...others] = extractLiterals(template)
   const last = others.pop()
   if (last === undefined) return uri === template
   const end = uri.length - last.length
@@ -72,7 +72,7 @@ export function matchesWritten(template: string, uri: string): boolean {
 }
 
 /** Returns the texts around the expressions of a template; an expression that does not end counts as text. */
-function literalsOf(template: string): string[] {
+function extractLiterals(template: string): string[] {
   const literals: string[] = []
   let from = 0
   for (;;) {

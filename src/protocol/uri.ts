@@ -60,7 +60,7 @@ function byScheme([, name = '', authority, path = '', query]: readonly (string |
   // Some read what follows (RFC 3986, appendix C).
   if (scheme === 'url') return undefined
   if (WEB.has(scheme)) return webUri(`${scheme}:${authority ?? ''}${path}`, query)
-  return joined(`${scheme}:`, authorityOf(authority), canonicalPath(path), query)
+  return joined(`${scheme}:`, canonicalizeAuthority(authority), canonicalPath(path), query)
 }
 
 /** The canonical form, or what has none as it is. */
@@ -69,7 +69,7 @@ export function canonicalizeUri(uri: string): string {
 }
 
 function fileUri(authority: string | undefined, path: string): string | undefined {
-  const host = authorityOf(authority)?.slice(2).toLowerCase()
+  const host = canonicalizeAuthority(authority)?.slice(2).toLowerCase()
   // Many servers look at the path alone, whatever host stands in front of it.
   if ((host !== '' && host !== 'localhost') || (path !== '' && !path.startsWith('/'))) return undefined
   const own = canonicalPath(path.replace(/\/{2,}/g, '/'))
@@ -95,7 +95,7 @@ function joined(
 }
 
 /** With its slashes; a port that is not there needs no colon. */
-function authorityOf(authority = ''): string | undefined {
+function canonicalizeAuthority(authority = ''): string | undefined {
   // A server that reads the host alone would find another resource than a rule.
   return authority.includes('@') ? undefined : spelled(authority, IN_AUTHORITY)?.replace(/:$/, '')
 }
@@ -205,7 +205,7 @@ export function normalizeAuthority(uri: string): string {
 
 /** Tells whether a browser may be sent to a URL: http and https only, as others may run code or read files. */
 export function isPage(url: unknown): boolean {
-  return schemeOf(url) === 'https:' || schemeOf(url) === 'http:'
+  return getScheme(url) === 'https:' || getScheme(url) === 'http:'
 }
 
 /** Tells whether an icon may be loaded from a URL (2025-11-25, "Icons": consumers reject unsafe schemes). */
@@ -214,7 +214,7 @@ function isIcon(source: unknown): boolean {
 }
 
 /** The scheme as a browser reads it: without the blanks and line ends that may hide it. */
-function schemeOf(url: unknown): string | undefined {
+function getScheme(url: unknown): string | undefined {
   return typeof url === 'string' && URL.canParse(url) ? new URL(url).protocol : undefined
 }
 

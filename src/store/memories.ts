@@ -53,7 +53,7 @@ export class Memories {
     const nothing = { salt: randomBytes(16).toString('base64url'), records: new Map<string, Recorded>() }
     if (fresh === true) return new Memories(directory, file, clock, nothing)
     const saved = await file.read()
-    const contents = saved === undefined ? undefined : recordsIn(saved)
+    const contents = saved === undefined ? undefined : parseRecords(saved)
     if (saved !== undefined && contents === undefined) await file.setAside('it is of another form')
     return new Memories(
       directory,
@@ -105,12 +105,12 @@ export class Memories {
   async #write(): Promise<void> {
     await this.#takeOver()
     const records = [...this.#records].filter(([name]) => this.#names.has(name))
-    await this.#file.write(fileOf({ salt: this.#salt, records: new Map(records) }))
+    await this.#file.write(serializeMemories({ salt: this.#salt, records: new Map(records) }))
   }
 
   /** Another gateway of the same configuration may have learnt what this one has not. */
   async #takeOver(): Promise<void> {
-    const saved = recordsIn(await this.#file.peek())
+    const saved = parseRecords(await this.#file.peek())
     if (saved === undefined || saved === 'other' || saved.salt !== this.#salt) return
     for (const [name, record] of saved.records) if (!this.#learnt.has(name)) this.#records.set(name, record)
   }
@@ -129,7 +129,7 @@ interface Contents {
 }
 
 /** The document for some contents; in order of name, so that the same is the same. */
-function fileOf({ salt, records }: Contents): object {
+function serializeMemories({ salt, records }: Contents): object {
   const upstreams = [...records]
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, { key, parts }]) => ({ name, key, parts: [...parts] }))
@@ -137,25 +137,25 @@ function fileOf({ salt, records }: Contents): object {
 }
 
 /** The contents of a document: `other` for another version; undefined when it cannot be understood. */
-function recordsIn(value: unknown): Contents | 'other' | undefined {
+function parseRecords(value: unknown): Contents | 'other' | undefined {
   if (!isObject(value) || value.format !== FORMAT) return undefined
   if (value.version !== VERSION) return 'other'
   const { salt, upstreams } = value
   if (typeof salt !== 'string' || !Array.isArray(upstreams)) return undefined
-  const records = upstreams.map(recordIn)
+  const records = upstreams.map(parseRecord)
   return records.every(record => record !== undefined) ? { salt, records: new Map(records) } : undefined
 }
 
-function recordIn(value: unknown): [string, Recorded] | undefined {
+function parseRecord(value: unknown): [string, Recorded] | undefined {
   if (!isObject(value)) return undefined
   const { name, key } = value
-  const parts = partsIn(value.parts)
+  const parts = parseParts(value.parts)
   return typeof name === 'string' && typeof key === 'string' && parts !== undefined
     ? [name, { key, parts }]
     : undefined
 }
 
-function partsIn(value: unknown): Map<string, unknown> | undefined {
+function parseParts(value: unknown): Map<string, unknown> | undefined {
   if (!Array.isArray(value)) return undefined
   const isPart = (entry: unknown): entry is [string, unknown] =>
     Array.isArray(entry) && entry.length === 2 && typeof entry[0] === 'string'

@@ -3,7 +3,7 @@ import { standardHeaders } from '../protocol/headers.ts'
 import type { RpcId } from '../protocol/jsonrpc.ts'
 import { isObject, type JsonObject } from '../protocol/json/json.ts'
 import { type Era, HEADER, LATEST_LEGACY_VERSION, META, MODERN_VERSION } from '../protocol/methods.ts'
-import { messagesOf, type ReceivedMessage } from './messages.ts'
+import { readMessages, type ReceivedMessage } from './messages.ts'
 import type { RpcError } from '../protocol/rpc-error.ts'
 
 /**
@@ -72,7 +72,7 @@ export class TestClient implements AsyncDisposable {
     const reply = this.#exchange(
       id,
       { jsonrpc: '2.0', id, method, params: sent },
-      { ...this.#headersFor(method, sent), ...options.headers },
+      { ...this.#createHeaders(method, sent), ...options.headers },
       given.signal,
     )
     const cancel = async (): Promise<void> => {
@@ -86,7 +86,7 @@ export class TestClient implements AsyncDisposable {
   async notify(method: string, params?: JsonObject): Promise<number> {
     const response = await this.#post(
       JSON.stringify({ jsonrpc: '2.0', method, params }),
-      this.#headersFor(method, params),
+      this.#createHeaders(method, params),
       this.#ended.signal,
     )
     await response.text()
@@ -97,7 +97,7 @@ export class TestClient implements AsyncDisposable {
   async raw(body: string | Uint8Array, headers: Readonly<Record<string, string>> = {}): Promise<Reply> {
     const response = await this.#post(
       body,
-      { ...this.#headersFor('', undefined), ...headers },
+      { ...this.#createHeaders('', undefined), ...headers },
       this.#ended.signal,
     )
     return this.#collect(undefined, response)
@@ -150,7 +150,7 @@ export class TestClient implements AsyncDisposable {
     const notifications: ReceivedMessage[] = []
     const { status } = response
     const headers = Object.fromEntries(response.headers)
-    for await (const message of messagesOf(response)) {
+    for await (const message of readMessages(response)) {
       if (message.method !== undefined) notifications.push(message)
       else return { ...message, id: message.id, notifications, status, headers, isCancelled: false }
     }
@@ -159,7 +159,7 @@ export class TestClient implements AsyncDisposable {
 
   async #hear(response: Response): Promise<void> {
     try {
-      for await (const message of messagesOf(response)) this.#heard(message)
+      for await (const message of readMessages(response)) this.#heard(message)
     } catch (error) {
       if (!this.#ended.signal.aborted) throw error
     }
@@ -173,7 +173,7 @@ export class TestClient implements AsyncDisposable {
   }
 
   #get(): Promise<Response> {
-    const headers = { ...this.#headersFor('', undefined), accept: 'text/event-stream' }
+    const headers = { ...this.#createHeaders('', undefined), accept: 'text/event-stream' }
     return fetch(this.#url, { method: 'GET', headers, dispatcher: this.#agent, signal: this.#ended.signal })
   }
 
@@ -183,7 +183,7 @@ export class TestClient implements AsyncDisposable {
     const params = this.#withMeta({ notifications })
     return this.#post(
       JSON.stringify({ jsonrpc: '2.0', id: `listen-${++this.#lastId}`, method, params }),
-      this.#headersFor(method, params),
+      this.#createHeaders(method, params),
       this.#ended.signal,
     )
   }
@@ -209,7 +209,7 @@ export class TestClient implements AsyncDisposable {
     return { ...params, _meta: { ...own, ...(isObject(params?._meta) ? params._meta : {}) } }
   }
 
-  #headersFor(method: string, params: JsonObject | undefined): Record<string, string> {
+  #createHeaders(method: string, params: JsonObject | undefined): Record<string, string> {
     const own = {
       'content-type': 'application/json',
       accept: 'application/json, text/event-stream',

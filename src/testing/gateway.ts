@@ -48,7 +48,7 @@ export async function testGateway(options: TestGatewayOptions = {}): Promise<Tes
   const log: LogLine[] = []
   const write = (line: string): void => void log.push(JSON.parse(line) as LogLine)
   const { plugins, directory, environment, clock } = options
-  const gateway = await createGateway(sourceOf(options), {
+  const gateway = await createGateway(createSource(options), {
     log: createLog({ level: 'debug', format: 'json', write }),
     plugins,
     directory,
@@ -66,7 +66,7 @@ export async function testGateway(options: TestGatewayOptions = {}): Promise<Tes
   return { gateway, url, log, [Symbol.asyncDispose]: () => gateway.close() }
 }
 
-function sourceOf({ config = {}, upstreams = {} }: TestGatewayOptions): JsonObject | LoadedConfig {
+function createSource({ config = {}, upstreams = {} }: TestGatewayOptions): JsonObject | LoadedConfig {
   if ('origins' in config && 'config' in config) return config
   const given = config
   const own = isObject(given.upstreams) ? given.upstreams : {}

@@ -14,13 +14,13 @@ export interface ReceivedMessage {
 }
 
 /** The messages of an HTTP response, whether one JSON document or a stream of events. */
-export async function* messagesOf(response: Response): AsyncGenerator<ReceivedMessage> {
+export async function* readMessages(response: Response): AsyncGenerator<ReceivedMessage> {
   if (response.headers.get('content-type')?.startsWith('text/event-stream') === true)
-    yield* eventsOf(response)
-  else yield* documentOf(await response.text())
+    yield* readEvents(response)
+  else yield* parseDocument(await response.text())
 }
 
-function* documentOf(body: string): Generator<ReceivedMessage> {
+function* parseDocument(body: string): Generator<ReceivedMessage> {
   try {
     const parsed: unknown = JSON.parse(body)
     for (const message of Array.isArray(parsed) ? (parsed as unknown[]) : [parsed])
@@ -30,7 +30,7 @@ function* documentOf(body: string): Generator<ReceivedMessage> {
   }
 }
 
-async function* eventsOf(response: Response): AsyncGenerator<ReceivedMessage> {
+async function* readEvents(response: Response): AsyncGenerator<ReceivedMessage> {
   const found: ReceivedMessage[] = []
   const parser = createParser({
     onEvent: ({ data }) => {

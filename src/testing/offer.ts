@@ -39,7 +39,7 @@ export class Offer {
   /** Answers one request, in neutral form. */
   async answer(method: string, params: JsonObject, context: TestContext): Promise<Outcome> {
     const own = this.methods.get(method)
-    if (own !== undefined) return outcomeOf(await run(own, params, context), text => ({ text }))
+    if (own !== undefined) return createOutcome(await run(own, params, context), text => ({ text }))
     const kind = (Object.keys(LISTS) as Kind[]).find(candidate => LISTS[candidate].method === method)
     if (kind !== undefined) return this.#list(kind, params)
     if (method === 'tools/call')
@@ -69,11 +69,12 @@ export class Offer {
       return [...this.tools].map(([name, tool]) => ({
         name,
         inputSchema: { type: 'object' },
-        ...fieldsOf(tool),
+        ...pickFields(tool),
       }))
-    if (kind === 'prompts') return [...this.prompts].map(([name, prompt]) => ({ name, ...fieldsOf(prompt) }))
+    if (kind === 'prompts')
+      return [...this.prompts].map(([name, prompt]) => ({ name, ...pickFields(prompt) }))
     if (kind === 'resources')
-      return [...this.resources].map(([uri, resource]) => ({ uri, name: uri, ...fieldsOf(resource) }))
+      return [...this.resources].map(([uri, resource]) => ({ uri, name: uri, ...pickFields(resource) }))
     return [...(this.options.resourceTemplates ?? [])]
   }
 
@@ -96,14 +97,17 @@ async function call(
   const found = offered.get(String(params.name))
   if (found === undefined)
     return { error: rpcError(RPC.invalidParams, `Unknown ${what}: ${String(params.name)}`) }
-  return outcomeOf(await run(found, isObject(params.arguments) ? params.arguments : {}, context), fromText)
+  return createOutcome(
+    await run(found, isObject(params.arguments) ? params.arguments : {}, context),
+    fromText,
+  )
 }
 
 async function run(tool: TestTool, args: JsonObject, context: TestContext): Promise<unknown> {
   return typeof tool === 'function' ? tool(args, context) : (tool.run?.(args, context) ?? 'ok')
 }
 
-function outcomeOf(returned: unknown, fromText: (text: string) => JsonObject): Outcome {
+function createOutcome(returned: unknown, fromText: (text: string) => JsonObject): Outcome {
   if (!isObject(returned)) return { result: fromText(String(returned)) }
   const isError = typeof returned.code === 'number' && typeof returned.message === 'string'
   return isError ? { error: returned as unknown as RpcError } : { result: returned }
@@ -113,7 +117,7 @@ function message(text: string): JsonObject {
   return { messages: [{ role: 'user', content: { type: 'text', text } }] }
 }
 
-function fieldsOf(entry: TestTool | TestResource): JsonObject {
+function pickFields(entry: TestTool | TestResource): JsonObject {
   if (!isObject(entry)) return {}
   const { run: _run, text: _text, ...fields } = entry as JsonObject
   return fields

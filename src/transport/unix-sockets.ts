@@ -4,7 +4,7 @@ import { connect, type Server } from 'node:net'
 import { dirname } from 'node:path'
 import { gatewayError, getErrorMessage } from '../errors/errors.ts'
 import { makeDirectory } from '../util/storage/files.ts'
-import { platformOf } from '../util/platform.ts'
+import { getPlatform } from '../util/platform.ts'
 
 const CONNECT_MS = 2000
 const OTHERS_WRITE = 0o022
@@ -15,7 +15,7 @@ const OTHERS = 0o077
  * @throws GatewayError GW_CONTROL, also when somebody listens on it
  */
 export async function claimSocket(socket: string, isPrivate: boolean): Promise<void> {
-  await makeDirectoryOf(socket)
+  await makeSocketDirectory(socket)
   guardDirectory(socket, isPrivate)
   if (await removeStale(socket)) return
   throw gatewayError('GW_CONTROL', { socket, why: 'another gateway listens on it', isTaken: true })
@@ -40,11 +40,11 @@ export async function listenPrivately(server: Server, socket: string): Promise<v
       process.umask(before)
     }
   })
-  if (!platformOf().hasPipes) await chmod(socket, 0o600)
+  if (!getPlatform().hasPipes) await chmod(socket, 0o600)
 }
 
 /** Makes the directory of a socket where there is none, for its owner alone. */
-export async function makeDirectoryOf(socket: string): Promise<void> {
+export async function makeSocketDirectory(socket: string): Promise<void> {
   try {
     await makeDirectory(dirname(socket), 0o700)
   } catch (cause) {
@@ -59,7 +59,7 @@ export async function makeDirectoryOf(socket: string): Promise<void> {
  */
 export function guardDirectory(socket: string, isPrivate: boolean): void {
   const directory = dirname(socket)
-  const found = statusOf(directory, socket)
+  const found = readSocketStats(directory, socket)
   if (found?.isDirectory() !== true) throw unusable(socket, `${directory} is no directory`)
   if (!isOurs(found.uid)) throw unusable(socket, `${directory} belongs to another user`)
   if ((found.mode & (isPrivate ? OTHERS : OTHERS_WRITE)) !== 0)
@@ -71,7 +71,7 @@ export function guardDirectory(socket: string, isPrivate: boolean): void {
  * @throws GatewayError GW_CONTROL for anything else, such as a symbolic link or another user's socket.
  */
 export function isOwnSocket(socket: string): boolean {
-  const found = statusOf(socket, socket)
+  const found = readSocketStats(socket, socket)
   if (found === undefined) return false
   if (found.isSymbolicLink()) throw unusable(socket, 'it is a symbolic link')
   if (!found.isSocket()) throw unusable(socket, 'something else is there')
@@ -80,7 +80,7 @@ export function isOwnSocket(socket: string): boolean {
 }
 
 // At once, as `node:fs/promises` would cost each attached client 1 MB.
-function statusOf(path: string, socket: string): Stats | undefined {
+function readSocketStats(path: string, socket: string): Stats | undefined {
   try {
     return lstatSync(path, { throwIfNoEntry: false })
   } catch (cause) {

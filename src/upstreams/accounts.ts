@@ -15,14 +15,14 @@ import { gatewayError } from '../errors/errors.ts'
 import { MODERN_VERSION } from '../protocol/methods.ts'
 import type { McpUpstreamConfig } from './transport.ts'
 import { IdleSweeper } from '../util/clock.ts'
-import { CONNECTION_IDLE_MS, sizesOf } from './connection-pool.ts'
+import { CONNECTION_IDLE_MS, getPoolSizes } from './connection-pool.ts'
 import type { McpUpstream } from './mcp-upstream.ts'
 import { tlsFingerprint } from './tls-files.ts'
 
 type Make = (own: UpstreamContext) => McpUpstream
 
 /** Makes an upstream: one for all callers, or one for each account where the authorizer keeps them apart. */
-export function upstreamOf(spec: McpUpstreamConfig, context: UpstreamContext, make: Make): Upstream {
+export function createUpstream(spec: McpUpstreamConfig, context: UpstreamContext, make: Make): Upstream {
   const { authorizer } = context
   const { accountOf } = authorizer ?? {}
   if (authorizer === undefined || accountOf === undefined) return make(context)
@@ -72,7 +72,7 @@ class Accounts implements Upstream {
     this.#accountOf = accountOf
     this.#make = make
     this.#tlsFiles = tlsFingerprint(spec, context)
-    const idleMs = sizesOf(spec).idleMs ?? CONNECTION_IDLE_MS
+    const idleMs = getPoolSizes(spec).idleMs ?? CONNECTION_IDLE_MS
     this.#sweeper = new IdleSweeper(context.clock, {
       idleMs: () => idleMs,
       all: () => this.#accounts.values(),
@@ -142,8 +142,8 @@ class Accounts implements Upstream {
     return account.upstream.dispatch(call)
   }
 
-  listsOf(session: Session): string | undefined {
-    return this.#known(session)?.upstream.listsOf(session)
+  getListKey(session: Session): string | undefined {
+    return this.#known(session)?.upstream.getListKey(session)
   }
 
   sessionEnded(session: Session): void {
@@ -152,7 +152,7 @@ class Accounts implements Upstream {
 
   rootsChanged(changed: readonly Session[]): void {
     for (const { name, upstream } of this.#accounts.values()) {
-      const own = changed.filter(({ principal }) => this.#isOf(name, principal))
+      const own = changed.filter(({ principal }) => this.#isAccount(name, principal))
       if (own.length > 0) upstream.rootsChanged(own)
     }
   }
@@ -170,18 +170,23 @@ class Accounts implements Upstream {
     this.#makeRoom()
     const usedAt = this.#context.clock.now()
     const caller = (): Principal => this.#accounts.get(name)?.principal ?? principal
-    const account = { name, upstream: this.#make({ ...this.#contextOf(name), caller }), usedAt, principal }
+    const account = {
+      name,
+      upstream: this.#make({ ...this.#createAccountContext(name), caller }),
+      usedAt,
+      principal,
+    }
     this.#accounts.set(name, account)
     this.#sweeper.arm()
     return account
   }
 
   #known({ principal }: Session): Account | undefined {
-    return [...this.#accounts.values()].find(({ name }) => this.#isOf(name, principal))
+    return [...this.#accounts.values()].find(({ name }) => this.#isAccount(name, principal))
   }
 
   /** True for a caller of this account; whoever has none hears nothing of it. */
-  #isOf(account: string, principal: Principal): boolean {
+  #isAccount(account: string, principal: Principal): boolean {
     try {
       return this.#accountOf(principal) === account
     } catch {
@@ -191,7 +196,7 @@ class Accounts implements Upstream {
 
   /** The account that was idle longest gives its place to a new one. */
   #makeRoom(): void {
-    const { max } = sizesOf(this.spec)
+    const { max } = getPoolSizes(this.spec)
     if (this.#accounts.size < max) return
     const [idle] = [...this.#accounts.values()]
       .filter(account => idleSince(account) !== undefined)
@@ -208,9 +213,9 @@ class Accounts implements Upstream {
   }
 
   /** All that comes of one account's connections is told its callers alone, and nothing of it is kept for the next run. */
-  #contextOf(account: string): UpstreamContext {
+  #createAccountContext(account: string): UpstreamContext {
     const { roots, ...context } = this.#context
-    const isOwn = ({ principal }: Session): boolean => this.#isOf(account, principal)
+    const isOwn = ({ principal }: Session): boolean => this.#isAccount(account, principal)
     return {
       ...context,
       account,

@@ -73,7 +73,7 @@ export class Projects {
       findMissingCapabilities(neutralCapabilities(client), ROOTS.method, undefined) !== undefined
     )
       return exchange.session.directory
-    return rootIn(await this.#inTime(exchange.ask(ROOTS))) ?? exchange.session.directory
+    return parseFirstRoot(await this.#inTime(exchange.ask(ROOTS))) ?? exchange.session.directory
   }
 
   #inTime(asked: Promise<AskReply>): Promise<AskReply | undefined> {
@@ -100,7 +100,7 @@ export class Projects {
 }
 
 /** The first root, where it is a file. */
-function rootIn(reply: AskReply | undefined): string | undefined {
+function parseFirstRoot(reply: AskReply | undefined): string | undefined {
   const roots = reply !== undefined && 'result' in reply ? reply.result.roots : undefined
   const first: unknown = Array.isArray(roots) ? roots[0] : undefined
   if (!isObject(first) || typeof first.uri !== 'string') return undefined

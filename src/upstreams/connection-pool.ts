@@ -170,18 +170,18 @@ export class ConnectionPool {
     if (isOfMain(call.method)) return this.#host.main()
     const era = of === 'client' ? this.#host.eraOf(call, main) : undefined
     const place = { headers: call.headers, project, era }
-    const key = this.#keyOf(call.exchange.session, main, place)
+    const key = this.#createPoolKey(call.exchange.session, main, place)
     if (key === undefined) return this.#host.main()
     const pooled = this.#pooled.get(key) ?? this.#opened(key, call, main, place)
     return pooled?.supervisor ?? this.#host.main()
   }
 
   /** Place of the connection that the calls of a session take beside the main one, whether it is open or not. */
-  placeOf(session: Session, main: Connection, project?: string): string | undefined {
+  findPoolKey(session: Session, main: Connection, project?: string): string | undefined {
     // The headers decide which one that is, and nobody knows them without a call.
     if (this.#host.forwarded.length > 0) return undefined
     const era = this.#host.eraOfSession(session, main)
-    return this.#keyOf(session, main, { headers: NO_HEADERS, project, era })
+    return this.#createPoolKey(session, main, { headers: NO_HEADERS, project, era })
   }
 
   /** Finds the supervisor of the connection at a place, where there is one. */
@@ -196,7 +196,11 @@ export class ConnectionPool {
   }
 
   /** Undefined for who takes the main connection. */
-  #keyOf(session: Session, main: Connection, { headers, project, era }: ConnectionKey): string | undefined {
+  #createPoolKey(
+    session: Session,
+    main: Connection,
+    { headers, project, era }: ConnectionKey,
+  ): string | undefined {
     if (project === undefined && era === undefined && this.isShared(main)) return undefined
     const owner = this.#owner(session, headers)
     const key =
@@ -275,7 +279,7 @@ export class ConnectionPool {
 
   #owner(session: Session, headers: Headers): string {
     const { isolation, forwarded } = this.#host
-    const owner = isolation === 'shared' ? '' : ownerIn(isolation, session)
+    const owner = isolation === 'shared' ? '' : getIsolationKey(isolation, session)
     return forwarded.length === 0
       ? owner
       : JSON.stringify([owner, ...forwarded.map(name => headers[name] ?? null)])
@@ -312,13 +316,13 @@ export class ConnectionPool {
     const isShared = this.#host.isolation === 'shared' && cwd === undefined
     if (isShared && this.#pooled.size >= MAX_SHARED) return undefined
     const isKept = isShared && !main.transport.streams && !this.#host.rests
-    if (!isKept) this.#makeRoomFor(session)
+    if (!isKept) this.#evictIfFull(session)
     const isAhead = era === undefined ? this.#warm.take() : undefined
     const pooled: PooledConnection = {
       key,
       supervisor: isAhead ?? this.#fresh(this.#declares(session, main).capabilities, { cwd, era }),
-      session: this.#sessionOf(session),
-      caller: isKept ? undefined : callerOf(session),
+      session: this.#getSessionKey(session),
+      caller: isKept ? undefined : getCallerKey(session),
       isKept,
       openedAt: this.#host.clock.now(),
     }
@@ -328,7 +332,7 @@ export class ConnectionPool {
     return pooled
   }
 
-  #sessionOf({ id, label }: Session): string | undefined {
+  #getSessionKey({ id, label }: Session): string | undefined {
     return this.#host.isolation === 'session' && label === undefined ? id : undefined
   }
 
@@ -340,9 +344,9 @@ export class ConnectionPool {
   }
 
   /** One caller cannot take the places of all others: beyond his share his own idle ones make room. */
-  #makeRoomFor(session: Session): void {
+  #evictIfFull(session: Session): void {
     const { name, maxEach } = this.#host
-    const caller = callerOf(session)
+    const caller = getCallerKey(session)
     if (caller === undefined) return
     let count = 0
     for (const pooled of this.#pooled.values()) if (pooled.caller === caller) count++
@@ -383,11 +387,11 @@ export function isOfMain(method: string): boolean {
   return method === 'logging/setLevel' || METHODS.get(method)?.to === 'list'
 }
 
-function ownerIn(isolation: 'session' | 'principal', session: Session): string {
+function getIsolationKey(isolation: 'session' | 'principal', session: Session): string {
   return isolation === 'session' ? conversationKey(session) : principalKey(session.principal)
 }
 
-function callerOf({ principal }: Session): string | undefined {
+function getCallerKey({ principal }: Session): string | undefined {
   const key = principalKey(principal)
   return key === principalKey(ANONYMOUS) ? undefined : key
 }
@@ -412,7 +416,7 @@ interface Sizes {
 }
 
 /** Reads the numbers of connections from a spec; all but processes have one, and more as clients come. */
-export function sizesOf(spec: McpUpstreamConfig): Sizes {
+export function getPoolSizes(spec: McpUpstreamConfig): Sizes {
   const idleMs = spec.idle === undefined ? undefined : parseDuration(spec.idle)
   const {
     min,
@@ -432,7 +436,7 @@ export function sizesOf(spec: McpUpstreamConfig): Sizes {
 }
 
 /** Lower case, as calls carry them. */
-export function forwardedTo(spec: UpstreamConfig): readonly string[] {
+export function listForwardedHeaders(spec: UpstreamConfig): readonly string[] {
   const names = 'forwardHeaders' in spec ? spec.forwardHeaders : undefined
   return (names ?? []).map(name => name.toLowerCase())
 }
@@ -443,6 +447,6 @@ export function isPerProject(spec: UpstreamConfig): boolean {
 }
 
 /** Directories that projects may lie in. */
-export function allowedIn(spec: UpstreamConfig): readonly string[] | undefined {
+export function getAllowedDirectories(spec: UpstreamConfig): readonly string[] | undefined {
   return spec.type === 'stdio' ? spec.projects : undefined
 }

@@ -1,22 +1,22 @@
 import type { Call, Session, UpstreamContext, UpstreamRuntime, UpstreamState } from '../api/index.ts'
 import type { McpUpstreamConfig } from './transport.ts'
-import { describeReason, ownerProblemOf, type GatewayError, type Reason } from '../errors/errors.ts'
+import { describeReason, getOwnerProblem, type GatewayError, type Reason } from '../errors/errors.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import { IdleSweeper } from '../util/clock.ts'
 import { Projects } from './client-roots.ts'
 import {
   ALL,
-  allowedIn,
-  forwardedTo,
+  getAllowedDirectories,
+  listForwardedHeaders,
   isOfMain,
   isPerProject,
   CONNECTION_IDLE_MS,
   ConnectionPool,
   type PoolOptions,
-  sizesOf,
+  getPoolSizes,
 } from './connection-pool.ts'
 import type { Connection } from './connection/connection.ts'
-import { Replicas, loadOf } from './replicas.ts'
+import { Replicas, measureLoad } from './replicas.ts'
 import { EraMatch } from './era-match.ts'
 import { OwnLists } from './own-lists.ts'
 import { SUBSCRIBE } from './subscriptions/client-interest.ts'
@@ -59,9 +59,9 @@ export class Connections {
   constructor(host: UpstreamHost) {
     this.#host = host
     const { spec, context } = host
-    const { replicas, idleMs, ...sizes } = sizesOf(spec)
-    const forwarded = forwardedTo(spec)
-    this.#projects = isPerProject(spec) ? new Projects(context, allowedIn(spec)) : undefined
+    const { replicas, idleMs, ...sizes } = getPoolSizes(spec)
+    const forwarded = listForwardedHeaders(spec)
+    this.#projects = isPerProject(spec) ? new Projects(context, getAllowedDirectories(spec)) : undefined
     const all = Array.from({ length: replicas }, () => this.#makeMain())
     this.main = all[0] ?? this.#makeMain()
     this.#replicas = replicas > 1 ? new Replicas(all) : undefined
@@ -69,7 +69,7 @@ export class Connections {
     this.ownLists = new OwnLists({
       spec,
       context,
-      placeOf: session => this.#placeOf(session),
+      placeOf: session => this.#findPoolKey(session),
       at: place => this.#pool.at(place),
       knowsPlaces: () => this.main.connection !== undefined,
     })
@@ -101,20 +101,20 @@ export class Connections {
   now(call: Call): Connection | undefined {
     const main = this.main.connection
     if (main === undefined) return main
-    const own = this.ownLists.connectionFor(call)
+    const own = this.ownLists.findConnection(call)
     if (own !== undefined) return own
     if (main === this.#shared && !this.#eras.isOther(call, main)) return main
     if (this.#projects === undefined || isOfMain(call.method))
-      return this.#supervisorFor(call, main).connection
+      return this.#selectSupervisor(call, main).connection
     const project = this.#projects.known(call.exchange.session)
     // A subscription is nobody's exchange, and asks nobody where it works.
     if (project === undefined && call.method === SUBSCRIBE) return main
-    return project === undefined ? undefined : this.#supervisorFor(call, main, project).connection
+    return project === undefined ? undefined : this.#selectSupervisor(call, main, project).connection
   }
 
   /** The same, once it is up; undefined when the client did not wait. */
   async soon(call: Call): Promise<Connection | undefined> {
-    const main = await this.main.readyFor(call)
+    const main = await this.main.waitUntilReady(call)
     if (main === undefined) return undefined
     if (this.#projects === undefined || isOfMain(call.method)) return this.#inItsEra(call, main)
     const project =
@@ -124,7 +124,7 @@ export class Connections {
 
   /** The connection of a call once it is up, in the era of its client; or else in that of the main one. */
   #inItsEra(call: Call, main: Connection, project?: string): Promise<Connection | undefined> {
-    const supervisor = this.#supervisorFor(call, main, project)
+    const supervisor = this.#selectSupervisor(call, main, project)
     return this.#eras.ready(supervisor, call, main, isOver => {
       if (isOver) this.#pool.drop(supervisor)
       return this.#pool.supervisorFor(call, main, this.#apart(project), 'main')
@@ -133,19 +133,19 @@ export class Connections {
 
   /** Finds the supervisor whose connection the calls of a session take, where that is up and not the main one. */
   home(session: Session): Supervisor | undefined {
-    const supervisor = this.#supervisorOf(session)
+    const supervisor = this.#findSupervisor(session)
     return supervisor?.connection === undefined ? undefined : supervisor
   }
 
-  #supervisorOf(session: Session): Supervisor | undefined {
-    return this.#pool.at(this.#placeOf(session))
+  #findSupervisor(session: Session): Supervisor | undefined {
+    return this.#pool.at(this.#findPoolKey(session))
   }
 
-  #placeOf(session: Session): string | undefined {
+  #findPoolKey(session: Session): string | undefined {
     const main = this.main.connection
     const project = this.#projects?.known(session)
     if (main === undefined || (this.#projects !== undefined && project === undefined)) return undefined
-    return this.#pool.placeOf(session, main, this.#apart(project))
+    return this.#pool.findPoolKey(session, main, this.#apart(project))
   }
 
   all(): Connection[] {
@@ -154,7 +154,7 @@ export class Connections {
 
   get runtime(): UpstreamRuntime {
     const restarts = this.#supervisors().reduce((sum, one) => sum + one.restarts, this.#restarts)
-    return { ...loadOf(this.all(), this.main.connection), restarts, ...this.#lastError }
+    return { ...measureLoad(this.all(), this.main.connection), restarts, ...this.#lastError }
   }
 
   start(): Promise<void> {
@@ -209,7 +209,7 @@ export class Connections {
   /** Tells the sessions that use a connection; undefined where all of them may. */
   #sessionsOn(supervisor: Supervisor): ((session: Session) => boolean) | undefined {
     if (this.#host.spec.isolation === 'shared' || this.#mains().includes(supervisor)) return undefined
-    return session => this.#supervisorOf(session) === supervisor
+    return session => this.#findSupervisor(session) === supervisor
   }
 
   sessionEnded(session: Session): void {
@@ -222,7 +222,7 @@ export class Connections {
     return project !== this.#projects?.home || this.#host.spec.isolation !== 'shared' ? project : undefined
   }
 
-  #supervisorFor(call: Call, main: Connection, project?: string): Supervisor {
+  #selectSupervisor(call: Call, main: Connection, project?: string): Supervisor {
     const supervisor = this.#pool.supervisorFor(call, main, this.#apart(project))
     if (this.#replicas === undefined || isOfMain(call.method) || call.method === SUBSCRIBE) return supervisor
     return this.#replicas.pick() ?? supervisor
@@ -241,7 +241,7 @@ export class Connections {
       capabilities: ALL,
       cwd: this.#projects?.home,
       retries: () => true,
-      isUsedBy: (_main, session) => this.#supervisorOf(session) === undefined,
+      isUsedBy: (_main, session) => this.#findSupervisor(session) === undefined,
       changed: (supervisor, state, connection) => {
         this.#note(supervisor)
         if (supervisor === this.main) this.#mainChanged(state, connection)
@@ -262,7 +262,7 @@ export class Connections {
       era,
       retries: () => waits?.(another) === true,
       sessions: supervisor => this.#sessionsOn(supervisor),
-      isUsedBy: (supervisor, session) => this.#supervisorOf(session) === supervisor,
+      isUsedBy: (supervisor, session) => this.#findSupervisor(session) === supervisor,
       listsChanged: (supervisor, news) => this.ownLists.changed(supervisor, news),
       changed: (supervisor, state, connection) => {
         if (this.#eras.isNews(supervisor)) this.#note(supervisor)
@@ -297,7 +297,7 @@ export class Connections {
   }
 
   #besides(supervisor: Supervisor, state: UpstreamState, connection: Connection | undefined): void {
-    const problem = ownerProblemOf(supervisor)
+    const problem = getOwnerProblem(supervisor)
     const { log, name } = this.#host.context
     if (state === 'failed' && this.#mains().includes(supervisor))
       log.warn('a replica is not available', { upstream: name, problem })
@@ -320,7 +320,7 @@ export class Connections {
   }
 
   #note(supervisor: Supervisor): void {
-    const problem = supervisor.state === 'failed' ? ownerProblemOf(supervisor) : undefined
+    const problem = supervisor.state === 'failed' ? getOwnerProblem(supervisor) : undefined
     if (problem !== undefined) this.note(problem)
   }
 

@@ -55,7 +55,7 @@ export class EraMatch {
   follow(main: Connection | undefined): void {
     this.#main = main
     const server = main?.server
-    this.#mayDiffer = this.#isOn && server?.era === 'modern' && identityOf(server) !== this.#modernOnly
+    this.#mayDiffer = this.#isOn && server?.era === 'modern' && getServerIdentity(server) !== this.#modernOnly
   }
 
   /** Notes the supervisor of a connection in another era than the main one. */
@@ -85,11 +85,11 @@ export class EraMatch {
     main: Connection,
     otherwise: (isOver: boolean) => Supervisor,
   ): Promise<Connection | undefined> {
-    if (!this.#others.has(supervisor)) return supervisor.readyFor(call)
+    if (!this.#others.has(supervisor)) return supervisor.waitUntilReady(call)
     try {
-      return await supervisor.readyFor(call)
+      return await supervisor.waitUntilReady(call)
     } catch (error) {
-      return otherwise(this.#failed(error, main)).readyFor(call)
+      return otherwise(this.#failed(error, main)).waitUntilReady(call)
     }
   }
 
@@ -112,7 +112,7 @@ export class EraMatch {
     this.#lastFailure = error
     const isOver = isRefusal(error) || (!this.#isConfirmed && this.#failures >= MAX_FAILURES)
     if (isOver && server !== undefined) {
-      this.#modernOnly = identityOf(server)
+      this.#modernOnly = getServerIdentity(server)
       this.#mayDiffer = false
       this.#memory?.write(PART, { modernOnly: this.#modernOnly, seenAt: Date.now() })
     }
@@ -132,6 +132,6 @@ function isOfServer(error: unknown): boolean {
   return error instanceof GatewayError && error.code === 'GW_UPSTREAM_START'
 }
 
-function identityOf({ info, version }: ServerSide): string {
+function getServerIdentity({ info, version }: ServerSide): string {
   return JSON.stringify([info.name, info.version, version])
 }

@@ -9,7 +9,7 @@ import type {
   UpstreamRuntime,
   UpstreamState,
 } from '../api/index.ts'
-import { describeReason, GatewayError, needsAuth, ownerProblemOf } from '../errors/errors.ts'
+import { describeReason, GatewayError, needsAuth, getOwnerProblem } from '../errors/errors.ts'
 import { METHODS, isLegacy, isModern } from '../protocol/methods.ts'
 import { cancelledAnswer } from './connection/translate-call.ts'
 import { EraDoubt } from './connection/handshake.ts'
@@ -148,7 +148,7 @@ export class McpUpstream implements Upstream {
     await this.#connections.stop()
   }
 
-  listsOf(session: Session): string | undefined {
+  getListKey(session: Session): string | undefined {
     return this.#connections.ownLists.of(session)
   }
 
@@ -185,7 +185,7 @@ export class McpUpstream implements Upstream {
   #changed(state: UpstreamState, connection: Connection | undefined): void {
     const { name, pid } = this
     const { log } = this.#context
-    const problem = ownerProblemOf(this)
+    const problem = getOwnerProblem(this)
     if (connection?.server !== undefined) this.#meets(connection.server)
     const { era, version } = connection?.server ?? {}
     if (state === 'failed') log.warn('upstream is not available', { upstream: name, problem })
@@ -203,7 +203,7 @@ export class McpUpstream implements Upstream {
 
   /** A connection in the era of its client says nothing of the main one's: the server speaks both. */
   #isDoubted(code: number, method: string, connection: Connection): boolean {
-    return this.#isOfMainEra(connection) && this.#doubt.isRaisedBy(code, method, connection)
+    return this.#isOfMainEra(connection) && this.#doubt.isRejected(code, method, connection)
   }
 
   #isDoubtedByStatus(status: number, connection: Connection): boolean {

@@ -63,13 +63,13 @@ export class OwnLists {
 
   /** Key of the lists that a session is shown; undefined for those of the main connection. */
   of(session: Session): string | undefined {
-    return this.#own.size === 0 ? undefined : this.#ownOf(session)?.key
+    return this.#own.size === 0 ? undefined : this.#findOwnLists(session)?.key
   }
 
   /** The connection that a list is asked of, where that is one beside the main one that is up still. */
-  connectionFor({ ownList, exchange }: Call): Connection | undefined {
+  findConnection({ ownList, exchange }: Call): Connection | undefined {
     if (ownList === undefined) return undefined
-    const own = this.#ownOf(exchange.session)
+    const own = this.#findOwnLists(exchange.session)
     return own?.key === ownList ? own.connection : undefined
   }
 
@@ -86,7 +86,7 @@ export class OwnLists {
       context.notify({ method, params: undefined, isOfOwnLists: true }, isMeant)
   }
 
-  #ownOf(session: Session): Own | undefined {
+  #findOwnLists(session: Session): Own | undefined {
     const place = this.#owner.placeOf(session)
     const supervisor = this.#owner.at(place)
     const own = supervisor && this.#own.get(supervisor)

@@ -7,14 +7,14 @@ export const callWs = definePlugin<undefined>({
   claims: { always: true },
   async setup({ hooks, config }) {
     if (!Object.values(config.upstreams).some(spec => spec.type === 'ws')) return
-    const [{ WsTransport }, { McpUpstream }, { upstreamOf }] = await Promise.all([
+    const [{ WsTransport }, { McpUpstream }, { createUpstream }] = await Promise.all([
       import('./ws/ws-transport.ts'),
       import('./mcp-upstream.ts'),
       import('./accounts.ts'),
     ])
     hooks.createUpstream.for('ws').tap((spec, context) => {
       if (spec.type !== 'ws') return undefined
-      return upstreamOf(spec, context, own => {
+      return createUpstream(spec, context, own => {
         return new McpUpstream(spec, own, events => new WsTransport(spec, own, events))
       })
     })
@@ -30,14 +30,14 @@ export const callSse = definePlugin<undefined>({
   claims: { always: true },
   async setup({ hooks, config }) {
     if (!Object.values(config.upstreams).some(spec => spec.type === 'sse')) return
-    const [{ SseTransport }, { McpUpstream }, { upstreamOf }] = await Promise.all([
+    const [{ SseTransport }, { McpUpstream }, { createUpstream }] = await Promise.all([
       import('./http/sse-transport.ts'),
       import('./mcp-upstream.ts'),
       import('./accounts.ts'),
     ])
     hooks.createUpstream.for('sse').tap((spec, context) => {
       if (spec.type !== 'sse') return undefined
-      return upstreamOf(spec, context, own => {
+      return createUpstream(spec, context, own => {
         return new McpUpstream(spec, own, events => new SseTransport(spec, own, events))
       })
     })
@@ -51,7 +51,7 @@ export const callHttp = definePlugin<undefined>({
   async setup({ hooks, config }) {
     if (!Object.values(config.upstreams).some(spec => spec.type === 'http')) return
     // An HTTP client takes a while to load, so only those who use it wait.
-    const [{ openHttpOrSse }, { McpUpstream }, { upstreamOf }] = await Promise.all([
+    const [{ openHttpOrSse }, { McpUpstream }, { createUpstream }] = await Promise.all([
       import('./http/http-or-sse-transport.ts'),
       import('./mcp-upstream.ts'),
       import('./accounts.ts'),
@@ -59,7 +59,7 @@ export const callHttp = definePlugin<undefined>({
     hooks.createUpstream.for('http').tap((spec, context) => {
       if (spec.type !== 'http') return undefined
       const held = new HeldBytes(MAX_HELD)
-      return upstreamOf(spec, context, own => {
+      return createUpstream(spec, context, own => {
         return new McpUpstream(spec, own, events => openHttpOrSse(spec, own, events, held))
       })
     })

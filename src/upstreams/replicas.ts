@@ -36,7 +36,7 @@ export class Replicas {
 type Load = Pick<UpstreamRuntime, 'instances' | 'inFlight'>
 
 /** Load of connections, with the era of those that speak another one than the main one. */
-export function loadOf(connections: readonly Connection[], main: Connection | undefined): Load {
+export function measureLoad(connections: readonly Connection[], main: Connection | undefined): Load {
   const own = main?.server?.era
   const instances = connections.map(({ transport, use, server }) => ({
     ...(transport.pid === undefined ? {} : { pid: transport.pid }),

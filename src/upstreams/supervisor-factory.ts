@@ -6,7 +6,7 @@ import { GarbageBudget, Drops } from '../transport/unexpected-messages.ts'
 import { parseDuration } from '../util/units.ts'
 import { Connection } from './connection/connection.ts'
 import { EraMemory, shakeHands } from './connection/handshake.ts'
-import { changesOf } from './subscriptions/subscriptions.ts'
+import { listChangeNotifications } from './subscriptions/subscriptions.ts'
 import { Supervisor } from './supervisor.ts'
 import type { ConnectionEvents, ConnectionHost, McpUpstreamConfig, Transport } from './transport.ts'
 
@@ -65,7 +65,7 @@ export class Supervisors {
     const probeMs = Math.min(PROBE_MS, startupMs / 3)
     const known = {
       upstream: name,
-      era: era ?? eraOf(this.#spec),
+      era: era ?? getConfiguredEra(this.#spec),
       memory: this.memory,
       gateway,
       clock,
@@ -115,13 +115,13 @@ export class Supervisors {
       clients: context,
       isOnlyClient: roots && (session => roots.isOnly(session, sessions?.(supervisor))),
       listRoots: roots && (ask => roots.list(ask, sessions?.(supervisor))),
-      missed: ({ server }) => changesOf(server).forEach(change => context.notify(change)),
+      missed: ({ server }) => listChangeNotifications(server).forEach(change => context.notify(change)),
       closed,
     }
   }
 }
 
 /** The era of the main connection: with \`match\` it is found out, too, and clients of the other one get another connection. */
-function eraOf({ era }: McpUpstreamConfig): 'auto' | Era {
+function getConfiguredEra({ era }: McpUpstreamConfig): 'auto' | Era {
   return era === 'match' ? 'auto' : era
 }

@@ -3,7 +3,7 @@ import {
   gatewayError,
   GatewayError,
   needsAuth,
-  ownerReasonOf,
+  getOwnerReason,
   type Reason,
   getErrorMessage,
 } from '../errors/errors.ts'
@@ -184,7 +184,7 @@ export class Supervisor {
   }
 
   /** The same for a call; undefined when its client did not wait. */
-  async readyFor(call: Call): Promise<Connection | undefined> {
+  async waitUntilReady(call: Call): Promise<Connection | undefined> {
     if (this.connection !== undefined) return this.connection
     let takeBack = (): void => undefined
     const left = new Promise<undefined>(resolve => {
@@ -363,7 +363,7 @@ export class Supervisor {
 
   /** The fresh one did not come up: better an old connection than none. */
   #keepOn(error: unknown): void {
-    this.#host.log.warn('no fresh one came up; the old one goes on', { why: ownerReasonOf(error) })
+    this.#host.log.warn('no fresh one came up; the old one goes on', { why: getOwnerReason(error) })
     this.#armRenewal(RENEW_AGAIN_MS)
   }
 

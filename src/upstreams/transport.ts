@@ -64,7 +64,7 @@ export interface TransportEvents {
 /** Events of a transport that has not found out yet how the server is spoken to. */
 export interface ConnectionEvents extends TransportEvents {
   /** Another transport carries the connection from now on. */
-  carriedBy(transport: Transport): void
+  attachTransport(transport: Transport): void
 }
 
 /** A request that stays open, and is answered with notifications. */

@@ -42,7 +42,7 @@ export class BoundedMap<K, V> {
   }
 
   /** Number of a caller's entries. */
-  sizeOf(caller: string): number {
+  countEntries(caller: string): number {
     return this.#byCaller.get(caller)?.size ?? 0
   }
 

@@ -79,10 +79,10 @@ export class IdleSweeper<T> {
 
   /** True when one has been idle for too long, even if it was not looked at yet. */
   isExpired(one: T): boolean {
-    return this.#leftFor(one) <= 0
+    return this.#getRemainingMs(one) <= 0
   }
 
-  #leftFor(one: T): number {
+  #getRemainingMs(one: T): number {
     const { idleSince, idleMs, busyMs = 1000 } = this.#options
     const since = idleSince(one)
     return since === undefined ? Math.min(idleMs(), busyMs) : since + idleMs() - this.#timer.now()
@@ -92,7 +92,7 @@ export class IdleSweeper<T> {
   sweep(): boolean {
     const left: number[] = []
     for (const one of [...this.#options.all()]) {
-      const ms = this.#leftFor(one)
+      const ms = this.#getRemainingMs(one)
       if (ms > 0) left.push(ms)
       else this.#options.end(one)
     }

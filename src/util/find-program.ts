@@ -1,6 +1,6 @@
 import { accessSync, constants, readFileSync, statSync } from 'node:fs'
 import { win32 } from 'node:path'
-import { type Platform, platformOf } from './platform.ts'
+import { type Platform, getPlatform } from './platform.ts'
 
 /** A longer batch file is none of npm's. */
 const MAX_BYTES = 64 * 1024
@@ -80,7 +80,7 @@ function endings(command: string): readonly string[] {
 }
 
 function here(): ProgramSite {
-  const platform = platformOf()
+  const platform = getPlatform()
   return { platform, isProgram: file => isFile(file, platform.hasModes) }
 }
 

@@ -23,7 +23,7 @@ export function compileGlobs(patterns: string | readonly string[]): (text: strin
     for (const alternative of alternatives(pattern)) {
       const places = compile(alternative)
       if (places.every(place => typeof place === 'string')) exact.add(places.join(''))
-      else loose.push(testOf(places))
+      else loose.push(compileParts(places))
     }
   }
   return text => exact.has(text) || loose.some(isMatch => isMatch(text))
@@ -65,14 +65,14 @@ function firstBraces(pattern: string): string[] | undefined {
   for (let start = 0; start < pattern.length; start++) {
     if (pattern[start] === '\\') start++
     else if (pattern[start] === '{') {
-      const found = bracesAt(pattern, start)
+      const found = parseBraces(pattern, start)
       if (found !== undefined) return found
     }
   }
   return undefined
 }
 
-function bracesAt(pattern: string, start: number): string[] | undefined {
+function parseBraces(pattern: string, start: number): string[] | undefined {
   const cuts = [start]
   let depth = 0
   for (let at = start; at < pattern.length; at++) {
@@ -105,7 +105,7 @@ function compile(pattern: string): GlobPart[] {
     else if (character === '*') places.push(ANY_TEXT)
     else if (character === '?') places.push(() => true)
     else if (classEnd > 0) {
-      places.push(oneOf(pattern.slice(at + 1, classEnd)))
+      places.push(createClassTest(pattern.slice(at + 1, classEnd)))
       at = classEnd
     } else places.push(character)
   }
@@ -113,7 +113,7 @@ function compile(pattern: string): GlobPart[] {
 }
 
 /** `a-z_` as a test; `!` or `^` in front turns it round. */
-function oneOf(members: string): (character: string) => boolean {
+function createClassTest(members: string): (character: string) => boolean {
   const negated = /^[!^]./.test(members)
   const ranges = [...members.slice(negated ? 1 : 0).matchAll(/(.)-(.)|(.)/gs)].map(
     ([, from, to, single]) => [from ?? single ?? '', to ?? single ?? ''] as const,
@@ -122,7 +122,7 @@ function oneOf(members: string): (character: string) => boolean {
 }
 
 /** The test of one pattern. Most have one `*` and plain characters: then both ends are compared, and nothing is walked. */
-function testOf(places: readonly GlobPart[]): (text: string) => boolean {
+function compileParts(places: readonly GlobPart[]): (text: string) => boolean {
   const star = places.indexOf(ANY_TEXT)
   const [before, after] = [places.slice(0, star), places.slice(star + 1)]
   if (![...before, ...after].every(place => typeof place === 'string')) return text => matches(places, text)

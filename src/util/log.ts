@@ -1,5 +1,5 @@
 import { withoutSequences } from './plain-text.ts'
-import { type Hide, hideIn, Secrets } from './secrets.ts'
+import { type Hide, redactValue, Secrets } from './secrets.ts'
 
 const LEVELS = ['debug', 'info', 'warn', 'error'] as const
 
@@ -85,13 +85,13 @@ export function printable(text: string): string {
 /** The same log, without secrets in what it is told. */
 export function hidingLog(log: Logger, hide: Hide): Logger {
   const at = (level: Level) => (message: string, fields?: Fields) =>
-    log[level](hide(message), fields === undefined ? undefined : hideIn(fields, hide))
+    log[level](hide(message), fields === undefined ? undefined : redactValue(fields, hide))
   return {
     debug: at('debug'),
     info: at('info'),
     warn: at('warn'),
     error: at('error'),
-    child: fields => hidingLog(log.child(hideIn(fields, hide)), hide),
+    child: fields => hidingLog(log.child(redactValue(fields, hide)), hide),
   }
 }
 

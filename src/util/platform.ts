@@ -39,7 +39,7 @@ const WINDOWS = {
 }
 
 /** The system that this runs on, or another one. */
-export function platformOf(name: NodeJS.Platform = process.platform): Platform {
+export function getPlatform(name: NodeJS.Platform = process.platform): Platform {
   if (name === 'win32') return { name, ...WINDOWS }
   return name === 'linux' ? { name, ...UNIX, hasProc: true, hasSandbox: true } : { name, ...UNIX }
 }
@@ -62,9 +62,9 @@ export function resolvedAddress(address: string, directory: string, platform: Pl
 }
 
 /** Folders that a PATH names; undefined where there is none. */
-export function foldersIn(
+export function splitPath(
   searchPath: string | undefined,
-  { path: form }: Platform = platformOf(),
+  { path: form }: Platform = getPlatform(),
 ): string[] | undefined {
   return searchPath?.split(form.delimiter)
 }

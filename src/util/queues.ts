@@ -132,12 +132,12 @@ export class FairQueue<T> {
   }
 
   /** The number of items of one caller. */
-  sizeOf(caller: string): number {
+  countQueued(caller: string): number {
     return this.#callers.get(caller)?.size ?? 0
   }
 
   /** The number of items of one caller that were put ahead. */
-  aheadOf(caller: string): number {
+  countAhead(caller: string): number {
     return this.#callers.get(caller)?.ahead ?? 0
   }
 

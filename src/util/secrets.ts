@@ -45,7 +45,7 @@ export class Secrets {
   readonly #known = new Set<string>()
   /** By their first four characters; the longest first, as a longer one may hold a shorter one. */
   readonly #forms = new Map<number, string[]>()
-  /** 1 where a form begins so, by `markOf`: most places of a text are passed over with one look. */
+  /** 1 where a form begins so, by `computeMark`: most places of a text are passed over with one look. */
   readonly #marks = new Uint8Array(MARKS)
 
   /** Forms of values that are good for a while only, by the value; the oldest first. */
@@ -60,7 +60,7 @@ export class Secrets {
     for (const value of values) {
       if (value.length < SHORTEST || this.#known.has(value) || this.#known.size >= MAX_COUNT) continue
       this.#known.add(value)
-      for (const form of formsOf(value)) this.#addForm(form)
+      for (const form of listForms(value)) this.#addForm(form)
     }
   }
 
@@ -87,7 +87,7 @@ export class Secrets {
     let cut = -1
     for (let at = this.#nextMark(bytes, 0); at >= 0; at = this.#nextMark(bytes, Math.max(at + 1, from))) {
       if (cut < at) cut = cutAfter(text, at)
-      const length = this.#lengthAt(text, at, cut)
+      const length = this.#matchLength(text, at, cut)
       if (length === 0) continue
       shown += text.slice(from, at) + HIDDEN
       from = at + length
@@ -109,9 +109,9 @@ export class Secrets {
 
   /** False for one that is there already. */
   #addForm(form: string): boolean {
-    const head = headAt(form, 0)
+    const head = readHead(form, 0)
     const same = this.#forms.get(head)
-    this.#marks[markOf(form)] = 1
+    this.#marks[computeMark(form)] = 1
     if (same === undefined) this.#forms.set(head, [form])
     else if (same.includes(form)) return false
     else {
@@ -122,15 +122,15 @@ export class Secrets {
   }
 
   #dropForm(form: string): void {
-    const head = headAt(form, 0)
+    const head = readHead(form, 0)
     const left = (this.#forms.get(head) ?? []).filter(one => one !== form)
     if (left.length === 0) this.#forms.delete(head)
     else this.#forms.set(head, left)
   }
 
   /** Number of characters from here on that are a secret, which may be cut at `cut`; 0 for none. */
-  #lengthAt(text: string, at: number, cut: number): number {
-    const forms = this.#forms.get(headAt(text, at))
+  #matchLength(text: string, at: number, cut: number): number {
+    const forms = this.#forms.get(readHead(text, at))
     if (forms === undefined) return 0
     const whole = forms.find(form => text.startsWith(form, at))
     if (whole !== undefined) return whole.length
@@ -141,7 +141,7 @@ export class Secrets {
 }
 
 /** The same data without secrets in its texts, keys and numbers; the very same where there are none. */
-export function hideIn<T>(value: T, hide: Hide, depth = 0): T {
+export function redactValue<T>(value: T, hide: Hide, depth = 0): T {
   return hidden(value, hide, depth) as T
 }
 
@@ -189,7 +189,7 @@ function cutAfter(text: string, at: number): number {
   return cut < 0 ? Infinity : cut
 }
 
-function headAt(text: string, at: number): number {
+function readHead(text: string, at: number): number {
   return (
     (text.charCodeAt(at) << 24) ^
     (text.charCodeAt(at + 1) << 16) ^
@@ -199,11 +199,11 @@ function headAt(text: string, at: number): number {
 }
 
 /** The low bits of the first four characters, of which only the last two count. */
-function markOf(form: string): number {
+function computeMark(form: string): number {
   return (((form.charCodeAt(2) & 0xff) << 8) | (form.charCodeAt(3) & 0xff)) & (MARKS - 1)
 }
 
-function formsOf(value: string): string[] {
+function listForms(value: string): string[] {
   const json = inJson(value)
   // A server may print one line of a key file.
   const lines = value.split(/\r?\n/).filter(line => line.length >= LONG)
@@ -286,15 +286,15 @@ function base64Of(bytes: Buffer): string[] {
 
 /** Digest of a secret, to keep and look it up by. A secret of ours has 256 random bits, so one round is as good as many. */
 export function hashSecret(secret: string): string {
-  return digestOf(secret).toString('base64')
+  return hashText(secret).toString('base64')
 }
 
 /** Compares a secret with what somebody sent, in a time that says nothing. */
 export function isSameSecret(secret: string, sent: string): boolean {
-  return timingSafeEqual(digestOf(secret), digestOf(sent))
+  return timingSafeEqual(hashText(secret), hashText(sent))
 }
 
-function digestOf(text: string): Buffer {
+function hashText(text: string): Buffer {
   return createHash('sha256').update(text).digest()
 }
 

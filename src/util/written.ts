@@ -21,7 +21,7 @@ const LINE_END = Buffer.from('\n')
 const MAX_JOINED = 64 * 1024
 
 /** Bytes of a message. */
-export function lengthOf(message: EncodedMessage): number {
+export function getByteLength(message: EncodedMessage): number {
   if (typeof message === 'string') return Buffer.byteLength(message)
   if (message instanceof ByteText) return message.text.length
   return Buffer.isBuffer(message) ? message.length : message.reduce((sum, piece) => sum + piece.length, 0)
@@ -39,7 +39,7 @@ export function inLines(
   bytes: number,
 ): string | Buffer | readonly Buffer[] {
   if (messages.every(message => typeof message === 'string')) return `${messages.join('\n')}\n`
-  const pieces = messages.flatMap(message => [...piecesOf(message), LINE_END])
+  const pieces = messages.flatMap(message => [...toBuffers(message), LINE_END])
   return bytes > MAX_JOINED ? pieces : Buffer.concat(pieces)
 }
 
@@ -58,7 +58,7 @@ export function writeTogether(
 }
 
 /** A message as bytes, uncopied where it is bytes already. */
-export function piecesOf(message: EncodedMessage): readonly Buffer[] {
+export function toBuffers(message: EncodedMessage): readonly Buffer[] {
   if (typeof message === 'string') return [Buffer.from(message)]
   if (message instanceof ByteText) return [message.bytes]
   return Buffer.isBuffer(message) ? [message] : message

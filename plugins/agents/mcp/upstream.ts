@@ -223,7 +223,7 @@ class Watched {
     if (found === undefined) return notFound(uri)
     if (this.#watches.has(uri)) return createUpstreamAnswer({})
     const { view, owner } = found
-    if (this.#watches.size >= MAX_WATCHED || this.#watches.sizeOf(owner) >= MAX_OF_OWNER)
+    if (this.#watches.size >= MAX_WATCHED || this.#watches.countEntries(owner) >= MAX_OF_OWNER)
       return refuse(RPC.internal, 'Subscription limit reached')
     const tell = (now: TaskView): void => {
       const isMeant = ({ principal }: Session): boolean => principalKey(principal) === owner

@@ -9,7 +9,7 @@ import type { JsonObject } from '../../protocol/json/json.ts'
 import { systemClock } from '../../util/clock.ts'
 import { findProgram } from '../../util/find-program.ts'
 import { readMap, readText } from '../../util/plain-data.ts'
-import { foldersIn, platformOf } from '../../util/platform.ts'
+import { splitPath, getPlatform } from '../../util/platform.ts'
 import { estimateTokens } from '../../util/units.ts'
 import { readSettingsFile } from '../clients/edit.ts'
 import { configFile } from '../load-source.ts'
@@ -231,8 +231,8 @@ function helpFor({ type }: JsonObject): string {
 /** Programs of strangers run in a sandbox where there is one. */
 function sandboxed(upstream: JsonObject, flags: AddFlags, { environment, cwd }: Terminal): JsonObject {
   const isWanted = upstream.type === 'stdio' && upstream.command !== 'docker' && !flags['no-sandbox']
-  if (!isWanted || !platformOf().hasSandbox) return upstream
-  if (findProgram('bwrap', foldersIn(environment['PATH']), cwd) === undefined) return upstream
+  if (!isWanted || !getPlatform().hasSandbox) return upstream
+  if (findProgram('bwrap', splitPath(environment['PATH']), cwd) === undefined) return upstream
   return { ...upstream, sandbox: { type: 'bwrap', network: true } }
 }
 

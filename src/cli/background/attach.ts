@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util'
 import type { Problem } from '../../config/problem.ts'
 import { Relay } from '../../control/relay.ts'
 import { attachSocket, connectSocket } from '../../control/sockets.ts'
-import { gatewayError, GatewayError, ownerReasonOf } from '../../errors/errors.ts'
+import { gatewayError, GatewayError, getOwnerReason } from '../../errors/errors.ts'
 import { readOwnPackage } from '../../util/version.ts'
 import type { Host } from '../output/terminal.ts'
 import { outputOf } from './own-program.ts'
@@ -29,7 +29,7 @@ export async function attachAlone(args: readonly string[], host: Host): Promise<
     // A mistake in the arguments, or a flag such as --help, is for the whole command line.
     if (!(error instanceof GatewayError)) return undefined
     const problems = await problemLines(error, host.cwd())
-    const lines = [`error ${error.code}: ${ownerReasonOf(error)}`, ...problems, `hint: ${error.hint}`]
+    const lines = [`error ${error.code}: ${getOwnerReason(error)}`, ...problems, `hint: ${error.hint}`]
     host.stderr.write(lines.map(line => `${line}\n`).join(''))
     return error.entry.exit ?? 1
   }

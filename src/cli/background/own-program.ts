@@ -2,7 +2,7 @@ import { execFile, spawn, type ChildProcess } from 'node:child_process'
 import { realpathSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { findProgram } from '../../util/find-program.ts'
-import { foldersIn } from '../../util/platform.ts'
+import { splitPath } from '../../util/platform.ts'
 import type { Host, Terminal } from '../output/terminal.ts'
 
 /** Starts this program anew, so that it goes on when this process ends; its output goes to an open file. */
@@ -46,7 +46,7 @@ export function failureOfProgram(program: string, args: readonly string[]): Prom
 /** `gateway` where that is this program; clients may have another PATH, so else by whole paths. */
 export function ownCommand({ cwd, environment }: Terminal, host: Host): string[] {
   const launcher = launcherOf(cwd, host)
-  const found = findProgram('gateway', foldersIn(environment['PATH']), cwd)
+  const found = findProgram('gateway', splitPath(environment['PATH']), cwd)
   const isOwn = found !== undefined && realpathSync(found) === realpathSync(launcher)
   return isOwn ? ['gateway'] : [host.execPath, launcher]
 }

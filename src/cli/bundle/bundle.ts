@@ -6,7 +6,7 @@ import { crc32, deflateRawSync } from 'node:zlib'
 import { gatewayError, getErrorMessage } from '../../errors/errors.ts'
 import { checkProfile } from '../../gateway/check-tool-names.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
-import { platformOf } from '../../util/platform.ts'
+import { getPlatform } from '../../util/platform.ts'
 import { writeWhole } from '../../util/storage/files.ts'
 import { readOwnPackage } from '../../util/version.ts'
 import { configFile, loadSource } from '../load-source.ts'
@@ -174,7 +174,7 @@ function manifestOf(
     tools_generated: true,
     prompts_generated: true,
     keywords: ['gateway'],
-    compatibility: { platforms: [platformOf().name], runtimes: { node: '>=20.16.0' } },
+    compatibility: { platforms: [getPlatform().name], runtimes: { node: '>=20.16.0' } },
     user_config: {
       config: {
         type: 'file',

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import type { JsonObject } from '../../protocol/json/json.ts'
-import { platformOf } from '../../util/platform.ts'
+import { getPlatform } from '../../util/platform.ts'
 import type { Terminal } from '../output/terminal.ts'
 import data from './clients.json' with { type: 'json' }
 
@@ -56,7 +56,7 @@ function ownSettings(
   const own = home === undefined ? undefined : environment[home.variable]
   if (home !== undefined && own) return join(own, home.file)
   const before = others.map(file => filledIn(file, environment)).find(file => file && existsSync(file))
-  const path = user[platformOf().name] ?? user.linux
+  const path = user[getPlatform().name] ?? user.linux
   return before ?? (path === undefined ? undefined : filledIn(path, environment))
 }
 

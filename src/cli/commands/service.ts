@@ -1,12 +1,12 @@
 import { string } from '@oclif/core/flags'
 import { command, CONTROL_FLAGS, toggle } from '../command.ts'
-import { platformOf } from '../../util/platform.ts'
+import { getPlatform } from '../../util/platform.ts'
 
 const { config, env, json } = CONTROL_FLAGS
 const SERVICE_FLAGS = {
   platform: string({
     options: ['linux', 'darwin', 'win32'],
-    default: platformOf().name,
+    default: getPlatform().name,
     defaultHelp: 'this system',
     summary: 'The system that the service is for.',
   }),

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { relative } from 'node:path'
 import { GatewayError, getErrorMessage } from '../../errors/errors.ts'
-import { type Health, healthFrom, type Level } from '../../errors/health.ts'
+import { type Health, summarizeFindings, type Level } from '../../errors/health.ts'
 import { plural } from '../../util/plain-text.ts'
 import { configFile, loadSource } from '../load-source.ts'
 import type { AskFlags } from '../local/ask-gateway.ts'
@@ -123,7 +123,7 @@ export async function examine(
   const all = [...found, ...running.found, ...others.flat(), ...serverFindings(patient), ...listeners]
   const isSound = !all.some(({ code }) => code === 'plugin-broken')
   const online = flags.online === true && isSound ? await onlineFindings(patient) : []
-  return { config: patient.file, ...healthFrom([...all, ...online]) }
+  return { config: patient.file, ...summarizeFindings([...all, ...online]) }
 }
 
 async function admit(

@@ -1,6 +1,6 @@
 import { isAbsolute, relative, resolve } from 'node:path'
 import type { ControlClient } from '../../control/client.ts'
-import { gatewayError, GatewayError, ownerReasonOf } from '../../errors/errors.ts'
+import { gatewayError, GatewayError, getOwnerReason } from '../../errors/errors.ts'
 import type { Health } from '../../errors/health.ts'
 import { isObject } from '../../protocol/json/json.ts'
 import { ownCommand } from '../background/own-program.ts'
@@ -225,7 +225,7 @@ async function connect(
 }
 
 function sayable(error: unknown): string {
-  return error instanceof GatewayError ? `${ownerReasonOf(error)} (${error.hint})` : ownerReasonOf(error)
+  return error instanceof GatewayError ? `${getOwnerReason(error)} (${error.hint})` : getOwnerReason(error)
 }
 
 /** A path as people in a directory write it. */

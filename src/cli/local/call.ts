@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Inspection, RpcFailure, type UpstreamStatus } from '../../api/gateway.ts'
 import type { DescribedConfig } from '../../config/index.ts'
-import { gatewayError, GatewayError, getErrorMessage, saidIn } from '../../errors/errors.ts'
+import { gatewayError, GatewayError, getErrorMessage, extractServerMessage } from '../../errors/errors.ts'
 import { isObject, type JsonObject } from '../../protocol/json/json.ts'
 import { readText, readValue } from '../../util/plain-data.ts'
 import { toOneLine, sanitizeText } from '../../util/plain-text.ts'
@@ -121,7 +121,7 @@ async function withWords(
   const { catalog, upstreams } = await gateway.inspect()
   const owner = catalog.find(({ kind, name }) => kind === 'tools' && name === tool)?.upstream
   const { lastError = '', lastErrorAt = 0 } = upstreams.find(({ name }) => name === owner)?.runtime ?? {}
-  const detail = lastErrorAt < since ? undefined : saidIn(lastError)
+  const detail = lastErrorAt < since ? undefined : extractServerMessage(lastError)
   if (detail === undefined) return failure
   const known = await knownError(failure, () => Promise.resolve([]))
   return new GatewayError(

@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { findProgram } from '../../util/find-program.ts'
-import { foldersIn, platformOf } from '../../util/platform.ts'
+import { splitPath, getPlatform } from '../../util/platform.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -23,7 +23,7 @@ export function openBrowser(
   url: string,
   directory: string | undefined,
   environment: Environment,
-  platform = platformOf().name,
+  platform = getPlatform().name,
 ): boolean {
   const parsed = URL.parse(url)
   if (parsed === null || !/^https?:$/.test(parsed.protocol)) return false
@@ -44,7 +44,7 @@ function openerOf(environment: Environment, platform: NodeJS.Platform): Opener |
   if (platform === 'darwin') return ['open']
   const { DISPLAY = '', WAYLAND_DISPLAY = '', PATH } = environment
   if (DISPLAY === '' && WAYLAND_DISPLAY === '') return undefined
-  const program = findProgram('xdg-open', foldersIn(PATH), '/')
+  const program = findProgram('xdg-open', splitPath(PATH), '/')
   return program === undefined ? undefined : [program]
 }
 

@@ -3,7 +3,7 @@ import {
   errorEntry,
   GatewayError,
   gatewayError,
-  ownerReasonOf,
+  getOwnerReason,
   getErrorMessage,
 } from '../../errors/errors.ts'
 import { formatProblem, type Problem } from '../../config/problem.ts'
@@ -38,7 +38,7 @@ function errorData(error: GatewayError): Record<string, unknown> {
   const { problems } = error.fields
   return {
     code: error.code,
-    message: ownerReasonOf(error),
+    message: getOwnerReason(error),
     hint: error.hint,
     ...(problems === undefined ? {} : { problems }),
   }
@@ -70,7 +70,7 @@ function errorLines(error: GatewayError, terminal: Terminal): string[] {
   const { paint } = terminal.err
   const problems = (error.fields['problems'] ?? []) as readonly Problem[]
   return [
-    `${paint(['bold', 'red'], 'error')} ${paint('dim', `${error.code}:`)} ${sanitizeText(ownerReasonOf(error))}`,
+    `${paint(['bold', 'red'], 'error')} ${paint('dim', `${error.code}:`)} ${sanitizeText(getOwnerReason(error))}`,
     ...problems.map(problem => problemLine(problem, terminal)),
     ...causeLines(error),
     `${paint('dim', 'hint:')} ${sanitizeText(error.hint)}`,

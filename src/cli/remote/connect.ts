@@ -6,7 +6,7 @@ import { allLivingSockets, answers, livingSockets, type ControlSocket } from '..
 import { gatewayError, GatewayError } from '../../errors/errors.ts'
 import type { Health } from '../../errors/health.ts'
 import { formatDuration, toOneLine } from '../../util/plain-text.ts'
-import { platformOf, resolvedAddress } from '../../util/platform.ts'
+import { getPlatform, resolvedAddress } from '../../util/platform.ts'
 import { type SourceFlags, configFile, loadSource } from '../load-source.ts'
 import type { Terminal } from '../output/terminal.ts'
 
@@ -67,7 +67,7 @@ async function findSocket(
   which: 'running' | 'one' = 'running',
 ): Promise<string> {
   const { cwd, environment } = terminal
-  if (flags.socket !== undefined) return resolvedAddress(flags.socket, cwd, platformOf())
+  if (flags.socket !== undefined) return resolvedAddress(flags.socket, cwd, getPlatform())
   const file = await configFile(flags, terminal)
   const env = flags.env ?? environment['GATEWAY_ENV']
   const place: ControlSocket = { file, env, environment }
@@ -84,7 +84,7 @@ async function configuredSocket(file: string, flags: ControlFlags, terminal: Ter
   const source = await loadSource({ config: file, env: flags.env }, terminal, 'leave').catch(() => undefined)
   const socket = source?.config.control.socket
   if (source === undefined || socket === undefined) throw gatewayError('GW_NO_GATEWAY', { config: file })
-  const path = resolvedAddress(socket, source.directory, platformOf())
+  const path = resolvedAddress(socket, source.directory, getPlatform())
   if (!(await answers(path))) throw gatewayError('GW_NO_GATEWAY', { config: file })
   return path
 }

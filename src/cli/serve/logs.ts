@@ -6,7 +6,7 @@ import type { Terminal } from '../output/terminal.ts'
 import type { RunningGateway } from './run-gateway.ts'
 import { erasOf } from '../../gateway/inspect.ts'
 import { summaryFields, summaryLines } from './summary.ts'
-import { ownerReasonOf } from '../../errors/errors.ts'
+import { getOwnerReason } from '../../errors/errors.ts'
 
 /** A log on stderr that follows the configuration through reloads. */
 interface ServeLog {
@@ -120,7 +120,7 @@ export function logReloads(gateway: RunningGateway, { log, cwd, loaded }: Reload
   gateway.on('refused', ({ error }) => {
     log.error('configuration not reloaded, the running one stays', {
       code: error.code,
-      reason: ownerReasonOf(error),
+      reason: getOwnerReason(error),
     })
     for (const problem of (error.fields['problems'] ?? []) as Problem[])
       log[problem.severity === 'warning' ? 'warn' : 'error'](formatProblem(problem, cwd))

@@ -2,7 +2,7 @@ import { constants } from 'node:os'
 import { isatty } from 'node:tty'
 import v8 from 'node:v8'
 import type { Listener, Log } from '../../api/index.ts'
-import { ownerReasonOf } from '../../errors/errors.ts'
+import { getOwnerReason } from '../../errors/errors.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import type { Host } from '../output/terminal.ts'
 
@@ -100,7 +100,7 @@ function reportStrays(host: Host, log: Log): Promise<number> {
 function internal(thrown: unknown): Record<string, unknown> {
   return {
     code: 'GW_INTERNAL',
-    reason: ownerReasonOf(thrown),
+    reason: getOwnerReason(thrown),
     stack: thrown instanceof Error ? thrown.stack : undefined,
   }
 }

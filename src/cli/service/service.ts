@@ -5,7 +5,7 @@ import { basename, dirname, resolve } from 'node:path'
 import { gatewayError } from '../../errors/errors.ts'
 import { findProgram } from '../../util/find-program.ts'
 import { toOneLine } from '../../util/plain-text.ts'
-import { foldersIn, platformOf } from '../../util/platform.ts'
+import { splitPath, getPlatform } from '../../util/platform.ts'
 import { writeWhole } from '../../util/storage/files.ts'
 import { failureOfProgram } from '../background/own-program.ts'
 import { backgroundOf } from '../background/start.ts'
@@ -161,7 +161,7 @@ export async function install(
     Buffer.from(kind.encoding === 'utf16le' ? `\uFEFF${text}` : text, kind.encoding),
     rename,
   )
-  return kind.platform === platformOf().name ? runAll(kind.enable(file, name), terminal) : []
+  return kind.platform === getPlatform().name ? runAll(kind.enable(file, name), terminal) : []
 }
 
 /** Has the system forget the service, and removes its file. */
@@ -171,7 +171,7 @@ export async function uninstall(
 ): Promise<{ readonly isGone: boolean; readonly ran: readonly Ran[] }> {
   if (!existsSync(file)) return { isGone: false, ran: [] }
   if (!(await isOurs(file, kind))) throw gatewayError('GW_FILE_EXISTS', { file })
-  const ran = kind.platform === platformOf().name ? await runAll(kind.disable(file, name), terminal) : []
+  const ran = kind.platform === getPlatform().name ? await runAll(kind.disable(file, name), terminal) : []
   await unlink(file)
   return { isGone: true, ran }
 }
@@ -183,7 +183,7 @@ export async function stateOf(
 ): Promise<{ readonly isInstalled: boolean; readonly isCurrent: boolean; readonly isActive: boolean }> {
   const present = await readFile(file, kind.encoding).catch(() => undefined)
   if (present === undefined) return { isInstalled: false, isCurrent: false, isActive: false }
-  const [asked] = kind.platform === platformOf().name ? await runAll([kind.status(name)], terminal) : []
+  const [asked] = kind.platform === getPlatform().name ? await runAll([kind.status(name)], terminal) : []
   return {
     isInstalled: true,
     isCurrent: present.replace(/^\uFEFF/, '') === text,
@@ -213,7 +213,7 @@ async function failureOf(
   args: readonly string[],
   { cwd, environment }: Terminal,
 ): Promise<string | undefined> {
-  const path = findProgram(program, foldersIn(environment['PATH']), cwd)
+  const path = findProgram(program, splitPath(environment['PATH']), cwd)
   if (path === undefined) return `there is no ${basename(program)} here`
   return failureOfProgram(path, args)
 }

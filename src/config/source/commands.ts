@@ -1,5 +1,5 @@
 import { isPlain } from '../../util/plain-data.ts'
-import { platformOf } from '../../util/platform.ts'
+import { getPlatform } from '../../util/platform.ts'
 import { locate, type Origin, type Tree } from './tree.ts'
 
 /** A piece of a text with placeholders. */
@@ -137,7 +137,7 @@ export class Commands {
 
   constructor(tree: Tree, outputs: Outputs) {
     this.#outputs = outputs
-    this.#keyring = keyringOf(tree) ?? LOOKUPS[platformOf().name]
+    this.#keyring = keyringOf(tree) ?? LOOKUPS[getPlatform().name]
   }
 
   /** Those whose output is not there yet. */

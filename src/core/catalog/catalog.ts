@@ -3,7 +3,7 @@ import type { Answer, Exchange, Principal, Session, Upstream } from '../../api/i
 import { mayBeOwnLists } from '../../api/upstream.ts'
 import { ANONYMOUS, principalKey, viewerKey } from '../../api/principal.ts'
 import type { Viewer } from '../../api/profile-names.ts'
-import { GatewayError, ownerReasonOf } from '../../errors/errors.ts'
+import { GatewayError, getOwnerReason } from '../../errors/errors.ts'
 import { listForm } from '../../protocol/era/entries.ts'
 import { type ParamHeader, parseParamHeaders } from '../../protocol/headers.ts'
 import { type Kind, KINDS, LISTS, METHODS } from '../../protocol/methods.ts'
@@ -23,18 +23,18 @@ import { conceivable, type Cut, EMPTY, type LateList, merge, type Part } from '.
 const OUTDATED: Freshness = { ttlMs: () => 0, cacheScope: 'private' }
 
 /** A list made of parts is as fresh as the first of them to grow old, and private if one of them is. */
-function freshnessOf(parts: readonly Part[], perCaller: boolean): Freshness {
+function computeFreshness(parts: readonly Part[], perCaller: boolean): Freshness {
   const payloads = parts.flatMap(part => part.payloads)
   const ttls = payloads.map(payload => (payload.era === 'modern' ? payload.value().ttlMs : 0))
   const isPublic = payloads.length > 0 && payloads.every(payload => payload.value().cacheScope === 'public')
   const ttlMs = Math.min(...ttls.map(ttl => (typeof ttl === 'number' && ttl > 0 ? ttl : 0)))
   const cacheScope = isPublic && !perCaller ? 'public' : 'private'
   if (!Number.isFinite(ttlMs) || ttlMs === 0) return { ttlMs: () => 0, cacheScope }
-  return { ttlMs: now => leftOf(payloads, ttlMs, now), cacheScope }
+  return { ttlMs: now => getRemainingTtl(payloads, ttlMs, now), cacheScope }
 }
 
 /** Limits a lifetime to the time that kept payloads have left; one that nobody keeps was made just now. */
-function leftOf(payloads: readonly Payload[], ttlMs: number, now: number): number {
+function getRemainingTtl(payloads: readonly Payload[], ttlMs: number, now: number): number {
   return payloads.reduce(
     (least, { freshUntil }) => Math.max(0, Math.min(least, (freshUntil ?? Infinity) - now)),
     ttlMs,
@@ -326,7 +326,7 @@ export class Catalog {
       method: LISTS[kind].method,
       upstream: name,
       code,
-      reason: ownerReasonOf(error),
+      reason: getOwnerReason(error),
     })
   }
 
@@ -360,7 +360,7 @@ export class Catalog {
       kind,
       entries,
       stale,
-      freshness: stale.length === 0 ? freshnessOf(parts, perCaller) : OUTDATED,
+      freshness: stale.length === 0 ? computeFreshness(parts, perCaller) : OUTDATED,
       pageSize: graph.config.lists.pageSize,
       serverInfo: graph.identity(),
       mirrors: entry => this.mirrors(entry),
@@ -413,7 +413,7 @@ export class Catalog {
   }
 
   #readerOf({ upstream }: UpstreamNode, kind: Kind, session: Session): ListReader {
-    return { viewer: this.#viewKey(kind, session), own: upstream.listsOf?.(session) }
+    return { viewer: this.#viewKey(kind, session), own: upstream.getListKey?.(session) }
   }
 
   #sessionKey(kind: Kind, session: Session): string {
@@ -432,7 +432,7 @@ export class Catalog {
 
 /** Key of the list that an upstream has for one session; empty for the one that all are shown. */
 function ownList(upstream: Upstream, session: Session): string {
-  const key = upstream.listsOf?.(session)
+  const key = upstream.getListKey?.(session)
   return key === undefined ? '' : JSON.stringify([upstream.name, key])
 }
 

@@ -7,7 +7,7 @@ import {
   GatewayError,
   describeReason,
   gatewayError,
-  ownerReasonOf,
+  getOwnerReason,
   getErrorMessage,
   type Reason,
   needsAuth,
@@ -192,10 +192,10 @@ export class Parts {
     if ('error' in outcome) {
       const { known } = shelf
       if (known === undefined || !staysListed(node, outcome.error)) {
-        this.#note(node, kind, `left out: ${ownerReasonOf(outcome.error)}`)
+        this.#note(node, kind, `left out: ${getOwnerReason(outcome.error)}`)
         throw outcome.error
       }
-      return this.#stale(node, kind, known, ownerReasonOf(outcome.error))
+      return this.#stale(node, kind, known, getOwnerReason(outcome.error))
     }
     shelf.known = outcome.part
     shelf.failure = undefined
@@ -216,7 +216,7 @@ export class Parts {
   /** Says each reason once: whoever asked has been told only that it takes long. */
   #failedLate(node: UpstreamNode, kind: Kind, shelf: Shelf, error: unknown): void {
     const { name } = node.upstream
-    const why = ownerReasonOf(error)
+    const why = getOwnerReason(error)
     if (shelf.failure === undefined || why !== describeReason(shelf.failure))
       this.#graph.log.warn(`a list of upstream "${name}" took long, and failed then`, {
         method: LISTS[kind].method,

@@ -2,7 +2,7 @@ import { type CatalogEntry, type ListPage, unlistedEntry } from '../../api/catal
 import type { Upstream } from '../../api/index.ts'
 import type { Kind } from '../../protocol/methods.ts'
 import type { Payload } from '../../protocol/payload.ts'
-import { liveOf } from '../upstream.ts'
+import { getLiveUpstream } from '../upstream.ts'
 
 const PART = 'unlisted'
 
@@ -30,7 +30,7 @@ export class UnlistedMethods {
   }
 
   #of(upstream: Upstream): Set<string> {
-    const live = liveOf(upstream)
+    const live = getLiveUpstream(upstream)
     let methods = this.#found.get(live)
     if (methods === undefined) {
       const saved = upstream.memory?.read(PART)

@@ -5,7 +5,7 @@ import { viewerKey } from '../../api/principal.ts'
 import { failed } from '../../hooks/guard.ts'
 import type { HookTaps } from '../../hooks/hook-taps.ts'
 import type { Hooks } from '../../hooks/hooks.ts'
-import { entryFor, type ListForm } from '../../protocol/era/entries.ts'
+import { adaptEntry, type ListForm } from '../../protocol/era/entries.ts'
 import type { ParamHeader } from '../../protocol/headers.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { type Era, KINDS, type Kind, LISTS, META } from '../../protocol/methods.ts'
@@ -61,8 +61,8 @@ export class Listings {
   /** The view as this session's client is shown it: the very same where no tap changes it. */
   shown(view: View, session: Session): ListedView {
     if (!this.isTapped) return asItIs(view)
-    const reader = readerOf(view.kind, session)
-    const key = this.#classOf(reader)
+    const reader = createReader(view.kind, session)
+    const key = this.#getClass(reader)
     let forms = this.#shown.get(view)
     if (forms === undefined)
       this.#shown.set(view, (forms = new BoundedMap<string, ListedView>({ max: MAX_CLASSES })))
@@ -76,7 +76,10 @@ export class Listings {
   /** Key of all who are shown the same lists: viewers of one kind, with programs of one class. */
   readerKey(session: Session): string {
     if (!this.isTapped) return viewerKey(session)
-    return JSON.stringify([viewerKey(session), ...KINDS.map(kind => this.#classOf(readerOf(kind, session)))])
+    return JSON.stringify([
+      viewerKey(session),
+      ...KINDS.map(kind => this.#getClass(createReader(kind, session))),
+    ])
   }
 
   /** The list as each tap made it of the one before, the last first. */
@@ -100,14 +103,14 @@ export class Listings {
     return { view: view.showing(entries), real }
   }
 
-  #classOf(reader: ListingReader): string {
+  #getClass(reader: ListingReader): string {
     return JSON.stringify(
-      this.#hooks.taps('listing').map(({ plugin, options }) => classOf(plugin, options, reader)),
+      this.#hooks.taps('listing').map(({ plugin, options }) => classifyReader(plugin, options, reader)),
     )
   }
 }
 
-function classOf(
+function classifyReader(
   plugin: string,
   { readers }: { readonly readers?: (reader: ListingReader) => string },
   reader: ListingReader,
@@ -127,7 +130,7 @@ function asItIs(view: View): ListedView {
 
 const NOTHING: ReadonlyMap<string, CatalogEntry> = new Map()
 
-function readerOf(kind: Kind, { principal, profile, client, choices }: Session): ListingReader {
+function createReader(kind: Kind, { principal, profile, client, choices }: Session): ListingReader {
   const { info, capabilities, era } = client
   return { kind, principal, profile, client: info, capabilities, era, choices }
 }
@@ -139,7 +142,7 @@ function check(view: View, [wanted, ...before]: Forms): Checked {
   const real = new Map<string, CatalogEntry>()
   const taken = new Set<string>()
   for (const entry of wanted) {
-    const own = entry.upstream === '' ? entry : view.entryOf(entry)
+    const own = entry.upstream === '' ? entry : view.findEntry(entry)
     const why = own === undefined ? 'no list has it' : problem(view, entry, own, taken)
     if (own === undefined || why !== undefined) {
       unshown.push({ entry, why: why ?? '' })
@@ -163,7 +166,7 @@ function addUnlisted(
   for (const { exposed, upstream, ...entry } of before.flat()) {
     if (upstream === '' || taken.has(exposed) || real.has(exposed) || view.find(exposed) !== undefined)
       continue
-    const own = view.entryOf({ exposed, upstream, ...entry })
+    const own = view.findEntry({ exposed, upstream, ...entry })
     if (own !== undefined) real.set(exposed, own)
   }
 }
@@ -272,7 +275,7 @@ export class View {
   }
 
   /** The entry of this view that another one was made of; undefined if it was made of none. */
-  entryOf(made: CatalogEntry): CatalogEntry | undefined {
+  findEntry(made: CatalogEntry): CatalogEntry | undefined {
     const own = this.#index.get(made.exposed)
     const isIt = own?.upstream === made.upstream && own.original === made.original
     return isIt ? own : this.findOriginal(made.upstream, made.original)
@@ -330,7 +333,7 @@ export class View {
     const list = this.entries
       .slice(offset, end)
       .filter(entry => !without.includes(entry))
-      .map(entry => entryFor(kind, named(entry, key), form))
+      .map(entry => adaptEntry(kind, named(entry, key), form))
     const result: JsonObject = { [member]: list }
     if (end < this.entries.length) result.nextCursor = cursor(end)
     const mark = stale.length === 0 ? undefined : { [STALE]: stale }

@@ -1,15 +1,15 @@
 import type { Answer, Ask, AskReply, Dispatch, Exchange } from '../../api/index.ts'
-import { askFor, toModernAsk } from '../../protocol/era/client-requests.ts'
+import { adaptRequest, toModernAsk } from '../../protocol/era/client-requests.ts'
 import { type JsonObject, isObject } from '../../protocol/json/json.ts'
 import { Payload } from '../../protocol/payload.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import {
-  asksIn,
+  parseInputRequests,
   cannotAsk,
   hookReplies,
   hookReply,
-  lackingFor,
-  leftFor,
+  findMissingForClient,
+  getRemainingTime,
   legacyForm,
   recordAsk,
 } from '../client-request.ts'
@@ -55,15 +55,15 @@ export async function askLegacy(
 ): Promise<AskReply> {
   const given = await hookReply(graph, exchange, ask)
   if (given !== undefined) return given
-  if (send === undefined || ask.isTakenBack === true || lackingFor(exchange, ask) !== undefined)
+  if (send === undefined || ask.isTakenBack === true || findMissingForClient(exchange, ask) !== undefined)
     return cannotAsk(ask)
-  const fitted = askFor(ask, exchange.session.client)
-  const reply = await send(fitted.ask === ask ? ask : inPlaceOf(ask, fitted.ask))
+  const fitted = adaptRequest(ask, exchange.session.client)
+  const reply = await send(fitted.ask === ask ? ask : replaceRequest(ask, fitted.ask))
   return 'result' in reply ? { result: fitted.read(reply.result) } : reply
 }
 
 /** The same ask in another form: what is taken back is taken back in this one. */
-function inPlaceOf(ask: Ask, { method, params }: Ask): Ask {
+function replaceRequest(ask: Ask, { method, params }: Ask): Ask {
   return { method, params, onTakeBack: listener => ask.onTakeBack?.(listener) }
 }
 
@@ -83,17 +83,17 @@ async function loop(call: PipelineCall, dispatch: Dispatch, graph: Graph): Promi
 
 /** The client's replies by key, or why there are none. */
 async function replyAll(requests: unknown, exchange: Exchange, graph: Graph): Promise<JsonObject | string> {
-  const asks = asksIn(requests)
+  const asks = parseInputRequests(requests)
   if (asks.length === 0) await pause(exchange, graph)
   const replies = await Promise.all(
     asks.map(async ([key, ask]) => [key, await exchange.ask(legacyForm(ask))] as const),
   )
   const refused = replies.find(([, reply]) => 'error' in reply)?.[1]
-  if (refused !== undefined && 'error' in refused) return refusedBy(refused.error.message)
+  if (refused !== undefined && 'error' in refused) return formatRefusal(refused.error.message)
   return Object.fromEntries(replies.map(([key, reply]) => [key, 'result' in reply ? reply.result : {}]))
 }
 
-function refusedBy(why: string): string {
+function formatRefusal(why: string): string {
   return `the client could not answer: ${why}`
 }
 
@@ -177,9 +177,9 @@ function answered({ given, inner }: RequestState, responses: unknown): JsonObjec
 async function passOn(call: PipelineCall, input: Payload, dispatch: Dispatch, graph: Graph): Promise<Answer> {
   const request = input.value()
   const replies = await hookReplies(request.inputRequests, call.exchange, graph)
-  if ('denied' in replies) return failed(call, refusedBy(replies.denied.message))
+  if ('denied' in replies) return failed(call, formatRefusal(replies.denied.message))
   const { given, requests } = replies
-  const left = leftFor(call.exchange, requests, given)
+  const left = getRemainingTime(call.exchange, requests, given)
   if ('error' in left) return left
   const hasGiven = Object.keys(given).length > 0
   if (hasGiven && Object.keys(left.rest).length === 0)
@@ -205,7 +205,7 @@ function onwardState(
 }
 
 function recordSent(requests: JsonObject, { exchange }: PipelineCall, { hooks }: Graph): void {
-  for (const [, ask] of asksIn(requests)) recordAsk(hooks, exchange, ask, 'sent')
+  for (const [, ask] of parseInputRequests(requests)) recordAsk(hooks, exchange, ask, 'sent')
 }
 
 /** A legacy server sends the user to a page by an error; a modern client is asked, and the request made again. */
@@ -223,13 +223,13 @@ async function visits(
   }))
   if (asks.length === 0) return answer
   for (const ask of asks) {
-    const lacks = lackingFor(call.exchange, ask)
+    const lacks = findMissingForClient(call.exchange, ask)
     if (lacks !== undefined)
       return { error: rpcError(RPC.missingCapability, answer.error.message, { requiredCapabilities: lacks }) }
   }
   const inputRequests = Object.fromEntries(asks.map((ask, index) => [`visit-${index + 1}`, toModernAsk(ask)]))
   const replies = await hookReplies(inputRequests, call.exchange, graph)
-  if ('denied' in replies) return failed(call, refusedBy(replies.denied.message))
+  if ('denied' in replies) return failed(call, formatRefusal(replies.denied.message))
   return {
     input: Payload.of(
       {

@@ -12,9 +12,9 @@ import { findMissingCapabilities, neutralCapabilities } from '../../protocol/era
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import { within } from '../../util/clock.ts'
 
-import { liveOf } from '../upstream.ts'
-import { baseOf } from '../session.ts'
-import { isKnownTo, visibleUpstreams } from '../capabilities.ts'
+import { getLiveUpstream } from '../upstream.ts'
+import { getBaseSession } from '../session.ts'
+import { isVisible, visibleUpstreams } from '../capabilities.ts'
 
 /** Milliseconds that a server's ask waits for a first client; a server that was refused is told when one comes. */
 const ARRIVAL_MS = 2000
@@ -48,7 +48,7 @@ export class ClientRoots {
 
   /** Hears what a client says that is about its roots, or about whether it can be asked. */
   heard(session: Session, { method }: Notification): void {
-    const client = baseOf(session)
+    const client = getBaseSession(session)
     if (method === 'notifications/initialized') this.#arrived(client)
     else if (method === 'notifications/roots/list_changed') {
       this.#changed.add(client)
@@ -72,13 +72,13 @@ export class ClientRoots {
 
   /** Asks the one client of a connection; undefined where there is none, or no telling which it is. */
   async list(upstream: Upstream, ask: Ask, isOn: IsOn): Promise<ListedRoots | undefined> {
-    const of = (await this.clientOf(upstream, isOn)) ?? (await this.#clientToCome(upstream, isOn))
+    const of = (await this.findClient(upstream, isOn)) ?? (await this.#clientToCome(upstream, isOn))
     return of === undefined ? undefined : { of, reply: await this.#ask(of, ask) }
   }
 
   /** The client whose roots a server may know outside any call, on a connection of it. */
-  async clientOf(upstream: Upstream, isOn: IsOn): Promise<Session | undefined> {
-    const node = this.#nodeOf(upstream)
+  async findClient(upstream: Upstream, isOn: IsOn): Promise<Session | undefined> {
+    const node = this.#findNode(upstream)
     if (node === undefined || !this.#mayTell(isOn)) return undefined
     const candidates = [...this.#sessions].filter(session => isOn?.(session) !== false)
     const seeing = await Promise.all(candidates.map(session => sees(this.#graph(), session, node)))
@@ -88,11 +88,11 @@ export class ClientRoots {
 
   /** Tells whether the client that calls this server is the only one of a connection, and can be asked outside its calls. */
   isOnly(upstream: Upstream, session: Session, isOn: IsOn): boolean {
-    const node = this.#nodeOf(upstream)
-    const client = baseOf(session)
+    const node = this.#findNode(upstream)
+    const client = getBaseSession(session)
     if (node === undefined || !this.#mayTell(isOn) || !this.#canAsk(client)) return false
     const isOther = (one: Session): boolean =>
-      one !== client && isOn?.(one) !== false && isKnownTo(one, node, this.#graph())
+      one !== client && isOn?.(one) !== false && isVisible(one, node, this.#graph())
     return this.#sessions.has(client) && ![...this.#sessions].some(isOther)
   }
 
@@ -107,7 +107,7 @@ export class ClientRoots {
     const isAwaited = ![...this.#sessions].some(session => this.#ready.has(session))
     if (isOn !== undefined || !isAwaited || !this.#mayTell(isOn)) return undefined
     const hasCome = await within(this.#graph().clock, ARRIVAL_MS, this.#arrivals.promise)
-    return hasCome ? this.clientOf(upstream, isOn) : undefined
+    return hasCome ? this.findClient(upstream, isOn) : undefined
   }
 
   #canAsk(session: Session): boolean {
@@ -119,9 +119,9 @@ export class ClientRoots {
   }
 
   /** One that was replaced by a reload is no server of the configuration any more. */
-  #nodeOf(upstream: Upstream): UpstreamNode | undefined {
+  #findNode(upstream: Upstream): UpstreamNode | undefined {
     const node = this.#graph().upstreams.get(upstream.name)
-    return node !== undefined && liveOf(node.upstream) === upstream ? node : undefined
+    return node !== undefined && getLiveUpstream(node.upstream) === upstream ? node : undefined
   }
 
   #ask(session: Session, ask: Ask): Promise<AskReply> {
@@ -167,7 +167,7 @@ export class ClientRoots {
 }
 
 /** Access of one upstream to the roots of clients; yields nothing before the upstream and the gateway are made. */
-export function rootsFor(
+export function fetchRoots(
   upstream: () => Upstream | undefined,
   all: () => ClientRoots | undefined,
 ): RootsOfClients {
@@ -182,7 +182,7 @@ export function rootsFor(
     },
     clientOf: async isOn => {
       const own = upstream()
-      return own && all()?.clientOf(own, isOn)
+      return own && all()?.findClient(own, isOn)
     },
   }
 }
@@ -192,5 +192,5 @@ const LATE_ANSWER = {
 }
 
 async function sees(graph: Graph, session: Session, node: UpstreamNode): Promise<boolean> {
-  return isKnownTo(session, node, graph) || (await visibleUpstreams(graph, session)).includes(node)
+  return isVisible(session, node, graph) || (await visibleUpstreams(graph, session)).includes(node)
 }

@@ -4,7 +4,14 @@ import { actorKey, principalKey } from '../../api/principal.ts'
 import { isObject, type JsonObject } from '../../protocol/json/json.ts'
 import { Payload } from '../../protocol/payload.ts'
 import { RPC, rpcError, type RpcError } from '../../protocol/rpc-error.ts'
-import { cannotAsk, hookReply, lackingFor, missingCapability, replyOf, wantedOf } from '../client-request.ts'
+import {
+  cannotAsk,
+  hookReply,
+  findMissingForClient,
+  missingCapability,
+  createReply,
+  createServerRequest,
+} from '../client-request.ts'
 import type { PipelineCall, PipelineExchange } from '../exchange.ts'
 import type { Graph } from '../graph-types.ts'
 
@@ -117,7 +124,7 @@ export class HeldCall {
     const given = await hookReply(this.#graph, this.#exchange, ask)
     if (given !== undefined) return given
     if (ask.isTakenBack === true) return cannotAsk(ask)
-    const lacks = lackingFor(this.#exchange, ask)
+    const lacks = findMissingForClient(this.#exchange, ask)
     if (lacks !== undefined) {
       this.settle({ error: missingCapability(ask, lacks) })
       this.#call.cancel('the client cannot be asked')
@@ -153,7 +160,7 @@ export class HeldCall {
       const result = Object.hasOwn(answers, key) ? answers[key] : undefined
       if (!isObject(result)) continue
       this.#open.delete(key)
-      reply(replyOf(ask, result, exchange.session.client))
+      reply(createReply(ask, result, exchange.session.client))
     }
     // Asks that the client left out are asked again.
     if (this.#open.size > 0) this.#arm(BATCH_MS, () => this.#tell())
@@ -173,7 +180,7 @@ export class HeldCall {
     if (this.#waiting === undefined || this.#open.size === 0) return
     if (!this.#graph.parking.add(this)) return this.expire('too many calls wait for their clients')
     const { client } = this.#exchange.session
-    const inputRequests = wantedOf(this.#open, client)
+    const inputRequests = createServerRequest(this.#open, client)
     const requestState = sealState(this.#graph, this.#call, { parked: { id: this.id, round: ++this.#round } })
     this.#arm(STATE_TTL_MS, () => this.expire('the client did not come back in time'))
     const { resolve } = this.#waiting
@@ -208,14 +215,14 @@ export interface RequestState {
 
 /** A `requestState` for this caller, upstream and request alone, and for ten minutes. */
 export function sealState(graph: Graph, call: Call, state: RequestState): string {
-  return graph.seal.closeFor(STATE_TTL_MS, state, bindingOf(call))
+  return graph.seal.sealWithExpiry(STATE_TTL_MS, state, createBinding(call))
 }
 
 /** The state, or the error for one that is not ours, not for this request, or too old. */
 export function openState(graph: Graph, call: Call, sealed: unknown): RequestState | { error: RpcError } {
   const state =
     typeof sealed === 'string'
-      ? (graph.seal.openInTime(sealed, bindingOf(call)) as RequestState | undefined)
+      ? (graph.seal.openInTime(sealed, createBinding(call)) as RequestState | undefined)
       : undefined
   return state ?? { error: invalidState() }
 }
@@ -226,7 +233,7 @@ export function invalidState(): RpcError {
   })
 }
 
-function bindingOf({ upstream, method, params, exchange }: Call): string {
+function createBinding({ upstream, method, params, exchange }: Call): string {
   const asked = JSON.stringify([params?.name, params?.uri, params?.arguments])
   const digest = createHash('sha256').update(asked).digest('base64')
   return JSON.stringify(['requestState', actorKey(exchange.session.principal), upstream, method, digest])

@@ -62,7 +62,7 @@ export class HeldResources {
   }
 
   has(uri: string, holder: object): boolean {
-    return this.#heldBy(uri, holder) !== undefined
+    return this.#findSubscription(uri, holder) !== undefined
   }
 
   /** False where too much is held already. */
@@ -85,7 +85,7 @@ export class HeldResources {
 
   /** Names the owner of what is let go; undefined for who did not hold the URI. */
   release(uri: string, holder: object): ResourceOwner | undefined {
-    const held = this.#heldBy(uri, holder)
+    const held = this.#findSubscription(uri, holder)
     if (held === undefined) return undefined
     held.holders.delete(holder)
     if (held.holders.size > 0) return held.owner
@@ -95,7 +95,7 @@ export class HeldResources {
     return held.owner
   }
 
-  #heldBy(uri: string, holder: object): SubscribedResource | undefined {
+  #findSubscription(uri: string, holder: object): SubscribedResource | undefined {
     return this.#byUri.get(uri)?.find(({ holders }) => holders.has(holder))
   }
 

@@ -1,5 +1,5 @@
 import type { Exchange, Notification, Session, UpstreamState } from '../../api/index.ts'
-import { GatewayError, ownerProblemOf, getErrorMessage } from '../../errors/errors.ts'
+import { GatewayError, getOwnerProblem, getErrorMessage } from '../../errors/errors.ts'
 import { isCalled, unlistedEntry } from '../../api/catalog-entry.ts'
 import { noteOwnLists } from '../../api/upstream.ts'
 import type { NotificationContext } from '../../hooks/hook-taps.ts'
@@ -7,9 +7,9 @@ import { isLoud } from '../../protocol/era/modern.ts'
 import { isObject } from '../../protocol/json/json.ts'
 import { KINDS, getChangedKinds, LISTS } from '../../protocol/methods.ts'
 import { ListNews } from './list-news.ts'
-import { liveOf } from '../upstream.ts'
+import { getLiveUpstream } from '../upstream.ts'
 import { HeldResources } from './held-resources.ts'
-import { baseOf } from '../session.ts'
+import { getBaseSession } from '../session.ts'
 import type { Graph, ListenFilter, ResourceOwner } from '../graph-types.ts'
 import { askOwner } from './subscriptions.ts'
 import { ANONYMOUS, principalKey } from '../../api/principal.ts'
@@ -73,7 +73,7 @@ export class Notifier {
   /** An upstream that comes or goes changes every list it has a part in. */
   upstreamChanged(upstream: string, state: UpstreamState): void {
     const node = this.#graph.upstreams.get(upstream)
-    this.#graph.hooks.runner('upstreamState')?.(upstream, state, node && ownerProblemOf(node.upstream))
+    this.#graph.hooks.runner('upstreamState')?.(upstream, state, node && getOwnerProblem(node.upstream))
     if (!this.#hasComeOrGone(upstream, state)) return
     const capabilities = this.#graph.upstreams.get(upstream)?.upstream.server?.capabilities ?? {}
     for (const kind of KINDS)
@@ -143,7 +143,7 @@ export class Notifier {
       if (node === undefined) continue
       const old = before.#graph.upstreams.get(owner.upstream)?.upstream
       // Another server under the same name knows nothing of what the one before was asked.
-      const isSame = old !== undefined && liveOf(old) === liveOf(node.upstream)
+      const isSame = old !== undefined && getLiveUpstream(old) === getLiveUpstream(node.upstream)
       for (const holder of holders) {
         if ('emit' in holder) continue
         const session = holder as Session
@@ -168,9 +168,9 @@ export class Notifier {
 
   /** Notes who wants updates of a URI. Its upstream is told of each, as each may have a connection of its own there. */
   hold(uri: string, owner: ResourceOwner, by: object): 'new' | 'known' | 'full' {
-    const holder = holderOf(by)
+    const holder = getHolder(by)
     if (this.#held.has(uri, holder)) return 'known'
-    const session = sessionOf(holder)
+    const session = getSession(holder)
     if (this.#holds.isFull(session) || !this.#held.hold(uri, owner, holder)) return 'full'
     this.#holds.count(session, 1)
     return 'new'
@@ -178,9 +178,9 @@ export class Notifier {
 
   /** Names whom to unsubscribe from; undefined for who did not want the URI. */
   release(uri: string, by: object): ResourceOwner | undefined {
-    const holder = holderOf(by)
+    const holder = getHolder(by)
     const owner = this.#held.release(uri, holder)
-    if (owner !== undefined) this.#holds.count(sessionOf(holder), -1)
+    if (owner !== undefined) this.#holds.count(getSession(holder), -1)
     return owner
   }
 
@@ -204,12 +204,12 @@ export class Notifier {
       owner.exposed === original
         ? notification
         : { ...notification, params: { ...notification.params, uri: owner.exposed } }
-    for (const holder of holders) if (isMeant(sessionOf(holder))) updates.tell(holder, told)
+    for (const holder of holders) if (isMeant(getSession(holder))) updates.tell(holder, told)
   }
 
   #tellHolder(holder: object, told: Notification): void {
     const exchange = 'emit' in holder ? (holder as Exchange) : undefined
-    if (exchange === undefined) sessionOf(holder).notify(told)
+    if (exchange === undefined) getSession(holder).notify(told)
     // Before it is acknowledged, a listen hears of nothing.
     else if (this.#listens.has(exchange)) exchange.emit(told)
   }
@@ -239,13 +239,13 @@ function all(): boolean {
   return true
 }
 
-function sessionOf(holder: object): Session {
+function getSession(holder: object): Session {
   return 'emit' in holder ? (holder as Exchange).session : (holder as Session)
 }
 
 /** A listen holds for itself; all that one session asks for is the session's, whatever a request sees of it. */
-function holderOf(by: object): object {
-  return 'emit' in by ? by : baseOf(by as Session)
+function getHolder(by: object): object {
+  return 'emit' in by ? by : getBaseSession(by as Session)
 }
 
 /** Counts the places of a table that each caller has. Anonymous callers count one by one, by their sessions. */
@@ -258,19 +258,19 @@ class Shares {
   }
 
   isFull(session: Session): boolean {
-    return (this.#counts.get(keyOf(session)) ?? 0) >= this.#max
+    return (this.#counts.get(getSessionKey(session)) ?? 0) >= this.#max
   }
 
   /** One place more, or with −1 one less. */
   count(session: Session, change: 1 | -1): void {
-    const key = keyOf(session)
+    const key = getSessionKey(session)
     const count = (this.#counts.get(key) ?? 0) + change
     if (count > 0) this.#counts.set(key, count)
     else this.#counts.delete(key)
   }
 }
 
-function keyOf({ principal, id }: Session): string {
+function getSessionKey({ principal, id }: Session): string {
   const key = principalKey(principal)
   return key === principalKey(ANONYMOUS) ? `${key}#${id}` : key
 }

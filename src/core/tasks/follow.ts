@@ -6,7 +6,7 @@ import { Payload } from '../../protocol/payload.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import type { Era } from '../../protocol/methods.ts'
 import { detached } from '../catalog/fetch-lists.ts'
-import { asksIn, cancelledAnswer, legacyForm } from '../client-request.ts'
+import { parseInputRequests, cancelledAnswer, legacyForm } from '../client-request.ts'
 import { PipelineCall, type PipelineExchange } from '../exchange.ts'
 import type { Graph } from '../graph-types.ts'
 
@@ -97,7 +97,7 @@ class Follower {
     const { status } = this.#state
     // The answer that makes a task never says what came of it, or what it needs.
     if (this.#value === undefined && status !== 'working') return undefined
-    if (this.#value !== undefined && isTerminal(status)) return outcomeOf(this.#state, this.#value)
+    if (this.#value !== undefined && isTerminal(status)) return createTaskAnswer(this.#state, this.#value)
     if (status === 'input_required') {
       const problem = await this.#reply(this.#value?.inputRequests)
       if (problem !== undefined) return problem
@@ -140,7 +140,7 @@ class Follower {
 
   async #reply(requests: unknown): Promise<Answer | undefined> {
     const { exchange } = this.#of
-    const open = asksIn(requests).filter(([key]) => !this.#answered.has(key))
+    const open = parseInputRequests(requests).filter(([key]) => !this.#answered.has(key))
     if (open.length === 0) return undefined
     const isLegacy = exchange.session.client.era === 'legacy'
     const replies = await Promise.all(
@@ -191,7 +191,7 @@ export function askAboutTask(
   return node.dispatch(call)
 }
 
-function outcomeOf({ status, statusMessage }: TaskState, { result, error }: JsonObject): Answer {
+function createTaskAnswer({ status, statusMessage }: TaskState, { result, error }: JsonObject): Answer {
   if (status === 'completed' && isObject(result)) return { result: Payload.of(result) }
   if (isObject(error) && typeof error.code === 'number' && typeof error.message === 'string')
     return { error: rpcError(error.code, error.message, error.data) }

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import type { Answer, Ask, AskReply, ClientSide, Exchange } from '../../api/index.ts'
 import { hasFailed } from '../../api/exchange.ts'
-import { isTerminal, relateTo, type TaskState, unrelated } from '../../protocol/era/tasks.ts'
+import { isTerminal, addRelatedTask, type TaskState, unrelated } from '../../protocol/era/tasks.ts'
 import { isObject, type JsonObject } from '../../protocol/json/json.ts'
 import { Payload } from '../../protocol/payload.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
-import { cannotAsk, replyOf, wantedOf } from '../client-request.ts'
+import { cannotAsk, createReply, createServerRequest } from '../client-request.ts'
 
 interface Open {
   readonly ask: Ask
@@ -85,7 +85,8 @@ export class HostedTask implements ToolPlace {
   /** The state with what belongs to it, as `tasks/get` of 2026-07-28 has it. */
   detailed(client: ClientSide): JsonObject {
     const { state } = this
-    if (state.status === 'input_required') return { ...state, inputRequests: wantedOf(this.#open, client) }
+    if (state.status === 'input_required')
+      return { ...state, inputRequests: createServerRequest(this.#open, client) }
     if (this.#outcome === undefined) return { ...state }
     if ('error' in this.#outcome)
       return state.status === 'failed' ? { ...state, error: this.#outcome.error } : { ...state }
@@ -121,7 +122,7 @@ export class HostedTask implements ToolPlace {
   answer(responses: JsonObject, client: ClientSide): void {
     for (const [key, { ask }] of [...this.#open]) {
       const response = Object.hasOwn(responses, key) ? responses[key] : undefined
-      if (isObject(response)) this.#reply(key, replyOf(ask, response, client))
+      if (isObject(response)) this.#reply(key, createReply(ask, response, client))
     }
   }
 
@@ -134,13 +135,13 @@ export class HostedTask implements ToolPlace {
     }
     if (!('result' in this.#outcome)) return this.#outcome
     const { result } = this.#outcome
-    return { result: Payload.of(relateTo(this.taskId, result.value(), true), result.era) }
+    return { result: Payload.of(addRelatedTask(this.taskId, result.value(), true), result.era) }
   }
 
   async #askThrough(exchange: Exchange, key: string, open: Open): Promise<void> {
     open.isAsked = true
     const { method, params } = open.ask
-    const reply = await exchange.ask({ method, params: relateTo(this.taskId, params, true) })
+    const reply = await exchange.ask({ method, params: addRelatedTask(this.taskId, params, true) })
     open.isAsked = false
     // A client that went away may come back for what it was asked.
     if ('error' in reply && exchange.cancelled) return
@@ -157,7 +158,7 @@ export class HostedTask implements ToolPlace {
   }
 
   /** The work has ended. */
-  settle(answer: Answer, status: TaskState['status'] = endOf(answer)): void {
+  settle(answer: Answer, status: TaskState['status'] = getFinalStatus(answer)): void {
     if (isTerminal(this.#status)) return
     this.#outcome = answer
     this.#status = status
@@ -201,6 +202,6 @@ export class HostedTask implements ToolPlace {
 }
 
 /** As 2025-11-25 has it: a tool that says of its result that it failed ends its task as failed. */
-function endOf(answer: Answer): TaskState['status'] {
+function getFinalStatus(answer: Answer): TaskState['status'] {
   return 'result' in answer && !hasFailed(answer.result) ? 'completed' : 'failed'
 }

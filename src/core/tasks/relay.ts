@@ -1,10 +1,10 @@
 import type { Answer, Session } from '../../api/index.ts'
-import { legacyTask, readTask, relatedTask, relateTo } from '../../protocol/era/tasks.ts'
+import { legacyTask, readTask, relatedTask, addRelatedTask } from '../../protocol/era/tasks.ts'
 import { isObject, type JsonObject } from '../../protocol/json/json.ts'
-import { editMembers, membersOf, valueOf } from '../../protocol/json/members.ts'
+import { editMembers, parseMembers, getMemberValue } from '../../protocol/json/members.ts'
 import { Payload } from '../../protocol/payload.ts'
 import { detached } from '../catalog/fetch-lists.ts'
-import { hookReplies, leftFor } from '../client-request.ts'
+import { hookReplies, getRemainingTime } from '../client-request.ts'
 import type { PipelineExchange } from '../exchange.ts'
 import type { Graph } from '../graph-types.ts'
 import { payloadWithoutSecrets, stateWithoutSecrets } from '../without-secrets.ts'
@@ -38,7 +38,7 @@ export async function getModern(
   if (!('result' in answer)) return answer
   const ours = String(exchange.params?.taskId)
   const bytes = answer.result.bytes()
-  const members = membersOf(bytes)
+  const members = parseMembers(bytes)
   // A result of any size passes as the bytes it came in.
   const renamed = editMembers(
     bytes,
@@ -46,9 +46,9 @@ export async function getModern(
     RENAMED,
     `"resultType":"complete","taskId":${JSON.stringify(ours)}`,
   )
-  const late = await lateAnswerIn(Payload.raw(renamed, 'modern'), place, exchange.session, graph)
+  const late = await findLateAnswer(Payload.raw(renamed, 'modern'), place, exchange.session, graph)
   const payload = payloadWithoutSecrets(late, graph)
-  if (valueOf(bytes, members, 'status')?.toString() !== INPUT_REQUIRED) return { result: payload }
+  if (getMemberValue(bytes, members, 'status')?.toString() !== INPUT_REQUIRED) return { result: payload }
   return withoutAnswered(payload, place, exchange, graph)
 }
 
@@ -62,7 +62,7 @@ async function withoutAnswered(
   const server = { graph, upstream, exchange }
   const replies = await hookReplies(inputRequests, exchange, graph)
   const { given, requests } = 'given' in replies ? replies : { given: {}, requests: inputRequests }
-  const left = 'denied' in replies ? { error: replies.denied } : leftFor(exchange, requests, given)
+  const left = 'denied' in replies ? { error: replies.denied } : getRemainingTime(exchange, requests, given)
   if ('error' in left) {
     // The task will never be given what it waits for.
     await askAboutTask(server, 'tasks/cancel', { taskId })
@@ -87,9 +87,9 @@ export async function passLegacy(
   const { original, upstream } = place
   const ours = String(exchange.params?.taskId)
   exchange.askThrough(async ({ method, params }, onward) => {
-    const reply = await onward({ method, params: params && relateTo(ours, params) })
+    const reply = await onward({ method, params: params && addRelatedTask(ours, params) })
     return 'result' in reply && relatedTask(reply.result) !== undefined
-      ? { result: relateTo(original, reply.result) }
+      ? { result: addRelatedTask(original, reply.result) }
       : reply
   })
   const params = { ...exchange.params, taskId: original }
@@ -100,7 +100,7 @@ export async function passLegacy(
   const value = answer.result.value()
   const named = value.taskId === original ? { ...value, taskId: ours } : value
   const shown = isEnd ? named : stateWithoutSecrets(named, graph)
-  return { result: Payload.of(relateTo(ours, shown), answer.result.era) }
+  return { result: Payload.of(addRelatedTask(ours, shown), answer.result.era) }
 }
 
 /** Reads the state of a legacy server's task for a list; undefined for one that is gone. */
@@ -140,7 +140,7 @@ async function lateAnswer(
 }
 
 /** The same for a state of 2026-07-28, which holds what came of the call. */
-async function lateAnswerIn(
+async function findLateAnswer(
   state: Payload,
   place: ServerPlace,
   session: Session,
@@ -150,7 +150,7 @@ async function lateAnswerIn(
   if (graph.hooks.runner('response', CALL) === undefined) return state
   const { result, error, ...rest } = state.value()
   if (result === undefined && error === undefined) return state
-  const before = answerOf(result, error)
+  const before = createRelayedAnswer(result, error)
   const after = await lateAnswer(before, place, session, graph)
   if ('result' in after) {
     const whole = { resultType: 'complete', ...after.result.value() }
@@ -163,7 +163,7 @@ async function lateAnswerIn(
   return Payload.of({ ...rest, status, error: problem }, 'modern')
 }
 
-function answerOf(result: unknown, error: unknown): Answer {
+function createRelayedAnswer(result: unknown, error: unknown): Answer {
   if (isObject(result)) return { result: Payload.of(result, 'modern') }
   return {
     error: isRpcError(error)

@@ -4,12 +4,12 @@ import { servesTasks } from '../../protocol/era/tasks.ts'
 import { isObject, type JsonObject } from '../../protocol/json/json.ts'
 import { Payload } from '../../protocol/payload.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
-import { asksIn } from '../client-request.ts'
+import { parseInputRequests } from '../client-request.ts'
 import { PipelineCall, type PipelineExchange } from '../exchange.ts'
 import type { Graph } from '../graph-types.ts'
 import { withoutSecrets } from '../without-secrets.ts'
 import type { HostedTask } from './hosted-task.ts'
-import { taskFormOf, toolOf } from './task-ids.ts'
+import { getTaskForm, getToolPlace } from './task-ids.ts'
 
 /** Makes a call, with all that its server needs of the client on the way. */
 type Converse = (call: PipelineCall, dispatch: Dispatch, graph: Graph) => Promise<Answer>
@@ -33,7 +33,7 @@ export async function callInPatience(slow: Slow, patience: Patience): Promise<An
   const { call, dispatch, graph, converse } = slow
   const made = converse(call, dispatch, graph)
   const server = graph.upstreams.get(call.upstream)?.upstream.server
-  const form = taskFormOf(call)
+  const form = getTaskForm(call)
   const isOwn = 'over' in patience
   // Such a server makes the task itself, and such a client has one from the start.
   const isTask = form === 'legacy' || (form === 'modern' && server !== undefined && servesTasks(server))
@@ -83,7 +83,7 @@ function goOn(slow: Slow, made: Promise<Answer>, patience: KeptCall): Answer | u
   let current = exchange
   const task = graph.tasks.host(graph, exchange.session, {
     tool: String(exchange.params?.name),
-    ...toolOf(call),
+    ...getToolPlace(call),
     ttlMs: patience.keepMs,
     cancel: reason => current.giveUp(reason),
   })
@@ -99,7 +99,7 @@ function goOn(slow: Slow, made: Promise<Answer>, patience: KeptCall): Answer | u
   const work = (): Promise<Answer> =>
     toItsEnd(slow, made, { task, onward, continues: next => void (current = next) })
   void settleTask({ graph, task, exchange, method: call.method }, work)
-  if (taskFormOf(call) === 'modern')
+  if (getTaskForm(call) === 'modern')
     return { task: Payload.of({ ...task.state, resultType: 'task' }, 'modern') }
   return patience.goesOn(runningCall(task))
 }
@@ -118,16 +118,16 @@ async function toItsEnd(slow: Slow, made: Promise<Answer>, background: Backgroun
     if (round > MAX_ROUNDS)
       return { error: rpcError(RPC.internal, `the server asked for input more than ${MAX_ROUNDS} times`) }
     const { inputRequests, requestState } = answer.input.value()
-    const replies = await repliesTo(inputRequests, background.task)
+    const replies = await collectReplies(inputRequests, background.task)
     if (typeof replies === 'string') return { error: rpcError(RPC.internal, replies) }
     answer = await again(slow, { inputResponses: replies, requestState }, background)
   }
   return answer
 }
 
-async function repliesTo(requests: unknown, task: HostedTask): Promise<JsonObject | string> {
+async function collectReplies(requests: unknown, task: HostedTask): Promise<JsonObject | string> {
   const replies = await Promise.all(
-    asksIn(requests).map(async ([key, ask]) => [key, await task.ask(ask)] as const),
+    parseInputRequests(requests).map(async ([key, ask]) => [key, await task.ask(ask)] as const),
   )
   const given: JsonObject = {}
   for (const [key, reply] of replies) {

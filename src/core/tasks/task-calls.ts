@@ -9,7 +9,7 @@ import { stateWithoutSecrets } from '../without-secrets.ts'
 import { follow } from './follow.ts'
 import type { HostedTask } from './hosted-task.ts'
 import { settleTask } from './slow-calls.ts'
-import { offersTasks, requiresTasks, sealTaskId, taskFormOf, taskSupport, toolOf } from './task-ids.ts'
+import { offersTasks, requiresTasks, sealTaskId, getTaskForm, taskSupport, getToolPlace } from './task-ids.ts'
 
 /** Makes calls that may ask the client, and holds them open while it thinks. */
 interface Conversing {
@@ -32,13 +32,13 @@ export function callAsTask(tasking: Tasking): Promise<Answer> | undefined {
   const { call, graph } = tasking
   const server = graph.upstreams.get(call.upstream)?.upstream.server
   if (server !== undefined && servesTasks(server)) return asTask(tasking, server)
-  return taskFormOf(call) === 'legacy' && offersTasks(graph, 'legacy')
+  return getTaskForm(call) === 'legacy' && offersTasks(graph, 'legacy')
     ? Promise.resolve(noTask(call))
     : undefined
 }
 
 function asTask(tasking: Tasking, { era }: ServerSide): Promise<Answer> {
-  const request = taskFormOf(tasking.call)
+  const request = getTaskForm(tasking.call)
   return era === 'modern' ? atModern[request](tasking) : atLegacy(tasking)
 }
 
@@ -63,7 +63,7 @@ const atModern = {
 
 async function atLegacy(tasking: Tasking): Promise<Answer> {
   const { call, graph } = tasking
-  const request = taskFormOf(call)
+  const request = getTaskForm(call)
   const support = await taskSupport(graph, call)
   if (request === 'legacy') {
     if (support === 'forbidden') return noTask(call)
@@ -114,7 +114,7 @@ function passed({ call, graph }: Tasking, answer: Answer): Answer {
   if (state === undefined)
     return { error: rpcError(RPC.internal, 'the server answered with a task that is none') }
   const tool = String(call.exchange.params?.name)
-  const place: TaskPlace = { at: 'server', ...toolOf(call), era, original: state.taskId, tool }
+  const place: TaskPlace = { at: 'server', ...getToolPlace(call), era, original: state.taskId, tool }
   const taskId = sealTaskId(graph, session, place, state.ttlMs)
   if (taskId === undefined) return { error: rpcError(RPC.internal, 'the id of the task is too long') }
   if (era === 'modern') return { task: Payload.of({ ...value, resultType: 'task', taskId }, era) }
@@ -126,7 +126,7 @@ function passed({ call, graph }: Tasking, answer: Answer): Answer {
 function driven({ call, graph, by }: Tasking, task: Payload): Promise<Answer> {
   const { exchange } = call
   const drive = (): Promise<Answer> =>
-    follow({ graph, upstream: call.upstream, exchange, call, sees: progressOf(exchange) }, task)
+    follow({ graph, upstream: call.upstream, exchange, call, sees: createProgressReporter(exchange) }, task)
   if (exchange.session.client.era === 'modern') return by.hold(call, drive, graph)
   exchange.askThrough((ask, onward) =>
     onward(ask.params === undefined ? ask : { ...ask, params: unrelated(ask.params) }),
@@ -135,7 +135,7 @@ function driven({ call, graph, by }: Tasking, task: Payload): Promise<Answer> {
 }
 
 /** Tells a client that wants to hear of progress that its call is alive. */
-function progressOf(exchange: PipelineExchange): ((state: TaskState) => void) | undefined {
+function createProgressReporter(exchange: PipelineExchange): ((state: TaskState) => void) | undefined {
   const meta = exchange.params?._meta
   const progressToken = isObject(meta) ? meta.progressToken : undefined
   if (progressToken === undefined) return undefined
@@ -190,12 +190,12 @@ function host(call: PipelineCall, graph: Graph, keeping: Keeping, work: Work): A
   const { session } = call.exchange
   const hosted = graph.tasks.host(graph, session, {
     tool: String(call.exchange.params?.name),
-    ...toolOf(call),
+    ...getToolPlace(call),
     ...keeping,
     cancel: reason => exchange.cancel(reason),
   })
   if (hosted === undefined) return undefined
-  const exchange: PipelineExchange = graph.exchange(session, inboundOf(call, hosted))
+  const exchange: PipelineExchange = graph.exchange(session, createTaskInbound(call, hosted))
   exchange.route = call.exchange.route
   exchange.entry = call.exchange.entry
   exchange.origin = call.exchange.origin ?? call.exchange
@@ -210,7 +210,7 @@ function host(call: PipelineCall, graph: Graph, keeping: Keeping, work: Work): A
   return { task: Payload.of({ task: legacyTask(state) }, 'legacy') }
 }
 
-function inboundOf({ method, params, exchange }: PipelineCall, hosted: HostedTask): Inbound {
+function createTaskInbound({ method, params, exchange }: PipelineCall, hosted: HostedTask): Inbound {
   return {
     method,
     params,

@@ -26,7 +26,7 @@ const MAX_LIFE_MS = 30 * DAY_MS
 export type ServerPlace = Extract<TaskPlace, { at: 'server' }>
 
 /** The tool that a call is to. */
-export function toolOf({ upstream, params }: Call): ToolPlace {
+export function getToolPlace({ upstream, params }: Call): ToolPlace {
   return { upstream, toolThere: String(params?.name) }
 }
 
@@ -44,16 +44,16 @@ export function sealTaskId(
     return undefined
   // A server may prolong a task, so the id outlives what it said first.
   const life = ttlMs === null ? MAX_LIFE_MS : Math.min(Math.max(2 * ttlMs, DAY_MS), MAX_LIFE_MS)
-  return graph.seal.closeFor(life, place, bindingOf(session))
+  return graph.seal.sealWithExpiry(life, place, getCallerBinding(session))
 }
 
 /** Opens a task id to the place of its task; undefined for what is not ours, somebody else's, or too old. */
 export function openTaskId(graph: Graph, session: Session, taskId: unknown): TaskPlace | undefined {
   if (typeof taskId !== 'string') return undefined
-  return graph.seal.openInTime(taskId, bindingOf(session)) as TaskPlace | undefined
+  return graph.seal.openInTime(taskId, getCallerBinding(session)) as TaskPlace | undefined
 }
 
-function bindingOf({ principal }: Session): string {
+function getCallerBinding({ principal }: Session): string {
   return JSON.stringify(['task', actorKey(principal)])
 }
 
@@ -83,7 +83,7 @@ export async function mayUse(tool: ToolPlace, session: Session, graph: Graph): P
 /** Form in which a client wants its call: as a task in the way of its era, or as an answer and nothing else. */
 type TaskForm = 'modern' | 'legacy' | 'none'
 
-export function taskFormOf({ params, exchange }: Call): TaskForm {
+export function getTaskForm({ params, exchange }: Call): TaskForm {
   const { client } = exchange.session
   if (client.era === 'modern') return declaresTasks(client.capabilities) ? 'modern' : 'none'
   return knowsTasks(client) && isObject(params?.task) ? 'legacy' : 'none'

@@ -89,7 +89,7 @@ export async function askTask(exchange: PipelineExchange, graph: Graph): Promise
 
 async function perform(handler: Handler, exchange: PipelineExchange, graph: Graph): Promise<Answer> {
   const { method, session } = exchange
-  const task = taskAt(openTaskId(graph, session, exchange.params?.taskId), session, graph)
+  const task = findTask(openTaskId(graph, session, exchange.params?.taskId), session, graph)
   const isHosted = task instanceof HostedTask
   // Task ids of one era are unknown in the other.
   if (task === undefined || !(isHosted || task.era === session.client.era)) return { error: unknownTask() }
@@ -100,7 +100,7 @@ async function perform(handler: Handler, exchange: PipelineExchange, graph: Grap
 }
 
 /** The task at a place: one of ours that is still there, or the place at its server; undefined for what is not this caller's. */
-function taskAt(
+function findTask(
   place: TaskPlace | undefined,
   session: Session,
   graph: Graph,
@@ -116,7 +116,7 @@ export async function listTasks(exchange: PipelineExchange, graph: Graph): Promi
   const known = graph.tasks.list(graph, exchange.session)
   const tasks = await Promise.all(
     known.map(async ({ taskId, place }) => {
-      const task = taskAt(place, exchange.session, graph)
+      const task = findTask(place, exchange.session, graph)
       if (task === undefined || (await whyNotUsed(task, exchange.session, graph)) !== undefined)
         return undefined
       return task instanceof HostedTask ? legacyTask(task.state) : listOne(task, taskId, exchange, graph)
@@ -153,16 +153,16 @@ function modernTask(
   graph: Graph,
   taskId: string,
 ): HostedTask | ServerPlace | undefined {
-  const task = taskAt(openTaskId(graph, session, taskId), session, graph)
+  const task = findTask(openTaskId(graph, session, taskId), session, graph)
   return task instanceof HostedTask || task?.era === 'modern' ? task : undefined
 }
 
 /** Tells the client of each change of these tasks until it stops listening. */
 export function tellOfTasks(taskIds: readonly string[], exchange: PipelineExchange, graph: Graph): void {
-  for (const taskId of taskIds) void tellOf(taskId, exchange, graph)
+  for (const taskId of taskIds) void cancelUpstreamTask(taskId, exchange, graph)
 }
 
-async function tellOf(taskId: string, exchange: PipelineExchange, graph: Graph): Promise<void> {
+async function cancelUpstreamTask(taskId: string, exchange: PipelineExchange, graph: Graph): Promise<void> {
   const task = modernTask(exchange, graph, taskId)
   if (task === undefined || !(await mayUse(task, exchange.session, graph))) return
   if (task instanceof HostedTask) tellOfHosted(task, exchange)

@@ -72,7 +72,7 @@ export class TaskStore {
     const taskId = sealTaskId(graph, session, { at: 'gateway', original: task.id }, ttlMs)
     if (taskId === undefined) return undefined
     task.taskId = taskId
-    this.#hosted.set(task.id, { task, owner, about: aboutOf(session, request) })
+    this.#hosted.set(task.id, { task, owner, about: describeTask(session, request) })
     graph.clock.after(ttlMs, () => {
       this.#hosted.delete(task.id)
       task.cancel('the task has expired')
@@ -88,7 +88,7 @@ export class TaskStore {
 
   /** Tasks of our own of all callers, the newest first. */
   all(): HostedCall[] {
-    return [...this.#hosted.values()].map(rowOf).reverse()
+    return [...this.#hosted.values()].map(createTaskRow).reverse()
   }
 
   /** Cancels a task of our own for the gateway's owner; false where it had ended, undefined where there is none. */
@@ -105,7 +105,7 @@ export class TaskStore {
       session,
       until: now + Math.min(ttlMs ?? MAX_TTL_MS, MAX_TTL_MS),
     }
-    const key = callerOf(session)
+    const key = getTaskOwner(session)
     const own = this.#known.get(key) ?? new Map<string, TaskRecord>()
     this.#known.set(key, own)
     for (const other of own.values()) if (other.until < now) this.#forget(own, other)
@@ -130,7 +130,7 @@ export class TaskStore {
   /** The tasks this caller knows of, newest first. */
   list(graph: Graph, session: Session): readonly TaskRecord[] {
     const now = graph.clock.now()
-    return [...(this.#known.get(callerOf(session))?.values() ?? [])]
+    return [...(this.#known.get(getTaskOwner(session))?.values() ?? [])]
       .filter(({ until }) => until >= now)
       .reverse()
   }
@@ -196,10 +196,10 @@ export class TaskStore {
   /** A conversation is over: what only it could list goes. Tasks themselves go with their time, or when they are cancelled. */
   sessionEnded(session: Session): void {
     if (!isNobody(session)) return
-    const own = this.#known.get(callerOf(session))
+    const own = this.#known.get(getTaskOwner(session))
     if (own === undefined) return
     for (const known of own.values()) this.#forget(own, known)
-    this.#known.delete(callerOf(session))
+    this.#known.delete(getTaskOwner(session))
   }
 
   /** The gateway stops, and with it the work behind every task. */
@@ -228,7 +228,7 @@ export class TaskStore {
 }
 
 /** Caller that a list belongs to. Callers whom nobody has identified are told apart by their sessions. */
-function callerOf(session: Session): string {
+function getTaskOwner(session: Session): string {
   return isNobody(session) ? `session ${session.id}` : `principal ${actorKey(session.principal)}`
 }
 
@@ -243,7 +243,10 @@ function originalKey(upstream: string, original: string): string {
 /** Names are the choice of clients: they are cut. */
 const MAX_LENGTH = 256
 
-function aboutOf({ principal, client }: Session, { tool, upstream }: HostedTaskRequest): Hosted['about'] {
+function describeTask(
+  { principal, client }: Session,
+  { tool, upstream }: HostedTaskRequest,
+): Hosted['about'] {
   const { subject, issuer } = principal
   return {
     tool: tool.slice(0, MAX_LENGTH),
@@ -254,7 +257,7 @@ function aboutOf({ principal, client }: Session, { tool, upstream }: HostedTaskR
   }
 }
 
-function rowOf({ task, about }: Hosted): HostedCall {
+function createTaskRow({ task, about }: Hosted): HostedCall {
   const { status, statusMessage, createdAt, lastUpdatedAt, ttlMs } = task.state
   const { outcome } = task
   const [begun, changed] = [Date.parse(createdAt), Date.parse(lastUpdatedAt)]

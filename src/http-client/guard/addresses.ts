@@ -29,24 +29,24 @@ const MAPPED = networks('::ffff:0:0/96')
 const TRANSLATED = networks('64:ff9b::/96')
 
 /** The reach of an address, in any spelling that sockets take; a text that is no address is nobody's. */
-export function reachOf(address: string): Reach {
+export function classifyHost(address: string): Reach {
   const family = isIP(address)
-  if (family === 4) return reachIn(address, 'ipv4')
+  if (family === 4) return classifyAddress(address, 'ipv4')
   // A zone is for link-local addresses alone.
   if (family !== 6 || address.includes('%')) return 'never'
-  if (MAPPED.check(address, 'ipv6')) return reachIn(embedded(address), 'ipv4')
+  if (MAPPED.check(address, 'ipv6')) return classifyAddress(embedded(address), 'ipv4')
   if (TRANSLATED.check(address, 'ipv6'))
-    return reachIn(embedded(address), 'ipv4') === 'public' ? 'public' : 'never'
-  return reachIn(address, 'ipv6')
+    return classifyAddress(embedded(address), 'ipv4') === 'public' ? 'public' : 'never'
+  return classifyAddress(address, 'ipv6')
 }
 
-function reachIn(address: string, family: 'ipv4' | 'ipv6'): Reach {
-  const isOf = (list: BlockList): boolean => list.check(address, family)
-  if (isOf(LISTS.metadata)) return 'never'
-  if (isOf(LISTS.loopback)) return 'loopback'
-  if (isOf(LISTS.private)) return 'private'
-  if (isOf(LISTS.special)) return 'never'
-  return family === 'ipv4' || isOf(LISTS.global) ? 'public' : 'never'
+function classifyAddress(address: string, family: 'ipv4' | 'ipv6'): Reach {
+  const isListed = (list: BlockList): boolean => list.check(address, family)
+  if (isListed(LISTS.metadata)) return 'never'
+  if (isListed(LISTS.loopback)) return 'loopback'
+  if (isListed(LISTS.private)) return 'private'
+  if (isListed(LISTS.special)) return 'never'
+  return family === 'ipv4' || isListed(LISTS.global) ? 'public' : 'never'
 }
 
 /** The IPv4 address in the last four bytes. */
@@ -77,15 +77,15 @@ const PRIVATE_NAMES = /^[^.]+$|\.(local|internal|intranet|lan|home|corp|private|
 
 /** The reach of a host as somebody wrote it; a name is not looked up, as its owner says today where it leads tomorrow. */
 export function writtenReach({ hostname }: URL): Reach {
-  const literal = literalOf(hostname)
-  if (literal !== undefined) return reachOf(literal)
+  const literal = parseIpLiteral(hostname)
+  if (literal !== undefined) return classifyHost(literal)
   const name = hostname.toLowerCase().replace(/(?<!\.)\.+$/, '')
   if (LOCAL_NAMES.test(name)) return 'loopback'
   return PRIVATE_NAMES.test(name) ? 'private' : 'public'
 }
 
 /** The address that a host of a URL is; undefined for a name. The URL parser has made one spelling of all. */
-export function literalOf(hostname: string): string | undefined {
+export function parseIpLiteral(hostname: string): string | undefined {
   const bare = hostname.replace(/^\[|\]$/g, '')
   return isIP(bare) === 0 ? undefined : bare
 }

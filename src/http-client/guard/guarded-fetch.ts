@@ -4,8 +4,8 @@ import type * as Undici from 'undici'
 import type { Clock, Fetch, FetchOptions, Log } from '../../api/index.ts'
 import { gatewayError, GatewayError, getErrorMessage } from '../../errors/errors.ts'
 import { MAX_HEAD } from '../port.ts'
-import { proxyFor } from '../proxy.ts'
-import { literalOf, networks, type Reach, reachOf, writtenReach } from './addresses.ts'
+import { findProxy } from '../proxy.ts'
+import { parseIpLiteral, networks, type Reach, classifyHost, writtenReach } from './addresses.ts'
 
 const MAX_BYTES = 64 * 1024
 const WITHIN_MS = 10_000
@@ -98,7 +98,7 @@ async function follow(first: URL, request: FetchOptions, around: Around): Promis
   const method = request.method ?? 'GET'
   let url = first
   for (let hops = 0; ; hops++) {
-    const headers = headersOf(request, hops)
+    const headers = createRequestHeaders(request, hops)
     const reply = await askOnce(
       { url, namedBy, isExcepted: around.isExcepted },
       { ...request, headers },
@@ -115,7 +115,7 @@ async function follow(first: URL, request: FetchOptions, around: Around): Promis
 }
 
 /** No coding of the body, whose size could not be told; and credentials are for the first one asked. */
-function headersOf({ headers, body }: FetchOptions, hops: number): Headers {
+function createRequestHeaders({ headers, body }: FetchOptions, hops: number): Headers {
   const sent = new Headers(headers)
   sent.set('accept-encoding', 'identity')
   if (body instanceof URLSearchParams && !sent.has('content-type'))
@@ -131,9 +131,9 @@ async function askOnce(
 ): Promise<Response> {
   const { url } = permit
   const why = whyNever(permit)
-  if (why !== undefined) throw refusedFor(permit, why, undefined, around)
+  if (why !== undefined) throw createRefusal(permit, why, undefined, around)
   const undici = await import('undici')
-  const dispatcher = await dispatcherFor(undici, permit, request, around)
+  const dispatcher = await createDispatcher(undici, permit, request, around)
   const { method = 'GET', body, signal, maxBytes = MAX_BYTES } = request
   try {
     const reply = await undici.request(url, {
@@ -149,7 +149,7 @@ async function askOnce(
   }
 }
 
-async function dispatcherFor(
+async function createDispatcher(
   { Agent, ProxyAgent, buildConnector }: typeof Undici,
   permit: Permit,
   { ca }: FetchOptions,
@@ -157,7 +157,7 @@ async function dispatcherFor(
 ): Promise<Undici.Dispatcher> {
   const trust =
     ca === undefined ? {} : { ca: [...process.getBuiltinModule('node:tls').getCACertificates('default'), ca] }
-  const proxy = proxyFor(permit.url, around.environment)
+  const proxy = findProxy(permit.url, around.environment)
   if (proxy !== undefined) {
     await checkBehindProxy(permit, around)
     return new ProxyAgent({ uri: proxy, requestTls: trust, maxHeaderSize: MAX_HEAD })
@@ -167,9 +167,9 @@ async function dispatcherFor(
     maxHeaderSize: MAX_HEAD,
     // `lookup` is not asked about addresses.
     connect: (to, done) => {
-      const address = literalOf(to.hostname)
-      const why = address === undefined ? undefined : whyNotAt(permit, address)
-      if (why !== undefined) done(refusedFor(permit, why, address, around), null)
+      const address = parseIpLiteral(to.hostname)
+      const why = address === undefined ? undefined : explainRefusal(permit, address)
+      if (why !== undefined) done(createRefusal(permit, why, address, around), null)
       else connect(to, done)
     },
   })
@@ -183,9 +183,12 @@ function guardedLookup(permit: Permit, around: Around) {
     around.lookup(name, { ...options, all: true }, (error, addresses) => {
       const [first] = addresses ?? []
       if (error !== null) return done(error, [])
-      const bad = addresses.find(({ address }) => whyNotAt(permit, address) !== undefined)
+      const bad = addresses.find(({ address }) => explainRefusal(permit, address) !== undefined)
       if (bad !== undefined || first === undefined)
-        return done(refusedFor(permit, whyNotAt(permit, bad?.address ?? ''), bad?.address, around), [])
+        return done(
+          createRefusal(permit, explainRefusal(permit, bad?.address ?? ''), bad?.address, around),
+          [],
+        )
       return options.all === true ? done(null, addresses) : done(null, first.address, first.family)
     })
 }
@@ -196,15 +199,15 @@ function guardedLookup(permit: Permit, around: Around) {
  */
 async function checkBehindProxy(permit: Permit, around: Around): Promise<void> {
   const { url, namedBy } = permit
-  if (literalOf(url.hostname) !== undefined) return
+  if (parseIpLiteral(url.hostname) !== undefined) return
   const addresses = await new Promise<LookupAddress[]>(resolve =>
     around.lookup(url.hostname, { all: true }, (error, found) => resolve(error === null ? found : [])),
   )
-  const bad = addresses.find(({ address }) => whyNotAt(permit, address) !== undefined)
-  if (bad !== undefined) throw refusedFor(permit, whyNotAt(permit, bad.address), bad.address, around)
+  const bad = addresses.find(({ address }) => explainRefusal(permit, address) !== undefined)
+  if (bad !== undefined) throw createRefusal(permit, explainRefusal(permit, bad.address), bad.address, around)
   const isStranger = writtenReach(url) !== 'public' && writtenReach(namedBy) === 'public'
   if (addresses.length === 0 && (isStranger || url.protocol !== 'https:'))
-    throw refusedFor(permit, 'nobody here knows its address', undefined, around)
+    throw createRefusal(permit, 'nobody here knows its address', undefined, around)
 }
 
 /** The reply with all of its body, which is bounded. */
@@ -228,7 +231,7 @@ async function whole(
 }
 
 /** The address is for the log alone: it would tell a stranger what this network looks like. */
-function refusedFor(
+function createRefusal(
   permit: Permit,
   why: string | undefined,
   address: string | undefined,
@@ -259,18 +262,18 @@ type Excepted = (host: string, address: string) => boolean
 
 /** @param entries of `network.private`: names, `*.` before a name, addresses, and networks */
 function exceptions(entries: readonly string[]): Excepted {
-  const ranges = entries.map(rangeOf).filter(range => range !== undefined)
+  const ranges = entries.map(parseRange).filter(range => range !== undefined)
   const list = networks(...ranges)
-  const names = entries.filter(entry => rangeOf(entry) === undefined).map(entry => entry.toLowerCase())
+  const names = entries.filter(entry => parseRange(entry) === undefined).map(entry => entry.toLowerCase())
   return (host, address) => {
     const family = isIP(address)
     if (family !== 0 && list.check(address, family === 6 ? 'ipv6' : 'ipv4')) return true
     // A name may lead into a network, and not to what no network has.
-    return reachOf(address) !== 'never' && names.some(name => fits(name, host))
+    return classifyHost(address) !== 'never' && names.some(name => fits(name, host))
   }
 }
 
-function rangeOf(entry: string): string | undefined {
+function parseRange(entry: string): string | undefined {
   const [address = '', bits] = entry.split('/')
   const family = isIP(address)
   if (family === 0) return undefined
@@ -293,13 +296,13 @@ interface Permit {
 function whyNever({ url, namedBy, isExcepted }: Permit): string | undefined {
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'only http and https are asked'
   if (url.username !== '' || url.password !== '') return 'it has a user or password in it'
-  const address = literalOf(url.hostname)
-  return address === undefined ? undefined : whyNotAt({ url, namedBy, isExcepted }, address)
+  const address = parseIpLiteral(url.hostname)
+  return address === undefined ? undefined : explainRefusal({ url, namedBy, isExcepted }, address)
 }
 
 /** Says why this URL may not be asked at an address; undefined when it may. */
-function whyNotAt(permit: Permit, address: string): string | undefined {
-  const reach = reachOf(address)
+function explainRefusal(permit: Permit, address: string): string | undefined {
+  const reach = classifyHost(address)
   if (reach === 'public')
     return permit.url.protocol === 'https:' ? undefined : 'public servers are asked by https only'
   return isOpen(permit, address, reach) ? undefined : 'its address is not a public one'

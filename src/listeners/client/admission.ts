@@ -50,7 +50,7 @@ export class Admission {
   }
 
   async #wait(caller: string, open: () => Promise<Answer>): Promise<Answer> {
-    if (this.#queue.sizeOf(caller) >= MAX_WAITING) {
+    if (this.#queue.countQueued(caller) >= MAX_WAITING) {
       const { error, status, headers } = OVERLOADED
       return { error, http: { status, headers } }
     }

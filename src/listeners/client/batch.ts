@@ -1,7 +1,7 @@
 import { parseMessage, type Message } from '../../protocol/jsonrpc.ts'
 import type { Hold } from '../../transport/backlog.ts'
 import { withoutBom } from '../../protocol/json/json.ts'
-import { inOnePiece, lengthOf, type EncodedMessage } from '../../util/written.ts'
+import { inOnePiece, getByteLength, type EncodedMessage } from '../../util/written.ts'
 import { RPC, rpcError, type RpcError } from '../../protocol/rpc-error.ts'
 import { scanArray, ScanError } from '../../protocol/json/scan.ts'
 import { claimsModern } from './client-info.ts'
@@ -91,7 +91,7 @@ export class BatchWriter implements ResponseWriter {
   }
 
   mayKeep(answer: EncodedMessage): boolean {
-    return this.#isStreaming || this.#waiting + lengthOf(answer) <= MAX_WAITING
+    return this.#isStreaming || this.#waiting + getByteLength(answer) <= MAX_WAITING
   }
 
   prime(): void {
@@ -111,12 +111,12 @@ export class BatchWriter implements ResponseWriter {
     if (!isLast && this.#isStreaming) this.#sendAll()
     if (!isLast) return
     this.#hold?.end()
-    this.#writer.finish(200, this.#isStreaming ? answer : arrayOf(this.#answers))
+    this.#writer.finish(200, this.#isStreaming ? answer : joinAnswers(this.#answers))
   }
 }
 
 /** The JSON array of some texts of JSON. */
-function arrayOf(answers: readonly (Buffer | string)[]): Buffer {
+function joinAnswers(answers: readonly (Buffer | string)[]): Buffer {
   const parts = answers.flatMap((answer, index) => [
     index === 0 ? OPEN : COMMA,
     typeof answer === 'string' ? Buffer.from(answer) : answer,

@@ -5,7 +5,7 @@ import {
   type Era,
   META,
   MODERN_VERSIONS,
-  existsIn,
+  isMethodOfEra,
   isModern,
   negotiateLegacy,
 } from '../../protocol/methods.ts'
@@ -23,7 +23,7 @@ export function claimsModern(params: JsonObject | undefined): boolean {
 export function modernClient(params: JsonObject | undefined): ClientSide {
   const meta = params?._meta as JsonObject
   return {
-    info: infoOf(meta[META.clientInfo]),
+    info: parseClientInfo(meta[META.clientInfo]),
     capabilities: meta[META.clientCapabilities] as JsonObject,
     version: meta[META.protocolVersion] as string,
     era: 'modern',
@@ -34,7 +34,7 @@ export function modernClient(params: JsonObject | undefined): ClientSide {
 /** Reads the client's description of itself in `initialize`; one that never said a thing is unknown, and takes any version. */
 export function legacyClient(params: JsonObject | undefined): ClientSide {
   return {
-    info: infoOf(params?.clientInfo),
+    info: parseClientInfo(params?.clientInfo),
     capabilities: isObject(params?.capabilities) ? params.capabilities : {},
     version: negotiateLegacy(params?.protocolVersion),
     era: 'legacy',
@@ -42,7 +42,7 @@ export function legacyClient(params: JsonObject | undefined): ClientSide {
   }
 }
 
-function infoOf(value: unknown): ClientSide['info'] {
+function parseClientInfo(value: unknown): ClientSide['info'] {
   if (!isObject(value)) return UNKNOWN
   return { ...value, name: textOr(value.name, UNKNOWN.name), version: textOr(value.version, UNKNOWN.version) }
 }
@@ -81,7 +81,7 @@ export function unsupportedVersion(requested: unknown): RpcError {
 
 /** The refusal of a method that this era does not have; undefined when it has it, or nobody knows. */
 export function methodProblem(method: string, era: Era): RpcError | undefined {
-  return existsIn(method, era) ? undefined : rpcError(RPC.methodNotFound, `Method not found: ${method}`)
+  return isMethodOfEra(method, era) ? undefined : rpcError(RPC.methodNotFound, `Method not found: ${method}`)
 }
 
 /** Facts of a request that are known once its caller was let in. */

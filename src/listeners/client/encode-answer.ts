@@ -1,6 +1,11 @@
 import type { Answer, Log, Notification, RpcError } from '../../api/index.ts'
 import { GatewayError, gatewayError } from '../../errors/errors.ts'
-import { notificationFor, toLegacyError, toLegacyFailure, toLegacyResult } from '../../protocol/era/legacy.ts'
+import {
+  adaptNotification,
+  toLegacyError,
+  toLegacyFailure,
+  toLegacyResult,
+} from '../../protocol/era/legacy.ts'
 import { stampSubscription, toModernError, toModernResult } from '../../protocol/era/modern.ts'
 import type { Reader } from '../../protocol/methods.ts'
 import {
@@ -27,14 +32,14 @@ export function encodeAnswer(
 ): Exclude<EncodedMessage, string> {
   if ('error' in answer) return encodeFailure(id, method, answer.error, reader)
   if (reader.era === 'legacy') {
-    return writeResult(id, toLegacyResult(payloadOf(answer), method, reader.version))
+    return writeResult(id, toLegacyResult(getPayload(answer), method, reader.version))
   }
   // A wish for input and a task are never cacheable, so they are written as no method's result.
-  return writeResult(id, toModernResult(payloadOf(answer), 'result' in answer ? method : ''))
+  return writeResult(id, toModernResult(getPayload(answer), 'result' in answer ? method : ''))
 }
 
 /** The payload of an answer that is no error. */
-export function payloadOf(answer: Exclude<Answer, { error: RpcError }>): Payload {
+export function getPayload(answer: Exclude<Answer, { error: RpcError }>): Payload {
   if ('result' in answer) return answer.result
   return 'input' in answer ? answer.input : answer.task
 }
@@ -42,17 +47,17 @@ export function payloadOf(answer: Exclude<Answer, { error: RpcError }>): Payload
 function encodeFailure(id: RpcId, method: string, error: RpcError, reader: Reader): Buffer {
   const shown = reader.era === 'legacy' ? toLegacyFailure(error, method) : undefined
   if (shown !== undefined) return encodeResult(id, Buffer.from(JSON.stringify(shown)))
-  return Buffer.from(encodeError(id, errorFor(error, reader, method)))
+  return Buffer.from(encodeError(id, adaptError(error, reader, method)))
 }
 
 /** A notification as the message its client reads; undefined where its version has none of the kind. */
-export function encodeNotificationFor(notification: Notification, reader: Reader): string | undefined {
-  const fitted = notificationFor(notification, reader)
+export function encodeNotification(notification: Notification, reader: Reader): string | undefined {
+  const fitted = adaptNotification(notification, reader)
   return fitted && encodeNotification(fitted.method, fitted.params)
 }
 
 /** An error as this client reads it. */
-export function errorFor(error: RpcError, reader: Reader, method?: string): RpcError {
+export function adaptError(error: RpcError, reader: Reader, method?: string): RpcError {
   return reader.era === 'legacy' ? toLegacyError(error, reader, method) : toModernError(error)
 }
 

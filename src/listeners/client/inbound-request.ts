@@ -25,8 +25,8 @@ import { RpcPeer } from '../../protocol/rpc-peer.ts'
 import type { Admission } from './admission.ts'
 import {
   encodeAnswer,
-  encodeNotificationFor,
-  errorFor,
+  encodeNotification,
+  adaptError,
   LISTEN,
   listenAnswer,
   stoppingAnswer,
@@ -132,7 +132,7 @@ export class InboundRequest implements Inbound {
   emit({ method, params }: Notification): void {
     if (this.isCancelled) return
     const stamped = this.isListen ? stampSubscription(params, idAsJson(this.id)) : params
-    const message = encodeNotificationFor({ method, params: stamped }, this.#reader)
+    const message = encodeNotification({ method, params: stamped }, this.#reader)
     if (message !== undefined) this.writer.notify(message)
   }
 
@@ -204,13 +204,13 @@ export class InboundRequest implements Inbound {
   /** Writes the answer to the client. A stream that ends because the gateway stops ends gracefully. */
   finish(answer: Answer, isStopping: boolean, log: Log): void {
     const final = this.#final(answer, isStopping)
-    let status = 'error' in final ? (final.http?.status ?? statusOf(final.error, this.era)) : 200
+    let status = 'error' in final ? (final.http?.status ?? getErrorStatus(final.error, this.era)) : 200
     let message: EncodedMessage
     try {
       message = encodeAnswer(this.id, this.method, final, this.#reader)
     } catch (thrown) {
       status = 200
-      message = encodeError(this.id, errorFor(thrownAnswer(thrown, log).error, this.#reader))
+      message = encodeError(this.id, adaptError(thrownAnswer(thrown, log).error, this.#reader))
     }
     if (this.writer.mayKeep?.(message) === false) message = encodeError(this.id, TOO_MUCH)
     this.writer.finish(status, message, 'error' in final ? final.http?.headers : undefined)
@@ -223,7 +223,7 @@ export class InboundRequest implements Inbound {
 
   /** Answers with an error instead of running. */
   refuse(error: RpcError): void {
-    this.writer.finish(400, encodeError(this.id, errorFor(error, this.#reader)))
+    this.writer.finish(400, encodeError(this.id, adaptError(error, this.#reader)))
   }
 }
 
@@ -243,7 +243,7 @@ const BAD_REQUEST: ReadonlySet<number> = new Set([
 ])
 
 /** The HTTP status of an error answer: legacy clients look into the body only. */
-export function statusOf(error: RpcError, era: Era): number {
+export function getErrorStatus(error: RpcError, era: Era): number {
   if (era === 'legacy') return 200
   if (error.code === RPC.methodNotFound) return 404
   return BAD_REQUEST.has(error.code) ? 400 : 200

@@ -58,7 +58,7 @@ export class ServerRequests {
   answer(response: RpcResponse): void {
     const waiting = this.#take(response.id)
     if (waiting === undefined) this.#drops.count('response')
-    else waiting.reply(replyOf(response))
+    else waiting.reply(parseReply(response))
   }
 
   /** Cancels all that one request has asked: it is over. */
@@ -109,7 +109,7 @@ export class Requester {
   }
 }
 
-function replyOf({ result, error }: RpcResponse): AskReply {
+function parseReply({ result, error }: RpcResponse): AskReply {
   if (error !== undefined) return { error }
   try {
     return { result: result === undefined ? {} : result.value() }

@@ -11,7 +11,7 @@ import type { RequestHeaders } from './request-guard.ts'
 const certificates = new WeakMap<Socket, ClientCertificate | undefined>()
 
 /** The certificate by which the other end of a connection has proved who it is, to an authority that the listener trusts. */
-export function certificateOf(socket: Socket): ClientCertificate | undefined {
+export function readClientCertificate(socket: Socket): ClientCertificate | undefined {
   if (certificates.has(socket)) return certificates.get(socket)
   if (!isSecure(socket)) return undefined
   const shown = socket.authorized ? socket.getPeerX509Certificate() : undefined
@@ -33,15 +33,15 @@ function isSecure(
 
 function describe({ issuer, subject, fingerprint256, validTo }: X509Certificate): ClientCertificate {
   return {
-    issuer: nameOf(issuer),
-    subject: nameOf(subject),
+    issuer: parseCommonName(issuer),
+    subject: parseCommonName(subject),
     fingerprint: fingerprint256,
     expiresAt: Date.parse(validTo),
   }
 }
 
 /** A distinguished name in the form of RFC 2253, the nearest part first; Node has one part on each line, the nearest last. */
-function nameOf(lines: string | undefined): string {
+function parseCommonName(lines: string | undefined): string {
   return (lines ?? '').split('\n').reverse().join(',')
 }
 
@@ -59,26 +59,26 @@ export function identify(
   request: IncomingMessage,
   headers: RequestHeaders,
 ): Caller | Promise<Caller> {
-  headers.credentials = credentialsOf(context, request)
+  headers.credentials = createCredentials(context, request)
   return context.gate.authenticate(headers.credentials)
 }
 
 /** Collects what a plugin may know of a request before its body is read. */
-export function credentialsOf({ name, endpoint }: Reached, request: IncomingMessage): Credentials {
+export function createCredentials({ name, endpoint }: Reached, request: IncomingMessage): Credentials {
   const { rawHeaders, socket, method = 'GET', url = '/' } = request
   return {
     listener: name,
     method,
-    path: pathOf(url),
+    path: getPath(url),
     endpoint,
     remoteAddress: socket.remoteAddress,
-    certificate: certificateOf(socket),
-    header: wanted => valuesOf(rawHeaders, wanted.toLowerCase()),
+    certificate: readClientCertificate(socket),
+    header: wanted => getHeaderValues(rawHeaders, wanted.toLowerCase()),
   }
 }
 
 /** By index and by length first: this is done for each header that a plugin asks for, and most requests have a dozen. */
-function valuesOf(raw: readonly string[], wanted: string): readonly string[] {
+function getHeaderValues(raw: readonly string[], wanted: string): readonly string[] {
   let values: string[] | undefined
   for (let at = 0; at + 1 < raw.length; at += 2) {
     const name = raw[at] as string
@@ -90,7 +90,7 @@ function valuesOf(raw: readonly string[], wanted: string): readonly string[] {
 
 const NONE: readonly string[] = Object.freeze([])
 
-export function pathOf(url: string): string {
+export function getPath(url: string): string {
   const query = url.indexOf('?')
   return query < 0 ? url : url.slice(0, query)
 }

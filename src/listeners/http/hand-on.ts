@@ -11,9 +11,9 @@ import type {
 } from '../../api/index.ts'
 import { getErrorMessage } from '../../errors/errors.ts'
 import { HEADER } from '../../protocol/methods.ts'
-import { conversationOf, placeOfConversation } from '../../protocol/placed-ids.ts'
+import { findConversation, placeOfConversation } from '../../protocol/placed-ids.ts'
 import { RPC } from '../../protocol/rpc-error.ts'
-import { certificateOf, noteCertificate } from './authenticate.ts'
+import { readClientCertificate, noteCertificate } from './authenticate.ts'
 import { type Refusal, refusal } from './request-guard.ts'
 import { sendRefusal } from './response.ts'
 
@@ -68,7 +68,7 @@ export class HandOn {
 
   /** Forwards a request whose session another process may own; false for all others. */
   take(request: IncomingMessage, response: ServerResponse): boolean {
-    const id = conversationOf(sessionIdOf(request.rawHeaders), request.url ?? '')
+    const id = findConversation(parseSessionId(request.rawHeaders), request.url ?? '')
     const place = placeOfConversation(id)
     if (place === undefined) return false
     const found = this.#deps.neighbours.find(place, id)
@@ -144,7 +144,7 @@ export class HandOn {
     const handed: ForwardedRequest = {
       listener: this.#deps.listener,
       remoteAddress: socket.remoteAddress,
-      certificate: certificateOf(socket),
+      certificate: readClientCertificate(socket),
     }
     const { 'transfer-encoding': encoding } = request.headers
     const framing = encoding === undefined ? [] : ['transfer-encoding', 'chunked']
@@ -204,7 +204,7 @@ export function impersonateClient(
 }
 
 /** The session that a request names; the first of several, as its owner refuses them all. */
-function sessionIdOf(lines: readonly string[]): string | undefined {
+function parseSessionId(lines: readonly string[]): string | undefined {
   for (let at = 0; at + 1 < lines.length; at += 2)
     if (lines[at]?.toLowerCase() === HEADER.session) return lines[at + 1]
   return undefined

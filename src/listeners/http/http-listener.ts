@@ -39,7 +39,7 @@ export const listenHttp: Plugin = {
         .tap((spec, context) => new HttpListener(spec as HttpListenerSpec, context, config, upgradeTo))
     // Only those who serve WebSockets load the code for them.
     if (!wantsWebSocket(config)) return tap()
-    return import('./web-socket.ts').then(({ upgradeTo }) => tap(upgradeTo))
+    return import('./web-socket.ts').then(({ createUpgradeHandler }) => tap(createUpgradeHandler))
   },
 }
 

@@ -60,7 +60,7 @@ export function httpSettings(
     port: spec.port,
     reusePort: spec.reusePort,
     path: spec.path,
-    ...namesOf(spec, bound),
+    ...listHostNames(spec, bound),
     maxBody: parseSize(spec.limits.body),
     maxSessions: spec.limits.sessions,
     maxSessionsEach: spec.limits.sessionsPerPrincipal,
@@ -72,14 +72,14 @@ export function httpSettings(
     sse: spec.sse === false ? undefined : spec.sse,
     ws: spec.ws === false ? undefined : spec.ws,
     names: headerNames(spec, config),
-    offered: offeredBy(spec, config),
+    offered: listOfferedEndpoints(spec, config),
     profile: spec.profile,
-    places: placesOf(spec, Object.keys(config.profiles ?? {})),
+    places: listEndpoints(spec, Object.keys(config.profiles ?? {})),
   }
 }
 
 /** The names by which clients may speak of a listener. */
-function namesOf(
+function listHostNames(
   { publicUrl, allowedHosts, allowedOrigins }: HttpListenerSpec,
   bound: string,
 ): Pick<HttpSettings, 'publicUrl' | 'hosts' | 'origins'> {
@@ -98,7 +98,7 @@ function namesOf(
   }
 }
 
-function offeredBy(spec: HttpListenerSpec, config: Config): HttpSettings['offered'] {
+function listOfferedEndpoints(spec: HttpListenerSpec, config: Config): HttpSettings['offered'] {
   const rest = offeredEras(config, spec, undefined)
   const names = Object.keys(config.profiles ?? {})
   const byProfile = new Map(names.map(name => [name, offeredEras(config, spec, name)]))
@@ -131,7 +131,7 @@ interface Endpoints {
 }
 
 /** Lists every path that an HTTP listener serves by itself; all others are a plugin's or nobody's. The first of two with one path counts. */
-export function placesOf(
+export function listEndpoints(
   { path, sse, ws }: Endpoints,
   profiles: Iterable<string>,
 ): ReadonlyMap<string, ListenerEndpoint> {
@@ -219,10 +219,10 @@ function headerNames(
   { sessionHeaders, upstreams, cache, policy }: Config,
 ): HeaderNames {
   const label = sessionLabel === false ? undefined : sessionLabel.toLowerCase()
-  const named = [label, sessionHeaders?.header, ...variedIn(cache), ...(policy?.headers ?? [])]
+  const named = [label, sessionHeaders?.header, ...listVaryHeaders(cache), ...(policy?.headers ?? [])]
   for (const spec of Object.values(upstreams)) {
     if ('forwardHeaders' in spec) named.push(...(spec.forwardHeaders ?? []))
-    named.push(...variedIn(spec.cache))
+    named.push(...listVaryHeaders(spec.cache))
   }
   return {
     label,
@@ -231,10 +231,10 @@ function headerNames(
 }
 
 /** The headers by which any rule of a cache section tells answers apart. */
-function variedIn(section: unknown): string[] {
+function listVaryHeaders(section: unknown): string[] {
   if (!isObject(section)) return []
   return Object.entries(section).flatMap(([key, value]) => {
-    if (key !== 'vary' || !Array.isArray(value)) return variedIn(value)
+    if (key !== 'vary' || !Array.isArray(value)) return listVaryHeaders(value)
     return value.flatMap((word: unknown) =>
       typeof word === 'string' && word.startsWith('header:') ? [word.slice('header:'.length)] : [],
     )

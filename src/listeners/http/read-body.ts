@@ -3,7 +3,7 @@ import { type HeldBytes, SMALL } from '../../transport/backlog.ts'
 import { OVERLOADED } from '../client/admission.ts'
 import { type Refusal, type RequestHeaders, tooLarge } from './request-guard.ts'
 import { sendRefusal } from './response.ts'
-import { holdFor } from './sse-writer.ts'
+import { createHold } from './sse-writer.ts'
 
 /** Bytes of a refused body that are read, in bodies' limits, so that its sender still reads why. */
 const PATIENCE = 8
@@ -23,7 +23,7 @@ interface BodyOwner extends Unwanted {
 /** Reasons not to read a body: it is larger than may be, there is no room for it now, or the client went away. */
 type Unread = 'too large' | 'no room' | 'gone'
 
-export function refusalOf(unread: Exclude<Unread, 'gone'>, max: number): Refusal {
+export function createBodyRefusal(unread: Exclude<Unread, 'gone'>, max: number): Refusal {
   return unread === 'too large' ? tooLarge(max) : OVERLOADED
 }
 
@@ -31,7 +31,7 @@ export function refusalOf(unread: Exclude<Unread, 'gone'>, max: number): Refusal
 export function readBody(owner: BodyOwner): Promise<Buffer | Unread> {
   const { context, request, response, headers } = owner
   const { maxBody } = context.settings
-  const hold = holdFor(response, context.held)
+  const hold = createHold(response, context.held)
   return new Promise(resolve => {
     let chunks: Buffer[] = []
     let length = 0

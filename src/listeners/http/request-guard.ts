@@ -92,7 +92,7 @@ function isPassed(name: string, alsoPassed: ReadonlySet<string>): boolean {
 }
 
 /** Facts of a request that go through the pipeline beside its message. A gateway in front of this one may have one session with it for many clients. */
-export function originOf({ passed, caller, credentials, label, socket }: RequestHeaders): Origin {
+export function createRequestOrigin({ passed, caller, credentials, label, socket }: RequestHeaders): Origin {
   return { via: 'http', socket, headers: passed, principal: caller, credentials, label, client: undefined }
 }
 
@@ -214,7 +214,7 @@ export interface Accepts {
 
 const ANYTHING: Accepts = Object.freeze({ json: true, events: true })
 
-export function acceptsOf(accept: string | undefined): Accepts {
+export function parseAccept(accept: string | undefined): Accepts {
   if (accept === undefined || accept.includes('*/*')) return ANYTHING
   const types = accept.toLowerCase()
   return {

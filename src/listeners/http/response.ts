@@ -5,10 +5,10 @@ import { encodeError, type RpcId } from '../../protocol/jsonrpc.ts'
 import { HEADER } from '../../protocol/methods.ts'
 import { type HeldBytes, type Hold, SMALL } from '../../transport/backlog.ts'
 import { Ticker } from '../../util/clock.ts'
-import { ByteText, inOnePiece, lengthOf, type EncodedMessage } from '../../util/written.ts'
+import { ByteText, inOnePiece, getByteLength, type EncodedMessage } from '../../util/written.ts'
 import type { ResponseWriter } from '../client/inbound-request.ts'
 import type { Accepts, Refusal } from './request-guard.ts'
-import { type EventStream, holdFor, type SseStream, type SseStreams } from './sse-writer.ts'
+import { type EventStream, createHold, type SseStream, type SseStreams } from './sse-writer.ts'
 
 /** Looks within the time limit: a connection is cut up to this part of it late. */
 const LOOKS = 4
@@ -56,7 +56,7 @@ export class WriteTimeout {
     const stalled: Socket[] = []
     for (const [socket, mark] of this.#marks) {
       if (socket.writableLength === 0) this.#marks.set(socket, undefined)
-      else if (mark === undefined || hasRead(socket, mark)) this.#marks.set(socket, markOf(socket, now))
+      else if (mark === undefined || hasRead(socket, mark)) this.#marks.set(socket, createMark(socket, now))
       else if (now - mark.at >= this.#limitMs()) stalled.push(socket)
     }
     // Where it was this process that stood still, the system first takes what it can.
@@ -77,12 +77,12 @@ export class WriteTimeout {
   }
 }
 
-function markOf(socket: Socket, at: number): Mark {
+function createMark(socket: Socket, at: number): Mark {
   return { written: socket.bytesWritten - socket.writableLength, queued: queuedBytes(socket), at }
 }
 
 function hasRead(socket: Socket, mark: Mark): boolean {
-  const { written, queued } = markOf(socket, 0)
+  const { written, queued } = createMark(socket, 0)
   const taken = written > mark.written ? written - mark.written : mark.queued - queued
   return taken >= MIN_TAKEN
 }
@@ -161,7 +161,7 @@ export class Reply implements ResponseWriter {
 
   /** Counts what waits for this response. */
   hold(): Hold {
-    return holdFor(this.#response, this.#context.held)
+    return createHold(this.#response, this.#context.held)
   }
 
   prime(): void {
@@ -181,7 +181,7 @@ export class Reply implements ResponseWriter {
     if (!this.isOpen) return
     if (status === 200 && !this.accepts.json) this.#open().end(inOnePiece(message))
     else {
-      const length = lengthOf(message)
+      const length = getByteLength(message)
       if (length > SMALL) this.hold().set(length)
       sendJson(this.#response, status, message, this.#headers(headers))
     }
@@ -215,7 +215,7 @@ export class Reply implements ResponseWriter {
 
 const OF_JSON = { 'content-type': 'application/json', 'cache-control': 'no-store' }
 
-function listOf(length: number): string[] {
+function createList(length: number): string[] {
   return ['content-type', 'application/json', 'content-length', String(length), 'cache-control', 'no-store']
 }
 
@@ -225,19 +225,19 @@ export function sendJson(
   body: EncodedMessage,
   headers?: Readonly<Record<string, string>>,
 ): void {
-  const length = lengthOf(body)
+  const length = getByteLength(body)
   // As a list, which Node neither copies nor looks through twice.
-  if (headers === undefined) response.writeHead(status, listOf(length))
+  if (headers === undefined) response.writeHead(status, createList(length))
   else response.writeHead(status, { ...OF_JSON, 'content-length': length, ...headers })
   // Head and body leave in one write where both are text; latin1 keeps the bytes as they are.
   if (body instanceof ByteText) response.end(body.text, 'latin1')
   else if (Buffer.isBuffer(body) && length <= MAX_TEXT) response.end(body.toString('latin1'), 'latin1')
   else if (typeof body === 'string' || Buffer.isBuffer(body)) response.end(body)
-  else endWith(response, body)
+  else endWithPieces(response, body)
 }
 
 /** Head and all pieces leave in one write. */
-function endWith(response: ServerResponse, pieces: readonly Buffer[]): void {
+function endWithPieces(response: ServerResponse, pieces: readonly Buffer[]): void {
   response.cork()
   for (const piece of pieces) response.write(piece)
   response.end()
@@ -260,6 +260,6 @@ export function sendNothing(
 }
 
 /** Makes the response to a request that no server of Node's has answered. Its module is loaded when it is needed. */
-export function responseTo(request: IncomingMessage): ServerResponse {
+export function createResponse(request: IncomingMessage): ServerResponse {
   return new (process.getBuiltinModule('node:http').ServerResponse)(request)
 }

@@ -6,14 +6,14 @@ import { SMALL } from '../../transport/backlog.ts'
 import { OVERLOADED } from '../client/admission.ts'
 import { takeChoices } from '../client/client-info.ts'
 import { thrownAnswer } from '../client/encode-answer.ts'
-import { credentialsOf, identify, pathOf } from './authenticate.ts'
+import { createCredentials, identify, getPath } from './authenticate.ts'
 import type { Arrival, HttpContext } from './context.ts'
 import type { ListenerEndpoint, PlaceKind } from './listener-settings.ts'
 import { end, get, post } from './mcp/endpoint.ts'
 import { readBody, refuseUnread } from './read-body.ts'
 import { guardRequest, readHeaders, refusal, type Refusal, type RequestHeaders } from './request-guard.ts'
 import { sendJson, sendNothing, sendRefusal } from './response.ts'
-import { holdFor } from './sse-writer.ts'
+import { createHold } from './sse-writer.ts'
 import { openEventStream, takeMessage } from './sse.ts'
 
 type Handler = (arrival: Arrival) => Promise<void> | void
@@ -62,16 +62,16 @@ export async function serveRequest(
   const { settings } = context
   const headers = readHeaders(request.rawHeaders, settings.names, settings.profile)
   headers.socket = request.socket
-  const path = pathOf(request.url ?? '/')
+  const path = getPath(request.url ?? '/')
   const arrival: Arrival = { context, request, response, headers, path, place: settings.places.get(path) }
   const refused = guardRequest(request, headers, settings) ?? admitted(arrival)
   if (refused !== undefined) {
-    context.gate.refused(refused, credentialsOf(context, request))
+    context.gate.refused(refused, createCredentials(context, request))
     return refuseUnread(arrival, refused)
   }
-  if (headers.own.origin !== undefined) shareWith(headers.own.origin, response)
+  if (headers.own.origin !== undefined) setCorsHeaders(headers.own.origin, response)
   try {
-    const caller = callerOf(arrival)
+    const caller = authenticateArrival(arrival)
     await admit(arrival, caller instanceof Promise ? await caller : caller)
   } catch (thrown) {
     const { error, status } = thrownAnswer(thrown, context.log)
@@ -94,14 +94,14 @@ function isProbe(place: ListenerEndpoint | undefined): boolean {
 }
 
 /** Finds out who calls. A preflight carries no credentials, and whether we live is no secret. */
-function callerOf({ context, request, headers, place }: Arrival): ReturnType<typeof identify> {
+function authenticateArrival({ context, request, headers, place }: Arrival): ReturnType<typeof identify> {
   if (request.method === 'OPTIONS' || place?.kind === 'live') return ANONYMOUS
   return place?.kind === 'ready' ? prober(context, request) : identify(context, request, headers)
 }
 
 /** Finds out who probes: everybody may know whether we can serve, and callers that may use them, which servers we have. */
 async function prober(context: HttpContext, request: IncomingMessage): Promise<Principal> {
-  const caller = await context.gate.authenticate({ ...credentialsOf(context, request), isOptional: true })
+  const caller = await context.gate.authenticate({ ...createCredentials(context, request), isOptional: true })
   if ('status' in caller) return STRANGER
   return caller === ANONYMOUS && !isLocal(request.socket.remoteAddress) ? STRANGER : caller
 }
@@ -121,7 +121,7 @@ function admit(arrival: Arrival, caller: Principal | Refusal): Promise<void> | v
 function ignore(): void {}
 
 /** Lets the page of an allowed origin read the answer. */
-function shareWith(origin: string, response: ServerResponse): void {
+function setCorsHeaders(origin: string, response: ServerResponse): void {
   response.setHeader('access-control-allow-origin', origin)
   response.setHeader('access-control-expose-headers', 'Mcp-Session-Id, Retry-After, WWW-Authenticate')
   response.setHeader('vary', 'Origin')
@@ -209,7 +209,7 @@ function allowedHeaders({ own }: RequestHeaders): Record<string, string> {
 
 /** Answers on a path that a plugin serves; undefined where none does. */
 function servePath(arrival: Arrival): Promise<void> | undefined {
-  const request = requestOf(arrival)
+  const request = createHttpRequest(arrival)
   const answer = arrival.context.gate.serve(request)
   return answer?.then(async reply => {
     if (reply?.at === undefined || !(await isHandedOn(arrival, reply.at, request))) await send(arrival, reply)
@@ -222,7 +222,7 @@ async function isHandedOn(arrival: Arrival, place: string, request: HttpRequest)
   return handOn !== undefined && handOn(arrival, place, await request.body())
 }
 
-function requestOf(arrival: Arrival): HttpRequest {
+function createHttpRequest(arrival: Arrival): HttpRequest {
   const { context, request, response, headers, path } = arrival
   const read = async (): Promise<Buffer> => {
     const body = await readBody(arrival)
@@ -234,7 +234,7 @@ function requestOf(arrival: Arrival): HttpRequest {
   }
   let reading: Promise<Buffer> | undefined
   return {
-    ...credentialsOf(context, request),
+    ...createCredentials(context, request),
     path,
     query: new URLSearchParams((request.url ?? '/').split('?').slice(1).join('?')),
     caller: headers.caller,
@@ -259,7 +259,7 @@ async function send({ context, request, response }: Arrival, reply: HttpReply | 
   }
   const { status, headers, body = '' } = reply
   const isWhole = typeof body === 'string' || Buffer.isBuffer(body)
-  if (isWhole && body.length > SMALL) holdFor(response, context.held).set(body.length)
+  if (isWhole && body.length > SMALL) createHold(response, context.held).set(body.length)
   response.writeHead(status, { 'cache-control': 'no-store', ...headers })
   if (isWhole) response.end(body)
   else await sendPieces(response, body, { clock: context.clock, patienceMs: context.settings.unreadMs })

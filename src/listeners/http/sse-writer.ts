@@ -75,7 +75,7 @@ export class SseStream implements EventStream {
 
   constructor(response: ServerResponse, held: HeldBytes) {
     this.#response = response
-    this.#hold = holdFor(response, held)
+    this.#hold = createHold(response, held)
     response.on('drain', () => this.#hold.setUnsent(response.writableLength))
   }
 
@@ -140,7 +140,7 @@ export class SseStream implements EventStream {
 }
 
 /** The hold of a response, which ends with it. */
-export function holdFor(response: ServerResponse, held: HeldBytes): Hold {
+export function createHold(response: ServerResponse, held: HeldBytes): Hold {
   const hold = new Hold(held)
   response.on('close', () => hold.end())
   return hold

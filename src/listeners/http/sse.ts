@@ -7,10 +7,10 @@ import { Backlog, type HeldBytes } from '../../transport/backlog.ts'
 import type { Arrived, ChannelEvents } from '../../transport/channel.ts'
 import type { Arrival, HttpContext } from './context.ts'
 import { type NetworkChannel, type PostedConversation, conversationProblem } from './open-connections.ts'
-import { readBody, refusalOf, refuseUnread } from './read-body.ts'
-import { acceptsOf, guardBody, refusal } from './request-guard.ts'
+import { readBody, createBodyRefusal, refuseUnread } from './read-body.ts'
+import { parseAccept, guardBody, refusal } from './request-guard.ts'
 import { sendNothing, sendRefusal } from './response.ts'
-import { SSE_HEADERS, frame, holdFor } from './sse-writer.ts'
+import { SSE_HEADERS, frame, createHold } from './sse-writer.ts'
 
 const GONE = refusal(
   404,
@@ -22,7 +22,7 @@ const GONE = refusal(
 export function openEventStream({ context, request, response, headers }: Arrival): void {
   request.resume()
   const { sse } = context.settings
-  const refused = acceptsOf(headers.own.accept).events
+  const refused = parseAccept(headers.own.accept).events
     ? conversationProblem(context, headers.caller)
     : refusal(406, 'Not acceptable: GET answers with text/event-stream')
   if (sse === undefined || refused !== undefined) return sendRefusal(response, refused ?? GONE)
@@ -49,30 +49,30 @@ export function openEventStream({ context, request, response, headers }: Arrival
 export async function takeMessage(arrival: Arrival): Promise<void> {
   const { context, request, response, headers } = arrival
   const { maxBody } = context.settings
-  const channel = channelOf(context, request.url ?? '', headers.caller)
+  const channel = createChannel(context, request.url ?? '', headers.caller)
   const refused = channel === undefined ? GONE : guardBody(headers, maxBody)
   if (channel === undefined || refused !== undefined) return refuseUnread(arrival, refused ?? GONE)
   const body = await readBody(arrival)
   if (body === 'gone') return
-  if (typeof body === 'string') return sendRefusal(response, refusalOf(body, maxBody))
+  if (typeof body === 'string') return sendRefusal(response, createBodyRefusal(body, maxBody))
   if (!(await channel.take(body, { headers: headers.passed, caller: headers.caller })))
     return sendRefusal(response, GONE)
   if (!response.destroyed) sendNothing(response, 202)
 }
 
 /** Finds a conversation of this caller; one of another caller does not exist for it. */
-function channelOf(
+function createChannel(
   { eventStreams }: HttpContext,
   url: string,
   caller: Principal,
 ): PostedConversation | undefined {
-  const channel = eventStreams.get(sessionOf(url))
+  const channel = eventStreams.get(parseSessionUrl(url))
   return channel !== undefined && principalKey(channel.principal) === principalKey(caller)
     ? channel
     : undefined
 }
 
-function sessionOf(url: string): string {
+function parseSessionUrl(url: string): string {
   const query = url.indexOf('?')
   return (query < 0 ? null : new URLSearchParams(url.slice(query + 1)).get('sessionId')) ?? ''
 }
@@ -108,7 +108,7 @@ class SseChannel implements NetworkChannel, PostedConversation {
     this.#response = response
     this.#clock = clock
     this.#backlog = new Backlog({
-      hold: holdFor(response, context.held),
+      hold: createHold(response, context.held),
       unsent: () => response.writableLength,
       onFlow: () => this.#ears?.flow(),
       onStuck: () => response.destroy(),

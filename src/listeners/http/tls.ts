@@ -21,13 +21,15 @@ export function watchCertificates({ hooks, config, directory }: PluginApi): void
   if (files.length === 0) return
   let ends: ReadonlyMap<string, number> | undefined
   hooks.health.tap(findings => {
-    ends ??= new Map(files.flatMap(({ listener, file }) => endOf(file).map(end => [listener, end] as const)))
+    ends ??= new Map(
+      files.flatMap(({ listener, file }) => readCertificateExpiry(file).map(end => [listener, end] as const)),
+    )
     return [...findings, ...[...ends].flatMap(([listener, end]) => certificateFindings(listener, end))]
   })
 }
 
 /** The end of the first certificate in a file, in milliseconds since 1970; one that cannot be read has no end. */
-function endOf(file: string): number[] {
+function readCertificateExpiry(file: string): number[] {
   try {
     const { X509Certificate } = process.getBuiltinModule('node:crypto')
     const end = Date.parse(new X509Certificate(readFileSync(file)).validTo)

@@ -8,7 +8,7 @@ import { takeChoices } from '../client/client-info.ts'
 import { identify } from './authenticate.ts'
 import type { HttpContext } from './context.ts'
 import { type Refusal, guardRequest, readHeaders, refusal } from './request-guard.ts'
-import { responseTo, sendRefusal } from './response.ts'
+import { createResponse, sendRefusal } from './response.ts'
 import { conversationProblem } from './open-connections.ts'
 
 /** Close codes of RFC 6455 and its registry: for credentials that are no longer valid, and for what may be tried again. */
@@ -19,7 +19,7 @@ const TRY_AGAIN_LATER = 1013
 export type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => void
 
 /** Turns upgrade requests into conversations, under the same guards as any other request. */
-export function upgradeTo(context: HttpContext): Upgrade {
+export function createUpgradeHandler(context: HttpContext): Upgrade {
   const server = new WebSocketServer({
     noServer: true,
     clientTracking: false,
@@ -111,7 +111,7 @@ function offers(protocols = ''): boolean {
 }
 
 function refuse(request: IncomingMessage, refused: Refusal): void {
-  const response = responseTo(request)
+  const response = createResponse(request)
   response.shouldKeepAlive = false
   response.assignSocket(request.socket)
   response.on('finish', () => request.socket.destroySoon())

@@ -4,8 +4,8 @@ import type { Listener, ListenerConfig, ListenerContext } from '../../api/index.
 import { gatewayError, GatewayError, getErrorMessage } from '../../errors/errors.ts'
 import { parseDuration, type Plugin } from '../../plugin.ts'
 import { isObject } from '../../protocol/json/json.ts'
-import { claimSocket, listenPrivately, makeDirectoryOf } from '../../transport/unix-sockets.ts'
-import { platformOf, resolvedAddress } from '../../util/platform.ts'
+import { claimSocket, listenPrivately, makeSocketDirectory } from '../../transport/unix-sockets.ts'
+import { getPlatform, resolvedAddress } from '../../util/platform.ts'
 import { withFileLock } from '../../util/storage/file-lock.ts'
 import { DuplexConnection } from '../duplex/duplex-connection.ts'
 import { LineChannel } from '../stdio/stdio-listener.ts'
@@ -32,7 +32,7 @@ interface Hello {
  */
 async function readHello(stream: Duplex): Promise<Hello | undefined> {
   const { read, end } = await firstLine(stream)
-  const hello = end === -1 ? undefined : helloIn(read.subarray(0, end))
+  const hello = end === -1 ? undefined : parseHello(read.subarray(0, end))
   const rest = hello === undefined ? read : read.subarray(end + 1)
   if (rest.length > 0 && !stream.destroyed && !stream.readableEnded) stream.unshift(rest)
   return hello
@@ -69,7 +69,7 @@ function isReadable(stream: Duplex): Promise<boolean> {
   })
 }
 
-function helloIn(line: Buffer): Hello | undefined {
+function parseHello(line: Buffer): Hello | undefined {
   let value: unknown
   try {
     value = JSON.parse(line.toString('utf8'))
@@ -107,7 +107,7 @@ export const listenSocket: Plugin = {
     const graceMs = parseDuration(config.shutdown.grace)
     hooks.createListener.for('socket').tap((spec, context) => {
       const { path, profile, optional } = spec as SocketListenerSpec
-      const place = resolvedAddress(path, directory, platformOf())
+      const place = resolvedAddress(path, directory, getPlatform())
       return new SocketListener(context, { path: place, profile, optional, graceMs })
     })
   },
@@ -143,7 +143,7 @@ class SocketListener implements Listener {
   async start(): Promise<void> {
     const { path } = this.#settings
     try {
-      if (platformOf().hasPipes) await listenPrivately(this.#server, path)
+      if (getPlatform().hasPipes) await listenPrivately(this.#server, path)
       else await this.#claim(path)
     } catch (cause) {
       if (this.#settings.optional && isTaken(cause))
@@ -165,7 +165,7 @@ class SocketListener implements Listener {
 
   /** Several gateways with one configuration may start at once, and find what a dead one has left. */
   async #claim(path: string): Promise<void> {
-    await makeDirectoryOf(path)
+    await makeSocketDirectory(path)
     await withFileLock(`${path}.lock`, async () => {
       await claimSocket(path, false)
       await listenPrivately(this.#server, path)
@@ -181,7 +181,7 @@ class SocketListener implements Listener {
     disarm()
     if (this.#isStopping || socket.destroyed || socket.readableEnded) return void socket.destroy()
     const { version } = this.#context.gate.info
-    const profile = this.#profileFor(hello)
+    const profile = this.#selectProfile(hello)
     const about = { version, ...(profile === undefined ? {} : { profile }) }
     if (hello !== undefined && hello.quiet !== true) socket.write(`${JSON.stringify({ attached: about })}\n`)
     const connection = new DuplexConnection({
@@ -199,7 +199,7 @@ class SocketListener implements Listener {
   }
 
   /** The view of a program: that of the listener, where it has one, and its own choice elsewhere. */
-  #profileFor(hello: Hello | undefined): string | undefined {
+  #selectProfile(hello: Hello | undefined): string | undefined {
     const { profile } = this.#settings
     const wanted = hello?.profile
     if (profile === undefined || wanted === undefined || wanted === profile) return profile ?? wanted

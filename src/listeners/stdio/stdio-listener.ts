@@ -3,7 +3,7 @@ import type { Listener, ListenerConfig, ListenerContext } from '../../api/index.
 import { parseDuration, type Plugin } from '../../plugin.ts'
 import type { Channel, ChannelEvents } from '../../transport/channel.ts'
 import { LineSplitter, onOneLine } from '../../transport/line-splitter.ts'
-import { ByteText, piecesOf, writeTogether, type EncodedMessage } from '../../util/written.ts'
+import { ByteText, toBuffers, writeTogether, type EncodedMessage } from '../../util/written.ts'
 import { DuplexConnection } from '../duplex/duplex-connection.ts'
 
 /** The two ends of a pipe. */
@@ -185,9 +185,9 @@ class LineWriter {
   write(message: EncodedMessage): void {
     if (this.#isGone) return
     if (message instanceof ByteText) this.#add(textOnOneLine(message.text))
-    else if (typeof message === 'string') this.#add(byteTextOf(message))
+    else if (typeof message === 'string') this.#add(createByteText(message))
     else {
-      for (const piece of piecesOf(message)) this.#enqueue(onOneLine(piece))
+      for (const piece of toBuffers(message)) this.#enqueue(onOneLine(piece))
       this.#enqueue(NEWLINE)
     }
     this.#schedule()
@@ -265,7 +265,7 @@ class LineWriter {
 }
 
 /** Text as one with a character for each byte; most of it is ASCII, and the same. */
-function byteTextOf(text: string): string {
+function createByteText(text: string): string {
   return Buffer.byteLength(text) === text.length ? text : Buffer.from(text).toString('latin1')
 }
 

@@ -1,6 +1,6 @@
 import { OPEN_ARRAY, OPEN_OBJECT, QUOTE, scanArray, skipSpace } from '../json/scan.ts'
 import { type JsonObject, isObject } from '../json/json.ts'
-import { membersOf, valueOf } from '../json/members.ts'
+import { parseMembers, getMemberValue } from '../json/members.ts'
 import { LATEST_LEGACY_VERSION } from '../methods.ts'
 
 /** Content types that not every version has, with the first that does. */
@@ -21,19 +21,19 @@ interface Blocks {
 }
 
 /** A block as a client of this legacy version reads it; one that its version does not have becomes text. */
-export function blockFor(block: JsonObject, version: string): JsonObject {
+export function adaptBlock(block: JsonObject, version: string): JsonObject {
   if (hasType(version, typeof block.type === 'string' ? block.type : undefined)) return block
   const { annotations, _meta } = block
   return {
     type: 'text',
-    text: wordsFor(block, version),
+    text: describeBlock(block, version),
     ...(annotations === undefined ? {} : { annotations }),
     ...(_meta === undefined ? {} : { _meta }),
   }
 }
 
 /** The blocks of a list's JSON text. Only those that must change are parsed; undefined when it is no list. */
-export function blocksFor(list: Buffer, version: string): Blocks | undefined {
+export function adaptBlocks(list: Buffer, version: string): Blocks | undefined {
   if (list[skipSpace(list, 0, list.length)] !== OPEN_ARRAY) return undefined
   const blocks: { readonly bytes: Buffer; readonly type: string | undefined }[] = []
   scanArray(list, (start, end) => {
@@ -43,18 +43,18 @@ export function blocksFor(list: Buffer, version: string): Blocks | undefined {
   return {
     isChanged: blocks.some(({ type }) => !hasType(version, type)),
     hasText: blocks.some(({ type }) => type === 'text'),
-    parts: () => blocks.map(({ bytes, type }) => textFor(bytes, type, version)),
+    parts: () => blocks.map(({ bytes, type }) => encodeBlockAsText(bytes, type, version)),
   }
 }
 
-function textFor(block: Buffer, type: string | undefined, version: string): string {
+function encodeBlockAsText(block: Buffer, type: string | undefined, version: string): string {
   const text = block.toString('utf8')
-  return hasType(version, type) ? text : JSON.stringify(blockFor(JSON.parse(text) as JsonObject, version))
+  return hasType(version, type) ? text : JSON.stringify(adaptBlock(JSON.parse(text) as JsonObject, version))
 }
 
 function typeOf(block: Buffer): string | undefined {
   if (block[0] !== OPEN_OBJECT) return undefined
-  const type = valueOf(block, membersOf(block), 'type')
+  const type = getMemberValue(block, parseMembers(block), 'type')
   return type?.[0] === QUOTE ? (JSON.parse(type.toString('utf8')) as string) : undefined
 }
 
@@ -64,7 +64,7 @@ function hasType(version: string, type: string | undefined): boolean {
   return version >= LATEST_LEGACY_VERSION || (since !== undefined && version >= since)
 }
 
-function wordsFor(block: JsonObject, version: string): string {
+function describeBlock(block: JsonObject, version: string): string {
   if (block.type === 'resource_link') return linkText(block)
   if (block.type === 'audio') return audioText(block, version)
   return `[content of type ${JSON.stringify(block.type)}, which MCP ${version} does not have]\n${JSON.stringify(block)}`
@@ -84,18 +84,18 @@ function audioText({ data, mimeType }: JsonObject, version: string): string {
 }
 
 /** A prompt's message as a client of this legacy version reads it; the same object where nothing changes. */
-export function messageFor(message: unknown, version: string): unknown {
+export function adaptMessage(message: unknown, version: string): unknown {
   if (!isObject(message)) return message
   const { content } = message
-  const changed = Array.isArray(content) ? listFor(content, version) : contentFor(content, version)
+  const changed = Array.isArray(content) ? adaptList(content, version) : adaptContent(content, version)
   return changed === content ? message : { ...message, content: changed }
 }
 
-function listFor(list: readonly unknown[], version: string): readonly unknown[] {
-  const changed = list.map(block => contentFor(block, version))
+function adaptList(list: readonly unknown[], version: string): readonly unknown[] {
+  const changed = list.map(block => adaptContent(block, version))
   return changed.some((block, index) => block !== list[index]) ? changed : list
 }
 
-function contentFor(block: unknown, version: string): unknown {
-  return isObject(block) ? blockFor(block, version) : block
+function adaptContent(block: unknown, version: string): unknown {
+  return isObject(block) ? adaptBlock(block, version) : block
 }

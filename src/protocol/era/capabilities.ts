@@ -53,11 +53,11 @@ export function findMissingCapabilities(
   method: string,
   params: JsonObject | undefined,
 ): JsonObject | undefined {
-  const needed = neededFor(method, params)
+  const needed = getRequiredCapabilities(method, params)
   return needed !== undefined && covers(neutral, needed) ? undefined : (needed ?? {})
 }
 
-function neededFor(method: string, params: JsonObject | undefined): JsonObject | undefined {
+function getRequiredCapabilities(method: string, params: JsonObject | undefined): JsonObject | undefined {
   if (method === 'roots/list') return { roots: {} }
   if (method === 'sampling/createMessage')
     return { sampling: params !== undefined && needsTools(params) ? { tools: {} } : {} }

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from '../json/json.ts'
 import { LATEST_LEGACY_VERSION, type Reader } from '../methods.ts'
 import { RELATED_TASK } from './tasks.ts'
-import { blockFor } from './blocks.ts'
+import { adaptBlock } from './blocks.ts'
 import { RPC, type RpcError } from '../rpc-error.ts'
 import { isPage } from '../uri.ts'
 
@@ -27,15 +27,15 @@ interface FittedAsk {
 }
 
 /** An ask as this client reads it; the same object where nothing changes. Whether the client can be asked at all is said by `lacking`. */
-export function askFor(ask: ServerRequest, reader: Reader): FittedAsk {
+export function adaptRequest(ask: ServerRequest, reader: Reader): FittedAsk {
   const { method, params } = ask
   if (params === undefined) return { ask, read: asItIs }
   if (method === 'sampling/createMessage') {
-    const fitted = samplingFor(params, reader)
+    const fitted = adaptSampling(params, reader)
     return { ask: fitted === params ? ask : { method, params: fitted }, read: asItIs }
   }
   if (method !== 'elicitation/create' || reader.version >= FORMS_SINCE) return { ask, read: asItIs }
-  const form = formFor(params)
+  const form = adaptForm(params)
   return {
     ask: { method, params: form.params },
     read: result => (isObject(result.content) ? { ...result, content: form.read(result.content) } : result),
@@ -55,12 +55,12 @@ export function toModernAsk({ method, params }: ServerRequest): JsonObject {
 }
 
 /** Converts a client's reply to an ask into what a legacy server of this version reads. */
-export function replyFor(method: string, result: JsonObject, version: string): JsonObject {
+export function adaptReply(method: string, result: JsonObject, version: string): JsonObject {
   return method === 'sampling/createMessage' ? toLegacyReply(result, version) : result
 }
 
 /** An ask for the client's model as this client reads it: tools only where it has them, one block to a message before 2025-11-25. */
-function samplingFor(params: JsonObject, { version, capabilities }: Reader): JsonObject {
+function adaptSampling(params: JsonObject, { version, capabilities }: Reader): JsonObject {
   const { sampling } = capabilities
   const hasTools = version >= BLOCKS_SINCE && isObject(sampling) && sampling.tools !== undefined
   const asked = hasTools ? params : withoutTools(params)
@@ -87,21 +87,21 @@ function singly(message: unknown, version: string): unknown[] {
   if (!isObject(message)) return [message]
   const { content } = message
   const blocks: readonly unknown[] = Array.isArray(content) ? content : [content]
-  return blocks.map(block => ({ ...message, content: isObject(block) ? blockFor(block, version) : block }))
+  return blocks.map(block => ({ ...message, content: isObject(block) ? adaptBlock(block, version) : block }))
 }
 
 /** Converts the model's reply into what a legacy server of this version reads: one block before 2025-11-25. */
 function toLegacyReply(result: JsonObject, version: string): JsonObject {
   if (version >= BLOCKS_SINCE) return result
   const { content } = result
-  if (isObject(content)) return { ...result, content: blockFor(content, version) }
+  if (isObject(content)) return { ...result, content: adaptBlock(content, version) }
   if (!Array.isArray(content)) return result
-  const blocks = content.filter(isObject).map(block => blockFor(block, version))
+  const blocks = content.filter(isObject).map(block => adaptBlock(block, version))
   const [only] = blocks
-  return { ...result, content: blocks.length === 1 ? only : { type: 'text', text: wordsOf(blocks) } }
+  return { ...result, content: blocks.length === 1 ? only : { type: 'text', text: describeBlocks(blocks) } }
 }
 
-function wordsOf(blocks: readonly JsonObject[]): string {
+function describeBlocks(blocks: readonly JsonObject[]): string {
   return blocks
     .map(({ type, text }) => (typeof text === 'string' ? text : `[${String(type)} left out]`))
     .join('\n')
@@ -125,36 +125,36 @@ interface Switches {
 }
 
 /** A form as clients of 2025-06-18 know them: titles of choices stand in `enumNames`, and a list of choices is switches. */
-function formFor(params: JsonObject): FittedForm {
+function adaptForm(params: JsonObject): FittedForm {
   const { mode: _mode, requestedSchema, ...rest } = params
   if (!isObject(requestedSchema) || !isObject(requestedSchema.properties))
     return { params, read: content => content }
   const all = new Map(Object.entries(requestedSchema.properties))
   const lists: Switches[] = []
   const properties = [...all].flatMap(([key, schema]) => {
-    const options = manyOf(schema)
-    if (options === undefined) return [[key, oneFor(schema)] as const]
-    const list = switchesOf(key, options, all)
+    const options = parseMultiChoice(schema)
+    if (options === undefined) return [[key, adaptChoice(schema)] as const]
+    const list = createSwitches(key, options, all)
     lists.push(list)
-    return fieldsOf(list, schema as JsonObject)
+    return createSwitchFields(list, schema as JsonObject)
   })
   const schema = { ...requestedSchema, properties: Object.fromEntries(properties) }
-  const required = requiredOf(requestedSchema, lists)
+  const required = adaptRequired(requestedSchema, lists)
   return {
     params: { ...rest, requestedSchema: required === undefined ? schema : { ...schema, required } },
-    read: content => contentOf(content, lists),
+    read: content => collectContent(content, lists),
   }
 }
 
 /** A choice of one, with its titles where older clients look for them. */
-function oneFor(schema: unknown): unknown {
+function adaptChoice(schema: unknown): unknown {
   if (!isObject(schema)) return schema
   const { oneOf, ...rest } = schema
-  const options = optionsIn(oneOf)
-  return options === undefined ? schema : { ...rest, ...choiceOf(options) }
+  const options = parseOptions(oneOf)
+  return options === undefined ? schema : { ...rest, ...createChoice(options) }
 }
 
-function choiceOf(options: readonly Option[]): JsonObject {
+function createChoice(options: readonly Option[]): JsonObject {
   return {
     type: 'string',
     enum: options.map(({ value }) => value),
@@ -162,15 +162,15 @@ function choiceOf(options: readonly Option[]): JsonObject {
   }
 }
 
-function manyOf(schema: unknown): readonly Option[] | undefined {
+function parseMultiChoice(schema: unknown): readonly Option[] | undefined {
   if (!isObject(schema) || schema.type !== 'array' || !isObject(schema.items)) return undefined
   const { enum: values, anyOf, oneOf } = schema.items
   if (Array.isArray(values))
     return values.filter(value => typeof value === 'string').map(value => ({ value, title: undefined }))
-  return optionsIn(anyOf) ?? optionsIn(oneOf)
+  return parseOptions(anyOf) ?? parseOptions(oneOf)
 }
 
-function optionsIn(alternatives: unknown): readonly Option[] | undefined {
+function parseOptions(alternatives: unknown): readonly Option[] | undefined {
   if (!Array.isArray(alternatives)) return undefined
   const options = alternatives.flatMap((alternative: unknown) =>
     isObject(alternative) && typeof alternative.const === 'string'
@@ -185,13 +185,17 @@ function textOr(value: unknown): string | undefined {
 }
 
 /** Names for the switches that no other field has. */
-function switchesOf(key: string, options: readonly Option[], taken: ReadonlyMap<string, unknown>): Switches {
+function createSwitches(
+  key: string,
+  options: readonly Option[],
+  taken: ReadonlyMap<string, unknown>,
+): Switches {
   let stem = key
   while (options.some((_option, index) => taken.has(`${stem}.${index + 1}`))) stem += '_'
   return { key, names: new Map(options.map((option, index) => [`${stem}.${index + 1}`, option])) }
 }
 
-function fieldsOf({ key, names }: Switches, schema: JsonObject): (readonly [string, JsonObject])[] {
+function createSwitchFields({ key, names }: Switches, schema: JsonObject): (readonly [string, JsonObject])[] {
   const label = textOr(schema.title) ?? key
   const chosen: unknown[] = Array.isArray(schema.default) ? schema.default : []
   const about = typeof schema.description === 'string' ? { description: schema.description } : {}
@@ -201,13 +205,13 @@ function fieldsOf({ key, names }: Switches, schema: JsonObject): (readonly [stri
   ])
 }
 
-function requiredOf({ required }: JsonObject, lists: readonly Switches[]): unknown {
+function adaptRequired({ required }: JsonObject, lists: readonly Switches[]): unknown {
   if (!Array.isArray(required)) return required
   return required.filter(name => lists.every(({ key }) => key !== name))
 }
 
 /** Turns the switches that a client has set into the lists that the server asked for. */
-function contentOf(content: JsonObject, lists: readonly Switches[]): JsonObject {
+function collectContent(content: JsonObject, lists: readonly Switches[]): JsonObject {
   const given = new Map(Object.entries(content))
   for (const { key, names } of lists) {
     const isFilled = [...names.keys()].some(name => given.has(name))

@@ -18,7 +18,7 @@ export function listForm({ era, version }: Pick<Reader, 'era' | 'version'>): Lis
 }
 
 /** An entry of a list as clients of this form read it; the same object where nothing changes. */
-export function entryFor(kind: Kind, entry: JsonObject, form: ListForm): JsonObject {
+export function adaptEntry(kind: Kind, entry: JsonObject, form: ListForm): JsonObject {
   if (kind !== 'tools') return entry
   if (form === 'modern') return without(entry, 'execution')
   if (entry.outputSchema === undefined) return entry
@@ -42,23 +42,23 @@ interface Search {
 }
 
 /** Classifies the root of a schema. Its keywords must all hold at once, so one clear answer is enough. */
-export function rootOf(schema: JsonObject): SchemaRoot {
-  return kindOf(schema, { root: schema, left: MAX_LOOKED_AT })
+export function classifyRoot(schema: JsonObject): SchemaRoot {
+  return classifySchema(schema, { root: schema, left: MAX_LOOKED_AT })
 }
 
-function kindOf(schema: unknown, search: Search): SchemaRoot {
+function classifySchema(schema: unknown, search: Search): SchemaRoot {
   if (!isObject(schema) || search.left-- <= 0) return 'mixed'
   const own = [byType(schema.type), byValues(schema)].find(isClear)
   return own ?? byParts(schema, search)
 }
 
 function byParts(schema: JsonObject, search: Search): SchemaRoot {
-  for (const part of listOf(schema.allOf)) {
-    const word = kindOf(part, search)
+  for (const part of toList(schema.allOf)) {
+    const word = classifySchema(part, search)
     if (isClear(word)) return word
   }
   for (const parts of [schema.anyOf, schema.oneOf]) {
-    const word = together(listOf(parts).map(part => kindOf(part, search)))
+    const word = together(toList(parts).map(part => classifySchema(part, search)))
     if (isClear(word)) return word
   }
   return referred(schema.$ref, search)
@@ -74,13 +74,13 @@ function byType(type: unknown): SchemaRoot {
 }
 
 function byValues(schema: JsonObject): SchemaRoot {
-  const values = 'const' in schema ? [schema.const] : listOf(schema.enum)
+  const values = 'const' in schema ? [schema.const] : toList(schema.enum)
   return together(values.map(value => (isObject(value) ? 'object' : 'other')))
 }
 
 function referred(reference: unknown, search: Search): SchemaRoot {
   if (typeof reference !== 'string' || !/^#(\/|$)/.test(reference)) return 'mixed'
-  return kindOf(target(reference, search.root), search)
+  return classifySchema(target(reference, search.root), search)
 }
 
 function together(words: readonly SchemaRoot[]): SchemaRoot {
@@ -88,7 +88,7 @@ function together(words: readonly SchemaRoot[]): SchemaRoot {
   return words.every(word => word === first) ? first : 'mixed'
 }
 
-function listOf(value: unknown): readonly unknown[] {
+function toList(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? (value as unknown[]) : []
 }
 
@@ -98,12 +98,12 @@ function target(pointer: string, root: JsonObject): unknown {
     .slice(1)
     .map(step => decodePercent(step).replaceAll('~1', '/').replaceAll('~0', '~'))
     .reduce<unknown>(
-      (at, key) => (isObject(at) && Object.hasOwn(at, key) ? at[key] : memberOf(at, key)),
+      (at, key) => (isObject(at) && Object.hasOwn(at, key) ? at[key] : getMember(at, key)),
       root,
     )
 }
 
-function memberOf(at: unknown, key: string): unknown {
+function getMember(at: unknown, key: string): unknown {
   return Array.isArray(at) && /^\d+$/.test(key) ? (at as unknown[])[Number(key)] : undefined
 }
 
@@ -115,7 +115,7 @@ function memberOf(at: unknown, key: string): unknown {
 export function legacyOutputSchema(schema: unknown): JsonObject | undefined {
   if (!isObject(schema)) return undefined
   if (schema.type === 'object') return schema
-  const kind = rootOf(schema)
+  const kind = classifyRoot(schema)
   if (kind === 'object') return { ...schema, type: 'object' }
   const dialect = typeof schema.$schema === 'string' ? { $schema: schema.$schema } : {}
   if (kind === 'other') return { ...dialect, ...wrapped(moved(schema, '#/properties/result')) }
@@ -130,18 +130,18 @@ function wrapped(result: JsonObject): JsonObject {
 
 /** The schema with its references to itself pointing to its new place. */
 function moved(schema: JsonObject, place: string): JsonObject {
-  return hasOwnBase(schema) ? schema : (moveIn(schema, place, 0) as JsonObject)
+  return hasOwnBase(schema) ? schema : (moveReferences(schema, place, 0) as JsonObject)
 }
 
-function moveIn(value: unknown, place: string, depth: number): unknown {
+function moveReferences(value: unknown, place: string, depth: number): unknown {
   if (depth > MAX_DEPTH) return value
-  if (Array.isArray(value)) return (value as unknown[]).map(part => moveIn(part, place, depth + 1))
+  if (Array.isArray(value)) return (value as unknown[]).map(part => moveReferences(part, place, depth + 1))
   if (!isObject(value) || (depth > 0 && hasOwnBase(value))) return value
   return mapMembers(value, (key, member) => {
     if (key === '$ref' || key === '$dynamicRef') return movedReference(member, place)
     if (DATA_KEYWORDS.has(key)) return member
-    if (!MAP_KEYWORDS.has(key) || !isObject(member)) return moveIn(member, place, depth + 1)
-    return mapMembers(member, (_name, part) => moveIn(part, place, depth + 1))
+    if (!MAP_KEYWORDS.has(key) || !isObject(member)) return moveReferences(member, place, depth + 1)
+    return mapMembers(member, (_name, part) => moveReferences(part, place, depth + 1))
   })
 }
 

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '../json/json.ts'
-import { editedPieces, type Member, membersOf, valueOf } from '../json/members.ts'
+import { editedPieces, type Member, parseMembers, getMemberValue } from '../json/members.ts'
 import { OPEN_OBJECT } from '../json/scan.ts'
 import {
   type Era,
@@ -11,7 +11,7 @@ import {
 } from '../methods.ts'
 import type { Payload } from '../payload.ts'
 import { RPC, type RpcError } from '../rpc-error.ts'
-import { blocksFor, messageFor } from './blocks.ts'
+import { adaptBlocks, adaptMessage } from './blocks.ts'
 import { canOpenUrls, withSafeUrls, withUrls } from './client-requests.ts'
 
 interface NotificationMessage {
@@ -31,7 +31,7 @@ const LIMITED: ReadonlyMap<string, { readonly era: Era; readonly since: string }
 const WORDS_SINCE = '2025-03-26'
 
 /** A notification as this client reads it; undefined where it has none of the kind. What nobody specified passes. */
-export function notificationFor<Notification extends NotificationMessage>(
+export function adaptNotification<Notification extends NotificationMessage>(
   notification: Notification,
   { era, version }: Reader,
 ): Notification | undefined {
@@ -139,7 +139,7 @@ export function toLegacyResult(
   const isLegacy = payload.era === 'legacy'
   const change = CHANGES.get(method)
   if (isLegacy && (change === undefined || version >= LATEST_LEGACY_VERSION)) return bytes
-  const members = membersOf(bytes)
+  const members = parseMembers(bytes)
   const edit: Edit = { drop: new Set(isLegacy ? [] : MODERN_MEMBERS), add: [] }
   change?.({ bytes, members, isLegacy }, version, edit)
   if (edit.add.length === 0 && !members.some(({ key }) => edit.drop.has(key))) return bytes
@@ -147,10 +147,10 @@ export function toLegacyResult(
 }
 
 function changeToolResult(source: Source, version: string, edit: Edit): void {
-  const content = valueOf(source.bytes, source.members, 'content')
+  const content = getMemberValue(source.bytes, source.members, 'content')
   const copy = changeStructured(source, version, edit)
   if (copy === undefined && version >= LATEST_LEGACY_VERSION) return
-  const blocks = blocksFor(content ?? EMPTY_LIST, version)
+  const blocks = adaptBlocks(content ?? EMPTY_LIST, version)
   if (blocks === undefined) return
   const isCopied = copy !== undefined && !blocks.hasText
   if (!isCopied && !blocks.isChanged) return
@@ -168,7 +168,7 @@ function changeStructured(
   version: string,
   edit: Edit,
 ): string | undefined {
-  const value = valueOf(bytes, members, 'structuredContent')
+  const value = getMemberValue(bytes, members, 'structuredContent')
   if (value === undefined) return undefined
   if (version < STRUCTURED_SINCE) edit.drop.add('structuredContent')
   // Values from a legacy server are in the legacy form already, null included.
@@ -180,10 +180,10 @@ function changeStructured(
 
 function changePrompt({ bytes, members }: Source, version: string, edit: Edit): void {
   if (version >= LATEST_LEGACY_VERSION) return
-  const text = valueOf(bytes, members, 'messages')?.toString('utf8')
+  const text = getMemberValue(bytes, members, 'messages')?.toString('utf8')
   const messages: unknown = text === undefined ? undefined : JSON.parse(text)
   if (!Array.isArray(messages)) return
-  const changed = (messages as unknown[]).map(message => messageFor(message, version))
+  const changed = (messages as unknown[]).map(message => adaptMessage(message, version))
   if (changed.some((message, index) => message !== messages[index]))
     replace(edit, 'messages', JSON.stringify(changed))
 }

@@ -1,5 +1,5 @@
 import { type JsonObject, isObject } from '../json/json.ts'
-import { editedPieces, membersOf } from '../json/members.ts'
+import { editedPieces, parseMembers } from '../json/members.ts'
 import { METHODS, META } from '../methods.ts'
 import type { Payload } from '../payload.ts'
 import { RPC, type RpcError, rpcError } from '../rpc-error.ts'
@@ -23,7 +23,7 @@ const TYPE: ReadonlySet<string> = new Set(['resultType'])
 export function toModernResult(payload: Payload, method: string): Buffer | readonly Buffer[] {
   const bytes = payload.bytes()
   if (payload.era === 'modern') return bytes
-  const members = membersOf(bytes)
+  const members = parseMembers(bytes)
   const drop = payload.era === 'legacy' ? TYPE : NONE
   const known = new Set(members.map(({ key }) => key).filter(key => !drop.has(key)))
   return editedPieces(bytes, members, drop, missingMembers(method, known))

@@ -36,14 +36,14 @@ export function readTask(value: JsonObject): TaskState | undefined {
   const task = isObject(value.task) ? value.task : value
   const { taskId, status, statusMessage, createdAt, lastUpdatedAt } = task
   if (typeof taskId !== 'string' || !isStatus(status)) return undefined
-  const pollIntervalMs = lengthOf(task.pollIntervalMs ?? task.pollInterval)
+  const pollIntervalMs = parseLength(task.pollIntervalMs ?? task.pollInterval)
   return {
     taskId,
     status,
     ...(typeof statusMessage === 'string' ? { statusMessage } : {}),
     createdAt: String(createdAt),
     lastUpdatedAt: String(lastUpdatedAt ?? createdAt),
-    ttlMs: lengthOf(task.ttlMs ?? task.ttl) ?? null,
+    ttlMs: parseLength(task.ttlMs ?? task.ttl) ?? null,
     ...(pollIntervalMs === undefined ? {} : { pollIntervalMs }),
   }
 }
@@ -52,7 +52,7 @@ function isStatus(value: unknown): value is TaskStatus {
   return typeof value === 'string' && STATUSES.has(value)
 }
 
-function lengthOf(value: unknown): number | undefined {
+function parseLength(value: unknown): number | undefined {
   return typeof value === 'number' && value >= 0 ? Math.round(value) : undefined
 }
 
@@ -100,7 +100,7 @@ export function relatedTask(params: JsonObject | undefined): unknown {
 }
 
 /** The same message, belonging to the task of that id; only where it belonged to one, unless `always`. */
-export function relateTo(taskId: string, value: JsonObject | undefined, always = false): JsonObject {
+export function addRelatedTask(taskId: string, value: JsonObject | undefined, always = false): JsonObject {
   const meta = isObject(value?._meta) ? value._meta : {}
   if (!always && meta[RELATED_TASK] === undefined) return value ?? {}
   return { ...value, _meta: { ...meta, [RELATED_TASK]: { taskId } } }

@@ -20,11 +20,11 @@ const LOWER_E = 0x65
 /** Characters of a number, without an exponent, that every reader takes for the same number. */
 const EXACT = 15
 
-const HEX = tableOf('0123456789abcdefABCDEF')
+const HEX = createByteTable('0123456789abcdefABCDEF')
 /** Characters that may follow a backslash. */
-const ESCAPED = tableOf('"\\/bfnrtu')
+const ESCAPED = createByteTable('"\\/bfnrtu')
 /** Bytes that may follow a short whole number; where another one does, `number` reads it again. */
-const AFTER_WHOLE = tableOf(',]}')
+const AFTER_WHOLE = createByteTable(',]}')
 const WORDS = ['true', 'false', 'null'].map(word => Buffer.from(word))
 
 /** Proves the number, `true`, `false` or `null` that begins at `at`; returns where it ends. */
@@ -92,7 +92,7 @@ function wrongEscape(): ScanError {
   return new ScanError('an escape that JSON does not have')
 }
 
-function tableOf(characters: string): Uint8Array {
+function createByteTable(characters: string): Uint8Array {
   const table = new Uint8Array(256)
   for (const character of characters) table[character.charCodeAt(0)] = 1
   return table

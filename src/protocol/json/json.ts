@@ -40,19 +40,19 @@ function noteNumber(this: object, key: string, value: unknown, context?: Reviver
   if (typeof value === 'number') noteText(this, key, value, context?.source ?? '')
   else if (typeof value === 'object' && value !== null) {
     const inner = NOTES.get(value)
-    if (inner !== undefined) notesFor(this).isExact &&= inner.isExact
+    if (inner !== undefined) getNumberNotes(this).isExact &&= inner.isExact
   }
   return value
 }
 
 function noteText(holder: object, key: string, value: number, text: string): void {
   if (text === String(value)) return
-  const notes = notesFor(holder)
+  const notes = getNumberNotes(holder)
   notes.texts.set(key, text)
   notes.isExact &&= text.length <= EXACT_LENGTH && !/e/i.test(text)
 }
 
-function notesFor(holder: object): NumberNotes {
+function getNumberNotes(holder: object): NumberNotes {
   let notes = NOTES.get(holder)
   if (notes === undefined) NOTES.set(holder, (notes = { texts: new Map(), isExact: true }))
   return notes

@@ -39,7 +39,7 @@ export interface Member {
 }
 
 /** The members of an object's JSON text, in order; no value is parsed. */
-export function membersOf(object: Buffer): Member[] {
+export function parseMembers(object: Buffer): Member[] {
   const members: Member[] = []
   scanObject(object, 0, object.length, (keyStart, keyEnd, valueStart, end) => {
     members.push({ key: keyText(object, keyStart, keyEnd), start: keyStart - 1, valueStart, end })
@@ -48,7 +48,7 @@ export function membersOf(object: Buffer): Member[] {
 }
 
 /** The JSON text of a member's value; of the last one, where a name stands twice. */
-export function valueOf(object: Buffer, members: readonly Member[], key: string): Buffer | undefined {
+export function getMemberValue(object: Buffer, members: readonly Member[], key: string): Buffer | undefined {
   const member = members.findLast(candidate => candidate.key === key)
   return member && object.subarray(member.valueStart, member.end)
 }
@@ -60,7 +60,7 @@ export function mayHave(object: Buffer, key: string): boolean {
 
 /** The JSON text of a member's value, for who has not walked the members yet. */
 export function findValue(object: Buffer, key: string): Buffer | undefined {
-  return valueOf(object, membersOf(object), key)
+  return getMemberValue(object, parseMembers(object), key)
 }
 
 /** An object's JSON text with some members dropped and others put first. Everything else stays as it came. */
@@ -103,7 +103,7 @@ export function editedPieces(
 
 /** The same for who has not walked the members yet. */
 export function editObject(object: Buffer, drop: ReadonlySet<string>, add: string): Buffer {
-  return editMembers(object, membersOf(object), drop, add)
+  return editMembers(object, parseMembers(object), drop, add)
 }
 
 /** A member's name, as text between its quotes. */

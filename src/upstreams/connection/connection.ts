@@ -1,6 +1,6 @@
 import type { Answer, Call, Clock, Notification, ServerSide, Session } from '../../api/index.ts'
 import { gatewayError, type GatewayError, type Reason, getErrorMessage } from '../../errors/errors.ts'
-import { replyIdOf, skippedReplyId } from '../../protocol/broken-message.ts'
+import { findReplyId, skippedReplyId } from '../../protocol/broken-message.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import {
   encodeNotification,
@@ -21,7 +21,7 @@ import {
 } from '../transport.ts'
 import { IncomingNotifications } from './incoming-notifications.ts'
 import { type ClientRequest, IncomingRequests, type IncomingSide } from './incoming-requests.ts'
-import { answerOf, cancelled, outboundParams, shortenedList } from './translate-call.ts'
+import { translateResponse, cancelled, outboundParams, shortenedList } from './translate-call.ts'
 
 /** Time in which a server may still send requests and logs for a cancelled call that it does not answer. */
 const LINGER_MS = 10_000
@@ -105,7 +105,7 @@ export class Connection implements ConnectionEvents, IncomingSide {
     return new Promise((resolve, reject) => {
       const settle = (response: RpcResponse): void => {
         try {
-          const answer = answerOf(response, call, this.server)
+          const answer = translateResponse(response, call, this.server)
           if ('error' in answer) this.#requests.answered(answer, call.exchange)
           resolve(answer)
         } catch (error) {
@@ -194,7 +194,7 @@ export class Connection implements ConnectionEvents, IncomingSide {
     this.host.closed(this, reason)
   }
 
-  carriedBy(transport: Transport): void {
+  attachTransport(transport: Transport): void {
     this.transport = transport
   }
 
@@ -280,7 +280,7 @@ export class Connection implements ConnectionEvents, IncomingSide {
   /** Answers what the server asked for a call that nobody waits for, so that it can end it. */
   #givenUp({ id }: Pending, { exchange }: Call, reason: string): void {
     if (!this.transport.streams) this.#cancelled.add(id, exchange.session)
-    this.#requests.cancelOf(exchange, reason)
+    this.#requests.cancelRequests(exchange, reason)
   }
 
   #failAll(reason: Reason): void {
@@ -304,7 +304,7 @@ export class Connection implements ConnectionEvents, IncomingSide {
   #malformed({ error }: Malformed, bytes: Buffer, of: Pending | undefined): void {
     const { name: upstream, drops } = this.host
     if (this.server === undefined) this.stray ??= bytes.toString('utf8', 0, 200)
-    const pending = this.peer.find(replyIdOf(bytes))
+    const pending = this.peer.find(findReplyId(bytes))
     if (pending === undefined || (of !== undefined && of !== pending)) return drops.garbage(bytes)
     const list = shortenedList(pending.method, bytes, this.server?.era, drops)
     if (list !== undefined) return this.#answered(list, of)

@@ -269,7 +269,7 @@ export class EraDoubt {
     this.#clock = clock
   }
 
-  isRaisedBy(code: number, method: string, connection: Connection): boolean {
+  isRejected(code: number, method: string, connection: Connection): boolean {
     if (connection.server?.era === 'legacy') return FOREIGN_TO_LEGACY.has(code)
     if (code !== RPC.methodNotFound) return FOREIGN_TO_MODERN.has(code)
     const capability = METHODS.get(method)?.capability

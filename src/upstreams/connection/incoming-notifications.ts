@@ -3,7 +3,7 @@ import type { JsonObject } from '../../protocol/json/json.ts'
 import type { RpcNotification } from '../../protocol/jsonrpc.ts'
 import type { Pending } from '../transport.ts'
 import type { IncomingRequests, IncomingSide } from './incoming-requests.ts'
-import { clientToken, isGlobal, subscriptionOf, withoutSubscription } from './translate-call.ts'
+import { clientToken, isGlobal, getSubscription, withoutSubscription } from './translate-call.ts'
 
 /** Progress of one call that is passed on within any second. */
 const MAX = 20
@@ -45,11 +45,11 @@ export class IncomingNotifications {
     const known = clientToken(pending?.call?.params)
     if (pending === undefined || known === undefined || (of !== undefined && of !== pending))
       return host.drops.count('progress')
-    pending.progress ??= this.#progressOf(pending)
+    pending.progress ??= this.#getProgressLimit(pending)
     pending.progress.add({ ...params, progressToken: known })
   }
 
-  #progressOf({ call }: Pending): ProgressLimit {
+  #getProgressLimit({ call }: Pending): ProgressLimit {
     const { clock, drops } = this.#side.host
     return new ProgressLimit(
       clock,
@@ -67,11 +67,11 @@ export class IncomingNotifications {
 
   /** Passes a message of a call to its client, unless too many have been. */
   #paced(notification: Notification, pending: Pending): void {
-    pending.messages ??= this.#messagesOf(pending)
+    pending.messages ??= this.#getMessageLimit(pending)
     pending.messages.add(notification)
   }
 
-  #messagesOf({ call }: Pending): MessageLimit {
+  #getMessageLimit({ call }: Pending): MessageLimit {
     const { clock, drops } = this.#side.host
     return new MessageLimit(
       clock,
@@ -84,7 +84,7 @@ export class IncomingNotifications {
   #subscribed(method: string, params: JsonObject | undefined): Pending | undefined {
     const { streams, server, peer } = this.#side
     if (streams || server?.era !== 'modern') return undefined
-    const owner = peer.find(subscriptionOf(method, params))
+    const owner = peer.find(getSubscription(method, params))
     return owner?.onNotification === undefined ? undefined : owner
   }
 }

@@ -10,7 +10,7 @@ import type {
 } from '../../api/index.ts'
 import { callerKey } from '../../api/principal.ts'
 import { getErrorMessage } from '../../errors/errors.ts'
-import { replyFor } from '../../protocol/era/client-requests.ts'
+import { adaptReply } from '../../protocol/era/client-requests.ts'
 import { findMissingCapabilities, neutralCapabilities } from '../../protocol/era/capabilities.ts'
 import { relatedTask } from '../../protocol/era/tasks.ts'
 import { type JsonObject, isObject, stringifyJson } from '../../protocol/json/json.ts'
@@ -88,7 +88,7 @@ export class IncomingRequests {
     if (!KNOWN.has(method)) return this.#refuse(id, RPC.methodNotFound, 'Method not found')
     if (peer.received.has(id)) return host.drops.count('request')
     // Behind its answer a request has nobody left to ask.
-    const exchange = of === undefined ? this.#callOf(request) : of.open ? of.call?.exchange : undefined
+    const exchange = of === undefined ? this.#findCall(request) : of.open ? of.call?.exchange : undefined
     this.#take(request, exchange)
   }
 
@@ -100,7 +100,7 @@ export class IncomingRequests {
   }
 
   /** Ends the wait for the client of this exchange: the server gets an answer, the client a cancellation. */
-  cancelOf(exchange: Exchange, why: string): void {
+  cancelRequests(exchange: Exchange, why: string): void {
     const { peer } = this.#side
     for (const [id, request] of peer.received.entries()) {
       if (request.exchange !== exchange || !peer.answers(id, request)) continue
@@ -135,8 +135,8 @@ export class IncomingRequests {
   }
 
   /** The call that a request belongs to, where its stream does not say. */
-  #callOf(request: RpcRequest): Exchange | undefined {
-    const exchange = this.#waitingFor(request.params) ?? this.#likely(request)
+  #findCall(request: RpcRequest): Exchange | undefined {
+    const exchange = this.#findWaitingExchange(request.params) ?? this.#likely(request)
     const isOfClient =
       request.method === 'roots/list' &&
       exchange !== undefined &&
@@ -146,7 +146,7 @@ export class IncomingRequests {
   }
 
   /** The call that waits for the result of the task that a request says it belongs to (2025-11-25, tasks). */
-  #waitingFor(params: JsonObject | undefined): Exchange | undefined {
+  #findWaitingExchange(params: JsonObject | undefined): Exchange | undefined {
     const taskId = relatedTask(params)
     if (taskId === undefined) return undefined
     const waits = ({ call }: Pending): boolean =>
@@ -161,7 +161,7 @@ export class IncomingRequests {
   }
 
   async #pass(id: RpcId, request: ClientRequest): Promise<void> {
-    const reply = await this.#replyTo(request).catch((error: unknown) => ({
+    const reply = await this.#handleRequest(request).catch((error: unknown) => ({
       error: rpcError(RPC.internal, getErrorMessage(error)),
     }))
     if (!this.#side.peer.answers(id, request)) return
@@ -170,7 +170,7 @@ export class IncomingRequests {
   }
 
   /** Gives a request to its client. */
-  async #replyTo(request: ClientRequest): Promise<AskReply | undefined> {
+  async #handleRequest(request: ClientRequest): Promise<AskReply | undefined> {
     const { host } = this.#side
     const { exchange, method, params } = request
     if (exchange === undefined) return this.#listRoots(request)
@@ -192,7 +192,7 @@ export class IncomingRequests {
   #fitted(method: string, reply: AskReply): AskReply {
     const version = this.#side.server?.version
     if (!('result' in reply) || version === undefined) return reply
-    return { result: replyFor(method, reply.result, version) }
+    return { result: adaptReply(method, reply.result, version) }
   }
 
   #refuseUnassigned(id: RpcId, method: string): void {

@@ -2,7 +2,7 @@ import type { UpstreamContext } from '../../api/index.ts'
 import { gatewayError } from '../../errors/errors.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { encodeRequest } from '../../protocol/jsonrpc.ts'
-import { lengthOf, type EncodedMessage } from '../../util/written.ts'
+import { getByteLength, type EncodedMessage } from '../../util/written.ts'
 import type { Pending, Transport } from '../transport.ts'
 
 /** Bytes that may wait for a server to read them: of requests, and with replies and notifications, whose loss nobody is told. */
@@ -27,7 +27,7 @@ export abstract class SharedTransport implements Transport {
 
   request(pending: Pending, params: JsonObject | undefined): void {
     const text = encodeRequest(pending.id, pending.method, params, pending.call?.exchange.received)
-    const bytes = lengthOf(text)
+    const bytes = getByteLength(text)
     if (this.unread > 0 && this.unread + bytes > MAX_UNREAD)
       throw gatewayError('GW_UPSTREAM_BUSY', {
         upstream: this.#context.name,

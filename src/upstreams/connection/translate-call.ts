@@ -40,7 +40,7 @@ function repairResult(method: string, result: Payload): Payload {
   const bytes = result.bytes()
   const isUnusual = result.isUnusual && REPAIRED_METHODS.get(method) !== undefined
   if (!isUnusual && (!mayHaveNull(bytes) || !hasNull(bytes, result))) return result
-  return Payload.of(repaired(method, result), result.era).madeOf(result)
+  return Payload.of(repaired(method, result), result.era).derive(result)
 }
 
 function mayHaveNull(bytes: Buffer): boolean {
@@ -159,7 +159,7 @@ function modernClient({ method, exchange, mayBeTask }: Call, server: ServerSide)
 }
 
 /** Reads a server's response to a call. Results stay the bytes they came in. */
-export function answerOf(response: RpcResponse, call: Call, server: ServerSide | undefined): Answer {
+export function translateResponse(response: RpcResponse, call: Call, server: ServerSide | undefined): Answer {
   if (response.error !== undefined) return { error: response.error }
   if (response.result === undefined)
     return { error: rpcError(RPC.internal, 'the server answered with nothing') }
@@ -218,7 +218,7 @@ export function isGlobal(method: string): boolean {
 }
 
 /** The subscription that a notification names. */
-export function subscriptionOf(method: string, params: JsonObject | undefined): unknown {
+export function getSubscription(method: string, params: JsonObject | undefined): unknown {
   if (method === 'notifications/cancelled') return params?.requestId
   return isObject(params?._meta) ? params._meta[META.subscriptionId] : undefined
 }

@@ -175,7 +175,7 @@ const SESSION_CODES: ReadonlySet<unknown> = new Set([RPC.legacyNoSession, RPC.in
 /** True if an error status says that the server has forgotten our session. */
 export function isSessionForgotten(status: number, body: string, session?: string): boolean {
   if (status === 404) return !body.includes('-32601')
-  return status === 410 || saysSessionGone(messageIn(body), session)
+  return status === 410 || saysSessionGone(extractMessage(body), session)
 }
 
 /** True if a JSON-RPC error says that the server has forgotten our session. */
@@ -196,7 +196,7 @@ function saysSessionGone(message: string, session = ''): boolean {
 }
 
 /** The message of a JSON-RPC error, or a text that is no JSON. */
-function messageIn(body: string): string {
+function extractMessage(body: string): string {
   let value: unknown
   try {
     value = JSON.parse(body)

@@ -77,7 +77,7 @@ class Choice implements TransportEvents {
         if (sse.isGreeted) return this.#events.closed(reason)
         disarm()
         this.#isOld = false
-        if (pending.open) this.#events.carriedBy(this.http)
+        if (pending.open) this.#events.attachTransport(this.http)
         else void this.http.close()
         giveUp()
       },
@@ -85,7 +85,7 @@ class Choice implements TransportEvents {
     const disarm = this.#context.clock.after(ENDPOINT_MS, () => {
       void (sse.isGreeted ? this.http : sse).close()
     })
-    this.#events.carriedBy(sse)
+    this.#events.attachTransport(sse)
     sse.request(pending, this.http.greeting)
   }
 }

@@ -13,7 +13,7 @@ import type { EncodedMessage } from '../../util/written.ts'
 import type { Pending, Transport, TransportEvents } from '../transport.ts'
 import { openClient } from './open-client.ts'
 import { isSessionForgotten, unreachable } from './http-failures.ts'
-import { addCallHeaders, standingHeaders, targetOf } from './request.ts'
+import { addCallHeaders, standingHeaders, createTargetUrl } from './request.ts'
 import {
   EventBody,
   isEventStream,
@@ -140,7 +140,7 @@ export class StreamableHttpTransport implements Transport, ReplyHost {
 
   constructor(spec: HttpUpstreamConfig, context: UpstreamContext, events: TransportEvents, held: HeldBytes) {
     const { name, clock, gateway } = context
-    const url = targetOf(spec, context)
+    const url = createTargetUrl(spec, context)
     this.upstream = name
     this.maxReply = parseSize(spec.maxReply)
     this.held = held

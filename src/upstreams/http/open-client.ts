@@ -12,7 +12,7 @@ import {
   type ReplyHandler,
   type ReplyHeaders,
 } from '../../http-client/port.ts'
-import { proxyFor } from '../../http-client/proxy.ts'
+import { findProxy } from '../../http-client/proxy.ts'
 import { UndiciClient } from '../../http-client/undici-client.ts'
 import { readTls } from '../tls-files.ts'
 import { authorized } from './authorized-client.ts'
@@ -24,7 +24,7 @@ export type Reach = Pick<HttpUpstreamConfig, 'url' | 'proxy' | 'tls' | 'http2'>
 
 /** The HTTP client of an upstream; with the credentials of its authorizer, where it has one. */
 export function openClient(reach: Reach, context: UpstreamContext, connections: number): HttpTransport {
-  return authorized(plainClient(reach, context, connections, detourOf(reach.url)), context)
+  return authorized(plainClient(reach, context, connections, findProxyRoute(reach.url)), context)
 }
 
 /** Returns the fast client, or the one on undici where proxies, certificates or HTTP/2 are wanted. */
@@ -36,7 +36,7 @@ export function plainClient(
 ): HttpTransport {
   const target = new URL(url)
   const { clock, environment, log } = context
-  const through = proxy ?? proxyFor(target, environment)
+  const through = proxy ?? findProxy(target, environment)
   const sizes = { connections, connectMs: CONNECT_MS, detour }
   if (typeof through !== 'string' && tls === undefined && !http2)
     return new HttpClient(target, { clock, ...sizes })
@@ -56,14 +56,14 @@ const MAX_REDIRECTS = 5
 const MAX_BODY = 64 * 1024
 
 /** Follows redirects within the origin of `url`, and decodes bodies that a server compressed unasked. */
-export function detourOf(url: string): Detour {
+export function findProxyRoute(url: string): Detour {
   const base = new URL(url)
   return reply => {
     const { headers, request, handler, client, carrier } = reply
     const redirects = (request.redirects ?? 0) + 1
     const path = redirects > MAX_REDIRECTS ? undefined : redirectPath(reply, base)
     if (path !== undefined) return new Redirected(client, { ...request, path, redirects }, handler)
-    const decoder = decoderOf(headers['content-encoding'])
+    const decoder = createDecoder(headers['content-encoding'])
     return decoder === undefined ? undefined : new Decoded(decoder, handler, carrier)
   }
 }
@@ -174,7 +174,7 @@ class Decoded implements ReplyHandler, Carrier {
   }
 }
 
-function decoderOf(encoding: string | undefined): Transform | undefined {
+function createDecoder(encoding: string | undefined): Transform | undefined {
   if (encoding === undefined) return undefined
   const zlib = process.getBuiltinModule('node:zlib')
   const sync = zlib.constants.Z_SYNC_FLUSH

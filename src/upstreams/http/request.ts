@@ -10,12 +10,12 @@ interface Target {
 }
 
 /** The URL that requests go to: the one that is configured, with the parameters that are kept apart from it as secrets. */
-export function targetOf(spec: Target, context: Context): URL {
-  return withQuery(new URL(spec.url), queryOf(spec, context))
+export function createTargetUrl(spec: Target, context: Context): URL {
+  return withQuery(new URL(spec.url), createQuery(spec, context))
 }
 
 /** Parameters of every request: those of the configuration, and of the account whose connection it is. */
-export function queryOf({ query }: Pick<Target, 'query'>, { authorizer, account }: Context): Query {
+export function createQuery({ query }: Pick<Target, 'query'>, { authorizer, account }: Context): Query {
   const own = authorizer?.query?.(account)
   return own === undefined ? query : { ...query, ...own }
 }

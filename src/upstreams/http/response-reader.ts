@@ -195,7 +195,7 @@ export class Reply implements ReplyHandler {
       )
     if (!isFine)
       this.#refusal = {
-        challenge: challengeIn(headers),
+        challenge: getChallenge(headers),
         retryAfterMs: retryAfterMs(headers),
         location: headers.location,
       }
@@ -311,7 +311,7 @@ function bodyText(text: Buffer): string {
 }
 
 /** The server's `WWW-Authenticate`, where it sends one. */
-export function challengeIn(headers: ReplyHeaders): string | undefined {
+export function getChallenge(headers: ReplyHeaders): string | undefined {
   return headers['www-authenticate']
 }
 

@@ -20,8 +20,8 @@ import {
   unreachable,
 } from './http-failures.ts'
 import { openClient, type Reach } from './open-client.ts'
-import { addCallHeaders, queryOf, standingHeaders, targetOf, withQuery } from './request.ts'
-import { WholeBody, challengeIn, createEventReader, isEventStream } from './response-reader.ts'
+import { addCallHeaders, createQuery, standingHeaders, createTargetUrl, withQuery } from './request.ts'
+import { WholeBody, getChallenge, createEventReader, isEventStream } from './response-reader.ts'
 
 /** POSTs open at once, and the stream; more wait for their turn. */
 const CONNECTIONS = 64
@@ -51,8 +51,8 @@ export class SseTransport implements Transport {
     const { name, gateway } = context
     this.#upstream = name
     this.#events = events
-    this.#url = targetOf(spec, context)
-    this.#query = queryOf(spec, context)
+    this.#url = createTargetUrl(spec, context)
+    this.#query = createQuery(spec, context)
     this.#standing = standingHeaders(spec.headers, `${gateway.name}/${gateway.version}`)
     // Deadlines are the business of the pipeline; a stream may be silent for hours.
     this.#client = openClient(spec, context, CONNECTIONS)
@@ -199,7 +199,7 @@ class ReceiptHandler implements ReplyHandler {
 
   onHead(status: number, headers: ReplyHeaders): void {
     this.#status = status
-    this.#challenge = challengeIn(headers)
+    this.#challenge = getChallenge(headers)
   }
 
   onBody(bytes: Buffer, carrier: Carrier): void {
@@ -276,7 +276,7 @@ class EventStream implements ReplyHandler {
   }
 
   #refused(status: number, headers: ReplyHeaders): void {
-    const challenge = challengeIn(headers)
+    const challenge = getChallenge(headers)
     const why = `it answers GET with HTTP ${status}${redirectTarget(headers.location)}`
     this.#refusal = new WholeBody(MAX_REFUSAL, text =>
       this.end({ why, detail: said(text.toString('utf8', 0, SHOWN_BODY), challenge) }, status),

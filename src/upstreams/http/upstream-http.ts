@@ -11,7 +11,7 @@ import type { Carrier, ReplyHandler, ReplyHeaders } from '../../http-client/port
 import { authorized } from './authorized-client.ts'
 import { brokenFailure, MAX_REFUSAL, refusedHere, retryAfterMs, unreachable } from './http-failures.ts'
 import { plainClient } from './open-client.ts'
-import { addCallHeaders, queryOf } from './request.ts'
+import { addCallHeaders, createQuery } from './request.ts'
 
 /** Requests open at once; more wait for their turn. */
 const CONNECTIONS = 64
@@ -33,7 +33,7 @@ export function openUpstreamHttp(reach: UpstreamReach, context: UpstreamContext)
         const headers = { 'user-agent': `${name}/${version}`, ...request.headers }
         addCallHeaders(headers, request.call.headers, request.headers)
         const { method, body, call } = request
-        const path = withParameters(request.path, queryOf({}, own))
+        const path = withParameters(request.path, createQuery({}, own))
         authorized(client, own).dispatch(
           { method, path, headers, body, exchange: call.exchange },
           new WholeReply(context.name, request, { resolve, reject }),

@@ -14,7 +14,7 @@ import type { EncodedMessage } from '../../util/written.ts'
 import { SharedTransport } from '../connection/shared-transport.ts'
 import { McpUpstream } from '../mcp-upstream.ts'
 import type { TransportEvents } from '../transport.ts'
-import { platformOf } from '../../util/platform.ts'
+import { getPlatform } from '../../util/platform.ts'
 
 /** Until then those who start a gateway have asked for its lists. */
 const ORPHANS_MS = 50
@@ -31,7 +31,7 @@ export const callStdio = definePlugin<undefined>({
     hooks.createUpstream.for('stdio').tap((spec, context) => {
       if (spec.type !== 'stdio') return undefined
       directories.add(context.directory)
-      const why = notKept(spec.ceilings, platformOf())
+      const why = notKept(spec.ceilings, getPlatform())
       if (why !== undefined) context.log.warn('not all ceilings hold on this machine', { why })
       const logs = new RecentLines()
       const around = { context, table, recent: logs }
@@ -113,7 +113,7 @@ function startProcess({ spec, around, events, ...given }: Start): ServerProcess 
   const { context, table, recent } = around
   const { directory, environment, clock, hide } = context
   const cwd = given.cwd ?? path.resolve(directory, spec.cwd)
-  const env = environmentOf(spec, context)
+  const env = createEnvironment(spec, context)
   const ownHome = spec.isolation === 'shared' ? context.sandboxing?.home : undefined
   const places = context.sandboxing?.places()
   const launch = launchOf(spec, { directory, cwd, env, outside: environment, ownHome, places })
@@ -139,7 +139,7 @@ function startProcess({ spec, around, events, ...given }: Start): ServerProcess 
   return server
 }
 
-function environmentOf(
+function createEnvironment(
   spec: StdioUpstreamConfig,
   { environment, log }: UpstreamContext,
 ): Record<string, string> {
@@ -153,6 +153,6 @@ function environmentOf(
 
 /** Node refuses to run `.cmd` and `.bat` files without a shell, as their arguments could not be quoted safely. */
 function windowsHint(error: unknown): string {
-  const isRefused = !platformOf().hasModes && (error as NodeJS.ErrnoException).code === 'EINVAL'
+  const isRefused = !getPlatform().hasModes && (error as NodeJS.ErrnoException).code === 'EINVAL'
   return isRefused ? ' – on Windows run .cmd files with command: cmd and args: [/d, /c, npx, …]' : ''
 }

@@ -57,7 +57,7 @@ export class Watches {
     const uri = String(call.params?.uri)
     const { session } = call.exchange
     const supervisor = this.#home(session)
-    const watch = supervisor?.connection === connection ? this.#watchOf(supervisor) : this.#main
+    const watch = supervisor?.connection === connection ? this.#getWatch(supervisor) : this.#main
     const hold = this.#held.get(session.id)?.uris.get(uri)
     if (hold?.watch === watch) {
       hold.count++
@@ -100,7 +100,7 @@ export class Watches {
 
   /** A modern server says that a list changed to who listens for it. */
   #listen(supervisor: Supervisor): void {
-    if (supervisor.connection?.server?.era === 'modern') this.#watchOf(supervisor)
+    if (supervisor.connection?.server?.era === 'modern') this.#getWatch(supervisor)
   }
 
   forget({ id }: Session): void {
@@ -128,7 +128,7 @@ export class Watches {
     return notification => this.#context.notify(notification, this.#audience(of()))
   }
 
-  #watchOf(supervisor: Supervisor | undefined): Watch {
+  #getWatch(supervisor: Supervisor | undefined): Watch {
     if (supervisor === undefined) return this.#main
     const known = this.#pooled.get(supervisor)
     if (known !== undefined) return known
@@ -156,7 +156,7 @@ export class Watches {
   /** Sees that each session is subscribed where its calls go now; it leaves the old connection once the new one knows. */
   #rehome(): void {
     for (const { session, uris } of this.#held.values()) {
-      const watch = this.#watchOf(this.#home(session))
+      const watch = this.#getWatch(this.#home(session))
       for (const [uri, hold] of uris) {
         const before = hold.watch
         if (before === watch) continue
@@ -353,13 +353,14 @@ class Watch {
 
   #again(connection: Connection): void {
     void this.#renew().then(() => {
-      if (this.#role.lists) for (const change of changesOf(connection.server)) this.#role.notify(change)
+      if (this.#role.lists)
+        for (const change of listChangeNotifications(connection.server)) this.#role.notify(change)
     })
   }
 }
 
 /** All that a server may have changed while nobody listened. */
-export function changesOf(server: ServerSide | undefined): Notification[] {
+export function listChangeNotifications(server: ServerSide | undefined): Notification[] {
   return Object.keys(LISTEN_FLAGS)
     .filter(kind => announces(kind, server))
     .map(kind => ({ method: `notifications/${kind}/list_changed`, params: undefined }))

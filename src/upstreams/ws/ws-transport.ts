@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { type ClientOptions, WebSocket } from 'ws'
-import { lengthOf, type EncodedMessage } from '../../util/written.ts'
+import { getByteLength, type EncodedMessage } from '../../util/written.ts'
 import type {
   Authorizer,
   CredentialHeaders,
@@ -10,13 +10,13 @@ import type {
 } from '../../api/index.ts'
 import type { WsUpstreamConfig } from '../../config/config.gen.ts'
 import { GatewayError, getErrorMessage, type Reason } from '../../errors/errors.ts'
-import { proxyFor } from '../../http-client/proxy.ts'
+import { findProxy } from '../../http-client/proxy.ts'
 import { SUBPROTOCOL, WebSocketChannel } from '../../transport/channel.ts'
 import { visible } from '../../util/log.ts'
 import { parseSize } from '../../util/units.ts'
 import { SharedTransport } from '../connection/shared-transport.ts'
 import { MAX_REFUSAL, SHOWN_BODY, said, unreachable } from '../http/http-failures.ts'
-import { standingHeaders, targetOf } from '../http/request.ts'
+import { standingHeaders, createTargetUrl } from '../http/request.ts'
 import { readTls } from '../tls-files.ts'
 import type { TransportEvents } from '../transport.ts'
 import { connectThrough } from './proxy-tunnel.ts'
@@ -51,7 +51,7 @@ export class WsTransport extends SharedTransport {
 
   async #begin(authorizer: Authorizer): Promise<void> {
     try {
-      this.#open(await authorizer.headers(handshakeOf(this.#context)), 1)
+      this.#open(await authorizer.headers(createHandshakeRequest(this.#context)), 1)
     } catch (error) {
       this.#refused(error)
     }
@@ -89,7 +89,7 @@ export class WsTransport extends SharedTransport {
   /** The server wants other credentials for its handshake: asks for them, and tries once more. */
   async #again(refused: UpstreamRefusal, reason: Reason): Promise<void> {
     try {
-      const others = await this.#context.authorizer?.refused(handshakeOf(this.#context), refused)
+      const others = await this.#context.authorizer?.refused(createHandshakeRequest(this.#context), refused)
       if (others === undefined) this.#events.closed(reason)
       else this.#open(others, refused.attempt + 1)
     } catch (error) {
@@ -115,7 +115,7 @@ export class WsTransport extends SharedTransport {
 
   protected write(text: EncodedMessage): void {
     if (this.#waiting === undefined) return this.#channel?.write(text)
-    this.#waitingLength += lengthOf(text)
+    this.#waitingLength += getByteLength(text)
     this.#waiting.push(text)
   }
 
@@ -139,7 +139,7 @@ function connect(
 ): WebSocket {
   const { gateway } = context
   const tls = spec.tls === undefined ? {} : readTls(spec.tls, context)
-  return new WebSocket(targetOf(spec, context), SUBPROTOCOL, {
+  return new WebSocket(createTargetUrl(spec, context), SUBPROTOCOL, {
     headers: { ...standingHeaders(spec.headers, `${gateway.name}/${gateway.version}`), ...credentials },
     handshakeTimeout: CONNECT_MS,
     perMessageDeflate: false,
@@ -157,7 +157,7 @@ function throughProxy(
   ca: string | undefined,
 ): Pick<ClientOptions, 'createConnection'> {
   const target = new URL(url.replace(/^ws/i, 'http'))
-  const through = proxy ?? proxyFor(target, environment)
+  const through = proxy ?? findProxy(target, environment)
   if (typeof through !== 'string') return {}
   log.debug('connecting through a proxy', { proxy: new URL(through).host })
   const tunnel = { proxy: through, ca, connectMs: CONNECT_MS }
@@ -165,7 +165,7 @@ function throughProxy(
   return { createConnection: made as ClientOptions['createConnection'] }
 }
 
-function handshakeOf({ name, account, caller }: UpstreamContext): OutgoingRequest {
+function createHandshakeRequest({ name, account, caller }: UpstreamContext): OutgoingRequest {
   return { upstream: name, method: 'GET', account, exchange: undefined, principal: caller?.() }
 }
 

@@ -1,5 +1,5 @@
 import { readdir } from 'node:fs/promises'
-import { platformOf } from '../platform.ts'
+import { getPlatform } from '../platform.ts'
 import { readProc } from './proc-files.ts'
 
 type Collect = () => void
@@ -30,11 +30,11 @@ const MAX_TREE = 4096
  */
 export async function residentOfTrees(pids: readonly number[]): Promise<Map<number, number>> {
   const sizes = new Map<number, number>()
-  if (pids.length === 0 || !platformOf().hasProc) return sizes
+  if (pids.length === 0 || !getPlatform().hasProc) return sizes
   const children = await childrenOfAll()
   await Promise.all(
     pids.map(async pid => {
-      const parts = await Promise.all(treeOf(pid, children).map(resident))
+      const parts = await Promise.all(listTree(pid, children).map(resident))
       const known = parts.filter(part => part !== undefined)
       if (known.length > 0)
         sizes.set(
@@ -52,7 +52,7 @@ async function childrenOfAll(): Promise<Map<number, number[]>> {
   const processes = names.filter(name => /^\d+$/.test(name)).map(Number)
   await Promise.all(
     processes.map(async pid => {
-      const parent = await parentOf(pid)
+      const parent = await readParent(pid)
       if (parent !== undefined) children.set(parent, [...(children.get(parent) ?? []), pid])
     }),
   )
@@ -60,13 +60,13 @@ async function childrenOfAll(): Promise<Map<number, number[]>> {
 }
 
 /** The name of a process may hold anything, brackets too; the numbers follow the last one. */
-async function parentOf(pid: number): Promise<number | undefined> {
+async function readParent(pid: number): Promise<number | undefined> {
   const text = await readProc(`/proc/${pid}/stat`)
   const parent = Number(text.slice(text.lastIndexOf(')') + 2).split(' ')[1])
   return Number.isInteger(parent) ? parent : undefined
 }
 
-function treeOf(root: number, children: ReadonlyMap<number, readonly number[]>): number[] {
+function listTree(root: number, children: ReadonlyMap<number, readonly number[]>): number[] {
   const tree = [root]
   for (let at = 0; at < tree.length && tree.length < MAX_TREE; at++)
     tree.push(...(children.get(tree[at] ?? 0) ?? []))

@@ -78,7 +78,7 @@ export class CountedTopic {
 
   #hear(sealed: string): void {
     const { store, topic } = this.#options
-    const piece = pieceIn(store.open(sealed, topic))
+    const piece = parsePiece(store.open(sealed, topic))
     if (piece === undefined) return
     this.#note(piece.number)
     if (piece.from !== this.#me) this.#options.heard(piece.text)
@@ -142,7 +142,7 @@ export class CountedTopic {
 }
 
 /** A piece as processes of the gateway seal it. */
-function pieceIn(text: string | undefined): Piece | undefined {
+function parsePiece(text: string | undefined): Piece | undefined {
   if (text === undefined) return undefined
   const { from, number, text: said } = JSON.parse(text) as Partial<Piece>
   const isWhole = typeof from === 'string' && typeof number === 'number' && typeof said === 'string'

@@ -45,14 +45,14 @@ export function makeDirectorySync(path: string, mode = 0o777): string | undefine
 }
 
 function isThere(error: unknown): boolean {
-  return codeOf(error) === 'EEXIST'
+  return getErrorCode(error) === 'EEXIST'
 }
 
 function lacksParent(error: unknown, path: string): boolean {
-  return codeOf(error) === 'ENOENT' && dirname(path) !== path
+  return getErrorCode(error) === 'ENOENT' && dirname(path) !== path
 }
 
-function codeOf(error: unknown): unknown {
+function getErrorCode(error: unknown): unknown {
   return error instanceof Error && 'code' in error ? error.code : undefined
 }
 

@@ -4,7 +4,7 @@ import { LineSplitter } from '../../../src/transport/line-splitter.ts'
 import { SharedTransport } from '../../../src/upstreams/connection/shared-transport.ts'
 import { McpUpstream } from '../../../src/upstreams/mcp-upstream.ts'
 import type { TransportEvents } from '../../../src/upstreams/transport.ts'
-import { inLines, piecesOf, type EncodedMessage } from '../../../src/util/written.ts'
+import { inLines, toBuffers, type EncodedMessage } from '../../../src/util/written.ts'
 import { Answers } from '../peers/answers.ts'
 
 const MOST_BYTES = 16 * 1024 * 1024
@@ -57,7 +57,7 @@ class MemoryServer extends SharedTransport {
 
   /** The line that answers a request, put together at next to no cost. */
   #reply(message: EncodedMessage): string {
-    const [first = ''] = typeof message === 'string' ? [message] : piecesOf(message)
+    const [first = ''] = typeof message === 'string' ? [message] : toBuffers(message)
     const head = typeof first === 'string' ? first : first.toString('latin1', 0, HEAD_BYTES)
     if (!head.includes('"tools/call"')) return lineOf(this.#answers.answer(head))
     const tool = NAME.exec(head)?.[1] ?? ''

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { checkProcesses } from '../../../src/config/checks/upstreams.ts'
 import type { Finding } from '../../../src/util/finding.ts'
 import { parseConfig } from '../../../src/config/index.ts'
-import { platformOf } from '../../../src/util/platform.ts'
+import { getPlatform } from '../../../src/util/platform.ts'
 
 const config = {
   upstreams: {
@@ -21,7 +21,7 @@ describe('what a system cannot do for server processes', () => {
 
   function found(platform: NodeJS.Platform): string[] {
     const findings: Finding[] = []
-    checkProcesses(config, platformOf(platform), finding => findings.push(finding))
+    checkProcesses(config, getPlatform(platform), finding => findings.push(finding))
     assert.ok(findings.every(({ severity }) => severity === 'warning'))
     return findings.map(({ pointer }) => pointer)
   }

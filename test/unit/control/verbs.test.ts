@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { LogLine } from '../../../src/api/index.ts'
 import type { Plugin, Upstream } from '../../../src/plugin.ts'
-import { liveOf } from '../../../src/core/upstream.ts'
+import { getLiveUpstream } from '../../../src/core/upstream.ts'
 import { createGateway } from '../../../src/index.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import { closeAfter, testGateway, testUpstream } from '../../../src/testing/index.ts'
@@ -29,7 +29,7 @@ function logging(): {
           hearers.add(hear)
           return () => void hearers.delete(hear)
         }
-        Object.assign(liveOf(upstream), { logs: { recent: () => lines, follow } })
+        Object.assign(getLiveUpstream(upstream), { logs: { recent: () => lines, follow } })
         return next
       })
       hooks.control

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it, test } from 'node:test'
-import { entryOf } from '../../../src/api/catalog-entry.ts'
+import { createEntry } from '../../../src/api/catalog-entry.ts'
 import { merge, type Part } from '../../../src/core/catalog/part.ts'
 import { Payload } from '../../../src/protocol/payload.ts'
 import { closeAfter, testGateway, testUpstream } from '../../../src/testing/index.ts'
@@ -11,7 +11,7 @@ function part(upstream: string, entries: number, bytes = 100): Part {
     upstream,
     payloads: [Payload.raw(Buffer.alloc(bytes), 'modern')],
     digest: '',
-    entries: tools.map(tool => entryOf('tools', upstream, tool.name, '', tool)),
+    entries: tools.map(tool => createEntry('tools', upstream, tool.name, '', tool)),
   }
 }
 

@@ -21,7 +21,7 @@ function warned(): { log: typeof SILENT; said: string[] } {
 
 test('what one run has sealed the next can open, and nobody else can read the key', async t => {
   const directory = await place(t)
-  const sealed = new Seal(await sealKey({ directory, log: SILENT })).closeFor(60_000, 'task', 'ada')
+  const sealed = new Seal(await sealKey({ directory, log: SILENT })).sealWithExpiry(60_000, 'task', 'ada')
 
   const next = new Seal(await sealKey({ directory, log: SILENT }))
 
@@ -70,7 +70,7 @@ test('a key that others could have read, or that is none, is not used, and nothi
 test('what is sealed for a time is closed when that is over', () => {
   let now = 1000
   const seal = new Seal(undefined, () => now)
-  const sealed = seal.closeFor(500, { a: 1 }, 'x')
+  const sealed = seal.sealWithExpiry(500, { a: 1 }, 'x')
 
   assert.deepEqual(seal.openInTime(sealed, 'x'), { a: 1 })
   assert.equal(seal.open(sealed, 'x'), undefined)

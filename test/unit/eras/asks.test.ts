@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { askFor, replyFor, toModernAsk } from '../../../src/protocol/era/client-requests.ts'
+import { adaptRequest, adaptReply, toModernAsk } from '../../../src/protocol/era/client-requests.ts'
 import { findMissingCapabilities, neutralCapabilities } from '../../../src/protocol/era/capabilities.ts'
 import type { Reader } from '../../../src/protocol/methods.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
@@ -36,7 +36,10 @@ describe('a form for a client of 2025-06-18', () => {
   }
 
   test('names the titles of a choice in enumNames, and has no mode', () => {
-    const { ask } = askFor(elicitation(form({ size: titled, plain: { type: 'string', enum: ['a'] } })), OLD)
+    const { ask } = adaptRequest(
+      elicitation(form({ size: titled, plain: { type: 'string', enum: ['a'] } })),
+      OLD,
+    )
     assert.deepEqual(ask.params, {
       message: 'm',
       requestedSchema: {
@@ -51,7 +54,7 @@ describe('a form for a client of 2025-06-18', () => {
   })
 
   test('has a switch for each of many choices, and what was switched on is the list', () => {
-    const { ask, read } = askFor(
+    const { ask, read } = adaptRequest(
       elicitation(form({ colours: many, n: { type: 'integer' } }, ['colours'])),
       OLD,
     )
@@ -85,7 +88,7 @@ describe('an ask for the model of a client', () => {
       { role: 'user', content: { type: 'audio', data: 'AAAA', mimeType: 'audio/wav' } },
     ]
     const at = (version: string): JsonObject[] =>
-      askFor(sampling({ messages }), reader(version)).ask.params?.messages as JsonObject[]
+      adaptRequest(sampling({ messages }), reader(version)).ask.params?.messages as JsonObject[]
     const types = (version: string): unknown[] =>
       at(version).map(({ content }) => (content as JsonObject).type)
 
@@ -108,19 +111,22 @@ describe('an ask for the model of a client', () => {
     })
     for (const params of sparing) {
       assert.equal(findMissingCapabilities(declared, 'sampling/createMessage', params), undefined)
-      assert.deepEqual(askFor(sampling(params), OLD).ask.params, { messages: [] })
+      assert.deepEqual(adaptRequest(sampling(params), OLD).ask.params, { messages: [] })
     }
     const newer = reader('2026-07-28', { sampling: { tools: {} } })
-    assert.deepEqual(askFor(sampling(needing), newer).ask.params, needing)
-    assert.deepEqual(askFor(sampling(sparing[1] ?? {}), reader('2026-07-28', { sampling: {} })).ask.params, {
-      messages: [],
-    })
+    assert.deepEqual(adaptRequest(sampling(needing), newer).ask.params, needing)
+    assert.deepEqual(
+      adaptRequest(sampling(sparing[1] ?? {}), reader('2026-07-28', { sampling: {} })).ask.params,
+      {
+        messages: [],
+      },
+    )
   })
 
   test('is answered to an older server with one block', () => {
     const text = (words: string): JsonObject => ({ type: 'text', text: words })
     const reply = (content: unknown, version: string): unknown =>
-      replyFor('sampling/createMessage', { role: 'assistant', content }, version).content
+      adaptReply('sampling/createMessage', { role: 'assistant', content }, version).content
     const image = { type: 'image', data: 'AAAA', mimeType: 'image/png' }
 
     assert.deepEqual(reply([text('a')], '2025-06-18'), text('a'))

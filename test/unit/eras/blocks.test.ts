@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { blockFor, messageFor } from '../../../src/protocol/era/blocks.ts'
+import { adaptBlock, adaptMessage } from '../../../src/protocol/era/blocks.ts'
 import { toLegacyResult } from './whole.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import { Payload } from '../../../src/protocol/payload.ts'
@@ -34,7 +34,7 @@ describe('a content block goes to a legacy client', () => {
     for (const [type, block] of Object.entries(BLOCKS)) {
       const has = HAS[version]?.includes(type) === true
       test(`${type} at ${version} ${has ? 'as it is' : 'as text'}`, () => {
-        const changed = blockFor(block, version)
+        const changed = adaptBlock(block, version)
         if (has) assert.equal(changed, block)
         else assert.equal(changed.type, 'text')
         assert.deepEqual(sent({ content: [block] }, 'tools/call', version), { content: [changed] })
@@ -48,26 +48,26 @@ describe('a content block goes to a legacy client', () => {
   test('a link as text that says all it said', () => {
     const link = { ...BLOCKS.resource_link, title: 'The A', mimeType: 'text/plain', description: 'What a is' }
     assert.equal(
-      blockFor(link, '2025-03-26').text,
+      adaptBlock(link, '2025-03-26').text,
       '[resource link "The A": file:///a (text/plain)]\nWhat a is',
     )
-    assert.equal(blockFor({ type: 'resource_link', uri: 'x:y' }, '2024-11-05').text, '[resource link: x:y]')
+    assert.equal(adaptBlock({ type: 'resource_link', uri: 'x:y' }, '2024-11-05').text, '[resource link: x:y]')
   })
 
   test('sound as a note of its kind and size', () => {
     assert.equal(
-      blockFor(BLOCKS.audio as JsonObject, '2024-11-05').text,
+      adaptBlock(BLOCKS.audio as JsonObject, '2024-11-05').text,
       '[audio of type audio/wav, 3 bytes, which MCP 2024-11-05 does not have]',
     )
     assert.equal(
-      blockFor({ type: 'audio' }, '2024-11-05').text,
+      adaptBlock({ type: 'audio' }, '2024-11-05').text,
       '[audio, which MCP 2024-11-05 does not have]',
     )
   })
 
   test('what nobody knows with its whole JSON', () => {
     assert.equal(
-      blockFor(BLOCKS.hologram as JsonObject, '2025-06-18').text,
+      adaptBlock(BLOCKS.hologram as JsonObject, '2025-06-18').text,
       '[content of type "hologram", which MCP 2025-06-18 does not have]\n{"type":"hologram","beams":[1]}',
     )
   })
@@ -75,7 +75,7 @@ describe('a content block goes to a legacy client', () => {
   test('with its annotations and _meta', () => {
     const annotations = { audience: ['user'] }
     const _meta = { 'example.com/x': 1 }
-    const { text: _text, ...kept } = blockFor({ ...BLOCKS.audio, annotations, _meta }, '2024-11-05')
+    const { text: _text, ...kept } = adaptBlock({ ...BLOCKS.audio, annotations, _meta }, '2024-11-05')
     assert.deepEqual(kept, { type: 'text', annotations, _meta })
   })
 })
@@ -116,7 +116,7 @@ describe('a result with content', () => {
 describe('a prompt', () => {
   test('may have a list of blocks in a message', () => {
     const message = { role: 'user', content: [BLOCKS.text, BLOCKS.resource_link], x: 1 }
-    assert.deepEqual(messageFor(message, '2025-03-26'), {
+    assert.deepEqual(adaptMessage(message, '2025-03-26'), {
       role: 'user',
       content: [BLOCKS.text, { type: 'text', text: '[resource link "a": file:///a]' }],
       x: 1,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { notificationFor, toLegacyFailure } from '../../../src/protocol/era/legacy.ts'
+import { adaptNotification, toLegacyFailure } from '../../../src/protocol/era/legacy.ts'
 import { LEGACY_VERSIONS, MODERN_VERSION, type Reader } from '../../../src/protocol/methods.ts'
 import { encodeAnswer } from '../../../src/listeners/client/encode-answer.ts'
 
@@ -12,7 +12,7 @@ function reader(version: string): Reader {
 
 /** The versions whose clients hear of it. */
 function heardBy(method: string): string[] {
-  return VERSIONS.filter(version => notificationFor({ method, params: {} }, reader(version)) !== undefined)
+  return VERSIONS.filter(version => adaptNotification({ method, params: {} }, reader(version)) !== undefined)
 }
 
 describe('a notification goes to who has it in its version', () => {
@@ -37,7 +37,7 @@ describe('a notification goes to who has it in its version', () => {
       params: { progressToken: 1, progress: 2, total: 3, message: 'half' },
     }
     for (const version of VERSIONS) {
-      const told = notificationFor(progress, reader(version))
+      const told = adaptNotification(progress, reader(version))
       if (version >= '2025-03-26') assert.equal(told, progress)
       else assert.deepEqual(told?.params, { progressToken: 1, progress: 2, total: 3 })
     }
@@ -45,7 +45,7 @@ describe('a notification goes to who has it in its version', () => {
 
   test('the fields of a log are the same in every version', () => {
     const log = { method: 'notifications/message', params: { level: 'info', logger: 'l', data: { a: 1 } } }
-    for (const version of VERSIONS) assert.equal(notificationFor(log, reader(version)), log)
+    for (const version of VERSIONS) assert.equal(adaptNotification(log, reader(version)), log)
   })
 })
 

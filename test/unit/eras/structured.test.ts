@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import { entryFor, listForm, rootOf, legacyOutputSchema } from '../../../src/protocol/era/entries.ts'
+import { adaptEntry, listForm, classifyRoot, legacyOutputSchema } from '../../../src/protocol/era/entries.ts'
 import { toLegacyResult } from './whole.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import { Payload } from '../../../src/protocol/payload.ts'
@@ -97,12 +97,12 @@ describe('the root of a schema', () => {
     [{ type: 7 }, 'mixed'],
   ]
   for (const [schema, expected] of CASES) {
-    test(`of ${JSON.stringify(schema)} is ${expected}`, () => assert.equal(rootOf(schema), expected))
+    test(`of ${JSON.stringify(schema)} is ${expected}`, () => assert.equal(classifyRoot(schema), expected))
   }
 
   test('of one that refers to itself ten times over is not searched for ever', () => {
     const again = Array.from({ length: 10 }, () => ({ $ref: '#' }))
-    assert.equal(rootOf({ anyOf: again, allOf: again }), 'mixed')
+    assert.equal(classifyRoot({ anyOf: again, allOf: again }), 'mixed')
   })
 })
 
@@ -185,11 +185,11 @@ describe('an entry of a list', () => {
   test('is the same object where nothing changes', () => {
     const plain = { name: 't', inputSchema: {} }
     for (const form of ['modern', 'legacy', 'plain'] as const) {
-      assert.equal(entryFor('tools', plain, form), plain)
+      assert.equal(adaptEntry('tools', plain, form), plain)
       for (const kind of ['prompts', 'resources', 'resourceTemplates'] as const)
-        assert.equal(entryFor(kind, tool, form), tool)
+        assert.equal(adaptEntry(kind, tool, form), tool)
     }
     const structured = { name: 't', outputSchema: { type: 'object' } }
-    assert.equal(entryFor('tools', structured, 'legacy'), structured)
+    assert.equal(adaptEntry('tools', structured, 'legacy'), structured)
   })
 })

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
-import { defineFindings, healthFrom, type HealthFinding } from '../../../src/errors/health.ts'
+import { defineFindings, summarizeFindings, type HealthFinding } from '../../../src/errors/health.ts'
 import { allFindings } from '../../../src/gateway/builtins.ts'
 import { definePlugin, type Plugin } from '../../../src/plugin.ts'
 import { closeAfter, testGateway, testUpstream, type TestGateway } from '../../../src/testing/index.ts'
@@ -202,7 +202,7 @@ test('of the same finding twice the heavier one stays, and the worst comes first
     ...{ code: 'a', level, summary: level, fix: '' },
     upstream,
   })
-  const health = healthFrom([of('info', 'x'), of('warning', 'y'), of('error', 'x')])
+  const health = summarizeFindings([of('info', 'x'), of('warning', 'y'), of('error', 'x')])
   assert.equal(health.level, 'error')
   assert.deepEqual(
     health.findings.map(({ summary }) => summary),

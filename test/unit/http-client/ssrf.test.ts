@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { test } from 'node:test'
-import { reachOf } from '../../../src/http-client/guard/addresses.ts'
+import { classifyHost } from '../../../src/http-client/guard/addresses.ts'
 import type { Lookup } from '../../../src/http-client/guard/guarded-fetch.ts'
 import { Canaries, codeOf, opened, STRANGER } from './canaries.ts'
 
@@ -198,5 +198,5 @@ test('addresses are what the registries say', () => {
     never: ['0.0.0.0', '::', 'fe80::1', 'fe80::1%lo', '::127.0.0.1', '64:ff9b::10.0.0.1', 'x', '', '127.1'],
   }
   for (const [reach, addresses] of Object.entries(reaches))
-    for (const address of addresses) assert.equal(reachOf(address), reach, address)
+    for (const address of addresses) assert.equal(classifyHost(address), reach, address)
 })

@@ -11,7 +11,7 @@ import type {
 } from '../../../src/api/index.ts'
 import { ANONYMOUS } from '../../../src/api/principal.ts'
 import { PipelineCall, PipelineExchange } from '../../../src/core/exchange.ts'
-import { handlesOf, Seal } from '../../../src/core/seal.ts'
+import { createHandles, Seal } from '../../../src/core/seal.ts'
 import { PipelineSession } from '../../../src/core/session.ts'
 import { Hooks } from '../../../src/hooks/hooks.ts'
 import type { Plugin } from '../../../src/plugin.ts'
@@ -63,7 +63,7 @@ export async function install<O>(
     directory: '.',
     fetch: () => Promise.reject(new Error('nothing is fetched in this test')),
     programs: NO_PROGRAMS,
-    handles: handlesOf(new Seal(), plugin.name),
+    handles: createHandles(new Seal(), plugin.name),
     state: undefined,
     files: [],
     privatePlaces: [],

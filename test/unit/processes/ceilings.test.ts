@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { getErrorMessage } from '../../../src/errors/errors.ts'
 import { belowCeilings, notKept } from '../../../src/processes/resource-limits.ts'
-import { platformOf } from '../../../src/util/platform.ts'
+import { getPlatform } from '../../../src/util/platform.ts'
 import { bench, fixture, script, stdioSpec, textOf, toolCall } from '../fixtures/upstream-bench.ts'
 import { until } from '../../fixtures/until.ts'
 
@@ -33,10 +33,10 @@ describe('the ceilings of a server', posix, () => {
   })
 
   it('that this machine does not keep are named', () => {
-    assert.match(notKept({ memory: 1 }, platformOf('darwin')) ?? '', /Linux only/)
-    assert.match(notKept({ files: 64 }, platformOf('win32')) ?? '', /Windows/)
-    assert.equal(notKept({ pids: 1, memory: 1 }, platformOf('linux')), undefined)
-    assert.equal(notKept(undefined, platformOf('win32')), undefined)
+    assert.match(notKept({ memory: 1 }, getPlatform('darwin')) ?? '', /Linux only/)
+    assert.match(notKept({ files: 64 }, getPlatform('win32')) ?? '', /Windows/)
+    assert.equal(notKept({ pids: 1, memory: 1 }, getPlatform('linux')), undefined)
+    assert.equal(notKept(undefined, getPlatform('win32')), undefined)
   })
 
   it('hold in the server, whose process id is still its own', linux, async t => {

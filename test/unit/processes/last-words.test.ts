@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { ownerProblemOf, getErrorMessage } from '../../../src/errors/errors.ts'
+import { getOwnerProblem, getErrorMessage } from '../../../src/errors/errors.ts'
 import { lastWordsIn } from '../../../src/processes/stderr.ts'
 import { TestClock } from '../../../src/testing/index.ts'
 import { bench, callOf, stdioSpec } from '../fixtures/upstream-bench.ts'
@@ -54,7 +54,7 @@ describe('a server that cannot be talked to', { concurrency: 2 }, () => {
     await upstream.start()
 
     assert.match(
-      ownerProblemOf(upstream) ?? '',
+      getOwnerProblem(upstream) ?? '',
       /exited with code 1; it said last: Error: Cannot find module '.*no\/such\/server\.js'/,
     )
   })
@@ -72,7 +72,7 @@ describe('a server that cannot be talked to', { concurrency: 2 }, () => {
     const failure: unknown = await failing
 
     assert.match(
-      ownerProblemOf(upstream) ?? '',
+      getOwnerProblem(upstream) ?? '',
       /no handshake within 60000 ms: it wrote a line on stdout that is no JSON; it said last: Listening on port 3000/,
     )
     assert.match(getErrorMessage(failure), /is no JSON$/)

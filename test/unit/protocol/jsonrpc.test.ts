@@ -11,7 +11,7 @@ import {
   parseServerMessage,
   writeResult,
 } from '../../../src/protocol/jsonrpc.ts'
-import { inOnePiece, lengthOf } from '../../../src/util/written.ts'
+import { inOnePiece, getByteLength } from '../../../src/util/written.ts'
 import { editObject } from '../../../src/protocol/json/members.ts'
 import { MAX_DEPTH } from '../../../src/protocol/json/scan.ts'
 
@@ -218,7 +218,7 @@ test('a small result is written as text with a character for each byte, and is t
   for (const id of [1, 'a', 'ö', '€', '"\\']) {
     const result = Buffer.from(JSON.stringify({ text: 'ä€😀\u2028' }))
     const written = writeResult(id, result)
-    assert.equal(lengthOf(written), encodeResult(id, result).length)
+    assert.equal(getByteLength(written), encodeResult(id, result).length)
     assert.deepEqual(inOnePiece(written), encodeResult(id, result))
   }
 })

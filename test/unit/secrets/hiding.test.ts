@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { secretsIn } from '../../../src/config/secrets.ts'
-import { hideIn, Secrets } from '../../../src/util/secrets.ts'
+import { redactValue, Secrets } from '../../../src/util/secrets.ts'
 import { ENCODINGS, secretsOf } from './encodings.ts'
 
 describe('secrets in a text', () => {
@@ -62,12 +62,12 @@ describe('secrets in a text', () => {
     const text = 'upstream "files" is not available: it exited with code 1 … and so on'
     assert.equal(hide(text), text)
     const data = { code: -32603, message: 'no', data: [1, { a: null }] }
-    assert.equal(hideIn(data, hide), data)
+    assert.equal(redactValue(data, hide), data)
   })
 
   it('are hidden in keys, numbers, lists and errors', () => {
     const known = new Secrets(['hunter22', '12345678'])
-    const shown = hideIn({ hunter22: [12345678, new Error('no hunter22')], __proto__x: 'a' }, known.hide)
+    const shown = redactValue({ hunter22: [12345678, new Error('no hunter22')], __proto__x: 'a' }, known.hide)
     assert.doesNotMatch(JSON.stringify(shown), /hunter22|12345678/)
   })
 })

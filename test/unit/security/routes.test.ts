@@ -13,7 +13,7 @@ import {
   type TestGateway,
   type TestUpstream,
 } from '../../../src/testing/index.ts'
-import { placesOf } from '../../../src/listeners/http/listener-settings.ts'
+import { listEndpoints } from '../../../src/listeners/http/listener-settings.ts'
 import { VERBS } from '../../../src/gateway/control-verbs.ts'
 import { startIssuer, type Issuer } from '../../proof/access/issuer.ts'
 import { refused } from '../listeners/http/network.ts'
@@ -103,7 +103,7 @@ async function pathsOf({ gateway }: TestGateway, config: Config): Promise<Everyt
   }
   const found = gateway.listeners.map(({ name }) => {
     const spec = specs[name]
-    const own = spec?.type === 'http' ? placesOf(spec, Object.keys(config.profiles ?? {})) : undefined
+    const own = spec?.type === 'http' ? listEndpoints(spec, Object.keys(config.profiles ?? {})) : undefined
     return [name, [...(own ?? assert.fail(name)).keys(), ...tapped]] as const
   })
   return new Map(found)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
-import { storeOf } from '../../../src/plugin-host/plugin-store.ts'
+import { createPluginStore } from '../../../src/plugin-host/plugin-store.ts'
 import type { SharedStore } from '../../../src/plugin.ts'
 import { systemClock as clock } from '../../../src/util/clock.ts'
 import { SharedMemory } from '../../fixtures/shared-memory.ts'
@@ -182,7 +182,7 @@ for (const [name, make] of Object.entries(MAKERS)) {
     options,
     async t => {
       const { one } = await make(t)
-      const [a, b] = [storeOf('a', one), storeOf('b', one)]
+      const [a, b] = [createPluginStore('a', one), createPluginStore('b', one)]
 
       await a?.put('k', 'of a', { ms })
       assert.equal(await b?.get('k'), undefined)

@@ -34,7 +34,7 @@ test('one caller fills the map, and another still has what it had', () => {
   map.set('mine', 0, 'quiet')
   for (let i = 0; i < 1000; i++) map.set(`flood ${i}`, i, 'loud')
   assert.equal(map.get('mine'), 0)
-  assert.equal(map.sizeOf('loud'), 10)
+  assert.equal(map.countEntries('loud'), 10)
   assert.equal(map.get('flood 999'), 999)
   assert.equal(map.has('flood 989'), false)
   assert.equal(map.size, 11)

@@ -3,13 +3,13 @@ import { test } from 'node:test'
 import { type ProgramSite, findProgram, scriptBehind } from '../../../src/util/find-program.ts'
 import {
   addressFolder,
-  foldersIn,
+  splitPath,
   localAddress,
-  platformOf,
+  getPlatform,
   resolvedAddress,
 } from '../../../src/util/platform.ts'
 
-const [linux, mac, windows] = [platformOf('linux'), platformOf('darwin'), platformOf('win32')]
+const [linux, mac, windows] = [getPlatform('linux'), getPlatform('darwin'), getPlatform('win32')]
 const NPX = [
   '@ECHO OFF',
   'SETLOCAL',
@@ -34,7 +34,7 @@ test('a system is asked for what it has, and each of these differs somewhere', (
     assert.ok(linux[key] === mac[key] && mac[key] !== windows[key], key)
   for (const key of ['hasProc', 'hasSandbox'] as const)
     assert.deepEqual([linux[key], mac[key], windows[key]], [true, false, false], key)
-  assert.equal(platformOf().name, process.platform)
+  assert.equal(getPlatform().name, process.platform)
 })
 
 test('programs of one machine meet at a file, and on Windows at a pipe that no directory is put before', () => {
@@ -53,9 +53,9 @@ test('programs of one machine meet at a file, and on Windows at a pipe that no d
 })
 
 test('the folders of a PATH are split as its system does', () => {
-  assert.deepEqual(foldersIn('/bin:/usr/bin', mac), ['/bin', '/usr/bin'])
-  assert.deepEqual(foldersIn('C:\\bin;D:\\tools', windows), ['C:\\bin', 'D:\\tools'])
-  assert.equal(foldersIn(undefined, windows), undefined)
+  assert.deepEqual(splitPath('/bin:/usr/bin', mac), ['/bin', '/usr/bin'])
+  assert.deepEqual(splitPath('C:\\bin;D:\\tools', windows), ['C:\\bin', 'D:\\tools'])
+  assert.equal(splitPath(undefined, windows), undefined)
 })
 
 test('on Windows a program is found by its ending too, folder by folder', () => {

@@ -12,7 +12,7 @@ import { editorOf, readSettingsFile } from '../../clients/edit.ts'
 import { upstreamName } from '../../server-names.ts'
 import { stateDirectory } from '../../load-source.ts'
 import { complaint, type Complaint, type DoctorContext } from '../table.ts'
-import { foldersIn } from '../../../util/platform.ts'
+import { splitPath } from '../../../util/platform.ts'
 
 /** Findings about the settings of clients: whether they can be read, and entries of ours that lead nowhere. */
 export async function clientFindings(patient: DoctorContext): Promise<Complaint[]> {
@@ -139,7 +139,7 @@ function deadEnds(
 
 function isGone(word: string, { cwd, environment }: DoctorContext['terminal']): boolean {
   if (isAbsolute(word)) return !existsSync(word)
-  return findProgram(word, foldersIn(environment['PATH']), cwd) === undefined
+  return findProgram(word, splitPath(environment['PATH']), cwd) === undefined
 }
 
 /** The program and arguments of an entry, in whatever form its client has them. */

@@ -6,7 +6,7 @@ import { answers, attachSocket, removeStale } from '../../../control/sockets.ts'
 import { plural } from '../../../util/plain-text.ts'
 import { stateDirectory } from '../../load-source.ts'
 import { complaint, type Complaint, type DoctorContext } from '../table.ts'
-import { platformOf } from '../../../util/platform.ts'
+import { getPlatform } from '../../../util/platform.ts'
 
 const OTHERS = 0o077
 const OTHERS_WRITE = 0o022
@@ -15,7 +15,7 @@ const MAX_COUNT = 1000
 
 /** Findings about modes and leftovers of the gateway's own files. Windows has no such modes. */
 export async function placeFindings(patient: DoctorContext): Promise<Complaint[]> {
-  if (!platformOf().hasModes) return []
+  if (!getPlatform().hasModes) return []
   const found = await Promise.all([
     configurationFiles(patient),
     secretFiles(patient),

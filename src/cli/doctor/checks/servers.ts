@@ -9,7 +9,7 @@ import { getErrorMessage } from '../../../errors/errors.ts'
 import type { Health } from '../../../errors/health.ts'
 import { isObject } from '../../../protocol/json/json.ts'
 import { formatDuration } from '../../../util/plain-text.ts'
-import { platformOf } from '../../../util/platform.ts'
+import { getPlatform } from '../../../util/platform.ts'
 import { isSecretName } from '../../../util/secrets.ts'
 import { readOwnPackage } from '../../../util/version.ts'
 import { type AskedGateway, withAsked } from '../../local/ask-gateway.ts'
@@ -106,7 +106,7 @@ export function serverFindings({ source }: DoctorContext): Complaint[] {
 }
 
 function permissionFindings(upstream: string, spec: Upstreams[string], directory: string): Complaint[] {
-  if (spec.type !== 'stdio' || !spec.command.includes('/') || !platformOf().hasModes) return []
+  if (spec.type !== 'stdio' || !spec.command.includes('/') || !getPlatform().hasModes) return []
   const cwd = spec.cwd === 'project' ? directory : resolve(directory, spec.cwd ?? '.')
   const path = resolve(cwd, spec.command)
   if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) return []

@@ -15,16 +15,16 @@ import { placeOfWork } from '../../../protocol/placed-ids.ts'
 import { RPC, rpcError } from '../../../protocol/rpc-error.ts'
 import { claimsModern, methodProblem, modernClient, versionProblem } from '../../client/client-info.ts'
 import { stoppingAnswer, thrownAnswer } from '../../client/encode-answer.ts'
-import { InboundRequest, statusOf } from '../../client/inbound-request.ts'
+import { InboundRequest, getErrorStatus } from '../../client/inbound-request.ts'
 import type { Arrival, HttpContext } from '../context.ts'
-import { readBody, refusalOf, refuseUnread } from '../read-body.ts'
+import { readBody, createBodyRefusal, refuseUnread } from '../read-body.ts'
 import {
   type Refusal,
   type RequestHeaders,
-  acceptsOf,
+  parseAccept,
   guardAccept,
   guardBody,
-  originOf,
+  createRequestOrigin,
   refusal,
 } from '../request-guard.ts'
 import { Reply, sendNothing, sendRefusal } from '../response.ts'
@@ -49,9 +49,9 @@ async function answerModern(
   const envelope = envelopeProblem(request.params)
   if (envelope !== undefined) return reply.error(400, envelope, request.id)
   const problem = requestProblem(request, headers.passed) ?? eraProblem(context, headers, request.method)
-  if (problem !== undefined) return reply.error(statusOf(problem, 'modern'), problem, request.id)
+  if (problem !== undefined) return reply.error(getErrorStatus(problem, 'modern'), problem, request.id)
 
-  const inbound = new InboundRequest(request, 'modern', originOf(headers), reply)
+  const inbound = new InboundRequest(request, 'modern', createRequestOrigin(headers), reply)
   if (inbound.isListen && !reply.accepts.events) {
     return reply.refuse(
       refusal(406, 'Not acceptable: this method answers with text/event-stream only'),
@@ -149,12 +149,12 @@ function nobodyListens(): boolean {
 export async function post(arrival: Arrival): Promise<void> {
   const { context, response, headers } = arrival
   const { maxBody } = context.settings
-  const accepts = acceptsOf(headers.own.accept)
+  const accepts = parseAccept(headers.own.accept)
   const refused = guardBody(headers, maxBody) ?? guardAccept(accepts)
   if (refused !== undefined) return refuseUnread(arrival, refused)
   const body = await readBody(arrival)
   if (body === 'gone') return
-  if (typeof body === 'string') return sendRefusal(response, refusalOf(body, maxBody))
+  if (typeof body === 'string') return sendRefusal(response, createBodyRefusal(body, maxBody))
   const reply = new Reply(response, accepts, context)
   if (isBatch(body)) return answerBatch(context, body, headers, reply)
   const message = parseMessage(body)
@@ -222,7 +222,7 @@ export function get({ context, request, response, headers }: Arrival): void {
   if (headers.own[HEADER.session] === undefined) return sendRefusal(response, needsSession('GET'))
   const owner = findSession(context, headers)
   if ('status' in owner) return sendRefusal(response, owner)
-  if (!acceptsOf(headers.own.accept).events)
+  if (!parseAccept(headers.own.accept).events)
     return sendRefusal(response, refusal(406, 'Not acceptable: GET answers with text/event-stream'))
   const lastEventId = headers.own[HEADER.lastEventId]
   if (lastEventId !== undefined) owner.hasReturned = true

@@ -40,7 +40,7 @@ export class EventStore {
 
   /** The id of an event without content, which nobody has to see twice. */
   mark(stream: KeptStream): string {
-    return idOf(stream, ++this.#lastEvent)
+    return formatEventId(stream, ++this.#lastEvent)
   }
 
   /**
@@ -49,7 +49,7 @@ export class EventStore {
    */
   keep(stream: KeptStream, message: Buffer | string, isNews = false): KeptEvent {
     const number = ++this.#lastEvent
-    const event = eventOf(stream, number, message)
+    const event = createEvent(stream, number, message)
     if (this.#isClosed || event.size > MAX_BYTES) return event
     if (isNews) this.#replace(event)
     this.#push(event)
@@ -138,13 +138,13 @@ export class EventStore {
   }
 }
 
-function idOf(stream: KeptStream, number: number): string {
+function formatEventId(stream: KeptStream, number: number): string {
   return `${stream.id}.${number}`
 }
 
-function eventOf(stream: KeptStream, number: number, message: Buffer | string): KeptEvent {
+function createEvent(stream: KeptStream, number: number, message: Buffer | string): KeptEvent {
   const size = typeof message === 'string' ? Buffer.byteLength(message) : message.length
-  return { id: idOf(stream, number), number, stream, message, size }
+  return { id: formatEventId(stream, number), number, stream, message, size }
 }
 
 /** A stream that its reader may leave and come back to. What is sent meanwhile is kept, within bounds. */

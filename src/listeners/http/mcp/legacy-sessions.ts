@@ -17,7 +17,7 @@ import { isNews } from '../../../protocol/methods.ts'
 import { HeldBytes } from '../../../transport/backlog.ts'
 import { Drops } from '../../../transport/unexpected-messages.ts'
 import { IdleSweeper } from '../../../util/clock.ts'
-import { encodeNotificationFor } from '../../client/encode-answer.ts'
+import { encodeNotification } from '../../client/encode-answer.ts'
 import { type InboundRequest, OpenRequests } from '../../client/inbound-request.ts'
 import { Requester, ServerRequests } from '../../client/server-requests.ts'
 import { type SessionQuota, SWEEP_MS } from '../open-connections.ts'
@@ -77,8 +77,8 @@ export class LegacySessions {
     init: Pick<SessionInit, 'client' | 'principal' | 'label' | 'profile' | 'choices'>,
   ): Promise<LegacySession | 'all' | 'own'> {
     const { principal, client } = init
-    if (this.#fullOf(principal) !== undefined) this.#sweeper.sweep()
-    const full = this.#fullOf(principal)
+    if (this.#checkCapacity(principal) !== undefined) this.#sweeper.sweep()
+    const full = this.#checkCapacity(principal)
     if (full !== undefined) return full
     const { gate, clock, quota, name } = this.#options
     const id = this.newId()
@@ -106,7 +106,7 @@ export class LegacySessions {
     }
   }
 
-  #fullOf(principal: Principal): 'all' | 'own' | undefined {
+  #checkCapacity(principal: Principal): 'all' | 'own' | undefined {
     const { max, quota } = this.#options
     if (this.#byId.size + this.#opening >= max) return 'all'
     return quota.isFull(principal) ? 'own' : undefined
@@ -174,7 +174,7 @@ class StandaloneStream {
   }
 
   notify(notification: Notification): boolean {
-    const message = encodeNotificationFor(notification, this.#client)
+    const message = encodeNotification(notification, this.#client)
     return message !== undefined && this.#stream?.notify(message, isNews(notification.method)) === true
   }
 

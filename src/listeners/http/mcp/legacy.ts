@@ -7,7 +7,7 @@ import { initializeProblem, isSameChoice, legacyClient, methodProblem } from '..
 import { thrownAnswer } from '../../client/encode-answer.ts'
 import { InboundRequest, type ResponseWriter } from '../../client/inbound-request.ts'
 import type { HttpContext } from '../context.ts'
-import { type Refusal, type RequestHeaders, originOf, refusal, tooMany } from '../request-guard.ts'
+import { type Refusal, type RequestHeaders, createRequestOrigin, refusal, tooMany } from '../request-guard.ts'
 import type { Reply } from '../response.ts'
 import type { LegacySession } from './legacy-sessions.ts'
 
@@ -88,16 +88,16 @@ async function answerLegacy(
   headers: RequestHeaders,
   writer: ResponseWriter,
 ): Promise<void> {
-  const inbound = new InboundRequest(request, 'legacy', originOf(headers), writer, owner.requests)
+  const inbound = new InboundRequest(request, 'legacy', createRequestOrigin(headers), writer, owner.requests)
   const taken = owner.open.problem(request.id)
   if (taken !== undefined) return inbound.refuse(taken)
   const problem = methodProblem(request.method, 'legacy')
-  const answer = problem === undefined ? await runIn(context, owner, inbound) : { error: problem }
+  const answer = problem === undefined ? await runInSession(context, owner, inbound) : { error: problem }
   if (owner.open.size === 0) owner.touch(context.clock.now())
   inbound.finish(answer, context.isStopping, context.log)
 }
 
-function runIn(context: HttpContext, owner: LegacySession, inbound: InboundRequest): Promise<Answer> {
+function runInSession(context: HttpContext, owner: LegacySession, inbound: InboundRequest): Promise<Answer> {
   const running = owner.open.run(inbound, context.gate, owner.session, context.admission)
   owner.watch(context.clock)
   return running
@@ -115,8 +115,8 @@ export async function initialize(
   const owner = await open(context, request, headers, reply)
   if (owner === undefined) return
   reply.sessionId = owner.id
-  const inbound = new InboundRequest(request, 'legacy', originOf(headers), reply)
-  const answer = await runIn(context, owner, inbound)
+  const inbound = new InboundRequest(request, 'legacy', createRequestOrigin(headers), reply)
+  const answer = await runInSession(context, owner, inbound)
   owner.touch(context.clock.now())
   // Without this answer the client never learns the id.
   const isLost = 'error' in answer || !reply.isOpen

@@ -15,7 +15,7 @@ import type {
   Session,
   SessionInit,
 } from '../../../../src/api/index.ts'
-import { PipelineSession, seenBy } from '../../../../src/core/session.ts'
+import { PipelineSession, createRequestSession } from '../../../../src/core/session.ts'
 import { ANONYMOUS, type Plugin } from '../../../../src/plugin.ts'
 import { Payload } from '../../../../src/protocol/payload.ts'
 import { rpcError } from '../../../../src/protocol/rpc-error.ts'
@@ -96,7 +96,7 @@ export class FakeGate implements Gate {
   }
 
   run(session: Session, inbound: Inbound): Running {
-    const seen = new Seen(seenBy(session, inbound), inbound)
+    const seen = new Seen(createRequestSession(session, inbound), inbound)
     this.seen.push(seen)
     const answer = this.answering(seen)
     if (answer !== undefined) seen.resolve(answer)

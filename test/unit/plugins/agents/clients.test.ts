@@ -14,7 +14,7 @@ import { fetch } from 'undici'
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport as TransportV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
-import { messagesOf } from '../../../../src/testing/messages.ts'
+import { readMessages } from '../../../../src/testing/messages.ts'
 import { agentsSetting, told, type AgentsSetting } from './setting.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 
@@ -143,7 +143,7 @@ function dispatchTo(url: string): RawClientDispatch {
         ...(name === undefined ? {} : { 'mcp-name': name }),
       },
     })
-    for await (const { result, error } of messagesOf(response)) {
+    for await (const { result, error } of readMessages(response)) {
       if (result !== undefined) return { kind: 'result', result: result as JsonValue }
       if (error !== undefined) return { kind: 'error', error: error as { code: number; message: string } }
     }

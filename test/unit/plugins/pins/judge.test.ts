@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { pinsOf } from '../../../../plugins/pins/compare.ts'
 import { Judge, type Drift, type Mode } from '../../../../plugins/pins/judge.ts'
-import { entryOf, unlistedEntry, type CatalogEntry } from '../../../../src/api/catalog-entry.ts'
+import { createEntry, unlistedEntry, type CatalogEntry } from '../../../../src/api/catalog-entry.ts'
 import type { JsonObject } from '../../../../src/protocol/json/json.ts'
 import { TOOL } from './drifts.ts'
 
@@ -19,7 +19,7 @@ function judgeWith(mode: Mode, instructions?: string) {
 }
 
 function tool(value: JsonObject, upstream = 'mail'): CatalogEntry {
-  return entryOf('tools', upstream, String(value.name), `${upstream}__`, value)
+  return createEntry('tools', upstream, String(value.name), `${upstream}__`, value)
 }
 
 const OTHER = { ...TOOL, description: 'For you alone.' }

@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers'
 import { test, type TestContext } from 'node:test'
 import { WebSocketServer } from 'ws'
 import { closeAfter, testClient, testGateway } from '../../../../src/testing/index.ts'
-import { targetOf } from '../../../../src/upstreams/http/request.ts'
+import { createTargetUrl } from '../../../../src/upstreams/http/request.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 import { answerTo, type Said } from './network-upstream.ts'
 
@@ -105,11 +105,11 @@ for (const [type, scheme, path] of [
 
 test('parameters replace those of their name, and a URL without any stays as it is', () => {
   const url = 'https://a.example/mcp?a=1&b=%20&a=2'
-  assert.equal(targetOf({ url }, {}).href, url)
-  assert.equal(targetOf({ url, query: {} }, {}).href, url)
-  assert.equal(targetOf({ url, query: { a: 'x y' } }, {}).search, '?b=+&a=x%20y')
+  assert.equal(createTargetUrl({ url }, {}).href, url)
+  assert.equal(createTargetUrl({ url, query: {} }, {}).href, url)
+  assert.equal(createTargetUrl({ url, query: { a: 'x y' } }, {}).search, '?b=+&a=x%20y')
   assert.equal(
-    targetOf({ url: 'https://a.example', query: { 'k&': 'ü#' } }, {}).href,
+    createTargetUrl({ url: 'https://a.example', query: { 'k&': 'ü#' } }, {}).href,
     'https://a.example/?k%26=%C3%BC%23',
   )
 })

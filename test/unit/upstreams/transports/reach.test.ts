@@ -11,7 +11,7 @@ import { TLSSocket } from 'node:tls'
 import { WebSocketServer } from 'ws'
 import type { JsonObject } from '../../../../src/protocol/json/json.ts'
 import { closeAfter, testClient, testGateway, type TestGateway } from '../../../../src/testing/index.ts'
-import { proxyFor } from '../../../../src/http-client/proxy.ts'
+import { findProxy } from '../../../../src/http-client/proxy.ts'
 import { directoryWith } from '../../../fixtures/sandbox.ts'
 import { authority } from '../../fixtures/certificates.ts'
 import { startProxy } from '../../fixtures/proxy.ts'
@@ -46,7 +46,7 @@ describe('the proxy that the environment names', () => {
     ['https://[fe80::1]/', { ...all, NO_PROXY: 'fe80::1' }, undefined],
   ] as const)
     it(`for ${url} with ${JSON.stringify(environment)} is ${proxy ?? 'none'}`, () =>
-      assert.equal(proxyFor(new URL(url), environment), proxy))
+      assert.equal(findProxy(new URL(url), environment), proxy))
 })
 
 interface Server {

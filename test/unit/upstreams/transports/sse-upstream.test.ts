@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ownerProblemOf } from '../../../../src/errors/errors.ts'
+import { getOwnerProblem } from '../../../../src/errors/errors.ts'
 import { answerTo, oldServer, type Said } from './network-upstream.ts'
 import { bench, callOf, httpSpec, sseSpec, textOf, toolCall } from '../../fixtures/upstream-bench.ts'
 import { until } from '../../../fixtures/until.ts'
@@ -37,7 +37,7 @@ test('an http upstream that speaks neither says what came of the POST', async t 
 
   await upstream.start()
 
-  assert.match(ownerProblemOf(upstream) ?? '', /^HTTP 404; it said last: Cannot POST/)
+  assert.match(getOwnerProblem(upstream) ?? '', /^HTTP 404; it said last: Cannot POST/)
 })
 
 test('nothing is posted to another origin', async t => {
