@@ -8,7 +8,7 @@ import { SERVERS } from './commands/servers.ts'
 import { SERVICE } from './commands/service.ts'
 import { SERVING } from './commands/serving.ts'
 import { STEER } from './commands/steer.ts'
-import { commandsOf } from './plugin-commands.ts'
+import { loadPluginCommands } from './plugin-commands.ts'
 
 /** Every command of ours by its id. They are thin; what they do is imported when they run. */
 export const COMMANDS: Readonly<Record<string, Command.Class>> = {
@@ -19,6 +19,6 @@ export const COMMANDS: Readonly<Record<string, Command.Class>> = {
   ...SERVICE,
   ...CLIENT_COMMANDS,
   ...STEER,
-  ...(await commandsOf(builtins)),
+  ...(await loadPluginCommands(builtins)),
   ...OTHERS,
 }

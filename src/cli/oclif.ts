@@ -23,7 +23,7 @@ export async function runWithOclif(
 ): Promise<number> {
   const commands = { ...COMMANDS, ...(await foreignCommands(argv, COMMANDS, terminal)) }
   if (argv[0] === COMPLETE) return complete(argv.slice(2), commands, terminal)
-  const plugin = pluginOf(commands, own)
+  const plugin = createOclifPlugin(commands, own)
   const plugins = new Map([[plugin.name, plugin]])
   const options: HostedOptions = { root: own.root, pjson: own.manifest, plugins, host, terminal }
   const config = await Config.load(options)
@@ -42,11 +42,11 @@ function wantsHelp(argv: readonly string[], config: Interfaces.Config): boolean 
 }
 
 /** Commands as the only plugin of oclif, which otherwise imports them from a file, once for the whole process. */
-function pluginOf(
+function createOclifPlugin(
   commands: Readonly<Record<string, Command.Class>>,
   { root, manifest }: OwnManifest,
 ): Interfaces.Plugin {
-  const loadable = Object.entries(commands).map(([id, command]) => loadableOf(id, command))
+  const loadable = Object.entries(commands).map(([id, command]) => createLoadable(id, command))
   return {
     ...{
       _base: '',
@@ -67,7 +67,7 @@ function pluginOf(
   } as unknown as Interfaces.Plugin
 }
 
-function loadableOf(id: string, command: Command.Class): Command.Loadable {
+function createLoadable(id: string, command: Command.Class): Command.Loadable {
   command.id = id
   const { summary, description, usage, examples, strict, hidden, aliases, hiddenAliases } = command
   const named = <T extends object>(all: Readonly<Record<string, T>>): Record<string, T & { name: string }> =>

@@ -6,7 +6,7 @@ import { gatewayError, getErrorMessage } from '../errors/errors.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { readValue } from '../util/plain-data.ts'
 import { type SourceFlags, loadSource, stateDirectory } from './load-source.ts'
-import { filledIn } from './output/prompt.ts'
+import { promptForSchema } from './output/prompt.ts'
 import { openBrowser } from './output/browser.ts'
 import { table, uncut } from './output/table.ts'
 import type { Host, Terminal } from './output/terminal.ts'
@@ -22,7 +22,7 @@ export interface CallFlags extends ControlFlags, SourceFlags {
 const INTERRUPTED = 130
 
 /** Call that a command of a plugin works with; `options` is the path of keys to the plugin's options. */
-export function callOf(
+export function createCommandCall(
   given: Pick<CommandCall, 'args' | 'rest' | 'flags'>,
   flags: CallFlags,
   options: readonly string[],
@@ -47,14 +47,14 @@ export function callOf(
     },
     withGateway: (which, use) => asked(which, use, flags, terminal),
     canAsk: host.stdin.isTTY,
-    fillIn: async (schema, signal) => (host.stdin.isTTY ? filledIn(schema, host, signal) : undefined),
-    openBrowser: url => openBrowser(url, pagesOf(terminal), environment),
+    fillIn: async (schema, signal) => (host.stdin.isTTY ? promptForSchema(schema, host, signal) : undefined),
+    openBrowser: url => openBrowser(url, findPager(terminal), environment),
     onInterrupt: stop => onInterrupt(stop, host),
   }
 }
 
 /** Directory of the pages that lead a browser on, beside the state of all configurations. */
-function pagesOf(terminal: Terminal): string | undefined {
+function findPager(terminal: Terminal): string | undefined {
   const state = stateDirectory({ file: 'any' }, terminal)
   return state === undefined ? undefined : join(dirname(state), 'pages')
 }

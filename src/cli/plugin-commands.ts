@@ -3,7 +3,7 @@ import { Command } from '@oclif/core/command'
 import { boolean, string } from '@oclif/core/flags'
 import type { CommandCall, CommandFlag, PluginCommand } from '../api/command.ts'
 import type { NamedPlugin } from '../config/index.ts'
-import { problemIn } from '../config/problem.ts'
+import { locateProblem } from '../config/problem.ts'
 import { gatewayError, GatewayError } from '../errors/errors.ts'
 import { declaredCommands } from '../plugin-host/manifest.ts'
 import { loadConfigured } from '../plugin-host/resolve.ts'
@@ -14,13 +14,15 @@ import { loadSource, type SourceFlags } from './load-source.ts'
 import type { Terminal } from './output/terminal.ts'
 
 /** The commands of our own plugins, by their ids. */
-export async function commandsOf(plugins: readonly Plugin<never>[]): Promise<Record<string, Command.Class>> {
+export async function loadPluginCommands(
+  plugins: readonly Plugin<never>[],
+): Promise<Record<string, Command.Class>> {
   const all = await Promise.all(
     plugins.map(async ({ name, claims, commands }) => {
       const found = (await commands?.())?.commands ?? {}
       return Object.entries(found).map(([words, spec]) => [
         words.replaceAll(' ', ':'),
-        commandOf(spec, [claims?.section ?? name]),
+        createPluginCommand(spec, [claims?.section ?? name]),
       ])
     }),
   )
@@ -28,7 +30,7 @@ export async function commandsOf(plugins: readonly Plugin<never>[]): Promise<Rec
 }
 
 /** A command of a plugin, for oclif; `options` is the path of keys to the plugin's options. */
-export function commandOf(spec: PluginCommand, options: readonly string[]): Command.Class {
+export function createPluginCommand(spec: PluginCommand, options: readonly string[]): Command.Class {
   const args = Object.entries(spec.args ?? {}).map(
     ([name, { description, required = false, options: choices }]) => [
       name,
@@ -39,13 +41,13 @@ export function commandOf(spec: PluginCommand, options: readonly string[]): Comm
     ...{ summary: spec.summary, description: spec.description, usage: spec.usage, examples: spec.examples },
     takesRest: spec.takesRest,
     args: Object.fromEntries(args) as Command.Class['args'],
-    flags: { ...flagsOf(spec.flags ?? {}), ...GATEWAY_FLAGS[spec.gateway ?? 'none'] },
+    flags: { ...createFlags(spec.flags ?? {}), ...GATEWAY_FLAGS[spec.gateway ?? 'none'] },
     async run({ args, words, flags, terminal, host }) {
-      const { callOf } = await import('./plugin-call.ts')
+      const { createCommandCall } = await import('./plugin-call.ts')
       const rest = words.slice(Object.keys(args).length)
       const given = { args, rest, flags } as Pick<CommandCall, 'args' | 'rest' | 'flags'>
       try {
-        return (await spec.run(callOf(given, flags, options, terminal, host))) ?? 0
+        return (await spec.run(createCommandCall(given, flags, options, terminal, host))) ?? 0
       } catch (error) {
         throw absent(error, options)
       }
@@ -68,11 +70,11 @@ const GATEWAY_FLAGS = {
   any: { ...CONFIG_FLAGS, socket: CONTROL_FLAGS.socket },
 }
 
-function flagsOf(flags: Readonly<Record<string, CommandFlag>>): Command.Class['flags'] {
-  return Object.fromEntries(Object.entries(flags).map(([name, flag]) => [name, flagOf(flag)]))
+function createFlags(flags: Readonly<Record<string, CommandFlag>>): Command.Class['flags'] {
+  return Object.fromEntries(Object.entries(flags).map(([name, flag]) => [name, createFlag(flag)]))
 }
 
-function flagOf({
+function createFlag({
   type,
   char,
   value,
@@ -140,12 +142,12 @@ async function pluginsInReach(flags: SourceFlags, { cwd, environment }: Terminal
 
 /** The flags that say which configuration is meant, before anything is known of the command. */
 function sourceFlags(argv: readonly string[]): SourceFlags {
-  const valueOf = (...names: readonly string[]): string | undefined => {
+  const findFlagValue = (...names: readonly string[]): string | undefined => {
     const at = argv.findIndex(word => names.includes(word))
     const joined = argv.find(word => names.some(name => word.startsWith(`${name}=`)))
     return at >= 0 ? argv[at + 1] : joined?.slice(joined.indexOf('=') + 1)
   }
-  return { config: valueOf('--config', '-c'), env: valueOf('--env') }
+  return { config: findFlagValue('--config', '-c'), env: findFlagValue('--env') }
 }
 
 async function loadCommand(
@@ -157,10 +159,10 @@ async function loadCommand(
   const source = await loadSource(flags, terminal, 'leave')
   const { [plugin]: spec } = source.config.plugins
   const config = { ...source.config, plugins: spec === undefined ? {} : { [plugin]: spec } }
-  const locate = (finding: Finding) => problemIn(source, finding)
+  const locate = (finding: Finding) => locateProblem(source, finding)
   const [chosen] = await loadConfigured(config, source.directory, locate)
   const spoken = (await chosen?.plugin.commands?.())?.commands[name]
-  if (spoken !== undefined) return commandOf(spoken, ['plugins', plugin, 'options'])
+  if (spoken !== undefined) return createPluginCommand(spoken, ['plugins', plugin, 'options'])
   const why = `its package.json names the command "${name}", which it does not have`
   throw gatewayError('GW_PLUGIN_LOAD', { plugin, why })
 }

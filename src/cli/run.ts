@@ -14,8 +14,8 @@ const VERSION_FLAGS: readonly (string | undefined)[] = ['--version', '-v']
  */
 export async function run(argv: readonly string[], host: Host): Promise<number> {
   if (VERSION_FLAGS.includes(argv[0])) return printVersion(host)
-  const { terminalOf } = await import('./output/terminal.ts')
-  const terminal = terminalOf(host)
+  const { createTerminal } = await import('./output/terminal.ts')
+  const terminal = createTerminal(host)
   try {
     return await runLoaded(argv, host, terminal)
   } catch (error) {

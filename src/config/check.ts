@@ -2,7 +2,7 @@ import { appendPointer, type Report } from '../util/finding.ts'
 import { readList, readMap, readText, readValue } from '../util/plain-data.ts'
 import { getPlatform } from '../util/platform.ts'
 import { suggestName } from '../util/suggest.ts'
-import { checkGlobs, visitAt } from './checks/globs.ts'
+import { checkGlobs, visitPath } from './checks/globs.ts'
 import { checkListeners, checkPaths } from './checks/listeners.ts'
 import { checkCommands, checkPools, checkPrefixes, checkProcesses } from './checks/upstreams.ts'
 import { PRINCIPAL_PATHS } from './keys.gen.ts'
@@ -41,25 +41,29 @@ export function check(
   checkPools(config, report)
   checkProcesses(config, getPlatform(), report)
   checkCallers(config, report)
-  const installed = features.filter(feature => sectionOf(feature, config) !== undefined)
+  const installed = features.filter(feature => getSection(feature, config) !== undefined)
   checkAdded(config, installed, report)
   const names = {
-    upstreams: namesIn(config, 'upstreams', installed),
-    listeners: namesIn(config, 'listeners', installed),
+    upstreams: listNames(config, 'upstreams', installed),
+    listeners: listNames(config, 'listeners', installed),
   }
   for (const feature of features) {
     const { section } = feature.claims ?? {}
-    const options = sectionOf(feature, config) as never
+    const options = getSection(feature, config) as never
     feature.check?.(config, report, { options, pointer: section === undefined ? '' : `/${section}`, names })
   }
   checkPresence(config, names.upstreams, report)
 }
 
-function sectionOf({ claims }: Feature, config: unknown): unknown {
+function getSection({ claims }: Feature, config: unknown): unknown {
   return claims?.section === undefined ? undefined : readValue(config, claims.section)
 }
 
-function namesIn(config: unknown, kind: 'upstreams' | 'listeners', installed: readonly Feature[]): string[] {
+function listNames(
+  config: unknown,
+  kind: 'upstreams' | 'listeners',
+  installed: readonly Feature[],
+): string[] {
   return [
     ...Object.keys(readMap(config, kind)),
     ...installed.flatMap(({ claims }) => claims?.adds?.[kind] ?? []),
@@ -143,6 +147,6 @@ function namedCallers(config: unknown): Named[] {
     if (typeof value === 'string') named.push({ pointer, pattern: value })
     else if (Array.isArray(value)) value.forEach((inner, i) => add(inner, `${pointer}/${i}`))
   }
-  for (const path of PRINCIPAL_PATHS) visitAt(config, path, add)
+  for (const path of PRINCIPAL_PATHS) visitPath(config, path, add)
   return named
 }

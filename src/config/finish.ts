@@ -15,10 +15,10 @@ import {
   inOrder,
   invalidConfig,
   type Problem,
-  problemIn,
+  locateProblem,
   type ConfigPositions,
 } from './problem.ts'
-import { secretsIn } from './secrets.ts'
+import { collectSecrets } from './secrets.ts'
 import { locate, type Located, type Origin, type Tree } from './source/tree.ts'
 
 interface Validator {
@@ -117,7 +117,7 @@ export function finish(draft: Draft): LoadedConfig {
   const located = locate(draft.tree)
   const isFile = (path: string) =>
     statSync(resolve(draft.directory, path), { throwIfNoEntry: false })?.isFile() ?? false
-  const findings = [...located.empty.map(emptyAt), ...(draft.validate ?? validate)(located.value)]
+  const findings = [...located.empty.map(createEmptyFinding), ...(draft.validate ?? validate)(located.value)]
   check(located.value, draft.features, isFile, finding => findings.push(finding))
   checkTls(
     located.value,
@@ -134,7 +134,7 @@ export function finish(draft: Draft): LoadedConfig {
       finding => findings.push(finding),
     )
 
-  const secrets = [...new Set([...draft.secrets, ...secretsIn(located.value)])]
+  const secrets = [...new Set([...draft.secrets, ...collectSecrets(located.value)])]
   const problems = [
     ...draft.problems,
     ...placed(findings, draft.broken, secrets, { ...located, sections: draft.sections }),
@@ -165,7 +165,7 @@ function isOnPath(name: string, searchPath: string | undefined, directory: strin
   return searchPath.split(delimiter).some(folder => existsSync(resolve(directory, folder, name)))
 }
 
-function emptyAt(pointer: string): Finding {
+function createEmptyFinding(pointer: string): Finding {
   return {
     pointer,
     message: 'is empty and removes nothing',
@@ -190,7 +190,7 @@ function placed(
       message: shown(finding.message),
       hint: finding.hint && shown(finding.hint),
     }))
-    .map(finding => problemIn(written, finding))
+    .map(finding => locateProblem(written, finding))
 }
 
 function withDefaults({ value, origins }: Located): ReadonlyMap<string, Origin> {

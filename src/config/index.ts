@@ -13,9 +13,9 @@ export { findConfig } from './source/find.ts'
 export { describeConfig, describeOrigins, withConfig } from './origins.ts'
 export { formatProblem } from './problem.ts'
 export { parseConfig } from './load.ts'
-export { privatePlacesOf } from './private.ts'
+export { listPrivatePlaces } from './private.ts'
 export { redact } from './secrets.ts'
-export { tlsFilesOf } from './checks/tls.ts'
+export { listTlsFiles } from './checks/tls.ts'
 
 /** Finds, reads, merges, fills in and checks a configuration; throws every problem at once. */
 export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {

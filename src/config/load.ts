@@ -4,12 +4,12 @@ import { parsePointer } from '../util/finding.ts'
 import type { Feature } from './check.ts'
 import { finish, type LoadedConfig } from './finish.ts'
 import { SECTIONS } from './keys.gen.ts'
-import { hasErrors, invalidConfig, type Problem, problemAt, type ReportProblem } from './problem.ts'
-import { keyOf, type Outputs, type RunCommand } from './source/commands.ts'
+import { hasErrors, invalidConfig, type Problem, createProblem, type ReportProblem } from './problem.ts'
+import { getCommandKey, type Outputs, type RunCommand } from './source/commands.ts'
 import { Sources, findConfig, overlayFile } from './source/find.ts'
 import { type Environment, interpolate } from './source/interpolate.ts'
 import { whyUnreadable } from './source/read.ts'
-import { type Entry, type MapTree, mergeTrees, type Origin, type Tree, treeOf } from './source/tree.ts'
+import { type Entry, type MapTree, mergeTrees, type Origin, type Tree, createTree } from './source/tree.ts'
 import { refuseUntrusted } from './source/trust.ts'
 import { parseYaml } from './source/nodes.ts'
 
@@ -34,7 +34,7 @@ function gatherSections(tree: Tree, report: ReportProblem): Sectioned {
     const section = top.get(name)
     if (section === undefined || SECTIONS.has(name) || spec.kind !== 'map') continue
     if (spec.entries.has('options')) {
-      report(problemAt(section.key, { pointer: `/${name}`, ...TWICE }))
+      report(createProblem(section.key, { pointer: `/${name}`, ...TWICE }))
       continue
     }
     top.delete(name)
@@ -77,7 +77,7 @@ export interface LoadOptions {
 /** Finds, reads, merges, fills in and checks a configuration; throws every problem at once. */
 export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   const { cwd, environment } = options
-  const file = await fileOf(options)
+  const file = await findConfigFile(options)
   const { text } = options
   const why = text === undefined ? whyUnreadable(file) : undefined
   if (why !== undefined) throw gatewayError('GW_CONFIG_UNREADABLE', { file, why })
@@ -87,10 +87,10 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   const sources = new Sources(report, text === undefined ? undefined : { file, text })
   const written = withSettings(readAll(file, options, sources, report), options.set ?? [], report)
   sources.files.filter(each => each !== file || text === undefined).forEach(each => refuseUntrusted(each))
-  const tree = withSettings(written, settingsFor(written, options), report)
+  const tree = withSettings(written, listSettings(written, options), report)
   if (tree === undefined || hasErrors(problems)) throw invalidConfig(problems)
   const { tree: sectioned, sections } = gatherSections(tree, report)
-  const outputs = await outputsOf(sectioned, options)
+  const outputs = await runCommands(sectioned, options)
   const filler = interpolate(sectioned, environment, cwd, report, outputs)
   const { tree: filled, secrets, broken, files } = filler
   return finish({
@@ -108,9 +108,9 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
 }
 
 /** Settings for the listeners that there are. What a command would say of them is not known yet. */
-function settingsFor(tree: Tree | undefined, { setFor, environment, cwd }: LoadOptions): readonly string[] {
+function listSettings(tree: Tree | undefined, { setFor, environment, cwd }: LoadOptions): readonly string[] {
   if (setFor === undefined || tree === undefined) return []
-  const listeners = mapIn(interpolate(tree, environment, cwd, ignore).tree, 'listeners')
+  const listeners = findMap(interpolate(tree, environment, cwd, ignore).tree, 'listeners')
   const types = [...(listeners?.entries ?? [])].map(([name, { tree: spec }]): [string, unknown] => {
     const type = spec.kind === 'map' ? spec.entries.get('type')?.tree : undefined
     return [name, type?.kind === 'scalar' ? type.value : undefined]
@@ -119,10 +119,10 @@ function settingsFor(tree: Tree | undefined, { setFor, environment, cwd }: LoadO
 }
 
 /** Outputs of all commands that a configuration names, which run side by side; what is wrong in it is said later. */
-async function outputsOf(tree: Tree, { text, run, environment, cwd }: LoadOptions): Promise<Outputs> {
+async function runCommands(tree: Tree, { text, run, environment, cwd }: LoadOptions): Promise<Outputs> {
   if (run === undefined || text !== undefined) return 'leave'
   const { commands } = interpolate(tree, environment, cwd, ignore)
-  const outputs = commands.map(async command => [keyOf(command), await run(command)] as const)
+  const outputs = commands.map(async command => [getCommandKey(command), await run(command)] as const)
   return new Map(await Promise.all(outputs))
 }
 
@@ -140,8 +140,8 @@ export interface NamedPlugin {
 export async function namedPlugins(
   options: Pick<LoadOptions, 'file' | 'env' | 'cwd' | 'environment'>,
 ): Promise<NamedPlugin[]> {
-  const file = await fileOf(options)
-  const plugins = mapIn(readAll(file, options, new Sources(ignore), ignore), 'plugins')
+  const file = await findConfigFile(options)
+  const plugins = findMap(readAll(file, options, new Sources(ignore), ignore), 'plugins')
   return [...(plugins?.entries ?? [])].flatMap(([name, { tree }]) => {
     const use = tree.kind === 'map' ? tree.entries.get('use')?.tree : undefined
     const value = use?.kind === 'scalar' ? use.value : undefined
@@ -151,12 +151,12 @@ export async function namedPlugins(
 
 const ignore: ReportProblem = () => undefined
 
-function mapIn(tree: Tree | undefined, key: string): MapTree | undefined {
+function findMap(tree: Tree | undefined, key: string): MapTree | undefined {
   const found = tree?.kind === 'map' ? tree.entries.get(key)?.tree : undefined
   return found?.kind === 'map' ? found : undefined
 }
 
-async function fileOf({
+async function findConfigFile({
   file,
   cwd,
   environment,
@@ -177,7 +177,7 @@ function readAll(
   const wanted = options.env ?? options.environment.GATEWAY_ENV
   if (wanted === undefined || wanted === '') return tree
   const overlay = overlayFile(file, wanted)
-  if (!('file' in overlay)) report(problemAt(origin, overlay))
+  if (!('file' in overlay)) report(createProblem(origin, overlay))
   const over = 'file' in overlay ? sources.load(overlay.file, origin) : undefined
   return over === undefined ? tree : mergeTrees(tree, over)
 }
@@ -187,7 +187,7 @@ export function parseConfig(
   value: unknown,
   { directory, features = [] }: { readonly directory: string; readonly features?: readonly Feature[] },
 ): LoadedConfig {
-  const tree = treeOf(value, { from: 'value' })
+  const tree = createTree(value, { from: 'value' })
   if (tree?.kind !== 'map')
     throw refusal('', 'expected plain data', 'give an object of texts, numbers, booleans, lists and objects')
   if (tree.entries.has('extends'))
@@ -202,7 +202,7 @@ export function parseConfig(
 }
 
 function refusal(pointer: string, message: string, hint: string): Error {
-  return invalidConfig([problemAt(undefined, { pointer, message, hint })])
+  return invalidConfig([createProblem(undefined, { pointer, message, hint })])
 }
 
 /** Lays `--set a.b=c` settings over a tree; `/a/b=c` is for keys that contain dots. */
@@ -224,7 +224,7 @@ function settingTree(setting: string, report: ReportProblem): Tree | undefined {
   const keys = path.startsWith('/') ? parsePointer(path) : path.split('.')
   if (equals < 1 || keys.includes('')) {
     report(
-      problemAt(origin, {
+      createProblem(origin, {
         pointer: '',
         message: `cannot read "${path || setting}"`,
         hint: 'write --set upstreams.web.timeout=30s',

@@ -60,7 +60,7 @@ export function explain(error: SchemaError): Finding | undefined {
 function missing(error: SchemaError): Partial<Finding> | undefined {
   const key = String(error.params.missingProperty)
   if (isPlain(error.parentSchema?.discriminator)) return undefined
-  const { description } = propertyOf(error, key)
+  const { description } = getSchemaProperty(error, key)
   return {
     message: `missing key "${key}"`,
     hint: typeof description === 'string' ? firstSentence(description) : undefined,
@@ -124,7 +124,7 @@ function says(error: SchemaError): string | undefined {
 }
 
 function wrongTag(error: SchemaError): Partial<Finding> {
-  const types = typesAt(error.instancePath)
+  const types = listTypes(error.instancePath)
   if (error.params.error === 'tag' && error.params.tagValue === undefined) {
     return { message: 'missing key "type"', hint: `one of ${types.join(', ')}`, on: 'key' }
   }
@@ -160,7 +160,7 @@ function typeNames(type: unknown): string {
 }
 
 function quoting({ params, data, parentSchema }: SchemaError): string | undefined {
-  if (isSecretBy(parentSchema))
+  if (isSecretSchema(parentSchema))
     return ['number', 'boolean'].includes(typeof data) ? 'put it in quotes' : undefined
   if (params.type === 'string' && ['number', 'boolean'].includes(typeof data))
     return `put it in quotes: "${String(data)}"`
@@ -171,7 +171,7 @@ function quoting({ params, data, parentSchema }: SchemaError): string | undefine
 
 /** `, found 12`, unless the value is a secret. */
 function found({ data, parentSchema }: SchemaError): string {
-  if (isSecretBy(parentSchema)) return ''
+  if (isSecretSchema(parentSchema)) return ''
   if (Array.isArray(data)) return ', found a list'
   if (isPlain(data)) return ', found a map'
   const text = JSON.stringify(data) ?? String(data)
@@ -188,7 +188,7 @@ function meant(word: unknown, candidates: unknown): string | undefined {
   return hint?.startsWith('did') ? hint : undefined
 }
 
-function propertyOf(error: SchemaError, key: string): Readonly<Record<string, unknown>> {
+function getSchemaProperty(error: SchemaError, key: string): Readonly<Record<string, unknown>> {
   const properties = error.parentSchema?.properties
   const property = isPlain(properties) ? properties[key] : undefined
   return isPlain(property) ? property : {}
@@ -212,7 +212,7 @@ export function coerce(text: string, pointer: string): string | number | boolean
 }
 
 /** Values that `type` may have at a pointer. */
-function typesAt(pointer: string): readonly string[] {
+function listTypes(pointer: string): readonly string[] {
   return Object.entries(TYPES).find(([pattern]) => pointerFits(pointer, pattern))?.[1] ?? []
 }
 
@@ -222,6 +222,6 @@ function fitsOne(pointer: string, patterns: ReadonlySet<string>): boolean {
 }
 
 /** True if a schema marks its values as secret: `x-secret`, `writeOnly`, or of the format `password`. */
-export function isSecretBy(schema: Readonly<Record<string, unknown>> | undefined): boolean {
+export function isSecretSchema(schema: Readonly<Record<string, unknown>> | undefined): boolean {
   return schema?.['x-secret'] === true || schema?.writeOnly === true || schema?.format === 'password'
 }

@@ -6,16 +6,16 @@ import type { LoadedConfig } from './finish.ts'
 import { PRIVATE_PATHS, type PrivateKind } from './keys.gen.ts'
 
 /** The files and directories of a configuration that only the gateway may see: where it came from, and what it names as its own. */
-export function privatePlacesOf({
+export function listPrivatePlaces({
   config,
   file,
   files,
   directory,
 }: Pick<LoadedConfig, 'config' | 'file' | 'files' | 'directory'>): PrivatePlace[] {
   const named = Object.entries(PRIVATE_PATHS).flatMap(([pattern, kind]) =>
-    valuesAt(config, parsePointer(pattern))
+    collectValues(config, parsePointer(pattern))
       .filter(value => isOwnFile(value, kind))
-      .map(value => placeOf(resolve(directory, value), kind)),
+      .map(value => createPrivatePlace(resolve(directory, value), kind)),
   )
   const read = files.map(each => privateFile(dirname(each), basename(each)))
   // What its owner accepted is no secret, but nobody else may accept anything.
@@ -36,18 +36,18 @@ function besides(file: string, directory: string): PrivatePlace[] {
   ]
 }
 
-function placeOf(path: string, kind: PrivateKind): PrivatePlace {
+function createPrivatePlace(path: string, kind: PrivateKind): PrivatePlace {
   if (kind === 'directory') return { directory: path }
   const place = privateFile(dirname(path), basename(path))
   return kind === 'module' ? { ...place, isCode: true } : place
 }
 
 /** Texts at a pattern of keys, `*` standing for any one. */
-function valuesAt(at: unknown, keys: readonly string[]): string[] {
+function collectValues(at: unknown, keys: readonly string[]): string[] {
   const [key, ...rest] = keys
   if (key === undefined) return typeof at === 'string' ? [at] : []
   if (!isPlain(at)) return []
-  return (key === '*' ? Object.values(at) : [at[key]]).flatMap(inner => valuesAt(inner, rest))
+  return (key === '*' ? Object.values(at) : [at[key]]).flatMap(inner => collectValues(inner, rest))
 }
 
 /** A package is found by its name, and is no file of ours. */

@@ -31,18 +31,18 @@ export interface ConfigPositions {
 export type ReportProblem = (problem: Problem) => void
 
 /** Gives a finding its place. */
-export function problemAt(origin: Origin | undefined, finding: Finding): Problem {
+export function createProblem(origin: Origin | undefined, finding: Finding): Problem {
   const { pointer, message, hint, severity = 'error' } = finding
-  return { ...placeOf(origin), pointer, message, ...(hint === undefined ? {} : { hint }), severity }
+  return { ...getLocation(origin), pointer, message, ...(hint === undefined ? {} : { hint }), severity }
 }
 
 /** Gives a finding the nearest place that somebody wrote down. */
-export function problemIn({ keys, origins, sections }: ConfigPositions, finding: Finding): Problem {
+export function locateProblem({ keys, origins, sections }: ConfigPositions, finding: Finding): Problem {
   const { pointer, on } = finding
   for (let at = pointer; ; at = pointerParent(at)) {
     const origin = (at !== pointer || on === 'key' ? keys.get(at) : undefined) ?? origins.get(at)
     if (at === '' || (origin !== undefined && origin.from !== 'default'))
-      return problemAt(origin, { ...finding, pointer: asWritten(pointer, sections) })
+      return createProblem(origin, { ...finding, pointer: asWritten(pointer, sections) })
   }
 }
 
@@ -68,14 +68,14 @@ export function invalidConfig(problems: readonly Problem[]): GatewayError {
   const count = [plural(errors.length, 'problem'), ...(warnings > 0 ? [plural(warnings, 'warning')] : [])]
   return gatewayError('GW_CONFIG_INVALID', {
     count: count.join(' and '),
-    problems: firstOf(inOrder(problems)),
+    problems: limitProblems(inOrder(problems)),
   })
 }
 
-function firstOf(problems: readonly Problem[]): readonly Problem[] {
+function limitProblems(problems: readonly Problem[]): readonly Problem[] {
   if (problems.length <= MAX_SHOWN) return problems
   const message = `and ${problems.length - MAX_SHOWN} more`
-  return [...problems.slice(0, MAX_SHOWN), problemAt(undefined, { pointer: '', message })]
+  return [...problems.slice(0, MAX_SHOWN), createProblem(undefined, { pointer: '', message })]
 }
 
 /** True if any of them is more than a warning. */
@@ -93,7 +93,7 @@ export function inOrder(problems: readonly Problem[]): Problem[] {
   )
 }
 
-function placeOf(origin: Origin | undefined): Pick<Problem, 'file' | 'line' | 'col'> {
+function getLocation(origin: Origin | undefined): Pick<Problem, 'file' | 'line' | 'col'> {
   if (origin?.from === 'file') return { file: origin.file, line: origin.line, col: origin.col }
   return { file: origin?.from === 'set' ? '--set' : undefined, line: undefined, col: undefined }
 }

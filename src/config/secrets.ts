@@ -17,7 +17,7 @@ const PLAIN_HEADER = /^(?:accept(?:-.*)?|content-.*|user-agent|origin|referer)$/
 const KEY_SEGMENT = /^(?=.*\d)(?=.*[a-z])[\w~-]{20,}$/i
 
 /** Every secret that stands in a configuration as it is: in headers, variables, URLs and arguments. */
-export function secretsIn(config: unknown): string[] {
+export function collectSecrets(config: unknown): string[] {
   const found = new Set<string>()
   collect(config, { pointer: '', name: '', isSecret: false }, value => void found.add(value))
   return [...found]

@@ -40,7 +40,7 @@ export function wireError({ code, message, detail, hint, entry, fields }: Gatewa
 }
 
 /** The HTTP status of an error: what the caller did wrong is 4xx. */
-export function statusOf({ entry, code }: GatewayError): number {
+export function getErrorStatus({ entry, code }: GatewayError): number {
   if (entry.rpc === RPC.methodNotFound || code === 'GW_UPSTREAM_UNKNOWN') return 404
   if (entry.rpc === RPC.invalidParams) return 400
   return entry.http ?? (entry.exit === 3 ? 422 : 500)

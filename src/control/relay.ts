@@ -154,7 +154,7 @@ export class Relay {
       maxLine: MAX_LINE,
       onLine: line => {
         const isGreeting = isFirst
-        const about = isGreeting ? aboutIn(line) : undefined
+        const about = isGreeting ? parseAbout(line) : undefined
         isFirst = false
         this.#failures = 0
         if (about === undefined) this.#fromGateway(line)
@@ -182,7 +182,7 @@ export class Relay {
     this.#isGreeted = false
     this.#isRepeating = false
     this.#options.input.pause()
-    const first = this.#initialize && keyOf(this.#initialize.id)
+    const first = this.#initialize && getIdKey(this.#initialize.id)
     for (const [key, id] of this.#open) {
       // The next gateway answers it.
       if (key === first) continue
@@ -205,7 +205,7 @@ export class Relay {
   #repeat(socket: Socket): void {
     if (this.#initialize === undefined) return
     const { id, line } = this.#initialize
-    this.#isRepeating = !this.#open.has(keyOf(id))
+    this.#isRepeating = !this.#open.has(getIdKey(id))
     socket.write(Buffer.concat([line, NEWLINE]))
     if (this.#isInitialized) socket.write(`${INITIALIZED}\n`)
   }
@@ -236,7 +236,7 @@ export class Relay {
     for (const { id, method } of parseMessages(line)) {
       if (method === 'notifications/initialized') this.#isInitialized = true
       if (id === undefined || method === undefined) continue
-      this.#open.set(keyOf(id), id)
+      this.#open.set(getIdKey(id), id)
       // Copied, as it would keep the whole chunk that it came in.
       if (method === 'initialize' && !isBatch(line)) this.#initialize = { id, line: Buffer.from(line) }
     }
@@ -244,8 +244,8 @@ export class Relay {
 
   #fromGateway(line: Buffer): void {
     for (const id of repliedIds(line)) {
-      const isOpen = this.#open.delete(keyOf(id))
-      if (!isOpen && this.#isRepeating && keyOf(id) === keyOf(this.#initialize?.id ?? ''))
+      const isOpen = this.#open.delete(getIdKey(id))
+      if (!isOpen && this.#isRepeating && getIdKey(id) === getIdKey(this.#initialize?.id ?? ''))
         return this.#initializedAgain(line)
     }
     this.#say(line)
@@ -254,7 +254,7 @@ export class Relay {
   /** Announces that each list may be another one at this gateway. */
   #initializedAgain(line: Buffer): void {
     this.#isRepeating = false
-    const capabilities = capabilitiesIn(line)
+    const capabilities = parseCapabilities(line)
     for (const list of LISTS) {
       const offered = capabilities[list]
       if (isObject(offered) && offered.listChanged === true)
@@ -273,7 +273,7 @@ export class Relay {
   }
 }
 
-function keyOf(id: RpcId): string {
+function getIdKey(id: RpcId): string {
   return encodeId(id)
 }
 
@@ -310,7 +310,7 @@ function parseJson(line: Buffer): unknown {
   }
 }
 
-function aboutIn(line: Buffer): JsonObject | undefined {
+function parseAbout(line: Buffer): JsonObject | undefined {
   const value = parseJson(line)
   return isObject(value) && isObject(value.attached) ? value.attached : undefined
 }
@@ -324,7 +324,7 @@ function repliedIds(line: Buffer): RpcId[] {
   )
 }
 
-function capabilitiesIn(line: Buffer): JsonObject {
+function parseCapabilities(line: Buffer): JsonObject {
   const value = parseJson(line)
   const result = isObject(value) ? value.result : undefined
   return isObject(result) && isObject(result.capabilities) ? result.capabilities : {}

@@ -3,7 +3,15 @@ import type { Duplex } from 'node:stream'
 import type { Log, Notification } from '../api/index.ts'
 import { GatewayError, gatewayError, getErrorMessage } from '../errors/errors.ts'
 import { isObject, type JsonObject } from '../protocol/json/json.ts'
-import { ABOUT, MAX_REQUEST, PREFIX, STREAM, statusOf, wireError, type ControlHost } from './protocol.ts'
+import {
+  ABOUT,
+  MAX_REQUEST,
+  PREFIX,
+  STREAM,
+  getErrorStatus,
+  wireError,
+  type ControlHost,
+} from './protocol.ts'
 import { claimSocket, listenPrivately } from '../transport/unix-sockets.ts'
 import { sweep } from './sockets.ts'
 import { getPlatform } from '../util/platform.ts'
@@ -33,7 +41,7 @@ export interface Control {
 export async function openControl(socket: string, host: ControlHost, isPrivate: boolean): Promise<Control> {
   if (!getPlatform().hasPipes) await prepare(socket, isPrivate)
   const running = new Set<AbortController>()
-  const server = serverFor(host, running)
+  const server = createControlServer(host, running)
   await listenPrivately(server, socket)
   server.unref()
   server.on('error', error => host.log.error('the control socket failed', { cause: getErrorMessage(error) }))
@@ -45,7 +53,7 @@ async function prepare(socket: string, isPrivate: boolean): Promise<void> {
   if (isPrivate) await sweep(socket)
 }
 
-function serverFor(host: ControlHost, running: Set<AbortController>): Server {
+function createControlServer(host: ControlHost, running: Set<AbortController>): Server {
   const { arrivalMs = ARRIVAL_MS } = host
   const limits = {
     headersTimeout: arrivalMs,
@@ -144,7 +152,7 @@ function fail(
   if (lines.isOpen) return lines.end(body)
   // A body that is still on its way is not waited for.
   if (!request.complete) response.setHeader('connection', 'close')
-  send(response, statusOf(error), body)
+  send(response, getErrorStatus(error), body)
   request.resume()
 }
 

@@ -40,14 +40,14 @@ const MAX_SWEPT = 256
 export function ownSocket(place: ControlSocket, pid: number): string {
   const platform = getPlatform()
   if (platform.hasPipes) return localAddress('', `${pipeName(place)}.${pid}`, platform)
-  return localAddress(directoryOf(place.environment), `${keyOf(place)}.${pid}.sock`, platform)
+  return localAddress(getSocketDirectory(place.environment), `${hashSocketName(place)}.${pid}.sock`, platform)
 }
 
 /** The path of the socket at which programs on this machine speak MCP with the gateway of a configuration: one for each. */
 export function attachSocket(place: ControlSocket): string {
   const platform = getPlatform()
   if (platform.hasPipes) return localAddress('', `${pipeName(place)}-mcp`, platform)
-  return localAddress(directoryOf(place.environment), `${keyOf(place)}.mcp`, platform)
+  return localAddress(getSocketDirectory(place.environment), `${hashSocketName(place)}.mcp`, platform)
 }
 
 /**
@@ -75,18 +75,21 @@ export async function connectSocket(path: string): Promise<Socket | undefined> {
 
 /** The sockets of the gateways that run with this configuration now. */
 export function livingSockets(place: ControlSocket): Promise<string[]> {
-  const name = getPlatform().hasPipes ? pipeName(place) : keyOf(place)
-  return livingWith(`${name}.`, place.environment)
+  const name = getPlatform().hasPipes ? pipeName(place) : hashSocketName(place)
+  return listLivingSockets(`${name}.`, place.environment)
 }
 
 /** Those of all gateways of this user, except where a configuration puts its socket elsewhere. */
 export function allLivingSockets(environment: ControlSocket['environment']): Promise<string[]> {
-  return livingWith(getPlatform().hasPipes ? `tapgate-${userInfo().username}-` : '', environment)
+  return listLivingSockets(getPlatform().hasPipes ? `tapgate-${userInfo().username}-` : '', environment)
 }
 
-async function livingWith(start: string, environment: ControlSocket['environment']): Promise<string[]> {
+async function listLivingSockets(
+  start: string,
+  environment: ControlSocket['environment'],
+): Promise<string[]> {
   const { hasPipes } = getPlatform()
-  const folder = addressFolder(() => directoryOf(environment), getPlatform())
+  const folder = addressFolder(() => getSocketDirectory(environment), getPlatform())
   const names = await readdir(folder).catch(() => [])
   const paths = names
     .filter(name => name.startsWith(start) && (hasPipes || name.endsWith('.sock')))
@@ -108,7 +111,7 @@ export async function sweep(socket: string): Promise<void> {
 }
 
 /** XDG_RUNTIME_DIR is the user's own; in a directory for all, ours has the user in its name. */
-function directoryOf(environment: ControlSocket['environment']): string {
+function getSocketDirectory(environment: ControlSocket['environment']): string {
   // Clients such as Codex keep the variable from what they start; the directory is nearly always this one.
   const runtime = environment.XDG_RUNTIME_DIR ?? `/run/user/${process.geteuid?.()}`
   const user = process.geteuid?.() ?? userInfo().username
@@ -138,13 +141,13 @@ const KEY_LENGTH = 16
 const MAX_NAME_LENGTH = KEY_LENGTH + '.4194304.sock'.length
 
 /** A configuration file as one short word, with the environment that is laid over it. */
-function keyOf({ file, env = '' }: ControlSocket): string {
+function hashSocketName({ file, env = '' }: ControlSocket): string {
   const text = JSON.stringify([file === undefined ? null : realPath(file), env])
   return hash('sha256', text, 'hex').slice(0, KEY_LENGTH)
 }
 
 function pipeName(place: ControlSocket): string {
-  return `tapgate-${userInfo().username}-${keyOf(place)}`
+  return `tapgate-${userInfo().username}-${hashSocketName(place)}`
 }
 
 function realPath(file: string): string {

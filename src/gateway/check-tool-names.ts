@@ -1,7 +1,7 @@
 import type { Upstream, UpstreamMemory } from '../api/index.ts'
 import { checkLongNames, checkUnmatched } from '../config/checks/tool-names.ts'
 import type { Config } from '../config/index.ts'
-import { type Problem, problemIn } from '../config/problem.ts'
+import { type Problem, locateProblem } from '../config/problem.ts'
 import { onlooker } from '../core/session.ts'
 import { gatewayError } from '../errors/errors.ts'
 import type { KnownTools } from '../plugin.ts'
@@ -26,8 +26,8 @@ export async function unmatchedPatterns(
     else if (upstream.memory !== undefined) lists.set(name, saved(upstream.memory))
   }
   const problems: Problem[] = []
-  const report = (finding: Finding): void => void problems.push(problemIn(loaded, finding))
-  const known = new Map([...lists].map(([name, own]) => [name, namesIn(own)]))
+  const report = (finding: Finding): void => void problems.push(locateProblem(loaded, finding))
+  const known = new Map([...lists].map(([name, own]) => [name, listNames(own)]))
   checkUnmatched(loaded.config, known, report)
   checkLongNames(loaded.config, known, report)
   const tools = knownTools(loaded.config, lists)
@@ -35,7 +35,7 @@ export async function unmatchedPatterns(
   return problems
 }
 
-function namesIn(lists: Lists): Partial<Record<(typeof KINDS)[number], readonly string[]>> {
+function listNames(lists: Lists): Partial<Record<(typeof KINDS)[number], readonly string[]>> {
   return Object.fromEntries(
     Object.entries(lists).map(([kind, list]) => [kind, list.map(({ name }) => String(name))]),
   )
@@ -80,12 +80,12 @@ function saved(memory: UpstreamMemory): Lists {
     const { method, text } = isObject(list) ? list : {}
     const kind = KINDS.find(one => LISTS[one].method === method)
     if (kind === undefined || typeof text !== 'string') continue
-    lists[kind] = [...(lists[kind] ?? []), ...entriesIn(text, LISTS[kind].member)]
+    lists[kind] = [...(lists[kind] ?? []), ...parseEntries(text, LISTS[kind].member)]
   }
   return lists
 }
 
-function entriesIn(text: string, member: string): JsonObject[] {
+function parseEntries(text: string, member: string): JsonObject[] {
   try {
     const entries = (JSON.parse(text) as Record<string, unknown>)[member]
     return (Array.isArray(entries) ? entries : []).flatMap((entry: unknown) =>

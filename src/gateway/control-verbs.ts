@@ -15,7 +15,7 @@ import type { Generation } from './generation.ts'
 import { residentOfTrees } from '../util/process/resident.ts'
 import { suggestHint } from '../util/suggest.ts'
 import { readOwnPackage } from '../util/version.ts'
-import { cancelTask, definitionsOf, knownIn, listTasks, shownList } from './verb-answers.ts'
+import { cancelTask, fetchDefinitions, listKnownEntries, listTasks, shownList } from './verb-answers.ts'
 import { explain } from './explain.ts'
 import { askedConfig } from './inspect.ts'
 
@@ -57,7 +57,10 @@ export const VERBS: ReadonlyMap<string, Verb> = new Map<string, Verb>([
     'config',
     (gateway, { cwd }) => Promise.resolve(askedConfig({ config: true, cwd }, gateway.generation.loaded)),
   ],
-  ['catalogue.list', (gateway, params) => Promise.resolve(knownIn(gateway.generation.graph, params))],
+  [
+    'catalogue.list',
+    (gateway, params) => Promise.resolve(listKnownEntries(gateway.generation.graph, params)),
+  ],
   ['listing', (gateway, params) => shownList(gateway.generation.graph, withProfile(gateway, params))],
   ['client.request', clientRequest],
   ['reload', gateway => gateway.reload()],
@@ -229,7 +232,7 @@ async function definitions(gateway: Steered, params: JsonObject): Promise<object
   const node = graph.upstreams.get(name)
   if (node === undefined)
     throw gatewayError('GW_UPSTREAM_DOWN', { upstream: name, why: 'it is not there now' })
-  return definitionsOf(node, graph)
+  return fetchDefinitions(node, graph)
 }
 
 async function logs(gateway: Steered, params: JsonObject, options: VerbOptions): Promise<object> {

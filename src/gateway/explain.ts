@@ -45,13 +45,13 @@ interface Outcome {
 
 /** Answers the verb `explain`: what a call would meet, step by step. No tool is called, and nothing is counted. */
 export async function explain(graph: RuntimeGraph, params: JsonObject): Promise<Explanation> {
-  const question = questionOf(params, graph)
+  const question = parseQuestion(params, graph)
   const { tool, principal, client, profile } = question
   const session = onlooker({ name: client, version: '' }, { principal, profile })
-  const exchange = exchangeOf(question, session, graph)
+  const exchange = createExchange(question, session, graph)
   const listing = await stepsOfListing(graph, tool, session)
-  const routed = await routeOf(exchange, graph)
-  const call = 'route' in routed ? callOf(exchange, routed.route, graph) : undefined
+  const routed = await findRoute(exchange, graph)
+  const call = 'route' in routed ? createCall(exchange, routed.route, graph) : undefined
   const about = { exchange, hasArguments: question.args !== undefined, entry: listing.entry, call }
   const own = [...listing.steps, ...('step' in routed ? [routed.step] : []), ...ownSteps(call, graph)]
   const steps = inOrder(graph.hooks.runner('explain')?.(own, about) ?? own)
@@ -62,13 +62,13 @@ export async function explain(graph: RuntimeGraph, params: JsonObject): Promise<
     client,
     ...(profile === undefined ? {} : { profile }),
     ...(call === undefined ? {} : { upstream: call.upstream, original: String(call.params?.name) }),
-    outcome: outcomeOf(steps, call),
+    outcome: computeOutcome(steps, call),
     steps,
   }
   return redactValue(explanation, graph.hide)
 }
 
-function questionOf(params: JsonObject, graph: RuntimeGraph): Question {
+function parseQuestion(params: JsonObject, graph: RuntimeGraph): Question {
   const { tool, arguments: args, as, scopes, client, profile } = params
   const wrong = (why: string): Error => gatewayError('GW_VERB_PARAMS', { verb: VERB, why })
   if (typeof tool !== 'string' || tool === '') throw wrong('"tool" must be the name of one')
@@ -91,7 +91,7 @@ function named(name: string, { config, hooks }: RuntimeGraph): Principal {
   throw gatewayError('GW_CALLER_UNKNOWN', { caller: name, known })
 }
 
-function exchangeOf({ tool, args }: Question, session: Session, graph: RuntimeGraph): Pending {
+function createExchange({ tool, args }: Question, session: Session, graph: RuntimeGraph): Pending {
   const params = { name: tool, ...(args === undefined ? {} : { arguments: args }) }
   return graph.exchange(session, { method: METHOD, params, emit: () => undefined })
 }
@@ -100,7 +100,7 @@ type Pending = ReturnType<RuntimeGraph['exchange']>
 type Route = Extract<RouteResult, { to: 'one' }>
 
 /** The route that the call would take, or the step that says why there is none. */
-async function routeOf(
+async function findRoute(
   exchange: Pending,
   graph: RuntimeGraph,
 ): Promise<{ readonly route: Route } | { readonly step: ExplainStep }> {
@@ -130,7 +130,7 @@ async function meant({ params, session }: Exchange, { catalog }: RuntimeGraph): 
     : ` – did you mean "${suggestion}"?`
 }
 
-function callOf(exchange: Pending, route: Route, { router }: RuntimeGraph): Call {
+function createCall(exchange: Pending, route: Route, { router }: RuntimeGraph): Call {
   const call = new PipelineCall(route.upstream, METHOD, route.params, exchange)
   router.mirrorParams(call, route.entry)
   return call
@@ -169,7 +169,7 @@ const ENDS: Partial<Record<ExplainStep['does'], Outcome['what']>> = {
   asks: 'asked',
 }
 
-function outcomeOf(steps: readonly ExplainStep[], call: Call | undefined): Outcome {
+function computeOutcome(steps: readonly ExplainStep[], call: Call | undefined): Outcome {
   const end = steps.find(({ does }) => ENDS[does] !== undefined)
   const what = end === undefined ? undefined : ENDS[end.does]
   if (end !== undefined && what !== undefined) {
@@ -204,7 +204,7 @@ async function stepsOfListing(graph: RuntimeGraph, tool: string, session: Sessio
   )
   const passages = parts
     .flatMap(part => part?.entries ?? [])
-    .map(entry => passageOf(entry, tool, session, graph))
+    .map(entry => traceCatalog(entry, tool, session, graph))
     .filter(({ isMeant, seen }) => isMeant && (seen === undefined || isCalled(seen, tool)))
   const entry = view.find(tool)
   const owner = passages.find(({ seen }) => seen !== undefined && seen.upstream === entry?.upstream)
@@ -218,7 +218,12 @@ function withheld(seen: CatalogEntry | undefined, { seen: owner }: CatalogTrace)
   return { by: 'core', at: 'listing', does: 'passes', text }
 }
 
-function passageOf(raw: CatalogEntry, tool: string, session: Session, { hooks }: RuntimeGraph): CatalogTrace {
+function traceCatalog(
+  raw: CatalogEntry,
+  tool: string,
+  session: Session,
+  { hooks }: RuntimeGraph,
+): CatalogTrace {
   const view = { kind: raw.kind, principal: session.principal, profile: session.profile }
   const steps: ExplainStep[] = [listed(raw)]
   let entry = raw

@@ -35,10 +35,10 @@ import { readOwnPackage } from '../util/version.ts'
 import { runVerb } from './control-verbs.ts'
 import { Events, LogFeed } from './events.ts'
 import { buildGeneration, type Generation, type GatewayDeps } from './generation.ts'
-import { handleOf, inspect, loadOf } from './inspect.ts'
+import { createUpstreamHandle, inspect, measureLoad } from './inspect.ts'
 import { Listeners } from './listener-set.ts'
 import { openSeal, openState } from './open-state.ts'
-import { Generations, type Life, loadedFrom, startAll } from './reloader.ts'
+import { Generations, type Life, toLoadedConfig, startAll } from './reloader.ts'
 
 /** Longer than any stop takes. */
 const KEEP_ALIVE_MS = 30_000
@@ -69,7 +69,7 @@ export async function makeGateway(
   upstream?: GatewayDeps['upstream'],
 ): Promise<Gateway> {
   const directory = resolve(options.directory ?? '.')
-  const loaded = await loadedFrom(source, directory)
+  const loaded = await toLoadedConfig(source, directory)
   const secrets = new Secrets()
   const unheard = createLog({ level: 'warn', format: 'json', write: () => undefined })
   const log = hidingLog(options.log ?? unheard, secrets.hide)
@@ -130,7 +130,7 @@ async function surround(
       const { problem } = upstream ?? {}
       live.events.emit('state', { upstream: name, state, ...(problem === undefined ? {} : { problem }) })
     },
-    hooksOf: (name, upstream) => live.generations?.hooksOf(name, upstream),
+    hooksOf: (name, upstream) => live.generations?.findHooks(name, upstream),
     rootsFor: upstream => fetchRoots(upstream, () => live.roots),
   }
 }
@@ -191,7 +191,7 @@ export class Gateway {
   get upstreams(): ReadonlyMap<string, UpstreamHandle> {
     const { graph } = this.generation
     const nodes = [...graph.upstreams.values()]
-    return new Map(nodes.map(({ upstream }) => [upstream.name, handleOf(upstream, graph)]))
+    return new Map(nodes.map(({ upstream }) => [upstream.name, createUpstreamHandle(upstream, graph)]))
   }
 
   /**
@@ -340,7 +340,7 @@ export class Gateway {
 
   /** Load of this process. */
   get load(): Load {
-    return loadOf(this.generation.graph, this.#listeners.all)
+    return measureLoad(this.generation.graph, this.#listeners.all)
   }
 
   /**

@@ -19,9 +19,9 @@ import type {
   UpstreamState,
 } from '../api/index.ts'
 import type { Sandboxing } from '../api/process.ts'
-import { type LoadedConfig, privatePlacesOf, withConfig } from '../config/index.ts'
-import { type Problem, problemIn } from '../config/problem.ts'
-import { secretsIn } from '../config/secrets.ts'
+import { type LoadedConfig, listPrivatePlaces, withConfig } from '../config/index.ts'
+import { type Problem, locateProblem } from '../config/problem.ts'
+import { collectSecrets } from '../config/secrets.ts'
 import type { UnlistedMethods } from '../core/catalog/part.ts'
 import { cannotAsk } from '../core/client-request.ts'
 import type { Parking } from '../core/client-requests/parking.ts'
@@ -120,8 +120,9 @@ async function build(
 ): Promise<Generation> {
   const { config, directory, files } = written
   for (const { errors = {} } of builtins) addErrors(errors)
-  around.privatePlaces.add(privatePlacesOf(written))
-  const locate = (finding: Finding): Problem => redactValue(problemIn(written, finding), around.secrets.hide)
+  around.privatePlaces.add(listPrivatePlaces(written))
+  const locate = (finding: Finding): Problem =>
+    redactValue(locateProblem(written, finding), around.secrets.hide)
   const given = around.plugins.map(plugin => ({ plugin, options: undefined, from: 'code', pointer: '' }))
   const plugins = ordered([
     ...chooseBuiltins(builtins, config),
@@ -174,9 +175,9 @@ function assemble(
 ): Omit<Generation, 'warnings'> {
   const { config, directory } = written
   const loaded = withConfig(written, configured(config, hooks, directory, builtins))
-  around.secrets.add(secretsIn(loaded.config))
+  around.secrets.add(collectSecrets(loaded.config))
   const upstreams = createUpstreams(loaded, plugins, hooks, around, before)
-  const identity = identityOf(loaded)
+  const identity = getServerInfo(loaded)
   const { seal, parking, tasks, unlisted, log, clock } = around
   const { hide } = around.secrets
   const neighbours = hooks.runner('neighbours')?.() ?? undefined
@@ -279,7 +280,7 @@ function createUpstream(
     environment: around.environment,
     room: around.room,
     memory,
-    sandboxing: sandboxingOf(name, around),
+    sandboxing: createSandboxing(name, around),
     notify: (notification, isMeant) => around.upstreamSays(name, notification, made, isMeant),
     ask: (ask, exchange) => (exchange === undefined ? Promise.resolve(cannotAsk(ask)) : exchange.ask(ask)),
     roots: around.rootsFor(() => made),
@@ -288,7 +289,7 @@ function createUpstream(
     stateChanged: state => around.upstreamChanged(name, state, made),
   }
   try {
-    const context = authorizedBy(hooks, spec, plain)
+    const context = withAuthorizer(hooks, spec, plain)
     made =
       around.upstream?.(spec, context) ??
       hooks.runner('createUpstream', spec.type)?.(spec, context) ??
@@ -304,7 +305,7 @@ function createUpstream(
   })
 }
 
-function authorizedBy(hooks: Hooks, spec: UpstreamConfig, context: UpstreamContext): UpstreamContext {
+function withAuthorizer(hooks: Hooks, spec: UpstreamConfig, context: UpstreamContext): UpstreamContext {
   const authorizer = hooks.runner('authorize')?.(spec, context) ?? undefined
   const own: UpstreamContext = authorizer === undefined ? context : { ...context, authorizer }
   const http = async (reach: UpstreamReach): Promise<UpstreamHttp> => {
@@ -314,12 +315,12 @@ function authorizedBy(hooks: Hooks, spec: UpstreamConfig, context: UpstreamConte
   return { ...own, http }
 }
 
-function sandboxingOf(name: string, { memories, privatePlaces }: GatewayDeps): Sandboxing {
+function createSandboxing(name: string, { memories, privatePlaces }: GatewayDeps): Sandboxing {
   const home = memories && join(memories.directory, 'servers', name)
   return { home, places: () => privatePlaces.all }
 }
 
-function identityOf({ config }: LoadedConfig): { name: string; version: string } {
+function getServerInfo({ config }: LoadedConfig): { name: string; version: string } {
   const own = readOwnPackage()
   const { name, version = own.version, title } = config.server
   const isDefault = name === own.name && title === undefined && config.server.version === undefined

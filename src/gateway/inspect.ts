@@ -32,23 +32,23 @@ export async function inspect(
     listeners: listeners.map(({ name, type, url }) => ({
       ...{ name, type },
       ...(url === undefined ? {} : { url }),
-      ...erasOf(name, generation.loaded.config),
+      ...countEras(name, generation.loaded.config),
     })),
-    ...(asks ? { load: loadOf(graph, listeners) } : {}),
+    ...(asks ? { load: measureLoad(graph, listeners) } : {}),
     upstreams: [...graph.upstreams.values()].map(({ upstream }) => ({
       ...getUpstreamStatus(upstream, graph),
       offers: counts(upstream.name, entries),
     })),
     plugins: plugins.map(({ plugin, from }) => ({ name: plugin.name, from })),
     hooks: hookOrder(graph),
-    catalog: entries.map(rowOf),
-    withheld: withheld.map(({ entry, owner }) => ({ ...rowOf(entry), owner })),
+    catalog: entries.map(createCatalogRow),
+    withheld: withheld.map(({ entry, owner }) => ({ ...createCatalogRow(entry), owner })),
     unmatched: [...generation.warnings, ...(await unmatchedPatterns(generation, asks))],
   }
 }
 
 /** Load of this process, as far as it and its plugins know. */
-export function loadOf(graph: Graph, listeners: readonly Listener[]): Load {
+export function measureLoad(graph: Graph, listeners: readonly Listener[]): Load {
   const held = listeners.reduce((sum, one) => sum + (one.held ?? 0), 0)
   const load: Load = { held, rss: process.memoryUsage.rss() }
   return graph.hooks.runner('load')?.(load) ?? load
@@ -60,7 +60,7 @@ export function askedConfig({ config, cwd }: JsonObject, loaded: LoadedConfig): 
 }
 
 /** Eras that a listener gives modern clients where that is not everything, and the header by which they get more. */
-export function erasOf(
+export function countEras(
   listener: string,
   config: LoadedConfig['config'],
 ): { readonly eras?: string; readonly label?: string } {
@@ -80,7 +80,7 @@ function counts(upstream: string, entries: readonly CatalogEntry[]): Partial<Rec
   return found
 }
 
-function rowOf({ kind, exposed, upstream, original, value }: CatalogEntry): CatalogRow {
+function createCatalogRow({ kind, exposed, upstream, original, value }: CatalogEntry): CatalogRow {
   const description = value.description ?? value.title
   return {
     kind,
@@ -110,7 +110,7 @@ function hookOrder(graph: Graph): Inspection['hooks'] {
 }
 
 /** One upstream to hold on to. */
-export function handleOf(upstream: Upstream, graph: Graph): UpstreamHandle {
+export function createUpstreamHandle(upstream: Upstream, graph: Graph): UpstreamHandle {
   return {
     name: upstream.name,
     status: () => getUpstreamStatus(upstream, graph),

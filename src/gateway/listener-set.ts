@@ -180,10 +180,10 @@ function without(some: ReadonlyMap<string, Open>, others: ReadonlyMap<string, Op
 /** Those that hold the port which a spec wants. */
 function inTheWay(spec: ListenerConfig, listeners: readonly Listener[]): Listener[] {
   if (!('port' in spec) || spec.port === 0) return []
-  return listeners.filter(({ url }) => url !== undefined && portOf(url) === spec.port)
+  return listeners.filter(({ url }) => url !== undefined && getPort(url) === spec.port)
 }
 
-function portOf(url: string): number {
+function getPort(url: string): number {
   const { port, protocol } = new URL(url)
   return Number(port || (protocol === 'https:' ? 443 : 80))
 }

@@ -58,7 +58,7 @@ export async function openState(
   ]
 ): Promise<State> {
   const [loaded, { state, fresh, beside, environment = {} }, { log, clock }] = given
-  const directory = stateDirectoryOf(loaded, state)
+  const directory = resolveStateDirectory(loaded, state)
   const isOwn = directory !== undefined && beside !== true
   const memories = isOwn ? await Memories.open({ directory, fresh, log, clock }) : undefined
   const privatePlaces = new PrivatePlaces()
@@ -75,7 +75,7 @@ interface State {
 }
 
 /** Directory that the configuration names, or else the builder of the gateway. */
-export function stateDirectoryOf(
+export function resolveStateDirectory(
   { config: { state }, directory }: Pick<LoadedConfig, 'config' | 'directory'>,
   given: string | undefined,
 ): string | undefined {

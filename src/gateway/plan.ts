@@ -92,20 +92,20 @@ export async function comparePlan(
   const stub: GatewayDeps['upstream'] = (spec, context) => {
     const before = known.get(context.name)
     const isKept = before?.tools !== undefined && before.digest === serverDigest(spec, salt)
-    return isKept ? standIn(spec, context, before.tools) : undefined
+    return isKept ? createPlaceholder(spec, context, before.tools) : undefined
   }
   return build(withoutTraces(next), stub, async generation =>
-    differencesOf(now, await plannedOf(generation, salt, next.config)),
+    compareConfigs(now, await planConfig(generation, salt, next.config)),
   )
 }
 
 /** Describes a generation for a plan; `config` is the whole of what it was made from. `salt` goes into all digests, so that they say nothing to who does not know it. */
-export async function plannedOf(
+export async function planConfig(
   { graph, loaded, added }: Described,
   salt: string,
   config: Config = loaded.config,
 ): Promise<Planned> {
-  const digest = (value: unknown): string => digestOf(JSON.stringify(value) ?? '', salt)
+  const digest = (value: unknown): string => hashWithSalt(JSON.stringify(value) ?? '', salt)
   const session = onlooker(readOwnPackage())
   const view = await graph.catalog.load('tools', session)
   const servers = [...graph.upstreams.values()].map(async ({ upstream }): Promise<PlannedServer> => {
@@ -125,7 +125,7 @@ export async function plannedOf(
       ...{ name: exposed, upstream, original },
       digest: digest(value),
     })),
-    settings: settingsOf(config, salt, new Set([...added, ...unwritten(loaded)])),
+    settings: listPlannedSettings(config, salt, new Set([...added, ...unwritten(loaded)])),
   }
 }
 
@@ -136,7 +136,7 @@ function unwritten({ config, file, origins }: Described['loaded']): string[] {
 }
 
 /** Digests of the top-level keys and of each listener, but for what was added to the file. */
-function settingsOf(
+function listPlannedSettings(
   config: Config,
   salt: string,
   added: ReadonlySet<string>,
@@ -146,27 +146,27 @@ function settingsOf(
     .filter(([name]) => !added.has(name))
     .map(([name, value]) => [`listeners.${name}`, value] as const)
   return Object.fromEntries(
-    [...keys, ...listeners].map(([key, value]) => [key, digestOf(JSON.stringify(value) ?? '', salt)]),
+    [...keys, ...listeners].map(([key, value]) => [key, hashWithSalt(JSON.stringify(value) ?? '', salt)]),
   )
 }
 
 /** Digest of what a server is. */
 function serverDigest(spec: UpstreamConfig, salt: string): string {
-  return digestOf(serverFingerprint(spec), salt)
+  return hashWithSalt(serverFingerprint(spec), salt)
 }
 
-function digestOf(text: string, salt: string): string {
+function hashWithSalt(text: string, salt: string): string {
   return createHmac('sha256', salt).update(text).digest('hex')
 }
 
 /** Answers the verb `plan.present`. */
 export function present(generation: Described, { salt }: JsonObject): Promise<Planned> {
-  if (typeof salt === 'string' && salt.length > 0) return plannedOf(generation, salt)
+  if (typeof salt === 'string' && salt.length > 0) return planConfig(generation, salt)
   throw gatewayError('GW_VERB_PARAMS', { verb: 'plan.present', why: '"salt" must be a text' })
 }
 
 /** A server that stands in for one that runs elsewhere: it lists the same tools, and does nothing. */
-export function standIn(
+export function createPlaceholder(
   spec: UpstreamConfig,
   { name }: UpstreamContext,
   tools: readonly JsonObject[],
@@ -197,7 +197,7 @@ export function standIn(
 }
 
 /** Reads what the verb answered. */
-export function plannedIn(answer: JsonObject): Planned {
+export function parsePlanned(answer: JsonObject): Planned {
   const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
   return {
     servers: list(answer.servers) as PlannedServer[],
@@ -207,7 +207,7 @@ export function plannedIn(answer: JsonObject): Planned {
 }
 
 /** Compares two configurations by what they make of servers and tools. */
-export function differencesOf(now: Planned, then: Planned): Plan {
+export function compareConfigs(now: Planned, then: Planned): Plan {
   const [servers, tools, settings] = [ofServers(now, then), ofTools(now, then), ofSettings(now, then)]
   const { started, stopped, restarted, changed } = servers
   const lists = [started, stopped, restarted, changed, ...Object.values(tools), settings]
@@ -284,7 +284,7 @@ export async function planText(running: Planning, { yaml }: JsonObject): Promise
     throw gatewayError('GW_VERB_PARAMS', { verb: 'plan', why: '"yaml" must be a text of at most 1 MiB' })
   const next = await readText(running, yaml)
   if ('problems' in next) return { ...next, changes: false }
-  const describe = (salt: string): Promise<Planned> => plannedOf(running.generation, salt)
+  const describe = (salt: string): Promise<Planned> => planConfig(running.generation, salt)
   const plan = await comparePlan(describe, next, async (built, stub, use) => {
     const source = { ...built, config: { ...built.config, listeners: {} } }
     const gateway = await running.beside(
@@ -324,12 +324,12 @@ async function readText(
     }
   } catch (error) {
     if (error instanceof GatewayError && error.code === 'GW_CONFIG_INVALID')
-      return { problems: problemsIn(error).map(problem => formatProblem(problem, directory)) }
+      return { problems: listProblems(error).map(problem => formatProblem(problem, directory)) }
     throw error
   }
 }
 
-function problemsIn({ fields }: GatewayError): readonly Problem[] {
+function listProblems({ fields }: GatewayError): readonly Problem[] {
   return Array.isArray(fields.problems) ? (fields.problems as Problem[]) : []
 }
 
@@ -337,7 +337,7 @@ function problemsIn({ fields }: GatewayError): readonly Problem[] {
 function absent(spec: UpstreamConfig, context: UpstreamContext): Upstream {
   const problem = 'it is not started for a plan of a text, so nobody knows its tools'
   return {
-    ...standIn(spec, context, []),
+    ...createPlaceholder(spec, context, []),
     problem,
     dispatch: () => Promise.resolve({ error: rpcError(RPC.internal, problem) }),
   }

@@ -102,7 +102,7 @@ export class Generations {
   }
 
   /** The hooks that hold for an upstream now: a server that a reload keeps is under those of the new configuration. */
-  hooksOf(name: string, upstream: Upstream | undefined): Hooks | undefined {
+  findHooks(name: string, upstream: Upstream | undefined): Hooks | undefined {
     const all = [this.#current, this.#coming, this.#leaving]
     return all.find(one => one !== undefined && holds(one, name, upstream))?.graph.hooks
   }
@@ -118,7 +118,7 @@ export class Generations {
     const { around, directory, gate, listeners } = this.#host
     this.#refuseAtTheEnd()
     const before = this.#current
-    const loaded = await loadedFrom(source, directory)
+    const loaded = await toLoadedConfig(source, directory)
     const next = await buildGeneration(loaded, around, before)
     this.#coming = next
     try {
@@ -139,7 +139,7 @@ export class Generations {
     } finally {
       this.#coming = undefined
     }
-    return { source: loaded, changes: changesOf(before.graph.config, next.graph.config) }
+    return { source: loaded, changes: compareUpstreams(before.graph.config, next.graph.config) }
   }
 
   #refuseAtTheEnd(): void {
@@ -245,7 +245,7 @@ function holds({ graph }: Generation, name: string, upstream: Upstream | undefin
 }
 
 /** A loaded file as it is; a plain object checked like one. */
-export async function loadedFrom(
+export async function toLoadedConfig(
   source: LoadedConfig | JsonObject,
   directory: string,
 ): Promise<LoadedConfig> {
@@ -265,7 +265,7 @@ async function stopAllBut(generation: Generation, kept: Generation): Promise<voi
 }
 
 /** Differences of the next configuration. */
-function changesOf(old: Config, now: Config): ConfigChanges {
+function compareUpstreams(old: Config, now: Config): ConfigChanges {
   const keys = new Set([...Object.keys(old), ...Object.keys(now)] as (keyof Config)[])
   return {
     upstreams: differences(enabled(old), enabled(now)),

@@ -24,7 +24,7 @@ interface Definitions {
  * Asks one server, which is started for it, for all that it describes, as an anonymous client would.
  * @throws GatewayError GW_UPSTREAM_DOWN where it cannot be asked.
  */
-export async function definitionsOf(node: UpstreamNode, graph: Graph): Promise<Definitions> {
+export async function fetchDefinitions(node: UpstreamNode, graph: Graph): Promise<Definitions> {
   const { upstream } = node
   await upstream.start()
   const { name, server, state } = upstream
@@ -66,7 +66,10 @@ interface KnownRow {
 }
 
 /** Answers the verb `catalogue.list`: all that servers have listed so far. No server is asked, and none is started. */
-export function knownIn(graph: RuntimeGraph, { kind }: JsonObject): { readonly entries: KnownRow[] } {
+export function listKnownEntries(
+  graph: RuntimeGraph,
+  { kind }: JsonObject,
+): { readonly entries: KnownRow[] } {
   const kinds = KINDS.filter(one => kind === undefined || kind === one)
   if (kinds.length === 0)
     throw gatewayError('GW_VERB_PARAMS', {
@@ -74,10 +77,10 @@ export function knownIn(graph: RuntimeGraph, { kind }: JsonObject): { readonly e
       why: `"kind" is one of ${KINDS.join(', ')}`,
     })
   const viewer = onlooker(readOwnPackage())
-  return { entries: kinds.flatMap(one => graph.catalog.known(one, viewer).map(rowOf)) }
+  return { entries: kinds.flatMap(one => graph.catalog.known(one, viewer).map(createKnownRow)) }
 }
 
-function rowOf({ entry, seen }: KnownEntry): KnownRow {
+function createKnownRow({ entry, seen }: KnownEntry): KnownRow {
   const { kind, exposed, upstream, original, value } = seen ?? entry
   const { refusal } = seen ?? {}
   return {

@@ -1,4 +1,4 @@
-import { type SchemaError, isSecretBy } from '../config/messages.ts'
+import { type SchemaError, isSecretSchema } from '../config/messages.ts'
 import type { Config } from '../api/index.ts'
 import type { Problem } from '../config/problem.ts'
 import type { Finding } from '../util/finding.ts'
@@ -49,7 +49,7 @@ export function secretOptions({ plugin, options }: Chosen): string[] {
 
 function findSecrets(schema: unknown, value: unknown): string[] {
   if (!isPlain(schema)) return []
-  const isMarked = isSecretBy(schema)
+  const isMarked = isSecretSchema(schema)
   if (typeof value === 'string') return isMarked ? [value] : []
   if (Array.isArray(value)) return value.flatMap(item => findSecrets(isMarked ? schema : schema.items, item))
   if (!isPlain(value)) return []

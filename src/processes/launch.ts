@@ -15,7 +15,7 @@ import { findProgram, scriptBehind } from '../util/find-program.ts'
 import { splitPath, getPlatform } from '../util/platform.ts'
 import { sandboxArguments } from './sandbox.ts'
 import { makeDirectorySync } from '../util/storage/files.ts'
-import { startOf } from './proc-scan.ts'
+import { readStartTime } from './proc-scan.ts'
 
 /** A program with its arguments, as it is really run. */
 interface Launch {
@@ -46,7 +46,7 @@ type Spec = Pick<StdioUpstreamConfig, 'command' | 'args' | 'ceilings' | 'sandbox
  * Chooses what is run for a server: itself, or what sets its ceilings and builds its sandbox first. Throws an Error that says
  * what is missing.
  */
-export function launchOf(spec: Spec, site: LaunchSite): Launch {
+export function createLaunch(spec: Spec, site: LaunchSite): Launch {
   const { command, args, ceilings, sandbox } = spec
   const platform = getPlatform()
   if (sandbox !== undefined && !platform.hasSandbox) throw new Error('"sandbox: bwrap" works on Linux only')
@@ -131,7 +131,7 @@ export class ProcessGroup {
 
   constructor(child: ChildProcess) {
     this.#child = child
-    this.#start = child.pid === undefined ? undefined : startOf(child.pid)
+    this.#start = child.pid === undefined ? undefined : readStartTime(child.pid)
   }
 
   signal(signal: NodeJS.Signals): void {
@@ -157,7 +157,7 @@ export class ProcessGroup {
 
   /** The number of a group is not given away while anybody is in it; a new leader means that nobody of ours is. */
   #isOurs(pid: number): boolean {
-    const start = startOf(pid)
+    const start = readStartTime(pid)
     return start === undefined || start === this.#start
   }
 }

@@ -6,7 +6,7 @@ import { getErrorMessage } from '../errors/errors.ts'
 import { getPlatform } from '../util/platform.ts'
 import { MARK_VARIABLE } from './environment.ts'
 import { spawnWatcher } from './launch.ts'
-import { endMarked, isSame, startOf } from './proc-scan.ts'
+import { endMarked, isSame, readStartTime } from './proc-scan.ts'
 
 /**
  * Script of the watchdog, for any POSIX shell. `$1` is what the marks of this run begin with. It reads `+ pid start`,
@@ -104,7 +104,7 @@ class Watchdog {
   }
 
   watch(pid: number): void {
-    const start = startOf(pid) ?? '0'
+    const start = readStartTime(pid) ?? '0'
     this.#watched.set(pid, start)
     this.#say(`+ ${pid} ${start}`)
   }
@@ -184,7 +184,7 @@ export class ProcessTable {
   owners = 0
   readonly #running = new Set<Killable>()
   /** Beginning of the marks of this table, and of no others. */
-  readonly #run = `tapgate:${process.pid}:${startOf(process.pid) ?? '0'}:${randomBytes(16).toString('hex')}:`
+  readonly #run = `tapgate:${process.pid}:${readStartTime(process.pid) ?? '0'}:${randomBytes(16).toString('hex')}:`
   #marked = 0
   readonly #watchdog: Watchdog
   readonly #log: Log
@@ -208,7 +208,7 @@ export class ProcessTable {
   ): string {
     this.#isUsed = true
     this.#watchdog.start(environment)
-    return `${this.#run}${placeOf(directory)}:${++this.#marked}:${upstream}`
+    return `${this.#run}${hashDirectory(directory)}:${++this.#marked}:${upstream}`
   }
 
   add(killable: Killable): void {
@@ -233,7 +233,7 @@ export class ProcessTable {
 
   /** Ends what gateways that died have left behind in these directories. */
   async endOrphans(directories: ReadonlySet<string>): Promise<void> {
-    const places = new Set([...directories].map(placeOf))
+    const places = new Set([...directories].map(hashDirectory))
     const upstreams = new Set<string>()
     const ended = await endMarked(text => {
       const mark = readMark(text)
@@ -253,7 +253,7 @@ export class ProcessTable {
     if (this.#isUsed) {
       this.#isUsed = false
       // Nothing that is older than this gateway is from it.
-      const since = Number(startOf(process.pid) ?? 0)
+      const since = Number(readStartTime(process.pid) ?? 0)
       const ended = await endMarked(mark => this.#running.size === 0 && mark.startsWith(this.#run), since)
       if (ended.length > 0) this.#log.info('ended processes that left their group', { pids: ended })
     }
@@ -280,7 +280,7 @@ function readMark(text: string): Mark | undefined {
 }
 
 /** Names a directory of this user, where process ids mean the same. A container's processes have another place. */
-function placeOf(directory: string): string {
+function hashDirectory(directory: string): string {
   const who = `${process.getuid?.() ?? ''}\0${namespace()}\0${directory}`
   return createHash('sha256').update(who).digest('hex').slice(0, 12)
 }

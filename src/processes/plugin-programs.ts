@@ -2,7 +2,7 @@ import type { Clock, Log, ProcessPermit, ProcessRoom, Program, Programs, Program
 import { getErrorMessage } from '../errors/errors.ts'
 import type { PrivatePlaces } from '../util/private-place.ts'
 import { childEnvironment, inheritedByProgram, MARK_VARIABLE, marked } from './environment.ts'
-import { launchOf, runForOutput } from './launch.ts'
+import { createLaunch, runForOutput } from './launch.ts'
 import { hidingLog } from '../util/log.ts'
 import { hidingVariables, type Hide } from '../util/secrets.ts'
 import { Stderr, RecentLines } from './stderr.ts'
@@ -64,7 +64,7 @@ export class OwnPrograms implements Programs {
     const logs = new RecentLines()
     const { cwd, env, writable } = spec
     const places = this.#options.privatePlaces.all
-    const launch = launchOf(spec, { directory, cwd, env, outside: environment, writable, places })
+    const launch = createLaunch(spec, { directory, cwd, env, outside: environment, writable, places })
     const mark = table.prepare(directory, spec.name, environment)
     const told = hidingLog(log.child({ program: spec.name, stream: 'stderr' }), ofItsOwn)
     const server = new ServerProcess({

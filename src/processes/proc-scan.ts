@@ -37,7 +37,7 @@ export async function endMarked(isOurs: (mark: string) => boolean, since = 0): P
       const stat = parseStat(pid, await readProc(`/proc/${pid}/stat`, buffer))
       // Reading the environment is the dear part.
       if (stat === undefined || Number(stat.start) < since || pid === process.pid) continue
-      const marks = marksIn(await readProc(`/proc/${pid}/environ`, buffer))
+      const marks = parseMarks(await readProc(`/proc/${pid}/environ`, buffer))
       if (marks.some(isOurs) && signalProcess(stat, 'SIGKILL')) ended.push(stat)
     }
   }
@@ -62,13 +62,13 @@ export function listProcesses(): Stat[] {
 }
 
 /** When a process started; undefined when there is none, or when it only waits to be reaped. */
-export function startOf(pid: number): string | undefined {
+export function readStartTime(pid: number): string | undefined {
   return readStat(pid)?.start
 }
 
 /** True when this very process still runs. */
 export function isSame({ pid, start }: ProcessId): boolean {
-  return startOf(pid) === start
+  return readStartTime(pid) === start
 }
 
 function readStat(pid: number): Stat | undefined {
@@ -96,7 +96,7 @@ function parseStat(pid: number, stat: string): Stat | undefined {
   return { pid, start, parent: Number(parent), session: Number(session) }
 }
 
-function marksIn(environment: string): readonly string[] {
+function parseMarks(environment: string): readonly string[] {
   const at = environment.startsWith(`${MARK_VARIABLE}=`) ? 0 : environment.indexOf(`\0${MARK_VARIABLE}=`) + 1
   if (at === 0 && !environment.startsWith(`${MARK_VARIABLE}=`)) return []
   const end = environment.indexOf('\0', at)

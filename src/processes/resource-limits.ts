@@ -32,11 +32,14 @@ export function belowCeilings(
   argv: readonly string[],
   isSandboxed: boolean,
 ): readonly string[] {
-  const pairs = ceilings === undefined ? [] : pairsOf(ceilings, isSandboxed)
+  const pairs = ceilings === undefined ? [] : listLimits(ceilings, isSandboxed)
   return pairs.length === 0 ? argv : ['/bin/sh', '-c', SCRIPT, 'tapgate-ceilings', ...pairs, '--', ...argv]
 }
 
-function pairsOf({ memory, pids, files, fileSize, cpuTime }: CeilingsConfig, isSandboxed: boolean): string[] {
+function listLimits(
+  { memory, pids, files, fileSize, cpuTime }: CeilingsConfig,
+  isSandboxed: boolean,
+): string[] {
   const pairs: [string, number | undefined][] = [
     ['-d', memory === undefined ? undefined : Math.ceil((parseSize(memory) + RESERVED) / KIBIBYTE)],
     // The kernel counts all tasks of the user, but those of a sandbox by themselves.
@@ -127,12 +130,12 @@ function excess(count: number, most: number): string | undefined {
 }
 
 function overuse(processes: readonly ProcessId[], memory: number): string | undefined {
-  const used = memory === Infinity ? 0 : processes.reduce((sum, { pid }) => sum + residentOf(pid), 0)
+  const used = memory === Infinity ? 0 : processes.reduce((sum, { pid }) => sum + readResidentSize(pid), 0)
   if (used <= memory) return undefined
   return `it used ${mebibytes(used)} of memory, and may use ${mebibytes(memory)}`
 }
 
-function residentOf(pid: number): number {
+function readResidentSize(pid: number): number {
   const kibibytes = /^VmRSS:\s*(\d+) kB/m.exec(readOr(`/proc/${pid}/status`, ''))?.[1]
   return Number(kibibytes ?? 0) * KIBIBYTE
 }

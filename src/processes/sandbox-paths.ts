@@ -48,8 +48,8 @@ export function runtimePaths(
   const visit = (file: string): void => {
     if (seen.has(file) || seen.size >= MAX_FILES) return
     seen.add(file)
-    found.add(belongingTo(file, isTooWide))
-    for (const next of [linkOf(file), realOf(file), interpreterOf(file, env.PATH, cwd)])
+    found.add(findOwnFolder(file, isTooWide))
+    for (const next of [readLink(file), resolveRealPath(file), findInterpreter(file, env.PATH, cwd)])
       if (next !== undefined) visit(next)
   }
   const named = args.map(arg => path.resolve(cwd, arg)).filter(isFile)
@@ -59,7 +59,7 @@ export function runtimePaths(
 }
 
 /** The folder of packages or the installation that a file is part of; else the file alone. */
-function belongingTo(file: string, isTooWide: (path: string) => boolean): string {
+function findOwnFolder(file: string, isTooWide: (path: string) => boolean): string {
   const parts = file.split('/')
   const packages = parts.indexOf('node_modules')
   if (packages > 0) return parts.slice(0, packages + 1).join('/')
@@ -71,12 +71,12 @@ function belongingTo(file: string, isTooWide: (path: string) => boolean): string
   return isTooWide(folder) ? file : folder
 }
 
-function linkOf(file: string): string | undefined {
+function readLink(file: string): string | undefined {
   if (lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return undefined
   return path.resolve(path.dirname(file), readlinkSync(file))
 }
 
-function realOf(file: string): string | undefined {
+function resolveRealPath(file: string): string | undefined {
   try {
     return realpathSync(file)
   } catch {
@@ -85,14 +85,14 @@ function realOf(file: string): string | undefined {
 }
 
 /** Reads the interpreter from the first line of a script; `env` means that it is looked for. */
-function interpreterOf(file: string, searchPath: string | undefined, cwd: string): string | undefined {
-  const [program, ...words] = /^#! *(.+)/.exec(beginningOf(file))?.[1]?.trim().split(/\s+/) ?? []
+function findInterpreter(file: string, searchPath: string | undefined, cwd: string): string | undefined {
+  const [program, ...words] = /^#! *(.+)/.exec(readFirstLine(file))?.[1]?.trim().split(/\s+/) ?? []
   if (program === undefined || path.basename(program) !== 'env') return program
   const name = words.find(word => !word.startsWith('-') && !word.includes('='))
   return name === undefined ? undefined : findProgram(name, splitPath(searchPath), cwd)
 }
 
-function beginningOf(file: string): string {
+function readFirstLine(file: string): string {
   if (!isFile(file)) return ''
   let descriptor: number | undefined
   try {
@@ -162,7 +162,7 @@ function inEtc(names: string): string[] {
  * The repository of a git worktree, without which git does nothing there. Only where the repository says that the worktree
  * is its own: what runs in a worktree can write the file that names the repository.
  */
-export function repositoryOf(directory: string): string[] {
+export function findRepository(directory: string): string[] {
   try {
     const [, named] = /^gitdir: (.+)/.exec(readFileSync(path.join(directory, '.git'), 'utf8')) ?? []
     if (named === undefined) return []

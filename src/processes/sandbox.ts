@@ -4,7 +4,7 @@ import type { SandboxConfig } from '../config/config.gen.ts'
 import { escaped, type PrivatePlace } from '../util/private-place.ts'
 import {
   OWN_FOLDERS,
-  repositoryOf,
+  findRepository,
   type Run,
   runtimePaths,
   systemLinks,
@@ -34,12 +34,12 @@ function viewArguments(shown: readonly Mount[], places: readonly PrivatePlace[])
 }
 
 /** A path with its links resolved, as far as it exists. */
-function realOf(name: string): string {
+function resolveExisting(name: string): string {
   try {
     return realpathSync(name)
   } catch {
     const parent = path.dirname(name)
-    return parent === name ? name : path.join(realOf(parent), path.basename(name))
+    return parent === name ? name : path.join(resolveExisting(parent), path.basename(name))
   }
 }
 
@@ -51,7 +51,7 @@ function isWithin(inner: string, outer: string): boolean {
 /** Directories before what is in them, and what may be written last of equals. */
 function inOrder(shown: readonly Mount[]): Mount[] {
   return shown
-    .map(each => ({ each, real: realOf(each.path) }))
+    .map(each => ({ each, real: resolveExisting(each.path) }))
     .sort(
       (a, b) =>
         compare(a.real, b.real) || Number(b.each.mayWrite ?? false) - Number(a.each.mayWrite ?? false),
@@ -65,7 +65,7 @@ function compare(a: string, b: string): number {
 }
 
 function resolved({ directory, ...rest }: PrivatePlace): PrivatePlace {
-  return { directory: realOf(directory), ...rest }
+  return { directory: resolveExisting(directory), ...rest }
 }
 
 class View {
@@ -86,7 +86,7 @@ class View {
   }
 
   show({ path: name, from, mayWrite = false }: Mount): void {
-    const real = realOf(name)
+    const real = resolveExisting(name)
     const isPrivate = this.#isPrivate(real)
     if (isPrivate && from === 'system') return
     if (isPrivate && from === 'configuration')
@@ -104,7 +104,8 @@ class View {
 
   /** The name it is known by, unless that is reached through what is shown already. */
   #alsoAs(name: string, real: string): void {
-    if (real === name || this.#names.has(name) || this.#isShown(realOf(path.dirname(name)), false)) return
+    if (real === name || this.#names.has(name) || this.#isShown(resolveExisting(path.dirname(name)), false))
+      return
     this.#names.add(name)
     this.#mount('--symlink', real, name)
   }
@@ -183,7 +184,7 @@ const WIDE = ['/', '/home', '/root', '/etc', '/var', '/opt', '/srv', '/mnt', '/m
  */
 export function sandboxArguments(config: SandboxConfig | 'bwrap', site: SandboxSite): string[] {
   const settings = config === 'bwrap' ? DEFAULTS : config
-  const home = homeOf(site)
+  const home = getHome(site)
   return [
     // No new session: what is sent to the group must reach what is inside.
     ...['--die-with-parent', '--unshare-pid', '--unshare-ipc', '--unshare-uts', '--cap-drop', 'ALL'],
@@ -192,7 +193,7 @@ export function sandboxArguments(config: SandboxConfig | 'bwrap', site: SandboxS
     // The kernel lets user 0 write its settings without any capability, and bwrap leaves them as they are for that user.
     ...['--ro-bind', '/proc/sys', '/proc/sys'],
     ...systemLinks().flatMap(([name, target]) => ['--symlink', target, name]),
-    ...viewArguments(shownIn(settings, site), placesOf(settings, site)),
+    ...viewArguments(listMounts(settings, site), listHiddenPlaces(settings, site)),
     ...(home === TEMPORARY_HOME ? ['--dir', home] : []),
     ...(home === undefined ? [] : ['--setenv', 'HOME', home]),
     ...(site.env.TMPDIR === undefined ? [] : ['--setenv', 'TMPDIR', '/tmp']),
@@ -200,19 +201,19 @@ export function sandboxArguments(config: SandboxConfig | 'bwrap', site: SandboxS
   ]
 }
 
-function placesOf(settings: SandboxConfig, site: SandboxSite): PrivatePlace[] {
-  return [...site.places, ...userPlaces(site.outside), ...hiddenIn(settings, site)]
+function listHiddenPlaces(settings: SandboxConfig, site: SandboxSite): PrivatePlace[] {
+  return [...site.places, ...userPlaces(site.outside), ...listHidden(settings, site)]
 }
 
 /** Path of its HOME; undefined where its environment says so already. */
-function homeOf({ env, outside, ownHome }: SandboxSite): string | undefined {
+function getHome({ env, outside, ownHome }: SandboxSite): string | undefined {
   if (env.HOME !== undefined && env.HOME !== outside.HOME) return undefined
   return ownHome ?? TEMPORARY_HOME
 }
 
-function shownIn({ read, write, network }: SandboxConfig, site: SandboxSite): Mount[] {
+function listMounts({ read, write, network }: SandboxConfig, site: SandboxSite): Mount[] {
   const isWide = (name: string): boolean => isTooWide(name, site.home)
-  const given = [...(site.writable ?? []), ...(homeOf(site) === site.ownHome ? [site.ownHome] : [])]
+  const given = [...(site.writable ?? []), ...(getHome(site) === site.ownHome ? [site.ownHome] : [])]
   const named: Mount[] = [
     ...read.map(name => ({ path: existing('read', name, site), from: 'configuration' as const })),
     ...write.map(name => ({
@@ -224,7 +225,7 @@ function shownIn({ read, write, network }: SandboxConfig, site: SandboxSite): Mo
       name === undefined ? [] : [{ path: name, from: 'gateway' as const, mayWrite: true }],
     ),
   ]
-  const found = [...systemPaths(network), ...runtimePaths(site, isWide), ...repositoryOf(site.cwd)]
+  const found = [...systemPaths(network), ...runtimePaths(site, isWide), ...findRepository(site.cwd)]
   return [
     ...found.filter(file => existsSync(file)).map(file => ({ path: file, from: 'system' as const })),
     ...named,
@@ -234,8 +235,8 @@ function shownIn({ read, write, network }: SandboxConfig, site: SandboxSite): Mo
 
 /** The working directory, unless it is shown anyway. */
 function project({ cwd }: SandboxSite, named: readonly Mount[], isWide: (name: string) => boolean): Mount[] {
-  const real = realOf(cwd)
-  if (OWN_FOLDERS.includes(real) || named.some(each => isWithin(real, realOf(each.path)))) return []
+  const real = resolveExisting(cwd)
+  if (OWN_FOLDERS.includes(real) || named.some(each => isWithin(real, resolveExisting(each.path)))) return []
   if (!existsSync(cwd)) throw new Error(`its directory ${cwd} does not exist`)
   if (!isWide(cwd)) return [{ path: cwd, from: 'configuration' }]
   throw new Error(
@@ -244,16 +245,16 @@ function project({ cwd }: SandboxSite, named: readonly Mount[], isWide: (name: s
 }
 
 function isTooWide(name: string, home: string): boolean {
-  const real = realOf(name)
+  const real = resolveExisting(name)
   const inHome = ['', '.local', '.local/share', '.config', '.cache'].map(folder =>
-    realOf(path.join(home, folder)),
+    resolveExisting(path.join(home, folder)),
   )
-  return WIDE.includes(real) || isWithin(realOf(home), real) || inHome.includes(real)
+  return WIDE.includes(real) || isWithin(resolveExisting(home), real) || inHome.includes(real)
 }
 
-function hiddenIn({ hide }: SandboxConfig, site: SandboxSite): PrivatePlace[] {
+function listHidden({ hide }: SandboxConfig, site: SandboxSite): PrivatePlace[] {
   return hide.map(name => {
-    const real = realOf(absolute(name, site))
+    const real = resolveExisting(absolute(name, site))
     return { directory: path.dirname(real), names: new RegExp(`^${escaped(path.basename(real))}$`) }
   })
 }

@@ -63,7 +63,7 @@ export class Stderr {
 
   /** The last lines, for the detail of an error; undefined when there are none. */
   get lastWords(): string | undefined {
-    const last = lastWordsIn(this.#options.hide(withoutSequences(this.#kept.toString('utf8'))))
+    const last = extractLastLine(this.#options.hide(withoutSequences(this.#kept.toString('utf8'))))
     return last === '' ? undefined : visible(last, SHOWN)
   }
 
@@ -97,7 +97,7 @@ export class Stderr {
 }
 
 /** Puts the end of a process's output on one line: its last error if there is one, else the last lines. */
-export function lastWordsIn(text: string): string {
+export function extractLastLine(text: string): string {
   const lines = text.split(/\r?\n/).filter(line => line.trim() !== '')
   const error = lines.findLast(line => ERROR.test(line))
   if (error !== undefined) return error.trim()
@@ -124,11 +124,11 @@ export class RecentLines implements UpstreamLogs {
 
   add(line: LogLine): void {
     this.#lines.push(line)
-    this.#bytes += sizeOf(line)
+    this.#bytes += getLineSize(line)
     while (this.#bytes > MAX_BYTES) {
       const oldest = this.#lines.shift()
       if (oldest === undefined) break
-      this.#bytes -= sizeOf(oldest)
+      this.#bytes -= getLineSize(oldest)
     }
     for (const hear of this.#hearers) this.#tell(hear, line)
   }
@@ -143,6 +143,6 @@ export class RecentLines implements UpstreamLogs {
   }
 }
 
-function sizeOf({ text }: LogLine): number {
+function getLineSize({ text }: LogLine): number {
   return Buffer.byteLength(text) + OVERHEAD
 }

@@ -18,12 +18,12 @@ import { withGateway } from '../local/ask-gateway.ts'
 import { listAllTools } from '../local/tools.ts'
 import { silentLog } from '../serve/logs.ts'
 import { shortName } from '../server-names.ts'
-import { answersIn, askedFor, type Secrets, type ValueFlags, withSecretsApart } from './answers.ts'
+import { parseAnswers, promptForMissing, type Secrets, type ValueFlags, withSecretsApart } from './answers.ts'
 import { edited, type Edited, tried, write } from './edit.ts'
-import { keyOf } from './inputs.ts'
-import { type LaunchOption, waysOf } from './packages.ts'
+import { getInputKey } from './inputs.ts'
+import { type LaunchOption, listLaunchOptions } from './packages.ts'
 import { type RegistrySource, Registry } from './registry.ts'
-import { type Target, targetOf, usage } from './target.ts'
+import { type Target, parseTarget, usage } from './target.ts'
 
 /** Sections that a server is started with. */
 const OWN: ReadonlySet<string> = new Set(
@@ -86,7 +86,7 @@ export interface Adding {
 }
 
 /** Finds the file that is changed: the one that is named, which may be new, or the nearest. */
-export async function fileOf(
+export async function resolveConfigFile(
   flags: { readonly config?: string | undefined },
   terminal: Terminal,
 ): Promise<string> {
@@ -100,21 +100,21 @@ export interface RegistryFlags {
 }
 
 /** The registry that is meant. @throws GatewayError GW_REGISTRY_UNKNOWN where there is none */
-export async function registryOf(flags: RegistryFlags, terminal: Terminal): Promise<Registry> {
+export async function openRegistry(flags: RegistryFlags, terminal: Terminal): Promise<Registry> {
   const fetch = lazyFetch({ network: { private: [] } } as never, {
     clock: systemClock,
     log: silentLog(),
     environment: terminal.environment,
   })
-  return new Registry(await placeOf(flags, terminal), fetch)
+  return new Registry(await resolveRegistrySource(flags, terminal), fetch)
 }
 
-async function placeOf(
+async function resolveRegistrySource(
   { registry, config }: { readonly config?: string | undefined; readonly registry?: string | undefined },
   terminal: Terminal,
 ): Promise<RegistrySource> {
   if (registry !== undefined) return place(registry, terminal.cwd)
-  const file = await fileOf({ config }, terminal).catch(() => undefined)
+  const file = await resolveConfigFile({ config }, terminal).catch(() => undefined)
   const text = file === undefined ? undefined : (await readSettingsFile(file).catch(() => undefined))?.text
   const section = text === undefined ? {} : readMap(plain(text), 'registry')
   const named = readText(section, 'file')
@@ -146,15 +146,15 @@ export async function planAddition(
   terminal: Terminal,
   host: Host,
 ): Promise<Adding> {
-  const file = await fileOf(flags, terminal)
-  const target = targetOf(what, command)
-  const { way, suggested, notes } = await wayOf(target, flags, terminal)
+  const file = await resolveConfigFile(flags, terminal)
+  const target = parseTarget(what, command)
+  const { way, suggested, notes } = await chooseLaunchOption(target, flags, terminal)
   const name = flags.name ?? shortName(suggested)
   if (!/^[a-z][a-z0-9-]{0,31}$/.test(name))
     throw usage(`"${name}" is no name of an upstream: a lower-case letter, then up to 31 of a-z, 0-9 and -`)
-  const answers = answersIn(flags)
-  await askedFor(way.inputs, answers, terminal, host)
-  const known = new Set(way.inputs.map(keyOf))
+  const answers = parseAnswers(flags)
+  await promptForMissing(way.inputs, answers, terminal, host)
+  const known = new Set(way.inputs.map(getInputKey))
   const more = what === undefined ? [] : command
   const made = withServer(withExtras(way.upstream(answers, more), answers, known), flags.server)
   if (more.length > 0 && made.type !== 'stdio')
@@ -172,13 +172,13 @@ interface Chosen {
   readonly notes: readonly string[]
 }
 
-async function wayOf(target: Target, flags: AddFlags, terminal: Terminal): Promise<Chosen> {
+async function chooseLaunchOption(target: Target, flags: AddFlags, terminal: Terminal): Promise<Chosen> {
   if (target.by === 'way') return { ...target, notes: [] }
-  const registry = await registryOf(flags, terminal)
+  const registry = await openRegistry(flags, terminal)
   const entry = await registry.find(target.name, target.version)
   const refuse = (why: string): Error => gatewayError('GW_ADD_REFUSED', { server: entry.name, why })
   if (entry.status === 'deleted') throw refuse('its registry says that it was deleted')
-  const found = waysOf(entry.packages, entry.remotes)
+  const found = listLaunchOptions(entry.packages, entry.remotes)
   const ways = found.filter((way): way is LaunchOption => 'kind' in way)
   const way = ways.find(({ kind }) => kind === (flags.kind ?? kind))
   if (way === undefined) throw refuse(whyNone(found, ways, flags.kind))
@@ -189,7 +189,11 @@ async function wayOf(target: Target, flags: AddFlags, terminal: Terminal): Promi
   return { way, suggested: entry.name, notes: [...notes, ...choice] }
 }
 
-function whyNone(found: ReturnType<typeof waysOf>, ways: readonly LaunchOption[], kind = ''): string {
+function whyNone(
+  found: ReturnType<typeof listLaunchOptions>,
+  ways: readonly LaunchOption[],
+  kind = '',
+): string {
   if (ways.length > 0) return `it has no ${kind}, but ${ways.map(one => one.kind).join(', ')}`
   const whys = found.flatMap(one => ('why' in one ? [one.why] : []))
   return whys.length > 0 ? whys.join('; ') : 'it has no package and no remote'
@@ -222,7 +226,7 @@ function withServer(upstream: JsonObject, server: string | undefined): JsonObjec
 }
 
 /** What helps a server to start, by its type. */
-function helpFor({ type }: JsonObject): string {
+function suggestFlags({ type }: JsonObject): string {
   if (type === 'openapi') return '--server <url>, if its document names no server of its own, or --header'
   if (type !== 'stdio') return '--header'
   return '--env-var, arguments of it behind --, or --no-sandbox'
@@ -246,7 +250,7 @@ export async function tryAddition(
   const use = (source: LoadedConfig): Promise<Trial | undefined> =>
     flags['no-start']
       ? Promise.resolve(undefined)
-      : trial(source, { name, help: helpFor(adding.secrets.upstream) }, terminal)
+      : trial(source, { name, help: suggestFlags(adding.secrets.upstream) }, terminal)
   return withSecretFiles(adding, 'for now', () => tried(change.before, change.after, terminal, use))
 }
 

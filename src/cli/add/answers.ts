@@ -2,7 +2,7 @@ import type { JsonObject } from '../../protocol/json/json.ts'
 import { isSecretName } from '../../util/secrets.ts'
 import { canAsk, withQuestions, type Ask } from '../output/prompt.ts'
 import type { Host, Terminal } from '../output/terminal.ts'
-import { type Answers, flagOf, type Input, keyOf, literal, missing } from './inputs.ts'
+import { type Answers, formatFlag, type Input, getInputKey, literal, missing } from './inputs.ts'
 import { usage } from './target.ts'
 
 /** Values of flags, as they were written. */
@@ -13,7 +13,7 @@ export interface ValueFlags {
 }
 
 /** The values that flags give. @throws GatewayError GW_USAGE */
-export function answersIn(flags: ValueFlags): Map<string, string> {
+export function parseAnswers(flags: ValueFlags): Map<string, string> {
   const answers = new Map<string, string>()
   for (const text of flags['env-var'] ?? [])
     set('env', /^([A-Za-z_]\w*)=(.*)$/s.exec(text), text, '--env-var KEY=value')
@@ -23,12 +23,12 @@ export function answersIn(flags: ValueFlags): Map<string, string> {
   return answers
   function set(kind: Input['kind'], parts: RegExpExecArray | null, text: string, form: string): void {
     if (parts === null) throw usage(`"${text.slice(0, 60)}" is not of the form ${form}`)
-    answers.set(keyOf({ kind, name: parts[1] ?? '' }), parts[2] ?? '')
+    answers.set(getInputKey({ kind, name: parts[1] ?? '' }), parts[2] ?? '')
   }
 }
 
 /** Asks for what is missing, where there is somebody to ask. @throws GatewayError GW_USAGE where there is nobody */
-export async function askedFor(
+export async function promptForMissing(
   inputs: readonly Input[],
   answers: Map<string, string>,
   terminal: Terminal,
@@ -37,13 +37,13 @@ export async function askedFor(
   const open = missing(inputs, answers)
   if (open.length === 0) return
   if (!canAsk(terminal, host))
-    throw usage(`it needs ${open.map(input => flagOf(input).replace('--env ', '--env-var ')).join(', ')}`)
+    throw usage(`it needs ${open.map(input => formatFlag(input).replace('--env ', '--env-var ')).join(', ')}`)
   await withQuestions(host, async ask => {
-    for (const input of open) answers.set(keyOf(input), await answerTo(input, ask))
+    for (const input of open) answers.set(getInputKey(input), await promptForInput(input, ask))
   })
 }
 
-async function answerTo(input: Input, ask: Ask): Promise<string> {
+async function promptForInput(input: Input, ask: Ask): Promise<string> {
   const { name, description, choices } = input
   const about = [description, choices.length > 0 ? `one of ${choices.join(', ')}` : '']
     .filter(part => part !== '')
@@ -69,12 +69,12 @@ export function withSecretsApart(
   answers: Answers,
 ): Secrets {
   const files: { file: string; value: string; place: string }[] = []
-  const secret = new Set(inputs.filter(({ isSecret }) => isSecret).map(keyOf))
+  const secret = new Set(inputs.filter(({ isSecret }) => isSecret).map(getInputKey))
   const moved = (kind: 'env' | 'header', map: unknown): JsonObject =>
     Object.fromEntries(
       Object.entries(map as JsonObject).map(([key, value]) => {
-        const answer = answers.get(keyOf({ kind, name: key }))
-        const isSecret = secret.has(keyOf({ kind, name: key })) || isSecretName(key)
+        const answer = answers.get(getInputKey({ kind, name: key }))
+        const isSecret = secret.has(getInputKey({ kind, name: key })) || isSecretName(key)
         if (answer === undefined || !isSecret || answer.includes('${')) return [key, value]
         const file = `${name}-${key.toLowerCase().replace(/[^a-z0-9]+/g, '-')}`
         files.push({ file, value: answer, place: `${kind} ${key}` })

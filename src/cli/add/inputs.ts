@@ -19,7 +19,7 @@ export interface Input {
 /** Values by kind and name, as `env API_KEY`. They may hold references such as `${API_KEY}`. */
 export type Answers = ReadonlyMap<string, string>
 
-export function keyOf({ kind, name }: Pick<Input, 'kind' | 'name'>): string {
+export function getInputKey({ kind, name }: Pick<Input, 'kind' | 'name'>): string {
   return `${kind} ${kind === 'header' ? name.toLowerCase() : name}`
 }
 
@@ -39,30 +39,30 @@ export interface Described {
 export function described(given: JsonObject, kind: InputKind, name: string): Described {
   const value = readText(given, 'value')
   const variables = Object.entries(readMap(given, 'variables')).filter(([, about]) => isObject(about))
-  if (value === undefined) return asked(inputOf(given, kind, name))
-  const own = variables.map(([variable, about]) => inputOf(about as JsonObject, 'arg', variable))
+  if (value === undefined) return asked(parseInput(given, kind, name))
+  const own = variables.map(([variable, about]) => parseInput(about as JsonObject, 'arg', variable))
   const known = new Map(own.map(input => [input.name, input]))
   return {
     inputs: own,
     value: answers =>
       literal(value).replace(/\{([\w.-]+)\}/g, (whole, variable: string) => {
         const input = known.get(variable)
-        return input === undefined ? whole : (answerOf(input, answers) ?? '')
+        return input === undefined ? whole : (getAnswer(input, answers) ?? '')
       }),
   }
 }
 
 function asked(input: Input): Described {
-  return { inputs: [input], value: answers => answerOf(input, answers) }
+  return { inputs: [input], value: answers => getAnswer(input, answers) }
 }
 
 /** The answer to one input: what was given, or what the registry says where nothing was. */
-export function answerOf(input: Input, answers: Answers): string | undefined {
+export function getAnswer(input: Input, answers: Answers): string | undefined {
   const { fallback } = input
-  return answers.get(keyOf(input)) ?? (fallback === undefined ? undefined : literal(fallback))
+  return answers.get(getInputKey(input)) ?? (fallback === undefined ? undefined : literal(fallback))
 }
 
-function inputOf(given: JsonObject, kind: InputKind, name: string): Input {
+function parseInput(given: JsonObject, kind: InputKind, name: string): Input {
   const choices = Array.isArray(given.choices) ? given.choices.filter(one => typeof one === 'string') : []
   return {
     ...{ kind, name, choices },
@@ -75,10 +75,10 @@ function inputOf(given: JsonObject, kind: InputKind, name: string): Input {
 
 /** Inputs without which a server cannot be started. */
 export function missing(inputs: readonly Input[], answers: Answers): Input[] {
-  return inputs.filter(input => input.isRequired && (answerOf(input, answers) ?? '') === '')
+  return inputs.filter(input => input.isRequired && (getAnswer(input, answers) ?? '') === '')
 }
 
 /** The flag that gives an input. */
-export function flagOf({ kind, name }: Input): string {
+export function formatFlag({ kind, name }: Input): string {
   return kind === 'header' ? `--header '${name}: …'` : `--${kind} ${name}=…`
 }

@@ -50,7 +50,7 @@ const RUNNERS: Readonly<Record<string, Runner>> = {
 }
 
 /** The ways of an entry, the safest first: what runs nothing here, then packages, then the old transport. */
-export function waysOf(
+export function listLaunchOptions(
   packages: readonly JsonObject[],
   remotes: readonly JsonObject[],
 ): readonly PackageMatch[] {
@@ -62,19 +62,19 @@ export function waysOf(
 /** A package of a `server.json`. */
 export function packageWay(given: JsonObject): PackageMatch {
   const type = readText(given, 'registryType') ?? ''
-  const way = wayOf(given, type)
+  const way = parseLaunchOption(given, type)
   return 'why' in way && type !== '' ? { why: `${shown(type)}: ${way.why}` } : way
 }
 
-function wayOf(given: JsonObject, type: string): PackageMatch {
+function parseLaunchOption(given: JsonObject, type: string): PackageMatch {
   const transport = readText(given, 'transport', 'type') ?? 'stdio'
   if (type === 'mcpb') return { why: 'a bundle is for desktop applications, and none is unpacked here' }
   if (transport !== 'stdio')
     return { why: `it is started as a server of its own (${shown(transport)}), and then added by its URL` }
-  const environment = environmentOf(given)
+  const environment = parseEnvironment(given)
   if ('why' in environment) return environment
   const identifier = readText(given, 'identifier') ?? ''
-  const own = argumentsOf(given, 'packageArguments')
+  const own = parseArguments(given, 'packageArguments')
   const parts = { given, identifier, environment: environment.all, own }
   if (type === 'oci') return dockerWay(parts)
   const runner = Object.hasOwn(RUNNERS, type) ? RUNNERS[type] : undefined
@@ -99,7 +99,7 @@ function runnerWay(
   if (!runner.identifier.test(identifier) || identifier.includes('..'))
     return { why: `"${shown(identifier)}" is no name of a package` }
   if (!EXACT.test(version)) return { why: `"${shown(version)}" is no exact version` }
-  const options = argumentsOf(given, 'runtimeArguments')
+  const options = parseArguments(given, 'runtimeArguments')
   const bad = options.find(({ name, fixed }) => !runner.options.test(name ?? fixed ?? ''))
   if (bad !== undefined)
     return {
@@ -109,11 +109,11 @@ function runnerWay(
   return {
     kind: type,
     title: [runner.command, ...line].join(' '),
-    inputs: inputsIn(environment, own),
+    inputs: collectInputs(environment, own),
     upstream: (answers, more = []) => {
       const rest = [...own.flatMap(argument => argument.words(answers)), ...more]
       const separator = rest.length > 0 && runner.separator !== undefined ? [runner.separator] : []
-      return stdio(runner.command, [...line, ...separator, ...rest], valuesOf(environment, answers))
+      return stdio(runner.command, [...line, ...separator, ...rest], fillValues(environment, answers))
     },
   }
 }
@@ -122,7 +122,7 @@ const IMAGE =
   /^[a-z0-9][a-z0-9.-]*(:\d{1,5})?(\/[a-z0-9][a-z0-9._-]*)*(:[A-Za-z0-9_][A-Za-z0-9._-]{0,127})?(@sha256:[0-9a-f]{64})?$/
 
 /** The name of an image with its version; undefined where it is none, or not of an exact one. */
-function imageOf(identifier: string, version: string): string | undefined {
+function formatImage(identifier: string, version: string): string | undefined {
   const hasTag = /(:[A-Za-z0-9_][A-Za-z0-9._-]*|@sha256:[0-9a-f]+)$/.test(identifier.split('/').at(-1) ?? '')
   const image = hasTag || version === '' ? identifier : `${identifier}:${version}`
   const tag = /:([^:/@]+)(@sha256:.*)?$/.exec(image)?.[1] ?? 'latest'
@@ -131,9 +131,9 @@ function imageOf(identifier: string, version: string): string | undefined {
 }
 
 function dockerWay({ given, identifier, environment, own }: Parts): PackageMatch {
-  const image = imageOf(identifier, readText(given, 'version') ?? '')
+  const image = formatImage(identifier, readText(given, 'version') ?? '')
   if (image === undefined) return { why: `"${shown(identifier)}" is no image of an exact version` }
-  const options = argumentsOf(given, 'runtimeArguments')
+  const options = parseArguments(given, 'runtimeArguments')
   const bad = options.find(({ name }) => name !== '-e' && name !== '--env')
   if (bad !== undefined)
     return {
@@ -142,10 +142,10 @@ function dockerWay({ given, identifier, environment, own }: Parts): PackageMatch
   return {
     kind: 'oci',
     title: `docker run ${image}`,
-    inputs: inputsIn(environment, [...options, ...own]),
+    inputs: collectInputs(environment, [...options, ...own]),
     upstream: (answers, more = []) => {
       const chosen = options.flatMap(one => one.words(answers).slice(1))
-      const settings = [...valuesOf(environment, answers).map(pair => pair.join('=')), ...chosen]
+      const settings = [...fillValues(environment, answers).map(pair => pair.join('=')), ...chosen]
       const { flags, env } = dockerVariables(settings)
       const rest = [...own.flatMap(argument => argument.words(answers)), ...more]
       return stdio('docker', ['run', '--rm', '-i', ...flags, image, ...rest], env)
@@ -178,7 +178,7 @@ function stdio(command: string, args: readonly string[], env: readonly Setting[]
   return { type: 'stdio', command, args, ...(env.length === 0 ? {} : { env: Object.fromEntries(env) }) }
 }
 
-function inputsIn(environment: ReadonlyMap<string, Described>, all: readonly Argument[]): Input[] {
+function collectInputs(environment: ReadonlyMap<string, Described>, all: readonly Argument[]): Input[] {
   return [...environment.values(), ...all].flatMap(({ inputs }) => inputs)
 }
 
@@ -189,7 +189,7 @@ interface Argument {
   readonly words: (answers: Answers) => readonly string[]
 }
 
-function argumentsOf(given: JsonObject, key: string): Argument[] {
+function parseArguments(given: JsonObject, key: string): Argument[] {
   return readList(given, key)
     .filter(isObject)
     .map((one, i) => {
@@ -223,7 +223,7 @@ function argumentsOf(given: JsonObject, key: string): Argument[] {
 const LOADS_CODE =
   /^(LD_|DYLD_|NODE_OPTIONS$|NODE_PATH$|PYTHON|PATH$|BASH_ENV$|ENV$|npm_config_|NPM_CONFIG_|UV_|PIP_|DOTNET_STARTUP|RUBYOPT|PERL5|GIT_SSH|SHELL$|HOME$)/
 
-function environmentOf(
+function parseEnvironment(
   given: JsonObject,
 ): { readonly all: ReadonlyMap<string, Described> } | { readonly why: string } {
   const all = new Map<string, Described>()
@@ -253,14 +253,14 @@ function remoteWay(given: JsonObject): PackageMatch {
   if (!isSafe(template, readMap(given, 'variables')))
     return { why: `${kind}: "${shown(template)}" is no https URL` }
   const url = described({ value: template, variables: readMap(given, 'variables') }, 'arg', 'url')
-  const headers = headersOf(given)
+  const headers = parseHeaders(given)
   if (typeof headers === 'string') return { why: `${kind}: "${shown(headers)}" is no name of a header` }
   return {
     kind: type === 'http' ? 'remote' : 'sse',
     title: template,
     inputs: [url, ...headers.values()].flatMap(({ inputs }) => inputs),
     upstream: answers => {
-      const sent = valuesOf(headers, answers)
+      const sent = fillValues(headers, answers)
       const rest = sent.length === 0 ? {} : { headers: Object.fromEntries(sent) }
       return { type, url: url.value(answers), ...rest }
     },
@@ -277,7 +277,7 @@ function isSafe(template: string, variables: JsonObject): boolean {
 }
 
 /** The headers of a remote, or a name that is none. */
-function headersOf(given: JsonObject): ReadonlyMap<string, Described> | string {
+function parseHeaders(given: JsonObject): ReadonlyMap<string, Described> | string {
   const headers = new Map<string, Described>()
   for (const one of readList(given, 'headers').filter(isObject)) {
     const name = readText(one, 'name') ?? ''
@@ -287,7 +287,7 @@ function headersOf(given: JsonObject): ReadonlyMap<string, Described> | string {
   return headers
 }
 
-function valuesOf(all: ReadonlyMap<string, Described>, answers: Answers): Setting[] {
+function fillValues(all: ReadonlyMap<string, Described>, answers: Answers): Setting[] {
   return [...all].flatMap(([name, one]) => {
     const value = one.value(answers)
     return value === undefined ? [] : [[name, value] as const]

@@ -23,7 +23,7 @@ const OFFICIAL = 'io.modelcontextprotocol.registry/official'
 const MAX_ALTERNATIVES = 50
 
 /** Reads one row of a registry (v0.1), or a `server.json` alone; undefined where it is none. */
-function entryOf(row: unknown): RegistryEntry | undefined {
+function parseRegistryEntry(row: unknown): RegistryEntry | undefined {
   const server = isObject(row) && isObject(row.server) ? row.server : row
   const name = readText(server, 'name')
   if (name === undefined || !NAME.test(name)) return undefined
@@ -67,13 +67,13 @@ export class Registry {
       const text = `${name} ${description}`.toLowerCase()
       return wanted.every(word => text.includes(word))
     }
-    return newest(rows.flatMap(row => entryOf(row) ?? []).filter(fits)).slice(0, MAX_COUNT)
+    return newest(rows.flatMap(row => parseRegistryEntry(row) ?? []).filter(fits)).slice(0, MAX_COUNT)
   }
 
   /** One server, of a version or the newest. @throws GatewayError GW_REGISTRY */
   async find(name: string, version: string | undefined): Promise<RegistryEntry> {
-    if ('url' in this.#place) return this.#findAt(this.#place.url, name, version)
-    const all = (await readRows(this.#place.file)).flatMap(row => entryOf(row) ?? [])
+    if ('url' in this.#place) return this.#findInRegistry(this.#place.url, name, version)
+    const all = (await readRows(this.#place.file)).flatMap(row => parseRegistryEntry(row) ?? [])
     const own = all.filter(entry => entry.name === name)
     const found = version === undefined ? newest(own)[0] : own.find(entry => entry.version === version)
     if (found !== undefined) return found
@@ -88,9 +88,9 @@ export class Registry {
     throw this.#error(meant === undefined || own.length > 0 ? what : `${what} – ${meant}`)
   }
 
-  async #findAt(url: string, name: string, version = 'latest'): Promise<RegistryEntry> {
+  async #findInRegistry(url: string, name: string, version = 'latest'): Promise<RegistryEntry> {
     const path = `v0.1/servers/${encodeURIComponent(name)}/versions/${encodeURIComponent(version)}`
-    const entry = entryOf(await this.#ask(url, path))
+    const entry = parseRegistryEntry(await this.#ask(url, path))
     if (entry?.name !== name) throw this.#error(`it says nothing of "${name}"`)
     return entry
   }

@@ -3,10 +3,10 @@ import { fromYaml } from '../../config/source/plain-yaml.ts'
 import { isObject } from '../../protocol/json/json.ts'
 import { tryParseJson, readText } from '../../util/plain-data.ts'
 import { toOneLine, plural, shortened } from '../../util/plain-text.ts'
-import { outputOf } from '../background/own-program.ts'
+import { runOwnProgram } from '../background/own-program.ts'
 import { changedLines } from '../clients/connect.ts'
 import type { Host, Output, Terminal } from '../output/terminal.ts'
-import { consentTo } from '../output/prompt.ts'
+import { promptForConsent } from '../output/prompt.ts'
 import { table } from '../output/table.ts'
 import {
   type AddFlags,
@@ -14,13 +14,13 @@ import {
   type RegistryFlags,
   type Trial,
   carryOut,
-  fileOf,
+  resolveConfigFile,
   planAddition,
-  registryOf,
+  openRegistry,
   tryAddition,
 } from './add.ts'
 import { edited, type Edited, tried, write } from './edit.ts'
-import { waysOf } from './packages.ts'
+import { listLaunchOptions } from './packages.ts'
 
 interface SayFlags {
   readonly yes: boolean
@@ -44,7 +44,7 @@ export async function add(given: AddRequest, terminal: Terminal, host: Host): Pr
   if (say !== undefined) sayChange(adding.file, adding.edited, say)
   const tools = flags['dry-run'] ? undefined : await tryAddition(adding, flags, terminal)
   if (say !== undefined && tools !== undefined) sayTools(adding.name, tools, say.out)
-  const consent = await consentTo('Write this?', flags, terminal, host)
+  const consent = await promptForConsent('Write this?', flags, terminal, host)
   const isWritten = consent === 'given'
   const pins = isWritten ? await written(adding, tools, terminal, host) : undefined
   sayOutcome(adding, tools, { isWritten, pins, say }, terminal)
@@ -87,11 +87,11 @@ export async function remove(
   host: Host,
 ): Promise<number> {
   const { out } = terminal
-  const file = await fileOf(flags, terminal)
+  const file = await resolveConfigFile(flags, terminal)
   const change = { name, upstream: undefined }
   const plan = await edited(file, change)
   if (flags.json !== true) sayChange(file, plan, terminal)
-  const consent = await consentTo('Write this?', flags, terminal, host)
+  const consent = await promptForConsent('Write this?', flags, terminal, host)
   const isWritten = consent === 'given'
   if (isWritten)
     await write(file, change, now => tried(now.before, now.after, terminal, () => Promise.resolve()))
@@ -108,9 +108,9 @@ export async function search(
   terminal: Terminal,
 ): Promise<number> {
   const { out } = terminal
-  const registry = await registryOf(flags, terminal)
+  const registry = await openRegistry(flags, terminal)
   const found = (await registry.search(words)).map(entry => {
-    const ways = waysOf(entry.packages, entry.remotes)
+    const ways = listLaunchOptions(entry.packages, entry.remotes)
     const kinds = [...new Set(ways.flatMap(way => ('kind' in way ? [way.kind] : [])))]
     return {
       name: entry.name,
@@ -198,7 +198,7 @@ type Pinned =
 /** Pins what a new server says of itself, as `gateway lock` does; undefined where the configuration has no pins. */
 async function pinned({ file, name, edited }: Adding, host: Host): Promise<Pinned | undefined> {
   if (!hasPins(edited.after)) return undefined
-  const { text, exit } = await outputOf(host, ['lock', name, '--json', '--config', file])
+  const { text, exit } = await runOwnProgram(host, ['lock', name, '--json', '--config', file])
   const said = tryParseJson(text)
   const lock = readText(said, 'file')
   if (exit === 0 && lock !== undefined) return { file: lock }

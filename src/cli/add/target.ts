@@ -15,7 +15,7 @@ const NO_INPUTS: LaunchOption['inputs'] = []
  * Reads what is to be added. A command alone is the server; behind a name or a package it is arguments for it. Forms: `npm:`, `pypi:`, `docker:`, `openapi:`, a URL, a name of the registry, or a command.
  * @throws GatewayError GW_USAGE
  */
-export function targetOf(text: string | undefined, command: readonly string[]): Target {
+export function parseTarget(text: string | undefined, command: readonly string[]): Target {
   if (text === undefined && command.length > 0) return commandTarget(command)
   if (text === undefined)
     throw usage('say what to add: a name of the registry, npm:package@version, a URL, or -- and a command')

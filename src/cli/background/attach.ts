@@ -7,7 +7,7 @@ import { attachSocket, connectSocket } from '../../control/sockets.ts'
 import { gatewayError, GatewayError, getOwnerReason } from '../../errors/errors.ts'
 import { readOwnPackage } from '../../util/version.ts'
 import type { Host } from '../output/terminal.ts'
-import { outputOf } from './own-program.ts'
+import { runOwnProgram } from './own-program.ts'
 
 const OPTIONS = {
   config: { type: 'string', short: 'c' },
@@ -91,7 +91,7 @@ export async function attach(flags: AttachFlags, host: Host): Promise<number> {
 async function connectAnyhow(flags: AttachFlags, host: Host): Promise<Socket> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const known = attempt === 0 ? knownSocket(flags, host) : undefined
-    const path = known ?? (await socketOf(flags, host))
+    const path = known ?? (await resolveSocket(flags, host))
     const socket = await connectSocket(path)
     if (socket !== undefined) return socket
   }
@@ -105,15 +105,15 @@ function knownSocket({ config, env }: AttachFlags, { cwd, env: environment }: Ho
 }
 
 /** The socket of the gateway that runs, or has been started now. */
-async function socketOf(flags: AttachFlags, host: Host): Promise<string> {
-  const { text, exit } = await outputOf(host, commandFor(flags))
+async function resolveSocket(flags: AttachFlags, host: Host): Promise<string> {
+  const { text, exit } = await runOwnProgram(host, createStartCommand(flags))
   const { socket, error } = parsed(text)
   if (socket !== undefined) return socket
   const { code = 'GW_INTERNAL', message = text, hint = '', problems } = error ?? {}
   throw new GatewayError(code, { message, hint, problems }, { text: '{message}', hint: '{hint}', exit })
 }
 
-function commandFor({ config, env, set = [], 'no-start': noStart = false }: AttachFlags): string[] {
+function createStartCommand({ config, env, set = [], 'no-start': noStart = false }: AttachFlags): string[] {
   const start = noStart
     ? ['status', '--to-attach']
     : ['up', '--until-idle', ...set.flatMap(one => ['--set', one])]

@@ -17,7 +17,7 @@ export function startApart(host: Host, args: readonly string[], cwd: string, out
 }
 
 /** Runs another command of this program to its end. */
-export function outputOf(host: Host, args: readonly string[]): Promise<{ text: string; exit: number }> {
+export function runOwnProgram(host: Host, args: readonly string[]): Promise<{ text: string; exit: number }> {
   return new Promise((resolve, reject) => {
     const child = spawn(host.execPath, [String(host.argv[1]), ...args], {
       cwd: host.cwd(),
@@ -45,7 +45,7 @@ export function failureOfProgram(program: string, args: readonly string[]): Prom
 
 /** `gateway` where that is this program; clients may have another PATH, so else by whole paths. */
 export function ownCommand({ cwd, environment }: Terminal, host: Host): string[] {
-  const launcher = launcherOf(cwd, host)
+  const launcher = findLauncher(cwd, host)
   const found = findProgram('gateway', splitPath(environment['PATH']), cwd)
   const isOwn = found !== undefined && realpathSync(found) === realpathSync(launcher)
   return isOwn ? ['gateway'] : [host.execPath, launcher]
@@ -53,9 +53,9 @@ export function ownCommand({ cwd, environment }: Terminal, host: Host): string[]
 
 /** The same by whole paths, for a shell that may have any PATH. */
 export function wholeCommand({ cwd }: Terminal, host: Host): string[] {
-  return [host.execPath, realpathSync(launcherOf(cwd, host))]
+  return [host.execPath, realpathSync(findLauncher(cwd, host))]
 }
 
-function launcherOf(cwd: string, host: Host): string {
+function findLauncher(cwd: string, host: Host): string {
   return resolve(cwd, String(host.argv[1]))
 }

@@ -36,7 +36,7 @@ const QUOTED = 2000
 const OF_CONFIGURATION = 3
 
 /** The gateway that the flags mean, running or not. */
-export async function backgroundOf(flags: BackgroundFlags, terminal: Terminal): Promise<Background> {
+export async function resolveBackground(flags: BackgroundFlags, terminal: Terminal): Promise<Background> {
   const { environment } = terminal
   const config = await configFile(flags, terminal)
   const socket = attachSocket({ file: config, env: flags.env ?? environment['GATEWAY_ENV'], environment })
@@ -73,7 +73,7 @@ export async function startBackground(
     ...sets,
   ]
   const output = openLog(log)
-  const from = sizeOf(log)
+  const from = getFileSize(log)
   const child = startApart(host, args, dirname(config), output)
   closeSync(output)
   let why: string | undefined
@@ -113,17 +113,17 @@ async function refuseInvalid(flags: BackgroundFlags, terminal: Terminal): Promis
 /** Opens the log to append to it, for its owner alone. */
 function openLog(file: string): number {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
-  if (sizeOf(file) > MAX_LOG_BYTES) renameSync(file, `${file}.1`)
+  if (getFileSize(file) > MAX_LOG_BYTES) renameSync(file, `${file}.1`)
   return openSync(file, 'a', 0o600)
 }
 
-function sizeOf(file: string): number {
+function getFileSize(file: string): number {
   return statSync(file, { throwIfNoEntry: false })?.size ?? 0
 }
 
 /** Text that a process has left at the end of its log. */
 function lastWords(file: string, from: number): string {
-  const size = sizeOf(file)
+  const size = getFileSize(file)
   const start = Math.max(from, size - QUOTED)
   const bytes = Buffer.alloc(Math.max(0, size - start))
   const opened = openSync(file, 'r')

@@ -4,7 +4,7 @@ import { gatewayError } from '../../errors/errors.ts'
 import type { Host, Terminal } from '../output/terminal.ts'
 import { type ControlFlags, type Ps, withControl } from '../remote/connect.ts'
 import { ps, psLines } from '../remote/ps.ts'
-import { backgroundOf, isUp, startBackground, type Background, type BackgroundFlags } from './start.ts'
+import { resolveBackground, isUp, startBackground, type Background, type BackgroundFlags } from './start.ts'
 
 interface JsonFlag {
   readonly json: boolean
@@ -21,7 +21,7 @@ const STOP_MS = 90_000
 
 /** Starts the gateway of a configuration in the background, unless it runs. */
 export async function up(flags: BackgroundFlags, terminal: Terminal, host: Host): Promise<Up> {
-  const background = await backgroundOf(flags, terminal)
+  const background = await resolveBackground(flags, terminal)
   if (await isUp(background)) return { ...background, started: false }
   await startBackground(background, flags, { terminal, host })
   return { ...background, started: true }
@@ -38,7 +38,9 @@ export async function sayUp(
   if (flags.json) out.json(result)
   else {
     const config = relative(cwd, result.config)
-    const log = result.started ? result.log : await status(flags, terminal).then(logOf, () => result.log)
+    const log = result.started
+      ? result.log
+      : await status(flags, terminal).then(findLogFile, () => result.log)
     out.line(
       result.started
         ? `${out.paint('green', 'started')} the gateway of ${config} in the background`
@@ -94,7 +96,7 @@ export interface Status extends Ps {
 export async function status(flags: ControlFlags, terminal: Terminal): Promise<Status> {
   const now = await ps(flags, terminal)
   const config = flags.config ?? (flags.socket === undefined ? undefined : now.gateway.config)
-  const background = await backgroundOf({ config, env: flags.env }, terminal)
+  const background = await resolveBackground({ config, env: flags.env }, terminal)
   const hasLogFile = lastWritten(background.log) >= (now.gateway.startedAt ?? 0)
   return { ...now, background: { ...background, attachable: await isUp(background), hasLogFile } }
 }
@@ -104,7 +106,7 @@ function lastWritten(file: string): number {
   return statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? -Infinity
 }
 
-function logOf({ background, gateway }: Status): string {
+function findLogFile({ background, gateway }: Status): string {
   return background.hasLogFile ? background.log : `on the stderr of pid ${gateway.pid}`
 }
 
@@ -113,7 +115,7 @@ function logOf({ background, gateway }: Status): string {
  * @throws GatewayError GW_NO_GATEWAY
  */
 export async function attachable(flags: BackgroundFlags, terminal: Terminal): Promise<Background> {
-  const background = await backgroundOf(flags, terminal)
+  const background = await resolveBackground(flags, terminal)
   if (await isUp(background)) return background
   throw gatewayError('GW_NO_GATEWAY', { config: background.config })
 }
@@ -128,7 +130,7 @@ export function statusLines(state: Status, terminal: Terminal): string[] {
   return [
     ...psLines(now, Date.now(), terminal),
     '',
-    `${out.paint('dim', 'log')}     ${logOf(state)}`,
+    `${out.paint('dim', 'log')}     ${findLogFile(state)}`,
     `${out.paint('dim', 'clients')} ${attach}`,
   ]
 }

@@ -34,14 +34,14 @@ const MADE_BY = (3 << 8) | VERSION
 const ATTRIBUTES = 0o100644 * 0x10000
 
 /** An archive of a few small files, as PKWARE's APPNOTE describes it: no 64-bit sizes, no encryption. */
-function zipOf(entries: readonly ZipEntry[]): Buffer {
+function createZip(entries: readonly ZipEntry[]): Buffer {
   const files: Buffer[] = []
   const directory: Buffer[] = []
   let offset = 0
   for (const entry of entries) {
     const name = Buffer.from(entry.name)
     const packed = deflateRawSync(entry.bytes, { level: 9 })
-    const shared = headerOf(entry.bytes, packed, name)
+    const shared = createZipHeader(entry.bytes, packed, name)
     const local = Buffer.concat([u32(LOCAL), shared, u16(0), name, packed])
     files.push(local)
     const place = [u16(0), u16(0), u16(0), u16(0), u32(ATTRIBUTES), u32(offset)]
@@ -55,7 +55,7 @@ function zipOf(entries: readonly ZipEntry[]): Buffer {
 }
 
 /** The part that stands before a file, and in the directory again. */
-function headerOf(bytes: Buffer, packed: Buffer, name: Buffer): Buffer {
+function createZipHeader(bytes: Buffer, packed: Buffer, name: Buffer): Buffer {
   return Buffer.concat([
     ...[u16(VERSION), u16(FLAGS), u16(DEFLATED), u16(0), u16(DATE)],
     ...[u32(crc32(bytes)), u32(packed.length), u32(bytes.length), u16(name.length)],
@@ -120,16 +120,16 @@ export async function writeBundle(flags: BundleFlags, terminal: Terminal, host: 
     const source = await loadSource({ config, env: flags.env }, terminal, 'leave')
     checkProfile(flags.profile, source.config)
   }
-  const manifest = manifestOf(config, flags, terminal)
+  const manifest = createManifest(config, flags, terminal)
   const program = [host.execPath, resolve(terminal.cwd, String(host.argv[1]))] as const
-  const bytes = zipOf(entriesOf(manifest, { program }))
+  const bytes = createZip(createZipEntries(manifest, { program }))
   await writeWhole(file, bytes, rename).catch((error: unknown) => {
     throw gatewayError('GW_USAGE', { what: `${file} is not written: ${getErrorMessage(error)}` })
   })
   return { file, config, manifest, size: bytes.length }
 }
 
-function entriesOf(manifest: JsonObject, settings: BundleSettings): ZipEntry[] {
+function createZipEntries(manifest: JsonObject, settings: BundleSettings): ZipEntry[] {
   const entry = (name: string, text: string): ZipEntry => ({ name, bytes: Buffer.from(text) })
   const json = (value: object): string => `${JSON.stringify(value, undefined, 2)}\n`
   return [
@@ -141,13 +141,13 @@ function entriesOf(manifest: JsonObject, settings: BundleSettings): ZipEntry[] {
 }
 
 /** As the MCPB specification 0.4 has it. The application fills in `${…}`. */
-function manifestOf(
+function createManifest(
   config: string,
   { name, env, profile }: BundleFlags,
   { environment }: Terminal,
 ): JsonObject {
   const { name: author, version } = readOwnPackage()
-  const variables = passedOf(environment)
+  const variables = selectEnvironment(environment)
   const odd = [config, env, profile, ...Object.values(variables)].find(text => text?.includes('${'))
   if (odd !== undefined) throw gatewayError('GW_USAGE', { what: `an application would fill in "${odd}"` })
   const args = [
@@ -188,7 +188,7 @@ function manifestOf(
 }
 
 /** Variables of this shell that a gateway started by an application needs; a proxy with a password is none of them. */
-function passedOf(environment: Terminal['environment']): Record<string, string> {
+function selectEnvironment(environment: Terminal['environment']): Record<string, string> {
   return Object.fromEntries(
     Object.entries(environment).flatMap(([variable, value]) =>
       value === undefined || value === '' || !PASSED.test(variable) || hasPassword(variable, value)
@@ -204,11 +204,11 @@ function hasPassword(variable: string, value: string): boolean {
 
 function shimFile(): string {
   const own = fileURLToPath(import.meta.url)
-  return join(rootOf(dirname(own)), SHIM)
+  return join(findPackageRoot(dirname(own)), SHIM)
 }
 
-function rootOf(directory: string): string {
-  return existsSync(join(directory, 'package.json')) ? directory : rootOf(dirname(directory))
+function findPackageRoot(directory: string): string {
+  return existsSync(join(directory, 'package.json')) ? directory : findPackageRoot(dirname(directory))
 }
 
 /** Writes the bundle, and says so. */

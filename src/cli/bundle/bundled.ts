@@ -14,7 +14,7 @@ export interface BundleSettings {
  * a Node of its own, so a gateway is started with the one that made the bundle.
  */
 export async function runBundled(host: Host, settingsFile: URL): Promise<number> {
-  const program = programIn(readFileSync(settingsFile, 'utf8'))
+  const program = parseProgram(readFileSync(settingsFile, 'utf8'))
   const missing = program.find(path => !existsSync(path))
   if (program.length !== 2 || missing !== undefined) {
     const what = missing ?? 'gateway'
@@ -32,7 +32,7 @@ export async function runBundled(host: Host, settingsFile: URL): Promise<number>
   return 1
 }
 
-function programIn(text: string): readonly string[] {
+function parseProgram(text: string): readonly string[] {
   const settings: unknown = JSON.parse(text)
   const program = isObject(settings) ? settings.program : undefined
   return Array.isArray(program) ? program.map(String) : []

@@ -39,7 +39,7 @@ export interface Client {
 export const CLIENTS = data.clients as unknown as readonly Client[]
 
 /** The file of a client's settings: the user's, or that of the project in the working directory. */
-export function settingsOf(
+export function findSettingsFile(
   client: Client,
   scope: 'user' | 'project',
   terminal: Pick<Terminal, 'cwd' | 'environment'>,
@@ -55,20 +55,20 @@ function ownSettings(
 ): string | undefined {
   const own = home === undefined ? undefined : environment[home.variable]
   if (home !== undefined && own) return join(own, home.file)
-  const before = others.map(file => filledIn(file, environment)).find(file => file && existsSync(file))
+  const before = others.map(file => expandPath(file, environment)).find(file => file && existsSync(file))
   const path = user[getPlatform().name] ?? user.linux
-  return before ?? (path === undefined ? undefined : filledIn(path, environment))
+  return before ?? (path === undefined ? undefined : expandPath(path, environment))
 }
 
 /** True where the client seems to be on this machine: its settings are there, or their directory. */
 export function isInstalled(client: Client, terminal: Terminal): boolean {
-  const file = settingsOf(client, 'user', terminal)
+  const file = findSettingsFile(client, 'user', terminal)
   if (file === undefined) return false
   const directory = dirname(file)
   return existsSync(file) || (directory !== terminal.environment['HOME'] && existsSync(directory))
 }
 
-function filledIn(path: string, environment: Terminal['environment']): string | undefined {
+function expandPath(path: string, environment: Terminal['environment']): string | undefined {
   const home = environment['HOME'] ?? environment['USERPROFILE']
   let isKnown = true
   const filled = path
@@ -86,7 +86,10 @@ export interface EntryValues {
 }
 
 /** A client's entry for the gateway; undefined where the client takes no URL. */
-export function entryOf({ stdio, http }: Client, { name, line, url }: EntryValues): JsonObject | undefined {
+export function createClientEntry(
+  { stdio, http }: Client,
+  { name, line, url }: EntryValues,
+): JsonObject | undefined {
   const [command, ...args] = line
   const values: Readonly<Record<string, unknown>> = {
     $name: name,
@@ -113,8 +116,8 @@ interface Export {
 }
 
 export function exported(client: Client, values: EntryValues): Export {
-  const entry = entryOf(client, values)
-  const link = entry === undefined ? undefined : linkFor(client.name, values.name, entry)
+  const entry = createClientEntry(client, values)
+  const link = entry === undefined ? undefined : createInstallLink(client.name, values.name, entry)
   const snippet =
     entry === undefined
       ? undefined
@@ -125,7 +128,7 @@ export function exported(client: Client, values: EntryValues): Export {
   return { client: client.name, ...(link === undefined ? {} : { link }), snippet }
 }
 
-function linkFor(client: string, name: string, entry: JsonObject): string | undefined {
+function createInstallLink(client: string, name: string, entry: JsonObject): string | undefined {
   if (client === 'cursor') {
     const config = encodeURIComponent(Buffer.from(JSON.stringify(entry)).toString('base64'))
     return `cursor://anysphere.cursor-deeplink/mcp/install?name=${encodeURIComponent(name)}&config=${config}`

@@ -4,9 +4,16 @@ import { dirname, isAbsolute, relative, sep } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { gatewayError, getErrorMessage } from '../../errors/errors.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
-import { CLIENTS, entryOf, isInstalled, settingsOf, type Client, type EntryValues } from './clients.ts'
-import { type Connected, type Connections, digestOf } from './connections.ts'
-import { type SettingsFile, editorOf, readSettingsFile, writeSettingsFile } from './edit.ts'
+import {
+  CLIENTS,
+  createClientEntry,
+  isInstalled,
+  findSettingsFile,
+  type Client,
+  type EntryValues,
+} from './clients.ts'
+import { type Connected, type Connections, hashBytes } from './connections.ts'
+import { type SettingsFile, selectEditor, readSettingsFile, writeSettingsFile } from './edit.ts'
 import type { Terminal } from '../output/terminal.ts'
 
 /** Change that would be made to a client's settings, or the reason why there is none. */
@@ -44,18 +51,18 @@ export async function foundClients(connections: Connections, terminal: Terminal)
   return CLIENTS.map(client => ({
     client: client.name,
     title: client.title,
-    file: settingsOf(client, 'user', terminal),
+    file: findSettingsFile(client, 'user', terminal),
     isInstalled: isInstalled(client, terminal),
     connected: all.filter(one => one.client === client.name).map(({ name }) => name),
   }))
 }
 
 /** Works out what connecting a client would write. Never throws: a problem is a part of the plan. */
-export async function planFor(client: Client, options: ConnectOptions): Promise<Plan> {
+export async function planConnect(client: Client, options: ConnectOptions): Promise<Plan> {
   const { scope, values, connections, terminal } = options
-  const entry = entryOf(client, values)
+  const entry = createClientEntry(client, values)
   if (entry === undefined) return { client, problem: 'it takes no URL: leave --http out' }
-  const file = settingsOf(client, scope, terminal)
+  const file = findSettingsFile(client, scope, terminal)
   if (file === undefined)
     return {
       client,
@@ -64,7 +71,7 @@ export async function planFor(client: Client, options: ConnectOptions): Promise<
   try {
     const before = await readSettingsFile(file)
     await refuseOutside(file, scope, terminal.cwd)
-    const editor = editorOf(client)
+    const editor = selectEditor(client)
     const text = before.text ?? ''
     const present = await editor.read(text, values.name)
     if (isDeepStrictEqual(present, entry)) return { client, file, entry, before, isDone: true }
@@ -111,7 +118,7 @@ async function isOurs(
  */
 export async function carryOut(plan: Plan, options: ConnectOptions): Promise<void> {
   if (plan.after === undefined) return
-  const now = await planFor(plan.client, options)
+  const now = await planConnect(plan.client, options)
   const { file = '', problem } = now
   if (problem !== undefined)
     throw gatewayError('GW_USAGE', { what: `${file} was changed meanwhile: ${problem}` })
@@ -127,10 +134,10 @@ async function write(
   const earlier = await connections.find(before.path, name)
   const bytes = before.text === undefined ? undefined : await readFile(before.path)
   // The file as it was before the first time is the one that comes back.
-  const isSame = earlier !== undefined && bytes !== undefined && digestOf(bytes) === earlier.written
+  const isSame = earlier !== undefined && bytes !== undefined && hashBytes(bytes) === earlier.written
   const backup = isSame ? earlier.backup : bytes && (await connections.keep(client.name, bytes, at))
   await writeSettingsFile(before, after)
-  const written = digestOf(await readFile(before.path))
+  const written = hashBytes(await readFile(before.path))
   await connections.add({
     ...{ client: client.name, file: before.path, name, entry, written, at },
     ...(backup === undefined ? {} : { backup }),
@@ -145,10 +152,10 @@ export async function rewrite(
   connections: Connections,
 ): Promise<void> {
   const before = await readSettingsFile(connected.file)
-  const isSame = digestOf(await readFile(before.path)) === connected.written
-  await writeSettingsFile(before, await editorOf(client).set(before.text ?? '', connected.name, entry))
+  const isSame = hashBytes(await readFile(before.path)) === connected.written
+  await writeSettingsFile(before, await selectEditor(client).set(before.text ?? '', connected.name, entry))
   // The kept file lacks what others have written since: then the entry alone is taken back.
-  const written = isSame ? digestOf(await readFile(before.path)) : ''
+  const written = isSame ? hashBytes(await readFile(before.path)) : ''
   await connections.add({ ...connected, entry, written, at: new Date().toISOString() })
 }
 
@@ -182,11 +189,11 @@ export async function planUndo(connected: Connected): Promise<Undoing> {
   try {
     const now = await readSettingsFile(file)
     if (now.text === undefined || client === undefined) return { result: result('gone') }
-    if (digestOf(await readFile(file)) === written) {
+    if (hashBytes(await readFile(file)) === written) {
       const after = backup === undefined ? undefined : await readFile(backup, 'utf8')
       return { result: result('restored'), before: { ...now, hasMark: false }, after }
     }
-    const editor = editorOf(client)
+    const editor = selectEditor(client)
     const present = await editor.read(now.text, name)
     if (present === undefined) return { result: result('gone') }
     if (!isDeepStrictEqual(present, entry))

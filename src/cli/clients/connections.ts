@@ -34,7 +34,7 @@ export class Connections {
   }
 
   async all(): Promise<readonly Connected[]> {
-    return notesIn(await readFile(this.#file, 'utf8').catch(() => '[]')) ?? []
+    return parseConnections(await readFile(this.#file, 'utf8').catch(() => '[]')) ?? []
   }
 
   async find(file: string, name: string): Promise<Connected | undefined> {
@@ -66,7 +66,7 @@ export class Connections {
         if (isObject(error) && error.code === 'ENOENT') return undefined
         throw error
       })
-      const known = text === undefined ? [] : notesIn(text)
+      const known = text === undefined ? [] : parseConnections(text)
       if (known === undefined) await rename(file, `${file}.unreadable`)
       await writeWhole(file, Buffer.from(`${JSON.stringify(how(known ?? []), undefined, 2)}\n`), rename)
     })
@@ -78,7 +78,7 @@ function without(all: readonly Connected[], { file, name }: Connected): Connecte
 }
 
 /** The notes in the text of a file; undefined where it holds none. */
-function notesIn(text: string): readonly Connected[] | undefined {
+function parseConnections(text: string): readonly Connected[] | undefined {
   try {
     const value: unknown = JSON.parse(text)
     return Array.isArray(value) ? (value.filter(isObject) as unknown as Connected[]) : undefined
@@ -87,6 +87,6 @@ function notesIn(text: string): readonly Connected[] | undefined {
   }
 }
 
-export function digestOf(bytes: Buffer): string {
+export function hashBytes(bytes: Buffer): string {
   return createHash('sha256').update(bytes).digest('hex')
 }

@@ -43,12 +43,12 @@ export async function readSettingsFile(file: string): Promise<SettingsFile> {
   await access(path, constants.W_OK).catch(() => {
     throw new Error('it cannot be written')
   })
-  const text = textOf(await readFile(path))
+  const text = decodeSettings(await readFile(path))
   const hasMark = text.startsWith(BOM)
   return { path, text: hasMark ? text.slice(1) : text, hasMark, mode: found.mode & 0o777 }
 }
 
-function textOf(bytes: Buffer): string {
+function decodeSettings(bytes: Buffer): string {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
   } catch {
@@ -75,7 +75,7 @@ export interface Editor {
  * Edits settings so that comments, order and spaces of all else stay.
  * Each of its functions throws an Error with a line when the text cannot be read.
  */
-export function editorOf(client: Client): Editor {
+export function selectEditor(client: Client): Editor {
   if (client.format === 'json') return jsonEditor(client)
   return client.format === 'toml' ? tomlEditor(client) : yamlEditor(client)
 }
@@ -83,7 +83,7 @@ export function editorOf(client: Client): Editor {
 function jsonEditor({ key }: Client): Editor {
   return {
     read: async (text, name) => at(await parseJson(text), [...key, name]),
-    all: async text => entriesOf(at(await parseJson(text), key)),
+    all: async text => readEntries(at(await parseJson(text), key)),
     async set(text, name, entry) {
       const { modify, applyEdits } = await import('jsonc-parser')
       const source = text.trim() === '' ? '{}\n' : text
@@ -91,13 +91,16 @@ function jsonEditor({ key }: Client): Editor {
       const [plain] = modify(source, [...key, name], entry, {})
       const behind = plain && (await behindAnother(source, plain))
       if (behind !== undefined) return applyEdits(source, [behind])
-      return applyEdits(source, modify(source, [...key, name], entry, { formattingOptions: formOf(source) }))
+      return applyEdits(
+        source,
+        modify(source, [...key, name], entry, { formattingOptions: detectFormatting(source) }),
+      )
     },
     async remove(text, name) {
       const { modify, applyEdits } = await import('jsonc-parser')
-      const { size } = entriesOf(at(await parseJson(text), key))
+      const { size } = readEntries(at(await parseJson(text), key))
       // Alone in its map, it leaves blanks that are put in order; others stay as they are.
-      const options = size > 1 ? {} : { formattingOptions: formOf(text) }
+      const options = size > 1 ? {} : { formattingOptions: detectFormatting(text) }
       return applyEdits(text, modify(text, [...key, name], undefined, options))
     },
   }
@@ -153,7 +156,7 @@ async function behindAnother(text: string, { offset, content }: Edit): Promise<E
   if (before === undefined) return undefined
   const lead = text.slice(text.lastIndexOf('\n', before.offset - 1) + 1, before.offset)
   if (lead.trim() !== '') return { offset, length: 0, content: content.replace(',', ', ') }
-  const { tabSize, insertSpaces, eol } = formOf(text)
+  const { tabSize, insertSpaces, eol } = detectFormatting(text)
   const made = JSON.stringify(JSON.parse(`{${content.slice(1)}}`), null, insertSpaces ? tabSize : '\t')
   const depth = insertSpaces ? tabSize : 1
   const lines = made.split('\n').slice(1, -1)
@@ -161,7 +164,7 @@ async function behindAnother(text: string, { offset, content }: Edit): Promise<E
 }
 
 /** Indentation and line ends as the text has them. */
-function formOf(text: string): { tabSize: number; insertSpaces: boolean; eol: string } {
+function detectFormatting(text: string): { tabSize: number; insertSpaces: boolean; eol: string } {
   const indent = /^([ \t]+)\S/m.exec(text)?.[1] ?? '  '
   return {
     tabSize: indent.startsWith('\t') ? 1 : indent.length,
@@ -176,7 +179,7 @@ function tomlEditor({ key }: Client): Editor {
     at(await parseToml(text), [...key, name])
   const without = async (text: string, name: string): Promise<string> => {
     const eol = text.includes('\r\n') ? '\r\n' : '\n'
-    const header = headerOf(key, name)
+    const header = formatTomlHeader(key, name)
     const lines = text.split(eol)
     const start = lines.findIndex(line => line.trim() === header)
     if (start === -1) return text
@@ -191,7 +194,7 @@ function tomlEditor({ key }: Client): Editor {
   }
   return {
     read,
-    all: async text => entriesOf(at(await parseToml(text), key)),
+    all: async text => readEntries(at(await parseToml(text), key)),
     async set(text, name, entry) {
       const eol = text.includes('\r\n') ? '\r\n' : '\n'
       const settings = await parseToml(text)
@@ -199,7 +202,7 @@ function tomlEditor({ key }: Client): Editor {
       const before = await without(text, name)
       const gap = before === '' ? '' : before.endsWith(eol) ? eol : `${eol}${eol}`
       const rows = Object.entries(entry).map(([name, value]) => `${name} = ${tomlValue(value)}`)
-      const made = `${before}${gap}${[headerOf(key, name), ...rows].join(eol)}${eol}`
+      const made = `${before}${gap}${[formatTomlHeader(key, name), ...rows].join(eol)}${eol}`
       await parseToml(made)
       return made
     },
@@ -216,7 +219,7 @@ function endOfTable(lines: readonly string[], start: number): number {
   return comment === -1 ? next : last + 1 + comment
 }
 
-function headerOf(key: readonly string[], name: string): string {
+function formatTomlHeader(key: readonly string[], name: string): string {
   return `[${[...key, name].join('.')}]`
 }
 
@@ -229,7 +232,7 @@ function yamlEditor({ key, list = false, base }: Client): Editor {
   const all = async (text: string): Promise<ReadonlyMap<string, unknown>> => {
     const { fromYaml } = await import('../../config/source/plain-yaml.ts')
     const found = at(fromYaml(text) ?? {}, key)
-    if (!list) return entriesOf(found)
+    if (!list) return readEntries(found)
     const items: readonly unknown[] = Array.isArray(found) ? found : []
     // The first of a name is the one that counts.
     return new Map(items.flatMap(one => (isObject(one) ? [[String(one.name), one] as const] : [])).reverse())
@@ -255,7 +258,7 @@ function yamlEditor({ key, list = false, base }: Client): Editor {
   }
 }
 
-function entriesOf(value: unknown): ReadonlyMap<string, unknown> {
+function readEntries(value: unknown): ReadonlyMap<string, unknown> {
   return new Map(isObject(value) ? Object.entries(value) : [])
 }
 

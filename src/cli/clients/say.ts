@@ -3,14 +3,14 @@ import { gatewayError } from '../../errors/errors.ts'
 import { suggestHint } from '../../util/suggest.ts'
 import { ownCommand } from '../background/own-program.ts'
 import { configFile, stateDirectory } from '../load-source.ts'
-import { consentTo, type Consent } from '../output/prompt.ts'
+import { promptForConsent, type Consent } from '../output/prompt.ts'
 import { table, wrapped } from '../output/table.ts'
 import type { Host, Terminal } from '../output/terminal.ts'
 import { CLIENTS, type Client, type EntryValues, exported, isInstalled } from './clients.ts'
 import {
   carryOut,
   foundClients,
-  planFor,
+  planConnect,
   planUndo,
   undo,
   type ClientStatus,
@@ -42,14 +42,14 @@ export async function sayConnect(
   terminal: Terminal,
   host: Host,
 ): Promise<number> {
-  const connections = connectionsOf(terminal)
+  const connections = openConnections(terminal)
   if (names.length === 0 && !flags.all)
     return sayFound(await foundClients(connections, terminal), flags, terminal)
   const clients = flags.all ? CLIENTS.filter(client => isInstalled(client, terminal)) : names.map(named)
-  const values = await valuesOf(flags, terminal, host)
+  const values = await resolveEntryValues(flags, terminal, host)
   if (flags.export) return sayExports(clients, values, terminal)
   const options = { scope: flags.scope, values, connections, terminal }
-  const plans = await Promise.all(clients.map(client => planFor(client, options)))
+  const plans = await Promise.all(clients.map(client => planConnect(client, options)))
   if (!flags.json)
     for (const line of plans.flatMap(plan => planLines(plan, terminal.out))) terminal.out.line(line)
   const writes = plans.filter(({ after }) => after !== undefined)
@@ -79,7 +79,7 @@ export async function sayDisconnect(
   flags: DisconnectFlags,
   terminal: Terminal,
 ): Promise<number> {
-  const connections = connectionsOf(terminal)
+  const connections = openConnections(terminal)
   const clients = new Set(names.map(name => named(name).name))
   if (clients.size === 0 && !flags.all)
     throw gatewayError('GW_USAGE', { what: 'name a client, or say --all' })
@@ -110,7 +110,7 @@ function sayUndone(undone: readonly Undone[], terminal: Terminal): void {
 }
 
 /** Entries that were written for this user. */
-export function connectionsOf(terminal: Terminal): Connections {
+export function openConnections(terminal: Terminal): Connections {
   // Beside the state of all configurations.
   const state = stateDirectory({ file: 'any' }, terminal)
   if (state === undefined)
@@ -125,15 +125,15 @@ function named(name: string): Client {
   throw gatewayError('GW_USAGE', { what: `there is no client "${name}"${suggestHint(name, names)}` })
 }
 
-async function valuesOf(flags: ConnectFlags, terminal: Terminal, host: Host): Promise<EntryValues> {
+async function resolveEntryValues(flags: ConnectFlags, terminal: Terminal, host: Host): Promise<EntryValues> {
   const { name, http, env } = flags
-  if (http !== undefined) return { name, line: [], url: urlOf(http) }
+  if (http !== undefined) return { name, line: [], url: parseEndpointUrl(http) }
   const config = await configFile(flags, terminal)
   const more = env === undefined ? [] : ['--env', env]
   return { name, line: [...ownCommand(terminal, host), 'attach', '-c', config, ...more] }
 }
 
-function urlOf(text: string): string {
+function parseEndpointUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url?.protocol === 'http:' || url?.protocol === 'https:') return text
   throw gatewayError('GW_USAGE', {
@@ -148,7 +148,7 @@ async function consentToAll(
   host: Host,
 ): Promise<Consent> {
   if (count === 0) return 'not asked'
-  return consentTo(`Write ${count === 1 ? 'this' : `these ${count} files`}?`, flags, terminal, host)
+  return promptForConsent(`Write ${count === 1 ? 'this' : `these ${count} files`}?`, flags, terminal, host)
 }
 
 function sayFound(found: readonly ClientStatus[], { json }: ConnectFlags, terminal: Terminal): number {

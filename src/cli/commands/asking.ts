@@ -74,10 +74,10 @@ export const ASKING = {
       }),
     },
     async run({ args, flags, terminal, print }) {
-      const { costLines, costsOf, listTools, toolLines } = await import('../local/tools.ts')
+      const { costLines, estimateCosts, listTools, toolLines } = await import('../local/tools.ts')
       const tools = await listTools(flags, args.pattern, terminal)
       if (!flags.tokens) return print({ tools }, () => toolLines(tools, terminal))
-      const costs = costsOf(tools)
+      const costs = estimateCosts(tools)
       print(costs, () => costLines(costs, terminal))
     },
   }),

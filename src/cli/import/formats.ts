@@ -95,13 +95,13 @@ const FORMATS: readonly Format[] = [
 const CLINE = /(^|[/\\])(cline_mcp_settings|(\.roo|\.kilocode)[/\\]mcp|settings[/\\]mcp_settings)\.json$/
 
 /** The format of these settings, with their servers, and the values that the client asks its user for. */
-export function formatOf(
+export function detectFormat(
   settings: JsonObject,
   file: string,
 ): { format: Format; servers: ReadonlyMap<string, unknown>; inputs: Inputs } {
   for (const format of FORMATS) {
     const servers = format.servers(settings, file)
-    if (servers !== undefined) return { format, servers, inputs: inputsOf(settings) }
+    if (servers !== undefined) return { format, servers, inputs: parseClientInputs(settings) }
   }
   const why =
     'it has no servers: none of mcpServers, servers, mcp, mcp_servers, context_servers, extensions, localServers'
@@ -120,8 +120,8 @@ function ofGemini(settings: JsonObject): ReadonlyMap<string, unknown> | undefine
   const servers = byName(mcpServers)
   if (servers === undefined) return undefined
   const lists = isObject(mcp) ? mcp : {}
-  const allowed = namesIn(lists.allowed ?? allowMCPServers)
-  const excluded = namesIn(lists.excluded ?? excludeMCPServers)
+  const allowed = listServerNames(lists.allowed ?? allowMCPServers)
+  const excluded = listServerNames(lists.excluded ?? excludeMCPServers)
   const isOff = (name: string): boolean =>
     excluded.includes(name) || (allowed.length > 0 && !allowed.includes(name))
   const switched = [...servers].map(
@@ -131,7 +131,7 @@ function ofGemini(settings: JsonObject): ReadonlyMap<string, unknown> | undefine
   return new Map(switched)
 }
 
-function namesIn(value: unknown): readonly string[] {
+function listServerNames(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.map(name => String(name).toLowerCase()) : []
 }
 
@@ -153,7 +153,7 @@ function listed(value: unknown): ReadonlyMap<string, JsonObject> | undefined {
 }
 
 /** VS Code asks its user for these, and proposes a default. */
-function inputsOf({ inputs, mcp }: JsonObject): Inputs {
+function parseClientInputs({ inputs, mcp }: JsonObject): Inputs {
   const given = inputs ?? (isObject(mcp) ? mcp.inputs : undefined)
   const list = Array.isArray(given) ? given.filter(isObject) : []
   return new Map(list.map(input => [String(input.id), input]))

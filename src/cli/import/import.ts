@@ -6,22 +6,22 @@ import { gatewayError } from '../../errors/errors.ts'
 import { isObject, type JsonObject } from '../../protocol/json/json.ts'
 import { toOneLine, plural } from '../../util/plain-text.ts'
 import { writeWhole } from '../../util/storage/files.ts'
-import { CLIENTS, settingsOf } from '../clients/clients.ts'
+import { CLIENTS, findSettingsFile } from '../clients/clients.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { freeName, upstreamName } from '../server-names.ts'
 import { convertServers, type EntryNotes, readSettings } from './read.ts'
 import { convert } from './server.ts'
-import { escape, tokensIn, writeTokens } from './tokens.ts'
+import { escape, extractSecrets, writeTokens } from './tokens.ts'
 
 /** Place of the schema where the gateway is installed beside the configuration. */
 const BESIDE = './node_modules/tapgate/schemas/gateway.json'
 
 /** First line of a configuration, by which editors complete and check it: the schema of the gateway that writes it. */
 export function schemaLine(target: string, launcher = String(process.argv[1])): string {
-  return `# yaml-language-server: $schema=${schemaOf(launcher, target)}`
+  return `# yaml-language-server: $schema=${formatSchemaComment(launcher, target)}`
 }
 
-function schemaOf(launcher: string, target: string): string {
+function formatSchemaComment(launcher: string, target: string): string {
   // A global installation is called by a link, which has no schema beside it.
   const schema = existsSync(launcher) && resolve(dirname(realpathSync(launcher)), '../schemas/gateway.json')
   if (schema === false || !existsSync(schema)) return BESIDE
@@ -75,13 +75,13 @@ export async function importServers(options: ImportOptions): Promise<Imported> {
   const heard = new ImportNotes()
   const read = await Promise.all(files.map(file => readSettings(resolve(cwd, file))))
   if (!dryRun && !force && existsSync(target)) throw gatewayError('GW_FILE_EXISTS', { file: shown })
-  const parts = read.map((settings, i) => configFrom(settings, String(files[i]), options, heard))
+  const parts = read.map((settings, i) => createConfig(settings, String(files[i]), options, heard))
   const config = merged(parts, files, heard)
-  const { tokens, upstreams } = tokensIn(
+  const { tokens, upstreams } = extractSecrets(
     config.upstreams as JsonObject,
     file => `\${file:${isAbsolute(secrets ?? '') ? '' : './'}${escape(secrets ?? '')}/${file}}`,
   )
-  const text = textOf(secrets === undefined ? config : { ...config, upstreams }, files, target)
+  const text = formatConfig(secrets === undefined ? config : { ...config, upstreams }, files, target)
   if (!dryRun) {
     if (secrets !== undefined) await writeTokens(tokens, resolve(dirname(target), secrets))
     // For its owner alone: settings may hold secrets.
@@ -94,7 +94,7 @@ export async function importServers(options: ImportOptions): Promise<Imported> {
     upstreams: Object.keys(upstreams),
     notes: heard.notes,
     left: heard.left,
-    variables: variablesIn(text),
+    variables: listVariables(text),
     tokens: { places: tokens.map(({ place }) => toOneLine(place)), directory: secrets },
     connect: [...new Set(connect)],
     text,
@@ -142,7 +142,7 @@ function merged(parts: readonly Part[], files: readonly string[], { note }: Entr
   return { ...Object.assign({}, ...parts.map(({ config }) => config)), upstreams } as JsonObject
 }
 
-function configFrom(
+function createConfig(
   settings: JsonObject,
   file: string,
   { remote, cwd: directory }: Pick<ImportOptions, 'remote' | 'cwd'>,
@@ -170,10 +170,10 @@ function connectLine(
   config: string,
   terminal: Pick<Terminal, 'cwd' | 'environment'>,
 ): string {
-  const clientOf = (scope: 'user' | 'project'): string | undefined =>
-    CLIENTS.find(one => settingsOf(one, scope, terminal) === settings)?.name
-  const project = clientOf('project')
-  const client = project === undefined ? (clientOf('user') ?? '') : `${project} --scope project`
+  const findImportedClient = (scope: 'user' | 'project'): string | undefined =>
+    CLIENTS.find(one => findSettingsFile(one, scope, terminal) === settings)?.name
+  const project = findImportedClient('project')
+  const client = project === undefined ? (findImportedClient('user') ?? '') : `${project} --scope project`
   return `gateway connect ${client} -c ${config}`.replace('  ', ' ')
 }
 
@@ -216,14 +216,14 @@ function isProjectRoot(value: unknown): boolean {
   return typeof value === 'string' && /^\$?\{?project_?root\}?$/i.test(value)
 }
 
-function textOf(config: JsonObject, from: readonly string[], target: string): string {
+function formatConfig(config: JsonObject, from: readonly string[], target: string): string {
   const names = from.map(file => basename(file)).join(', ')
   const head = [schemaLine(target), `# Made from ${toOneLine(names)} by "gateway import".`]
   return `${head.join('\n')}\n${toYaml(config)}`
 }
 
 /** Variables that a text wants filled in. */
-export function variablesIn(text: string): string[] {
+export function listVariables(text: string): string[] {
   const found = [...text.matchAll(/(?<!\$)\$\{(?:env:)?([A-Za-z_]\w*)\}/g)].map(([, name]) => name as string)
   return [...new Set(found)].filter(name => name !== 'HOME').sort()
 }

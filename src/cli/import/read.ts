@@ -3,7 +3,7 @@ import { basename, extname } from 'node:path'
 import { gatewayError, getErrorMessage } from '../../errors/errors.ts'
 import { isObject, type JsonObject } from '../../protocol/json/json.ts'
 import { parseSettings } from '../clients/edit.ts'
-import { formatOf, ofProject } from './formats.ts'
+import { detectFormat, ofProject } from './formats.ts'
 import { convert } from './server.ts'
 
 const FORMATS: Readonly<Record<string, 'toml' | 'yaml'>> = {
@@ -16,7 +16,7 @@ const MAX_BYTES = 4 * 1024 * 1024
 
 /** Reads another program's settings: JSON (with comments and trailing commas), TOML or YAML, told by the file's name. */
 export async function readSettings(file: string): Promise<JsonObject> {
-  const text = await textOf(file)
+  const text = await readText(file)
   let value: unknown
   try {
     value = await parseSettings(text, FORMATS[extname(file).toLowerCase()] ?? 'json')
@@ -27,7 +27,7 @@ export async function readSettings(file: string): Promise<JsonObject> {
   return value
 }
 
-async function textOf(file: string): Promise<string> {
+async function readText(file: string): Promise<string> {
   try {
     // A pipe or a device would be read for ever.
     const found = await stat(file)
@@ -74,7 +74,7 @@ export function convertServers(
   { file, directory }: { readonly file: string; readonly directory: string },
   { note, leave }: EntryNotes,
 ): { readonly format: string; readonly entries: readonly ServerEntry[] } {
-  const { format, servers, inputs } = formatOf(ofProject(settings, directory, note), file)
+  const { format, servers, inputs } = detectFormat(ofProject(settings, directory, note), file)
   const entries = [...servers].flatMap(([given, server]): ServerEntry[] => {
     if (isObject(server) && isOwn(server)) return []
     const converted = isObject(server)

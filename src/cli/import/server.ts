@@ -229,7 +229,7 @@ function header(name: string, value: string, { spec }: Draft): void {
 }
 
 /** Headers that are named one by one. */
-function headersFrom(write: (value: string) => string | undefined): Carry {
+function createHeadersReader(write: (value: string) => string | undefined): Carry {
   return (value, into, lost) => {
     if (!isObject(value)) return false
     for (const [name, item] of Object.entries(value)) {
@@ -273,7 +273,7 @@ function inherited(value: unknown, { spec }: Draft): boolean {
 /** Continue keeps headers among the options of its requests. */
 function requestOptions(value: unknown, into: Draft, lost: string[]): boolean {
   if (!isObject(value) || Object.keys(value).some(key => key !== 'headers')) return false
-  return headersFrom(text => text)(value.headers, into, lost) !== false
+  return createHeadersReader(text => text)(value.headers, into, lost) !== false
 }
 
 function milliseconds(key: string): Carry {
@@ -336,7 +336,10 @@ const KEYS: ReadonlyMap<string, Carry> = new Map<string, Carry>([
     (value, into) => isVariable(value) && header('Authorization', `Bearer \${${value}}`, into),
   ],
   ['bearer_token', (value, into) => header('Authorization', `Bearer ${String(value)}`, into)],
-  ['env_http_headers', headersFrom(variable => (isVariable(variable) ? `\${${variable}}` : undefined))],
+  [
+    'env_http_headers',
+    createHeadersReader(variable => (isVariable(variable) ? `\${${variable}}` : undefined)),
+  ],
   ['requestOptions', requestOptions],
   ['env_vars', inherited],
   ['env_keys', inherited],

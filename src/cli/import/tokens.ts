@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
-import { secretsIn } from '../../config/secrets.ts'
+import { collectSecrets } from '../../config/secrets.ts'
 import { isObject, type JsonObject } from '../../protocol/json/json.ts'
 import { makeDirectory } from '../../util/storage/files.ts'
 import type { Inputs, Placeholders } from './formats.ts'
@@ -47,20 +47,20 @@ interface Token {
 }
 
 /** The secrets that these upstreams hold as they are, and the same upstreams with a placeholder for each instead. */
-export function tokensIn(
+export function extractSecrets(
   upstreams: JsonObject,
   placeholderOf: (file: string) => string,
   isWanted: (place: readonly string[], text: string) => boolean = () => true,
 ): { readonly tokens: readonly Token[]; readonly upstreams: JsonObject } {
   const tokens: Token[] = []
   const moved = Object.entries(upstreams).map(([name, spec]) => {
-    const secrets = secretsIn({ upstreams: { [name]: spec } })
+    const secrets = collectSecrets({ upstreams: { [name]: spec } })
       .filter(secret => !secret.includes('${'))
       .sort((a, b) => b.length - a.length)
     const move = (text: string, path: readonly string[]): string => {
       const value = secrets.find(secret => text.includes(secret))
       if (value === undefined || !isWanted(path, text)) return text
-      const file = fileFor([name, ...path], tokens)
+      const file = chooseSecretFile([name, ...path], tokens)
       tokens.push({ place: `${name}: ${path.join('.')}`, value, file })
       return text.replaceAll(value, () => placeholderOf(file))
     }
@@ -90,7 +90,7 @@ function rewritten(
   return Object.fromEntries(entries.map(([key, item]) => [key, rewritten(item, [...path, key], move)]))
 }
 
-function fileFor(path: readonly string[], taken: readonly Token[]): string {
+function chooseSecretFile(path: readonly string[], taken: readonly Token[]): string {
   const name = path
     .join('-')
     .replace(/[^\w-]+/g, '-')
@@ -154,14 +154,14 @@ function ofBraces(whole: string, inside: string, filling: Filling): string {
 }
 
 function ofInput(whole: string, name: string, { note, inputs }: Filling): string {
-  const variable = variableOf(name)
-  const { fallback, said } = defaultOf(inputs.get(name))
+  const variable = toVariableName(name)
+  const { fallback, said } = getInputDefault(inputs.get(name))
   note(`${whole}, which the client asks its user for, became the variable ${variable}${said}`)
   return `\${${variable}${fallback}}`
 }
 
 /** The default of what a client asks for. A secret is not written down, and braces cannot be said here. */
-function defaultOf(input: JsonObject = {}): { readonly fallback: string; readonly said: string } {
+function getInputDefault(input: JsonObject = {}): { readonly fallback: string; readonly said: string } {
   const { default: proposed, password } = input
   if (proposed === undefined || proposed === null) return { fallback: '', said: '' }
   const isPlain = typeof proposed !== 'object' && !/[{}]/.test(String(proposed))
@@ -170,7 +170,7 @@ function defaultOf(input: JsonObject = {}): { readonly fallback: string; readonl
     : { fallback: '', said: '; its default was left out' }
 }
 
-function variableOf(name: string): string {
+function toVariableName(name: string): string {
   return name
     .replace(/\W+/g, '_')
     .replace(/^(?=\d)/, '_')

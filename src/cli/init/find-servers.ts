@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { getErrorMessage } from '../../errors/errors.ts'
 import { isObject, type JsonObject } from '../../protocol/json/json.ts'
 import { toOneLine } from '../../util/plain-text.ts'
-import { type Client, CLIENTS, isInstalled, settingsOf } from '../clients/clients.ts'
+import { type Client, CLIENTS, isInstalled, findSettingsFile } from '../clients/clients.ts'
 import { convertServers, readSettings } from '../import/read.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { freeName, upstreamName } from '../server-names.ts'
@@ -60,7 +60,7 @@ export async function findServers(terminal: Terminal): Promise<FoundHere> {
   const found = new DetectedServers(terminal)
   for (const client of CLIENTS)
     for (const scope of ['user', 'project'] as const) {
-      const file = settingsOf(client, scope, terminal)
+      const file = findSettingsFile(client, scope, terminal)
       if (file !== undefined && existsSync(file)) await found.read(client, file)
     }
   const clients = CLIENTS.filter(client => isInstalled(client, terminal))
@@ -102,7 +102,7 @@ class DetectedServers {
   }
 
   #add({ title }: Client, given: string, upstream: JsonObject): void {
-    const key = identityOf(upstream)
+    const key = getServerKey(upstream)
     const known = this.#servers.get(key)
     const name = known?.name ?? freeName(upstreamName(given), this.#names)
     const from = name === given ? title : `${title} (as ${toOneLine(given)})`
@@ -117,7 +117,7 @@ class DetectedServers {
 }
 
 /** Members in one order; the time that a client would wait makes no other server. */
-function identityOf(upstream: JsonObject): string {
+function getServerKey(upstream: JsonObject): string {
   const { timeout: _, startupTimeout: __, ...rest } = upstream
   return JSON.stringify(sorted(rest))
 }

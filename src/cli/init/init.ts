@@ -6,14 +6,14 @@ import { isObject } from '../../protocol/json/json.ts'
 import { ownCommand } from '../background/own-program.ts'
 import { up } from '../background/up.ts'
 import type { Client } from '../clients/clients.ts'
-import { carryOut, type Plan, planFor } from '../clients/connect.ts'
-import { connectionsOf } from '../clients/say.ts'
+import { carryOut, type Plan, planConnect } from '../clients/connect.ts'
+import { openConnections } from '../clients/say.ts'
 import type { Host, Terminal } from '../output/terminal.ts'
 import { validate } from '../local/validate.ts'
 import { withControl } from '../remote/connect.ts'
 import { type FoundHere, type FoundServer, STARTERS, findServers } from './find-servers.ts'
 import type { Questions } from './questions.ts'
-import { type Draft, draftOf, writeDraft } from './write-config.ts'
+import { type Draft, createDraft, writeDraft } from './write-config.ts'
 
 /** The flags of `gateway init`. */
 export interface InitFlags {
@@ -80,8 +80,8 @@ export async function init(flags: InitFlags, around: Around): Promise<Initiated>
   const here = await findServers(terminal)
   const servers = await chosen(here, flags, questions)
   const { environment } = terminal
-  const draft = draftOf(servers, { environment, launcher: String(host.argv[1]), target })
-  const result = resultOf(here, servers, draft)
+  const draft = createDraft(servers, { environment, launcher: String(host.argv[1]), target })
+  const result = createInitResult(here, servers, draft)
   if (flags['dry-run']) return { ...result, file: undefined }
   if (servers.length === 0 || !(await isAgreed(flags, questions, target)))
     return { ...result, file: undefined, declined: true }
@@ -114,7 +114,11 @@ async function startAndConnect(
   }
 }
 
-function resultOf({ files, notes }: FoundHere, servers: readonly FoundServer[], draft: Draft): Initiated {
+function createInitResult(
+  { files, notes }: FoundHere,
+  servers: readonly FoundServer[],
+  draft: Draft,
+): Initiated {
   return {
     file: undefined,
     found: files,
@@ -219,9 +223,9 @@ async function connect(
 ): Promise<Connecting> {
   if (clients.length === 0) return { connected: [], left: [], isDeclined: false }
   step('looking at the settings of clients')
-  const agreeTo = async (plans: readonly Plan[]): Promise<boolean> =>
+  const confirmPlans = async (plans: readonly Plan[]): Promise<boolean> =>
     yes || (questions !== undefined && (await questions.agreeToPlans(plans)))
-  return connectClients(clients, config, { terminal, host, agreeTo })
+  return connectClients(clients, config, { terminal, host, agreeTo: confirmPlans })
 }
 
 function sayable(error: unknown): string {
@@ -229,7 +233,7 @@ function sayable(error: unknown): string {
 }
 
 /** A path as people in a directory write it. */
-export function shownFrom(cwd: string, path: string): string {
+export function toRelativePath(cwd: string, path: string): string {
   const short = relative(cwd, path)
   return short.startsWith('..') || isAbsolute(short) ? path : short
 }
@@ -261,8 +265,8 @@ async function connectClients(
   { terminal, host, agreeTo }: ConnectingOptions,
 ): Promise<Connecting> {
   const values = { name: 'gateway', line: [...ownCommand(terminal, host), 'attach', '-c', config] }
-  const options = { scope: 'user', values, connections: connectionsOf(terminal), terminal } as const
-  const plans = await Promise.all(clients.map(client => planFor(client, options)))
+  const options = { scope: 'user', values, connections: openConnections(terminal), terminal } as const
+  const plans = await Promise.all(clients.map(client => planConnect(client, options)))
   const writes = plans.filter(({ after }) => after !== undefined)
   const left = plans.flatMap(({ client, problem }) =>
     problem === undefined ? [] : [`${client.title}: ${problem}`],

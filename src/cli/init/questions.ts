@@ -19,7 +19,7 @@ export interface Questions {
 }
 
 /** Asks on stderr; undefined where there is nobody. */
-export function questionsAt(terminal: Terminal, host: Host): Questions | undefined {
+export function createQuestions(terminal: Terminal, host: Host): Questions | undefined {
   const { err } = terminal
   if (!host.stdin.isTTY || err.width === undefined) return undefined
   const lines = createInterface({ input: host.stdin, output: host.stderr })
@@ -83,7 +83,7 @@ export function serverLines(servers: readonly FoundServer[], err: Terminal['err'
     `${i + 1}`,
     err.paint('bold', name),
     err.paint('dim', toOneLine(from.join(', '))),
-    toOneLine(shortened(lineOf(upstream), MAX_LINE_LENGTH)),
+    toOneLine(shortened(formatServer(upstream), MAX_LINE_LENGTH)),
   ])
   return [`Found ${plural(servers.length, 'server')}:`, ...wholeRows(rows, err)]
 }
@@ -101,13 +101,13 @@ function wholeRows(rows: readonly (readonly string[])[], err: Terminal['err']): 
 }
 
 /** Arguments may hold secrets that have no name, so only the first words are shown. */
-function lineOf({ command, args, url }: FoundServer['upstream']): string {
-  if (typeof url === 'string') return urlOf(url)
+function formatServer({ command, args, url }: FoundServer['upstream']): string {
+  if (typeof url === 'string') return stripCredentials(url)
   const words = Array.isArray(args) ? args.map(String) : []
   return [String(command), ...words].join(' ')
 }
 
-function urlOf(text: string): string {
+function stripCredentials(text: string): string {
   if (!URL.canParse(text)) return text
   const { origin, pathname } = new URL(text)
   return `${origin}${pathname}`

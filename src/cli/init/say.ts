@@ -1,8 +1,8 @@
 import { plural } from '../../util/plain-text.ts'
 import { findingLines } from '../output/findings.ts'
 import type { Host, Terminal } from '../output/terminal.ts'
-import { init, shownFrom, type InitFlags, type Initiated } from './init.ts'
-import { questionsAt } from './questions.ts'
+import { init, toRelativePath, type InitFlags, type Initiated } from './init.ts'
+import { createQuestions } from './questions.ts'
 
 /** Makes a gateway of what is here, and says what was done and what comes next. Returns the exit code. */
 export async function sayInit(
@@ -10,7 +10,7 @@ export async function sayInit(
   terminal: Terminal,
   host: Host,
 ): Promise<number> {
-  const questions = flags.yes || flags['dry-run'] ? undefined : questionsAt(terminal, host)
+  const questions = flags.yes || flags['dry-run'] ? undefined : createQuestions(terminal, host)
   const { err } = terminal
   const isWatched = err.width !== undefined && !flags.json
   const step = (text: string): void => (isWatched ? err.line(err.paint('dim', text)) : undefined)
@@ -29,7 +29,7 @@ function lines(done: Initiated, terminal: Terminal): string[] {
   const { file, servers, variables, notes, text } = done
   if (done.declined === true) return ['nothing was written; gateway init --dry-run shows what it would write']
   if (file === undefined) return text.trimEnd().split('\n')
-  const config = shownFrom(cwd, file)
+  const config = toRelativePath(cwd, file)
   const names = servers.map(({ name }) => name).join(', ')
   return [
     `${out.paint('green', 'wrote')} ${config}: ${plural(servers.length, 'server')} (${names})`,
@@ -74,7 +74,7 @@ function connectedLines({ connected, unconnected }: Initiated, { out, cwd }: Ter
   if (connected.length === 0) return []
   return [
     ...connected.map(
-      ({ client, file }) => `${out.paint('green', 'connected')} ${client} (${shownFrom(cwd, file)})`,
+      ({ client, file }) => `${out.paint('green', 'connected')} ${client} (${toRelativePath(cwd, file)})`,
     ),
     out.paint('dim', 'Their own entries of these servers are still there: remove them, or each runs twice.'),
   ]

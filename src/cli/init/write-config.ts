@@ -6,8 +6,8 @@ import { GatewayError, gatewayError, getErrorMessage } from '../../errors/errors
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { makeDirectory, writeWhole } from '../../util/storage/files.ts'
 import { isSecretName } from '../../util/secrets.ts'
-import { schemaLine, variablesIn } from '../import/import.ts'
-import { tokensIn, writeTokens } from '../import/tokens.ts'
+import { schemaLine, listVariables } from '../import/import.ts'
+import { extractSecrets, writeTokens } from '../import/tokens.ts'
 import type { FoundServer } from './find-servers.ts'
 
 /** Directory beside the configuration, with a file for each secret. */
@@ -16,7 +16,7 @@ const SECRETS = 'secrets'
 /** Configuration as it would be, before anything is written. */
 export interface Draft {
   readonly text: string
-  readonly secrets: ReturnType<typeof tokensIn>['tokens']
+  readonly secrets: ReturnType<typeof extractSecrets>['tokens']
   /** Variables that are not set here. */
   readonly variables: readonly string[]
 }
@@ -29,14 +29,14 @@ interface DraftOptions {
 }
 
 /** A configuration of these servers, with where each is from, and every secret in a file of its own. */
-export function draftOf(
+export function createDraft(
   servers: readonly FoundServer[],
   { environment, launcher, target }: DraftOptions,
 ): Draft {
-  const placeholderOf = (file: string): string => `\${file:./${SECRETS}/${file}}`
+  const formatPlaceholder = (file: string): string => `\${file:./${SECRETS}/${file}}`
   const given = Object.fromEntries(servers.map(({ name, upstream }) => [name, upstream]))
-  const { tokens, upstreams } = tokensIn(given, placeholderOf, isSecret)
-  const variables = variablesIn(JSON.stringify(upstreams)).filter(name => environment[name] === undefined)
+  const { tokens, upstreams } = extractSecrets(given, formatPlaceholder, isSecret)
+  const variables = listVariables(JSON.stringify(upstreams)).filter(name => environment[name] === undefined)
   const blocks = servers.map(({ name, from }) => block(name, upstreams[name] as JsonObject, from, variables))
   return { text: [...head(launcher, target), ...blocks].join('\n'), secrets: tokens, variables }
 }

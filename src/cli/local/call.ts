@@ -96,7 +96,7 @@ export async function callTool(
     const tool = tools.find(entry => entry.name === name)
     try {
       // A name that is not listed may still be one that `routes` sends somewhere.
-      const params = { name, arguments: argumentsFor(given, tool?.inputSchema) }
+      const params = { name, arguments: createArguments(given, tool?.inputSchema) }
       return await withWaitingSaid(name, gateway, flags, terminal, () =>
         gateway.request('tools/call', params),
       )
@@ -173,7 +173,10 @@ export async function readArguments({ json, pairs, stdin }: ArgumentSource): Pro
 }
 
 /** The arguments for the tool: a value is text where its schema says so, else JSON if it is JSON. */
-export function argumentsFor({ whole, pairs }: GivenArguments, schema: JsonObject | undefined): JsonObject {
+export function createArguments(
+  { whole, pairs }: GivenArguments,
+  schema: JsonObject | undefined,
+): JsonObject {
   const properties = isObject(schema?.['properties']) ? schema['properties'] : {}
   const values = pairs.map(
     ([key, value]) => [key, wantsText(properties[key]) ? value : jsonOrText(value)] as const,
@@ -237,15 +240,15 @@ function contentText(block: JsonObject, output: Output): string {
       return shown(String(block['text']), output)
     case 'image':
     case 'audio':
-      return note(`${block['type']} ${textOf(block['mimeType'])}, ${sizeOf(block['data'])}`)
+      return note(`${block['type']} ${formatValue(block['mimeType'])}, ${measureBase64(block['data'])}`)
     case 'resource':
       return typeof resource['text'] === 'string'
         ? shown(resource['text'], output)
         : note(
-            `resource ${textOf(resource['uri'])} ${textOf(resource['mimeType'])}, ${sizeOf(resource['blob'])}`,
+            `resource ${formatValue(resource['uri'])} ${formatValue(resource['mimeType'])}, ${measureBase64(resource['blob'])}`,
           )
     case 'resource_link':
-      return note(`resource ${textOf(block['uri'])} ${textOf(block['name'])}`)
+      return note(`resource ${formatValue(block['uri'])} ${formatValue(block['name'])}`)
     default:
       return shown(JSON.stringify(block, undefined, 2), output)
   }
@@ -256,11 +259,11 @@ function shown(text: string, output: Output): string {
   return output.width === undefined ? text : sanitizeText(text)
 }
 
-function textOf(value: unknown): string {
+function formatValue(value: unknown): string {
   return typeof value === 'string' ? value : ''
 }
 
-function sizeOf(base64: unknown): string {
-  const bytes = Math.floor((textOf(base64).length * 3) / 4)
+function measureBase64(base64: unknown): string {
+  const bytes = Math.floor((formatValue(base64).length * 3) / 4)
   return bytes < 1024 ? `${bytes} B` : `${Math.round(bytes / 1024)} KiB`
 }

@@ -1,6 +1,6 @@
 import type { LoadedConfig } from '../../config/index.ts'
 import { type Finding } from '../../util/finding.ts'
-import { problemIn } from '../../config/problem.ts'
+import { locateProblem } from '../../config/problem.ts'
 import { gatewayError, getErrorMessage, type ErrorEntry, type ErrorTable } from '../../errors/errors.ts'
 import { allErrors } from '../../gateway/builtins.ts'
 import { loadConfigured } from '../../plugin-host/resolve.ts'
@@ -57,7 +57,7 @@ async function pluginsInReach(flags: SourceFlags, terminal: Terminal): Promise<P
     err.line(`${err.paint('yellow', 'warning')} errors of plugins are missing: ${getErrorMessage(thrown)}`)
   try {
     const source = await loadSource(flags, terminal, 'leave')
-    const loading = Object.entries(source.config.plugins).map(plugin => pluginsOf(plugin, source))
+    const loading = Object.entries(source.config.plugins).map(plugin => loadPluginErrors(plugin, source))
     const settled = await Promise.allSettled(loading)
     for (const one of settled) if (one.status === 'rejected') warn(one.reason)
     return settled.flatMap(one => (one.status === 'fulfilled' ? one.value : []))
@@ -68,12 +68,12 @@ async function pluginsInReach(flags: SourceFlags, terminal: Terminal): Promise<P
   }
 }
 
-async function pluginsOf(
+async function loadPluginErrors(
   [name, spec]: [string, LoadedConfig['config']['plugins'][string]],
   source: LoadedConfig,
 ): Promise<Plugin<never>[]> {
   const config = { ...source.config, plugins: { [name]: spec } }
-  const locate = (finding: Finding) => problemIn(source, finding)
+  const locate = (finding: Finding) => locateProblem(source, finding)
   const chosen = await loadConfigured(config, source.directory, locate)
   return chosen.map(({ plugin }) => plugin)
 }

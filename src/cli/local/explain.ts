@@ -1,7 +1,7 @@
 import { gatewayError, GatewayError } from '../../errors/errors.ts'
 import type { Explanation } from '../../gateway/explain.ts'
 import { withoutTraces } from '../../gateway/load-config.ts'
-import { comparePlan, type Plan, type Planned, plannedIn, plannedOf } from '../../gateway/plan.ts'
+import { comparePlan, type Plan, type Planned, parsePlanned, planConfig } from '../../gateway/plan.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { toOneLine, plural } from '../../util/plain-text.ts'
 import { type SourceFlags, loadSource, stateDirectory } from '../load-source.ts'
@@ -9,7 +9,7 @@ import { table, uncut } from '../output/table.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { type ControlFlags, inRunning } from '../remote/connect.ts'
 import { type AskedGateway, type AskFlags, sayWhich, withAsked, withGateway } from './ask-gateway.ts'
-import { argumentsFor, type GivenArguments } from './call.ts'
+import { createArguments, type GivenArguments } from './call.ts'
 import { listAllTools } from './tools.ts'
 
 /** Flags that say whose call it would be, and with what. */
@@ -45,7 +45,7 @@ export function explainTool(
 async function typed(gateway: AskedGateway, tool: string, given: GivenArguments): Promise<JsonObject> {
   if (given.pairs.length === 0) return given.whole
   const tools = await listAllTools(gateway)
-  return argumentsFor(given, tools.find(({ name }) => name === tool)?.inputSchema)
+  return createArguments(given, tools.find(({ name }) => name === tool)?.inputSchema)
 }
 
 const PAINT = {
@@ -108,7 +108,7 @@ async function withPresent(
   for (const config of files) {
     const running = await inRunning({ config, env, socket }, terminal, client => {
       sayWhich(client, terminal)
-      return use(async salt => plannedIn(await client.request('plan.present', { salt })))
+      return use(async salt => parsePlanned(await client.request('plan.present', { salt })))
     }).catch((error: unknown) => noFile(error, against))
     if (running !== undefined) return running.value
   }
@@ -121,7 +121,7 @@ async function withPresent(
   terminal.err.line(terminal.err.paint('dim', 'no gateway runs; comparing with the file'))
   const beside = { beside: true, state: stateDirectory(source, terminal) }
   const describeFile = ({ generation }: Parameters<Parameters<typeof withGateway>[2]>[0]): Promise<Plan> =>
-    use(salt => plannedOf(generation, salt, source.config))
+    use(salt => planConfig(generation, salt, source.config))
   return withGateway(withoutTraces(source), terminal, describeFile, beside)
 }
 

@@ -7,7 +7,7 @@ import {
   formatProblem,
   type LoadedConfig,
 } from '../../config/index.ts'
-import { erasOf } from '../../gateway/inspect.ts'
+import { countEras } from '../../gateway/inspect.ts'
 import { loadSource, stateDirectory } from '../load-source.ts'
 import type { Output, Terminal } from '../output/terminal.ts'
 import { silentLog } from '../serve/logs.ts'
@@ -61,7 +61,7 @@ async function built(source: LoadedConfig, terminal: Terminal): Promise<FullInsp
 function configuredListeners(config: unknown): Inspection['listeners'] {
   const { listeners } = config as Pick<LoadedConfig['config'], 'listeners'>
   return Object.entries(listeners).map(([name, listener]) => {
-    const eras = erasOf(name, config as LoadedConfig['config'])
+    const eras = countEras(name, config as LoadedConfig['config'])
     if (listener.type !== 'http' || listener.port === 0) return { name, type: listener.type, ...eras }
     const scheme = listener.tls === undefined ? 'http' : 'https'
     const host = listener.host.includes(':') ? `[${listener.host}]` : listener.host
@@ -86,7 +86,7 @@ export function configLines(
   origins: readonly DescribedValue[],
   { withOrigins, out }: ConfigLook,
 ): string[] {
-  const lines = [...linesOf(config, '', '  ', out.width ?? 110)]
+  const lines = [...formatLines(config, '', '  ', out.width ?? 110)]
   const byPointer = new Map(origins.map(({ pointer, origin }) => [pointer, origin]))
   const column = Math.min(60, Math.max(0, ...lines.map(({ text }) => text.length)) + 1)
   let origin: string | undefined
@@ -98,14 +98,14 @@ export function configLines(
   })
 }
 
-function* linesOf(value: unknown, pointer: string, indent: string, width: number): Generator<Line> {
+function* formatLines(value: unknown, pointer: string, indent: string, width: number): Generator<Line> {
   if (!isPlain(value)) return
   for (const [key, inner] of Object.entries(value)) {
     const at = appendPointer(pointer, key)
     const head = `${indent}${scalar(key)}:`
     if (isPlain(inner) && Object.keys(inner).length > 0) {
       yield { text: head, pointer: at }
-      yield* linesOf(inner, at, `${indent}  `, width)
+      yield* formatLines(inner, at, `${indent}  `, width)
     } else {
       const [first = '', ...more] = flowLines(
         `${head} ${flow(inner)}`,

@@ -53,13 +53,13 @@ export function toolLines(tools: readonly OwnedTool[], { out }: Terminal): strin
 }
 
 /** Tools with what they cost, the dearest first, and the sums. */
-export function costsOf(tools: readonly OwnedTool[]) {
+export function estimateCosts(tools: readonly OwnedTool[]) {
   const costed = tools.map(withTokens).sort((one, other) => other.tokens - one.tokens)
-  return { tools: costed, tokens: sumsOf(costed) }
+  return { tools: costed, tokens: sumTokens(costed) }
 }
 
 /** One line each: tokens, name, upstream; then the sums. */
-export function costLines({ tools, tokens }: ReturnType<typeof costsOf>, { out }: Terminal): string[] {
+export function costLines({ tools, tokens }: ReturnType<typeof estimateCosts>, { out }: Terminal): string[] {
   if (tools.length === 0) return [out.paint('dim', 'no tools')]
   const rows = tools.map(tool => [
     String(tool.tokens),
@@ -114,7 +114,7 @@ function withTokens<T extends JsonObject & { readonly upstream: string | undefin
   return { ...tool, tokens: estimateTokens(JSON.stringify(shown)) }
 }
 
-function sumsOf(tools: readonly Costed[]): TokenSums {
+function sumTokens(tools: readonly Costed[]): TokenSums {
   const groups = [...Map.groupBy(tools, ({ upstream }) => upstream ?? '')]
     .map(([name, own]) => [name, { tools: own.length, tokens: sum(own) }] as const)
     .sort(([, one], [, other]) => other.tokens - one.tokens)

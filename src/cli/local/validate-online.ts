@@ -69,7 +69,7 @@ export async function askServers(source: LoadedConfig, terminal: Terminal, ms: n
     const inspection = await inTime(LISTS_MS, gateway.inspect())
     const asked = new ListClient(source, gateway)
     const all = inspection === undefined ? undefined : await inTime(LISTS_MS, asked.lists())
-    const servers = [...gateway.upstreams.values()].map(one => serverOf(one.status(), inspection))
+    const servers = [...gateway.upstreams.values()].map(one => createServerReport(one.status(), inspection))
     const { clients = [], profiles = [] } = all ?? {}
     return {
       servers,
@@ -98,7 +98,7 @@ async function inTime<T>(ms: number, wanted: Promise<T>): Promise<T | undefined>
   return (await within(TIMER, ms, wanted)) ? wanted : undefined
 }
 
-function serverOf(status: UpstreamStatus, inspection: Inspection | undefined): CheckedServer {
+function createServerReport(status: UpstreamStatus, inspection: Inspection | undefined): CheckedServer {
   const { name, type, state, era, version, problem } = status
   const tools = inspection?.upstreams.find(one => one.name === name)?.offers?.tools
   return {

@@ -6,7 +6,7 @@ import { plural } from '../../util/plain-text.ts'
 import { parseDuration } from '../../util/units.ts'
 import { problemLine } from '../output/report.ts'
 import { warningLog } from '../serve/logs.ts'
-import { erasOf } from '../../gateway/inspect.ts'
+import { countEras } from '../../gateway/inspect.ts'
 import { type SourceFlags, loadSource, stateDirectory } from '../load-source.ts'
 import type { Terminal } from '../output/terminal.ts'
 
@@ -57,7 +57,7 @@ function sayPlainly(validation: Validation, terminal: Terminal): void {
 
 /** The same, and what the servers say: their lists are known then, so that rules about them can be checked. */
 async function sayOnline(flags: SayFlags, terminal: Terminal): Promise<number> {
-  const ms = durationOf(flags.within ?? WITHIN)
+  const ms = parseWait(flags.within ?? WITHIN)
   const offline = await validate({ ...flags, exec: true }, terminal)
   const { askServers, isReached, onlineLines } = await import('./validate-online.ts')
   const { warnings, ...online } = await askServers(await loadSource(flags, terminal), terminal, ms)
@@ -72,7 +72,7 @@ async function sayOnline(flags: SayFlags, terminal: Terminal): Promise<number> {
   return online.servers.every(isReached) ? 0 : UNREACHED
 }
 
-function durationOf(text: string): number {
+function parseWait(text: string): number {
   try {
     return parseDuration(text)
   } catch {
@@ -93,7 +93,7 @@ export async function validate(flags: ValidateFlags, terminal: Terminal): Promis
   const { plugins, unmatched } = await gateway.inspect()
   await gateway.close()
   const eras = Object.keys(source.config.listeners).map(
-    name => [name, erasOf(name, source.config).eras] as const,
+    name => [name, countEras(name, source.config).eras] as const,
   )
   return {
     valid: true,
@@ -103,12 +103,16 @@ export async function validate(flags: ValidateFlags, terminal: Terminal): Promis
     listeners: Object.keys(source.config.listeners).length,
     plugins: plugins.length,
     eras: Object.fromEntries(eras.flatMap(([name, text]) => (text === undefined ? [] : [[name, text]]))),
-    warnings: [...source.warnings, ...unmatched, ...warned.map(message => warningOf(message, source.file))],
+    warnings: [
+      ...source.warnings,
+      ...unmatched,
+      ...warned.map(message => createWarning(message, source.file)),
+    ],
   }
 }
 
 /** Makes a warning of a plugin about the configuration as a whole. */
-function warningOf(message: string, file: string | undefined): Problem {
+function createWarning(message: string, file: string | undefined): Problem {
   return { file, line: undefined, col: undefined, pointer: '', message, severity: 'warning' }
 }
 

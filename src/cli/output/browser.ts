@@ -27,7 +27,7 @@ export function openBrowser(
 ): boolean {
   const parsed = URL.parse(url)
   if (parsed === null || !/^https?:$/.test(parsed.protocol)) return false
-  const opener = openerOf(environment, platform)
+  const opener = findOpener(environment, platform)
   const page = opener && directory && writePage(parsed.href, directory)
   if (opener === undefined || !page) return false
   const [command, ...args] = opener
@@ -38,7 +38,7 @@ export function openBrowser(
 }
 
 /** Of a session over SSH the browser is elsewhere, and without a display there is none. */
-function openerOf(environment: Environment, platform: NodeJS.Platform): Opener | undefined {
+function findOpener(environment: Environment, platform: NodeJS.Platform): Opener | undefined {
   if (environment.SSH_CONNECTION !== undefined) return undefined
   if (platform === 'win32') return ['rundll32', 'url.dll,FileProtocolHandler']
   if (platform === 'darwin') return ['open']

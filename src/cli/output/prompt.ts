@@ -8,7 +8,7 @@ import type { Host, Terminal } from './terminal.ts'
 const WRONG = Symbol('wrong')
 
 /** A form, filled in at the terminal; undefined when it is declined. Ctrl-C declines, and is heard by the process too. */
-export async function filledIn(
+export async function promptForSchema(
   schema: unknown,
   host: Host,
   signal?: AbortSignal,
@@ -44,33 +44,33 @@ async function filled(
     return undefined
   const content: JsonObject = {}
   for (const [key, property] of Object.entries(isObject(properties) ? properties : {})) {
-    const value = await valueFor(key, property, needed.has(key), lines, signal)
+    const value = await promptForValue(key, property, needed.has(key), lines, signal)
     if (value !== undefined) content[key] = value
     else if (needed.has(key)) return undefined
   }
   return content
 }
 
-async function valueFor(
+async function promptForValue(
   key: string,
   property: unknown,
   isNeeded: boolean,
   lines: Interface,
   signal: AbortSignal,
 ): Promise<unknown> {
-  const choices = choicesOf(property)
+  const choices = getChoices(property)
   const shown = choices === undefined ? '' : ` [${sanitizeText(choices.map(String).join(', '))}]`
   for (;;) {
     const prompt = `${sanitizeText(key)}${shown} (empty ${isNeeded ? 'declines' : 'leaves it out'}): `
     const text = (await lines.question(prompt, { signal })).trim()
     if (text === '') return undefined
-    const value = valueOf(text, property, choices)
+    const value = parsePromptValue(text, property, choices)
     if (value !== WRONG) return value
   }
 }
 
 /** Of an unknown shape is what an agent asks: only plain values can be shown and typed. */
-function choicesOf(property: unknown): readonly unknown[] | undefined {
+function getChoices(property: unknown): readonly unknown[] | undefined {
   if (!isObject(property)) return undefined
   const { enum: values, oneOf } = property
   const named = Array.isArray(oneOf) ? oneOf.filter(isObject).map(one => one.const) : undefined
@@ -78,7 +78,7 @@ function choicesOf(property: unknown): readonly unknown[] | undefined {
   return choices?.filter(choice => typeof choice !== 'object')
 }
 
-function valueOf(text: string, property: unknown, choices: readonly unknown[] | undefined): unknown {
+function parsePromptValue(text: string, property: unknown, choices: readonly unknown[] | undefined): unknown {
   if (choices !== undefined) return choices.find(choice => String(choice) === text) ?? WRONG
   const type = isObject(property) ? property.type : undefined
   if (type === 'boolean') return yesOrNo(text)
@@ -134,7 +134,7 @@ interface ConsentFlags {
  * Asks whether to write what was shown, and says so where that is declined: anything but a yes is a no.
  * @throws GatewayError GW_USAGE where there is nobody to ask, GW_INTERRUPTED
  */
-export async function consentTo(
+export async function promptForConsent(
   question: string,
   { yes, 'dry-run': isDry }: ConsentFlags,
   terminal: Terminal,

@@ -102,12 +102,12 @@ function refusal({ code, message, data }: RpcError): GatewayError {
   const own = isObject(data) ? data['code'] : undefined
   if (typeof own !== 'string' || !OWN_CODE.test(own))
     return gatewayError('GW_REFUSED', { why: message, code })
-  const hint = hintOf(own) ?? `gateway errors ${own} says more.`
+  const hint = getHint(own) ?? `gateway errors ${own} says more.`
   return new GatewayError(own, { why: message }, { text: '{why}', hint, exit: ERRORS.GW_REFUSED.exit })
 }
 
 /** Hint of the row of a code; none where it has gaps, as only the gateway has the fields that fill them. */
-function hintOf(code: string): string | undefined {
+function getHint(code: string): string | undefined {
   const hint = errorEntry(code)?.hint
   return hint?.includes('{') === true ? undefined : hint
 }

@@ -14,7 +14,7 @@ export function table(rows: readonly (readonly string[])[], output: Output, inde
   const room = (output.width ?? Infinity) - left
   const stacked = room < Math.min(MIN_LAST_WIDTH, widths.at(-1) ?? 0)
   const padded = (row: readonly string[]): string[] =>
-    row.slice(0, -1).map((cell, column) => cell + ' '.repeat((widths[column] ?? 0) - widthOf(cell)))
+    row.slice(0, -1).map((cell, column) => cell + ' '.repeat((widths[column] ?? 0) - measureWidth(cell)))
   if (!stacked)
     return rows.map(row => `${space}${[...padded(row), fitted(row.at(-1) ?? '', room)].join(GAP)}`.trimEnd())
   return rows.flatMap(row => {
@@ -31,7 +31,7 @@ export function wrapped(label: string, words: readonly string[], { width = Infin
   let line = label
   for (const word of words) {
     const next = `${line} ${word}`
-    if (line.trim() === '' || widthOf(next) <= width) line = next
+    if (line.trim() === '' || measureWidth(next) <= width) line = next
     else {
       lines.push(line)
       line = `${indent.slice(1)} ${word}`
@@ -54,15 +54,15 @@ export function fixedWidth(rows: readonly (readonly string[])[]): number {
 function columnWidths(rows: readonly (readonly string[])[]): number[] {
   const columns = Math.max(0, ...rows.map(row => row.length))
   return Array.from({ length: columns }, (_, column) =>
-    Math.max(...rows.map(row => widthOf(row[column] ?? ''))),
+    Math.max(...rows.map(row => measureWidth(row[column] ?? ''))),
   )
 }
 
-function widthOf(cell: string): number {
+function measureWidth(cell: string): number {
   return withoutSequences(cell).length
 }
 
 // A painted cell cannot be cut without cutting its colours.
 function fitted(cell: string, room: number): string {
-  return widthOf(cell) <= room ? cell : shortened(withoutSequences(cell), room)
+  return measureWidth(cell) <= room ? cell : shortened(withoutSequences(cell), room)
 }

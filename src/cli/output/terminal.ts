@@ -23,17 +23,17 @@ export interface Terminal {
 }
 
 /** Reads what commands need of the process, once. */
-export function terminalOf(from: Host): Terminal {
+export function createTerminal(from: Host): Terminal {
   const environment = from.env
   return {
     cwd: from.cwd(),
     environment,
-    out: outputOf(from.stdout, environment),
-    err: outputOf(from.stderr, environment),
+    out: createOutput(from.stdout, environment),
+    err: createOutput(from.stderr, environment),
   }
 }
 
-function outputOf(stream: NodeJS.WriteStream, environment: Terminal['environment']): Output {
+function createOutput(stream: NodeJS.WriteStream, environment: Terminal['environment']): Output {
   // A reader that went away (`| head`) is no failure of ours.
   stream.on('error', () => {})
   const colour = stream.isTTY && !environment['NO_COLOR'] && stream.getColorDepth(environment) > 2

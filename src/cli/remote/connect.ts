@@ -96,13 +96,13 @@ interface RunningOne extends Ps {
 
 /** Every gateway of this user that answers. */
 export async function allRunning({ environment }: Terminal): Promise<RunningOne[]> {
-  const found = await Promise.all((await allLivingSockets(environment)).map(askedOf))
+  const found = await Promise.all((await allLivingSockets(environment)).map(requestAbout))
   return found.filter(one => one !== undefined)
 }
 
 /** Text that tells several apart: `pid 4711, up 2h 5m, http://127.0.0.1:8080/mcp, gateway.yaml: --socket /run/…`. */
 async function aboutThem(sockets: readonly string[], cwd: string): Promise<string> {
-  const found = await Promise.all(sockets.map(askedOf))
+  const found = await Promise.all(sockets.map(requestAbout))
   const texts = found.map((one, i) => (one === undefined ? String(sockets[i]) : about(one, cwd)))
   return texts.map(text => `\n  ${text}`).join('')
 }
@@ -118,7 +118,7 @@ function about({ gateway, listeners, socket }: RunningOne, cwd: string): string 
   return `${parts.map(toOneLine).join(', ')}: --socket ${socket}`
 }
 
-async function askedOf(socket: string): Promise<RunningOne | undefined> {
+async function requestAbout(socket: string): Promise<RunningOne | undefined> {
   try {
     const client = await connectControl(socket)
     return { ...((await client.request('ps')) as unknown as Ps), socket }

@@ -100,7 +100,7 @@ function cells(row: Ps['upstreams'][number], now: number, out: Output): string[]
 
 function processCells(row: UpstreamStatus, now: number): string[] {
   const { instances = [], restarts = '-', inFlight = '-' } = row.runtime ?? {}
-  const [pid, ...others] = pidsOf(row)
+  const [pid, ...others] = listPids(row)
   const since = Math.min(...instances.map(({ startedAt }) => startedAt))
   return [
     pid === undefined ? '-' : `${pid}${others.length > 0 ? ` +${others.length}` : ''}`,
@@ -110,7 +110,7 @@ function processCells(row: UpstreamStatus, now: number): string[] {
   ]
 }
 
-function pidsOf({ pid, runtime }: UpstreamStatus): number[] {
+function listPids({ pid, runtime }: UpstreamStatus): number[] {
   const pids = runtime?.instances.flatMap(instance => instance.pid ?? []) ?? []
   return pids.length > 0 ? pids : [pid].filter(one => one !== undefined)
 }

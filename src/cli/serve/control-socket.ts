@@ -34,11 +34,11 @@ export function serveControl(options: ControlOptions): ServeControl {
     open = undefined
   }
   const become = async (source: LoadedConfig): Promise<void> => {
-    const path = await pathFor(source, options)
+    const path = await chooseSocketPath(source, options)
     if (path === wanted) return
     wanted = path
     await close()
-    if (path !== undefined) open = await openFor(source, path, options)
+    if (path !== undefined) open = await openControlSocket(source, path, options)
   }
   const attempt = (work: () => Promise<void>): Promise<void> =>
     (last = last.then(work).catch((error: unknown) => {
@@ -50,7 +50,7 @@ export function serveControl(options: ControlOptions): ServeControl {
   return { follow: source => attempt(() => become(source)), close: () => attempt(close) }
 }
 
-async function pathFor(
+async function chooseSocketPath(
   { config, directory, file }: LoadedConfig,
   { env, terminal, host }: ControlOptions,
 ): Promise<string | undefined> {
@@ -61,7 +61,7 @@ async function pathFor(
   return ownSocket({ file, env, environment: terminal.environment }, host.pid)
 }
 
-async function openFor(
+async function openControlSocket(
   { config, file }: LoadedConfig,
   path: string,
   { gateway, log, host }: ControlOptions,

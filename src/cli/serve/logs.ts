@@ -4,7 +4,7 @@ import { createLog, type LogOptions } from '../../util/log.ts'
 import { Secrets } from '../../util/secrets.ts'
 import type { Terminal } from '../output/terminal.ts'
 import type { RunningGateway } from './run-gateway.ts'
-import { erasOf } from '../../gateway/inspect.ts'
+import { countEras } from '../../gateway/inspect.ts'
 import { summaryFields, summaryLines } from './summary.ts'
 import { getOwnerReason } from '../../errors/errors.ts'
 
@@ -43,7 +43,7 @@ export function serveLog(terminal: Terminal): ServeLog {
     hideSecretsOf: ({ secrets }) => known.add(secrets),
     follow: ({ config }) => {
       options.level = config.log.level
-      options.format = formatFor(config.log.format, terminal)
+      options.format = chooseLogFormat(config.log.format, terminal)
     },
   }
 }
@@ -56,10 +56,13 @@ export function problemLog(terminal: Terminal): Log {
 type Changeable<T> = { -readonly [K in keyof T]: T[K] }
 
 function problemOptions(terminal: Terminal): Changeable<LogOptions> {
-  return { level: 'warn', format: formatFor('auto', terminal), write: line => terminal.err.line(line) }
+  return { level: 'warn', format: chooseLogFormat('auto', terminal), write: line => terminal.err.line(line) }
 }
 
-function formatFor(format: LoadedConfig['config']['log']['format'], { err }: Terminal): LogOptions['format'] {
+function chooseLogFormat(
+  format: LoadedConfig['config']['log']['format'],
+  { err }: Terminal,
+): LogOptions['format'] {
   if (format !== 'auto') return format
   return err.width === undefined ? 'json' : 'pretty'
 }
@@ -88,7 +91,7 @@ export async function announceWhenSettled(
   const inspection = {
     ...(await gateway.inspect()),
     listeners: gateway.listeners.map(({ name, type, url }) => ({
-      ...{ name, type, ...erasOf(name, config) },
+      ...{ name, type, ...countEras(name, config) },
       ...(url === undefined ? {} : { url }),
     })),
   }

@@ -1,7 +1,7 @@
 import { flushCompileCache } from 'node:module'
 import { resolve } from 'node:path'
 import type { Log } from '../../api/index.ts'
-import { type LoadedConfig, tlsFilesOf } from '../../config/index.ts'
+import { type LoadedConfig, listTlsFiles } from '../../config/index.ts'
 import { formatProblem } from '../../config/problem.ts'
 import { livingSockets } from '../../control/sockets.ts'
 import { gatewayError, GatewayError } from '../../errors/errors.ts'
@@ -108,8 +108,11 @@ export async function serve(flags: ServeFlags, terminal: Terminal, host: Host): 
   }
   const ended = (): Promise<void> =>
     flags['until-idle'] === true
-      ? Promise.race([endOf(gateway, flags), untilIdle(gateway, log, () => running.config.shutdown.idle)])
-      : endOf(gateway, flags)
+      ? Promise.race([
+          waitForEnd(gateway, flags),
+          untilIdle(gateway, log, () => running.config.shutdown.idle),
+        ])
+      : waitForEnd(gateway, flags)
   const run = { host, log, started, settled, stopped: control.close, ended, hangUp: reload }
   return runGateway(gateway, run).catch(async (failure: unknown) => {
     throw await sayWhoHasIt(failure, { file: source.file, env }, terminal)
@@ -118,7 +121,7 @@ export async function serve(flags: ServeFlags, terminal: Terminal, host: Host): 
 
 /** The files of a configuration, and the certificates and keys that it names: those are renewed by others. */
 function watchedFiles({ files, config, directory }: LoadedConfig): string[] {
-  return [...new Set([...files, ...tlsFilesOf(config).map(file => resolve(directory, file))])]
+  return [...new Set([...files, ...listTlsFiles(config).map(file => resolve(directory, file))])]
 }
 
 function checkFlags({ stdio, 'with-listeners': withListeners }: ServeFlags): void {
@@ -127,7 +130,7 @@ function checkFlags({ stdio, 'with-listeners': withListeners }: ServeFlags): voi
 }
 
 /** A gateway that was started for one client is done when that has gone, whatever else listens. */
-function endOf({ listeners, ended }: RunningGateway, { stdio }: ServeFlags): Promise<void> {
+function waitForEnd({ listeners, ended }: RunningGateway, { stdio }: ServeFlags): Promise<void> {
   const pipe = listeners.find(({ type }) => type === 'stdio')
   return (stdio ? pipe?.ended : undefined) ?? ended
 }
@@ -139,8 +142,8 @@ async function loadServed(
   attach: string | undefined,
 ): Promise<LoadedConfig> {
   // Read once: its commands run once, and what was looked at is what is served.
-  const setFor = (types: ReadonlyMap<string, unknown>): string[] => setByFlags(flags, types)
-  const source = await loadSource({ ...flags, setFor }, terminal)
+  const getSetFlags = (types: ReadonlyMap<string, unknown>): string[] => setByFlags(flags, types)
+  const source = await loadSource({ ...flags, setFor: getSetFlags }, terminal)
   const { listeners, control } = source.config
   const isBackground = flags['as-background'] === true
   if (Object.keys(listeners).length === 0 && !isBackground) throw gatewayError('GW_NO_LISTENER')

@@ -47,7 +47,7 @@ class RestingFiles implements FileWatch {
     this.#watchers = [...byDirectory(files)].map(([directory, names]) =>
       watchDirectory(directory, names, soon),
     )
-    const now = stampsOf(files)
+    const now = readStamps(files)
     const known = [...now].map(([file, stamp]) => [file, this.#told.get(file) ?? stamp] as const)
     this.#told = new Map(known)
     // Changes made while the watchers were renewed were seen by none of them.
@@ -65,13 +65,13 @@ class RestingFiles implements FileWatch {
   }
 
   #soon(since = this.#clock.now()): void {
-    const before = stampsOf(this.#files)
+    const before = readStamps(this.#files)
     this.#forget()
     this.#forget = this.#clock.after(REST_MS, () => this.#look(before, since))
   }
 
   #look(before: ReadonlyMap<string, Stamp>, since: number): void {
-    const now = stampsOf(this.#files)
+    const now = readStamps(this.#files)
     if (areSame(now, this.#told)) return
     // One that was not there before may stay away.
     const isWritten = [...now].every(([file, { size }]) => size > 0 || this.#told.get(file)?.size === 0)
@@ -91,11 +91,11 @@ interface Stamp {
 
 const ABSENT: Stamp = { size: 0, mtimeMs: 0, ino: 0 }
 
-function stampsOf(files: readonly string[]): ReadonlyMap<string, Stamp> {
-  return new Map(files.map(file => [file, stampOf(file)]))
+function readStamps(files: readonly string[]): ReadonlyMap<string, Stamp> {
+  return new Map(files.map(file => [file, readStamp(file)]))
 }
 
-function stampOf(file: string): Stamp {
+function readStamp(file: string): Stamp {
   try {
     return statSync(file)
   } catch {

@@ -40,7 +40,7 @@ export function wrapConfig(
   const [program, ...args] = command
   if (program === undefined || stray.length > 0) throw noCommand(stray)
   const upstream = name ?? nameOfCommand(command)
-  const env = Object.fromEntries(variables.map(variable => variableOf(variable, environment)))
+  const env = Object.fromEntries(variables.map(variable => parseVariable(variable, environment)))
   return {
     version: 1,
     server: { name: upstream },
@@ -55,7 +55,7 @@ function noCommand(stray: readonly string[]): Error {
   return gatewayError('GW_USAGE', { what: `put -- before the command: gateway wrap -- ${given}` })
 }
 
-function variableOf(variable: string, environment: Terminal['environment']): [string, string] {
+function parseVariable(variable: string, environment: Terminal['environment']): [string, string] {
   const at = variable.indexOf('=')
   const key = at === -1 ? variable : variable.slice(0, at)
   const value = at === -1 ? environment[key] : variable.slice(at + 1)

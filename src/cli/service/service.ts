@@ -8,7 +8,7 @@ import { toOneLine } from '../../util/plain-text.ts'
 import { splitPath, getPlatform } from '../../util/platform.ts'
 import { writeWhole } from '../../util/storage/files.ts'
 import { failureOfProgram } from '../background/own-program.ts'
-import { backgroundOf } from '../background/start.ts'
+import { resolveBackground } from '../background/start.ts'
 import type { Host, Terminal } from '../output/terminal.ts'
 import { SERVICE_KINDS, type ServiceFacts, type ServiceKind } from './definitions.ts'
 
@@ -23,7 +23,7 @@ const NOT_THERE = 4
 
 /** Installs the service, and says so. Returns the exit code. */
 export async function sayInstall(flags: SayFlags, terminal: Terminal, host: Host): Promise<number> {
-  const service = await serviceOf(flags, terminal, host)
+  const service = await resolveService(flags, terminal, host)
   const { out } = terminal
   const { name, file, text, kind } = service
   if (flags['dry-run'] === true) {
@@ -51,7 +51,7 @@ export async function sayInstall(flags: SayFlags, terminal: Terminal, host: Host
 
 /** Removes the service, and says so. Returns the exit code. */
 export async function sayUninstall(flags: SayFlags, terminal: Terminal, host: Host): Promise<number> {
-  const service = await serviceOf(flags, terminal, host)
+  const service = await resolveService(flags, terminal, host)
   const { out } = terminal
   const { isGone, ran } = await uninstall(service, terminal)
   if (flags.json) out.json({ name: service.name, file: service.file, removed: isGone, ran })
@@ -62,9 +62,9 @@ export async function sayUninstall(flags: SayFlags, terminal: Terminal, host: Ho
 
 /** Says whether the service is there and runs. Returns the exit code. */
 export async function sayServiceStatus(flags: SayFlags, terminal: Terminal, host: Host): Promise<number> {
-  const service = await serviceOf(flags, terminal, host)
+  const service = await resolveService(flags, terminal, host)
   const { out } = terminal
-  const state = await stateOf(service, terminal)
+  const state = await readServiceState(service, terminal)
   if (flags.json) out.json({ name: service.name, file: service.file, ...state })
   else if (!state.isInstalled) out.line(`not installed: ${service.file}; gateway service install writes it`)
   else {
@@ -107,14 +107,14 @@ const PASSED =
  * The service that runs the gateway of a configuration, written or not.
  * @throws GatewayError GW_USAGE, GW_CONFIG_NOT_FOUND
  */
-export async function serviceOf(flags: ServiceFlags, terminal: Terminal, host: Host): Promise<Service> {
+export async function resolveService(flags: ServiceFlags, terminal: Terminal, host: Host): Promise<Service> {
   const { environment } = terminal
   const kind = SERVICE_KINDS.find(({ platform }) => platform === flags.platform)
   if (kind === undefined)
     throw gatewayError('GW_USAGE', {
       what: `services of ${flags.platform} are not known; run "gateway up" at login`,
     })
-  const { config, log } = await backgroundOf(flags, terminal)
+  const { config, log } = await resolveBackground(flags, terminal)
   const key = createHash('sha256')
     .update(JSON.stringify([config, flags.env ?? '']))
     .digest('hex')
@@ -177,7 +177,7 @@ export async function uninstall(
 }
 
 /** Whether the file is there, as it would be written now, and what the system says. */
-export async function stateOf(
+export async function readServiceState(
   { file, text, name, kind }: Service,
   terminal: Terminal,
 ): Promise<{ readonly isInstalled: boolean; readonly isCurrent: boolean; readonly isActive: boolean }> {
@@ -201,14 +201,14 @@ async function runAll(lines: readonly (readonly string[])[], terminal: Terminal)
   const ran: Ran[] = []
   for (const [program = '', ...args] of lines) {
     const line = [program, ...args].join(' ')
-    const why = await failureOf(program, args, terminal)
+    const why = await createServiceFailure(program, args, terminal)
     ran.push({ line, ...(why === undefined ? {} : { why }) })
     if (why !== undefined) break
   }
   return ran
 }
 
-async function failureOf(
+async function createServiceFailure(
   program: string,
   args: readonly string[],
   { cwd, environment }: Terminal,

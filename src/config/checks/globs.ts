@@ -5,13 +5,14 @@ import { GLOB_PATHS } from '../keys.gen.ts'
 
 /** Globs that are not what somebody meant: a brace or bracket that is not closed, or more alternatives than are tried. */
 export function checkGlobs(config: unknown, report: Report): void {
-  for (const path of GLOB_PATHS) visitAt(config, path, (value, pointer) => checkAt(value, pointer, report))
+  for (const path of GLOB_PATHS)
+    visitPath(config, path, (value, pointer) => checkGlobValue(value, pointer, report))
 }
 
 type ValueCallback = (value: unknown, pointer: string) => void
 
 /** Calls `visit` with each value at a path of the schema, `*` standing for any name or index. */
-export function visitAt(config: unknown, path: string, visit: ValueCallback): void {
+export function visitPath(config: unknown, path: string, visit: ValueCallback): void {
   visitBelow(config, '', path.split('/').slice(1), visit)
 }
 
@@ -24,9 +25,9 @@ function visitBelow(value: unknown, pointer: string, keys: readonly string[], vi
   for (const name of names) visitBelow(inner[name], appendPointer(pointer, name), more, visit)
 }
 
-function checkAt(value: unknown, pointer: string, report: Report): void {
+function checkGlobValue(value: unknown, pointer: string, report: Report): void {
   if (typeof value === 'string') checkGlob(value, pointer, report)
-  else if (Array.isArray(value)) value.forEach((item, i) => checkAt(item, `${pointer}/${i}`, report))
+  else if (Array.isArray(value)) value.forEach((item, i) => checkGlobValue(item, `${pointer}/${i}`, report))
   else if (isPlain(value))
     for (const key of Object.keys(value))
       checkGlob(key, appendPointer(pointer, key), finding => report({ ...finding, on: 'key' }))

@@ -14,7 +14,7 @@ const EVERYWHERE = new Set(['0.0.0.0', '::', '[::]'])
 export function checkListeners(config: unknown, report: Report): void {
   const listeners = readMap(config, 'listeners')
   const names = Object.keys(listeners)
-  const places = names.flatMap(name => placeOf(listeners, name))
+  const places = names.flatMap(name => listAddresses(listeners, name))
   places.forEach((place, i) => {
     for (const other of places.slice(0, i)) if (clash(place, other)) taken(place, other, report)
     const isMeant =
@@ -42,7 +42,7 @@ function asksWho(config: unknown, listener: string): boolean {
   )
 }
 
-function placeOf(listeners: unknown, name: string): ListenerAddress[] {
+function listAddresses(listeners: unknown, name: string): ListenerAddress[] {
   if (readText(listeners, name, 'type') !== 'http') return []
   const host = readText(listeners, name, 'host')
   const port = readValue(listeners, name, 'port')

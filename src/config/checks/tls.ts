@@ -31,7 +31,7 @@ export function checkTls(config: unknown, readFile: ReadFile, report: Report): v
 }
 
 /** Names of the files of every `tls`, as the configuration writes them. */
-export function tlsFilesOf({ upstreams, listeners }: Pick<Config, 'upstreams' | 'listeners'>): string[] {
+export function listTlsFiles({ upstreams, listeners }: Pick<Config, 'upstreams' | 'listeners'>): string[] {
   const all = [...Object.values(upstreams), ...Object.values(listeners)]
   return all.flatMap(spec =>
     'tls' in spec && spec.tls !== undefined

@@ -3,7 +3,7 @@ import { compileGlobs } from '../../util/globs.ts'
 import { readList, readMap, readText, readValue } from '../../util/plain-data.ts'
 import { suggest } from '../../util/suggest.ts'
 import { ADDED_TOOLS, SEEN_PATHS, type SeenKind, TOOL_PATHS } from '../keys.gen.ts'
-import { visitAt } from './globs.ts'
+import { visitPath } from './globs.ts'
 
 type Section = 'tools' | 'prompts'
 
@@ -36,7 +36,7 @@ export function checkUnmatched(config: unknown, known: KnownNames, report: Repor
     }
   const seen: VisibleNames = {}
   for (const section of SECTIONS) {
-    const names = exposedBy(config, section, known)
+    const names = listExposedNames(config, section, known)
     if (names !== undefined) seen[section] = checkShared(config, section, names, report)
   }
   for (const [path, kinds] of Object.entries(SEEN_PATHS)) checkSeen(config, path, kinds, seen, report)
@@ -64,7 +64,7 @@ function checkOwn(
 }
 
 /** Names under which all upstreams offer theirs; undefined while one list is not known, as its names may be any. */
-function exposedBy(config: unknown, section: Section, known: KnownNames): string[] | undefined {
+function listExposedNames(config: unknown, section: Section, known: KnownNames): string[] | undefined {
   const names: string[] = []
   for (const [upstream, spec] of Object.entries(readMap(config, 'upstreams'))) {
     if (readMap({ spec }, 'spec')['enabled'] === false) continue
@@ -78,7 +78,7 @@ function exposedBy(config: unknown, section: Section, known: KnownNames): string
 /** Checks `filters` and profiles, which speak of the names that clients see. Returns those, and the ones behind the filters. */
 function checkShared(config: unknown, section: Section, names: readonly string[], report: Report): string[] {
   const filtered = [...names, ...renamed(readMap(config, 'filters', section), names)]
-  const whose = noneOf([section])
+  const whose = describeMissing([section])
   const filters = { pointer: `/filters/${section}`, value: readMap(config, 'filters', section) }
   checkFilter({ ...filters, names, whose }, report)
   for (const [profile, spec] of Object.entries(readMap(config, 'profiles'))) {
@@ -102,9 +102,9 @@ function checkSeen(
   const names = lists.flatMap(list => list ?? [])
   if (lists.includes(undefined)) return
   const isExempt = kinds.includes('resources') ? mayBeUri : undefined
-  visitAt(config, path, (value, pointer) => {
+  visitPath(config, path, (value, pointer) => {
     if (isSentElsewhere(config, pointer)) return
-    const at = { pointer, value, names, whose: noneOf(sections), ...(isExempt && { isExempt }) }
+    const at = { pointer, value, names, whose: describeMissing(sections), ...(isExempt && { isExempt }) }
     if (Array.isArray(value)) checkGlobs(at, report)
     else if (typeof value === 'string') checkGlob(value, pointer, at, report)
     else checkKeys(at, report)
@@ -123,7 +123,7 @@ function mayBeUri(glob: string): boolean {
   return /^[a-z][a-z0-9+.-]*:/i.test(glob) || /^([a-z][a-z0-9+.-]*)?[*?[{\\]/i.test(glob)
 }
 
-function noneOf(sections: readonly Section[]): string {
+function describeMissing(sections: readonly Section[]): string {
   return `no ${sections.map(section => section.slice(0, -1)).join(' or ')} of any upstream`
 }
 

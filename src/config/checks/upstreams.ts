@@ -12,13 +12,13 @@ interface Prefixed {
 
 /** Two upstreams must not give their tools the same names. */
 export function checkPrefixes(config: unknown, report: Report): void {
-  const all = prefixesOf(config)
+  const all = listPrefixes(config)
   all.forEach((one, i) => {
     for (const other of all.slice(0, i)) compare(one, other, report)
   })
 }
 
-function prefixesOf(config: unknown): Prefixed[] {
+function listPrefixes(config: unknown): Prefixed[] {
   const upstreams = readMap(config, 'upstreams')
   const enabled = Object.keys(upstreams).filter(name => readValue(upstreams, name, 'enabled') !== false)
   return enabled.map(name => {

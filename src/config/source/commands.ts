@@ -137,7 +137,7 @@ export class Commands {
 
   constructor(tree: Tree, outputs: Outputs) {
     this.#outputs = outputs
-    this.#keyring = keyringOf(tree) ?? LOOKUPS[getPlatform().name]
+    this.#keyring = getKeyringCommand(tree) ?? LOOKUPS[getPlatform().name]
   }
 
   /** Those whose output is not there yet. */
@@ -146,14 +146,14 @@ export class Commands {
   }
 
   /** @param words of the command, or the name in the keyring */
-  outputOf(kind: 'exec' | 'keyring', words: readonly string[] | string, cwd: string): CommandOutcome {
+  getOutput(kind: 'exec' | 'keyring', words: readonly string[] | string, cwd: string): CommandOutcome {
     const argv = typeof words === 'string' ? this.#lookup(words) : words
     if (argv === undefined)
       return { why: 'no keyring is known here', hint: 'name its command in "secrets.keyring"' }
     const [program = ''] = argv
     if (program === '') return { why: `\${${kind}:} names nothing`, hint: `write \${${kind}:…}` }
     if (this.#outputs === 'leave') return { text: STAND_IN, isStandIn: true }
-    const key = keyOf({ argv, cwd })
+    const key = getCommandKey({ argv, cwd })
     const output = this.#outputs.get(key)
     if (output === undefined) this.#wanted.set(key, { argv, cwd })
     if (output === undefined) return { text: STAND_IN, isStandIn: true }
@@ -170,12 +170,12 @@ export class Commands {
   }
 }
 
-export function keyOf({ argv, cwd }: SecretCommand): string {
+export function getCommandKey({ argv, cwd }: SecretCommand): string {
   return JSON.stringify([cwd, ...argv])
 }
 
 /** Read as it is written: a keyring that comes out of a placeholder is none. */
-function keyringOf(tree: Tree): readonly string[] | undefined {
+function getKeyringCommand(tree: Tree): readonly string[] | undefined {
   const secrets = tree.kind === 'map' ? tree.entries.get('secrets')?.tree : undefined
   const value = secrets === undefined ? undefined : locate(secrets).value
   const keyring = isPlain(value) ? value.keyring : undefined
@@ -208,7 +208,7 @@ export function namesCommand(parts: readonly Part[]): boolean {
 }
 
 /** The origin of a value with the placeholder that got it from elsewhere. */
-export function originBy(origin: Origin, parts: readonly Part[]): Origin {
+export function extendOrigin(origin: Origin, parts: readonly Part[]): Origin {
   const sources = parts.filter(({ kind }) => kind === 'exec' || kind === 'keyring')
   return origin.from !== 'file' || sources.length === 0
     ? origin

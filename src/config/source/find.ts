@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { basename, dirname, extname, join, resolve } from 'node:path'
 import { gatewayError } from '../../errors/errors.ts'
 import type { Finding } from '../../util/finding.ts'
-import { problemAt, type ReportProblem } from '../problem.ts'
+import { createProblem, type ReportProblem } from '../problem.ts'
 import { type Contents, readText } from './read.ts'
 import { type MapTree, mergeTrees, type Origin, type Tree } from './tree.ts'
 import { refuseUntrusted } from './trust.ts'
@@ -74,7 +74,7 @@ export class Sources {
   }
 
   #refuse(origin: Origin, pointer: string, message: string, hint?: string): undefined {
-    this.#report(problemAt(origin, { pointer, message, hint }))
+    this.#report(createProblem(origin, { pointer, message, hint }))
   }
 }
 

@@ -2,7 +2,7 @@ import { dirname, resolve } from 'node:path'
 import { appendPointer } from '../../util/finding.ts'
 import { isSecretName } from '../../util/secrets.ts'
 import { coerce, isSecretPath } from '../messages.ts'
-import { type Problem, type ReportProblem, problemAt } from '../problem.ts'
+import { type Problem, type ReportProblem, createProblem } from '../problem.ts'
 import {
   Commands,
   NOT_RUN,
@@ -10,7 +10,7 @@ import {
   type Part,
   type SecretCommand,
   namesCommand,
-  originBy,
+  extendOrigin,
   parseTemplate,
   splitWords,
 } from './commands.ts'
@@ -105,7 +105,7 @@ class Filler {
     if (filled.some(part => part === undefined)) return scalar
     this.#warn(template.parts, spot)
     const value = this.#value(filled.join(''), template.parts, pointer)
-    return { ...scalar, value, origin: originBy(scalar.origin, template.parts) }
+    return { ...scalar, value, origin: extendOrigin(scalar.origin, template.parts) }
   }
 
   /** A text that is one placeholder and nothing else may stand for a number or a boolean. */
@@ -145,7 +145,7 @@ class Filler {
     const name = this.#parts(path, spot)
     if (name === undefined) return undefined
     if (name === '') return void this.#wrong(spot, '${file:} names no file', 'write ${file:path}')
-    const file = resolve(this.#directoryOf(spot.scalar), name)
+    const file = resolve(this.#getDirectory(spot.scalar), name)
     const contents = this.files.get(file) ?? readText(file, MAX_FILE_BYTES)
     this.files.set(file, contents)
     if (!('text' in contents)) return void this.#wrong(spot, `cannot read ${file}: ${contents.why}`)
@@ -162,14 +162,14 @@ class Filler {
     const words =
       kind === 'exec' ? splitWords(inner, part => this.#part(part, spot)) : this.#parts(inner, spot)
     if (words === undefined) return undefined
-    const found = this.commands.outputOf(kind, words, this.#directoryOf(spot.scalar))
+    const found = this.commands.getOutput(kind, words, this.#getDirectory(spot.scalar))
     if ('why' in found) return void this.#wrong(spot, found.why, found.hint)
     if (found.isStandIn === true) this.broken.add(spot.pointer)
     else this.#remember(found.text)
     return found.text
   }
 
-  #directoryOf(scalar: ScalarTree): string {
+  #getDirectory(scalar: ScalarTree): string {
     return scalar.origin.from === 'file' ? dirname(scalar.origin.file) : this.#cwd
   }
 
@@ -196,6 +196,6 @@ class Filler {
   }
 
   #say(spot: Spot, message: string, hint: string | undefined, severity: Problem['severity']): void {
-    this.#report(problemAt(spot.scalar.origin, { pointer: spot.pointer, message, hint, severity }))
+    this.#report(createProblem(spot.scalar.origin, { pointer: spot.pointer, message, hint, severity }))
   }
 }

@@ -14,7 +14,7 @@ import {
   type YAMLMap,
   type YAMLSeq,
 } from 'yaml'
-import { problemAt, type ReportProblem } from '../problem.ts'
+import { createProblem, type ReportProblem } from '../problem.ts'
 import { MAX_DEPTH, type Entry, type MapTree, type Origin, type Tree } from './tree.ts'
 
 const MAX_MISTAKES = 20
@@ -45,7 +45,7 @@ export function parseYaml(text: string, file: string, report: ReportProblem): Tr
   }
   let refused = 0
   const refuse = (offset: number, message: string, hint?: string): void => {
-    if (++refused <= MAX_MISTAKES) report(problemAt(place(offset), { pointer: '', message, hint }))
+    if (++refused <= MAX_MISTAKES) report(createProblem(place(offset), { pointer: '', message, hint }))
   }
   if (hasTooManyTokens(text)) return void refuse(0, 'too much of everything for a configuration')
   const options = { lineCounter, prettyErrors: false, uniqueKeys: false, merge: true, stringKeys: false }
@@ -149,7 +149,7 @@ class NodeReader {
   }
 
   #entry(pair: Pair<Node, Node | null>, entries: Map<string, Entry>): void {
-    const name = keyOf(pair.key)
+    const name = getKeyText(pair.key)
     const offset = pair.key?.range?.[0] ?? 0
     const key = this.#place(offset)
     if (name === undefined)
@@ -207,7 +207,7 @@ function isMergeKey(pair: Pair): boolean {
   )
 }
 
-function keyOf(key: Node | null): string | undefined {
+function getKeyText(key: Node | null): string | undefined {
   if (!isScalar(key)) return undefined
   if (typeof key.value === 'string') return key.value
   return key.value === null ? undefined : (key.source ?? String(key.value))

@@ -39,7 +39,7 @@ export function setInYaml(text: string, path: Path, name: string, value: unknown
 export function removeFromYaml(text: string, path: Path, name: string, isList: boolean): string {
   const document = read(text)
   if (isList) {
-    const list = listAt(document, path)
+    const list = findSequence(document, path)
     const index = list === undefined ? -1 : indexOf(list.items, name, -1)
     if (index >= 0) list?.items.splice(index, 1)
   } else document.deleteIn([...path, name])
@@ -56,7 +56,7 @@ function read(text: string): Document {
   return document
 }
 
-function listAt(document: Document, path: Path): { items: unknown[] } | undefined {
+function findSequence(document: Document, path: Path): { items: unknown[] } | undefined {
   const found = document.getIn(path)
   return isSeq(found) ? found : undefined
 }

@@ -95,27 +95,27 @@ function noteEmpty(
 export const MAX_DEPTH = 64
 
 /** A tree of plain JavaScript data; undefined stands for a value that no file could hold. */
-export function treeOf(value: unknown, origin: Origin, depth = 0): Tree | undefined {
+export function createTree(value: unknown, origin: Origin, depth = 0): Tree | undefined {
   if (depth > MAX_DEPTH) return undefined
   if (isScalar(value)) return { kind: 'scalar', origin, value }
-  if (Array.isArray(value)) return listOf(value, origin, depth)
-  return isPlain(value) ? mapOf(value, origin, depth) : undefined
+  if (Array.isArray(value)) return createList(value, origin, depth)
+  return isPlain(value) ? createMap(value, origin, depth) : undefined
 }
 
 function isScalar(value: unknown): value is Scalar {
   return value === null || ['string', 'number', 'boolean'].includes(typeof value)
 }
 
-function listOf(values: readonly unknown[], origin: Origin, depth: number): Tree | undefined {
-  const items = values.map(item => treeOf(item, origin, depth + 1))
+function createList(values: readonly unknown[], origin: Origin, depth: number): Tree | undefined {
+  const items = values.map(item => createTree(item, origin, depth + 1))
   return items.every(item => item !== undefined) ? { kind: 'list', origin, items } : undefined
 }
 
-function mapOf(values: object, origin: Origin, depth: number): Tree | undefined {
+function createMap(values: object, origin: Origin, depth: number): Tree | undefined {
   const entries = new Map<string, Entry>()
   for (const [key, value] of Object.entries(values)) {
     if (value === undefined) continue
-    const tree = treeOf(value, origin, depth + 1)
+    const tree = createTree(value, origin, depth + 1)
     if (tree === undefined) return undefined
     entries.set(key, { key: origin, tree })
   }

@@ -22,11 +22,11 @@ function whyUntrusted(file: string): string | undefined {
   // A text that came in place of a file; no command of it is run.
   if (own === undefined || link === undefined) return undefined
   const directory = statSync(dirname(file))
-  const reasons = reasonsFor([link, statSync(file, { throwIfNoEntry: false }) ?? link], directory, own)
+  const reasons = listReasons([link, statSync(file, { throwIfNoEntry: false }) ?? link], directory, own)
   return reasons.length > 0 && isMountedReadOnly(file) ? undefined : reasons[0]
 }
 
-function reasonsFor(links: readonly Stats[], directory: Stats, own: number): string[] {
+function listReasons(links: readonly Stats[], directory: Stats, own: number): string[] {
   const isOthers = ({ uid }: Stats): boolean => uid !== own && uid !== 0
   const isWritable = links.some(found => !found.isSymbolicLink() && (found.mode & ANYBODY_WRITES) !== 0)
   const isOpen = (directory.mode & ANYBODY_WRITES) !== 0 && (directory.mode & STICKY) === 0

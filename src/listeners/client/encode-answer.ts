@@ -51,7 +51,7 @@ function encodeFailure(id: RpcId, method: string, error: RpcError, reader: Reade
 }
 
 /** A notification as the message its client reads; undefined where its version has none of the kind. */
-export function encodeNotification(notification: Notification, reader: Reader): string | undefined {
+export function encodeClientNotification(notification: Notification, reader: Reader): string | undefined {
   const fitted = adaptNotification(notification, reader)
   return fitted && encodeNotification(fitted.method, fitted.params)
 }

@@ -25,7 +25,7 @@ import { RpcPeer } from '../../protocol/rpc-peer.ts'
 import type { Admission } from './admission.ts'
 import {
   encodeAnswer,
-  encodeNotification,
+  encodeClientNotification,
   adaptError,
   LISTEN,
   listenAnswer,
@@ -132,7 +132,7 @@ export class InboundRequest implements Inbound {
   emit({ method, params }: Notification): void {
     if (this.isCancelled) return
     const stamped = this.isListen ? stampSubscription(params, idAsJson(this.id)) : params
-    const message = encodeNotification({ method, params: stamped }, this.#reader)
+    const message = encodeClientNotification({ method, params: stamped }, this.#reader)
     if (message !== undefined) this.writer.notify(message)
   }
 

@@ -21,7 +21,7 @@ import type { Addressed } from '../client/inbound-request.ts'
 import type { EncodedMessage } from '../../util/written.ts'
 import { BatchWriter, parseBatch } from '../client/batch.ts'
 import { type Admission, OVERLOADED } from '../client/admission.ts'
-import { encodeNotification, thrownAnswer } from '../client/encode-answer.ts'
+import { encodeClientNotification, thrownAnswer } from '../client/encode-answer.ts'
 import { InboundRequest, OpenRequests, type ResponseWriter } from '../client/inbound-request.ts'
 import { Requester, ServerRequests } from '../client/server-requests.ts'
 import { ConnectionEra, ConnectionSession } from './connection-session.ts'
@@ -127,7 +127,7 @@ export class DuplexConnection {
 
   #notify(notification: Notification): boolean {
     const reader = this.#session.root?.client
-    const message = reader && encodeNotification(notification, reader)
+    const message = reader && encodeClientNotification(notification, reader)
     if (message === undefined) return false
     this.#touch()
     return this.#channel.tell(message)

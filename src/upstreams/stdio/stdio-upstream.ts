@@ -5,7 +5,7 @@ import { getErrorMessage } from '../../errors/errors.ts'
 import { definePlugin } from '../../plugin.ts'
 import { ProcessTable } from '../../processes/own-processes.ts'
 import { childEnvironment, inheritedByServer, MARK_VARIABLE, marked } from '../../processes/environment.ts'
-import { launchOf } from '../../processes/launch.ts'
+import { createLaunch } from '../../processes/launch.ts'
 import { notKept, watchCeilings } from '../../processes/resource-limits.ts'
 import { ServerProcess } from '../../processes/server-process.ts'
 import { RecentLines, Stderr } from '../../processes/stderr.ts'
@@ -116,7 +116,7 @@ function startProcess({ spec, around, events, ...given }: Start): ServerProcess 
   const env = createEnvironment(spec, context)
   const ownHome = spec.isolation === 'shared' ? context.sandboxing?.home : undefined
   const places = context.sandboxing?.places()
-  const launch = launchOf(spec, { directory, cwd, env, outside: environment, ownHome, places })
+  const launch = createLaunch(spec, { directory, cwd, env, outside: environment, ownHome, places })
   const mark = table.prepare(directory, context.name, environment)
   const log = context.log.child({ upstream: context.name, stream: 'stderr' })
   const server: ServerProcess = new ServerProcess({

@@ -6,8 +6,8 @@ import { test, type TestContext } from 'node:test'
 import { stringify as toToml } from 'smol-toml'
 import { importServers, type Imported } from '../../../src/cli/import/import.ts'
 import { findServers } from '../../../src/cli/init/find-servers.ts'
-import { draftOf, writeDraft } from '../../../src/cli/init/write-config.ts'
-import { terminalOf } from '../../../src/cli/output/terminal.ts'
+import { createDraft, writeDraft } from '../../../src/cli/init/write-config.ts'
+import { createTerminal } from '../../../src/cli/output/terminal.ts'
 import { packageWay } from '../../../src/cli/add/packages.ts'
 import type { LoadedConfig } from '../../../src/config/index.ts'
 import { loadConfig } from '../../../src/gateway/load-config.ts'
@@ -132,10 +132,10 @@ test('"gateway init" takes no command out of the settings of a project', async t
   const cwd = directory(t)
   writeFileSync(join(cwd, '.mcp.json'), JSON.stringify({ mcpServers: { web, local } }))
   const environment = { ...ENVIRONMENT, HOME: cwd }
-  const terminal = { ...terminalOf(process), cwd, environment }
+  const terminal = { ...createTerminal(process), cwd, environment }
   const { servers } = await findServers(terminal)
   const target = join(cwd, 'gateway.yaml')
-  const draft = draftOf(servers, { environment, launcher: 'gateway', target })
+  const draft = createDraft(servers, { environment, launcher: 'gateway', target })
   await writeDraft(draft, target, false)
 
   const { config } = await loadConfig({ file: target, cwd, environment })

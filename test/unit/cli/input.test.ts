@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
-import { argumentsFor, readArguments } from '../../../src/cli/local/call.ts'
+import { createArguments, readArguments } from '../../../src/cli/local/call.ts'
 import { knownError } from '../../../src/cli/output/report.ts'
-import { terminalOf } from '../../../src/cli/output/terminal.ts'
+import { createTerminal } from '../../../src/cli/output/terminal.ts'
 import type { Terminal } from '../../../src/cli/output/terminal.ts'
 import { wrapConfig } from '../../../src/cli/serve/wrap.ts'
 import { parseConfig } from '../../../src/config/index.ts'
@@ -22,7 +22,7 @@ test('KEY=VALUE is read by the schema: text stays text, all else is JSON where i
   })
   const schema = { type: 'object', properties: { id: { type: 'string' }, list: { type: 'array' } } }
 
-  assert.deepEqual(argumentsFor(given, schema), {
+  assert.deepEqual(createArguments(given, schema), {
     a: 2,
     kept: true,
     id: '007',
@@ -30,17 +30,17 @@ test('KEY=VALUE is read by the schema: text stays text, all else is JSON where i
     free: 'no json',
     eq: 'a=b',
   })
-  assert.deepEqual(argumentsFor(given, undefined)['id'], '007')
+  assert.deepEqual(createArguments(given, undefined)['id'], '007')
 })
 
 test('__proto__ is just a key', async () => {
   const given = await readArguments({ json: undefined, pairs: ['__proto__={"x":1}'], stdin: none })
 
-  assert.equal(JSON.stringify(argumentsFor(given, undefined)), '{"__proto__":{"x":1}}')
+  assert.equal(JSON.stringify(createArguments(given, undefined)), '{"__proto__":{"x":1}}')
 })
 
 function terminal(environment: Record<string, string>): Terminal {
-  return { ...terminalOf(process), environment }
+  return { ...createTerminal(process), environment }
 }
 
 function wrapped(command: string[], more: object = {}): ReturnType<typeof wrapConfig> {
@@ -89,7 +89,7 @@ test('colours need a terminal that can and a NO_COLOR that is not set', () => {
     stderr: { ...stream, isTTY },
   })
   const painted = (isTTY: boolean, env: object) =>
-    terminalOf(host(isTTY, env) as unknown as NodeJS.Process).out.paint('red', 'x') !== 'x'
+    createTerminal(host(isTTY, env) as unknown as NodeJS.Process).out.paint('red', 'x') !== 'x'
 
   assert.deepEqual(
     [painted(true, {}), painted(true, { NO_COLOR: '1' }), painted(false, {})],

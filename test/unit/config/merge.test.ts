@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { locate, mergeTrees, treeOf } from '../../../src/config/source/tree.ts'
+import { locate, mergeTrees, createTree } from '../../../src/config/source/tree.ts'
 import type { Tree } from '../../../src/config/source/tree.ts'
 
-const tree = (value: unknown): Tree => treeOf(value, { from: 'value' }) as Tree
+const tree = (value: unknown): Tree => createTree(value, { from: 'value' }) as Tree
 const merge = (...values: unknown[]): unknown => locate(values.map(tree).reduce(mergeTrees)).value
 
 const { config } = fc.letrec<{ value: unknown; config: Record<string, unknown> }>(tie => ({

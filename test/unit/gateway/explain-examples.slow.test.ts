@@ -7,7 +7,7 @@ import type { Upstream } from '../../../src/api/index.ts'
 import { loadConfig, type LoadedConfig } from '../../../src/config/index.ts'
 import type { Explanation } from '../../../src/gateway/explain.ts'
 import { makeGateway, type Gateway } from '../../../src/gateway/gateway.ts'
-import { differencesOf, plannedOf, standIn, type Planned } from '../../../src/gateway/plan.ts'
+import { compareConfigs, planConfig, createPlaceholder, type Planned } from '../../../src/gateway/plan.ts'
 import { createLog } from '../../../src/util/log.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
 import { ROOT } from '../../guard/sources.ts'
@@ -31,8 +31,8 @@ async function built(t: TestContext, source: LoadedConfig): Promise<Gateway> {
   const loaded = { ...source, config: { ...config, listeners: {} } }
   const log = createLog({ level: 'error', format: 'json', write: () => undefined })
   const upstream = (
-    ...[spec, context]: [Parameters<typeof standIn>[0], Parameters<typeof standIn>[1]]
-  ): Upstream => standIn(spec, context, TOOLS)
+    ...[spec, context]: [Parameters<typeof createPlaceholder>[0], Parameters<typeof createPlaceholder>[1]]
+  ): Upstream => createPlaceholder(spec, context, TOOLS)
   const gateway = await makeGateway(loaded, { log, environment: process.env, beside: true }, upstream)
   cleanup(t, () => gateway.close())
   return gateway
@@ -52,7 +52,7 @@ for (const file of globSync('examples/**/gateway.yaml', {
   test(`every tool of ${file} is explained to the end, for every caller that it knows`, { skip }, async t => {
     const source = await load(join(ROOT, file))
     const gateway = await built(t, source)
-    const { tools, servers } = await plannedOf(gateway.generation, SALT, source.config)
+    const { tools, servers } = await planConfig(gateway.generation, SALT, source.config)
     const callers = [undefined, ...(source.config.auth?.keys ?? []).map(({ name }) => `key:${name}`)]
 
     const prefixed = servers.flatMap(({ name }) => TOOLS.map(tool => `${name}__${tool.name}`))
@@ -69,12 +69,12 @@ for (const file of globSync('examples/**/gateway.yaml', {
   test(`a plan of ${file} with itself changes nothing, and finds a server that goes`, { skip }, async t => {
     const source = await load(join(ROOT, file))
     const plannedFor = async (loaded: LoadedConfig): Promise<Planned> =>
-      plannedOf((await built(t, loaded)).generation, SALT, loaded.config)
+      planConfig((await built(t, loaded)).generation, SALT, loaded.config)
     const now = await plannedFor(source)
-    const same = differencesOf(now, await plannedFor(source))
+    const same = compareConfigs(now, await plannedFor(source))
 
     assert.equal(same.changes, false, JSON.stringify(same))
-    const { servers, tools } = differencesOf(now, { ...now, servers: now.servers.slice(1), tools: [] })
+    const { servers, tools } = compareConfigs(now, { ...now, servers: now.servers.slice(1), tools: [] })
     assert.deepEqual(
       servers.stopped,
       now.servers.slice(0, 1).map(({ name }) => name),

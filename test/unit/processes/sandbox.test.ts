@@ -6,9 +6,9 @@ import { randomUUID } from 'node:crypto'
 import { homedir, tmpdir } from 'node:os'
 import path from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
-import { privatePlacesOf } from '../../../src/config/index.ts'
+import { listPrivatePlaces } from '../../../src/config/index.ts'
 import { parseConfig } from '../../../src/gateway/load-config.ts'
-import { launchOf } from '../../../src/processes/launch.ts'
+import { createLaunch } from '../../../src/processes/launch.ts'
 import { sandboxArguments } from '../../../src/processes/sandbox.ts'
 import { processesWith } from '../../fixtures/processes.ts'
 import { bench, fixture, script, stdioSpec, textOf, toolCall } from '../fixtures/upstream-bench.ts'
@@ -152,9 +152,9 @@ describe('the arguments of a sandbox', { skip: process.platform !== 'linux' }, (
     const env = { PATH: '/usr/bin:/bin', TOKEN: 'hunter2-hunter2' }
     const directory = temporary(t)
     const around = { directory, cwd: directory, env, outside: { PATH: process.env.PATH, HOME: '/root' } }
-    if (!canSandbox) return assert.throws(() => launchOf(spec, around), /bwrap/)
+    if (!canSandbox) return assert.throws(() => createLaunch(spec, around), /bwrap/)
 
-    const { command, args } = launchOf(spec, around)
+    const { command, args } = createLaunch(spec, around)
 
     assert.match(command, /\/bwrap$/)
     assert.ok(!args.join(' ').includes('hunter2'))
@@ -261,7 +261,7 @@ async function sandboxed(
 it('a sandboxed server neither sees nor makes what it was accepted with, though it writes all around it', t => {
   const directory = directoryWith(t, { 'gateway.yaml': '', 'gateway.lock': '{}', 'a/b': '' })
   const config = parseConfig({ version: 1, listeners: {}, upstreams: {} }, { directory })
-  const places = privatePlacesOf({ ...config, directory })
+  const places = listPrivatePlaces({ ...config, directory })
   const site = { ...SITE, directory, cwd: directory, places }
 
   const view = sandboxArguments({ ...NOTHING, write: ['.'] }, site)

@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { describe, it, type TestContext } from 'node:test'
 import { WATCHDOG_SCRIPT } from '../../../src/processes/own-processes.ts'
-import { startOf } from '../../../src/processes/proc-scan.ts'
+import { readStartTime } from '../../../src/processes/proc-scan.ts'
 import { isAlive } from '../fixtures/upstream-bench.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
 import { until } from '../../fixtures/until.ts'
@@ -20,7 +20,7 @@ for (const shell of SHELLS)
       const [told, carrier, other] = [sleeper(t), sleeper(t, `${mark}x`), sleeper(t, 'tapgate:another:x')]
       const guardian = guard(shell, mark)
 
-      guardian.stdin?.end(`+ ${told} ${startOf(told)}\n`)
+      guardian.stdin?.end(`+ ${told} ${readStartTime(told)}\n`)
       await once(guardian, 'exit')
 
       assert.deepEqual([told, carrier, other].map(isAlive), [false, false, true])
@@ -30,7 +30,7 @@ for (const shell of SHELLS)
       const [forgotten, reused] = [sleeper(t), sleeper(t)]
       const guardian = guard(shell, randomUUID())
 
-      const line = `${forgotten} ${startOf(forgotten)}`
+      const line = `${forgotten} ${readStartTime(forgotten)}`
       guardian.stdin?.end(`+ ${line}\n+ ${reused} 1\n- ${line}\n`)
       await once(guardian, 'exit')
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import { waysOf } from '../../../src/cli/add/packages.ts'
+import { listLaunchOptions } from '../../../src/cli/add/packages.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
 
 interface OwnEntry extends JsonObject {
@@ -34,7 +34,7 @@ test('our entry for the registry is as its schema has it, and says what package.
 })
 
 test('gateway add makes a server of our own entry', () => {
-  const [way] = waysOf(entry.packages, [])
+  const [way] = listLaunchOptions(entry.packages, [])
   assert.ok(way !== undefined && 'kind' in way, JSON.stringify(way))
   const [input] = way.inputs
   assert.deepEqual([input?.name, input?.isRequired], ['--config', true])

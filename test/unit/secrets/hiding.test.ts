@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { secretsIn } from '../../../src/config/secrets.ts'
+import { collectSecrets } from '../../../src/config/secrets.ts'
 import { redactValue, Secrets } from '../../../src/util/secrets.ts'
 import { ENCODINGS, secretsOf } from './encodings.ts'
 
@@ -73,7 +73,7 @@ describe('secrets in a text', () => {
 })
 
 describe('secrets of a configuration', () => {
-  const found = secretsIn({
+  const found = collectSecrets({
     upstreams: {
       web: {
         url: 'https://me:p%40ss-word@example.com/s/ab12cd34ef56ab12cd34ef/mcp?api_key=query-key&page=2',

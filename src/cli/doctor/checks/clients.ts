@@ -5,10 +5,16 @@ import { getErrorMessage } from '../../../errors/errors.ts'
 import { isObject, type JsonObject } from '../../../protocol/json/json.ts'
 import { findProgram } from '../../../util/find-program.ts'
 import { toOneLine } from '../../../util/plain-text.ts'
-import { CLIENTS, entryOf, isInstalled, settingsOf, type Client } from '../../clients/clients.ts'
+import {
+  CLIENTS,
+  createClientEntry,
+  isInstalled,
+  findSettingsFile,
+  type Client,
+} from '../../clients/clients.ts'
 import { rewrite, undo } from '../../clients/connect.ts'
 import { Connections, type Connected } from '../../clients/connections.ts'
-import { editorOf, readSettingsFile } from '../../clients/edit.ts'
+import { selectEditor, readSettingsFile } from '../../clients/edit.ts'
 import { upstreamName } from '../../server-names.ts'
 import { stateDirectory } from '../../load-source.ts'
 import { complaint, type Complaint, type DoctorContext } from '../table.ts'
@@ -38,12 +44,12 @@ async function settingsFindings(
   all: readonly Connected[],
   { source, terminal }: DoctorContext,
 ): Promise<Complaint[]> {
-  const path = settingsOf(client, 'user', terminal)
+  const path = findSettingsFile(client, 'user', terminal)
   if (path === undefined || !existsSync(path)) return []
   const { title, name } = client
   try {
     const { text = '' } = await readSettingsFile(path)
-    await editorOf(client).read(text, 'gateway')
+    await selectEditor(client).read(text, 'gateway')
     const own = all.filter(one => one.client === name)
     return own.length > 0 ? await ownServers(client, { text, path }, own, source) : []
   } catch (error) {
@@ -61,7 +67,7 @@ async function ownServers(
 ): Promise<Complaint[]> {
   const ours = new Set(connected.map(({ name }) => name))
   const upstreams = source?.config.upstreams ?? {}
-  const servers = [...(await editorOf(client).all(text))].flatMap(([name, entry]) => {
+  const servers = [...(await selectEditor(client).all(text))].flatMap(([name, entry]) => {
     // Clients take any name; of "My Files" the gateway makes "my-files".
     const upstream = upstreamName(name)
     if (ours.has(name) || isOff(entry) || !Object.hasOwn(upstreams, upstream)) return []
@@ -98,7 +104,7 @@ async function entryFindings(
 async function presentEntry(client: Client, file: string, key: string): Promise<unknown> {
   try {
     const { text } = await readSettingsFile(file)
-    return text === undefined ? undefined : await editorOf(client).read(text, key)
+    return text === undefined ? undefined : await selectEditor(client).read(text, key)
   } catch {
     // Broken settings are a finding of their own.
     return 'unreadable'
@@ -112,7 +118,7 @@ function deadEnds(
   connections: Connections,
   { terminal, host }: DoctorContext,
 ): Complaint[] {
-  const line = lineOf(connected.entry)
+  const line = parseCommandLine(connected.entry)
   const at = line.findIndex((word, i) => i > 0 && word === 'attach')
   if (at === -1) return []
   const { title, name } = client
@@ -129,7 +135,7 @@ function deadEnds(
   if (gone === undefined) return []
   const [execPath, launcher] = [host.execPath, String(host.argv[1])]
   const values = { name: connected.name, line: [execPath, launcher, ...line.slice(at)] }
-  const entry = entryOf(client, values)
+  const entry = createClientEntry(client, values)
   const mend = {
     says: `write ${launcher} into ${connected.file}`,
     run: () => (entry === undefined ? Promise.resolve() : rewrite(client, connected, entry, connections)),
@@ -143,9 +149,9 @@ function isGone(word: string, { cwd, environment }: DoctorContext['terminal']): 
 }
 
 /** The program and arguments of an entry, in whatever form its client has them. */
-function lineOf(entry: JsonObject): string[] {
+function parseCommandLine(entry: JsonObject): string[] {
   const { command, cmd, args, path } = entry
-  if (isObject(command)) return lineOf(command)
+  if (isObject(command)) return parseCommandLine(command)
   const words = [command ?? cmd ?? path ?? [], args ?? []].flat()
   return words.filter(word => typeof word === 'string')
 }

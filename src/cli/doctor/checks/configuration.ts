@@ -64,7 +64,7 @@ async function setupFailure(source: LoadedConfig, terminal: Terminal): Promise<G
 
 function ofProblem(problem: Problem, cwd: string, source: LoadedConfig | undefined): Complaint {
   const { pointer, message: why, hint = 'gateway validate says more', severity } = problem
-  const place = placeOf(problem, cwd)
+  const place = formatLocation(problem, cwd)
   if (UNSET.test(why)) return complaint('variable-missing', { place, why, hint })
   if (UNREAD.test(why)) return complaint('secret-missing', { place, why })
   if (NOT_THERE.test(why)) {
@@ -97,7 +97,7 @@ function missingDirectory(pointer: string, source: LoadedConfig | undefined): Co
 }
 
 /** `gateway.yaml:5:5 /upstreams/files/env` */
-function placeOf({ file, line, col, pointer }: Problem, cwd: string): string {
+function formatLocation({ file, line, col, pointer }: Problem, cwd: string): string {
   const shown = file !== undefined && isAbsolute(file) ? relative(cwd, file) : file
   const place = shown === undefined ? [] : [line === undefined ? shown : `${shown}:${line}:${col ?? 1}`]
   return [...place, ...(pointer === '' ? [] : [pointer])].join(' ')

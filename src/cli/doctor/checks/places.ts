@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { chmod, lstat, readdir, readFile, unlink } from 'node:fs/promises'
 import { dirname, isAbsolute, join } from 'node:path'
-import { privatePlacesOf } from '../../../config/private.ts'
+import { listPrivatePlaces } from '../../../config/private.ts'
 import { answers, attachSocket, removeStale } from '../../../control/sockets.ts'
 import { plural } from '../../../util/plain-text.ts'
 import { stateDirectory } from '../../load-source.ts'
@@ -36,7 +36,7 @@ function overlays({ files, file }: NonNullable<DoctorContext['source']>): readon
 }
 
 async function ofConfiguration(path: string, secrets: readonly string[]): Promise<Complaint[]> {
-  const mode = await modeOf(path)
+  const mode = await readMode(path)
   if (mode === undefined) return []
   const text = await readFile(path, 'utf8').catch(() => '')
   const hasSecrets = secrets.some(secret => text.includes(secret) && !isPlace(secret))
@@ -61,11 +61,11 @@ function isPlace(text: string): boolean {
 async function secretFiles({ source }: DoctorContext): Promise<Complaint[]> {
   if (source === undefined) return []
   const own = new Set([source.file, ...overlays(source)])
-  const named = privatePlacesOf(source).flatMap(({ file, isCode }) =>
+  const named = listPrivatePlaces(source).flatMap(({ file, isCode }) =>
     isCode === true || file === undefined || own.has(file) ? [] : [file],
   )
   const found = [...new Set(named)].map(async path => {
-    const mode = await modeOf(path)
+    const mode = await readMode(path)
     if (mode === undefined || (mode & OTHERS) === 0) return []
     return [withMode(complaint('secret-readable', { path }), path, 0o600)]
   })
@@ -152,7 +152,7 @@ function staleFindings(paths: readonly string[], directory: string): Complaint[]
 }
 
 /** Mode of a file; undefined where there is none. */
-async function modeOf(path: string): Promise<number | undefined> {
+async function readMode(path: string): Promise<number | undefined> {
   const found = await lstat(path).catch(() => undefined)
   return found?.isFile() === true ? found.mode & 0o7777 : undefined
 }

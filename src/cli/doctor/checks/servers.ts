@@ -32,12 +32,12 @@ export async function runningFindings(
   const place = { file: config, env: flags.env ?? environment['GATEWAY_ENV'], environment }
   const sockets = flags.socket === undefined ? await livingSockets(place).catch(() => []) : [flags.socket]
   if (sockets.length === 0) return { found: [complaint('not-running', { config })], isRunning: false }
-  const found = await Promise.all(sockets.map(askedOf))
+  const found = await Promise.all(sockets.map(requestHealth))
   const many = sockets.length > 1 ? [complaint('gateways-many', { count: sockets.length, config })] : []
   return { found: [...many, ...found.flat()], isRunning: true }
 }
 
-async function askedOf(socket: string): Promise<Complaint[]> {
+async function requestHealth(socket: string): Promise<Complaint[]> {
   try {
     const client = await connectControl(socket)
     const { version: own } = readOwnPackage()
@@ -101,7 +101,7 @@ export function serverFindings({ source }: DoctorContext): Complaint[] {
     .filter(([, { enabled }]) => enabled)
     .flatMap(([upstream, spec]) => [
       ...permissionFindings(upstream, spec, source.directory),
-      ...valuesOf(spec).flatMap(([place, value]) => valueFindings(upstream, place, value, Date.now())),
+      ...listValues(spec).flatMap(([place, value]) => valueFindings(upstream, place, value, Date.now())),
     ])
 }
 
@@ -119,7 +119,7 @@ function permissionFindings(upstream: string, spec: Upstreams[string], directory
 }
 
 /** Variables and headers, by their places. */
-function valuesOf(spec: object): [string, string][] {
+function listValues(spec: object): [string, string][] {
   return ['env', 'headers'].flatMap(key => {
     const map: unknown = (spec as Record<string, unknown>)[key]
     const entries = isObject(map) ? Object.entries(map) : []
@@ -132,13 +132,13 @@ function valuesOf(spec: object): [string, string][] {
 function valueFindings(upstream: string, place: string, value: string, now: number): Complaint[] {
   if (PLACEHOLDER.test(value.trim()))
     return [complaint('secret-placeholder', { upstream, place, value: value.trim().slice(0, 40) })]
-  const end = endOf(value)
+  const end = parseExpiry(value)
   if (end === undefined || end > now) return []
   return [complaint('token-expired', { upstream, place, ago: formatDuration(now - end) })]
 }
 
 /** The end of a token that says so, in milliseconds since 1970. */
-function endOf(value: string): number | undefined {
+function parseExpiry(value: string): number | undefined {
   const [, claims] = JWT.exec(value) ?? []
   if (claims === undefined) return undefined
   try {

@@ -17,7 +17,7 @@ import { isNews } from '../../../protocol/methods.ts'
 import { HeldBytes } from '../../../transport/backlog.ts'
 import { Drops } from '../../../transport/unexpected-messages.ts'
 import { IdleSweeper } from '../../../util/clock.ts'
-import { encodeNotification } from '../../client/encode-answer.ts'
+import { encodeClientNotification } from '../../client/encode-answer.ts'
 import { type InboundRequest, OpenRequests } from '../../client/inbound-request.ts'
 import { Requester, ServerRequests } from '../../client/server-requests.ts'
 import { type SessionQuota, SWEEP_MS } from '../open-connections.ts'
@@ -174,7 +174,7 @@ class StandaloneStream {
   }
 
   notify(notification: Notification): boolean {
-    const message = encodeNotification(notification, this.#client)
+    const message = encodeClientNotification(notification, this.#client)
     return message !== undefined && this.#stream?.notify(message, isNews(notification.method)) === true
   }
 

@@ -18,7 +18,7 @@ import { parse, stringify } from 'yaml'
 import { add, remove, search } from '../../../../src/cli/add/say.ts'
 import type { AddFlags } from '../../../../src/cli/add/add.ts'
 import { packageWay } from '../../../../src/cli/add/packages.ts'
-import { targetOf } from '../../../../src/cli/add/target.ts'
+import { parseTarget } from '../../../../src/cli/add/target.ts'
 import { shortName } from '../../../../src/cli/server-names.ts'
 import { loadConfig } from '../../../../src/config/index.ts'
 import type { GatewayError } from '../../../../src/errors/errors.ts'
@@ -224,7 +224,7 @@ test('a command gives its server the name of what it runs', () => {
     ['python3 -m notes_server', 'notes'],
     ['/usr/local/bin/files-mcp --root .', 'files'],
   ].map(([command = '', name]) => {
-    const target = targetOf(undefined, command.split(' '))
+    const target = parseTarget(undefined, command.split(' '))
     return [target.by === 'way' && shortName(target.suggested), name]
   })
   for (const [given, expected] of names) assert.equal(given, expected)

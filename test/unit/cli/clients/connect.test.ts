@@ -14,16 +14,16 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import { CLIENTS, settingsOf, type Client } from '../../../../src/cli/clients/clients.ts'
+import { CLIENTS, findSettingsFile, type Client } from '../../../../src/cli/clients/clients.ts'
 import {
   carryOut,
-  planFor,
+  planConnect,
   undo,
   type ConnectOptions,
   type Plan,
 } from '../../../../src/cli/clients/connect.ts'
 import { type Connected, Connections } from '../../../../src/cli/clients/connections.ts'
-import { editorOf } from '../../../../src/cli/clients/edit.ts'
+import { selectEditor } from '../../../../src/cli/clients/edit.ts'
 import { silentTerminal } from '../../fixtures/silent-terminal.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 
@@ -73,7 +73,7 @@ test('notes that are made at once are all kept, and notes that cannot be read ar
 })
 
 async function put({ options }: Home, client: Client, bytes: Buffer | string): Promise<string> {
-  const file = settingsOf(client, 'user', options.terminal) ?? ''
+  const file = findSettingsFile(client, 'user', options.terminal) ?? ''
   await mkdir(dirname(file), { recursive: true })
   await writeFile(file, bytes, { mode: 0o640 })
   return file
@@ -86,7 +86,7 @@ function clientNamed(name: string): Client {
 }
 
 async function connected(client: Client, { options }: Home): Promise<Plan> {
-  const plan = await planFor(client, options)
+  const plan = await planConnect(client, options)
   assert.equal(plan.problem, undefined, `${client.name}: ${plan.problem}`)
   await carryOut(plan, options)
   return plan
@@ -115,7 +115,7 @@ test('each recorded file takes the entry, keeps all else, and comes back byte fo
     await connected(client, here)
 
     const text = await readFile(place, 'utf8')
-    const editor = editorOf(client)
+    const editor = selectEditor(client)
     assert.ok(await editor.read(text, 'gateway'), file)
     for (const comment of bytes.toString('utf8').match(/^\s*(\/\/|#).*$/gm) ?? [])
       assert.ok(text.includes(comment.trim()), `${file} has lost ${comment}`)
@@ -128,11 +128,11 @@ test('each recorded file takes the entry, keeps all else, and comes back byte fo
 test('a client without settings gets a file, which is gone again afterwards', async t => {
   for (const client of CLIENTS.filter(({ user }) => user.linux !== undefined)) {
     const here = await home(t)
-    const file = settingsOf(client, 'user', here.options.terminal) ?? ''
+    const file = findSettingsFile(client, 'user', here.options.terminal) ?? ''
 
     await connected(client, here)
 
-    assert.ok(await editorOf(client).read(await readFile(file, 'utf8'), 'gateway'), client.name)
+    assert.ok(await selectEditor(client).read(await readFile(file, 'utf8'), 'gateway'), client.name)
     assert.deepEqual(await disconnected(here), ['restored'])
     await assert.rejects(lstat(file), { code: 'ENOENT' })
   }
@@ -140,7 +140,10 @@ test('a client without settings gets a file, which is gone again afterwards', as
 
 test('files are where each client looks, also when a variable moves its directory', () => {
   const file = (name: string, environment = {}, scope: 'user' | 'project' = 'user'): string | undefined =>
-    settingsOf(clientNamed(name), scope, { cwd: '/project', environment: { HOME: '/me', ...environment } })
+    findSettingsFile(clientNamed(name), scope, {
+      cwd: '/project',
+      environment: { HOME: '/me', ...environment },
+    })
 
   assert.equal(file('kimi'), '/me/.kimi-code/mcp.json')
   assert.equal(file('kimi', { KIMI_CODE_HOME: '/k' }), '/k/mcp.json')
@@ -174,7 +177,7 @@ test('settings that were changed since then lose the entry alone', async t => {
     assert.deepEqual(await disconnected(here), ['removed'], name)
 
     const after = await readFile(file, 'utf8')
-    assert.equal(await editorOf(client).read(after, 'gateway'), undefined)
+    assert.equal(await selectEditor(client).read(after, 'gateway'), undefined)
     assert.match(after, /ours|late|OTHER/)
   }
 })
@@ -185,7 +188,7 @@ test('an entry of somebody else is never touched, and one that its owner has cha
   const foreign = '{"mcpServers":{"gateway":{"command":"mine"}}}'
   const file = await put(here, cursor, foreign)
 
-  const plan = await planFor(cursor, here.options)
+  const plan = await planConnect(cursor, here.options)
 
   assert.match(plan.problem ?? '', /somebody else/)
   assert.equal(await readFile(file, 'utf8'), foreign)
@@ -204,7 +207,7 @@ test('connecting again changes nothing, and another configuration takes the plac
   await connected(client, here)
   const once = await readFile(file, 'utf8')
 
-  assert.equal((await planFor(client, here.options)).isDone, true)
+  assert.equal((await planConnect(client, here.options)).isDone, true)
 
   const values = { name: 'gateway', line: ['gateway', 'attach', '-c', '/other/gateway.yaml'] }
   await connected(client, { ...here, options: { ...here.options, values } })
@@ -217,7 +220,7 @@ test('what a client writes while its owner thinks about the plan stays', async t
   const here = await home(t)
   const client = clientNamed('claude-code')
   const file = await put(here, client, '{"numStartups":3}')
-  const plan = await planFor(client, here.options)
+  const plan = await planConnect(client, here.options)
   await writeFile(file, '{"numStartups":4,"oauthAccount":{"a":1}}')
 
   await carryOut(plan, here.options)
@@ -225,7 +228,7 @@ test('what a client writes while its owner thinks about the plan stays', async t
   const text = await readFile(file, 'utf8')
   assert.match(text, /"numStartups": ?4/)
   assert.match(text, /"oauthAccount"/)
-  assert.deepEqual(await editorOf(client).read(text, 'gateway'), plan.entry)
+  assert.deepEqual(await selectEditor(client).read(text, 'gateway'), plan.entry)
   assert.deepEqual(await disconnected(here), ['restored'])
   assert.equal(await readFile(file, 'utf8'), '{"numStartups":4,"oauthAccount":{"a":1}}')
 })
@@ -233,7 +236,7 @@ test('what a client writes while its owner thinks about the plan stays', async t
 test('settings that come into being while the owner thinks stay', async t => {
   const here = await home(t)
   const client = clientNamed('cursor')
-  const plan = await planFor(client, here.options)
+  const plan = await planConnect(client, here.options)
   const file = await put(here, client, '{"mcpServers":{"gateway":{"command":"mine"}}}')
 
   await assert.rejects(carryOut(plan, here.options), /changed meanwhile: .*somebody else/)
@@ -299,7 +302,7 @@ test('settings that cannot be read are named and left as they are', async t => {
     const client = clientNamed(name)
     const file = await put(here, client, content)
 
-    const { problem, after } = await planFor(client, here.options)
+    const { problem, after } = await planConnect(client, here.options)
 
     const bytes = Buffer.isBuffer(content) ? content : Buffer.from(content)
     assert.ok(problem !== undefined && after === undefined, `${what} was taken`)
@@ -312,7 +315,7 @@ test('a link stays a link, and its target gets the entry', async t => {
   const cursor = clientNamed('cursor')
   const target = join(here.home, 'dotfiles.json')
   await writeFile(target, '{}\n')
-  const file = settingsOf(cursor, 'user', here.options.terminal) ?? ''
+  const file = findSettingsFile(cursor, 'user', here.options.terminal) ?? ''
   await mkdir(dirname(file))
   await symlink(target, file)
 
@@ -329,13 +332,13 @@ test('a read-only file, a directory and a link to nothing are left', async t => 
   const cursor = clientNamed('cursor')
   const file = await put(here, cursor, '{}')
   await chmod(file, 0o444)
-  assert.match((await planFor(cursor, here.options)).problem ?? '', /read-only/)
+  assert.match((await planConnect(cursor, here.options)).problem ?? '', /read-only/)
   await rm(file)
   await mkdir(file)
-  assert.match((await planFor(cursor, here.options)).problem ?? '', /no file/)
+  assert.match((await planConnect(cursor, here.options)).problem ?? '', /no file/)
   await rm(file, { recursive: true })
   await symlink(join(here.home, 'nothing'), file)
-  assert.match((await planFor(cursor, here.options)).problem ?? '', /link to nothing/)
+  assert.match((await planConnect(cursor, here.options)).problem ?? '', /link to nothing/)
 })
 
 test('tabs, CRLF and a byte order mark stay', async t => {
@@ -362,10 +365,10 @@ test('the settings of a project that are elsewhere, by a link, are left alone', 
   const terminal = silentTerminal({ cwd: project, environment: { HOME: place } })
 
   for (const name of ['claude-code', 'vscode']) {
-    const plan = await planFor(clientNamed(name), { ...options, scope: 'project', terminal })
+    const plan = await planConnect(clientNamed(name), { ...options, scope: 'project', terminal })
     assert.ok(plan.problem !== undefined && plan.after === undefined, name)
   }
   await rm(join(project, '.vscode'))
-  const plan = await planFor(clientNamed('vscode'), { ...options, scope: 'project', terminal })
+  const plan = await planConnect(clientNamed('vscode'), { ...options, scope: 'project', terminal })
   assert.ok(plan.after !== undefined)
 })

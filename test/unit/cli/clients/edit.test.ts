@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CLIENTS, type Client } from '../../../../src/cli/clients/clients.ts'
-import { editorOf } from '../../../../src/cli/clients/edit.ts'
+import { selectEditor } from '../../../../src/cli/clients/edit.ts'
 import { fromYaml } from '../../../../src/config/source/plain-yaml.ts'
 import { isObject } from '../../../../src/protocol/json/json.ts'
 
@@ -29,7 +29,7 @@ for (const [what, before, during] of CASES)
   test(`entries ${what} keep their bytes when another one is set beside them, and when it is removed`, async () => {
     const cursor = CLIENTS.find(({ name }) => name === 'cursor')
     assert.ok(cursor)
-    const editor = editorOf(cursor)
+    const editor = selectEditor(cursor)
 
     assert.equal(await editor.set(before, 'gateway', { a: [1] }), during)
 
@@ -40,7 +40,7 @@ test('settings without servers keep their bytes when the first one is set', asyn
   const cursor = CLIENTS.find(({ name }) => name === 'cursor')
   assert.ok(cursor)
 
-  const text = await editorOf(cursor).set('{\n  "a": 1,   "b":  {}\n}\n', 'gateway', { x: 1 })
+  const text = await selectEditor(cursor).set('{\n  "a": 1,   "b":  {}\n}\n', 'gateway', { x: 1 })
 
   assert.equal(text, '{\n  "a": 1,   "b":  {}, "mcpServers": {"gateway":{"x":1}}\n}\n')
 })
@@ -54,7 +54,7 @@ const clientNamed = (wanted: string): Client => {
 const CONTINUE_ENTRY = { name: 'gateway', command: 'gateway', args: ['attach'] }
 
 test('Continue gets a list of servers in a file that it accepts, whatever the file held before', async () => {
-  const editor = editorOf(clientNamed('continue'))
+  const editor = selectEditor(clientNamed('continue'))
   const befores = [
     '',
     'name: me\nversion: 1.0.0\nschema: v1\n',
@@ -75,7 +75,7 @@ test('Continue gets a list of servers in a file that it accepts, whatever the fi
 })
 
 test('a map of somebody where Continue wants a list is left as it is', async () => {
-  const editor = editorOf(clientNamed('continue'))
+  const editor = selectEditor(clientNamed('continue'))
 
   await assert.rejects(
     editor.set('mcpServers:\n  mine: { command: x }\n', 'gateway', CONTINUE_ENTRY),
@@ -84,7 +84,7 @@ test('a map of somebody where Continue wants a list is left as it is', async () 
 })
 
 test('a key without a value in YAML settings is none: the entry takes its place', async () => {
-  const editor = editorOf(clientNamed('goose'))
+  const editor = selectEditor(clientNamed('goose'))
 
   const text = await editor.set('extensions:\nkeep: 1\n', 'gateway', { x: 1 })
 

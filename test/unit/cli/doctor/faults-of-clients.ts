@@ -2,7 +2,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { CLIENTS } from '../../../../src/cli/clients/clients.ts'
-import { carryOut, planFor } from '../../../../src/cli/clients/connect.ts'
+import { carryOut, planConnect } from '../../../../src/cli/clients/connect.ts'
 import { Connections } from '../../../../src/cli/clients/connections.ts'
 import { openControl } from '../../../../src/control/server.ts'
 import { ownSocket } from '../../../../src/control/sockets.ts'
@@ -21,7 +21,7 @@ export async function connected(lab: Lab, name: string, line: readonly string[])
   const connections = new Connections(dirname(state(lab)))
   const values = { name: 'gateway', line }
   const options = { scope: 'user', values, connections, terminal: lab.terminal } as const
-  const plan = await planFor(client, options)
+  const plan = await planConnect(client, options)
   await carryOut(plan, options)
   return plan.file ?? ''
 }

@@ -9,7 +9,12 @@ import {
   type ServiceFacts,
   type ServiceKind,
 } from '../../../../src/cli/service/definitions.ts'
-import { sayInstall, sayServiceStatus, sayUninstall, serviceOf } from '../../../../src/cli/service/service.ts'
+import {
+  sayInstall,
+  sayServiceStatus,
+  sayUninstall,
+  resolveService,
+} from '../../../../src/cli/service/service.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 import { silentTerminal } from '../../fixtures/silent-terminal.ts'
 
@@ -155,7 +160,7 @@ test('a system that says no is said to be wanted, with what to do in its place',
 test('the variable that is missing for a place is the one that this system has', async t => {
   const { terminal } = await home(t)
 
-  await assert.rejects(serviceOf({ platform: 'win32' }, terminal, process), {
+  await assert.rejects(resolveService({ platform: 'win32' }, terminal, process), {
     message: /LOCALAPPDATA is not set, so there is no place for a service of win32/,
   })
 })

@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events'
 import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
 import { runAgent } from '../../../../plugins/agents/commands.ts'
-import { filledIn } from '../../../../src/cli/output/prompt.ts'
+import { promptForSchema } from '../../../../src/cli/output/prompt.ts'
 import type { CommandOutput, JsonObject } from '../../../../src/plugin.ts'
 
 const DECISION = {
@@ -37,7 +37,7 @@ async function answered(
   }
   const call = {
     err: out,
-    fillIn: async (schema: unknown) => (stdin.isTTY ? filledIn(schema, host) : undefined),
+    fillIn: async (schema: unknown) => (stdin.isTTY ? promptForSchema(schema, host) : undefined),
     onInterrupt: () => () => undefined,
   }
   const replies: JsonObject[] = []
