@@ -1,3 +1,4 @@
+import type { CommandCall, CommandFlag, Config, JsonObject, PluginCommands } from '../../src/plugin.ts'
 import {
   formatBytes,
   formatDuration,
@@ -8,11 +9,6 @@ import {
   toOneLine,
   parseDuration,
   estimateTokens,
-  type CommandCall,
-  type CommandFlag,
-  type Config,
-  type JsonObject,
-  type PluginCommands,
 } from '../../src/plugin.ts'
 import type { KeptCall, UsageRow, CallFilter } from './read.ts'
 

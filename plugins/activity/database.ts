@@ -1,6 +1,7 @@
 import { closeSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import type { StatementSync } from 'node:sqlite'
+import { DatabaseSync } from 'node:sqlite'
 import { makeDirectorySync } from '../../src/plugin.ts'
 import type { CallRecord } from './records.ts'
 

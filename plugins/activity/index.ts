@@ -1,11 +1,5 @@
-import {
-  compileGlobs,
-  METHODS,
-  parseDuration,
-  parseSize,
-  type Config,
-  type Plugin,
-} from '../../src/plugin.ts'
+import type { Config, Plugin } from '../../src/plugin.ts'
+import { compileGlobs, METHODS, parseDuration, parseSize } from '../../src/plugin.ts'
 import { fileOf } from './place.ts'
 import { Records } from './records.ts'
 

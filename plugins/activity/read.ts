@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
-import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
+import type { SQLInputValue } from 'node:sqlite'
+import { DatabaseSync } from 'node:sqlite'
 import type { CallRecord } from './records.ts'
 
 const BUSY_MS = 2000

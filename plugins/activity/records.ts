@@ -1,15 +1,6 @@
 import { createHash } from 'node:crypto'
-import {
-  describeArguments,
-  BoundedMap,
-  compileGlobs,
-  getOutcome,
-  principalKey,
-  type Exchange,
-  type JsonObject,
-  type PhaseTimes,
-  type Session,
-} from '../../src/plugin.ts'
+import type { Exchange, JsonObject, PhaseTimes, Session } from '../../src/plugin.ts'
+import { describeArguments, BoundedMap, compileGlobs, getOutcome, principalKey } from '../../src/plugin.ts'
 
 /** Longer texts are cut: any peer may write them. */
 const MAX_LENGTH = 256

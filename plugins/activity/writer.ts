@@ -1,6 +1,8 @@
 import { renameSync } from 'node:fs'
-import { getErrorMessage, type Clock, type Figure, type Log } from '../../src/plugin.ts'
-import { openToWrite, troubleOf, type ActivityDatabase, type Bounds } from './database.ts'
+import type { Clock, Figure, Log } from '../../src/plugin.ts'
+import { getErrorMessage } from '../../src/plugin.ts'
+import type { ActivityDatabase, Bounds } from './database.ts'
+import { openToWrite, troubleOf } from './database.ts'
 import type { CallRecord } from './records.ts'
 
 /** Records that wait; what comes beyond them is dropped and counted. */

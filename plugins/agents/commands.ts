@@ -1,16 +1,18 @@
+import type {
+  AskGateway,
+  CommandCall,
+  CommandFlag,
+  CommandOutput,
+  JsonObject,
+  PluginCommands,
+} from '../../src/plugin.ts'
 import {
-  type AskGateway,
-  type CommandCall,
-  type CommandFlag,
-  type CommandOutput,
   gatewayError,
   GatewayError,
   isObject,
-  type JsonObject,
   filterObjects,
   toOneLine,
   sanitizeText,
-  type PluginCommands,
 } from '../../src/plugin.ts'
 
 type Printing = Pick<CommandCall, 'out' | 'table'>

@@ -1,11 +1,5 @@
-import {
-  ANONYMOUS,
-  gatewayError,
-  suggestHint,
-  principalKey,
-  type JsonObject,
-  type PluginHooks,
-} from '../../src/plugin.ts'
+import type { JsonObject, PluginHooks } from '../../src/plugin.ts'
+import { ANONYMOUS, gatewayError, suggestHint, principalKey } from '../../src/plugin.ts'
 import { agentError } from './errors.ts'
 import type { AgentHealth, Caller, TaskEvent, TaskSummary, TaskView } from './types.ts'
 import { requestOf } from './mcp/delegate.ts'

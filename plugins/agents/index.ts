@@ -1,4 +1,5 @@
-import { checkKnownName, readList, readMap, readValue, type Plugin, type Report } from '../../src/plugin.ts'
+import type { Plugin, Report } from '../../src/plugin.ts'
+import { checkKnownName, readList, readMap, readValue } from '../../src/plugin.ts'
 import { ERRORS } from './errors.ts'
 import type { AgentsConfig } from './settings.ts'
 

@@ -1,4 +1,5 @@
-import { isObject, type Figure, type JsonObject } from '../../src/plugin.ts'
+import type { Figure, JsonObject } from '../../src/plugin.ts'
+import { isObject } from '../../src/plugin.ts'
 import type { AgentHost } from './acp/agent-host.ts'
 import type { Outcome, TaskState } from './types.ts'
 import type { PlaceQueue } from './scheduling.ts'

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
-import { compileGlobs, isObject, type JsonObject } from '../../src/plugin.ts'
+import type { JsonObject } from '../../src/plugin.ts'
+import { compileGlobs, isObject } from '../../src/plugin.ts'
 import { isWithin, realOf } from './paths.ts'
 import type { AgentToolCall, Verdict } from './types.ts'
 import type { PermissionPolicy } from './settings.ts'

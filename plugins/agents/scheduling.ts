@@ -1,4 +1,5 @@
-import { compileCallers, type Clock, FairQueue, type Principal } from '../../src/plugin.ts'
+import type { Clock, Principal } from '../../src/plugin.ts'
+import { compileCallers, FairQueue } from '../../src/plugin.ts'
 import type { AgentsConfig } from './settings.ts'
 import type { RouteDecision } from './types.ts'
 

@@ -1,4 +1,5 @@
-import { type Config, parseDuration, parseSize } from '../../src/plugin.ts'
+import type { Config } from '../../src/plugin.ts'
+import { parseDuration, parseSize } from '../../src/plugin.ts'
 
 /** The section as it was written. */
 export type AgentsConfig = NonNullable<Config['agents']>

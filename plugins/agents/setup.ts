@@ -1,24 +1,20 @@
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import {
-  type Config,
-  gatewayError,
-  GatewayError,
-  type ListenerConfig,
-  type PluginApi,
-  getErrorMessage,
-  type UpstreamConfig,
-} from '../../src/plugin.ts'
-import { type AgentRuntime, LocalRuntime } from './runtime.ts'
+import type { Config, ListenerConfig, PluginApi, UpstreamConfig } from '../../src/plugin.ts'
+import { gatewayError, GatewayError, getErrorMessage } from '../../src/plugin.ts'
+import type { AgentRuntime } from './runtime.ts'
+import { LocalRuntime } from './runtime.ts'
 import type { TaskService } from './tasks/service.ts'
 import { answerVerbs } from './control-verbs.ts'
 import { CALLBACK_LISTENER, CALLBACK_SPEC, CallbackTokens, openCallback } from './mcp/callback.ts'
-import { CallPatience, Callers, Foreground, type McpParts } from './mcp/callers.ts'
+import type { McpParts } from './mcp/callers.ts'
+import { CallPatience, Callers, Foreground } from './mcp/callers.ts'
 import { AgentsUpstream } from './mcp/upstream.ts'
 import { programOf } from './acp/agent-host.ts'
 import { findRootOfGateway } from './paths.ts'
 import { routing } from './scheduling.ts'
-import { type AgentSettings, type AgentsConfig, agentsOf } from './settings.ts'
+import type { AgentSettings, AgentsConfig } from './settings.ts'
+import { agentsOf } from './settings.ts'
 
 const NO_ROOTS =
   'agents.roots names no directory: each task works in an empty one of its own, and can name neither cwd nor files'

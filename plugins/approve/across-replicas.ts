@@ -1,11 +1,5 @@
-import {
-  type Clock,
-  isObject,
-  type JsonObject,
-  type Log,
-  getErrorMessage,
-  type SharedStore,
-} from '../../src/plugin.ts'
+import type { Clock, JsonObject, Log, SharedStore } from '../../src/plugin.ts'
+import { isObject, getErrorMessage } from '../../src/plugin.ts'
 import type { Decision, Decisions, OpenCall, WaitingCalls } from './waiting-calls.ts'
 
 const DECIDED = 'decided'

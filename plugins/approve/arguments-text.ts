@@ -1,4 +1,5 @@
-import { type ApprovalRequest, isObject, toOneLine } from '../../src/plugin.ts'
+import type { ApprovalRequest } from '../../src/plugin.ts'
+import { isObject, toOneLine } from '../../src/plugin.ts'
 
 /** Characters of all values together; each value gets its share, and at least `MIN_VALUE`. */
 const MAX_TEXT = 2000

@@ -1,10 +1,5 @@
-import {
-  type CommandCall,
-  isObject,
-  type JsonObject,
-  toOneLine,
-  type PluginCommands,
-} from '../../src/plugin.ts'
+import type { CommandCall, JsonObject, PluginCommands } from '../../src/plugin.ts'
+import { isObject, toOneLine } from '../../src/plugin.ts'
 
 /** Exit code where no such call waits. */
 const NONE = 1

@@ -1,19 +1,12 @@
-import {
-  defineFindings,
-  createActiveGetter,
-  type JsonObject,
-  readList,
-  parseDuration,
-  type Plugin,
-  type PluginApi,
-  type Report,
-  readValue,
-} from '../../src/plugin.ts'
+import type { JsonObject, Plugin, PluginApi, Report } from '../../src/plugin.ts'
+import { defineFindings, createActiveGetter, readList, parseDuration, readValue } from '../../src/plugin.ts'
 import { AcrossReplicas } from './across-replicas.ts'
-import { type ApproveConfig, Approver } from './approver.ts'
+import type { ApproveConfig } from './approver.ts'
+import { Approver } from './approver.ts'
 import { summarizeArguments, writeArguments } from './arguments-text.ts'
 import { Journal } from './journal.ts'
-import { type Decisions, type OpenCall, ownDecisions, WaitingCalls } from './waiting-calls.ts'
+import type { Decisions, OpenCall } from './waiting-calls.ts'
+import { ownDecisions, WaitingCalls } from './waiting-calls.ts'
 import { Webhook } from './webhook.ts'
 
 /** Calls are held for their clients no longer. */

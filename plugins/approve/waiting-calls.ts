@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { actorKey, type ApprovalRequest, callerKey, canonicalizeJson } from '../../src/plugin.ts'
+import type { ApprovalRequest } from '../../src/plugin.ts'
+import { actorKey, callerKey, canonicalizeJson } from '../../src/plugin.ts'
 
 /** Decision on a call that waits, with who or what made it. */
 export interface Decision {

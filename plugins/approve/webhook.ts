@@ -1,13 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import {
-  type Config,
-  type HttpReply,
-  type HttpRequest,
-  isObject,
-  type JsonObject,
-  type PluginApi,
-  getErrorMessage,
-} from '../../src/plugin.ts'
+import type { Config, HttpReply, HttpRequest, JsonObject, PluginApi } from '../../src/plugin.ts'
+import { isObject, getErrorMessage } from '../../src/plugin.ts'
 import { shownArguments, summarizeArguments } from './arguments-text.ts'
 import type { Decision, Decisions, OpenCall } from './waiting-calls.ts'
 

@@ -1,6 +1,7 @@
 import { createReadStream, existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { gatewayError, type PluginCommands, getErrorMessage } from '../../src/plugin.ts'
+import type { PluginCommands } from '../../src/plugin.ts'
+import { gatewayError, getErrorMessage } from '../../src/plugin.ts'
 import { hashIn, isIntact, keptIn } from './journal-file.ts'
 
 /** Exit code where the audit is not what was written. */

@@ -1,18 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import { resolve } from 'node:path'
+import type { Clock, Config, Plugin, PluginApi, Session } from '../../src/plugin.ts'
 import {
-  type Clock,
-  type Config,
   defineErrors,
   gatewayError,
   compileGlobs,
   METHODS,
   parseSize,
-  type Plugin,
-  type PluginApi,
   getErrorMessage,
   RPC,
-  type Session,
 } from '../../src/plugin.ts'
 import { JournalFile, JournalStderr } from './journal-file.ts'
 import { Journal } from './journal.ts'

@@ -1,5 +1,6 @@
 import { writeSync } from 'node:fs'
-import { type FileHandle, open, rename, rm } from 'node:fs/promises'
+import type { FileHandle } from 'node:fs/promises'
+import { open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { hash } from 'node:crypto'
 import { makeDirectory } from '../../src/plugin.ts'

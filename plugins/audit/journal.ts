@@ -1,5 +1,7 @@
-import { getErrorMessage, type Clock, type Log } from '../../src/plugin.ts'
-import { BEGINNING, chained, hashIn, keptIn, type Sink } from './journal-file.ts'
+import type { Clock, Log } from '../../src/plugin.ts'
+import { getErrorMessage } from '../../src/plugin.ts'
+import type { Sink } from './journal-file.ts'
+import { BEGINNING, chained, hashIn, keptIn } from './journal-file.ts'
 
 interface JournalSettings {
   /** Bytes after which a file is set aside. */

@@ -1,19 +1,15 @@
 import { createHash } from 'node:crypto'
-import {
-  ANONYMOUS,
-  type AuditEvent,
-  BoundedMap,
-  type Credentials,
-  type Exchange,
-  isObject,
-  type JsonObject,
-  getOutcome,
-  type Principal,
-  principalKey,
-  type Refusal,
-  type RpcError,
-  type Session,
+import type {
+  AuditEvent,
+  Credentials,
+  Exchange,
+  JsonObject,
+  Principal,
+  Refusal,
+  RpcError,
+  Session,
 } from '../../src/plugin.ts'
+import { ANONYMOUS, BoundedMap, isObject, getOutcome, principalKey } from '../../src/plugin.ts'
 
 /** Longer texts are cut: what a peer calls itself must not fill the disk. */
 const MAX_LENGTH = 256

@@ -1,23 +1,26 @@
+import type {
+  Answer,
+  CatalogEntry,
+  CatalogView,
+  Config,
+  Exchange,
+  PluginHooks,
+  Principal,
+} from '../../src/plugin.ts'
 import {
   ANONYMOUS,
-  type Answer,
   compileCallers,
-  type CatalogEntry,
-  type CatalogView,
-  type Config,
-  type Exchange,
   compileForbiddenUris,
   compileGlobs,
   isObject,
   LISTS,
   readList,
   METHODS,
-  type PluginHooks,
-  type Principal,
   refuse,
   RPC,
 } from '../../src/plugin.ts'
-import { FORBIDDEN, needs, type Refused } from './challenge.ts'
+import type { Refused } from './challenge.ts'
+import { FORBIDDEN, needs } from './challenge.ts'
 
 /** Methods on a task, which is used as its tool is. */
 const OF_TASKS: ReadonlySet<string> = new Set(['tasks/get', 'tasks/update', 'tasks/result'])

@@ -1,23 +1,22 @@
-import {
-  BoundedMap,
-  type ClientCertificate,
-  type Config,
-  type Credentials,
-  compileGlobs,
-  type HttpReply,
-  type HttpRequest,
-  storeToken,
-  type Log,
-  type PluginApi,
-  type Principal,
-  getErrorMessage,
-  type Refusal,
+import type {
+  ClientCertificate,
+  Config,
+  Credentials,
+  HttpReply,
+  HttpRequest,
+  Log,
+  PluginApi,
+  Principal,
+  Refusal,
 } from '../../src/plugin.ts'
+import { BoundedMap, compileGlobs, storeToken, getErrorMessage } from '../../src/plugin.ts'
 import { prepareRule } from './access.ts'
 import { credentialOf, unauthorized } from './challenge.ts'
-import { digestOf, type KeyRing, VerdictCache } from './key-ring.ts'
+import type { KeyRing } from './key-ring.ts'
+import { digestOf, VerdictCache } from './key-ring.ts'
 import { canonical, metadataUrl } from './resource.ts'
-import { impliedBy, scopesOf, type WithImplied } from './scopes.ts'
+import type { WithImplied } from './scopes.ts'
+import { impliedBy, scopesOf } from './scopes.ts'
 import type { VerifyToken } from './tokens.ts'
 
 /** Callers by certificate that are remembered, so that each stays one object. */

@@ -1,12 +1,5 @@
-import {
-  type Answer,
-  type Credentials,
-  defineErrors,
-  gatewayError,
-  type Refusal,
-  RPC,
-  type RpcError,
-} from '../../src/plugin.ts'
+import type { Answer, Credentials, Refusal, RpcError } from '../../src/plugin.ts'
+import { defineErrors, gatewayError, RPC } from '../../src/plugin.ts'
 
 /** Errors of authentication and its rules. */
 export const ERRORS = {

@@ -1,27 +1,30 @@
 import { readFile } from 'node:fs/promises'
 import { isAbsolute, join } from 'node:path'
+import type {
+  Call,
+  CatalogEntry,
+  Config,
+  ExplainStep,
+  Plugin,
+  PluginApi,
+  PluginHooks,
+  Principal,
+  Report,
+} from '../../src/plugin.ts'
 import {
   ANONYMOUS,
-  type Call,
-  type CatalogEntry,
-  type Config,
-  type ExplainStep,
   gatewayError,
   checkKnownName,
   readList,
   readMap,
   suggestHint,
-  type Plugin,
-  type PluginApi,
-  type PluginHooks,
-  type Principal,
   getErrorMessage,
-  type Report,
   STRANGER,
   readText,
   readValue,
 } from '../../src/plugin.ts'
-import { type AccessRule, judge, keepRules, prepareRule } from './access.ts'
+import type { AccessRule } from './access.ts'
+import { judge, keepRules, prepareRule } from './access.ts'
 import { Authenticator } from './authenticator.ts'
 import { ERRORS, forbidden, withMetadata } from './challenge.ts'
 import { KeyRing, readKeys } from './key-ring.ts'

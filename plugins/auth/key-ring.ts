@@ -1,12 +1,6 @@
 import { hash, timingSafeEqual } from 'node:crypto'
-import {
-  BoundedMap,
-  type Clock,
-  type Config,
-  gatewayError,
-  type Principal,
-  principalKey,
-} from '../../src/plugin.ts'
+import type { Clock, Config, Principal } from '../../src/plugin.ts'
+import { BoundedMap, gatewayError, principalKey } from '../../src/plugin.ts'
 import type { WithImplied } from './scopes.ts'
 import type { Verified } from './tokens.ts'
 

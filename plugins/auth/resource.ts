@@ -1,4 +1,5 @@
-import { type Config, gatewayError } from '../../src/plugin.ts'
+import type { Config } from '../../src/plugin.ts'
+import { gatewayError } from '../../src/plugin.ts'
 
 type AuthConfig = NonNullable<Config['auth']>
 

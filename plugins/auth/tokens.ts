@@ -1,27 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import { isAbsolute, join } from 'node:path'
-import {
-  createLocalJWKSet,
-  type CryptoKey,
-  decodeJwt,
-  decodeProtectedHeader,
-  errors,
-  type JWK,
-  type JWSHeaderParameters,
-  type JWTPayload,
-  jwtVerify,
-  type JWTVerifyOptions,
-} from 'jose'
-import {
-  type Clock,
-  type Config,
-  type Fetch,
-  gatewayError,
-  isObject,
-  type Log,
-  parseDuration,
-  type Principal,
-} from '../../src/plugin.ts'
+import type { CryptoKey, JWK, JWSHeaderParameters, JWTPayload, JWTVerifyOptions } from 'jose'
+import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, errors, jwtVerify } from 'jose'
+import type { Clock, Config, Fetch, Log, Principal } from '../../src/plugin.ts'
+import { gatewayError, isObject, parseDuration } from '../../src/plugin.ts'
 import type { WithImplied } from './scopes.ts'
 
 const MAX_BYTES = 256 * 1024

@@ -1,4 +1,5 @@
-import { suggestName, readList, readMap, appendPointer, readValue, type Report } from '../../src/plugin.ts'
+import type { Report } from '../../src/plugin.ts'
+import { suggestName, readList, readMap, appendPointer, readValue } from '../../src/plugin.ts'
 
 interface Section {
   readonly value: unknown

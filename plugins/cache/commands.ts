@@ -1,3 +1,4 @@
+import type { AskGateway, CommandCall, JsonObject, PluginCommands } from '../../src/plugin.ts'
 import {
   formatBytes,
   formatDuration,
@@ -6,10 +7,6 @@ import {
   suggestHint,
   filterObjects,
   toOneLine,
-  type AskGateway,
-  type CommandCall,
-  type JsonObject,
-  type PluginCommands,
 } from '../../src/plugin.ts'
 
 const HEAD = ['upstream', 'method', 'state', 'age', 'size', 'hits', 'name']

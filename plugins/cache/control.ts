@@ -1,15 +1,5 @@
-import {
-  type Call,
-  type Clock,
-  formatDuration,
-  type ExplainStep,
-  gatewayError,
-  compileGlobs,
-  type JsonObject,
-  suggestHint,
-  type PluginHooks,
-  getErrorMessage,
-} from '../../src/plugin.ts'
+import type { Call, Clock, ExplainStep, JsonObject, PluginHooks } from '../../src/plugin.ts'
+import { formatDuration, gatewayError, compileGlobs, suggestHint, getErrorMessage } from '../../src/plugin.ts'
 import { LIST_METHODS } from './entry.ts'
 import type { Flights } from './flights.ts'
 import { isPlain, keysOf, targetOf } from './keys.ts'

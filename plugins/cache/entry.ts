@@ -1,15 +1,9 @@
-import {
-  ANONYMOUS,
-  authorizationKey,
-  LISTS,
-  METHODS,
-  Payload,
-  type Call,
-  type JsonObject,
-} from '../../src/plugin.ts'
+import type { Call, JsonObject } from '../../src/plugin.ts'
+import { ANONYMOUS, authorizationKey, LISTS, METHODS, Payload } from '../../src/plugin.ts'
 import type { Keys } from './keys.ts'
 import type { Policy } from './policy.ts'
-import { Store, type Entry } from './store.ts'
+import type { Entry } from './store.ts'
+import { Store } from './store.ts'
 
 /** `_meta` key of a result that says what the cache did: `{ "state": "hit" | "stale" | "miss", "ageMs": … }`. */
 const CACHE_META = 'io.tapgate/cache'

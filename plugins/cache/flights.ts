@@ -1,12 +1,7 @@
-import {
-  type Answer,
-  type Call,
-  type Exchange,
-  gatewayError,
-  type JsonObject,
-  RPC,
-} from '../../src/plugin.ts'
-import { type Selection, type Subject, Subjects } from './store.ts'
+import type { Answer, Call, Exchange, JsonObject } from '../../src/plugin.ts'
+import { gatewayError, RPC } from '../../src/plugin.ts'
+import type { Selection, Subject } from './store.ts'
+import { Subjects } from './store.ts'
 
 /** One call to a server for all who want its answer. It is given up when the last of them has. */
 export class Flight implements Call, Subject {

@@ -1,27 +1,25 @@
-import {
-  type CacheConfig,
-  canonicalizeUri,
-  type Clock,
-  type Config,
-  type Exchange,
-  getChangedKinds,
-  LIST_CHANGES,
-  LISTS,
-  type Log,
-  type Notification,
-  parseSize,
-  type Plugin,
-  type PluginHooks,
-  type Upstream,
-  type UpstreamState,
+import type {
+  CacheConfig,
+  Clock,
+  Config,
+  Exchange,
+  Log,
+  Notification,
+  Plugin,
+  PluginHooks,
+  Upstream,
+  UpstreamState,
 } from '../../src/plugin.ts'
+import { canonicalizeUri, getChangedKinds, LIST_CHANGES, LISTS, parseSize } from '../../src/plugin.ts'
 import { check } from './check.ts'
 import { control, explains, purgeAsked } from './control.ts'
 import { LIST_METHODS } from './entry.ts'
 import { Flights } from './flights.ts'
 import { ListMemory } from './list-memory.ts'
-import { dangerous, hasToolRules, keepsMore, type Rules, rulesOf } from './policy.ts'
-import { Counts, type Entry, parsePurge, type Purge, type Selection, Store } from './store.ts'
+import type { Rules } from './policy.ts'
+import { dangerous, hasToolRules, keepsMore, rulesOf } from './policy.ts'
+import type { Entry, Purge, Selection } from './store.ts'
+import { Counts, parsePurge, Store } from './store.ts'
 import { UpstreamCache } from './upstream-cache.ts'
 
 const UPDATED = 'notifications/resources/updated'

@@ -1,12 +1,11 @@
 import { createHash } from 'node:crypto'
+import type { Call, JsonObject } from '../../src/plugin.ts'
 import {
   authorizationKey,
   canonicalizeJson,
   canonicalizeUri,
   conversationKey,
   isObject,
-  type Call,
-  type JsonObject,
 } from '../../src/plugin.ts'
 import type { Policy } from './policy.ts'
 

@@ -1,13 +1,8 @@
-import {
-  type Clock,
-  type Era,
-  isObject,
-  Payload,
-  type Upstream,
-  type UpstreamMemory,
-} from '../../src/plugin.ts'
+import type { Clock, Era, Upstream, UpstreamMemory } from '../../src/plugin.ts'
+import { isObject, Payload } from '../../src/plugin.ts'
 import { LIST_METHODS } from './entry.ts'
-import { type Entry, Store } from './store.ts'
+import type { Entry } from './store.ts'
+import { Store } from './store.ts'
 
 const PART = 'lists'
 

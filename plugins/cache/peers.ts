@@ -1,4 +1,5 @@
-import { type Clock, CountedTopic, isObject, type SharedStore } from '../../src/plugin.ts'
+import type { Clock, SharedStore } from '../../src/plugin.ts'
+import { CountedTopic, isObject } from '../../src/plugin.ts'
 
 const TOPIC = 'outdated'
 const RETRY_MS = 1000

@@ -1,20 +1,17 @@
-import {
-  BoundedMap,
-  type CacheConfig,
-  type CachePolicyConfig,
-  type CacheToolConfig,
-  type Call,
-  compileGlobs,
-  isObject,
-  LISTS,
-  type Log,
-  parseDuration,
-  type Payload,
-  type Upstream,
-  type UpstreamCacheConfig,
-  type UpstreamConfig,
+import type {
+  CacheConfig,
+  CachePolicyConfig,
+  CacheToolConfig,
+  Call,
+  Log,
+  Payload,
+  Upstream,
+  UpstreamCacheConfig,
+  UpstreamConfig,
 } from '../../src/plugin.ts'
-import { parsePurge, type Purge } from './store.ts'
+import { BoundedMap, compileGlobs, isObject, LISTS, parseDuration } from '../../src/plugin.ts'
+import type { Purge } from './store.ts'
+import { parsePurge } from './store.ts'
 
 const MAX_WARNED = 1000
 

@@ -1,4 +1,5 @@
-import { BoundedMap, compileForbiddenUris, compileGlobs, type Payload } from '../../src/plugin.ts'
+import type { Payload } from '../../src/plugin.ts'
+import { BoundedMap, compileForbiddenUris, compileGlobs } from '../../src/plugin.ts'
 
 const METHOD_OF: Readonly<Record<string, string>> = { prompt: 'prompts/get', resource: 'resources/read' }
 

@@ -1,17 +1,11 @@
-import {
-  type Answer,
-  type Call,
-  type Clock,
-  type Dispatch,
-  type Exchange,
-  hasFailed,
-  type Payload,
-  type Upstream,
-} from '../../src/plugin.ts'
+import type { Answer, Call, Clock, Dispatch, Exchange, Payload, Upstream } from '../../src/plugin.ts'
+import { hasFailed } from '../../src/plugin.ts'
 import type { Counters, Entry, Purge, Store } from './store.ts'
 import { entryOf, LIST_METHODS, missed, shown } from './entry.ts'
-import { Flight, type Flights, quietExchange } from './flights.ts'
-import { isPlain, type Keys, keysOf, targetOf } from './keys.ts'
+import type { Flights } from './flights.ts'
+import { Flight, quietExchange } from './flights.ts'
+import type { Keys } from './keys.ts'
+import { isPlain, keysOf, targetOf } from './keys.ts'
 import type { Policy, Rule, Rules } from './policy.ts'
 
 /** State that the caches of all upstreams share. */

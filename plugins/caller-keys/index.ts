@@ -1,16 +1,11 @@
+import type { Authorizer, Config, Plugin, Principal, Report, UpstreamConfig } from '../../src/plugin.ts'
 import {
-  type Authorizer,
   compileCallers,
-  type Config,
   defineErrors,
   readList,
   readMap,
-  type Plugin,
   appendPointer,
-  type Principal,
-  type Report,
   RPC,
-  type UpstreamConfig,
   readValue,
 } from '../../src/plugin.ts'
 

@@ -1,18 +1,18 @@
-import {
-  canonicalizeJson,
-  type Clock,
-  type Config,
-  type Log,
-  type Peer,
-  type PeerDirectory,
-  type Refusal,
-  RPC,
-  type Sealing,
-  type ServeHanded,
-  type Whereabouts,
+import type {
+  Clock,
+  Config,
+  Log,
+  Peer,
+  PeerDirectory,
+  Refusal,
+  Sealing,
+  ServeHanded,
+  Whereabouts,
 } from '../../src/plugin.ts'
+import { canonicalizeJson, RPC } from '../../src/plugin.ts'
 import { formatAddress, isLoopback, parseAddress } from './address.ts'
-import { Directory, type Entry, type LiveReplica } from './directory.ts'
+import type { Entry, LiveReplica } from './directory.ts'
+import { Directory } from './directory.ts'
 import { Entrance } from './entrance.ts'
 import { clusterError } from './errors.ts'
 import { KeyRing } from './key-ring.ts'

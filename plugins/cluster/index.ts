@@ -1,13 +1,10 @@
+import type { Config, Plugin, PluginApi, Report } from '../../src/plugin.ts'
 import {
   checkKeyPair,
-  type Config,
   isObject,
   LIST_CHANGES,
   readMap,
   readOwnPackage,
-  type Plugin,
-  type PluginApi,
-  type Report,
   readText,
   readValue,
 } from '../../src/plugin.ts'

@@ -1,10 +1,10 @@
+import type { KeyObject } from 'node:crypto'
 import {
   createCipheriv,
   createDecipheriv,
   createHmac,
   createSecretKey,
   hkdfSync,
-  type KeyObject,
   randomBytes,
   timingSafeEqual,
 } from 'node:crypto'

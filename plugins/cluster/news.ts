@@ -1,13 +1,5 @@
-import {
-  BoundedMap,
-  type Clock,
-  CountedTopic,
-  isObject,
-  type TopicGap,
-  LIST_CHANGES,
-  type Notification,
-  type SharedStore,
-} from '../../src/plugin.ts'
+import type { Clock, TopicGap, Notification, SharedStore } from '../../src/plugin.ts'
+import { BoundedMap, CountedTopic, isObject, LIST_CHANGES } from '../../src/plugin.ts'
 
 const UPDATED = 'notifications/resources/updated'
 /** Notifications of servers that replicas tell each other. */

@@ -1,10 +1,5 @@
-import {
-  formatDuration,
-  type Figure,
-  type HealthFinding,
-  type JsonObject,
-  type PluginCommands,
-} from '../../src/plugin.ts'
+import type { Figure, HealthFinding, JsonObject, PluginCommands } from '../../src/plugin.ts'
+import { formatDuration } from '../../src/plugin.ts'
 import type { Cluster } from './cluster.ts'
 import type { Entry } from './directory.ts'
 import { found } from './errors.ts'

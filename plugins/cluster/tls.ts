@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { createSecureContext, type ConnectionOptions, type SecureContextOptions } from 'node:tls'
-import { type Config, getErrorMessage } from '../../src/plugin.ts'
+import type { ConnectionOptions, SecureContextOptions } from 'node:tls'
+import { createSecureContext } from 'node:tls'
+import type { Config } from '../../src/plugin.ts'
+import { getErrorMessage } from '../../src/plugin.ts'
 import { clusterError } from './errors.ts'
 
 type Files = Partial<Record<'cert' | 'key' | 'ca', string>> & { readonly passphrase?: string }

@@ -1,6 +1,7 @@
 import { hash, randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import { isObject, type ClientCertificate, type ForwardedRequest } from '../../src/plugin.ts'
+import type { ClientCertificate, ForwardedRequest } from '../../src/plugin.ts'
+import { isObject } from '../../src/plugin.ts'
 import type { KeyRing } from './key-ring.ts'
 
 /** Time in milliseconds for which a voucher is good. */

@@ -1,11 +1,5 @@
-import {
-  suggestHint,
-  toOneLine,
-  type CommandCall,
-  type JsonObject,
-  type PluginCommands,
-  filterObjects,
-} from '../../src/plugin.ts'
+import type { CommandCall, JsonObject, PluginCommands } from '../../src/plugin.ts'
+import { suggestHint, toOneLine, filterObjects } from '../../src/plugin.ts'
 
 /** Name of the row for clients that the table does not have. */
 const NOBODY = 'unknown'

@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto'
-import { type CatalogEntry, isObject, type JsonObject } from '../../src/plugin.ts'
+import type { CatalogEntry, JsonObject } from '../../src/plugin.ts'
+import { isObject } from '../../src/plugin.ts'
 import type { Characters, ClientProfile } from './profiles.ts'
-import { fitSchema, type FitSchema } from './schemas/fit-schema.ts'
+import type { FitSchema } from './schemas/fit-schema.ts'
+import { fitSchema } from './schemas/fit-schema.ts'
 
 /** Characters of the hash behind a name that was changed. */
 const HASH = 6

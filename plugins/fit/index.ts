@@ -1,20 +1,19 @@
+import type { Config, JsonObject, Plugin, Report } from '../../src/plugin.ts'
 import {
   BoundedMap,
-  type Config,
   suggestName,
   isObject,
-  type JsonObject,
   readMap,
   parseDuration,
-  type Plugin,
   appendPointer,
-  type Report,
   readText,
   findUnclosed,
 } from '../../src/plugin.ts'
 import { tapAsTools } from './as-tools/tap-calls.ts'
-import { type Fitted, Fitter } from './fitter.ts'
-import { type ClientProfile, CLIENTS, Profiles } from './profiles.ts'
+import type { Fitted } from './fitter.ts'
+import { Fitter } from './fitter.ts'
+import type { ClientProfile } from './profiles.ts'
+import { CLIENTS, Profiles } from './profiles.ts'
 
 const MAX_TOLD = 10_000
 

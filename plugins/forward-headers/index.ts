@@ -1,4 +1,5 @@
-import { readList, readMap, type Plugin, appendPointer, type Report } from '../../src/plugin.ts'
+import type { Plugin, Report } from '../../src/plugin.ts'
+import { readList, readMap, appendPointer } from '../../src/plugin.ts'
 
 /** Names that carry credentials, or that HTTP and MCP own: they end at this gateway. */
 const KEPT =

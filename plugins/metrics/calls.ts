@@ -1,4 +1,5 @@
-import { type Exchange, type Figure, METHODS, getOutcome, OUTCOMES } from '../../src/plugin.ts'
+import type { Exchange, Figure } from '../../src/plugin.ts'
+import { METHODS, getOutcome, OUTCOMES } from '../../src/plugin.ts'
 
 export const CONTENT_TYPES: Readonly<Record<Format, string>> = {
   text: 'text/plain; version=0.0.4; charset=utf-8',

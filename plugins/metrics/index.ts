@@ -1,20 +1,17 @@
-import {
-  type Answer,
-  type Clock,
-  type Config,
-  type Dispatch,
-  type Exchange,
-  type Figure,
-  GatewayError,
-  type HttpReply,
-  type HttpRequest,
-  checkKnownName,
-  readList,
-  readMap,
-  METHODS,
-  type Plugin,
+import type {
+  Answer,
+  Clock,
+  Config,
+  Dispatch,
+  Exchange,
+  Figure,
+  HttpReply,
+  HttpRequest,
+  Plugin,
 } from '../../src/plugin.ts'
-import { Calls, CONTENT_TYPES, exposition, type Family, formatFor } from './calls.ts'
+import { GatewayError, checkKnownName, readList, readMap, METHODS } from '../../src/plugin.ts'
+import type { Family } from './calls.ts'
+import { Calls, CONTENT_TYPES, exposition, formatFor } from './calls.ts'
 import { gauge, healthFamilies, ProcessFigures, upstreamFamilies } from './upstreams.ts'
 
 /** Bounds that OpenTelemetry gives for durations of MCP operations, in seconds. */

@@ -1,5 +1,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import { isObject, LEVELS, type Health, type UpstreamStatus } from '../../src/plugin.ts'
+import type { Health, UpstreamStatus } from '../../src/plugin.ts'
+import { isObject, LEVELS } from '../../src/plugin.ts'
 import type { Family, Sample } from './calls.ts'
 
 const LAG_RESOLUTION_MS = 20

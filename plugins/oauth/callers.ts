@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import { BoundedMap, type Config, type JsonObject, type Principal } from '../../src/plugin.ts'
+import type { Config, JsonObject, Principal } from '../../src/plugin.ts'
+import { BoundedMap } from '../../src/plugin.ts'
 import type { Caller, Vault } from './types.ts'
 
 /** Issuers of callers whom nobody identified: on a pipe, and on an open path. */

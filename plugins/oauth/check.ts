@@ -1,4 +1,5 @@
-import { readList, readMap, appendPointer, readText, readValue, type Report } from '../../src/plugin.ts'
+import type { Report } from '../../src/plugin.ts'
+import { readList, readMap, appendPointer, readText, readValue } from '../../src/plugin.ts'
 
 /** Keys that only some grants read. */
 const ONLY_FOR: Readonly<Record<string, readonly string[]>> = {

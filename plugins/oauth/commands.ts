@@ -1,14 +1,5 @@
-import {
-  type AskGateway,
-  type CommandCall,
-  formatDuration,
-  gatewayError,
-  GatewayError,
-  isObject,
-  type JsonObject,
-  toOneLine,
-  type PluginCommands,
-} from '../../src/plugin.ts'
+import type { AskGateway, CommandCall, JsonObject, PluginCommands } from '../../src/plugin.ts'
+import { formatDuration, gatewayError, GatewayError, isObject, toOneLine } from '../../src/plugin.ts'
 
 const HEAD = ['upstream', 'account', 'state', 'ends', 'scopes', 'issuer']
 /** A digest is told from others by its beginning. */

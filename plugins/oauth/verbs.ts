@@ -1,16 +1,10 @@
-import {
-  gatewayError,
-  isObject,
-  readList,
-  suggestHint,
-  type Config,
-  type JsonObject,
-  type PluginHooks,
-} from '../../src/plugin.ts'
+import type { Config, JsonObject, PluginHooks } from '../../src/plugin.ts'
+import { gatewayError, isObject, readList, suggestHint } from '../../src/plugin.ts'
 import { accountFor, callerNamed, nameOf, rowOfWaiting } from './callers.ts'
 import type { UpstreamFlow } from './flow/upstream-flow.ts'
 import type { OAuthService } from './service.ts'
-import { type Caller, GATEWAY_ACCOUNT, type GrantKey, type KeptGrant, type LostGrant } from './types.ts'
+import type { Caller, GrantKey, KeptGrant, LostGrant } from './types.ts'
+import { GATEWAY_ACCOUNT } from './types.ts'
 import { isOfCaller } from './upstreams.ts'
 import { NOBODY } from './vault/grants.ts'
 

@@ -3,8 +3,10 @@ import { compileGlobs, Payload, sanitizeText, readText } from '../../src/plugin.
 import { nameOperations } from './document/parts.ts'
 import { readDocument } from './document/read.ts'
 import type { ApiDocument, Operation } from './document/types.ts'
-import { type OpenApiSpec, urlOf } from './source.ts'
-import { type Tool, toolOf } from './tools/tool.ts'
+import type { OpenApiSpec } from './source.ts'
+import { urlOf } from './source.ts'
+import type { Tool } from './tools/tool.ts'
+import { toolOf } from './tools/tool.ts'
 
 /** Names that lead to no public address. */
 const PRIVATE =

@@ -1,4 +1,5 @@
-import { readMap, type Plugin, appendPointer, type Report, readText } from '../../src/plugin.ts'
+import type { Plugin, Report } from '../../src/plugin.ts'
+import { readMap, appendPointer, readText } from '../../src/plugin.ts'
 import { ERRORS, isOpenApi } from './source.ts'
 
 /** Upstreams of type `openapi`: HTTP APIs, whose operations are tools. */

@@ -1,14 +1,8 @@
 import { constants, statSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import {
-  defineErrors,
-  parseDuration,
-  parseSize,
-  type PluginApi,
-  RPC,
-  type UpstreamConfig,
-} from '../../src/plugin.ts'
+import type { PluginApi, UpstreamConfig } from '../../src/plugin.ts'
+import { defineErrors, parseDuration, parseSize, RPC } from '../../src/plugin.ts'
 
 /** Errors of APIs that are described by a document. */
 export const ERRORS = {

@@ -1,8 +1,17 @@
+import type {
+  Answer,
+  Call,
+  JsonObject,
+  ServerSide,
+  Upstream,
+  UpstreamContext,
+  UpstreamHttp,
+  UpstreamHttpReply,
+  UpstreamRuntime,
+  UpstreamState,
+} from '../../src/plugin.ts'
 import {
-  type Answer,
-  type Call,
   gatewayError,
-  type JsonObject,
   tryParseJson,
   toOneLine,
   parseSize,
@@ -10,21 +19,18 @@ import {
   getErrorMessage,
   refuse,
   RPC,
-  type ServerSide,
   toolError,
-  type Upstream,
   createUpstreamAnswer,
-  type UpstreamContext,
-  type UpstreamHttp,
-  type UpstreamHttpReply,
-  type UpstreamRuntime,
-  type UpstreamState,
 } from '../../src/plugin.ts'
-import { type Api, apiOf } from './api.ts'
+import type { Api } from './api.ts'
+import { apiOf } from './api.ts'
 import { isJsonType } from './document/parts.ts'
-import { type OpenApiSpec, type Reading, openApiError, readSource, stampOf } from './source.ts'
-import { BadArguments, type ToolRequest, argumentsIn, credentialsFor, requestOf } from './request/request.ts'
-import { structured, type Tool } from './tools/tool.ts'
+import type { OpenApiSpec, Reading } from './source.ts'
+import { openApiError, readSource, stampOf } from './source.ts'
+import type { ToolRequest } from './request/request.ts'
+import { BadArguments, argumentsIn, credentialsFor, requestOf } from './request/request.ts'
+import type { Tool } from './tools/tool.ts'
+import { structured } from './tools/tool.ts'
 
 /** Most characters of a refusal that a model reads. */
 const MAX_ERROR = 4000

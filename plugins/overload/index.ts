@@ -1,20 +1,7 @@
 import { totalmem } from 'node:os'
 import v8 from 'node:v8'
-import {
-  type Clock,
-  collectGarbage,
-  type Config,
-  type Figure,
-  defineFindings,
-  gatewayError,
-  type HealthFinding,
-  type Load,
-  type Log,
-  parseDuration,
-  type Plugin,
-  type Refusal,
-  RPC,
-} from '../../src/plugin.ts'
+import type { Clock, Config, Figure, HealthFinding, Load, Log, Plugin, Refusal } from '../../src/plugin.ts'
+import { collectGarbage, defineFindings, gatewayError, parseDuration, RPC } from '../../src/plugin.ts'
 
 const MIB = 1024 * 1024
 

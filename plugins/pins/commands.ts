@@ -1,4 +1,5 @@
-import { toOneLine, type CommandCall, type PluginCommands } from '../../src/plugin.ts'
+import type { CommandCall, PluginCommands } from '../../src/plugin.ts'
+import { toOneLine } from '../../src/plugin.ts'
 import type { Change } from './compare.ts'
 import type { Current, Described } from './current.ts'
 import type { UpstreamPins } from './lock-file.ts'

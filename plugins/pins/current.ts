@@ -1,16 +1,12 @@
-import {
-  gatewayError,
-  isObject,
-  suggestHint,
-  getErrorMessage,
-  type CommandCall,
-  type Config,
-} from '../../src/plugin.ts'
+import type { CommandCall, Config } from '../../src/plugin.ts'
+import { gatewayError, isObject, suggestHint, getErrorMessage } from '../../src/plugin.ts'
 import { pinsOf } from './compare.ts'
 import { PINNED } from './definition.ts'
-import { lockPath, readLock, type Lock, type UpstreamPins } from './lock-file.ts'
+import type { Lock, UpstreamPins } from './lock-file.ts'
+import { lockPath, readLock } from './lock-file.ts'
 import { modesOf } from './modes.ts'
-import { packageOf, type PackagePin } from './packages.ts'
+import type { PackagePin } from './packages.ts'
+import { packageOf } from './packages.ts'
 import { programStatus } from './starts.ts'
 
 /** One upstream as it describes itself now, or why that cannot be said. */

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import { canonicalizeJson, isObject, type JsonObject, type Kind, LISTS } from '../../src/plugin.ts'
+import type { JsonObject, Kind } from '../../src/plugin.ts'
+import { canonicalizeJson, isObject, LISTS } from '../../src/plugin.ts'
 
 /** Kinds whose definitions a model reads before anything is called. Resources come and go as data does. */
 export const PINNED = ['tools', 'prompts', 'resourceTemplates'] as const

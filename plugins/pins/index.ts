@@ -1,22 +1,13 @@
-import {
-  BoundedMap,
-  type Figure,
-  defineFindings,
-  type HealthFinding,
-  type JsonObject,
-  readMap,
-  type Plugin,
-  type PluginApi,
-  appendPointer,
-  type Report,
-  readValue,
-} from '../../src/plugin.ts'
+import type { Figure, HealthFinding, JsonObject, Plugin, PluginApi, Report } from '../../src/plugin.ts'
+import { BoundedMap, defineFindings, readMap, appendPointer, readValue } from '../../src/plugin.ts'
 import { isPinnedKind } from './definition.ts'
 import { ERRORS } from './errors.ts'
-import { type Drift, Judge, type Mode, type Status, withholds } from './judge.ts'
+import type { Drift, Mode, Status } from './judge.ts'
+import { Judge, withholds } from './judge.ts'
 import { lockPath, readLock } from './lock-file.ts'
 import { modesOf } from './modes.ts'
-import { type ProgramDrift, Starts } from './starts.ts'
+import type { ProgramDrift } from './starts.ts'
+import { Starts } from './starts.ts'
 
 /** Findings of the pins. */
 const HEALTH = {

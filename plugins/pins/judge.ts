@@ -1,10 +1,7 @@
-import {
-  BoundedMap,
-  type CatalogEntry,
-  type JsonObject,
-  type UpstreamInstructions,
-} from '../../src/plugin.ts'
-import { bodyHash, definitionOf, hashOf, isPinnedKind, type PinnedKind } from './definition.ts'
+import type { CatalogEntry, JsonObject, UpstreamInstructions } from '../../src/plugin.ts'
+import { BoundedMap } from '../../src/plugin.ts'
+import type { PinnedKind } from './definition.ts'
+import { bodyHash, definitionOf, hashOf, isPinnedKind } from './definition.ts'
 import { pinsError } from './errors.ts'
 import type { Lock, UpstreamPins } from './lock-file.ts'
 import { skeleton } from './text.ts'

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { basename, delimiter, dirname, join, resolve } from 'node:path'
-import { findProgram, isObject, type UpstreamConfig } from '../../src/plugin.ts'
+import type { UpstreamConfig } from '../../src/plugin.ts'
+import { findProgram, isObject } from '../../src/plugin.ts'
 
 /** Program of a stdio server, as far as it can be told without the network. */
 export type PackagePin =

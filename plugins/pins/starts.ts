@@ -1,9 +1,11 @@
-import { canonicalizeJson, type UpstreamConfig } from '../../src/plugin.ts'
+import type { UpstreamConfig } from '../../src/plugin.ts'
+import { canonicalizeJson } from '../../src/plugin.ts'
 import { differences } from './text.ts'
 import { pinsError } from './errors.ts'
 import type { Mode } from './judge.ts'
 import type { Lock } from './lock-file.ts'
-import { packageOf, type PackagePin, type LookupEnvironment } from './packages.ts'
+import type { PackagePin, LookupEnvironment } from './packages.ts'
+import { packageOf } from './packages.ts'
 
 /** Result of comparing a program with the accepted one: `unknown` where something that was accepted cannot be told here. */
 type ProgramStatus = 'same' | 'changed' | 'new' | 'unknown'

@@ -1,6 +1,7 @@
 import type { ASTNode } from '@marcbachmann/cel-js'
 import { suggestName } from '../../src/plugin.ts'
-import { FIELDS, LISTED, type SubjectKind, type Variable, VARIABLES } from './facts.ts'
+import type { SubjectKind, Variable } from './facts.ts'
+import { FIELDS, LISTED, VARIABLES } from './facts.ts'
 
 const NOTHING: ReadonlySet<string> = new Set()
 

@@ -1,20 +1,18 @@
-import {
-  type Call,
-  type CatalogEntry,
-  type CatalogView,
-  type Config,
-  type Exchange,
-  getCredentialType,
-  isObject,
-  type JsonObject,
-  METHODS,
-  type Principal,
-  type Slot,
-  type Session,
+import type {
+  Call,
+  CatalogEntry,
+  CatalogView,
+  Config,
+  Exchange,
+  JsonObject,
+  Principal,
+  Slot,
+  Session,
 } from '../../src/plugin.ts'
+import { getCredentialType, isObject, METHODS } from '../../src/plugin.ts'
+import type { Facts, SubjectKind, Variable } from './facts.ts'
 import {
   ClientFacts,
-  type Facts,
   PinFacts,
   PrincipalFacts,
   PromptFacts,
@@ -23,8 +21,6 @@ import {
   SessionFacts,
   ToolFacts,
   UpstreamFacts,
-  type SubjectKind,
-  type Variable,
 } from './facts.ts'
 import type { Subject } from './rules.ts'
 

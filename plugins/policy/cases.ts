@@ -1,14 +1,8 @@
-import {
-  type Config,
-  suggestName,
-  gatewayError,
-  isObject,
-  type JsonObject,
-  getErrorMessage,
-} from '../../src/plugin.ts'
+import type { Config, JsonObject } from '../../src/plugin.ts'
+import { suggestName, gatewayError, isObject, getErrorMessage } from '../../src/plugin.ts'
+import type { Facts, SubjectKind } from './facts.ts'
 import {
   ClientFacts,
-  type Facts,
   FIELDS,
   PinFacts,
   PrincipalFacts,
@@ -16,7 +10,6 @@ import {
   RequestFacts,
   ResourceFacts,
   SessionFacts,
-  type SubjectKind,
   ToolFacts,
   UpstreamFacts,
 } from './facts.ts'

@@ -4,8 +4,10 @@ import type * as Cel from '@marcbachmann/cel-js'
 import type { ASTNode, Environment, ParseResult } from '@marcbachmann/cel-js'
 import type * as Re2 from 're2js'
 import { compileGlobs, isObject } from '../../src/plugin.ts'
-import { analyse, type Analysis, type Mistake, preparedIn } from './analysis.ts'
-import { CLASSES, type Facts, FIELDS, VALUES, type Variable } from './facts.ts'
+import type { Analysis, Mistake } from './analysis.ts'
+import { analyse, preparedIn } from './analysis.ts'
+import type { Facts, Variable } from './facts.ts'
+import { CLASSES, FIELDS, VALUES } from './facts.ts'
 
 /** Most work of all regular expressions in one evaluation: characters times the size of the pattern. */
 const MAX_STEPS = 10_000_000

@@ -1,27 +1,30 @@
 import { createHash } from 'node:crypto'
+import type {
+  Answer,
+  Approval,
+  Call,
+  CatalogEntry,
+  CatalogView,
+  Dispatch,
+  Exchange,
+  GatewayError,
+  HttpSide,
+  PluginApi,
+  Session,
+  Slot,
+  JsonObject,
+} from '../../src/plugin.ts'
 import {
   actorKey,
-  type Answer,
-  type Approval,
   BoundedMap,
-  type Call,
-  type CatalogEntry,
-  type CatalogView,
-  type Dispatch,
-  type Exchange,
-  type GatewayError,
-  type HttpSide,
   createActiveGetter,
   METHODS,
-  type PluginApi,
   principalKey,
   getErrorMessage,
   refuse,
-  type Session,
-  type Slot,
-  type JsonObject,
 } from '../../src/plugin.ts'
-import { calledBy, type Called, calledIn, type FactsMaker } from './call-facts.ts'
+import type { Called, FactsMaker } from './call-facts.ts'
+import { calledBy, calledIn } from './call-facts.ts'
 import type { Counts, Judge, Verdict } from './judge.ts'
 import { policyError } from './errors.ts'
 import type { RuleIndex } from './rules.ts'

@@ -1,22 +1,13 @@
 import { createHash } from 'node:crypto'
-import {
-  type Call,
-  type ExplainStep,
-  type JsonObject,
-  readList,
-  readMap,
-  type Plugin,
-  type PluginApi,
-  getErrorMessage,
-  type Report,
-  readText,
-  readValue,
-} from '../../src/plugin.ts'
+import type { Call, ExplainStep, JsonObject, Plugin, PluginApi, Report } from '../../src/plugin.ts'
+import { readList, readMap, getErrorMessage, readText, readValue } from '../../src/plugin.ts'
 import { calledIn, FactsMaker } from './call-facts.ts'
-import { Counts, Judge, type Verdict, figuresOf } from './judge.ts'
+import type { Verdict } from './judge.ts'
+import { Counts, Judge, figuresOf } from './judge.ts'
 import { ERRORS } from './errors.ts'
 import { Guard } from './guard.ts'
-import { compileRules, EFFECTS, type PolicyConfig, type Rule, RuleIndex } from './rules.ts'
+import type { PolicyConfig, Rule } from './rules.ts'
+import { compileRules, EFFECTS, RuleIndex } from './rules.ts'
 
 /** Decides by expressions who may do what: on lists where they say enough, and on every call. */
 export const policy: Plugin<PolicyConfig | undefined> = {

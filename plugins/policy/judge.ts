@@ -1,5 +1,7 @@
-import { type Figure, normalizeAuthority } from '../../src/plugin.ts'
-import { type Facts, ResourceFacts } from './facts.ts'
+import type { Figure } from '../../src/plugin.ts'
+import { normalizeAuthority } from '../../src/plugin.ts'
+import type { Facts } from './facts.ts'
+import { ResourceFacts } from './facts.ts'
 import type { FittingRules, Rule } from './rules.ts'
 
 /** Numbers of what the rules decided, and of which of them failed. Kept over reloads. */

@@ -1,6 +1,8 @@
-import { BoundedMap, compileGlobs, type Config } from '../../src/plugin.ts'
+import type { Config } from '../../src/plugin.ts'
+import { BoundedMap, compileGlobs } from '../../src/plugin.ts'
 import type { Analysis, Mistake } from './analysis.ts'
-import { Compiler, type Expression } from './expression.ts'
+import type { Expression } from './expression.ts'
+import { Compiler } from './expression.ts'
 import type { SubjectKind, Variable } from './facts.ts'
 
 /** Effects of rules, in the order in which they count. */

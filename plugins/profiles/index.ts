@@ -1,10 +1,16 @@
+import type {
+  CatalogEntry,
+  CheckedOptions,
+  Config,
+  Dispatch,
+  ExplainStep,
+  Plugin,
+  Report,
+  Session,
+  Viewer,
+} from '../../src/plugin.ts'
 import {
   compileAllowedUris,
-  type CatalogEntry,
-  type CheckedOptions,
-  type Config,
-  type Dispatch,
-  type ExplainStep,
   compileForbiddenUris,
   gatewayError,
   compileGlobs,
@@ -13,15 +19,11 @@ import {
   LISTS,
   readMap,
   METHODS,
-  type Plugin,
   appendPointer,
   listProfiles,
   refuse,
-  type Report,
   RPC,
-  type Session,
   readText,
-  type Viewer,
 } from '../../src/plugin.ts'
 
 /** Profiles speak of upstreams that exist, and listeners of profiles that do. */

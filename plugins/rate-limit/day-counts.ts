@@ -1,4 +1,5 @@
-import { type Clock, type Log, getErrorMessage } from '../../src/plugin.ts'
+import type { Clock, Log } from '../../src/plugin.ts'
+import { getErrorMessage } from '../../src/plugin.ts'
 import type { Quotas } from './quota.ts'
 
 /** Least time between two attempts while nothing can be counted. */

@@ -13,8 +13,10 @@ import type {
   Slot,
 } from '../../src/plugin.ts'
 import { DayCounts } from './day-counts.ts'
-import { ERRORS, type Taken, enter, leave, placesOf, refusal, take } from './taken.ts'
-import { type Counts, countsOf, Rule, type Subject, type Uncounted } from './rule.ts'
+import type { Taken } from './taken.ts'
+import { ERRORS, enter, leave, placesOf, refusal, take } from './taken.ts'
+import type { Counts, Subject, Uncounted } from './rule.ts'
+import { countsOf, Rule } from './rule.ts'
 import type { SharedState } from './shared/shared-counting.ts'
 
 /** Gives places back, and takes them again for what goes on: that is never refused. */

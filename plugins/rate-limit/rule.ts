@@ -1,14 +1,6 @@
-import {
-  BoundedMap,
-  compileCallers,
-  type Clock,
-  type Config,
-  compileGlobs,
-  type Principal,
-  principalKey,
-  type Session,
-} from '../../src/plugin.ts'
-import { type DayCounts } from './day-counts.ts'
+import type { Clock, Config, Principal, Session } from '../../src/plugin.ts'
+import { BoundedMap, compileCallers, compileGlobs, principalKey } from '../../src/plugin.ts'
+import type { DayCounts } from './day-counts.ts'
 import { untilTomorrow } from './days.ts'
 
 const MINUTE_MS = 60_000

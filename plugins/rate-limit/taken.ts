@@ -1,4 +1,5 @@
-import { type Answer, defineErrors, refuse, RPC } from '../../src/plugin.ts'
+import type { Answer } from '../../src/plugin.ts'
+import { defineErrors, refuse, RPC } from '../../src/plugin.ts'
 import type { Full, Rule, Subject, Uncounted } from './rule.ts'
 
 /** Errors of rate limits and quotas. */

@@ -1,29 +1,32 @@
+import type {
+  Answer,
+  Approval,
+  ApprovalRequest,
+  Ask,
+  Call,
+  Dispatch,
+  Exchange,
+  ExplainStep,
+  Figure,
+  JsonObject,
+  Notification,
+  Plugin,
+  PluginApi,
+} from '../../src/plugin.ts'
 import {
-  type Answer,
-  type Approval,
-  type ApprovalRequest,
-  type Ask,
-  type Call,
-  type Dispatch,
   defineErrors,
-  type Exchange,
-  type ExplainStep,
-  type Figure,
   finish,
   GatewayError,
   isObject,
-  type JsonObject,
-  type Notification,
   parseSize,
   Payload,
-  type Plugin,
-  type PluginApi,
   refuse,
   RPC,
   runInTurns,
 } from '../../src/plugin.ts'
 import type { Tally } from './redactor.ts'
-import { check, type Direction, type RedactOptions, Rules } from './rules.ts'
+import type { Direction, RedactOptions } from './rules.ts'
+import { check, Rules } from './rules.ts'
 
 /** Errors of what is taken out of messages. */
 const ERRORS = {

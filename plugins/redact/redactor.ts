@@ -1,8 +1,10 @@
-import { encodedRuns, unescaped, type Run } from './encodings.ts'
+import type { Run } from './encodings.ts'
+import { encodedRuns, unescaped } from './encodings.ts'
 import { isJsonText, withStrings } from './json-text.ts'
 import { isCard } from './personal.ts'
 import { finish } from '../../src/plugin.ts'
-import { findInWindows, merged, type Detector, type Span } from './spans.ts'
+import type { Detector, Span } from './spans.ts'
+import { findInWindows, merged } from './spans.ts'
 
 /** Action on what is found. */
 export type Action = 'replace' | 'mask' | 'refuse'

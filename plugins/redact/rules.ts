@@ -1,6 +1,6 @@
+import type { Config, Report } from '../../src/plugin.ts'
 import {
   BoundedMap,
-  type Config,
   gatewayError,
   compileGlobs,
   checkKnownName,
@@ -8,7 +8,6 @@ import {
   readMap,
   appendPointer,
   getErrorMessage,
-  type Report,
   readValue,
 } from '../../src/plugin.ts'
 import { detectorsOf, expression, NAMES } from './secrets.ts'

@@ -1,5 +1,6 @@
 import { card, email, iban, phone } from './personal.ts'
-import { type Detector, matches, type Span } from './spans.ts'
+import type { Detector, Span } from './spans.ts'
+import { matches } from './spans.ts'
 
 /**
  * Keys and tokens by the form that their makers gave them. Each quantifier has a bound, and a token is looked for where

@@ -1,4 +1,5 @@
-import { describeReason, type Clock, type JsonObject, type Log } from '../../src/plugin.ts'
+import type { Clock, JsonObject, Log } from '../../src/plugin.ts'
+import { describeReason } from '../../src/plugin.ts'
 
 /** Parts of the window: what leaves it leaves by parts. */
 const PARTS = 10

@@ -1,23 +1,23 @@
-import {
-  type Answer,
-  type Call,
-  type Clock,
-  compileGlobs,
-  defineFindings,
-  type Dispatch,
-  type ExplainStep,
-  gatewayError,
-  type GatewayError,
-  type JsonObject,
-  type Log,
-  type Plugin,
-  type Upstream,
+import type {
+  Answer,
+  Call,
+  Clock,
+  Dispatch,
+  ExplainStep,
+  GatewayError,
+  JsonObject,
+  Log,
+  Plugin,
+  Upstream,
 } from '../../src/plugin.ts'
+import { compileGlobs, defineFindings, gatewayError } from '../../src/plugin.ts'
 import { Alarms } from './alarms.ts'
 import { Breaker } from './breaker.ts'
-import { GuardedCall, type PassageHost } from './passage.ts'
+import type { PassageHost } from './passage.ts'
+import { GuardedCall } from './passage.ts'
 import { Retries } from './retries.ts'
-import { Asking, ERRORS, isIdle, ownTimeout, resilienceError, type Settings, settingsOf } from './settings.ts'
+import type { Settings } from './settings.ts'
+import { Asking, ERRORS, isIdle, ownTimeout, resilienceError, settingsOf } from './settings.ts'
 import { Turns } from './turns.ts'
 
 /** Dependencies of a bulkhead. */

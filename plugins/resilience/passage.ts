@@ -1,18 +1,11 @@
-import {
-  type Answer,
-  type AskWatcher,
-  type Call,
-  callerKey,
-  type Clock,
-  type Dispatch,
-  gatewayError,
-  GatewayError,
-  getErrorMessage,
-} from '../../src/plugin.ts'
+import type { Answer, AskWatcher, Call, Clock, Dispatch } from '../../src/plugin.ts'
+import { callerKey, gatewayError, GatewayError, getErrorMessage } from '../../src/plugin.ts'
 import type { Alarm, Alarms } from './alarms.ts'
-import { type Asking, type Timeout, resilienceError } from './settings.ts'
+import type { Asking, Timeout } from './settings.ts'
+import { resilienceError } from './settings.ts'
 import type { Breaker } from './breaker.ts'
-import { type Failure, failureOf, type Retries } from './retries.ts'
+import type { Failure, Retries } from './retries.ts'
+import { failureOf } from './retries.ts'
 import type { Turns, Waiter } from './turns.ts'
 
 /** The parts of a bulkhead that its calls share. */

@@ -1,4 +1,5 @@
-import { type Call, GatewayError, compileGlobs } from '../../src/plugin.ts'
+import type { Call } from '../../src/plugin.ts'
+import { GatewayError, compileGlobs } from '../../src/plugin.ts'
 
 const TOO_MANY = 429
 

@@ -1,4 +1,5 @@
-import { type Call, defineErrors, parseDuration, RPC, type UpstreamConfig } from '../../src/plugin.ts'
+import type { Call, UpstreamConfig } from '../../src/plugin.ts'
+import { defineErrors, parseDuration, RPC } from '../../src/plugin.ts'
 import type { BreakerLimits } from './breaker.ts'
 import type { RetryLimits } from './retries.ts'
 import type { TurnLimits } from './turns.ts'

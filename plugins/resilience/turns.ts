@@ -1,4 +1,5 @@
-import { BoundedMap, FairQueue, type Clock } from '../../src/plugin.ts'
+import type { Clock } from '../../src/plugin.ts'
+import { BoundedMap, FairQueue } from '../../src/plugin.ts'
 
 /** A call that may have to wait for its turn. */
 export interface Waiter {

@@ -1,17 +1,7 @@
-import {
-  type Answer,
-  GatewayError,
-  type HttpReply,
-  type HttpSide,
-  isObject,
-  type JsonObject,
-  type Notification,
-  parseParams,
-  getErrorMessage,
-  RPC,
-  TextStream,
-} from '../../src/plugin.ts'
-import { type RestRequest, type RestSessions, problem, problemOf, problemOfThrown } from './road.ts'
+import type { Answer, HttpReply, HttpSide, JsonObject, Notification } from '../../src/plugin.ts'
+import { GatewayError, isObject, parseParams, getErrorMessage, RPC, TextStream } from '../../src/plugin.ts'
+import type { RestRequest, RestSessions } from './road.ts'
+import { problem, problemOf, problemOfThrown } from './road.ts'
 
 const NAMES: ReadonlyMap<string, string> = new Map([
   ['notifications/progress', 'progress'],

@@ -1,16 +1,8 @@
-import {
-  type Config,
-  type HttpReply,
-  type HttpRequest,
-  checkKnownName,
-  type JsonObject,
-  readList,
-  readMap,
-  type Plugin,
-  readText,
-} from '../../src/plugin.ts'
+import type { Config, HttpReply, HttpRequest, JsonObject, Plugin } from '../../src/plugin.ts'
+import { checkKnownName, readList, readMap, readText } from '../../src/plugin.ts'
 import { callTool } from './call.ts'
-import { REST_SESSIONS, type RestRequest, type RestSessions, problem } from './road.ts'
+import type { RestRequest, RestSessions } from './road.ts'
+import { REST_SESSIONS, problem } from './road.ts'
 import { document, listTools, toolsFor } from './tools.ts'
 
 /** GET /openapi.json: the façade, and every tool of the caller with its schema. */

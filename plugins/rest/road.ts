@@ -1,20 +1,16 @@
 import { randomUUID } from 'node:crypto'
-import {
-  type Answer,
-  type ClientSide,
-  type Clock,
-  GatewayError,
-  type HttpReply,
-  type HttpRequest,
-  getHttpStatus,
-  isObject,
-  type JsonObject,
-  type Notification,
-  getErrorMessage,
-  RPC,
-  type RpcError,
-  type Session,
+import type {
+  Answer,
+  ClientSide,
+  Clock,
+  HttpReply,
+  HttpRequest,
+  JsonObject,
+  Notification,
+  RpcError,
+  Session,
 } from '../../src/plugin.ts'
+import { GatewayError, getHttpStatus, isObject, getErrorMessage, RPC } from '../../src/plugin.ts'
 
 /** The statuses of errors that are the protocol's, not the gateway's. */
 const STATUS: ReadonlyMap<number, number> = new Map([

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto'
-import { ANONYMOUS, type Answer, type HttpReply, type JsonObject, type RpcError } from '../../src/plugin.ts'
-import { type RestRequest, type RestSessions, type RestSession, problemOf, problemOfThrown } from './road.ts'
+import type { Answer, HttpReply, JsonObject, RpcError } from '../../src/plugin.ts'
+import { ANONYMOUS } from '../../src/plugin.ts'
+import type { RestRequest, RestSessions, RestSession } from './road.ts'
+import { problemOf, problemOfThrown } from './road.ts'
 
 /** Pages of one list; a gateway that has more than these is in a loop. */
 const MAX_PAGES = 1000

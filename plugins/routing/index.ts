@@ -1,23 +1,26 @@
+import type {
+  Answer,
+  Config,
+  Exchange,
+  ExplainStep,
+  Plugin,
+  PluginHooks,
+  Report,
+  Route,
+} from '../../src/plugin.ts'
 import {
-  type Answer,
-  type Config,
   defineErrors,
-  type Exchange,
-  type ExplainStep,
   checkKnownName,
   readList,
   readMap,
   METHODS,
-  type Plugin,
-  type PluginHooks,
   refuse,
-  type Report,
-  type Route,
   RPC,
   readText,
   readValue,
 } from '../../src/plugin.ts'
-import { methodsOf, ownParams, prepare, type Rule } from './rules.ts'
+import type { Rule } from './rules.ts'
+import { methodsOf, ownParams, prepare } from './rules.ts'
 
 /** Errors of routes. */
 const ERRORS = {

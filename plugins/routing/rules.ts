@@ -1,12 +1,10 @@
+import type { Config, Exchange, JsonObject } from '../../src/plugin.ts'
 import {
   compileCallers,
   canonicalizeUri,
-  type Config,
-  type Exchange,
   compileForbiddenUris,
   compileGlobs,
   isObject,
-  type JsonObject,
   METHODS,
 } from '../../src/plugin.ts'
 

@@ -1,18 +1,14 @@
 import { createHmac, randomBytes, randomUUID } from 'node:crypto'
+import type { Config, Plugin, Report, Session, Upstream } from '../../src/plugin.ts'
 import {
-  type Config,
   conversationKey,
   checkKnownName,
   isObject,
   readList,
   readMap,
   METHODS,
-  type Plugin,
   principalKey,
-  type Report,
-  type Session,
   readText,
-  type Upstream,
 } from '../../src/plugin.ts'
 
 /** Types of upstream whose requests have no headers of their own. */

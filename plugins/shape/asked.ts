@@ -1,12 +1,7 @@
-import {
-  type Call,
-  type CatalogEntry,
-  type Exchange,
-  isObject,
-  type JsonObject,
-  type Slot,
-} from '../../src/plugin.ts'
-import { compilePick, MAX_ASKED, type Pick, shapeError } from './pick.ts'
+import type { Call, CatalogEntry, Exchange, JsonObject, Slot } from '../../src/plugin.ts'
+import { isObject } from '../../src/plugin.ts'
+import type { Pick } from './pick.ts'
+import { compilePick, MAX_ASKED, shapeError } from './pick.ts'
 import type { Rule, Rules } from './rules.ts'
 
 const ARGUMENT = {

@@ -1,4 +1,5 @@
-import { isObject, type JsonObject } from '../../src/plugin.ts'
+import type { JsonObject } from '../../src/plugin.ts'
+import { isObject } from '../../src/plugin.ts'
 
 /** Text that may hold a number which JavaScript would write as another one, such as 2^53+1 and 1e400. */
 const INEXACT = /\d{16}|\d[eE]\+?\d{3}/

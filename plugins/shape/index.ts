@@ -1,4 +1,5 @@
-import { readList, readMap, type Plugin, appendPointer, type Report, readText } from '../../src/plugin.ts'
+import type { Plugin, Report } from '../../src/plugin.ts'
+import { readList, readMap, appendPointer, readText } from '../../src/plugin.ts'
 import { ERRORS, compilePick, readPath } from './pick.ts'
 import type { ShapeConfig } from './rules.ts'
 

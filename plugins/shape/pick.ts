@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module'
 import { createContext, Script } from 'node:vm'
-import { defineErrors, isObject, type JsonObject, getErrorMessage, RPC } from '../../src/plugin.ts'
+import type { JsonObject } from '../../src/plugin.ts'
+import { defineErrors, isObject, getErrorMessage, RPC } from '../../src/plugin.ts'
 
 /** Errors of results that are brought into form. */
 export const ERRORS = {

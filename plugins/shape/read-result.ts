@@ -1,13 +1,6 @@
 import { isUtf8 } from 'node:buffer'
-import {
-  type Answer,
-  isObject,
-  type JsonObject,
-  refuse,
-  RPC,
-  toolError,
-  createUpstreamAnswer,
-} from '../../src/plugin.ts'
+import type { Answer, JsonObject } from '../../src/plugin.ts'
+import { isObject, refuse, RPC, toolError, createUpstreamAnswer } from '../../src/plugin.ts'
 import { firstBytes } from './cut-json.ts'
 import { readJson } from './cut-json.ts'
 import type { StoredResult } from './kept-results.ts'

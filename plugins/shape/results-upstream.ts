@@ -1,17 +1,14 @@
-import {
-  type Answer,
-  type Call,
-  isObject,
-  type JsonObject,
-  Payload,
-  refuse,
-  RPC,
-  type ServerSide,
-  type Upstream,
-  type UpstreamConfig,
-  type UpstreamContext,
-  type UpstreamState,
+import type {
+  Answer,
+  Call,
+  JsonObject,
+  ServerSide,
+  Upstream,
+  UpstreamConfig,
+  UpstreamContext,
+  UpstreamState,
 } from '../../src/plugin.ts'
+import { isObject, Payload, refuse, RPC } from '../../src/plugin.ts'
 import { uriOf } from './shape-result.ts'
 
 /** A tool of the upstream: its description, and what it does. */

@@ -1,11 +1,7 @@
-import {
-  estimateBytes,
-  type ClientFacts,
-  compileGlobs,
-  parseDuration,
-  type Config,
-} from '../../src/plugin.ts'
-import { type Pick, compilePick, readPath } from './pick.ts'
+import type { ClientFacts, Config } from '../../src/plugin.ts'
+import { estimateBytes, compileGlobs, parseDuration } from '../../src/plugin.ts'
+import type { Pick } from './pick.ts'
+import { compilePick, readPath } from './pick.ts'
 
 export type ShapeConfig = NonNullable<Config['shape']>
 /** Keys that a tool, a profile, an upstream and the section have alike. */

@@ -1,28 +1,35 @@
+import type {
+  Answer,
+  Call,
+  CatalogEntry,
+  Config,
+  Exchange,
+  ExplainStep,
+  Figure,
+  Payload,
+  PluginApi,
+  Session,
+  UpstreamConfig,
+} from '../../src/plugin.ts'
 import {
-  type Answer,
-  type Call,
   callerKey,
-  type CatalogEntry,
-  type Config,
   formatDuration,
-  type Exchange,
-  type ExplainStep,
-  type Figure,
   gatewayError,
   parseDuration,
   parseSize,
-  type Payload,
-  type PluginApi,
   runInTurns,
-  type Session,
-  type UpstreamConfig,
 } from '../../src/plugin.ts'
-import { type AskedSlot, listed, takeAsked } from './asked.ts'
-import { type KeepBounds, KeptResults } from './kept-results.ts'
+import type { AskedSlot } from './asked.ts'
+import { listed, takeAsked } from './asked.ts'
+import type { KeepBounds } from './kept-results.ts'
+import { KeptResults } from './kept-results.ts'
 import { readResource, readResult } from './read-result.ts'
-import { type OwnTool, READ_RESULT, RESULT, ResultsUpstream } from './results-upstream.ts'
-import { type Rule, ruleOfClient, Rules, type ShapeConfig } from './rules.ts'
-import { type Shaped, shapeResult } from './shape-result.ts'
+import type { OwnTool } from './results-upstream.ts'
+import { READ_RESULT, RESULT, ResultsUpstream } from './results-upstream.ts'
+import type { Rule, ShapeConfig } from './rules.ts'
+import { ruleOfClient, Rules } from './rules.ts'
+import type { Shaped } from './shape-result.ts'
+import { shapeResult } from './shape-result.ts'
 import { SlowCalls } from './slow-calls.ts'
 
 /** Name of the upstream that has what is kept, and of its type. */

@@ -1,6 +1,9 @@
-import { isObject, type JsonObject, Payload, estimateTokens } from '../../src/plugin.ts'
-import { type LeftOut, cutJson, cutText } from './cut-json.ts'
-import { type Pick, without } from './pick.ts'
+import type { JsonObject } from '../../src/plugin.ts'
+import { isObject, Payload, estimateTokens } from '../../src/plugin.ts'
+import type { LeftOut } from './cut-json.ts'
+import { cutJson, cutText } from './cut-json.ts'
+import type { Pick } from './pick.ts'
+import { without } from './pick.ts'
 import { readJson } from './cut-json.ts'
 import type { Rule } from './rules.ts'
 

@@ -1,16 +1,5 @@
-import {
-  type Answer,
-  BoundedMap,
-  type Call,
-  type Clock,
-  type Handles,
-  isObject,
-  type JsonObject,
-  type Log,
-  Payload,
-  type RunningCall,
-  createUpstreamAnswer,
-} from '../../src/plugin.ts'
+import type { Answer, Call, Clock, Handles, JsonObject, Log, RunningCall } from '../../src/plugin.ts'
+import { BoundedMap, isObject, Payload, createUpstreamAnswer } from '../../src/plugin.ts'
 import { failed } from './read-result.ts'
 import { META } from './shape-result.ts'
 

@@ -1,15 +1,5 @@
-import {
-  answer,
-  type Answer,
-  estimateBytes,
-  type CatalogEntry,
-  suggestName,
-  isObject,
-  type JsonObject,
-  type PluginApi,
-  estimateTokens,
-  toolError,
-} from '../../src/plugin.ts'
+import type { Answer, CatalogEntry, JsonObject, PluginApi } from '../../src/plugin.ts'
+import { answer, estimateBytes, suggestName, isObject, estimateTokens, toolError } from '../../src/plugin.ts'
 import { compactTool, signature, stubOf } from './signature.ts'
 import type { Surface } from './shown.ts'
 import type { Ranked } from './search/ranking.ts'

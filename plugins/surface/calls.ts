@@ -1,15 +1,8 @@
-import {
-  type Answer,
-  type CatalogEntry,
-  type Exchange,
-  isObject,
-  type JsonObject,
-  type PluginApi,
-  refuse,
-  RPC,
-} from '../../src/plugin.ts'
+import type { Answer, CatalogEntry, Exchange, JsonObject, PluginApi } from '../../src/plugin.ts'
+import { isObject, refuse, RPC } from '../../src/plugin.ts'
 import { described, failed, schemaOf, searched, unknownTool } from './answers.ts'
-import { mayBeMeta, type Meta } from './meta-tools.ts'
+import type { Meta } from './meta-tools.ts'
+import { mayBeMeta } from './meta-tools.ts'
 import type { Scripts } from './code/scripts.ts'
 import type { Surface } from './shown.ts'
 import { isReadOnly } from './signature.ts'

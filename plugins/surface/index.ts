@@ -1,18 +1,9 @@
-import {
-  BoundedMap,
-  type CatalogEntry,
-  type Config,
-  type Exchange,
-  readMap,
-  parseDuration,
-  parseSize,
-  type Plugin,
-  appendPointer,
-  type Report,
-} from '../../src/plugin.ts'
+import type { CatalogEntry, Config, Exchange, Plugin, Report } from '../../src/plugin.ts'
+import { BoundedMap, readMap, parseDuration, parseSize, appendPointer } from '../../src/plugin.ts'
 import { tapCalls } from './calls.ts'
 import { NAMES } from './meta-tools.ts'
-import { type Mode, PARAMETER, surfacesOf } from './settings.ts'
+import type { Mode } from './settings.ts'
+import { PARAMETER, surfacesOf } from './settings.ts'
 import { listed, listTokens, Surface } from './shown.ts'
 
 /** Points at names that would meet those of our tools. */

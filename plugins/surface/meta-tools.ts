@@ -1,10 +1,5 @@
-import {
-  estimateBytes,
-  type CatalogEntry,
-  isOwnName,
-  type JsonObject,
-  assignOwnNames,
-} from '../../src/plugin.ts'
+import type { CatalogEntry, JsonObject } from '../../src/plugin.ts'
+import { estimateBytes, isOwnName, assignOwnNames } from '../../src/plugin.ts'
 import { stemOf } from './search/meanings.ts'
 
 /** Words of tool names that say what is done, and not with what. */

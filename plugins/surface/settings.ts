@@ -1,12 +1,5 @@
-import {
-  type CatalogEntry,
-  type Config,
-  compileGlobs,
-  type ListingReader,
-  parseDuration,
-  parseSize,
-  listProfiles,
-} from '../../src/plugin.ts'
+import type { CatalogEntry, Config, ListingReader } from '../../src/plugin.ts'
+import { compileGlobs, parseDuration, parseSize, listProfiles } from '../../src/plugin.ts'
 
 type Options = NonNullable<Config['surface']>
 /** Form in which a reader is shown the tools. */

@@ -1,6 +1,8 @@
-import { type CatalogEntry, type JsonObject, estimateTokens } from '../../src/plugin.ts'
+import type { CatalogEntry, JsonObject } from '../../src/plugin.ts'
+import { estimateTokens } from '../../src/plugin.ts'
 import { compactTool } from './signature.ts'
-import { codeTools, describeTools, type Meta, metaNames, searchTools } from './meta-tools.ts'
+import type { Meta } from './meta-tools.ts'
+import { codeTools, describeTools, metaNames, searchTools } from './meta-tools.ts'
 import type { Settings } from './settings.ts'
 import type { ToolIndex } from './search/ranking.ts'
 

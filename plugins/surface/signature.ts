@@ -1,4 +1,5 @@
-import { estimateBytes, type CatalogEntry, isObject, type JsonObject } from '../../src/plugin.ts'
+import type { CatalogEntry, JsonObject } from '../../src/plugin.ts'
+import { estimateBytes, isObject } from '../../src/plugin.ts'
 import { firstSentence } from './search/document.ts'
 
 const MAX_DEPTH = 4

@@ -1,13 +1,7 @@
-import {
-  compileGlobs,
-  isObject,
-  readMap,
-  appendPointer,
-  type KnownTools,
-  type JsonObject,
-  type Report,
-} from '../../src/plugin.ts'
-import { type ArgumentSpec, type OverrideSpec, hasPlace, isHidden, merged } from './override/overrides.ts'
+import type { KnownTools, JsonObject, Report } from '../../src/plugin.ts'
+import { compileGlobs, isObject, readMap, appendPointer } from '../../src/plugin.ts'
+import type { ArgumentSpec, OverrideSpec } from './override/overrides.ts'
+import { hasPlace, isHidden, merged } from './override/overrides.ts'
 
 /** Keys beside which one says nothing, and why. */
 const ALONE: readonly (readonly [keyof ArgumentSpec, string])[] = [

@@ -1,13 +1,10 @@
+import type { Answer, Config, Exchange, JsonObject } from '../../src/plugin.ts'
 import {
   compileAllowedUris,
-  type Answer,
   canonicalizeUri,
-  type Config,
-  type Exchange,
   compileForbiddenUris,
   compileGlobs,
   isObject,
-  type JsonObject,
   METHODS,
   refuse,
   RPC,

@@ -1,23 +1,27 @@
+import type {
+  Call,
+  CatalogEntry,
+  Config,
+  ExplainStep,
+  JsonObject,
+  ParamHeader,
+  Plugin,
+  PluginHooks,
+} from '../../src/plugin.ts'
 import {
   BoundedMap,
-  type Call,
-  type CatalogEntry,
-  type Config,
   defineErrors,
-  type ExplainStep,
   isObject,
-  type JsonObject,
   LISTS,
-  type ParamHeader,
   parseParamHeaders,
   getParamHeaders,
-  type Plugin,
-  type PluginHooks,
   RPC,
 } from '../../src/plugin.ts'
 import { check, checkTools } from './check.ts'
-import { type Filter, GUARDED, prepareFilter, refuseDenied, withLinks } from './guard.ts'
-import { type Override, Overrides, dressTool } from './override/overrides.ts'
+import type { Filter } from './guard.ts'
+import { GUARDED, prepareFilter, refuseDenied, withLinks } from './guard.ts'
+import type { Override } from './override/overrides.ts'
+import { Overrides, dressTool } from './override/overrides.ts'
 
 /** Errors of overridden tools. */
 const ERRORS = {

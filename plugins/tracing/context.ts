@@ -1,5 +1,6 @@
 import { randomFillSync } from 'node:crypto'
-import { isObject, type JsonObject } from '../../src/plugin.ts'
+import type { JsonObject } from '../../src/plugin.ts'
+import { isObject } from '../../src/plugin.ts'
 
 /** Key under which `@opentelemetry/api` registers itself for all of its copies in a process. */
 const API = Symbol.for('opentelemetry.js.api.1')

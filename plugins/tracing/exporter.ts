@@ -1,14 +1,9 @@
 import { promisify } from 'node:util'
 import { constants, gzip } from 'node:zlib'
-import {
-  isObject,
-  getErrorMessage,
-  type Clock,
-  type Figure,
-  type JsonObject,
-  type Log,
-} from '../../src/plugin.ts'
-import { Post, type Reply, SpanBuffer } from './waiting.ts'
+import type { Clock, Figure, JsonObject, Log } from '../../src/plugin.ts'
+import { isObject, getErrorMessage } from '../../src/plugin.ts'
+import type { Reply } from './waiting.ts'
+import { Post, SpanBuffer } from './waiting.ts'
 
 /** Statuses after which the same may be sent again (OTLP/HTTP, failures). */
 const PASSING: ReadonlySet<number> = new Set([429, 502, 503, 504])

@@ -1,18 +1,9 @@
-import {
-  type Config,
-  type ExplainStep,
-  defineFindings,
-  gatewayError,
-  readMap,
-  parseDuration,
-  type Plugin,
-  type PluginApi,
-  getErrorMessage,
-  type Report,
-} from '../../src/plugin.ts'
+import type { Config, ExplainStep, Plugin, PluginApi, Report } from '../../src/plugin.ts'
+import { defineFindings, gatewayError, readMap, parseDuration, getErrorMessage } from '../../src/plugin.ts'
 import { Exporter, SpanCounts } from './exporter.ts'
 import { hasHostApi } from './context.ts'
-import { samplerOf, type Settings, settingsOf, VARIABLES } from './settings.ts'
+import type { Settings } from './settings.ts'
+import { samplerOf, settingsOf, VARIABLES } from './settings.ts'
 import { envelope } from './span-text.ts'
 import { Spans } from './spans.ts'
 

@@ -1,12 +1,6 @@
 import { createHash } from 'node:crypto'
-import {
-  BoundedMap,
-  type Exchange,
-  METHODS,
-  type Session,
-  type Upstream,
-  type Via,
-} from '../../src/plugin.ts'
+import type { Exchange, Session, Upstream, Via } from '../../src/plugin.ts'
+import { BoundedMap, METHODS } from '../../src/plugin.ts'
 import { attribute } from './span-text.ts'
 
 /**

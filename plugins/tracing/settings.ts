@@ -1,4 +1,5 @@
-import { type Config, parseDuration, decodePercent } from '../../src/plugin.ts'
+import type { Config } from '../../src/plugin.ts'
+import { parseDuration, decodePercent } from '../../src/plugin.ts'
 import type { TraceContext } from './context.ts'
 
 type Options = NonNullable<Config['tracing']>

@@ -1,20 +1,17 @@
-import {
-  compileGlobs,
-  GatewayError,
-  getOutcome,
-  getErrorMessage,
-  type Answer,
-  type Ask,
-  type Call,
-  type Clock,
-  type Config,
-  type Dispatch,
-  type Exchange,
-  type JsonObject,
-  type PluginApi,
-  type Slot,
-  type Upstream,
+import type {
+  Answer,
+  Ask,
+  Call,
+  Clock,
+  Config,
+  Dispatch,
+  Exchange,
+  JsonObject,
+  PluginApi,
+  Slot,
+  Upstream,
 } from '../../src/plugin.ts'
+import { compileGlobs, GatewayError, getOutcome, getErrorMessage } from '../../src/plugin.ts'
 import {
   ATTRIBUTE,
   KIND,
@@ -25,15 +22,8 @@ import {
   TOOL_ERROR,
   nameIn,
 } from './known-texts.ts'
-import {
-  type TraceContext,
-  contextIn,
-  contextOf,
-  hostContext,
-  parentText,
-  randomId,
-  withContext,
-} from './context.ts'
+import type { TraceContext } from './context.ts'
+import { contextIn, contextOf, hostContext, parentText, randomId, withContext } from './context.ts'
 import type { Sampler } from './settings.ts'
 import { attribute, spanText } from './span-text.ts'
 

@@ -1,13 +1,5 @@
-import {
-  ANONYMOUS,
-  type Config,
-  type Credentials,
-  type HttpRequest,
-  getCredentialType,
-  parseDuration,
-  principalKey,
-  type Principal,
-} from '../../src/plugin.ts'
+import type { Config, Credentials, HttpRequest, Principal } from '../../src/plugin.ts'
+import { ANONYMOUS, getCredentialType, parseDuration, principalKey } from '../../src/plugin.ts'
 import type { Browser, Browsers, Login } from './browsers.ts'
 
 type Options = NonNullable<Config['ui']>

@@ -1,12 +1,5 @@
-import {
-  GatewayError,
-  type HttpReply,
-  type HttpRequest,
-  isObject,
-  type JsonObject,
-  parseParams,
-  getErrorMessage,
-} from '../../src/plugin.ts'
+import type { HttpReply, HttpRequest, JsonObject } from '../../src/plugin.ts'
+import { GatewayError, isObject, parseParams, getErrorMessage } from '../../src/plugin.ts'
 import type { Reader } from './admission.ts'
 
 /** A request to the API, from a reader who may send it. */

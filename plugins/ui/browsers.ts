@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { BoundedMap, parseCookie, hashSecret, type HttpRequest, type Principal } from '../../src/plugin.ts'
+import type { HttpRequest, Principal } from '../../src/plugin.ts'
+import { BoundedMap, parseCookie, hashSecret } from '../../src/plugin.ts'
 
 /** A browser that has logged in. */
 export interface Browser {

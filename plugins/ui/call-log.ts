@@ -1,4 +1,5 @@
-import { BoundedMap, compileGlobs, principalKey, type Session } from '../../src/plugin.ts'
+import type { Session } from '../../src/plugin.ts'
+import { BoundedMap, compileGlobs, principalKey } from '../../src/plugin.ts'
 import type { CallDetail, CallRow, Calls, ClientRow } from './types.ts'
 
 const MAX_CLIENTS = 1000

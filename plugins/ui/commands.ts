@@ -1,4 +1,5 @@
-import { type CommandCall, GatewayError, type JsonObject, type PluginCommands } from '../../src/plugin.ts'
+import type { CommandCall, JsonObject, PluginCommands } from '../../src/plugin.ts'
+import { GatewayError } from '../../src/plugin.ts'
 
 /** Exit code if no listener serves the page. */
 const NO_PAGE = 1

@@ -1,6 +1,7 @@
 import type { Clock } from '../../src/plugin.ts'
 import type { Reader } from './admission.ts'
-import { type Hide, safeJson } from './api.ts'
+import type { Hide } from './api.ts'
+import { safeJson } from './api.ts'
 import type { CallRow, Event } from './types.ts'
 
 const MAX_STREAMS = 64

@@ -1,4 +1,5 @@
-import { type Config, checkKnownName, readList, readMap, readText, type Report } from '../../src/plugin.ts'
+import type { Config, Report } from '../../src/plugin.ts'
+import { checkKnownName, readList, readMap, readText } from '../../src/plugin.ts'
 
 /** Reports listeners that may not serve the page: it is for whoever may see everything. */
 export function check(config: unknown, report: Report): void {

@@ -1,4 +1,5 @@
-import { type Clock, isObject, type JsonObject, toOneLine, type PluginApi } from '../../src/plugin.ts'
+import type { Clock, JsonObject, PluginApi } from '../../src/plugin.ts'
+import { isObject, toOneLine } from '../../src/plugin.ts'
 import type { Routes } from './api.ts'
 import type { Recorder } from './recorder.ts'
 import type { Trials } from './trials.ts'

@@ -1,17 +1,9 @@
-import {
-  describeArguments,
-  type Clock,
-  type Config,
-  type Exchange,
-  compileGlobs,
-  hasFailed,
-  isObject,
-  type JsonObject,
-  getOutcome,
-  type PluginHooks,
-} from '../../src/plugin.ts'
-import { type Hide, ROWS } from './api.ts'
-import { CallLog, Clients, isFailed, rowOf, type CallLogFilter } from './call-log.ts'
+import type { Clock, Config, Exchange, JsonObject, PluginHooks } from '../../src/plugin.ts'
+import { describeArguments, compileGlobs, hasFailed, isObject, getOutcome } from '../../src/plugin.ts'
+import type { Hide } from './api.ts'
+import { ROWS } from './api.ts'
+import type { CallLogFilter } from './call-log.ts'
+import { CallLog, Clients, isFailed, rowOf } from './call-log.ts'
 import { Streams } from './events.ts'
 import type { CallDetail, Figures, Timing } from './types.ts'
 

@@ -1,6 +1,9 @@
-import { isObject, type JsonObject } from '../../src/plugin.ts'
-import { ApiError, EventReply, missing, type Question, type Routes, ROWS } from './api.ts'
-import { type RoutesDeps, overviewRoutes } from './overview.ts'
+import type { JsonObject } from '../../src/plugin.ts'
+import { isObject } from '../../src/plugin.ts'
+import type { Question, Routes } from './api.ts'
+import { ApiError, EventReply, missing, ROWS } from './api.ts'
+import type { RoutesDeps } from './overview.ts'
+import { overviewRoutes } from './overview.ts'
 import { toolRoutes } from './tools.ts'
 import type { ConfigValue, ConfigValues, Part } from './types.ts'
 

@@ -1,4 +1,5 @@
-import { type Config, type HttpReply, type PluginApi, STRANGER } from '../../src/plugin.ts'
+import type { Config, HttpReply, PluginApi } from '../../src/plugin.ts'
+import { STRANGER } from '../../src/plugin.ts'
 import { Admission } from './admission.ts'
 import { Browsers } from './browsers.ts'
 import { listenersOfPage, listenersWithAuth } from './listeners.ts'

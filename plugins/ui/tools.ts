@@ -1,5 +1,7 @@
-import { GatewayError, isObject, type JsonObject, filterObjects, estimateTokens } from '../../src/plugin.ts'
-import { missing, type Question, type Routes, ROWS } from './api.ts'
+import type { JsonObject } from '../../src/plugin.ts'
+import { GatewayError, isObject, filterObjects, estimateTokens } from '../../src/plugin.ts'
+import type { Question, Routes } from './api.ts'
+import { missing, ROWS } from './api.ts'
 import type { RoutesDeps } from './overview.ts'
 import type { Shown, ToolDetail, ToolRow, Tools } from './types.ts'
 

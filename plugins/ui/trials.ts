@@ -1,17 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import {
-  type Answer,
-  type Ask,
-  type AskReply,
-  BoundedMap,
-  type ClientSide,
-  isObject,
-  type JsonObject,
-  getErrorMessage,
-  TextStream,
-} from '../../src/plugin.ts'
+import type { Answer, Ask, AskReply, ClientSide, JsonObject } from '../../src/plugin.ts'
+import { BoundedMap, isObject, getErrorMessage, TextStream } from '../../src/plugin.ts'
 import type { Reader } from './admission.ts'
-import { ApiError, EventReply, type Hide, type Question, type Routes, safeJson } from './api.ts'
+import type { Hide, Question, Routes } from './api.ts'
+import { ApiError, EventReply, safeJson } from './api.ts'
 
 /** Calls that run at a time, over all pages and of one caller. */
 const MAX_RUNNING = 50

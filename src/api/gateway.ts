@@ -1,4 +1,4 @@
-import { type JsonObject } from '../protocol/json/json.ts'
+import type { JsonObject } from '../protocol/json/json.ts'
 import type { Load } from './plugin.ts'
 import type { LoadedConfig, Problem } from '../config/index.ts'
 import type {

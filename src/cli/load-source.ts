@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { isAbsolute, join, resolve } from 'node:path'
-import { type LoadedConfig, withConfig } from '../config/index.ts'
+import type { LoadedConfig } from '../config/index.ts'
+import { withConfig } from '../config/index.ts'
 import type { Terminal } from './output/terminal.ts'
 
 const DIGITS = 16

@@ -6,7 +6,8 @@ import { COMMANDS } from './commands.ts'
 import { COMPLETE, complete } from './completion.ts'
 import { foreignCommands } from './plugin-commands.ts'
 import type { Host, Terminal } from './output/terminal.ts'
-import { showHelp, type HostedOptions } from './command.ts'
+import type { HostedOptions } from './command.ts'
+import { showHelp } from './command.ts'
 
 /** Our own package.json and its directory. */
 export interface OwnManifest {

@@ -10,7 +10,8 @@ import { loadConfigured } from '../plugin-host/resolve.ts'
 import type { Plugin } from '../plugin.ts'
 import type { Finding } from '../util/finding.ts'
 import { command, CONFIG_FLAGS, CONTROL_FLAGS, JSON_FLAG } from './command.ts'
-import { loadSource, type SourceFlags } from './load-source.ts'
+import type { SourceFlags } from './load-source.ts'
+import { loadSource } from './load-source.ts'
 import type { Terminal } from './output/terminal.ts'
 
 /** The commands of our own plugins, by their ids. */

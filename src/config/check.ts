@@ -1,4 +1,5 @@
-import { appendPointer, type Report } from '../util/finding.ts'
+import type { Report } from '../util/finding.ts'
+import { appendPointer } from '../util/finding.ts'
 import { readList, readMap, readText, readValue } from '../util/plain-data.ts'
 import { getPlatform } from '../util/platform.ts'
 import { suggestName } from '../util/suggest.ts'

@@ -1,25 +1,23 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { delimiter, resolve } from 'node:path'
-import { type Finding, parsePointer, appendPointer } from '../util/finding.ts'
+import type { Finding } from '../util/finding.ts'
+import { parsePointer, appendPointer } from '../util/finding.ts'
 import { deepFreeze, isPlain } from '../util/plain-data.ts'
 import { getPlatform } from '../util/platform.ts'
 import { Secrets } from '../util/secrets.ts'
-import { check, type Feature } from './check.ts'
+import type { Feature } from './check.ts'
+import { check } from './check.ts'
 import { checkTls } from './checks/tls.ts'
 import { checkExisting } from './checks/upstreams.ts'
 import type { Config } from './config.gen.ts'
 import * as generated from './generated/validator.gen.ts'
-import { explain, type SchemaError } from './messages.ts'
-import {
-  hasErrors,
-  inOrder,
-  invalidConfig,
-  type Problem,
-  locateProblem,
-  type ConfigPositions,
-} from './problem.ts'
+import type { SchemaError } from './messages.ts'
+import { explain } from './messages.ts'
+import type { Problem, ConfigPositions } from './problem.ts'
+import { hasErrors, inOrder, invalidConfig, locateProblem } from './problem.ts'
 import { collectSecrets } from './secrets.ts'
-import { locate, type Located, type Origin, type Tree } from './source/tree.ts'
+import type { Located, Origin, Tree } from './source/tree.ts'
+import { locate } from './source/tree.ts'
 
 interface Validator {
   (value: unknown): boolean

@@ -1,4 +1,5 @@
-import { type Finding, pointerFits, appendPointer } from '../util/finding.ts'
+import type { Finding } from '../util/finding.ts'
+import { pointerFits, appendPointer } from '../util/finding.ts'
 import { isPlain } from '../util/plain-data.ts'
 import { suggestName } from '../util/suggest.ts'
 import { BOOLEAN_PATHS, NUMBER_PATHS, SECRET_PATHS, TYPES } from './keys.gen.ts'

@@ -1,9 +1,11 @@
 import { basename, dirname, extname, isAbsolute, join, resolve } from 'node:path'
 import { isPlain } from '../util/plain-data.ts'
 import { parsePointer } from '../util/finding.ts'
-import { escaped, privateFile, type PrivatePlace } from '../util/private-place.ts'
+import type { PrivatePlace } from '../util/private-place.ts'
+import { escaped, privateFile } from '../util/private-place.ts'
 import type { LoadedConfig } from './finish.ts'
-import { PRIVATE_PATHS, type PrivateKind } from './keys.gen.ts'
+import type { PrivateKind } from './keys.gen.ts'
+import { PRIVATE_PATHS } from './keys.gen.ts'
 
 /** The files and directories of a configuration that only the gateway may see: where it came from, and what it names as its own. */
 export function listPrivatePlaces({

@@ -1,7 +1,9 @@
 import { isAbsolute, relative } from 'node:path'
 import { plural } from '../util/plain-text.ts'
-import { type GatewayError, gatewayError } from '../errors/errors.ts'
-import { type Finding, pointerParent } from '../util/finding.ts'
+import type { GatewayError } from '../errors/errors.ts'
+import { gatewayError } from '../errors/errors.ts'
+import type { Finding } from '../util/finding.ts'
+import { pointerParent } from '../util/finding.ts'
 import type { Origin } from './source/tree.ts'
 
 const MAX_SHOWN = 100

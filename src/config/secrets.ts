@@ -1,7 +1,8 @@
 import { appendPointer } from '../util/finding.ts'
 import { isPlain, setOwn } from '../util/plain-data.ts'
 import { decodePercent } from '../util/plain-text.ts'
-import { HIDDEN, type Hide, isSecretName, isWorthHiding, Secrets } from '../util/secrets.ts'
+import type { Hide } from '../util/secrets.ts'
+import { HIDDEN, isSecretName, isWorthHiding, Secrets } from '../util/secrets.ts'
 import { isSecretPath } from './messages.ts'
 
 const URL_START = /^[a-z][a-z\d+.-]*:\/\//i

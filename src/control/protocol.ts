@@ -1,7 +1,8 @@
 import type { RequestOptions } from '../api/gateway.ts'
 import type { Log } from '../api/index.ts'
 import { errorEntry, GatewayError, gatewayError } from '../errors/errors.ts'
-import { isObject, type JsonObject } from '../protocol/json/json.ts'
+import type { JsonObject } from '../protocol/json/json.ts'
+import { isObject } from '../protocol/json/json.ts'
 import { RPC } from '../protocol/rpc-error.ts'
 
 /** Beginning of every path; `/v1/cache.purge` runs that verb. */

@@ -1,7 +1,9 @@
 import type { Socket } from 'node:net'
 import type { Readable, Writable } from 'node:stream'
-import { isObject, type JsonObject } from '../protocol/json/json.ts'
-import { encodeError, encodeId, isBatch, type RpcId } from '../protocol/jsonrpc.ts'
+import type { JsonObject } from '../protocol/json/json.ts'
+import { isObject } from '../protocol/json/json.ts'
+import type { RpcId } from '../protocol/jsonrpc.ts'
+import { encodeError, encodeId, isBatch } from '../protocol/jsonrpc.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
 import { LineSplitter } from '../transport/line-splitter.ts'
 

@@ -1,17 +1,12 @@
-import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import { createServer } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { Log, Notification } from '../api/index.ts'
 import { GatewayError, gatewayError, getErrorMessage } from '../errors/errors.ts'
-import { isObject, type JsonObject } from '../protocol/json/json.ts'
-import {
-  ABOUT,
-  MAX_REQUEST,
-  PREFIX,
-  STREAM,
-  getErrorStatus,
-  wireError,
-  type ControlHost,
-} from './protocol.ts'
+import type { JsonObject } from '../protocol/json/json.ts'
+import { isObject } from '../protocol/json/json.ts'
+import type { ControlHost } from './protocol.ts'
+import { ABOUT, MAX_REQUEST, PREFIX, STREAM, getErrorStatus, wireError } from './protocol.ts'
 import { claimSocket, listenPrivately } from '../transport/unix-sockets.ts'
 import { sweep } from './sockets.ts'
 import { getPlatform } from '../util/platform.ts'

@@ -1,6 +1,7 @@
 import type { Session } from '../api/index.ts'
 import { passedExtensions } from '../protocol/era/capabilities.ts'
-import { isObject, type JsonObject } from '../protocol/json/json.ts'
+import type { JsonObject } from '../protocol/json/json.ts'
+import { isObject } from '../protocol/json/json.ts'
 import type { Graph, UpstreamNode } from './graph-types.ts'
 import { unlistedEntry } from '../api/catalog-entry.ts'
 import type { UpstreamInstructions } from '../api/catalog-view.ts'

@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import type { Log, Answer, Ask, AskReply, ClientSide, Exchange } from '../api/index.ts'
-import { type JsonObject, isObject } from '../protocol/json/json.ts'
+import type { JsonObject } from '../protocol/json/json.ts'
+import { isObject } from '../protocol/json/json.ts'
 import { gatewayError } from '../errors/errors.ts'
 import type { Hooks } from '../hooks/hooks.ts'
 import { adaptRequest, toModernAsk } from '../protocol/era/client-requests.ts'
 import { findMissingCapabilities, neutralCapabilities } from '../protocol/era/capabilities.ts'
-import { RPC, type RpcError, rpcError } from '../protocol/rpc-error.ts'
+import type { RpcError } from '../protocol/rpc-error.ts'
+import { RPC, rpcError } from '../protocol/rpc-error.ts'
 import { isPage } from '../protocol/uri.ts'
 
 /** Parts of the gateway that answering in a client's place needs. */

@@ -18,7 +18,8 @@ import type {
   Via,
 } from '../api/index.ts'
 import type { PhaseClock, ActivePhase } from '../hooks/phase-clock.ts'
-import { type JsonObject, copyNumberNotes, hasExactNumbers, isObject } from '../protocol/json/json.ts'
+import type { JsonObject } from '../protocol/json/json.ts'
+import { copyNumberNotes, hasExactNumbers, isObject } from '../protocol/json/json.ts'
 import type { Kind } from '../protocol/methods.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
 

@@ -2,20 +2,20 @@ import type { Listings, View } from './catalog/view.ts'
 import type { LateList, Part, UnlistedMethods } from './catalog/part.ts'
 import type { CatalogEntry } from '../api/catalog-entry.ts'
 import type { Viewer } from '../api/profile-names.ts'
-import {
-  type Answer,
-  type Call,
-  type Clock,
-  type Config,
-  type Dispatch,
-  type Exchange,
-  type Inbound,
-  type Log,
-  type Notification,
-  type Route,
-  type Session,
-  type Upstream,
-  type HostedCall,
+import type {
+  Answer,
+  Call,
+  Clock,
+  Config,
+  Dispatch,
+  Exchange,
+  Inbound,
+  Log,
+  Notification,
+  Route,
+  Session,
+  Upstream,
+  HostedCall,
 } from '../api/index.ts'
 import type { Hooks } from '../hooks/hooks.ts'
 import type { ParamHeader } from '../protocol/headers.ts'

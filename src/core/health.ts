@@ -1,13 +1,8 @@
 import type { Upstream, UpstreamStatus } from '../api/index.ts'
-import { fillTemplate, type GatewayError, getOwnerProblem, getErrorMessage } from '../errors/errors.ts'
-import {
-  finding,
-  summarizeFindings,
-  LEVELS,
-  type Health,
-  type HealthFinding,
-  type Level,
-} from '../errors/health.ts'
+import type { GatewayError } from '../errors/errors.ts'
+import { fillTemplate, getOwnerProblem, getErrorMessage } from '../errors/errors.ts'
+import type { Health, HealthFinding, Level } from '../errors/health.ts'
+import { finding, summarizeFindings, LEVELS } from '../errors/health.ts'
 import { isObject } from '../protocol/json/json.ts'
 import { toOneLine, sanitizeText } from '../util/plain-text.ts'
 import { redactValue } from '../util/secrets.ts'

@@ -1,4 +1,5 @@
-import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
+import type { KeyObject } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createSecretKey, randomBytes } from 'node:crypto'
 import type { Handles, Sealing } from '../api/index.ts'
 import { isObject } from '../protocol/json/json.ts'
 import { readSealed, sealedPrefix } from '../protocol/placed-ids.ts'

@@ -1,7 +1,10 @@
-import { type Kind, METHODS } from '../protocol/methods.ts'
-import { type JsonObject, isObject, lookAlike } from '../protocol/json/json.ts'
+import type { Kind } from '../protocol/methods.ts'
+import { METHODS } from '../protocol/methods.ts'
+import type { JsonObject } from '../protocol/json/json.ts'
+import { isObject, lookAlike } from '../protocol/json/json.ts'
 import type { Exchange } from '../api/index.ts'
-import { RPC, type RpcError, rpcError } from '../protocol/rpc-error.ts'
+import type { RpcError } from '../protocol/rpc-error.ts'
+import { RPC, rpcError } from '../protocol/rpc-error.ts'
 import { canonicalizeUri } from '../protocol/uri.ts'
 
 type Params = JsonObject | undefined

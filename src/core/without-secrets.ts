@@ -2,7 +2,8 @@ import type { Answer } from '../api/index.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import { mayHave, parseMembers, getMemberValue } from '../protocol/json/members.ts'
 import type { Payload } from '../protocol/payload.ts'
-import { redactValue, type Hide } from '../util/secrets.ts'
+import type { Hide } from '../util/secrets.ts'
+import { redactValue } from '../util/secrets.ts'
 
 /** Members of a task's state that say why it failed. */
 const WHY = ['error', 'statusMessage']

@@ -1,4 +1,5 @@
-import { ERRORS, type ErrorEntry } from './table.ts'
+import type { ErrorEntry } from './table.ts'
+import { ERRORS } from './table.ts'
 
 export { ERRORS, type ErrorEntry }
 

@@ -32,8 +32,10 @@ import { callStdio } from '../upstreams/stdio/stdio-upstream.ts'
 import { listenHttp } from '../listeners/http/http-listener.ts'
 import { listenSocket } from '../listeners/socket/socket-listener.ts'
 import { listenStdio } from '../listeners/stdio/stdio-listener.ts'
-import { ERRORS, type ErrorTable } from '../errors/errors.ts'
-import { HEALTH, type HealthTable } from '../errors/health.ts'
+import type { ErrorTable } from '../errors/errors.ts'
+import { ERRORS } from '../errors/errors.ts'
+import type { HealthTable } from '../errors/health.ts'
+import { HEALTH } from '../errors/health.ts'
 
 /** The first-party plugins, in the order of their set-up. Of two that wrap `dispatch`, the first is the outer one. */
 export const builtins: readonly Plugin<never>[] = [

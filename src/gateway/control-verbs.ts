@@ -1,14 +1,10 @@
 import type { Load, AuditEvent, Listener } from '../api/index.ts'
-import {
-  type Connection,
-  type GatewayEvents,
-  type RequestOptions,
-  RpcFailure,
-  type UpstreamHandle,
-} from '../api/gateway.ts'
+import type { Connection, GatewayEvents, RequestOptions, UpstreamHandle } from '../api/gateway.ts'
+import { RpcFailure } from '../api/gateway.ts'
 import { GatewayError, gatewayError } from '../errors/errors.ts'
 import type { Health } from '../errors/health.ts'
-import { type JsonObject, isObject } from '../protocol/json/json.ts'
+import type { JsonObject } from '../protocol/json/json.ts'
+import { isObject } from '../protocol/json/json.ts'
 import { checkProfile } from './check-tool-names.ts'
 import { present } from './plan.ts'
 import type { Generation } from './generation.ts'

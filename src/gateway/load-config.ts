@@ -1,10 +1,5 @@
-import {
-  loadConfig as load,
-  type LoadedConfig,
-  type LoadOptions,
-  parseConfig as parse,
-  type RunCommand,
-} from '../config/index.ts'
+import type { LoadedConfig, LoadOptions, RunCommand } from '../config/index.ts'
+import { loadConfig as load, parseConfig as parse } from '../config/index.ts'
 import { builtins } from './builtins.ts'
 
 interface LoadConfigOptions extends Omit<LoadOptions, 'features' | 'run'> {

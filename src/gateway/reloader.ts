@@ -11,7 +11,8 @@ import { gatewayError, getOwnerProblem, getOwnerReason } from '../errors/errors.
 import type { JsonObject } from '../protocol/json/json.ts'
 import { getChangedKinds } from '../protocol/methods.ts'
 import { parseDuration } from '../util/units.ts'
-import { buildGeneration, type Generation, type GatewayDeps } from './generation.ts'
+import type { Generation, GatewayDeps } from './generation.ts'
+import { buildGeneration } from './generation.ts'
 import type { ListenerChange, Listeners } from './listener-set.ts'
 
 const NAMED: readonly string[] = ['upstreams', 'listeners'] satisfies (keyof Config)[]

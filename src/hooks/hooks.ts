@@ -1,6 +1,7 @@
 import { gatewayError } from '../errors/errors.ts'
 import { METHODS } from '../protocol/methods.ts'
-import { HOOKS, type HookName, type TapOptions } from './hook-table.ts'
+import type { HookName, TapOptions } from './hook-table.ts'
+import { HOOKS } from './hook-table.ts'
 import type { HookTaps } from './hook-taps.ts'
 import type { Patience } from './guard.ts'
 import { HookPoint } from './point.ts'

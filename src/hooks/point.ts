@@ -7,15 +7,10 @@ import {
   SyncWaterfallHook,
 } from 'tapable'
 import { gatewayError } from '../errors/errors.ts'
-import {
-  guardAsync,
-  guardAuthorizer,
-  guardDispatch,
-  guardSync,
-  type Patience,
-  type TapOrigin,
-} from './guard.ts'
-import { type HookKind, type HookName, HOOKS, STAGES, type TapOptions } from './hook-table.ts'
+import type { Patience, TapOrigin } from './guard.ts'
+import { guardAsync, guardAuthorizer, guardDispatch, guardSync } from './guard.ts'
+import type { HookKind, HookName, TapOptions } from './hook-table.ts'
+import { HOOKS, STAGES } from './hook-table.ts'
 import { phasedRequest, phasedWrap } from './phase-clock.ts'
 
 type Compiled = (...args: never[]) => unknown

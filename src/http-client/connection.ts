@@ -1,17 +1,12 @@
-import { connect as connectPlain, isIP, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
+import { connect as connectPlain, isIP } from 'node:net'
 import type { Clock } from '../api/index.ts'
-import {
-  type Carrier,
-  ClientError,
-  type ClientRequest,
-  type Detour,
-  type HttpTransport,
-  isOdd,
-  type ReplyHandler,
-} from './port.ts'
+import type { Carrier, ClientRequest, Detour, HttpTransport, ReplyHandler } from './port.ts'
+import { ClientError, isOdd } from './port.ts'
 import { writeTogether } from '../util/written.ts'
 import type { ReplyHead } from './reply-head.ts'
-import { type ReaderEars, ReplyReader } from './reply-parser.ts'
+import type { ReaderEars } from './reply-parser.ts'
+import { ReplyReader } from './reply-parser.ts'
 import { getPlatform } from '../util/platform.ts'
 
 /** Dependencies of a connection: the client that it belongs to. */

@@ -1,15 +1,10 @@
-import { getByteLength, toBuffers, type EncodedMessage } from '../util/written.ts'
+import type { EncodedMessage } from '../util/written.ts'
+import { getByteLength, toBuffers } from '../util/written.ts'
 import type { Clock } from '../api/index.ts'
-import { Connection, type ConnectionHost, type Origin, secureConnect, type Sendable } from './connection.ts'
-import {
-  ClientError,
-  type ClientRequest,
-  destroyed,
-  type Detour,
-  type HttpTransport,
-  MAX_WAITING,
-  type ReplyHandler,
-} from './port.ts'
+import type { ConnectionHost, Origin, Sendable } from './connection.ts'
+import { Connection, secureConnect } from './connection.ts'
+import type { ClientRequest, Detour, HttpTransport, ReplyHandler } from './port.ts'
+import { ClientError, destroyed, MAX_WAITING } from './port.ts'
 
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 

@@ -1,4 +1,5 @@
-import { ClientError, READ_HEADERS, type ReplyHeaders } from './port.ts'
+import type { ReplyHeaders } from './port.ts'
+import { ClientError, READ_HEADERS } from './port.ts'
 
 /** Delimiter of the body of a reply (RFC 9112, 6.3): so many bytes, chunks, or the end of the connection. */
 type Framing = number | 'chunked' | 'close'

@@ -1,5 +1,6 @@
 import { ClientError, MAX_HEAD, MAX_INTERIM } from './port.ts'
-import { parseHead, type ReplyHead } from './reply-head.ts'
+import type { ReplyHead } from './reply-head.ts'
+import { parseHead } from './reply-head.ts'
 
 /** Bytes of a line with a chunk's size, or of all trailers. */
 const MAX_LINE = 4096

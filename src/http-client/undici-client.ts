@@ -2,22 +2,16 @@ import type { SecureContext } from 'node:tls'
 import type * as Undici from 'undici'
 import type { Dispatcher } from 'undici'
 import { inOnePiece } from '../util/written.ts'
-import {
-  type Carrier,
-  ClientError,
-  type ClientRequest,
-  destroyed,
-  type Detour,
-  type HttpTransport,
-  isOdd,
-  MAX_HEAD,
-  MAX_INTERIM,
-  MAX_WAITING,
-  type OddReply,
-  READ_HEADERS,
-  type ReplyHandler,
-  type ReplyHeaders,
+import type {
+  Carrier,
+  ClientRequest,
+  Detour,
+  HttpTransport,
+  OddReply,
+  ReplyHandler,
+  ReplyHeaders,
 } from './port.ts'
+import { ClientError, destroyed, isOdd, MAX_HEAD, MAX_INTERIM, MAX_WAITING, READ_HEADERS } from './port.ts'
 
 /** Credentials and trust of TLS connections, as PEM texts. */
 export interface TlsMaterial {

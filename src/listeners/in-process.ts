@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { PassThrough } from 'node:stream'
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
-import { type Connection, type ConnectOptions, type RequestOptions, RpcFailure } from '../api/gateway.ts'
+import type { Connection, ConnectOptions, RequestOptions } from '../api/gateway.ts'
+import { RpcFailure } from '../api/gateway.ts'
 import type { Answer, ClientSide, Gate } from '../api/index.ts'
 import { ANONYMOUS } from '../plugin.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
@@ -10,7 +11,8 @@ import { MODERN_VERSION } from '../protocol/methods.ts'
 import { getPayload } from './client/encode-answer.ts'
 import { LineSplitter } from '../transport/line-splitter.ts'
 import { LineChannel } from './stdio/stdio-listener.ts'
-import { DuplexConnection, type DuplexContext } from './duplex/duplex-connection.ts'
+import type { DuplexContext } from './duplex/duplex-connection.ts'
+import { DuplexConnection } from './duplex/duplex-connection.ts'
 
 /** Lines of ours are as long as they need to be. */
 const MAX_LINE = 64 * 1024 * 1024

@@ -1,4 +1,5 @@
-import { parseConfig, type Config, type Feature, type UpstreamConfig } from '../config/index.ts'
+import type { Config, Feature, UpstreamConfig } from '../config/index.ts'
+import { parseConfig } from '../config/index.ts'
 import type { Hooks } from '../hooks/hooks.ts'
 
 /** Types of upstream that the schema describes; all others are a plugin's own. */

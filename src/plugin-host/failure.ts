@@ -2,7 +2,8 @@ import { execFile } from 'node:child_process'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { Problem } from '../config/problem.ts'
 import type { Finding } from '../util/finding.ts'
-import { gatewayError, getErrorMessage, type ErrorCode, type GatewayError } from '../errors/errors.ts'
+import type { ErrorCode, GatewayError } from '../errors/errors.ts'
+import { gatewayError, getErrorMessage } from '../errors/errors.ts'
 
 /** Gives a finding its place in the files of the configuration. */
 export type Locate = (finding: Finding) => Problem

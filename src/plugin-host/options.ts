@@ -1,11 +1,13 @@
-import { type SchemaError, isSecretSchema } from '../config/messages.ts'
+import type { SchemaError } from '../config/messages.ts'
+import { isSecretSchema } from '../config/messages.ts'
 import type { Config } from '../api/index.ts'
 import type { Problem } from '../config/problem.ts'
 import type { Finding } from '../util/finding.ts'
 import { getErrorMessage } from '../errors/errors.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import { isPlain, readMap } from '../util/plain-data.ts'
-import { pluginFailure, type Locate } from './failure.ts'
+import type { Locate } from './failure.ts'
+import { pluginFailure } from './failure.ts'
 import type { Chosen } from './resolve.ts'
 
 /** Checks a third-party plugin's options against its own schema, filling in its defaults. Built-ins were checked with the configuration. */

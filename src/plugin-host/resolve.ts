@@ -6,8 +6,10 @@ import type { Config } from '../api/index.ts'
 import { gatewayError, getErrorMessage } from '../errors/errors.ts'
 import type { Plugin } from '../plugin.ts'
 import { isObject } from '../protocol/json/json.ts'
-import { type Finding, appendPointer } from '../util/finding.ts'
-import { inPluginFile, type Locate, named, pluginFailure } from './failure.ts'
+import type { Finding } from '../util/finding.ts'
+import { appendPointer } from '../util/finding.ts'
+import type { Locate } from './failure.ts'
+import { inPluginFile, named, pluginFailure } from './failure.ts'
 
 const OWN = /^tapgate(?:\/|$)/
 /** True for what is built: from there the package's own names lead to the files that run. */

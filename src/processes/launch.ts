@@ -1,10 +1,6 @@
 import { homedir } from 'node:os'
-import {
-  type ChildProcess,
-  type ChildProcessByStdio,
-  type ChildProcessWithoutNullStreams,
-  spawn,
-} from 'node:child_process'
+import type { ChildProcess, ChildProcessByStdio, ChildProcessWithoutNullStreams } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { Socket } from 'node:net'
 import type { Writable } from 'node:stream'
 import type { StdioUpstreamConfig } from '../config/config.gen.ts'

@@ -2,8 +2,10 @@ import { readdirSync, readFileSync } from 'node:fs'
 import type { CeilingsConfig, StdioUpstreamConfig } from '../config/config.gen.ts'
 import type { Clock } from '../api/index.ts'
 import { parseDuration, parseSize } from '../util/units.ts'
-import { listProcesses, type ProcessId, signalProcess } from './proc-scan.ts'
-import { getPlatform, type Platform } from '../util/platform.ts'
+import type { ProcessId } from './proc-scan.ts'
+import { listProcesses, signalProcess } from './proc-scan.ts'
+import type { Platform } from '../util/platform.ts'
+import { getPlatform } from '../util/platform.ts'
 
 const KIBIBYTE = 1024
 /** Memory that runtimes reserve without using it (V8: 512 MiB for code), so the hard wall stands this much further out. */

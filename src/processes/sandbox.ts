@@ -1,11 +1,12 @@
 import { existsSync, lstatSync, readdirSync, readlinkSync, realpathSync } from 'node:fs'
 import path from 'node:path'
 import type { SandboxConfig } from '../config/config.gen.ts'
-import { escaped, type PrivatePlace } from '../util/private-place.ts'
+import type { PrivatePlace } from '../util/private-place.ts'
+import { escaped } from '../util/private-place.ts'
+import type { Run } from './sandbox-paths.ts'
 import {
   OWN_FOLDERS,
   findRepository,
-  type Run,
   runtimePaths,
   systemLinks,
   systemPaths,

@@ -1,11 +1,14 @@
 import type { ChildProcessWithoutNullStreams } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { getByteLength, inLines, writeTogether, type EncodedMessage } from '../util/written.ts'
+import type { EncodedMessage } from '../util/written.ts'
+import { getByteLength, inLines, writeTogether } from '../util/written.ts'
 import type { Clock, Log, ProgramExit } from '../api/index.ts'
 import type { Reason } from '../errors/errors.ts'
-import { LineSplitter, type SkippedLine } from '../transport/line-splitter.ts'
-import { ProcessGroup, spawnServer, type Spawning } from './launch.ts'
-import { type Stderr } from './stderr.ts'
+import type { SkippedLine } from '../transport/line-splitter.ts'
+import { LineSplitter } from '../transport/line-splitter.ts'
+import type { Spawning } from './launch.ts'
+import { ProcessGroup, spawnServer } from './launch.ts'
+import type { Stderr } from './stderr.ts'
 import type { ProcessTable } from './own-processes.ts'
 
 /** Options of a server's process. */

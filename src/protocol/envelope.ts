@@ -1,4 +1,5 @@
-import { checkJson, type JsonReader } from './json/check.ts'
+import type { JsonReader } from './json/check.ts'
+import { checkJson } from './json/check.ts'
 import { keyText } from './json/members.ts'
 import { BACKSLASH, OPEN_ARRAY, OPEN_OBJECT, QUOTE, ScanError } from './json/scan.ts'
 

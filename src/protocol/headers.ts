@@ -1,6 +1,8 @@
-import { isObject, type JsonObject } from './json/json.ts'
+import type { JsonObject } from './json/json.ts'
+import { isObject } from './json/json.ts'
 import { METHODS, HEADER, META } from './methods.ts'
-import { RPC, rpcError, type RpcError } from './rpc-error.ts'
+import type { RpcError } from './rpc-error.ts'
+import { RPC, rpcError } from './rpc-error.ts'
 
 const PLAIN = /^[\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?$/
 const ENCODED = /^=\?base64\?([A-Za-z0-9+/]*={0,2})\?=$/

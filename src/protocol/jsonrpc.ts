@@ -1,9 +1,11 @@
 import { isUtf8 } from 'node:buffer'
-import { ByteText, getByteLength, type EncodedMessage } from '../util/written.ts'
-import { Envelope, type RpcId, exactId } from './envelope.ts'
+import type { EncodedMessage } from '../util/written.ts'
+import { ByteText, getByteLength } from '../util/written.ts'
+import type { RpcId } from './envelope.ts'
+import { Envelope, exactId } from './envelope.ts'
+import type { JsonObject } from './json/json.ts'
 import {
   BOM_LENGTH,
-  type JsonObject,
   hasBom,
   isObject,
   lookAlike,
@@ -15,7 +17,8 @@ import {
 } from './json/json.ts'
 import { MAX_DEPTH, OPEN_ARRAY, OPEN_OBJECT, ScanError } from './json/scan.ts'
 import { Payload } from './payload.ts'
-import { RPC, rpcError, type RpcError } from './rpc-error.ts'
+import type { RpcError } from './rpc-error.ts'
+import { RPC, rpcError } from './rpc-error.ts'
 import type { Era } from './methods.ts'
 
 export type { RpcId } from './envelope.ts'

@@ -1,6 +1,8 @@
 import { decodePercent } from '../util/plain-text.ts'
-import { isObject, type JsonObject } from './json/json.ts'
-import { type Kind, LISTS } from './methods.ts'
+import type { JsonObject } from './json/json.ts'
+import { isObject } from './json/json.ts'
+import type { Kind } from './methods.ts'
+import { LISTS } from './methods.ts'
 import { withSafeIcons } from './uri.ts'
 
 type Check = (value: unknown) => boolean

@@ -1,4 +1,5 @@
-import { type JsonObject, mayRewriteNumbers, parseJson, stringifyJson } from './json/json.ts'
+import type { JsonObject } from './json/json.ts'
+import { mayRewriteNumbers, parseJson, stringifyJson } from './json/json.ts'
 import { editObject, findValue, mayHave } from './json/members.ts'
 import type { Era } from './methods.ts'
 

@@ -1,4 +1,5 @@
-import { isObject, type JsonObject } from './json/json.ts'
+import type { JsonObject } from './json/json.ts'
+import { isObject } from './json/json.ts'
 
 /** A process of several of one gateway, on this machine or on another. */
 const PLACE = '(r[0-9a-f]{16})'

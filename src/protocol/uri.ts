@@ -1,4 +1,5 @@
-import { isObject, type JsonObject } from './json/json.ts'
+import type { JsonObject } from './json/json.ts'
+import { isObject } from './json/json.ts'
 
 /** Longest URI that has a canonical form. */
 const MAX_LENGTH = 8192

@@ -1,9 +1,13 @@
-import { Agent, fetch, type Response } from 'undici'
+import type { Response } from 'undici'
+import { Agent, fetch } from 'undici'
 import { standardHeaders } from '../protocol/headers.ts'
 import type { RpcId } from '../protocol/jsonrpc.ts'
-import { isObject, type JsonObject } from '../protocol/json/json.ts'
-import { type Era, HEADER, LATEST_LEGACY_VERSION, META, MODERN_VERSION } from '../protocol/methods.ts'
-import { readMessages, type ReceivedMessage } from './messages.ts'
+import type { JsonObject } from '../protocol/json/json.ts'
+import { isObject } from '../protocol/json/json.ts'
+import type { Era } from '../protocol/methods.ts'
+import { HEADER, LATEST_LEGACY_VERSION, META, MODERN_VERSION } from '../protocol/methods.ts'
+import type { ReceivedMessage } from './messages.ts'
+import { readMessages } from './messages.ts'
 import type { RpcError } from '../protocol/rpc-error.ts'
 
 /**

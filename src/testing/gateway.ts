@@ -1,7 +1,9 @@
 import type { LoadedConfig } from '../config/index.ts'
-import { createGateway, type Gateway } from '../gateway/gateway.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import { createGateway } from '../gateway/gateway.ts'
 import type { Clock, Plugin } from '../plugin.ts'
-import { isObject, type JsonObject } from '../protocol/json/json.ts'
+import type { JsonObject } from '../protocol/json/json.ts'
+import { isObject } from '../protocol/json/json.ts'
 import { createLog } from '../util/log.ts'
 import type { TestUpstream } from './upstream.ts'
 

@@ -1,7 +1,8 @@
 import { createParser } from 'eventsource-parser'
 import type { Response } from 'undici'
-import { type RpcId } from '../protocol/jsonrpc.ts'
-import { isObject, type JsonObject } from '../protocol/json/json.ts'
+import type { RpcId } from '../protocol/jsonrpc.ts'
+import type { JsonObject } from '../protocol/json/json.ts'
+import { isObject } from '../protocol/json/json.ts'
 import type { RpcError } from '../protocol/rpc-error.ts'
 
 /** One JSON-RPC message as it came. */

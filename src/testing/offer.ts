@@ -1,6 +1,9 @@
-import { isObject, type JsonObject } from '../protocol/json/json.ts'
-import { type Kind, LISTS } from '../protocol/methods.ts'
-import { RPC, rpcError, type RpcError } from '../protocol/rpc-error.ts'
+import type { JsonObject } from '../protocol/json/json.ts'
+import { isObject } from '../protocol/json/json.ts'
+import type { Kind } from '../protocol/methods.ts'
+import { LISTS } from '../protocol/methods.ts'
+import type { RpcError } from '../protocol/rpc-error.ts'
+import { RPC, rpcError } from '../protocol/rpc-error.ts'
 
 type Outcome = { readonly result: JsonObject } | { readonly error: RpcError }
 

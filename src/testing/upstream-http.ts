@@ -1,13 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
-import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
+import type { AddressInfo, Server, Socket } from 'node:net'
+import { connect, createServer } from 'node:net'
 import type { RpcId } from '../protocol/jsonrpc.ts'
-import { isObject, type JsonObject } from '../protocol/json/json.ts'
+import type { JsonObject } from '../protocol/json/json.ts'
+import { isObject } from '../protocol/json/json.ts'
 import { HEADER, META, METHODS, MODERN_VERSION, negotiateLegacy } from '../protocol/methods.ts'
-import { RPC, rpcError, type RpcError } from '../protocol/rpc-error.ts'
+import type { RpcError } from '../protocol/rpc-error.ts'
+import { RPC, rpcError } from '../protocol/rpc-error.ts'
 import type { Offer } from './offer.ts'
-import { Received, type UpstreamState, writeEvent } from './upstream-state.ts'
+import type { UpstreamState } from './upstream-state.ts'
+import { Received, writeEvent } from './upstream-state.ts'
 
 interface Post {
   readonly call: Received

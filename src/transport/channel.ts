@@ -1,10 +1,12 @@
 import type { Duplex } from 'node:stream'
 import type { RawData, WebSocket } from 'ws'
 import type { Clock, Principal } from '../api/index.ts'
-import { inOnePiece, type EncodedMessage } from '../util/written.ts'
+import type { EncodedMessage } from '../util/written.ts'
+import { inOnePiece } from '../util/written.ts'
 import { within } from '../util/clock.ts'
 import { visible } from '../util/log.ts'
-import { Backlog, type Hold } from './backlog.ts'
+import type { Hold } from './backlog.ts'
+import { Backlog } from './backlog.ts'
 
 /** The subprotocol that both sides must name. */
 export const SUBPROTOCOL = 'mcp'

@@ -1,9 +1,11 @@
 import type { Call, Session, UpstreamContext, UpstreamRuntime, UpstreamState } from '../api/index.ts'
 import type { McpUpstreamConfig } from './transport.ts'
-import { describeReason, getOwnerProblem, type GatewayError, type Reason } from '../errors/errors.ts'
+import type { GatewayError, Reason } from '../errors/errors.ts'
+import { describeReason, getOwnerProblem } from '../errors/errors.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import { IdleSweeper } from '../util/clock.ts'
 import { Projects } from './client-roots.ts'
+import type { PoolOptions } from './connection-pool.ts'
 import {
   ALL,
   getAllowedDirectories,
@@ -12,7 +14,6 @@ import {
   isPerProject,
   CONNECTION_IDLE_MS,
   ConnectionPool,
-  type PoolOptions,
   getPoolSizes,
 } from './connection-pool.ts'
 import type { Connection } from './connection/connection.ts'

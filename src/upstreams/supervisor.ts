@@ -1,16 +1,12 @@
 import type { Call, Clock, Log, ProcessPermit, ProcessTurn, UpstreamState } from '../api/index.ts'
-import {
-  gatewayError,
-  GatewayError,
-  needsAuth,
-  getOwnerReason,
-  type Reason,
-  getErrorMessage,
-} from '../errors/errors.ts'
-import { type Pause, Restarts } from '../transport/backoff.ts'
+import type { Reason } from '../errors/errors.ts'
+import { gatewayError, GatewayError, needsAuth, getOwnerReason, getErrorMessage } from '../errors/errors.ts'
+import type { Pause } from '../transport/backoff.ts'
+import { Restarts } from '../transport/backoff.ts'
 import { visible } from '../util/log.ts'
 import { withoutSequences } from '../util/plain-text.ts'
-import { closedError, type Connection } from './connection/connection.ts'
+import type { Connection } from './connection/connection.ts'
+import { closedError } from './connection/connection.ts'
 
 /** Connections of one supervisor that are being ended, and the right of each connection's process to run. */
 class LeavingConnections {

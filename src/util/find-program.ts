@@ -1,6 +1,7 @@
 import { accessSync, constants, readFileSync, statSync } from 'node:fs'
 import { win32 } from 'node:path'
-import { type Platform, getPlatform } from './platform.ts'
+import type { Platform } from './platform.ts'
+import { getPlatform } from './platform.ts'
 
 /** A longer batch file is none of npm's. */
 const MAX_BYTES = 64 * 1024

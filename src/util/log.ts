@@ -1,5 +1,6 @@
 import { withoutSequences } from './plain-text.ts'
-import { type Hide, redactValue, Secrets } from './secrets.ts'
+import type { Hide } from './secrets.ts'
+import { redactValue, Secrets } from './secrets.ts'
 
 const LEVELS = ['debug', 'info', 'warn', 'error'] as const
 

@@ -2,18 +2,12 @@ import { realpathSync } from 'node:fs'
 import { chmod, mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import {
-  type Clock,
-  findProgram,
-  compileGlobs,
-  type Log,
-  makeDirectory,
-  type Programs,
-  getErrorMessage,
-} from '../../../src/plugin.ts'
+import type { Clock, Log, Programs } from '../../../src/plugin.ts'
+import { findProgram, compileGlobs, makeDirectory, getErrorMessage } from '../../../src/plugin.ts'
 import { agentError } from '../errors.ts'
 import type { PlaceQueue } from '../scheduling.ts'
-import { AgentFailure, type AgentHealth, type FailureKind, type SessionRequest } from '../types.ts'
+import type { AgentHealth, FailureKind, SessionRequest } from '../types.ts'
+import { AgentFailure } from '../types.ts'
 import type { AgentSettings } from '../settings.ts'
 import type { AgentSession, LiveSession } from './session.ts'
 import { AgentProcess } from './agent-process.ts'

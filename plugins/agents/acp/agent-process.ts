@@ -1,12 +1,7 @@
-import {
-  type Clock,
-  type JsonObject,
-  type Log,
-  type Program,
-  type Programs,
-  isObject,
-} from '../../../src/plugin.ts'
-import { AgentFailure, type AgentFacts, type SessionRequest } from '../types.ts'
+import type { Clock, JsonObject, Log, Program, Programs } from '../../../src/plugin.ts'
+import { isObject } from '../../../src/plugin.ts'
+import type { AgentFacts, SessionRequest } from '../types.ts'
+import { AgentFailure } from '../types.ts'
 import type { AgentSettings } from '../settings.ts'
 import { CODES, Connection, RpcFault, failureOf } from './connection.ts'
 import { initializeParams, logIn, openSession, readFacts } from './open-session.ts'

@@ -1,5 +1,7 @@
-import { isObject, type JsonObject, getErrorMessage, RPC, RpcPeer } from '../../../src/plugin.ts'
-import { AgentFailure, type FailureKind } from '../types.ts'
+import type { JsonObject } from '../../../src/plugin.ts'
+import { isObject, getErrorMessage, RPC, RpcPeer } from '../../../src/plugin.ts'
+import type { FailureKind } from '../types.ts'
+import { AgentFailure } from '../types.ts'
 
 /** Codes of the Agent Client Protocol (its schema v1, ErrorCode); some mean something else in MCP. */
 export const CODES = {

@@ -1,6 +1,9 @@
-import { isObject, type JsonObject } from '../../../src/plugin.ts'
-import { type AgentFacts, AgentFailure, type SessionRequest } from '../types.ts'
-import { LiveSession, type SessionProcess } from './session.ts'
+import type { JsonObject } from '../../../src/plugin.ts'
+import { isObject } from '../../../src/plugin.ts'
+import type { AgentFacts, SessionRequest } from '../types.ts'
+import { AgentFailure } from '../types.ts'
+import type { SessionProcess } from './session.ts'
+import { LiveSession } from './session.ts'
 
 /** The one version that is spoken. */
 const PROTOCOL = 1

@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url'
-import { BoundedMap, isObject, type JsonObject } from '../../../src/plugin.ts'
+import type { JsonObject } from '../../../src/plugin.ts'
+import { BoundedMap, isObject } from '../../../src/plugin.ts'
 import type { AgentToolCall, PermissionRequest, SessionUpdate } from '../types.ts'
 import type { ToolKind } from '../settings.ts'
 

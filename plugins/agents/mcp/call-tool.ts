@@ -1,12 +1,5 @@
-import {
-  GatewayError,
-  isObject,
-  refuse,
-  RPC,
-  type Answer,
-  type Call,
-  type JsonObject,
-} from '../../../src/plugin.ts'
+import type { Answer, Call, JsonObject } from '../../../src/plugin.ts'
+import { GatewayError, isObject, refuse, RPC } from '../../../src/plugin.ts'
 import type { QuestionAnswer, TaskView } from '../types.ts'
 import {
   begin,
@@ -19,7 +12,8 @@ import {
   openWait,
   PROGRESS_MS,
 } from './delegate.ts'
-import { type McpParts, waitOf } from './callers.ts'
+import type { McpParts } from './callers.ts'
+import { waitOf } from './callers.ts'
 import {
   agentRow,
   answerIn,
@@ -31,7 +25,8 @@ import {
   taskAnswers,
   unknownTask,
 } from './results.ts'
-import { INPUTS, PAGE_BYTES, problemWith, type ToolName } from './schemas.ts'
+import type { ToolName } from './schemas.ts'
+import { INPUTS, PAGE_BYTES, problemWith } from './schemas.ts'
 
 type Tool = (call: Call, given: JsonObject, parts: McpParts) => Answer | Promise<Answer>
 

@@ -1,17 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import {
-  BoundedMap,
-  type Credentials,
-  gatewayError,
-  compileGlobs,
-  type ListenerConfig,
-  type PluginHooks,
-  type Principal,
-  type Refusal,
-  refuse,
-  RPC,
-  hashSecret,
-} from '../../../src/plugin.ts'
+import type { Credentials, ListenerConfig, PluginHooks, Principal, Refusal } from '../../../src/plugin.ts'
+import { BoundedMap, gatewayError, compileGlobs, refuse, RPC, hashSecret } from '../../../src/plugin.ts'
 import { TOOLS } from './schemas.ts'
 import type { Callback, CallbackToken, CallerIdentity } from '../types.ts'
 

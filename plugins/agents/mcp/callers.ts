@@ -1,14 +1,6 @@
 import type { TaskService } from '../tasks/service.ts'
-import {
-  BoundedMap,
-  type Call,
-  type Clock,
-  type Exchange,
-  isObject,
-  type Patience,
-  type Principal,
-  principalKey,
-} from '../../../src/plugin.ts'
+import type { Call, Clock, Exchange, Patience, Principal } from '../../../src/plugin.ts'
+import { BoundedMap, isObject, principalKey } from '../../../src/plugin.ts'
 import type { Caller, CallerIdentity, TaskView } from '../types.ts'
 import { MAX_WAIT_MS } from './schemas.ts'
 

@@ -1,12 +1,5 @@
-import {
-  type Answer,
-  type Call,
-  type Exchange,
-  GatewayError,
-  isObject,
-  type JsonObject,
-  Payload,
-} from '../../../src/plugin.ts'
+import type { Answer, Call, Exchange, JsonObject } from '../../../src/plugin.ts'
+import { GatewayError, isObject, Payload } from '../../../src/plugin.ts'
 import type { Caller, TaskRequest, TaskView } from '../types.ts'
 import type { McpParts } from './callers.ts'
 import {

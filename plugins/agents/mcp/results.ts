@@ -1,17 +1,6 @@
 import type { TaskService } from '../tasks/service.ts'
-import {
-  type Answer,
-  type Ask,
-  type Call,
-  type ClientSide,
-  type Exchange,
-  isObject,
-  type JsonObject,
-  refuse,
-  RPC,
-  toolError,
-  createUpstreamAnswer,
-} from '../../../src/plugin.ts'
+import type { Answer, Ask, Call, ClientSide, Exchange, JsonObject } from '../../../src/plugin.ts'
+import { isObject, refuse, RPC, toolError, createUpstreamAnswer } from '../../../src/plugin.ts'
 import type { AgentRow, Page, Question, QuestionAnswer, TaskEvent, TaskState, TaskView } from '../types.ts'
 import type { McpParts } from './callers.ts'
 

@@ -1,4 +1,5 @@
-import { isObject, type JsonObject, Payload } from '../../../src/plugin.ts'
+import type { JsonObject } from '../../../src/plugin.ts'
+import { isObject, Payload } from '../../../src/plugin.ts'
 
 /** Longest wait of one call: many clients give a silent call up after 60 s. In milliseconds. */
 export const MAX_WAIT_MS = 45_000

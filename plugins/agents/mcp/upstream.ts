@@ -1,20 +1,15 @@
-import {
-  type Answer,
-  BoundedMap,
-  type Call,
-  type Exchange,
-  Payload,
-  principalKey,
-  refuse,
-  RPC,
-  type ServerSide,
-  type Session,
-  type Upstream,
-  type UpstreamConfig,
-  type UpstreamContext,
-  type UpstreamState,
-  createUpstreamAnswer,
+import type {
+  Answer,
+  Call,
+  Exchange,
+  ServerSide,
+  Session,
+  Upstream,
+  UpstreamConfig,
+  UpstreamContext,
+  UpstreamState,
 } from '../../../src/plugin.ts'
+import { BoundedMap, Payload, principalKey, refuse, RPC, createUpstreamAnswer } from '../../../src/plugin.ts'
 import type { AgentRuntime } from '../runtime.ts'
 import type { TaskView } from '../types.ts'
 import type { McpParts } from './callers.ts'

@@ -1,7 +1,9 @@
-import { type JsonObject, toOneLine, sanitizeText, type SqlDatabase } from '../../../src/plugin.ts'
+import type { JsonObject, SqlDatabase } from '../../../src/plugin.ts'
+import { toOneLine, sanitizeText } from '../../../src/plugin.ts'
 import type { AgentSettings } from '../settings.ts'
 import type { Page, Question, ServiceEnvironment, TaskEvent, TaskState } from '../types.ts'
-import { ACTIVE, type Change, type TaskData, type TaskRecord, type TaskStore } from './task-store.ts'
+import type { Change, TaskData, TaskRecord, TaskStore } from './task-store.ts'
+import { ACTIVE } from './task-store.ts'
 
 /** Events within this time are written together. */
 const GATHER_MS = 200

@@ -3,17 +3,14 @@ import { chmodSync, closeSync, fchmodSync, fstatSync, openSync, renameSync, rmSy
 import { basename, dirname } from 'node:path'
 import type * as Sqlite from 'node:sqlite'
 import type { SQLInputValue } from 'node:sqlite'
+import type { JsonObject, Log, SqlDatabase, SqlRow } from '../../../src/plugin.ts'
 import {
   gatewayError,
   isSqlBusy,
-  type JsonObject,
   loadSqlite,
-  type Log,
   makeDirectorySync,
   getErrorMessage,
-  type SqlDatabase,
   getSqlNumber,
-  type SqlRow,
   getSqlText,
 } from '../../../src/plugin.ts'
 import type { Question, RouteDecision, TaskEvent, TaskRequest, TaskState } from '../types.ts'

@@ -1,4 +1,4 @@
-import { type compileCallers, type SqlDatabase } from '../../../src/plugin.ts'
+import type { compileCallers, SqlDatabase } from '../../../src/plugin.ts'
 import type { Counters } from '../metrics.ts'
 import type { PlaceQueue, Route } from '../scheduling.ts'
 import { Journal } from '../store/journal.ts'

@@ -1,8 +1,10 @@
-import { isObject, type JsonObject } from '../../../src/plugin.ts'
+import type { JsonObject } from '../../../src/plugin.ts'
+import { isObject } from '../../../src/plugin.ts'
 import type { Caller, Question, QuestionAnswer } from '../types.ts'
 import type { LiveTask, TaskContext } from './context.ts'
 import { lineOf } from '../store/journal.ts'
-import { ACTIVE, type TaskRecord } from '../store/task-store.ts'
+import type { TaskRecord } from '../store/task-store.ts'
+import { ACTIVE } from '../store/task-store.ts'
 
 /** Prompt for an agent whose turn was cut off, when its owner has no other. */
 const GO_ON = 'You were interrupted. Look at what you have done so far, and go on with the task from there.'

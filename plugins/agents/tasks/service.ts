@@ -1,8 +1,10 @@
-import { type Figure, gatewayError, parseDuration, SqlDatabase } from '../../../src/plugin.ts'
+import type { Figure } from '../../../src/plugin.ts'
+import { gatewayError, parseDuration, SqlDatabase } from '../../../src/plugin.ts'
 import { Counters } from '../metrics.ts'
 import { PlaceQueue, routing } from '../scheduling.ts'
 import type { AgentsConfig } from '../settings.ts'
-import { ACTIVE, type TaskRecord, TaskStore, hasEnded, openDatabase } from '../store/task-store.ts'
+import type { TaskRecord } from '../store/task-store.ts'
+import { ACTIVE, TaskStore, hasEnded, openDatabase } from '../store/task-store.ts'
 import { pageOf } from '../store/journal.ts'
 import type {
   AgentRow,
@@ -16,7 +18,8 @@ import type {
   TaskSummary,
   TaskView,
 } from '../types.ts'
-import { liveOf, type ServiceParts, type TaskContext, type TaskSettings, Watchers } from './context.ts'
+import type { ServiceParts, TaskContext, TaskSettings } from './context.ts'
+import { liveOf, Watchers } from './context.ts'
 import { agentStatuses, delegate, recordOf, routeRequestOf, rowOf } from './create-task.ts'
 import { answer, prune, recover, tidyUp } from './maintenance.ts'
 import { askToContinue } from './questions.ts'

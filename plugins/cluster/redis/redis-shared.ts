@@ -1,19 +1,17 @@
 import { createHash } from 'node:crypto'
-import {
-  type Counted,
-  type CountRequest,
-  gatewayError,
-  type PermitRequest,
-  type Permits,
-  type PutOptions,
-  getErrorMessage,
-  type SharedStore,
-  getSliceMs,
-  countSlices,
+import type {
+  Counted,
+  CountRequest,
+  PermitRequest,
+  Permits,
+  PutOptions,
+  SharedStore,
 } from '../../../src/plugin.ts'
+import { gatewayError, getErrorMessage, getSliceMs, countSlices } from '../../../src/plugin.ts'
 import type { KeyRing } from '../key-ring.ts'
 import type { RedisStore, Reply } from './redis-store.ts'
-import { COUNT, DELETE, GET, type Lua, PERMITS, PUBLISH, PUT, TAKE } from './scripts.ts'
+import type { Lua } from './scripts.ts'
+import { COUNT, DELETE, GET, PERMITS, PUBLISH, PUT, TAKE } from './scripts.ts'
 
 /** Sorts of what is kept under a key: each has keys of its own. */
 type Sort = 'value' | 'permits' | 'count' | 'hold' | 'topic'

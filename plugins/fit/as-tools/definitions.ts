@@ -1,4 +1,5 @@
-import { type CatalogEntry, type JsonObject, isOwnName, assignOwnNames } from '../../../src/plugin.ts'
+import type { CatalogEntry, JsonObject } from '../../../src/plugin.ts'
+import { isOwnName, assignOwnNames } from '../../../src/plugin.ts'
 
 /** Kinds of things that a client may be given by tools. */
 export interface Kinds {

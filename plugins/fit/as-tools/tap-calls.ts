@@ -1,23 +1,26 @@
+import type {
+  Answer,
+  CarriedRequest,
+  CatalogEntry,
+  Config,
+  Exchange,
+  JsonObject,
+  ListingReader,
+  PluginApi,
+} from '../../../src/plugin.ts'
 import {
   answer,
-  type Answer,
   authorizationKey,
   BoundedMap,
-  type CarriedRequest,
-  type CatalogEntry,
-  type Config,
-  type Exchange,
   isObject,
-  type JsonObject,
-  type ListingReader,
   filterObjects,
-  type PluginApi,
   listProfiles,
   RPC,
   toolError,
 } from '../../../src/plugin.ts'
 import type { ClientProfile } from '../profiles.ts'
-import { type Kinds, mayBeOurs, type Meta, metaOf, type Names, namesBeside, toolsFor } from './definitions.ts'
+import type { Kinds, Meta, Names } from './definitions.ts'
+import { mayBeOurs, metaOf, namesBeside, toolsFor } from './definitions.ts'
 
 /** Errors that a model can mend by another name or URI, or that say that nothing of the kind is offered. */
 const MENDABLE: ReadonlySet<number> = new Set([RPC.invalidParams, RPC.methodNotFound, RPC.legacyNoResource])

@@ -1,4 +1,5 @@
-import { isObject, type JsonObject } from '../../../src/plugin.ts'
+import type { JsonObject } from '../../../src/plugin.ts'
+import { isObject } from '../../../src/plugin.ts'
 import type { Dialect } from '../profiles.ts'
 import { forGemini } from './gemini.ts'
 import { withoutAllOf, withoutRootUnion } from './merge.ts'

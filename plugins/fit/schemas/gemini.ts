@@ -1,5 +1,7 @@
-import { isObject, type JsonObject } from '../../../src/plugin.ts'
-import { mapIn, schemasIn, textsIn, type Work } from './work.ts'
+import type { JsonObject } from '../../../src/plugin.ts'
+import { isObject } from '../../../src/plugin.ts'
+import type { Work } from './work.ts'
+import { mapIn, schemasIn, textsIn } from './work.ts'
 
 /** Keywords that the vendor's schema has; all others are an error of its API. */
 const KNOWN: ReadonlySet<string> = new Set([

@@ -1,5 +1,7 @@
-import { isObject, type JsonObject } from '../../../src/plugin.ts'
-import { mapIn, schemasIn, textsIn, Unfit, without, type Work } from './work.ts'
+import type { JsonObject } from '../../../src/plugin.ts'
+import { isObject } from '../../../src/plugin.ts'
+import type { Work } from './work.ts'
+import { mapIn, schemasIn, textsIn, Unfit, without } from './work.ts'
 
 /** Most schemas that become one: each is compared with what those before it have become. */
 const MAX_MERGED = 128

@@ -1,6 +1,8 @@
-import { isObject, type JsonObject } from '../../../src/plugin.ts'
+import type { JsonObject } from '../../../src/plugin.ts'
+import { isObject } from '../../../src/plugin.ts'
 import { mergeAll } from './merge.ts'
-import { without, type Work } from './work.ts'
+import type { Work } from './work.ts'
+import { without } from './work.ts'
 
 const REFERENCE = new Set(['$ref', '$dynamicRef', '$recursiveRef'])
 

@@ -1,4 +1,5 @@
-import { isObject, type JsonObject } from '../../../src/plugin.ts'
+import type { JsonObject } from '../../../src/plugin.ts'
+import { isObject } from '../../../src/plugin.ts'
 
 /** Schemas inside one that are looked at; more are no work for a model. */
 const MAX_NODES = 20_000

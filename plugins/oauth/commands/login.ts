@@ -1,15 +1,8 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import {
-  type AskGateway,
-  type CommandCall,
-  gatewayError,
-  GatewayError,
-  type JsonObject,
-  toOneLine,
-  parseDuration,
-  getErrorMessage,
-} from '../../../src/plugin.ts'
+import type { AskGateway, CommandCall, JsonObject } from '../../../src/plugin.ts'
+import { gatewayError, GatewayError, toOneLine, parseDuration, getErrorMessage } from '../../../src/plugin.ts'
 
 const HOST = '127.0.0.1'
 const PATH = '/oauth/callback'

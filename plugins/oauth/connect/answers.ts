@@ -1,18 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import {
-  answer,
-  type Answer,
-  type Call,
-  type ClientSide,
-  type Dispatch,
-  GatewayError,
-  isObject,
-  toOneLine,
-  type Principal,
-  refuse,
-  RPC,
-  toolError,
-} from '../../../src/plugin.ts'
+import type { Answer, Call, ClientSide, Dispatch, Principal } from '../../../src/plugin.ts'
+import { answer, GatewayError, isObject, toOneLine, refuse, RPC, toolError } from '../../../src/plugin.ts'
 import { accountOf, nameOf } from '../callers.ts'
 import type { Link, Links, Proof } from './links.ts'
 import type { Visits } from './visits.ts'

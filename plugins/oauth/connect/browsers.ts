@@ -1,12 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto'
-import {
-  BoundedMap,
-  type Clock,
-  parseCookie,
-  hashSecret,
-  type HttpRequest,
-  isSameSecret,
-} from '../../../src/plugin.ts'
+import type { Clock, HttpRequest } from '../../../src/plugin.ts'
+import { BoundedMap, parseCookie, hashSecret, isSameSecret } from '../../../src/plugin.ts'
 import type { BegunLogin } from '../flow/login.ts'
 import { LINK_MS } from './links.ts'
 

@@ -1,12 +1,6 @@
 import { randomInt } from 'node:crypto'
-import {
-  BoundedMap,
-  type Clock,
-  type Principal,
-  principalKey,
-  type Session,
-  isSameSecret,
-} from '../../../src/plugin.ts'
+import type { Clock, Principal, Session } from '../../../src/plugin.ts'
+import { BoundedMap, principalKey, isSameSecret } from '../../../src/plugin.ts'
 
 /** Ways in which a browser shows that its person is the caller: by a login at the gateway's own identity provider, or by a code. */
 export type Proof = 'person' | 'code'

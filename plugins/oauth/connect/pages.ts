@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import { type HttpReply, type HttpRequest, sanitizeText } from '../../../src/plugin.ts'
+import type { HttpReply, HttpRequest } from '../../../src/plugin.ts'
+import { sanitizeText } from '../../../src/plugin.ts'
 
 const MAX_FORM = 4096
 

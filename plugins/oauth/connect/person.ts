@@ -1,6 +1,7 @@
 import type { AuthorizationServer, ValidateSignatureOptions } from 'oauth4webapi'
 import type { Config, PluginApi } from '../../../src/plugin.ts'
-import { serverMetadata, type DiscoveryHost } from '../flow/discovery.ts'
+import type { DiscoveryHost } from '../flow/discovery.ts'
+import { serverMetadata } from '../flow/discovery.ts'
 import { Wire } from '../flow/wire.ts'
 import type { Person, PersonLogin } from './browsers.ts'
 

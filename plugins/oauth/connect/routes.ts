@@ -1,10 +1,5 @@
-import {
-  type AuditEvent,
-  type HttpReply,
-  type HttpRequest,
-  type Log,
-  getErrorMessage,
-} from '../../../src/plugin.ts'
+import type { AuditEvent, HttpReply, HttpRequest, Log } from '../../../src/plugin.ts'
+import { getErrorMessage } from '../../../src/plugin.ts'
 import type { BegunLogin, Logins } from '../flow/login.ts'
 import type { Arrivals, Browser, Browsers } from './browsers.ts'
 import type { Consents, Places, Visits } from './visits.ts'

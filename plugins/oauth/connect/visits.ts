@@ -1,6 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { BoundedMap, isObject, type SharedStore } from '../../../src/plugin.ts'
-import { type Link, LINK_MS } from './links.ts'
+import type { SharedStore } from '../../../src/plugin.ts'
+import { BoundedMap, isObject } from '../../../src/plugin.ts'
+import type { Link } from './links.ts'
+import { LINK_MS } from './links.ts'
 
 const MAX_CONSENTS = 10_000
 /** One that nobody needed for so long is asked for again. */

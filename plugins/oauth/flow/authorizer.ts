@@ -1,14 +1,15 @@
-import {
-  type Authorizer,
-  type CredentialHeaders,
-  type Exchange,
-  type OutgoingRequest,
-  type Principal,
-  type UpstreamRefusal,
+import type {
+  Authorizer,
+  CredentialHeaders,
+  Exchange,
+  OutgoingRequest,
+  Principal,
+  UpstreamRefusal,
 } from '../../../src/plugin.ts'
 import { accountOf } from '../callers.ts'
 import { oauthError } from '../errors.ts'
-import { type Access, GATEWAY_ACCOUNT } from '../types.ts'
+import type { Access } from '../types.ts'
+import { GATEWAY_ACCOUNT } from '../types.ts'
 import type { Step, UpstreamFlow } from './upstream-flow.ts'
 
 /** Tokens for one upstream, whatever grant they come from. */

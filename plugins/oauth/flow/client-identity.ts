@@ -4,15 +4,8 @@ import type {
   DynamicClientRegistrationRequestOptions,
   OmitSymbolProperties,
 } from 'oauth4webapi'
-import {
-  type Config,
-  type HttpReply,
-  isObject,
-  type JsonObject,
-  type PluginHooks,
-  getErrorMessage,
-  STRANGER,
-} from '../../../src/plugin.ts'
+import type { Config, HttpReply, JsonObject, PluginHooks } from '../../../src/plugin.ts'
+import { isObject, getErrorMessage, STRANGER } from '../../../src/plugin.ts'
 import { oauthError } from '../errors.ts'
 import type { ClientIdentity, Vault } from '../types.ts'
 import { isSameIssuer } from './discovery.ts'

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { BoundedMap, type Clock } from '../../../src/plugin.ts'
+import type { Clock } from '../../../src/plugin.ts'
+import { BoundedMap } from '../../../src/plugin.ts'
 import { oauthError } from '../errors.ts'
 import type { Caller, ClientIdentity, GrantKey } from '../types.ts'
 import { DEVICE_GRANT } from './client-identity.ts'

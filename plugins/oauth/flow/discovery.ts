@@ -1,5 +1,6 @@
 import type { AuthorizationServer } from 'oauth4webapi'
-import { GatewayError, isObject, type JsonObject, toOneLine, getErrorMessage } from '../../../src/plugin.ts'
+import type { JsonObject } from '../../../src/plugin.ts'
+import { GatewayError, isObject, toOneLine, getErrorMessage } from '../../../src/plugin.ts'
 import { oauthError } from '../errors.ts'
 
 /** Fetches a URL that somebody else named, on behalf of one upstream. */

@@ -1,6 +1,7 @@
 import type { AuthorizationServer } from 'oauth4webapi'
 import { LOOPBACK } from './client-identity.ts'
-import { isObject, type Log } from '../../../src/plugin.ts'
+import type { Log } from '../../../src/plugin.ts'
+import { isObject } from '../../../src/plugin.ts'
 import { oauthError } from '../errors.ts'
 import type { Caller, ClientIdentity, GrantKey, NewGrant, PendingLogin, Vault } from '../types.ts'
 import type { UpstreamFlow } from './upstream-flow.ts'

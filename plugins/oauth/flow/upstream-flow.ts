@@ -1,26 +1,12 @@
 import type { AuthorizationServer } from 'oauth4webapi'
-import { BoundedMap, type Clock, type Config, type Log } from '../../../src/plugin.ts'
+import type { Clock, Config, Log } from '../../../src/plugin.ts'
+import { BoundedMap } from '../../../src/plugin.ts'
 import type { ClientIdentity, Grant, GrantKey, Refreshed, Vault } from '../types.ts'
 import { clientAt, methodOf } from './client-identity.ts'
-import {
-  canonicalResource,
-  discover,
-  type Discovered,
-  type DiscoveryHost,
-  type FetchFrom,
-  serverMetadata,
-} from './discovery.ts'
-import {
-  type Challenge,
-  type KeySpec,
-  Wire,
-  challengeOf,
-  grantOf,
-  scopesFor,
-  union,
-  whyFailed,
-  within,
-} from './wire.ts'
+import type { Discovered, DiscoveryHost, FetchFrom } from './discovery.ts'
+import { canonicalResource, discover, serverMetadata } from './discovery.ts'
+import type { Challenge, KeySpec } from './wire.ts'
+import { Wire, challengeOf, grantOf, scopesFor, union, whyFailed, within } from './wire.ts'
 
 /** A grant that is to be renewed. */
 interface ToRefresh {

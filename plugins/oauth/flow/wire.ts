@@ -4,7 +4,8 @@ import type { importPKCS8 } from 'jose'
 import type * as Lib from 'oauth4webapi'
 import { GatewayError, isObject, getErrorMessage } from '../../../src/plugin.ts'
 import type { ClientIdentity, NewGrant } from '../types.ts'
-import { type FetchFrom, withoutNulls } from './discovery.ts'
+import type { FetchFrom } from './discovery.ts'
+import { withoutNulls } from './discovery.ts'
 
 /** Scope that lets its holder renew a login without a browser (OpenID Connect). */
 const OFFLINE = 'offline_access'

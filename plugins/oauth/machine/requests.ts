@@ -1,20 +1,16 @@
 import { readFile } from 'node:fs/promises'
 import { isAbsolute, join } from 'node:path'
 import type { AuthorizationServer, ClientAuth, TokenEndpointResponse } from 'oauth4webapi'
-import {
-  BoundedMap,
-  type Clock,
-  GatewayError,
-  type Log,
-  type OutgoingRequest,
-  getErrorMessage,
-  getToken,
-} from '../../../src/plugin.ts'
+import type { Clock, Log, OutgoingRequest } from '../../../src/plugin.ts'
+import { BoundedMap, GatewayError, getErrorMessage, getToken } from '../../../src/plugin.ts'
 import { oauthError } from '../errors.ts'
 import type { Tokens } from '../flow/authorizer.ts'
-import { type Discovered, isSameIssuer } from '../flow/discovery.ts'
-import { configuredIdentity, keySpecOf, type OAuthSpec, type UpstreamFlow } from '../flow/upstream-flow.ts'
-import { whyFailed, type Wire, within } from '../flow/wire.ts'
+import type { Discovered } from '../flow/discovery.ts'
+import { isSameIssuer } from '../flow/discovery.ts'
+import type { OAuthSpec, UpstreamFlow } from '../flow/upstream-flow.ts'
+import { configuredIdentity, keySpecOf } from '../flow/upstream-flow.ts'
+import type { Wire } from '../flow/wire.ts'
+import { whyFailed, within } from '../flow/wire.ts'
 import type { Access } from '../types.ts'
 
 /** Accounts whose tokens are kept at a time. */

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { BoundedMap, getErrorMessage, type Clock, type Log } from '../../../src/plugin.ts'
+import type { Clock, Log } from '../../../src/plugin.ts'
+import { BoundedMap, getErrorMessage } from '../../../src/plugin.ts'
 import type { Access, Grants, KeptGrant, TokenEndpoint, Vault } from '../types.ts'
-import { Refresher, type Renewed } from './refresher.ts'
+import type { Renewed } from './refresher.ts'
+import { Refresher } from './refresher.ts'
 
 /** Grants that are remembered between two looks at the file. */
 const MAX_REMEMBERED = 1000

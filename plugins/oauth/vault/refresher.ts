@@ -1,4 +1,5 @@
-import { BoundedMap, toOneLine, getErrorMessage, type Clock, type Log } from '../../../src/plugin.ts'
+import type { Clock, Log } from '../../../src/plugin.ts'
+import { BoundedMap, toOneLine, getErrorMessage } from '../../../src/plugin.ts'
 import type { GrantKey, KeptGrant, NewGrant, Refreshed, TokenEndpoint, Vault } from '../types.ts'
 
 /** Time of one request to the authorization server, whoever waits for it. */

@@ -1,10 +1,10 @@
+import type { KeyObject } from 'node:crypto'
 import {
   createCipheriv,
   createDecipheriv,
   createHash,
   createSecretKey,
   hkdfSync,
-  type KeyObject,
   randomBytes,
 } from 'node:crypto'
 import { readFile } from 'node:fs/promises'

@@ -1,4 +1,5 @@
-import { isObject, type SharedStore } from '../../../src/plugin.ts'
+import type { SharedStore } from '../../../src/plugin.ts'
+import { isObject } from '../../../src/plugin.ts'
 import type { ClientIdentity, GrantKey, NewGrant, PendingLogin } from '../types.ts'
 import { lookupOf } from './seal.ts'
 import { digestOf } from './shared-record.ts'

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as rest } from 'node:timers/promises'
-import { isObject, type SharedStore } from '../../../src/plugin.ts'
+import type { SharedStore } from '../../../src/plugin.ts'
+import { isObject } from '../../../src/plugin.ts'
 import { vaultError } from '../errors.ts'
 import type { Caller, GrantKey, KeptGrant, NewGrant } from '../types.ts'
 

@@ -1,19 +1,12 @@
-import { BoundedMap, type Clock, GatewayError, type SharedStore } from '../../../src/plugin.ts'
-import {
-  type CallerCounts,
-  GATEWAY_ACCOUNT,
-  type GrantKey,
-  type KeptGrant,
-  type LostGrant,
-  type NewGrant,
-  type Vault,
-} from '../types.ts'
+import type { Clock, SharedStore } from '../../../src/plugin.ts'
+import { BoundedMap, GatewayError } from '../../../src/plugin.ts'
+import type { CallerCounts, GrantKey, KeptGrant, LostGrant, NewGrant, Vault } from '../types.ts'
+import { GATEWAY_ACCOUNT } from '../types.ts'
 import { vaultError } from '../errors.ts'
+import type { GrantRecord, Listed } from './shared-record.ts'
 import {
   EMPTY,
   GrantIndex,
-  type GrantRecord,
-  type Listed,
   changeText,
   generationIn,
   grantIn,

@@ -1,25 +1,20 @@
-import {
-  type JsonObject,
-  isObject,
-  getSqlNumber,
-  type SqlDatabase,
-  getSqlText,
-  type SqlRow,
-} from '../../../src/plugin.ts'
-import {
-  type Caller,
-  type CallerCounts,
-  type ClientIdentity,
-  GATEWAY_ACCOUNT,
-  type Grant,
-  type GrantKey,
-  type KeptGrant,
-  type LostGrant,
-  type NewGrant,
-  type PendingLogin,
+import type { JsonObject, SqlDatabase, SqlRow } from '../../../src/plugin.ts'
+import { isObject, getSqlNumber, getSqlText } from '../../../src/plugin.ts'
+import type {
+  Caller,
+  CallerCounts,
+  ClientIdentity,
+  Grant,
+  GrantKey,
+  KeptGrant,
+  LostGrant,
+  NewGrant,
+  PendingLogin,
 } from '../types.ts'
+import { GATEWAY_ACCOUNT } from '../types.ts'
 import { vaultError } from '../errors.ts'
-import { lookupOf, type RowSeal } from './seal.ts'
+import type { RowSeal } from './seal.ts'
+import { lookupOf } from './seal.ts'
 
 /** Grants of all callers together. */
 const MAX_GRANTS = 100_000

@@ -2,11 +2,10 @@ import { randomBytes } from 'node:crypto'
 import { chmodSync, closeSync, fchmodSync, fstatSync, openSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type * as Sqlite from 'node:sqlite'
+import type { Clock, Log } from '../../../src/plugin.ts'
 import {
-  type Clock,
   GatewayError,
   loadSqlite,
-  type Log,
   makeDirectorySync,
   getErrorMessage,
   getSqlCode,

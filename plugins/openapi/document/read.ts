@@ -1,4 +1,5 @@
-import { type HttpMethod, isObject, readList, readMap, toOneLine, readText } from '../../../src/plugin.ts'
+import type { HttpMethod } from '../../../src/plugin.ts'
+import { isObject, readList, readMap, toOneLine, readText } from '../../../src/plugin.ts'
 import { bodyOf, isJsonType, oneOf, parametersOf, plainType, resultOf } from './parts.ts'
 import type {
   ApiDocument,

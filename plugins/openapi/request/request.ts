@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { suggestName, type HttpMethod, isObject, type JsonObject } from '../../../src/plugin.ts'
+import type { HttpMethod, JsonObject } from '../../../src/plugin.ts'
+import { suggestName, isObject } from '../../../src/plugin.ts'
 import { isJsonType } from '../document/parts.ts'
 import type {
   Parameter,

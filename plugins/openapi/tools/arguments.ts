@@ -1,7 +1,8 @@
 import { isObject, readList, readMap } from '../../../src/plugin.ts'
 import { cleaned } from '../document/parts.ts'
 import type { Operation, Parameter, Plain, References } from '../document/types.ts'
-import { namesIn, plainSchema, type SchemaUse } from './schema.ts'
+import type { SchemaUse } from './schema.ts'
+import { namesIn, plainSchema } from './schema.ts'
 
 /** Destination of an argument: a parameter, a property of the body, or all of the body. */
 type Target =

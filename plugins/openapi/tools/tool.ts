@@ -1,7 +1,9 @@
-import { sanitizeText, type JsonObject } from '../../../src/plugin.ts'
+import type { JsonObject } from '../../../src/plugin.ts'
+import { sanitizeText } from '../../../src/plugin.ts'
 import { isJsonType } from '../document/parts.ts'
 import type { ApiDocument, Operation, Plain } from '../document/types.ts'
-import { type Argument, argumentsOf, inputSchemaOf } from './arguments.ts'
+import type { Argument } from './arguments.ts'
+import { argumentsOf, inputSchemaOf } from './arguments.ts'
 import { plainSchema } from './schema.ts'
 
 /** One operation as a tool. */

@@ -1,4 +1,5 @@
-import { BoundedMap, type Clock } from '../../../src/plugin.ts'
+import type { Clock } from '../../../src/plugin.ts'
+import { BoundedMap } from '../../../src/plugin.ts'
 import type { Full } from '../rule.ts'
 
 const MAX_KEYS = 100_000

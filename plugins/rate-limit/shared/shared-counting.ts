@@ -1,9 +1,13 @@
 import { createHash } from 'node:crypto'
-import { type Answer, BoundedMap, type Clock, type Figure, type SharedStore } from '../../../src/plugin.ts'
+import type { Answer, Clock, Figure, SharedStore } from '../../../src/plugin.ts'
+import { BoundedMap } from '../../../src/plugin.ts'
 import { dayOf, untilTomorrow } from '../days.ts'
-import { type Rule, type RuleConfig, WARNING_MS, type Subject, type Uncounted, Windows } from '../rule.ts'
-import { placesOf, refusal, type Taken } from '../taken.ts'
-import { type Question, Reserves, type SharedCount, StoreHealth, type Verdict } from './reserves.ts'
+import type { Rule, RuleConfig, Subject, Uncounted } from '../rule.ts'
+import { WARNING_MS, Windows } from '../rule.ts'
+import type { Taken } from '../taken.ts'
+import { placesOf, refusal } from '../taken.ts'
+import type { Question, SharedCount, Verdict } from './reserves.ts'
+import { Reserves, StoreHealth } from './reserves.ts'
 
 const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000

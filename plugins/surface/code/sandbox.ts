@@ -1,4 +1,5 @@
-import { isMainThread, type MessagePort, parentPort, workerData } from 'node:worker_threads'
+import type { MessagePort } from 'node:worker_threads'
+import { isMainThread, parentPort, workerData } from 'node:worker_threads'
 import type { FromSandbox, Limits, ToSandbox } from './messages.ts'
 
 /** Code around a script: its lines keep their numbers. */

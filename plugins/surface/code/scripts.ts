@@ -1,11 +1,5 @@
-import {
-  estimateBytes,
-  isObject,
-  principalKey,
-  type Answer,
-  type Exchange,
-  type JsonObject,
-} from '../../../src/plugin.ts'
+import type { Answer, Exchange, JsonObject } from '../../../src/plugin.ts'
+import { estimateBytes, isObject, principalKey } from '../../../src/plugin.ts'
 import { failed, said, unknownTool } from '../answers.ts'
 import type { Surface } from '../shown.ts'
 import { fault, runScript } from './run.ts'

@@ -1,4 +1,5 @@
-import { isObject, type CatalogEntry, type JsonObject } from '../../../src/plugin.ts'
+import type { CatalogEntry, JsonObject } from '../../../src/plugin.ts'
+import { isObject } from '../../../src/plugin.ts'
 
 /** A tool as it is searched for: texts by where they stand. */
 export interface ToolText {

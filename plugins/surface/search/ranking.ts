@@ -1,8 +1,10 @@
 import { distance } from 'fastest-levenshtein'
 import MiniSearch from 'minisearch'
 import type { CatalogEntry } from '../../../src/plugin.ts'
-import { toolText, type ToolText } from './document.ts'
-import { type Stems, meaningsOf, wordsOf } from './meanings.ts'
+import type { ToolText } from './document.ts'
+import { toolText } from './document.ts'
+import type { Stems } from './meanings.ts'
+import { meaningsOf, wordsOf } from './meanings.ts'
 
 /** Weight of what means the same as a word that was asked for. */
 const MEANING_WEIGHT = 0.44

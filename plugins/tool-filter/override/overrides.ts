@@ -1,11 +1,5 @@
-import {
-  BoundedMap,
-  type Config,
-  compileGlobs,
-  isObject,
-  type JsonObject,
-  parsePointer,
-} from '../../../src/plugin.ts'
+import type { Config, JsonObject } from '../../../src/plugin.ts'
+import { BoundedMap, compileGlobs, isObject, parsePointer } from '../../../src/plugin.ts'
 
 /** Dressed tools by what servers said, so that the same words make the same object: lists are compared by it. */
 const DRESSED = new WeakMap<Override, WeakMap<JsonObject, JsonObject>>()

@@ -1,6 +1,7 @@
 import { html } from 'htm/preact'
 import type { Json } from '../types.ts'
-import { defaultJson, type Field, fieldsOf, textOf, type Values, written } from './fields.ts'
+import type { Field, Values } from './fields.ts'
+import { defaultJson, fieldsOf, textOf, written } from './fields.ts'
 import type { View } from './parts.ts'
 
 interface FormProps {

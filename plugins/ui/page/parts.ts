@@ -1,7 +1,8 @@
 import { html } from 'htm/preact'
 import type { ComponentChildren, VNode } from 'preact'
 import { useState } from 'preact/hooks'
-import { type Failure, toFailure } from './api.ts'
+import type { Failure } from './api.ts'
+import { toFailure } from './api.ts'
 
 export type View = VNode | readonly VNode[] | undefined | null | string
 

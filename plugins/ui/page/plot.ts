@@ -1,7 +1,8 @@
 import { html } from 'htm/preact'
 import { useState } from 'preact/hooks'
 import type { Figures } from '../types.ts'
-import { time, type View } from './parts.ts'
+import type { View } from './parts.ts'
+import { time } from './parts.ts'
 
 const SPANS = 60
 const SPAN_MS = 60_000

@@ -1,6 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import type { Event, Me } from '../types.ts'
-import { type Failure, get, toFailure } from './api.ts'
+import type { Failure } from './api.ts'
+import { get, toFailure } from './api.ts'
 
 /** Answers of late, so that a page that is shown again stands there at once. */
 const known = new Map<string, unknown>()

@@ -1,7 +1,8 @@
 import { html } from 'htm/preact'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { count, Empty, type View } from './parts.ts'
+import type { View } from './parts.ts'
+import { count, Empty } from './parts.ts'
 
 export interface Column<T> {
   readonly head: string

@@ -1,8 +1,10 @@
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { isSecretName } from '../../util/secrets.ts'
-import { canAsk, withQuestions, type Ask } from '../output/prompt.ts'
+import type { Ask } from '../output/prompt.ts'
+import { canAsk, withQuestions } from '../output/prompt.ts'
 import type { Host, Terminal } from '../output/terminal.ts'
-import { type Answers, formatFlag, type Input, getInputKey, literal, missing } from './inputs.ts'
+import type { Answers, Input } from './inputs.ts'
+import { formatFlag, getInputKey, literal, missing } from './inputs.ts'
 import { usage } from './target.ts'
 
 /** Values of flags, as they were written. */

@@ -1,6 +1,8 @@
-import { isObject, type JsonObject } from '../../protocol/json/json.ts'
+import type { JsonObject } from '../../protocol/json/json.ts'
+import { isObject } from '../../protocol/json/json.ts'
 import { readList, readMap, readText } from '../../util/plain-data.ts'
-import { described, literal, type Answers, type Described, type Input } from './inputs.ts'
+import type { Answers, Described, Input } from './inputs.ts'
+import { described, literal } from './inputs.ts'
 
 /** One way of running or reaching a server. */
 export interface LaunchOption {

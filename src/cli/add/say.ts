@@ -8,18 +8,10 @@ import { changedLines } from '../clients/connect.ts'
 import type { Host, Output, Terminal } from '../output/terminal.ts'
 import { promptForConsent } from '../output/prompt.ts'
 import { table } from '../output/table.ts'
-import {
-  type AddFlags,
-  type Adding,
-  type RegistryFlags,
-  type Trial,
-  carryOut,
-  resolveConfigFile,
-  planAddition,
-  openRegistry,
-  tryAddition,
-} from './add.ts'
-import { edited, type Edited, tried, write } from './edit.ts'
+import type { AddFlags, Adding, RegistryFlags, Trial } from './add.ts'
+import { carryOut, resolveConfigFile, planAddition, openRegistry, tryAddition } from './add.ts'
+import type { Edited } from './edit.ts'
+import { edited, tried, write } from './edit.ts'
 import { listLaunchOptions } from './packages.ts'
 
 interface SayFlags {

@@ -2,7 +2,8 @@ import { gatewayError } from '../../errors/errors.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { nameOfCommand } from '../server-names.ts'
 import { NAME } from './registry.ts'
-import { packageWay, type LaunchOption } from './packages.ts'
+import type { LaunchOption } from './packages.ts'
+import { packageWay } from './packages.ts'
 
 /** Meaning of the argument of `gateway add`. */
 export type Target =

@@ -2,9 +2,11 @@ import { statSync } from 'node:fs'
 import { relative } from 'node:path'
 import { gatewayError } from '../../errors/errors.ts'
 import type { Host, Terminal } from '../output/terminal.ts'
-import { type ControlFlags, type Ps, withControl } from '../remote/connect.ts'
+import type { ControlFlags, Ps } from '../remote/connect.ts'
+import { withControl } from '../remote/connect.ts'
 import { ps, psLines } from '../remote/ps.ts'
-import { resolveBackground, isUp, startBackground, type Background, type BackgroundFlags } from './start.ts'
+import type { Background, BackgroundFlags } from './start.ts'
+import { resolveBackground, isUp, startBackground } from './start.ts'
 
 interface JsonFlag {
   readonly json: boolean

@@ -4,16 +4,12 @@ import { dirname, isAbsolute, relative, sep } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { gatewayError, getErrorMessage } from '../../errors/errors.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
-import {
-  CLIENTS,
-  createClientEntry,
-  isInstalled,
-  findSettingsFile,
-  type Client,
-  type EntryValues,
-} from './clients.ts'
-import { type Connected, type Connections, hashBytes } from './connections.ts'
-import { type SettingsFile, selectEditor, readSettingsFile, writeSettingsFile } from './edit.ts'
+import type { Client, EntryValues } from './clients.ts'
+import { CLIENTS, createClientEntry, isInstalled, findSettingsFile } from './clients.ts'
+import type { Connected, Connections } from './connections.ts'
+import { hashBytes } from './connections.ts'
+import type { SettingsFile } from './edit.ts'
+import { selectEditor, readSettingsFile, writeSettingsFile } from './edit.ts'
 import type { Terminal } from '../output/terminal.ts'
 
 /** Change that would be made to a client's settings, or the reason why there is none. */

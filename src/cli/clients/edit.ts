@@ -1,7 +1,8 @@
 import { constants } from 'node:fs'
 import { access, lstat, readFile, realpath, rename, stat } from 'node:fs/promises'
 import type { Edit, ParseError } from 'jsonc-parser'
-import { isObject, type JsonObject } from '../../protocol/json/json.ts'
+import type { JsonObject } from '../../protocol/json/json.ts'
+import { isObject } from '../../protocol/json/json.ts'
 import { writeWhole } from '../../util/storage/files.ts'
 import type { Client } from './clients.ts'
 

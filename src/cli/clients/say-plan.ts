@@ -1,7 +1,8 @@
 import { HIDDEN, isSecretName } from '../../util/secrets.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { CLIENTS } from './clients.ts'
-import { changedLines, type Plan, type Undoing } from './connect.ts'
+import type { Plan, Undoing } from './connect.ts'
+import { changedLines } from './connect.ts'
 
 /** A change that would be made to the settings of a client, as people read it. */
 export function planLines(

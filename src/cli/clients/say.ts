@@ -3,21 +3,14 @@ import { gatewayError } from '../../errors/errors.ts'
 import { suggestHint } from '../../util/suggest.ts'
 import { ownCommand } from '../background/own-program.ts'
 import { configFile, stateDirectory } from '../load-source.ts'
-import { promptForConsent, type Consent } from '../output/prompt.ts'
+import type { Consent } from '../output/prompt.ts'
+import { promptForConsent } from '../output/prompt.ts'
 import { table, wrapped } from '../output/table.ts'
 import type { Host, Terminal } from '../output/terminal.ts'
-import { CLIENTS, type Client, type EntryValues, exported, isInstalled } from './clients.ts'
-import {
-  carryOut,
-  foundClients,
-  planConnect,
-  planUndo,
-  undo,
-  type ClientStatus,
-  type Plan,
-  type Undoing,
-  type Undone,
-} from './connect.ts'
+import type { Client, EntryValues } from './clients.ts'
+import { CLIENTS, exported, isInstalled } from './clients.ts'
+import type { ClientStatus, Plan, Undoing, Undone } from './connect.ts'
+import { carryOut, foundClients, planConnect, planUndo, undo } from './connect.ts'
 import { Connections } from './connections.ts'
 import { planLines, undoingLines } from './say-plan.ts'
 

@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs'
 import { relative } from 'node:path'
 import { GatewayError, getErrorMessage } from '../../errors/errors.ts'
-import { type Health, summarizeFindings, type Level } from '../../errors/health.ts'
+import type { Health, Level } from '../../errors/health.ts'
+import { summarizeFindings } from '../../errors/health.ts'
 import { plural } from '../../util/plain-text.ts'
 import { configFile, loadSource } from '../load-source.ts'
 import type { AskFlags } from '../local/ask-gateway.ts'
@@ -11,7 +12,8 @@ import { clientFindings } from './checks/clients.ts'
 import { configurationFindings, unloadable } from './checks/configuration.ts'
 import { placeFindings } from './checks/places.ts'
 import { listenerFindings, onlineFindings, runningFindings, serverFindings } from './checks/servers.ts'
-import { complaint, type Complaint, type DoctorContext } from './table.ts'
+import type { Complaint, DoctorContext } from './table.ts'
+import { complaint } from './table.ts'
 
 /** The flags of `gateway doctor`. */
 export interface DoctorFlags extends ExamineFlags {

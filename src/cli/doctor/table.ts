@@ -1,5 +1,6 @@
 import type { LoadedConfig } from '../../config/index.ts'
-import { defineFindings, type HealthFinding, type HealthTable } from '../../errors/health.ts'
+import type { HealthFinding, HealthTable } from '../../errors/health.ts'
+import { defineFindings } from '../../errors/health.ts'
 import type { Host, Terminal } from '../output/terminal.ts'
 import type { AskFlags } from '../local/ask-gateway.ts'
 

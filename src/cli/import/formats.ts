@@ -1,5 +1,6 @@
 import { gatewayError } from '../../errors/errors.ts'
-import { isObject, type JsonObject } from '../../protocol/json/json.ts'
+import type { JsonObject } from '../../protocol/json/json.ts'
+import { isObject } from '../../protocol/json/json.ts'
 
 /** Form in which a client writes what is filled in from the environment. */
 export type Placeholders = 'braces' | 'dollar' | 'opencode' | 'none'

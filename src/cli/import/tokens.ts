@@ -1,7 +1,8 @@
 import { writeFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { collectSecrets } from '../../config/secrets.ts'
-import { isObject, type JsonObject } from '../../protocol/json/json.ts'
+import type { JsonObject } from '../../protocol/json/json.ts'
+import { isObject } from '../../protocol/json/json.ts'
 import { makeDirectory } from '../../util/storage/files.ts'
 import type { Inputs, Placeholders } from './formats.ts'
 

@@ -1,7 +1,8 @@
 import { plural } from '../../util/plain-text.ts'
 import { findingLines } from '../output/findings.ts'
 import type { Host, Terminal } from '../output/terminal.ts'
-import { init, toRelativePath, type InitFlags, type Initiated } from './init.ts'
+import type { InitFlags, Initiated } from './init.ts'
+import { init, toRelativePath } from './init.ts'
 import { createQuestions } from './questions.ts'
 
 /** Makes a gateway of what is here, and says what was done and what comes next. Returns the exit code. */

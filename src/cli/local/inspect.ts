@@ -1,17 +1,13 @@
 import { relative } from 'node:path'
 import type { CatalogRow, Inspection, UpstreamStatus } from '../../api/gateway.ts'
-import {
-  describeConfig,
-  type DescribedConfig,
-  type DescribedValue,
-  formatProblem,
-  type LoadedConfig,
-} from '../../config/index.ts'
+import type { DescribedConfig, DescribedValue, LoadedConfig } from '../../config/index.ts'
+import { describeConfig, formatProblem } from '../../config/index.ts'
 import { countEras } from '../../gateway/inspect.ts'
 import { loadSource, stateDirectory } from '../load-source.ts'
 import type { Output, Terminal } from '../output/terminal.ts'
 import { silentLog } from '../serve/logs.ts'
-import { type AskFlags, withAsked } from './ask-gateway.ts'
+import type { AskFlags } from './ask-gateway.ts'
+import { withAsked } from './ask-gateway.ts'
 import { isPlain } from '../../util/plain-data.ts'
 import { appendPointer } from '../../util/finding.ts'
 import { printable } from '../../util/log.ts'

@@ -5,7 +5,8 @@ import { suggest } from '../../util/suggest.ts'
 import { estimateTokens } from '../../util/units.ts'
 import { table } from '../output/table.ts'
 import type { Terminal } from '../output/terminal.ts'
-import { type AskedGateway, type AskFlags, sayWhatIsMissing, withAsked } from './ask-gateway.ts'
+import type { AskedGateway, AskFlags } from './ask-gateway.ts'
+import { sayWhatIsMissing, withAsked } from './ask-gateway.ts'
 import { warningLines } from './validate.ts'
 
 /** A tool with the upstream that owns it. */

@@ -7,7 +7,8 @@ import { parseDuration } from '../../util/units.ts'
 import { problemLine } from '../output/report.ts'
 import { warningLog } from '../serve/logs.ts'
 import { countEras } from '../../gateway/inspect.ts'
-import { type SourceFlags, loadSource, stateDirectory } from '../load-source.ts'
+import type { SourceFlags } from '../load-source.ts'
+import { loadSource, stateDirectory } from '../load-source.ts'
 import type { Terminal } from '../output/terminal.ts'
 
 /** Output of `gateway validate --json`. */

@@ -1,6 +1,8 @@
-import { createInterface, type Interface } from 'node:readline/promises'
+import type { Interface } from 'node:readline/promises'
+import { createInterface } from 'node:readline/promises'
 import { gatewayError } from '../../errors/errors.ts'
-import { isObject, type JsonObject } from '../../protocol/json/json.ts'
+import type { JsonObject } from '../../protocol/json/json.ts'
+import { isObject } from '../../protocol/json/json.ts'
 import { sanitizeText } from '../../util/plain-text.ts'
 import type { Host, Terminal } from './terminal.ts'
 

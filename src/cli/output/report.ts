@@ -6,7 +6,8 @@ import {
   getOwnerReason,
   getErrorMessage,
 } from '../../errors/errors.ts'
-import { formatProblem, type Problem } from '../../config/problem.ts'
+import type { Problem } from '../../config/problem.ts'
+import { formatProblem } from '../../config/problem.ts'
 import { ERRORS } from '../../errors/table.ts'
 import { isObject } from '../../protocol/json/json.ts'
 import { sanitizeText } from '../../util/plain-text.ts'

@@ -1,12 +1,14 @@
 import { relative } from 'node:path'
 import type { UpstreamStatus } from '../../api/gateway.ts'
-import { type JsonObject, isObject } from '../../protocol/json/json.ts'
+import type { JsonObject } from '../../protocol/json/json.ts'
+import { isObject } from '../../protocol/json/json.ts'
 import { findingLines, loadText, otherEras } from '../output/findings.ts'
 import { formatBytes, formatDuration, toOneLine } from '../../util/plain-text.ts'
 import { fixedWidth, table } from '../output/table.ts'
 import type { Output, Terminal } from '../output/terminal.ts'
 import { stateText } from '../serve/summary.ts'
-import { type ControlFlags, type Ps, withControl } from './connect.ts'
+import type { ControlFlags, Ps } from './connect.ts'
+import { withControl } from './connect.ts'
 
 const EVERY_MS = 1000
 const CLEAR = '\u001b[H\u001b[2J'

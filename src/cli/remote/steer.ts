@@ -2,7 +2,8 @@ import type { ConfigChanges, Differences, UpstreamStatus } from '../../api/gatew
 import { toOneLine, sanitizeText } from '../../util/plain-text.ts'
 import { stateText } from '../serve/summary.ts'
 import type { Output, Terminal } from '../output/terminal.ts'
-import { type ControlFlags, withControl } from './connect.ts'
+import type { ControlFlags } from './connect.ts'
+import { withControl } from './connect.ts'
 import { table } from '../output/table.ts'
 import type { LogLine, Notification } from '../../api/index.ts'
 

@@ -54,7 +54,8 @@ export default plugin
 `,
 
   'index.test.ts': `import assert from 'node:assert/strict'
-import { test, type TestContext } from 'node:test'
+import type { TestContext } from 'node:test'
+import { test } from 'node:test'
 import { closeAfter, testClient, testGateway, testUpstream } from 'tapgate/testing'
 
 /** A server with two tools, the gateway with this plugin before it, and a client. */

@@ -10,7 +10,8 @@ import { writeWhole } from '../../util/storage/files.ts'
 import { failureOfProgram } from '../background/own-program.ts'
 import { resolveBackground } from '../background/start.ts'
 import type { Host, Terminal } from '../output/terminal.ts'
-import { SERVICE_KINDS, type ServiceFacts, type ServiceKind } from './definitions.ts'
+import type { ServiceFacts, ServiceKind } from './definitions.ts'
+import { SERVICE_KINDS } from './definitions.ts'
 
 interface SayFlags extends ServiceFlags {
   readonly json: boolean

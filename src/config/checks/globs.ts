@@ -1,6 +1,7 @@
 import { compileGlobs, findUnclosed } from '../../util/globs.ts'
 import { isPlain } from '../../util/plain-data.ts'
-import { type Report, appendPointer } from '../../util/finding.ts'
+import type { Report } from '../../util/finding.ts'
+import { appendPointer } from '../../util/finding.ts'
 import { GLOB_PATHS } from '../keys.gen.ts'
 
 /** Globs that are not what somebody meant: a brace or bracket that is not closed, or more alternatives than are tried. */

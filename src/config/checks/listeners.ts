@@ -1,4 +1,5 @@
-import { type Report, appendPointer } from '../../util/finding.ts'
+import type { Report } from '../../util/finding.ts'
+import { appendPointer } from '../../util/finding.ts'
 import { readList, readMap, readText, readValue } from '../../util/plain-data.ts'
 
 interface ListenerAddress {

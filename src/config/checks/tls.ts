@@ -1,6 +1,8 @@
-import { type KeyObject, type X509Certificate, createPrivateKey } from 'node:crypto'
+import type { KeyObject, X509Certificate } from 'node:crypto'
+import { createPrivateKey } from 'node:crypto'
 import { readMap, readText, readValue } from '../../util/plain-data.ts'
-import { type Report, checkKeyPair, appendPointer } from '../../util/finding.ts'
+import type { Report } from '../../util/finding.ts'
+import { checkKeyPair, appendPointer } from '../../util/finding.ts'
 import type { Config } from '../config.gen.ts'
 
 /** Reads a file whose path is relative to the configuration. */

@@ -1,8 +1,10 @@
-import { type Finding, type Report, appendPointer } from '../../util/finding.ts'
+import type { Finding, Report } from '../../util/finding.ts'
+import { appendPointer } from '../../util/finding.ts'
 import { compileGlobs } from '../../util/globs.ts'
 import { readList, readMap, readText, readValue } from '../../util/plain-data.ts'
 import { suggest } from '../../util/suggest.ts'
-import { ADDED_TOOLS, SEEN_PATHS, type SeenKind, TOOL_PATHS } from '../keys.gen.ts'
+import type { SeenKind } from '../keys.gen.ts'
+import { ADDED_TOOLS, SEEN_PATHS, TOOL_PATHS } from '../keys.gen.ts'
 import { visitPath } from './globs.ts'
 
 type Section = 'tools' | 'prompts'

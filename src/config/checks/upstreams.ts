@@ -1,7 +1,9 @@
 import { isAbsolute, join } from 'node:path'
-import { type Report, appendPointer } from '../../util/finding.ts'
-import { readList, readMap, readText, readValue, type Plain } from '../../util/plain-data.ts'
-import { type Platform } from '../../util/platform.ts'
+import type { Report } from '../../util/finding.ts'
+import { appendPointer } from '../../util/finding.ts'
+import type { Plain } from '../../util/plain-data.ts'
+import { readList, readMap, readText, readValue } from '../../util/plain-data.ts'
+import type { Platform } from '../../util/platform.ts'
 
 interface Prefixed {
   readonly name: string

@@ -1,6 +1,7 @@
 import { isPlain } from '../../util/plain-data.ts'
 import { getPlatform } from '../../util/platform.ts'
-import { locate, type Origin, type Tree } from './tree.ts'
+import type { Origin, Tree } from './tree.ts'
+import { locate } from './tree.ts'
 
 /** A piece of a text with placeholders. */
 export type Part =

@@ -2,18 +2,10 @@ import { dirname, resolve } from 'node:path'
 import { appendPointer } from '../../util/finding.ts'
 import { isSecretName } from '../../util/secrets.ts'
 import { coerce, isSecretPath } from '../messages.ts'
-import { type Problem, type ReportProblem, createProblem } from '../problem.ts'
-import {
-  Commands,
-  NOT_RUN,
-  type Outputs,
-  type Part,
-  type SecretCommand,
-  namesCommand,
-  extendOrigin,
-  parseTemplate,
-  splitWords,
-} from './commands.ts'
+import type { Problem, ReportProblem } from '../problem.ts'
+import { createProblem } from '../problem.ts'
+import type { Outputs, Part, SecretCommand } from './commands.ts'
+import { Commands, NOT_RUN, namesCommand, extendOrigin, parseTemplate, splitWords } from './commands.ts'
 import { readText } from './read.ts'
 import type { Scalar, ScalarTree, Tree } from './tree.ts'
 

@@ -1,21 +1,9 @@
-import {
-  type Alias,
-  type ErrorCode,
-  isAlias,
-  isMap,
-  isScalar,
-  isSeq,
-  Lexer,
-  LineCounter,
-  type Node,
-  type Pair,
-  parseDocument,
-  type Scalar,
-  type YAMLMap,
-  type YAMLSeq,
-} from 'yaml'
-import { createProblem, type ReportProblem } from '../problem.ts'
-import { MAX_DEPTH, type Entry, type MapTree, type Origin, type Tree } from './tree.ts'
+import type { Alias, ErrorCode, Node, Pair, Scalar, YAMLMap, YAMLSeq } from 'yaml'
+import { isAlias, isMap, isScalar, isSeq, Lexer, LineCounter, parseDocument } from 'yaml'
+import type { ReportProblem } from '../problem.ts'
+import { createProblem } from '../problem.ts'
+import type { Entry, MapTree, Origin, Tree } from './tree.ts'
+import { MAX_DEPTH } from './tree.ts'
 
 const MAX_MISTAKES = 20
 /** Bounds the time of parsing: far more than a file of the most values has. */

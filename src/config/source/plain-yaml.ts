@@ -1,4 +1,5 @@
-import { isMap, isSeq, parse, parseDocument, stringify, type Document } from 'yaml'
+import type { Document } from 'yaml'
+import { isMap, isSeq, parse, parseDocument, stringify } from 'yaml'
 
 /** Plain data as YAML for people: block style, lines not folded. */
 export function toYaml(value: unknown): string {

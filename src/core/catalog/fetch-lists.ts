@@ -1,10 +1,14 @@
 import type { Exchange, Session } from '../../api/index.ts'
-import { type GatewayError, gatewayError } from '../../errors/errors.ts'
-import { type Kind, LISTS } from '../../protocol/methods.ts'
+import type { GatewayError } from '../../errors/errors.ts'
+import { gatewayError } from '../../errors/errors.ts'
+import type { Kind } from '../../protocol/methods.ts'
+import { LISTS } from '../../protocol/methods.ts'
 import type { Payload } from '../../protocol/payload.ts'
-import { RPC, type RpcError } from '../../protocol/rpc-error.ts'
+import type { RpcError } from '../../protocol/rpc-error.ts'
+import { RPC } from '../../protocol/rpc-error.ts'
 import { cannotAsk } from '../client-request.ts'
-import { type Carrier, PipelineCall, PipelineExchange } from '../exchange.ts'
+import type { Carrier } from '../exchange.ts'
+import { PipelineCall, PipelineExchange } from '../exchange.ts'
 import type { Graph, UpstreamNode } from '../graph-types.ts'
 
 /** Pages asked of one upstream for one list. */

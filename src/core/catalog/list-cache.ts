@@ -1,25 +1,28 @@
 import { hash } from 'node:crypto'
-import { type CatalogEntry, type ListPage, readListPage } from '../../api/catalog-entry.ts'
+import type { CatalogEntry, ListPage } from '../../api/catalog-entry.ts'
+import { readListPage } from '../../api/catalog-entry.ts'
 import type { Payload } from '../../protocol/payload.ts'
 import { servesTasks } from '../../protocol/era/tasks.ts'
 import type { Session, Upstream } from '../../api/index.ts'
+import type { Reason } from '../../errors/errors.ts'
 import {
   GatewayError,
   describeReason,
   gatewayError,
   getOwnerReason,
   getErrorMessage,
-  type Reason,
   needsAuth,
 } from '../../errors/errors.ts'
-import { type Kind, LISTS } from '../../protocol/methods.ts'
+import type { Kind } from '../../protocol/methods.ts'
+import { LISTS } from '../../protocol/methods.ts'
 import { BoundedMap } from '../../util/bounded-map.ts'
 import { parseDuration } from '../../util/units.ts'
 import { within } from '../../util/clock.ts'
 import type { PipelineCall } from '../exchange.ts'
 import type { Graph, UpstreamNode } from '../graph-types.ts'
 import { fetchList, lacks, listCall, MAX_PAGES } from './fetch-lists.ts'
-import { EMPTY, type LateList, malformedReason, type Part, summarize } from './part.ts'
+import type { LateList, Part } from './part.ts'
+import { EMPTY, malformedReason, summarize } from './part.ts'
 
 /** Lists kept of one upstream: by kind, caller, and what was sent along, of which one caller may send many. */
 const SHELVES = { max: 1024, share: 64 }

@@ -1,4 +1,5 @@
-import { type CatalogEntry, type ListPage, unlistedEntry } from '../../api/catalog-entry.ts'
+import type { CatalogEntry, ListPage } from '../../api/catalog-entry.ts'
+import { unlistedEntry } from '../../api/catalog-entry.ts'
 import type { Upstream } from '../../api/index.ts'
 import type { Kind } from '../../protocol/methods.ts'
 import type { Payload } from '../../protocol/payload.ts'

@@ -1,6 +1,7 @@
 import type { Answer, Ask, AskReply, Dispatch, Exchange } from '../../api/index.ts'
 import { adaptRequest, toModernAsk } from '../../protocol/era/client-requests.ts'
-import { type JsonObject, isObject } from '../../protocol/json/json.ts'
+import type { JsonObject } from '../../protocol/json/json.ts'
+import { isObject } from '../../protocol/json/json.ts'
 import { Payload } from '../../protocol/payload.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import {
@@ -16,7 +17,8 @@ import {
 import { PipelineCall } from '../exchange.ts'
 import { callAsTask } from '../tasks/task-calls.ts'
 import type { Graph } from '../graph-types.ts'
-import { HeldCall, invalidState, openState, sealState, type RequestState } from './parking.ts'
+import type { RequestState } from './parking.ts'
+import { HeldCall, invalidState, openState, sealState } from './parking.ts'
 
 /** The methods whose answer may be a wish for input (2026-07-28, multi round-trip requests). */
 const MAY_ASK: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read'])

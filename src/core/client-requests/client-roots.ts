@@ -7,7 +7,7 @@ import type {
   Session,
   Upstream,
 } from '../../api/index.ts'
-import { type Graph, type UpstreamNode } from '../graph-types.ts'
+import type { Graph, UpstreamNode } from '../graph-types.ts'
 import { findMissingCapabilities, neutralCapabilities } from '../../protocol/era/capabilities.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import { within } from '../../util/clock.ts'

@@ -1,9 +1,11 @@
 import { createHash, randomUUID } from 'node:crypto'
 import type { Answer, Ask, AskReply, Call } from '../../api/index.ts'
 import { actorKey, principalKey } from '../../api/principal.ts'
-import { isObject, type JsonObject } from '../../protocol/json/json.ts'
+import type { JsonObject } from '../../protocol/json/json.ts'
+import { isObject } from '../../protocol/json/json.ts'
 import { Payload } from '../../protocol/payload.ts'
-import { RPC, rpcError, type RpcError } from '../../protocol/rpc-error.ts'
+import type { RpcError } from '../../protocol/rpc-error.ts'
+import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import {
   cannotAsk,
   hookReply,

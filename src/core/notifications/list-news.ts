@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Session } from '../../api/index.ts'
-import { type Kind, KINDS, getChangedKinds, LIST_CHANGES, LISTS } from '../../protocol/methods.ts'
+import type { Kind } from '../../protocol/methods.ts'
+import { KINDS, getChangedKinds, LIST_CHANGES, LISTS } from '../../protocol/methods.ts'
 import { within } from '../../util/clock.ts'
 import type { View } from '../catalog/view.ts'
 import type { Graph } from '../graph-types.ts'

@@ -1,6 +1,7 @@
 import type { Answer, Session } from '../../api/index.ts'
 import { legacyTask, readTask, relatedTask, addRelatedTask } from '../../protocol/era/tasks.ts'
-import { isObject, type JsonObject } from '../../protocol/json/json.ts'
+import type { JsonObject } from '../../protocol/json/json.ts'
+import { isObject } from '../../protocol/json/json.ts'
 import { editMembers, parseMembers, getMemberValue } from '../../protocol/json/members.ts'
 import { Payload } from '../../protocol/payload.ts'
 import { detached } from '../catalog/fetch-lists.ts'
@@ -10,7 +11,8 @@ import type { Graph } from '../graph-types.ts'
 import { payloadWithoutSecrets, stateWithoutSecrets } from '../without-secrets.ts'
 import { askAboutTask } from './follow.ts'
 import type { ServerPlace } from './task-ids.ts'
-import { RPC, rpcError, type RpcError } from '../../protocol/rpc-error.ts'
+import type { RpcError } from '../../protocol/rpc-error.ts'
+import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 
 const CALL = 'tools/call'
 

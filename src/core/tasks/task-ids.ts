@@ -7,9 +7,11 @@ import {
   TASKS_REQUIRED,
   withTasks,
 } from '../../protocol/era/tasks.ts'
-import { isObject, type JsonObject } from '../../protocol/json/json.ts'
+import type { JsonObject } from '../../protocol/json/json.ts'
+import { isObject } from '../../protocol/json/json.ts'
 import type { Era } from '../../protocol/methods.ts'
-import { RPC, rpcError, type RpcError } from '../../protocol/rpc-error.ts'
+import type { RpcError } from '../../protocol/rpc-error.ts'
+import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import { detached } from '../catalog/fetch-lists.ts'
 import type { Graph, TaskPlace } from '../graph-types.ts'
 import type { ToolPlace } from './hosted-task.ts'

@@ -1,6 +1,7 @@
 import type { Answer, Session } from '../../api/index.ts'
 import { declaresTasks, isTerminal, knowsTasks, legacyTask, readTask } from '../../protocol/era/tasks.ts'
-import { isObject, type JsonObject } from '../../protocol/json/json.ts'
+import type { JsonObject } from '../../protocol/json/json.ts'
+import { isObject } from '../../protocol/json/json.ts'
 import { Payload } from '../../protocol/payload.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import { cancelledAnswer } from '../client-request.ts'
@@ -8,15 +9,8 @@ import type { PipelineExchange } from '../exchange.ts'
 import type { Graph, TaskPlace } from '../graph-types.ts'
 import { HostedTask } from './hosted-task.ts'
 import { getModern, listOne, passLegacy, passModern } from './relay.ts'
-import {
-  type ServerPlace,
-  mayUse,
-  offersTasks,
-  openTaskId,
-  tasksNotDeclared,
-  unknownTask,
-  whyNotUsed,
-} from './task-ids.ts'
+import type { ServerPlace } from './task-ids.ts'
+import { mayUse, offersTasks, openTaskId, tasksNotDeclared, unknownTask, whyNotUsed } from './task-ids.ts'
 import { detached } from '../catalog/fetch-lists.ts'
 
 /** Tasks that one `subscriptions/listen` may hear of. */

@@ -1,9 +1,10 @@
-import { type Notification, type Session, type HostedCall } from '../../api/index.ts'
+import type { Notification, Session, HostedCall } from '../../api/index.ts'
 import { ANONYMOUS, actorKey, principalKey } from '../../api/principal.ts'
 import { isTerminal, legacyTask } from '../../protocol/era/tasks.ts'
 import { stateWithoutSecrets } from '../without-secrets.ts'
 import type { Graph, HostedTaskRequest, TaskRecord, TaskPlace } from '../graph-types.ts'
-import { HostedTask, type ToolPlace } from './hosted-task.ts'
+import type { ToolPlace } from './hosted-task.ts'
+import { HostedTask } from './hosted-task.ts'
 import { mayUse, sealTaskId } from './task-ids.ts'
 
 /** Tasks that we keep ourselves, all together and of one caller. */

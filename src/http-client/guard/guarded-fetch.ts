@@ -5,7 +5,8 @@ import type { Clock, Fetch, FetchOptions, Log } from '../../api/index.ts'
 import { gatewayError, GatewayError, getErrorMessage } from '../../errors/errors.ts'
 import { MAX_HEAD } from '../port.ts'
 import { findProxy } from '../proxy.ts'
-import { parseIpLiteral, networks, type Reach, classifyHost, writtenReach } from './addresses.ts'
+import type { Reach } from './addresses.ts'
+import { parseIpLiteral, networks, classifyHost, writtenReach } from './addresses.ts'
 
 const MAX_BYTES = 64 * 1024
 const WITHIN_MS = 10_000

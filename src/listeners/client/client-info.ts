@@ -1,14 +1,9 @@
 import type { IncomingMessage } from 'node:http'
 import type { Choices, ClientSide, Gate, Principal, Refusal, RpcError } from '../../api/index.ts'
-import { isObject, type JsonObject } from '../../protocol/json/json.ts'
-import {
-  type Era,
-  META,
-  MODERN_VERSIONS,
-  isMethodOfEra,
-  isModern,
-  negotiateLegacy,
-} from '../../protocol/methods.ts'
+import type { JsonObject } from '../../protocol/json/json.ts'
+import { isObject } from '../../protocol/json/json.ts'
+import type { Era } from '../../protocol/methods.ts'
+import { META, MODERN_VERSIONS, isMethodOfEra, isModern, negotiateLegacy } from '../../protocol/methods.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 
 const UNKNOWN = Object.freeze({ name: 'unknown', version: '' })

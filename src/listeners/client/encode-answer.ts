@@ -8,15 +8,15 @@ import {
 } from '../../protocol/era/legacy.ts'
 import { stampSubscription, toModernError, toModernResult } from '../../protocol/era/modern.ts'
 import type { Reader } from '../../protocol/methods.ts'
+import type { RpcId } from '../../protocol/jsonrpc.ts'
 import {
   encodeError,
   encodeNotification,
   encodeResult,
   idAsJson,
   writeResult,
-  type RpcId,
 } from '../../protocol/jsonrpc.ts'
-import { type EncodedMessage } from '../../util/written.ts'
+import type { EncodedMessage } from '../../util/written.ts'
 import { Payload } from '../../protocol/payload.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 

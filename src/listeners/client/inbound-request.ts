@@ -17,9 +17,11 @@ import type {
   Via,
 } from '../../api/index.ts'
 import { stampSubscription } from '../../protocol/era/modern.ts'
-import { newestReader, type Reader } from '../../protocol/methods.ts'
-import { encodeError, idAsJson, type RpcId, type RpcRequest } from '../../protocol/jsonrpc.ts'
-import { type EncodedMessage } from '../../util/written.ts'
+import type { Reader } from '../../protocol/methods.ts'
+import { newestReader } from '../../protocol/methods.ts'
+import type { RpcId, RpcRequest } from '../../protocol/jsonrpc.ts'
+import { encodeError, idAsJson } from '../../protocol/jsonrpc.ts'
+import type { EncodedMessage } from '../../util/written.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import { RpcPeer } from '../../protocol/rpc-peer.ts'
 import type { Admission } from './admission.ts'
@@ -32,7 +34,8 @@ import {
   stoppingAnswer,
   thrownAnswer,
 } from './encode-answer.ts'
-import { Requester, type ServerRequests } from './server-requests.ts'
+import type { ServerRequests } from './server-requests.ts'
+import { Requester } from './server-requests.ts'
 
 /** Writes what one request sends to its client: messages ahead of the answer, and the answer. */
 export interface ResponseWriter {

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Ask, AskReply, Clock } from '../../api/index.ts'
-import { encodeNotification, encodeRequest, type RpcId, type RpcResponse } from '../../protocol/jsonrpc.ts'
+import type { RpcId, RpcResponse } from '../../protocol/jsonrpc.ts'
+import { encodeNotification, encodeRequest } from '../../protocol/jsonrpc.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import type { Drops } from '../../transport/unexpected-messages.ts'
 import { RpcPeer } from '../../protocol/rpc-peer.ts'

@@ -14,7 +14,8 @@ import { HEADER } from '../../protocol/methods.ts'
 import { findConversation, placeOfConversation } from '../../protocol/placed-ids.ts'
 import { RPC } from '../../protocol/rpc-error.ts'
 import { readClientCertificate, noteCertificate } from './authenticate.ts'
-import { type Refusal, refusal } from './request-guard.ts'
+import type { Refusal } from './request-guard.ts'
+import { refusal } from './request-guard.ts'
 import { sendRefusal } from './response.ts'
 
 /** Header that proves that a process of this gateway sends a request. Clients cannot reach the port that reads it. */

@@ -12,16 +12,13 @@ import type {
 import { getErrorMessage } from '../../errors/errors.ts'
 import type { Plugin } from '../../plugin.ts'
 import { within } from '../../util/clock.ts'
-import { type ListenerTls, readTls, secureContext, secureServer, watchCertificates } from './tls.ts'
-import { type HttpContext, makeContext } from './context.ts'
+import type { ListenerTls } from './tls.ts'
+import { readTls, secureContext, secureServer, watchCertificates } from './tls.ts'
+import type { HttpContext } from './context.ts'
+import { makeContext } from './context.ts'
 import type { HandOn } from './hand-on.ts'
-import {
-  cannotListen,
-  httpSettings,
-  inUrl,
-  type HttpListenerSpec,
-  type HttpSettings,
-} from './listener-settings.ts'
+import type { HttpListenerSpec, HttpSettings } from './listener-settings.ts'
+import { cannotListen, httpSettings, inUrl } from './listener-settings.ts'
 import { serveRequest } from './serve-request.ts'
 import { WriteTimeout } from './response.ts'
 import type { Upgrade } from './web-socket.ts'

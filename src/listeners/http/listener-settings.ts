@@ -1,5 +1,6 @@
 import type { Config, ListenerConfig } from '../../api/index.ts'
-import { type GatewayError, gatewayError } from '../../errors/errors.ts'
+import type { GatewayError } from '../../errors/errors.ts'
+import { gatewayError } from '../../errors/errors.ts'
 import { isObject } from '../../protocol/json/json.ts'
 import { parseDuration, parseSize } from '../../util/units.ts'
 

@@ -4,8 +4,10 @@ import { RPC } from '../../protocol/rpc-error.ts'
 import type { Arrived, Channel } from '../../transport/channel.ts'
 import { IdleSweeper } from '../../util/clock.ts'
 import type { Admission } from '../client/admission.ts'
-import { DuplexConnection, type DuplexOptions } from '../duplex/duplex-connection.ts'
-import { type Refusal, refusal, tooMany } from './request-guard.ts'
+import type { DuplexOptions } from '../duplex/duplex-connection.ts'
+import { DuplexConnection } from '../duplex/duplex-connection.ts'
+import type { Refusal } from './request-guard.ts'
+import { refusal, tooMany } from './request-guard.ts'
 
 /** Most time between two looks for idle conversations; a reload may change how long they may be idle. */
 export const SWEEP_MS = 30_000

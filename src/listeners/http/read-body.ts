@@ -1,7 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { type HeldBytes, SMALL } from '../../transport/backlog.ts'
+import type { HeldBytes } from '../../transport/backlog.ts'
+import { SMALL } from '../../transport/backlog.ts'
 import { OVERLOADED } from '../client/admission.ts'
-import { type Refusal, type RequestHeaders, tooLarge } from './request-guard.ts'
+import type { Refusal, RequestHeaders } from './request-guard.ts'
+import { tooLarge } from './request-guard.ts'
 import { sendRefusal } from './response.ts'
 import { createHold } from './sse-writer.ts'
 

@@ -1,14 +1,18 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Clock, Log, RpcError } from '../../api/index.ts'
-import { encodeError, type RpcId } from '../../protocol/jsonrpc.ts'
+import type { RpcId } from '../../protocol/jsonrpc.ts'
+import { encodeError } from '../../protocol/jsonrpc.ts'
 import { HEADER } from '../../protocol/methods.ts'
-import { type HeldBytes, type Hold, SMALL } from '../../transport/backlog.ts'
+import type { HeldBytes, Hold } from '../../transport/backlog.ts'
+import { SMALL } from '../../transport/backlog.ts'
 import { Ticker } from '../../util/clock.ts'
-import { ByteText, inOnePiece, getByteLength, type EncodedMessage } from '../../util/written.ts'
+import type { EncodedMessage } from '../../util/written.ts'
+import { ByteText, inOnePiece, getByteLength } from '../../util/written.ts'
 import type { ResponseWriter } from '../client/inbound-request.ts'
 import type { Accepts, Refusal } from './request-guard.ts'
-import { type EventStream, createHold, type SseStream, type SseStreams } from './sse-writer.ts'
+import type { EventStream, SseStream, SseStreams } from './sse-writer.ts'
+import { createHold } from './sse-writer.ts'
 
 /** Looks within the time limit: a connection is cut up to this part of it late. */
 const LOOKS = 4

@@ -1,7 +1,8 @@
 import type { ServerResponse } from 'node:http'
 import type { Clock } from '../../api/index.ts'
 import { onOneLine } from '../../transport/line-splitter.ts'
-import { type HeldBytes, Hold, MAX_BEHIND, SMALL } from '../../transport/backlog.ts'
+import type { HeldBytes } from '../../transport/backlog.ts'
+import { Hold, MAX_BEHIND, SMALL } from '../../transport/backlog.ts'
 import { Ticker } from '../../util/clock.ts'
 
 /** A reader with more than this unsent misses what may be missed. */

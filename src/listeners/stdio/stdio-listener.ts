@@ -1,9 +1,11 @@
 import type { Readable, Writable } from 'node:stream'
 import type { Listener, ListenerConfig, ListenerContext } from '../../api/index.ts'
-import { parseDuration, type Plugin } from '../../plugin.ts'
+import type { Plugin } from '../../plugin.ts'
+import { parseDuration } from '../../plugin.ts'
 import type { Channel, ChannelEvents } from '../../transport/channel.ts'
 import { LineSplitter, onOneLine } from '../../transport/line-splitter.ts'
-import { ByteText, toBuffers, writeTogether, type EncodedMessage } from '../../util/written.ts'
+import type { EncodedMessage } from '../../util/written.ts'
+import { ByteText, toBuffers, writeTogether } from '../../util/written.ts'
 import { DuplexConnection } from '../duplex/duplex-connection.ts'
 
 /** The two ends of a pipe. */

@@ -1,5 +1,6 @@
 import { OPEN_ARRAY, OPEN_OBJECT, QUOTE, scanArray, skipSpace } from '../json/scan.ts'
-import { type JsonObject, isObject } from '../json/json.ts'
+import type { JsonObject } from '../json/json.ts'
+import { isObject } from '../json/json.ts'
 import { parseMembers, getMemberValue } from '../json/members.ts'
 import { LATEST_LEGACY_VERSION } from '../methods.ts'
 

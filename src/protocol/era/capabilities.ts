@@ -1,4 +1,5 @@
-import { isObject, type JsonObject } from '../json/json.ts'
+import type { JsonObject } from '../json/json.ts'
+import { isObject } from '../json/json.ts'
 import type { Era } from '../methods.ts'
 import { needsTools } from './client-requests.ts'
 import { TASKS } from './tasks.ts'

@@ -1,8 +1,11 @@
-import { isObject, type JsonObject } from '../json/json.ts'
-import { LATEST_LEGACY_VERSION, type Reader } from '../methods.ts'
+import type { JsonObject } from '../json/json.ts'
+import { isObject } from '../json/json.ts'
+import type { Reader } from '../methods.ts'
+import { LATEST_LEGACY_VERSION } from '../methods.ts'
 import { RELATED_TASK } from './tasks.ts'
 import { adaptBlock } from './blocks.ts'
-import { RPC, type RpcError } from '../rpc-error.ts'
+import type { RpcError } from '../rpc-error.ts'
+import { RPC } from '../rpc-error.ts'
 import { isPage } from '../uri.ts'
 
 /** URLs named in one text. */

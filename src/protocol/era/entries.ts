@@ -1,7 +1,9 @@
 import { decodePercent } from '../../util/plain-text.ts'
-import { isObject, type JsonObject } from '../json/json.ts'
+import type { JsonObject } from '../json/json.ts'
+import { isObject } from '../json/json.ts'
 import { DATA_KEYWORDS, MAP_KEYWORDS } from '../list-entry.ts'
-import { type Kind, type Reader, STRUCTURED_SINCE } from '../methods.ts'
+import type { Kind, Reader } from '../methods.ts'
+import { STRUCTURED_SINCE } from '../methods.ts'
 
 const MAX_DEPTH = 64
 

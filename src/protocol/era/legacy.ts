@@ -1,16 +1,13 @@
-import { isObject, type JsonObject } from '../json/json.ts'
-import { editedPieces, type Member, parseMembers, getMemberValue } from '../json/members.ts'
+import type { JsonObject } from '../json/json.ts'
+import { isObject } from '../json/json.ts'
+import type { Member } from '../json/members.ts'
+import { editedPieces, parseMembers, getMemberValue } from '../json/members.ts'
 import { OPEN_OBJECT } from '../json/scan.ts'
-import {
-  type Era,
-  LATEST_LEGACY_VERSION,
-  META,
-  type Reader,
-  STRUCTURED_SINCE,
-  newestReader,
-} from '../methods.ts'
+import type { Era, Reader } from '../methods.ts'
+import { LATEST_LEGACY_VERSION, META, STRUCTURED_SINCE, newestReader } from '../methods.ts'
 import type { Payload } from '../payload.ts'
-import { RPC, type RpcError } from '../rpc-error.ts'
+import type { RpcError } from '../rpc-error.ts'
+import { RPC } from '../rpc-error.ts'
 import { adaptBlocks, adaptMessage } from './blocks.ts'
 import { canOpenUrls, withSafeUrls, withUrls } from './client-requests.ts'
 

@@ -1,8 +1,10 @@
-import { type JsonObject, isObject } from '../json/json.ts'
+import type { JsonObject } from '../json/json.ts'
+import { isObject } from '../json/json.ts'
 import { editedPieces, parseMembers } from '../json/members.ts'
 import { METHODS, META } from '../methods.ts'
 import type { Payload } from '../payload.ts'
-import { RPC, type RpcError, rpcError } from '../rpc-error.ts'
+import type { RpcError } from '../rpc-error.ts'
+import { RPC, rpcError } from '../rpc-error.ts'
 import { withUrls } from './client-requests.ts'
 
 /** Client as the `_meta` of a modern request describes it. */

@@ -1,5 +1,7 @@
-import { isObject, type JsonObject } from '../json/json.ts'
-import { LATEST_LEGACY_VERSION, type Era } from '../methods.ts'
+import type { JsonObject } from '../json/json.ts'
+import { isObject } from '../json/json.ts'
+import type { Era } from '../methods.ts'
+import { LATEST_LEGACY_VERSION } from '../methods.ts'
 
 /** The tasks extension of 2026-07-28. */
 export const TASKS = 'io.modelcontextprotocol/tasks'

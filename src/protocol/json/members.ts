@@ -1,4 +1,5 @@
-import { isObject, type JsonObject } from './json.ts'
+import type { JsonObject } from './json.ts'
+import { isObject } from './json.ts'
 import { COMMA as COMMA_BYTE, scanObject } from './scan.ts'
 
 /** Members that are named, over all levels. */

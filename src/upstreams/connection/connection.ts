@@ -1,26 +1,23 @@
 import type { Answer, Call, Clock, Notification, ServerSide, Session } from '../../api/index.ts'
-import { gatewayError, type GatewayError, type Reason, getErrorMessage } from '../../errors/errors.ts'
+import type { GatewayError, Reason } from '../../errors/errors.ts'
+import { gatewayError, getErrorMessage } from '../../errors/errors.ts'
 import { findReplyId, skippedReplyId } from '../../protocol/broken-message.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
-import {
-  encodeNotification,
-  type Malformed,
-  parseServerMessage,
-  type RpcId,
-  type RpcResponse,
-} from '../../protocol/jsonrpc.ts'
+import type { Malformed, RpcId, RpcResponse } from '../../protocol/jsonrpc.ts'
+import { encodeNotification, parseServerMessage } from '../../protocol/jsonrpc.ts'
 import { METHODS } from '../../protocol/methods.ts'
 import { InFlight, RpcPeer, take } from '../../protocol/rpc-peer.ts'
-import {
-  type ConnectionEvents,
-  type ConnectionHost,
-  Pending,
-  type SkippedMessage,
-  type Subscription,
-  type Transport,
+import type {
+  ConnectionEvents,
+  ConnectionHost,
+  SkippedMessage,
+  Subscription,
+  Transport,
 } from '../transport.ts'
+import { Pending } from '../transport.ts'
 import { IncomingNotifications } from './incoming-notifications.ts'
-import { type ClientRequest, IncomingRequests, type IncomingSide } from './incoming-requests.ts'
+import type { ClientRequest, IncomingSide } from './incoming-requests.ts'
+import { IncomingRequests } from './incoming-requests.ts'
 import { translateResponse, cancelled, outboundParams, shortenedList } from './translate-call.ts'
 
 /** Time in which a server may still send requests and logs for a cancelled call that it does not answer. */

@@ -1,10 +1,11 @@
 import type { Clock, ServerSide, UpstreamContext } from '../../api/index.ts'
 import { GatewayError, gatewayError } from '../../errors/errors.ts'
 import { toModernParams } from '../../protocol/era/modern.ts'
-import { isObject, type JsonObject } from '../../protocol/json/json.ts'
+import type { JsonObject } from '../../protocol/json/json.ts'
+import { isObject } from '../../protocol/json/json.ts'
 import type { RpcResponse } from '../../protocol/jsonrpc.ts'
+import type { Era } from '../../protocol/methods.ts'
 import {
-  type Era,
   LATEST_LEGACY_VERSION,
   LEGACY_VERSIONS,
   META,

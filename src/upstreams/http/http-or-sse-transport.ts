@@ -1,6 +1,7 @@
 import type { UpstreamContext } from '../../api/index.ts'
 import type { HttpUpstreamConfig } from '../../config/config.gen.ts'
-import { GatewayError, type Reason } from '../../errors/errors.ts'
+import type { Reason } from '../../errors/errors.ts'
+import { GatewayError } from '../../errors/errors.ts'
 import { parseServerMessage } from '../../protocol/jsonrpc.ts'
 import type { HeldBytes } from '../../transport/backlog.ts'
 import type { ConnectionEvents, Pending, Transport, TransportEvents } from '../transport.ts'

@@ -14,15 +14,8 @@ import type { Pending, Transport, TransportEvents } from '../transport.ts'
 import { openClient } from './open-client.ts'
 import { isSessionForgotten, unreachable } from './http-failures.ts'
 import { addCallHeaders, standingHeaders, createTargetUrl } from './request.ts'
-import {
-  EventBody,
-  isEventStream,
-  type Position,
-  Receipt,
-  Reply,
-  type ReplyHost,
-  startOfStream,
-} from './response-reader.ts'
+import type { Position, ReplyHost } from './response-reader.ts'
+import { EventBody, isEventStream, Receipt, Reply, startOfStream } from './response-reader.ts'
 
 /** Dependencies of a standing stream: the transport that it belongs to. */
 interface StreamHost {

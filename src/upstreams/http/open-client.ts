@@ -2,16 +2,16 @@ import type { Transform } from 'node:stream'
 import type { UpstreamContext } from '../../api/index.ts'
 import type { HttpUpstreamConfig } from '../../config/config.gen.ts'
 import { HttpClient } from '../../http-client/http-client.ts'
-import {
-  type Carrier,
-  ClientError,
-  type ClientRequest,
-  type Detour,
-  type HttpTransport,
-  type OddReply,
-  type ReplyHandler,
-  type ReplyHeaders,
+import type {
+  Carrier,
+  ClientRequest,
+  Detour,
+  HttpTransport,
+  OddReply,
+  ReplyHandler,
+  ReplyHeaders,
 } from '../../http-client/port.ts'
+import { ClientError } from '../../http-client/port.ts'
 import { findProxy } from '../../http-client/proxy.ts'
 import { UndiciClient } from '../../http-client/undici-client.ts'
 import { readTls } from '../tls-files.ts'

@@ -1,9 +1,12 @@
-import { createParser, type ParserCallbacks } from 'eventsource-parser'
+import type { ParserCallbacks } from 'eventsource-parser'
+import { createParser } from 'eventsource-parser'
 import { gatewayError } from '../../errors/errors.ts'
 import type { Carrier, ReplyHandler, ReplyHeaders } from '../../http-client/port.ts'
 import { isObjectText } from '../../protocol/jsonrpc.ts'
-import { type HeldBytes, Hold } from '../../transport/backlog.ts'
+import type { HeldBytes } from '../../transport/backlog.ts'
+import { Hold } from '../../transport/backlog.ts'
 import type { Pending, TransportEvents } from '../transport.ts'
+import type { StatusReply } from './http-failures.ts'
 import {
   brokenFailure,
   MAX_REFUSAL,
@@ -11,7 +14,6 @@ import {
   retryAfterMs,
   SHOWN_BODY,
   statusFailure,
-  type StatusReply,
   unreachable,
 } from './http-failures.ts'
 

@@ -1,13 +1,15 @@
 import type { EncodedMessage } from '../../util/written.ts'
 import type { Exchange, UpstreamContext } from '../../api/index.ts'
 import type { SseUpstreamConfig } from '../../config/config.gen.ts'
-import { gatewayError, GatewayError, type Reason } from '../../errors/errors.ts'
+import type { Reason } from '../../errors/errors.ts'
+import { gatewayError, GatewayError } from '../../errors/errors.ts'
 import type { Carrier, HttpTransport, ReplyHandler, ReplyHeaders } from '../../http-client/port.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { encodeRequest } from '../../protocol/jsonrpc.ts'
 import { visible } from '../../util/log.ts'
 import { parseSize } from '../../util/units.ts'
 import type { Pending, Transport, TransportEvents } from '../transport.ts'
+import type { StatusReply } from './http-failures.ts'
 import {
   brokenFailure,
   isSessionForgotten,
@@ -16,10 +18,10 @@ import {
   said,
   SHOWN_BODY,
   statusFailure,
-  type StatusReply,
   unreachable,
 } from './http-failures.ts'
-import { openClient, type Reach } from './open-client.ts'
+import type { Reach } from './open-client.ts'
+import { openClient } from './open-client.ts'
 import { addCallHeaders, createQuery, standingHeaders, createTargetUrl, withQuery } from './request.ts'
 import { WholeBody, getChallenge, createEventReader, isEventStream } from './response-reader.ts'
 

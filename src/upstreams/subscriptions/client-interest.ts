@@ -4,7 +4,8 @@ import { Payload } from '../../protocol/payload.ts'
 import { within } from '../../util/clock.ts'
 import type { Connection } from '../connection/connection.ts'
 import type { Supervisor } from '../supervisor.ts'
-import { type Home, type OwnNews, Watches } from './subscriptions.ts'
+import type { Home, OwnNews } from './subscriptions.ts'
+import { Watches } from './subscriptions.ts'
 
 /** The wait of a call until its server knows the log level that its client wants. */
 const LEVEL_MS = 1000

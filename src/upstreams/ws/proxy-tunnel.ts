@@ -1,7 +1,10 @@
-import { request as requestPlain, type ClientRequestArgs } from 'node:http'
+import type { ClientRequestArgs } from 'node:http'
+import { request as requestPlain } from 'node:http'
 import { request as requestSecure } from 'node:https'
-import { isIP, type Socket } from 'node:net'
-import { connect, getCACertificates, type ConnectionOptions } from 'node:tls'
+import type { Socket } from 'node:net'
+import { isIP } from 'node:net'
+import type { ConnectionOptions } from 'node:tls'
+import { connect, getCACertificates } from 'node:tls'
 import { ClientError } from '../../http-client/port.ts'
 
 /** Proxy of a connection, and the authorities that it is trusted by besides those of the system. */

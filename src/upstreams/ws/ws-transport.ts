@@ -1,6 +1,8 @@
 import type { IncomingMessage } from 'node:http'
-import { type ClientOptions, WebSocket } from 'ws'
-import { getByteLength, type EncodedMessage } from '../../util/written.ts'
+import type { ClientOptions } from 'ws'
+import { WebSocket } from 'ws'
+import type { EncodedMessage } from '../../util/written.ts'
+import { getByteLength } from '../../util/written.ts'
 import type {
   Authorizer,
   CredentialHeaders,
@@ -9,7 +11,8 @@ import type {
   UpstreamRefusal,
 } from '../../api/index.ts'
 import type { WsUpstreamConfig } from '../../config/config.gen.ts'
-import { GatewayError, getErrorMessage, type Reason } from '../../errors/errors.ts'
+import type { Reason } from '../../errors/errors.ts'
+import { GatewayError, getErrorMessage } from '../../errors/errors.ts'
 import { findProxy } from '../../http-client/proxy.ts'
 import { SUBPROTOCOL, WebSocketChannel } from '../../transport/channel.ts'
 import { visible } from '../../util/log.ts'

@@ -1,8 +1,11 @@
 import { html } from 'htm/preact'
 import { post, urlOf } from '../api.ts'
-import { Act, ago, Badge, bytes, duration, Page, Problem, type View } from '../parts.ts'
-import { hashOf, type PageProps, type PageLocation, useAnswer, useList } from '../state.ts'
-import { type Column, List, More } from '../table.ts'
+import type { View } from '../parts.ts'
+import { Act, ago, Badge, bytes, duration, Page, Problem } from '../parts.ts'
+import type { PageProps, PageLocation } from '../state.ts'
+import { hashOf, useAnswer, useList } from '../state.ts'
+import type { Column } from '../table.ts'
+import { List, More } from '../table.ts'
 import { OpenedTask, TASK_TONES } from './task.ts'
 
 interface AgentRow {

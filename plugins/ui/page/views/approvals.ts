@@ -1,8 +1,10 @@
 import { html } from 'htm/preact'
 import type { Json } from '../../types.ts'
 import { post, urlOf } from '../api.ts'
-import { Act, Empty, Page, Problem, Snippet, time, type View } from '../parts.ts'
-import { type PageProps, useAnswer } from '../state.ts'
+import type { View } from '../parts.ts'
+import { Act, Empty, Page, Problem, Snippet, time } from '../parts.ts'
+import type { PageProps } from '../state.ts'
+import { useAnswer } from '../state.ts'
 
 const EVERY_MS = 3000
 

@@ -1,8 +1,11 @@
 import { html } from 'htm/preact'
 import { post, urlOf } from '../api.ts'
-import { Act, Badge, bytes, count, duration, Page, Problem, Search, type View } from '../parts.ts'
-import { choose, type PageProps, useAnswer } from '../state.ts'
-import { type Column, List } from '../table.ts'
+import type { View } from '../parts.ts'
+import { Act, Badge, bytes, count, duration, Page, Problem, Search } from '../parts.ts'
+import type { PageProps } from '../state.ts'
+import { choose, useAnswer } from '../state.ts'
+import type { Column } from '../table.ts'
+import { List } from '../table.ts'
 
 const EVERY_MS = 10_000
 

@@ -2,6 +2,7 @@ import { html } from 'htm/preact'
 import { useState } from 'preact/hooks'
 import type { CallDetail, CallRow, Calls as Answer, Timing } from '../../types.ts'
 import { urlOf } from '../api.ts'
+import type { View } from '../parts.ts'
 import {
   Badge,
   bytes,
@@ -15,10 +16,11 @@ import {
   Search,
   Snippet,
   time,
-  type View,
 } from '../parts.ts'
-import { choose, hashOf, type PageProps, type PageLocation, useAnswer, useList } from '../state.ts'
-import { type Column, List, More } from '../table.ts'
+import type { PageProps, PageLocation } from '../state.ts'
+import { choose, hashOf, useAnswer, useList } from '../state.ts'
+import type { Column } from '../table.ts'
+import { List, More } from '../table.ts'
 
 const OUTCOMES = [
   ['', 'any'],

@@ -1,9 +1,12 @@
 import { html } from 'htm/preact'
 import type { ClientRow } from '../../types.ts'
 import { urlOf } from '../api.ts'
-import { ago, Badge, count, Empty, Page, Problem, type View } from '../parts.ts'
-import { hashOf, type PageProps, useAnswer } from '../state.ts'
-import { type Column, Table } from '../table.ts'
+import type { View } from '../parts.ts'
+import { ago, Badge, count, Empty, Page, Problem } from '../parts.ts'
+import type { PageProps } from '../state.ts'
+import { hashOf, useAnswer } from '../state.ts'
+import type { Column } from '../table.ts'
+import { Table } from '../table.ts'
 
 const EVERY_MS = 5000
 

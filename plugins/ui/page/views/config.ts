@@ -2,9 +2,12 @@ import { html } from 'htm/preact'
 import { useRef, useState } from 'preact/hooks'
 import type { ConfigValue, ConfigValues } from '../../types.ts'
 import { post, urlOf } from '../api.ts'
-import { Act, Badge, count, Page, Problem, Search, type View } from '../parts.ts'
-import { choose, type PageProps, useList } from '../state.ts'
-import { type Column, List, More } from '../table.ts'
+import type { View } from '../parts.ts'
+import { Act, Badge, count, Page, Problem, Search } from '../parts.ts'
+import type { PageProps } from '../state.ts'
+import { choose, useList } from '../state.ts'
+import type { Column } from '../table.ts'
+import { List, More } from '../table.ts'
 
 /** The configuration that is in force. The file is the truth: nothing here writes it. */
 export function Config({ me, place }: PageProps): View {

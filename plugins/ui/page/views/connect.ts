@@ -2,8 +2,10 @@ import { html } from 'htm/preact'
 import { clients } from 'tapgate:clients'
 import type { Overview } from '../../types.ts'
 import { urlOf } from '../api.ts'
-import { Field, Page, Problem, Snippet, type View } from '../parts.ts'
-import { choose, type PageProps, useAnswer } from '../state.ts'
+import type { View } from '../parts.ts'
+import { Field, Page, Problem, Snippet } from '../parts.ts'
+import type { PageProps } from '../state.ts'
+import { choose, useAnswer } from '../state.ts'
 
 type Client = (typeof clients)[number]
 

@@ -1,8 +1,11 @@
 import { html } from 'htm/preact'
 import { post, urlOf } from '../api.ts'
-import { Act, ago, Badge, duration, Page, Problem, type View } from '../parts.ts'
-import { type PageProps, useAnswer } from '../state.ts'
-import { type Column, List } from '../table.ts'
+import type { View } from '../parts.ts'
+import { Act, ago, Badge, duration, Page, Problem } from '../parts.ts'
+import type { PageProps } from '../state.ts'
+import { useAnswer } from '../state.ts'
+import type { Column } from '../table.ts'
+import { List } from '../table.ts'
 
 /** A login to a server, or one that is missing. */
 interface LoginRow {

@@ -1,22 +1,13 @@
 import { html } from 'htm/preact'
 import type { Figures, Finding as Found, Overview as Answer, ServerRow } from '../../types.ts'
 import { post, urlOf } from '../api.ts'
-import {
-  Act,
-  ago,
-  Badge,
-  bytes,
-  count,
-  duration,
-  Page,
-  Problem,
-  Search,
-  Snippet,
-  type View,
-} from '../parts.ts'
+import type { View } from '../parts.ts'
+import { Act, ago, Badge, bytes, count, duration, Page, Problem, Search, Snippet } from '../parts.ts'
 import { Plot } from '../plot.ts'
-import { choose, hashOf, type PageProps, type PageLocation, useAnswer } from '../state.ts'
-import { type Column, List } from '../table.ts'
+import type { PageProps, PageLocation } from '../state.ts'
+import { choose, hashOf, useAnswer } from '../state.ts'
+import type { Column } from '../table.ts'
+import { List } from '../table.ts'
 
 const EVERY_MS = 10_000
 const BYTES_OF_TOKEN = 3.6

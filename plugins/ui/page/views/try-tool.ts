@@ -1,10 +1,12 @@
 import { html } from 'htm/preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Json } from '../../types.ts'
-import { type Failure, post, runTool, toFailure } from '../api.ts'
+import type { Failure } from '../api.ts'
+import { post, runTool, toFailure } from '../api.ts'
 import { NO_VALUES, readForm } from '../fields.ts'
 import { Form } from '../form.ts'
-import { Act, Badge, count, Problem, Snippet, type View } from '../parts.ts'
+import type { View } from '../parts.ts'
+import { Act, Badge, count, Problem, Snippet } from '../parts.ts'
 
 interface TrialEvent {
   readonly event: string

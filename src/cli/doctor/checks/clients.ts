@@ -2,22 +2,20 @@ import { existsSync } from 'node:fs'
 import { dirname, isAbsolute } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { getErrorMessage } from '../../../errors/errors.ts'
-import { isObject, type JsonObject } from '../../../protocol/json/json.ts'
+import type { JsonObject } from '../../../protocol/json/json.ts'
+import { isObject } from '../../../protocol/json/json.ts'
 import { findProgram } from '../../../util/find-program.ts'
 import { toOneLine } from '../../../util/plain-text.ts'
-import {
-  CLIENTS,
-  createClientEntry,
-  isInstalled,
-  findSettingsFile,
-  type Client,
-} from '../../clients/clients.ts'
+import type { Client } from '../../clients/clients.ts'
+import { CLIENTS, createClientEntry, isInstalled, findSettingsFile } from '../../clients/clients.ts'
 import { rewrite, undo } from '../../clients/connect.ts'
-import { Connections, type Connected } from '../../clients/connections.ts'
+import type { Connected } from '../../clients/connections.ts'
+import { Connections } from '../../clients/connections.ts'
 import { selectEditor, readSettingsFile } from '../../clients/edit.ts'
 import { upstreamName } from '../../server-names.ts'
 import { stateDirectory } from '../../load-source.ts'
-import { complaint, type Complaint, type DoctorContext } from '../table.ts'
+import type { Complaint, DoctorContext } from '../table.ts'
+import { complaint } from '../table.ts'
 import { splitPath } from '../../../util/platform.ts'
 
 /** Findings about the settings of clients: whether they can be read, and entries of ours that lead nowhere. */

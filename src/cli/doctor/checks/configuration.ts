@@ -4,7 +4,8 @@ import { GatewayError, gatewayError } from '../../../errors/errors.ts'
 import { makeDirectory } from '../../../util/storage/files.ts'
 import { withUnstarted } from '../../local/ask-gateway.ts'
 import type { Terminal } from '../../output/terminal.ts'
-import { complaint, type Complaint, type DoctorContext } from '../table.ts'
+import type { Complaint, DoctorContext } from '../table.ts'
+import { complaint } from '../table.ts'
 
 const UNSET = /^variable \S+ is (not set|empty)/
 const UNREAD = /^cannot read /

@@ -5,7 +5,8 @@ import { listPrivatePlaces } from '../../../config/private.ts'
 import { answers, attachSocket, removeStale } from '../../../control/sockets.ts'
 import { plural } from '../../../util/plain-text.ts'
 import { stateDirectory } from '../../load-source.ts'
-import { complaint, type Complaint, type DoctorContext } from '../table.ts'
+import type { Complaint, DoctorContext } from '../table.ts'
+import { complaint } from '../table.ts'
 import { getPlatform } from '../../../util/platform.ts'
 
 const OTHERS = 0o077

@@ -12,9 +12,11 @@ import { formatDuration } from '../../../util/plain-text.ts'
 import { getPlatform } from '../../../util/platform.ts'
 import { isSecretName } from '../../../util/secrets.ts'
 import { readOwnPackage } from '../../../util/version.ts'
-import { type AskedGateway, withAsked } from '../../local/ask-gateway.ts'
+import type { AskedGateway } from '../../local/ask-gateway.ts'
+import { withAsked } from '../../local/ask-gateway.ts'
 import { listAllTools } from '../../local/tools.ts'
-import { complaint, type Complaint, type DoctorContext } from '../table.ts'
+import type { Complaint, DoctorContext } from '../table.ts'
+import { complaint } from '../table.ts'
 
 /** Tools that some clients show at most. */
 const MAX_TOOLS = 128

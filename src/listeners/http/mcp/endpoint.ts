@@ -2,14 +2,8 @@ import type { RpcError } from '../../../api/index.ts'
 import { envelopeProblem } from '../../../protocol/era/modern.ts'
 import { headerMismatch } from '../../../protocol/headers.ts'
 import type { JsonObject } from '../../../protocol/json/json.ts'
-import {
-  isBatch,
-  type Message,
-  parseMessage,
-  type RpcNotification,
-  type RpcRequest,
-  type RpcResponse,
-} from '../../../protocol/jsonrpc.ts'
+import type { Message, RpcNotification, RpcRequest, RpcResponse } from '../../../protocol/jsonrpc.ts'
+import { isBatch, parseMessage } from '../../../protocol/jsonrpc.ts'
 import { HEADER, LEGACY_VERSIONS, META, MODERN_VERSION, looksModern } from '../../../protocol/methods.ts'
 import { placeOfWork } from '../../../protocol/placed-ids.ts'
 import { RPC, rpcError } from '../../../protocol/rpc-error.ts'
@@ -18,15 +12,8 @@ import { stoppingAnswer, thrownAnswer } from '../../client/encode-answer.ts'
 import { InboundRequest, getErrorStatus } from '../../client/inbound-request.ts'
 import type { Arrival, HttpContext } from '../context.ts'
 import { readBody, createBodyRefusal, refuseUnread } from '../read-body.ts'
-import {
-  type Refusal,
-  type RequestHeaders,
-  parseAccept,
-  guardAccept,
-  guardBody,
-  createRequestOrigin,
-  refusal,
-} from '../request-guard.ts'
+import type { Refusal, RequestHeaders } from '../request-guard.ts'
+import { parseAccept, guardAccept, guardBody, createRequestOrigin, refusal } from '../request-guard.ts'
 import { Reply, sendNothing, sendRefusal } from '../response.ts'
 import type { SseStream } from '../sse-writer.ts'
 import type { LegacySession } from './legacy-sessions.ts'

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { type HeldBytes, Hold } from '../../../transport/backlog.ts'
+import type { HeldBytes } from '../../../transport/backlog.ts'
+import { Hold } from '../../../transport/backlog.ts'
 import type { EventStream, SseStream } from '../sse-writer.ts'
 
 const MAX_EVENTS = 256
