@@ -7,7 +7,7 @@ const FORM =
 const MAX_LENGTH = 72
 /** Endings of verbs that are not in the imperative; the words with these endings that are. */
 const NOT_IMPERATIVE = /(?:ed|ing|[^s]s)$/
-const IMPERATIVE = /^(?:bring|embed|exceed|feed|focus|need|seed|shed|speed|bias|alias|canvas)$/
+const IMPERATIVE = /^(?:bring|embed|exceed|feed|focus|need|seed|shed|speed|alias)$/
 
 const [mode, value = ''] = process.argv.slice(2)
 const subjects =

@@ -1,4 +1,4 @@
-import type { Answer, Call, Clock, Exchange, Notification, ServerSide, Session } from '../../api/index.ts'
+import type { Answer, Call, Clock, Notification, ServerSide, Session } from '../../api/index.ts'
 import type { GatewayError, Reason } from '../../errors/errors.ts'
 import { gatewayError, getErrorMessage } from '../../errors/errors.ts'
 import { findReplyId, skippedReplyId } from '../../protocol/broken-message.ts'
@@ -86,8 +86,6 @@ export class Connection implements ConnectionEvents, IncomingSide {
   readonly #requests = new IncomingRequests(this)
   readonly #notifications = new IncomingNotifications(this, this.#requests)
   /** On a stream that all share, where a message may be of any of them. */
-  /** Exchanges to which a request of the server was attributed. */
-  readonly #asked = new WeakSet<Exchange>()
   readonly #cancelled: CancelledCalls
   /** Clients' calls among the requests that wait. */
   #calls = 0
@@ -160,17 +158,11 @@ export class Connection implements ConnectionEvents, IncomingSide {
     return this.peer.sent.values().find(({ call }) => call !== undefined)
   }
 
-  askingCall(): Call | undefined {
+  askingCalls(): readonly Call[] {
     const open = this.peer.sent.values().flatMap(({ call }) => (call && canAsk(call.method) ? [call] : []))
-    const [first, ...more] = open
-    const session = first?.exchange.session
-    if (session === undefined || more.some(({ exchange }) => exchange.session !== session)) return undefined
+    const [session, ...others] = new Set(open.map(({ exchange }) => exchange.session))
     // A cancelled call may still ask; only its own client can be asked then.
-    if (this.#cancelled.mayBeMeant(session)) return undefined
-    // Most calls ask once, in the order in which they were sent.
-    const asking = open.find(({ exchange }) => !this.#asked.has(exchange)) ?? first
-    if (asking !== undefined) this.#asked.add(asking.exchange)
-    return asking
+    return session === undefined || others.length > 0 || this.#cancelled.mayBeMeant(session) ? [] : open
   }
 
   reply(text: string): void {

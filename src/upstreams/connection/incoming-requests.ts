@@ -40,8 +40,8 @@ export interface IncomingSide {
   roots: { readonly of: string | undefined } | undefined
   /** The client's call that waits for its answer, when there is exactly one. */
   onlyCall(): Pending | undefined
-  /** An open call whose client a request of the server is for; undefined if calls of several clients are open. */
-  askingCall(): Call | undefined
+  /** Open calls that may have caused a server's request; none if several clients have open calls. */
+  askingCalls(): readonly Call[]
   reply(text: string): void
 }
 
@@ -74,6 +74,8 @@ export class ClientRequest implements Ask {
 export class IncomingRequests {
   readonly #side: IncomingSide
   readonly #visits = new UrlVisits()
+  /** Exchanges that have asked their client. */
+  readonly #asked = new WeakSet<Exchange>()
   #hasWarned = false
 
   constructor(side: IncomingSide) {
@@ -156,9 +158,10 @@ export class IncomingRequests {
     return this.#side.peer.sent.values().find(waits)?.call?.exchange
   }
 
-  /** The only call there is. */
+  /** Most calls ask once, in the order in which they were sent. */
   #likely(request: RpcRequest): Exchange | undefined {
-    const exchange = this.#side.askingCall()?.exchange
+    const calls = this.#side.askingCalls()
+    const exchange = (calls.find(call => !this.#asked.has(call.exchange)) ?? calls[0])?.exchange
     return exchange !== undefined && isMeant(exchange, request) ? exchange : undefined
   }
 
@@ -176,6 +179,7 @@ export class IncomingRequests {
     const { host } = this.#side
     const { exchange, method, params } = request
     if (exchange === undefined) return this.#listRoots(request)
+    this.#asked.add(exchange)
     if (method === 'roots/list') this.#side.roots = { of: exchange.session.id }
     if (method === 'elicitation/create') this.#visits.note(params, exchange)
     return host.clients.ask(request, exchange)
