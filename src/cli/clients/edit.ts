@@ -92,10 +92,8 @@ function jsonEditor({ key }: Client): Editor {
       const [plain] = modify(source, [...key, name], entry, {})
       const behind = plain && (await behindAnother(source, plain))
       if (behind !== undefined) return applyEdits(source, [behind])
-      return applyEdits(
-        source,
-        modify(source, [...key, name], entry, { formattingOptions: detectFormatting(source) }),
-      )
+      const formattingOptions = detectFormatting(source)
+      return applyEdits(source, modify(source, [...key, name], entry, { formattingOptions }))
     },
     async remove(text, name) {
       const { modify, applyEdits } = await import('jsonc-parser')

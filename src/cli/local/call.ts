@@ -99,7 +99,7 @@ export async function callTool(
     const tool = tools.find(entry => entry.name === name)
     try {
       // A name that is not listed may still be one that `routes` sends somewhere.
-      const params = { name, arguments: createArguments(given, tool?.inputSchema) }
+      const params = { name, arguments: buildArguments(given, tool?.inputSchema) }
       return await withWaitingSaid(name, gateway, flags, terminal, () =>
         gateway.request('tools/call', params),
       )
@@ -176,10 +176,7 @@ export async function readArguments({ json, pairs, stdin }: ArgumentSource): Pro
 }
 
 /** The arguments for the tool: a value is text where its schema says so, else JSON if it is JSON. */
-export function createArguments(
-  { whole, pairs }: GivenArguments,
-  schema: JsonObject | undefined,
-): JsonObject {
+export function buildArguments({ whole, pairs }: GivenArguments, schema: JsonObject | undefined): JsonObject {
   const properties = isObject(schema?.['properties']) ? schema['properties'] : {}
   const values = pairs.map(
     ([key, value]) => [key, wantsText(properties[key]) ? value : jsonOrText(value)] as const,

@@ -14,7 +14,7 @@ import { inRunning } from '../remote/connect.ts'
 import type { AskedGateway, AskFlags } from './ask-gateway.ts'
 import { sayWhich, withAsked, withGateway } from './ask-gateway.ts'
 import type { GivenArguments } from './call.ts'
-import { createArguments } from './call.ts'
+import { buildArguments } from './call.ts'
 import { listAllTools } from './tools.ts'
 
 /** Flags that say whose call it would be, and with what. */
@@ -50,7 +50,7 @@ export function explainTool(
 async function typed(gateway: AskedGateway, tool: string, given: GivenArguments): Promise<JsonObject> {
   if (given.pairs.length === 0) return given.whole
   const tools = await listAllTools(gateway)
-  return createArguments(given, tools.find(({ name }) => name === tool)?.inputSchema)
+  return buildArguments(given, tools.find(({ name }) => name === tool)?.inputSchema)
 }
 
 const PAINT = {

@@ -109,13 +109,11 @@ export async function serve(flags: ServeFlags, terminal: Terminal, host: Host): 
     if (isOnPipe) inForce(source)
     else void control.follow(source).then(() => inForce(source))
   }
-  const ended = (): Promise<void> =>
-    flags['until-idle'] === true
-      ? Promise.race([
-          waitForEnd(gateway, flags),
-          untilIdle(gateway, log, () => running.config.shutdown.idle),
-        ])
-      : waitForEnd(gateway, flags)
+  const ended = (): Promise<void> => {
+    const end = waitForEnd(gateway, flags)
+    if (flags['until-idle'] !== true) return end
+    return Promise.race([end, untilIdle(gateway, log, () => running.config.shutdown.idle)])
+  }
   const run = { host, log, started, settled, stopped: control.close, ended, hangUp: reload }
   return runGateway(gateway, run).catch(async (failure: unknown) => {
     throw await sayWhoHasIt(failure, { file: source.file, env }, terminal)

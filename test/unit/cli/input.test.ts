@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
-import { createArguments, readArguments } from '../../../src/cli/local/call.ts'
+import { buildArguments, readArguments } from '../../../src/cli/local/call.ts'
 import { knownError } from '../../../src/cli/output/report.ts'
 import { createTerminal } from '../../../src/cli/output/terminal.ts'
 import type { Terminal } from '../../../src/cli/output/terminal.ts'
@@ -22,7 +22,7 @@ test('KEY=VALUE is read by the schema: text stays text, all else is JSON where i
   })
   const schema = { type: 'object', properties: { id: { type: 'string' }, list: { type: 'array' } } }
 
-  assert.deepEqual(createArguments(given, schema), {
+  assert.deepEqual(buildArguments(given, schema), {
     a: 2,
     kept: true,
     id: '007',
@@ -30,13 +30,13 @@ test('KEY=VALUE is read by the schema: text stays text, all else is JSON where i
     free: 'no json',
     eq: 'a=b',
   })
-  assert.deepEqual(createArguments(given, undefined)['id'], '007')
+  assert.deepEqual(buildArguments(given, undefined)['id'], '007')
 })
 
 test('__proto__ is just a key', async () => {
   const given = await readArguments({ json: undefined, pairs: ['__proto__={"x":1}'], stdin: none })
 
-  assert.equal(JSON.stringify(createArguments(given, undefined)), '{"__proto__":{"x":1}}')
+  assert.equal(JSON.stringify(buildArguments(given, undefined)), '{"__proto__":{"x":1}}')
 })
 
 function terminal(environment: Record<string, string>): Terminal {
