@@ -11,7 +11,7 @@ if (major < 22 || (major === 22 && minor < 19)) {
   const [command, ...args] = process.argv.slice(2)
   const code = command === 'attach' ? await attach(args) : undefined
   if (code !== undefined) process.exit(code)
-  keepCompiled(command, process.env)
+  enableCache(command, process.env)
   const { main } = await import('../dist/src/cli/main.js')
   await main(process.argv.slice(2))
 }
@@ -32,16 +32,16 @@ async function attach(args) {
  * Kept from one start to the next, compiled code halves the time that a start takes. Each command whose start somebody
  * waits for has its own, as the first to run a file decides which parts of it are kept.
  */
-function keepCompiled(command, { NODE_COMPILE_CACHE, NODE_DISABLE_COMPILE_CACHE, ...environment }) {
+function enableCache(command, { NODE_COMPILE_CACHE, NODE_DISABLE_COMPILE_CACHE, ...environment }) {
   if (NODE_COMPILE_CACHE || NODE_DISABLE_COMPILE_CACHE) return
   const { enableCompileCache } = process.getBuiltinModule('node:module')
   const use = ['serve', 'validate', 'wrap'].includes(command) ? command : 'others'
-  const place = placesOf(environment).find(isOwn)
+  const place = listCacheDirectories(environment).find(isPrivateDirectory)
   if (place !== undefined) enableCompileCache(`${place}/${use}`)
 }
 
 /** Such code is run as it is found, so Node's own choice, a directory for all, will not do. */
-function placesOf({ XDG_CACHE_HOME, HOME, LOCALAPPDATA, TMPDIR }) {
+function listCacheDirectories({ XDG_CACHE_HOME, HOME, LOCALAPPDATA, TMPDIR }) {
   if (process.getuid === undefined) return LOCALAPPDATA ? [`${LOCALAPPDATA}/tapgate/compiled`] : []
   const cache = XDG_CACHE_HOME || (HOME ? `${HOME}/.cache` : undefined)
   const temporary = `${TMPDIR || '/tmp'}/tapgate-compiled-${process.getuid()}`
@@ -49,23 +49,23 @@ function placesOf({ XDG_CACHE_HOME, HOME, LOCALAPPDATA, TMPDIR }) {
 }
 
 /** Not with `recursive`, which never returns where a parent takes nothing, as in /proc. */
-function make(place, mkdirSync) {
+function makeDirectory(place, mkdirSync) {
   try {
     mkdirSync(place, { mode: 0o700 })
   } catch (error) {
     const parent = place.slice(0, place.lastIndexOf('/'))
     if (error.code === 'EEXIST') return
     if (error.code !== 'ENOENT' || parent === '') throw error
-    make(parent, mkdirSync)
+    makeDirectory(parent, mkdirSync)
     mkdirSync(place, { mode: 0o700 })
   }
 }
 
 /** Whether it is a directory, or can be made one, that nobody else can write to. */
-function isOwn(place) {
+function isPrivateDirectory(place) {
   const { lstatSync, mkdirSync } = process.getBuiltinModule('node:fs')
   try {
-    if (lstatSync(place, { throwIfNoEntry: false }) === undefined) make(place, mkdirSync)
+    if (lstatSync(place, { throwIfNoEntry: false }) === undefined) makeDirectory(place, mkdirSync)
     const found = lstatSync(place)
     if (process.getuid === undefined) return found.isDirectory()
     return found.isDirectory() && found.uid === process.getuid() && (found.mode & 0o022) === 0

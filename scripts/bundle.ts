@@ -11,7 +11,7 @@ import {
   type Plugin,
   type RollupOutput,
 } from '@rollup/wasm-node'
-import { stripped } from './stripped.ts'
+import { stripTypes } from './strip-types.ts'
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
 const DIST = join(ROOT, 'dist')
@@ -32,7 +32,12 @@ const FRAMEWORK = '@oclif/core/'
 const OF_PAGE = ['htm', 'preact']
 
 /** All that `serve` and `validate` always load: all that these import without an `import()` is one file, all else splits where the sources say `import()`. */
-const CORE = ['src/cli/serve/serve', 'src/cli/local/validate', 'src/gateway/gateway', 'src/config/load']
+const CORE = [
+  'src/cli/serve/serve',
+  'src/cli/local/validate',
+  'src/gateway/gateway',
+  'src/config/load-config',
+]
 
 /** Builtins that are loaded by the first call of one of their functions, as many starts make none. */
 const SLOW = ['node:child_process', 'node:crypto', 'node:fs/promises', 'node:net', 'node:perf_hooks']
@@ -128,7 +133,7 @@ function sources(): Plugin {
     },
     load: id => (id.endsWith('.json') ? `export default ${dataOf(id)}` : null),
     transform: (code, id) =>
-      /^[^\0].*\.([cm]?js|ts)$/.test(id) ? { code: untracked(stripped(code, id)), map: null } : null,
+      /^[^\0].*\.([cm]?js|ts)$/.test(id) ? { code: untracked(stripTypes(code, id)), map: null } : null,
   }
 }
 

@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rollup, type Plugin } from '@rollup/wasm-node'
-import { stripped } from './stripped.ts'
+import { stripTypes } from './strip-types.ts'
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
 const PAGE = join(ROOT, 'plugins/ui/page')
@@ -48,7 +48,7 @@ function sources(): Plugin {
       }
       return `export const clients = ${JSON.stringify(clients)}`
     },
-    transform: (code, id) => (id.endsWith('.ts') ? { code: stripped(code, id), map: null } : null),
+    transform: (code, id) => (id.endsWith('.ts') ? { code: stripTypes(code, id), map: null } : null),
   }
 }
 

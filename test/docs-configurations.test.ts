@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { parseDocument } from 'yaml'
 import { SECTIONS } from '../src/config/keys.gen.ts'
-import { validate } from '../src/config/finish.ts'
+import { validate } from '../src/config/finish-config.ts'
 import { isObject } from '../src/protocol/json/json.ts'
 import { ROOT } from './guard/sources.ts'
 

@@ -1,7 +1,7 @@
 import { dirname, join, resolve } from 'node:path'
 import type { AskGateway, CommandCall } from '../api/command.ts'
 import type { LoadedConfig } from '../config/index.ts'
-import { readText } from '../config/source/read.ts'
+import { readText } from '../config/source/read-text.ts'
 import { gatewayError, getErrorMessage } from '../errors/errors.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { readValue } from '../util/plain-data.ts'

@@ -137,8 +137,8 @@ function isNamed(name: string, typed: readonly string[]): boolean {
 }
 
 async function pluginsInReach(flags: SourceFlags, { cwd, environment }: Terminal): Promise<NamedPlugin[]> {
-  const { namedPlugins } = await import('../config/index.ts')
-  return namedPlugins({ file: flags.config, env: flags.env, cwd, environment }).catch(() => [])
+  const { listNamedPlugins } = await import('../config/index.ts')
+  return listNamedPlugins({ file: flags.config, env: flags.env, cwd, environment }).catch(() => [])
 }
 
 /** The flags that say which configuration is meant, before anything is known of the command. */

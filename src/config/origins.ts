@@ -1,11 +1,11 @@
 import { isAbsolute, relative } from 'node:path'
 import { isPlain } from '../util/plain-data.ts'
 import { appendPointer } from '../util/finding.ts'
-import type { LoadedConfig } from './finish.ts'
+import type { LoadedConfig } from './finish-config.ts'
 import type { Problem } from './problem.ts'
 import { redact } from './secrets.ts'
 import { Secrets } from '../util/secrets.ts'
-import type { Origin } from './source/tree.ts'
+import type { ValueOrigin } from './source/tree.ts'
 
 /** The same source with another configuration; the origins, which cost much, are still worked out for those who ask. */
 export function withConfig(source: LoadedConfig, config: LoadedConfig['config']): LoadedConfig {
@@ -56,13 +56,13 @@ export function describeOrigins(loaded: LoadedConfig, cwd: string): DescribedVal
     const inner = isPlain(value) ? Object.entries(value) : Array.isArray(value) ? [...value.entries()] : []
     for (const [key, child] of inner) visit(child, appendPointer(pointer, key))
     if (inner.length === 0)
-      described.push({ pointer, value, origin: hide(originText(loaded.origins.get(pointer), cwd)) })
+      described.push({ pointer, value, origin: hide(formatOrigin(loaded.origins.get(pointer), cwd)) })
   }
   visit(redact(loaded.config, loaded.secrets), '')
   return described
 }
 
-function originText(origin: Origin | undefined, cwd: string): string {
+function formatOrigin(origin: ValueOrigin | undefined, cwd: string): string {
   if (origin?.from === 'set') return '--set'
   if (origin?.from !== 'file') return origin?.from ?? 'default'
   const place = isAbsolute(origin.file) ? relative(cwd, origin.file) : origin.file

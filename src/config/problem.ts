@@ -4,7 +4,7 @@ import type { GatewayError } from '../errors/errors.ts'
 import { gatewayError } from '../errors/errors.ts'
 import type { Finding } from '../util/finding.ts'
 import { pointerParent } from '../util/finding.ts'
-import type { Origin } from './source/tree.ts'
+import type { ValueOrigin } from './source/tree.ts'
 
 const MAX_SHOWN = 100
 
@@ -23,8 +23,8 @@ export interface Problem {
 
 /** Positions of the keys and values of a configuration, by JSON pointer. */
 export interface ConfigPositions {
-  readonly keys: ReadonlyMap<string, Origin>
-  readonly origins: ReadonlyMap<string, Origin>
+  readonly keys: ReadonlyMap<string, ValueOrigin>
+  readonly origins: ReadonlyMap<string, ValueOrigin>
   /** Plugins whose options stand at the top, as a section. */
   readonly sections: ReadonlySet<string>
 }
@@ -33,7 +33,7 @@ export interface ConfigPositions {
 export type ReportProblem = (problem: Problem) => void
 
 /** Gives a finding its place. */
-export function createProblem(origin: Origin | undefined, finding: Finding): Problem {
+export function createProblem(origin: ValueOrigin | undefined, finding: Finding): Problem {
   const { pointer, message, hint, severity = 'error' } = finding
   return { ...getLocation(origin), pointer, message, ...(hint === undefined ? {} : { hint }), severity }
 }
@@ -44,12 +44,12 @@ export function locateProblem({ keys, origins, sections }: ConfigPositions, find
   for (let at = pointer; ; at = pointerParent(at)) {
     const origin = (at !== pointer || on === 'key' ? keys.get(at) : undefined) ?? origins.get(at)
     if (at === '' || (origin !== undefined && origin.from !== 'default'))
-      return createProblem(origin, { ...finding, pointer: asWritten(pointer, sections) })
+      return createProblem(origin, { ...finding, pointer: toWrittenPointer(pointer, sections) })
   }
 }
 
 /** The pointer as somebody wrote it: `/budget/perDay` for `/plugins/budget/options/perDay`. */
-function asWritten(pointer: string, sections: ReadonlySet<string>): string {
+function toWrittenPointer(pointer: string, sections: ReadonlySet<string>): string {
   const [, name = '', rest = ''] = /^\/plugins\/([^/]+)\/options(\/.*)?$/.exec(pointer) ?? []
   return sections.has(name) ? `/${name}${rest}` : pointer
 }
@@ -70,7 +70,7 @@ export function invalidConfig(problems: readonly Problem[]): GatewayError {
   const count = [plural(errors.length, 'problem'), ...(warnings > 0 ? [plural(warnings, 'warning')] : [])]
   return gatewayError('GW_CONFIG_INVALID', {
     count: count.join(' and '),
-    problems: limitProblems(inOrder(problems)),
+    problems: limitProblems(sortProblems(problems)),
   })
 }
 
@@ -86,7 +86,7 @@ export function hasErrors(problems: readonly Problem[]): boolean {
 }
 
 /** File by file, from top to bottom, each only once. */
-export function inOrder(problems: readonly Problem[]): Problem[] {
+export function sortProblems(problems: readonly Problem[]): Problem[] {
   const once = [...new Map(problems.map(problem => [JSON.stringify(problem), problem])).values()]
   const files = [...new Set(once.map(problem => problem.file))]
   const rank = (problem: Problem) => files.indexOf(problem.file)
@@ -95,7 +95,7 @@ export function inOrder(problems: readonly Problem[]): Problem[] {
   )
 }
 
-function getLocation(origin: Origin | undefined): Pick<Problem, 'file' | 'line' | 'col'> {
+function getLocation(origin: ValueOrigin | undefined): Pick<Problem, 'file' | 'line' | 'col'> {
   if (origin?.from === 'file') return { file: origin.file, line: origin.line, col: origin.col }
   return { file: origin?.from === 'set' ? '--set' : undefined, line: undefined, col: undefined }
 }

@@ -6,7 +6,7 @@ import type { JsonObject } from '../protocol/json/json.ts'
 import { isObject } from '../protocol/json/json.ts'
 import { LineSplitter } from '../transport/line-splitter.ts'
 import type { About } from './protocol.ts'
-import { ABOUT, MAX_ANSWER, PREFIX, STREAM, readError } from './protocol.ts'
+import { ABOUT, MAX_ANSWER, PREFIX, STREAM, parseError } from './protocol.ts'
 import { guardDirectory, isOwnSocket, unusable } from '../transport/unix-sockets.ts'
 import { getPlatform } from '../util/platform.ts'
 
@@ -25,7 +25,7 @@ export async function connectControl(socket: string): Promise<ControlClient> {
     if (!isOwnSocket(socket)) throw unusable(socket, 'there is none')
   }
   const signal = AbortSignal.timeout(HELLO_MS)
-  const about = await exchange(socket, ABOUT, {}, { signal })
+  const about = await sendRequest(socket, ABOUT, {}, { signal })
   return new ControlClient(socket, about as unknown as About)
 }
 
@@ -42,11 +42,11 @@ export class ControlClient {
 
   /** Runs one verb. One that lasts gives its lines to `onNotification`, and rejects when `signal` aborts. */
   request(verb: string, params: JsonObject = {}, options: RequestOptions = {}): Promise<JsonObject> {
-    return exchange(this.socket, verb, params, options)
+    return sendRequest(this.socket, verb, params, options)
   }
 }
 
-function exchange(
+function sendRequest(
   socket: string,
   verb: string,
   params: JsonObject,
@@ -63,7 +63,7 @@ function exchange(
     signal,
   }
   return new Promise((resolve, reject) => {
-    const fail = (cause: Error): void => reject(failure(socket, cause, signal))
+    const fail = (cause: Error): void => reject(toControlError(socket, cause, signal))
     const sent = httpRequest(target)
     sent.on('error', fail)
     sent.on('response', response => {
@@ -83,9 +83,9 @@ async function readAnswer(response: IncomingMessage, socket: string): Promise<Js
     if (length > MAX_ANSWER) throw unusable(socket, 'an answer is too long')
     chunks.push(chunk)
   }
-  const value = parse(Buffer.concat(chunks), socket)
+  const value = parseObject(Buffer.concat(chunks), socket)
   if (response.statusCode === 200) return value
-  throw readError(value.error, socket)
+  throw parseError(value.error, socket)
 }
 
 /** Resolves at the end of the stream. */
@@ -97,8 +97,8 @@ async function readStream(
   const lines = new LineSplitter({
     maxLine: MAX_ANSWER,
     onLine: line => {
-      const params = parse(line, socket)
-      if (params.error !== undefined) throw readError(params.error, socket)
+      const params = parseObject(line, socket)
+      if (params.error !== undefined) throw parseError(params.error, socket)
       onNotification?.({ method: 'log', params })
     },
     onTooLong: () => {
@@ -109,7 +109,7 @@ async function readStream(
   return {}
 }
 
-function parse(text: Buffer, socket: string): JsonObject {
+function parseObject(text: Buffer, socket: string): JsonObject {
   try {
     const value: unknown = JSON.parse(text.toString('utf8'))
     if (isObject(value)) return value
@@ -119,9 +119,9 @@ function parse(text: Buffer, socket: string): JsonObject {
   throw unusable(socket, NO_PROTOCOL)
 }
 
-function failure(socket: string, cause: Error, signal: AbortSignal | undefined): Error {
+function toControlError(socket: string, cause: Error, signal: AbortSignal | undefined): Error {
   if (cause instanceof GatewayError) return cause
-  if (signal?.aborted === true) return isLate(signal) ? unusable(socket, 'it does not answer') : cause
+  if (signal?.aborted === true) return isTimeout(signal) ? unusable(socket, 'it does not answer') : cause
   const code = 'code' in cause ? String(cause.code) : ''
   if (code.startsWith('HPE_')) return unusable(socket, NO_PROTOCOL, cause)
   return unusable(
@@ -131,6 +131,6 @@ function failure(socket: string, cause: Error, signal: AbortSignal | undefined):
   )
 }
 
-function isLate({ reason }: AbortSignal): boolean {
+function isTimeout({ reason }: AbortSignal): boolean {
   return reason instanceof Error && reason.name === 'TimeoutError'
 }

@@ -26,7 +26,7 @@ export interface About {
 }
 
 /** Dependencies of a control socket: the gateway that it steers. */
-export interface ControlHost {
+export interface ControlDeps {
   readonly about: About
   readonly log: Log
   /** Time for a request to arrive, in milliseconds. Default 5 s. */
@@ -35,9 +35,9 @@ export interface ControlHost {
 }
 
 /** An error of a table as it goes over the socket, so that the other side can say it in the same words. */
-export function wireError({ code, message, detail, hint, entry, fields }: GatewayError): JsonObject {
+export function serializeError({ code, message, detail, hint, entry, fields }: GatewayError): JsonObject {
   const { cause: _, ...others } = fields
-  return { code, message, hint, exit: entry.exit, fields: plain({ ...others, detail }) }
+  return { code, message, hint, exit: entry.exit, fields: toJsonFields({ ...others, detail }) }
 }
 
 /** The HTTP status of an error: what the caller did wrong is 4xx. */
@@ -48,7 +48,7 @@ export function getErrorStatus({ entry, code }: GatewayError): number {
 }
 
 /** The error of an answer. One of a plugin that is not here says itself what it means; anything else becomes a GW_CONTROL with its text. */
-export function readError(error: unknown, socket: string): GatewayError {
+export function parseError(error: unknown, socket: string): GatewayError {
   const { code, fields: given, message, hint, exit } = isObject(error) ? error : ({} as JsonObject)
   const fields = isObject(given) ? given : {}
   const own = errorEntry(code)
@@ -60,7 +60,7 @@ export function readError(error: unknown, socket: string): GatewayError {
 }
 
 /** Fields that survive the way: what JSON cannot say is left out. */
-function plain(fields: JsonObject): JsonObject {
+function toJsonFields(fields: JsonObject): JsonObject {
   try {
     return JSON.parse(JSON.stringify(fields)) as JsonObject
   } catch {

@@ -20,7 +20,7 @@ import { addressFolder, localAddress, getPlatform } from '../util/platform.ts'
 export { answers, removeStale }
 
 /** Decides where the control socket of a gateway is. */
-export interface ControlSocket {
+export interface ControlSocketKey {
   /** The configuration file, and the environment it was loaded for. */
   readonly file: string | undefined
   readonly env: string | undefined
@@ -38,16 +38,16 @@ const MAX_SWEPT = 256
  * The path of a new gateway's own socket: each process has one, so that none takes another's.
  * @throws GatewayError GW_CONTROL when there is no directory short enough.
  */
-export function ownSocket(place: ControlSocket, pid: number): string {
+export function getControlSocketPath(place: ControlSocketKey, pid: number): string {
   const platform = getPlatform()
-  if (platform.hasPipes) return localAddress('', `${pipeName(place)}.${pid}`, platform)
+  if (platform.hasPipes) return localAddress('', `${formatPipeName(place)}.${pid}`, platform)
   return localAddress(getSocketDirectory(place.environment), `${hashSocketName(place)}.${pid}.sock`, platform)
 }
 
 /** The path of the socket at which programs on this machine speak MCP with the gateway of a configuration: one for each. */
-export function attachSocket(place: ControlSocket): string {
+export function getAttachSocketPath(place: ControlSocketKey): string {
   const platform = getPlatform()
-  if (platform.hasPipes) return localAddress('', `${pipeName(place)}-mcp`, platform)
+  if (platform.hasPipes) return localAddress('', `${formatPipeName(place)}-mcp`, platform)
   return localAddress(getSocketDirectory(place.environment), `${hashSocketName(place)}.mcp`, platform)
 }
 
@@ -75,19 +75,19 @@ export async function connectSocket(path: string): Promise<Socket | undefined> {
 }
 
 /** The sockets of the gateways that run with this configuration now. */
-export function livingSockets(place: ControlSocket): Promise<string[]> {
-  const name = getPlatform().hasPipes ? pipeName(place) : hashSocketName(place)
+export function findLivingSockets(place: ControlSocketKey): Promise<string[]> {
+  const name = getPlatform().hasPipes ? formatPipeName(place) : hashSocketName(place)
   return listLivingSockets(`${name}.`, place.environment)
 }
 
 /** Those of all gateways of this user, except where a configuration puts its socket elsewhere. */
-export function allLivingSockets(environment: ControlSocket['environment']): Promise<string[]> {
+export function findAllLivingSockets(environment: ControlSocketKey['environment']): Promise<string[]> {
   return listLivingSockets(getPlatform().hasPipes ? `tapgate-${userInfo().username}-` : '', environment)
 }
 
 async function listLivingSockets(
   start: string,
-  environment: ControlSocket['environment'],
+  environment: ControlSocketKey['environment'],
 ): Promise<string[]> {
   const { hasPipes } = getPlatform()
   const folder = addressFolder(() => getSocketDirectory(environment), getPlatform())
@@ -104,7 +104,7 @@ async function listLivingSockets(
 }
 
 /** Removes what dead gateways left beside this socket. */
-export async function sweep(socket: string): Promise<void> {
+export async function removeStaleSockets(socket: string): Promise<void> {
   const directory = socket.slice(0, socket.lastIndexOf('/'))
   const names = await readdir(directory).catch(() => [])
   const left = names.filter(name => name.endsWith('.sock')).slice(0, MAX_SWEPT)
@@ -112,7 +112,7 @@ export async function sweep(socket: string): Promise<void> {
 }
 
 /** XDG_RUNTIME_DIR is the user's own; in a directory for all, ours has the user in its name. */
-function getSocketDirectory(environment: ControlSocket['environment']): string {
+function getSocketDirectory(environment: ControlSocketKey['environment']): string {
   // Clients such as Codex keep the variable from what they start; the directory is nearly always this one.
   const runtime = environment.XDG_RUNTIME_DIR ?? `/run/user/${process.geteuid?.()}`
   const user = process.geteuid?.() ?? userInfo().username
@@ -142,16 +142,16 @@ const KEY_LENGTH = 16
 const MAX_NAME_LENGTH = KEY_LENGTH + '.4194304.sock'.length
 
 /** A configuration file as one short word, with the environment that is laid over it. */
-function hashSocketName({ file, env = '' }: ControlSocket): string {
-  const text = JSON.stringify([file === undefined ? null : realPath(file), env])
+function hashSocketName({ file, env = '' }: ControlSocketKey): string {
+  const text = JSON.stringify([file === undefined ? null : resolveRealPath(file), env])
   return hash('sha256', text, 'hex').slice(0, KEY_LENGTH)
 }
 
-function pipeName(place: ControlSocket): string {
+function formatPipeName(place: ControlSocketKey): string {
   return `tapgate-${userInfo().username}-${hashSocketName(place)}`
 }
 
-function realPath(file: string): string {
+function resolveRealPath(file: string): string {
   try {
     return realpathSync(file)
   } catch {

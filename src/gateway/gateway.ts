@@ -25,8 +25,8 @@ import { gatewayError, GatewayError } from '../errors/errors.ts'
 import type { Health } from '../errors/health.ts'
 import { connect, InProcessTransport } from '../listeners/in-process.ts'
 import { SlotTable } from '../plugin-host/slots.ts'
-import { OwnPrograms } from '../processes/plugin-programs.ts'
-import { BoundedRoom } from '../processes/process-quota.ts'
+import { PluginPrograms } from '../processes/plugin-programs.ts'
+import { ProcessQuota } from '../processes/process-quota.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import { systemClock } from '../util/clock.ts'
 import { createLog, hidingLog } from '../util/log.ts'
@@ -106,13 +106,13 @@ async function surround(
   loaded: LoadedConfig,
   options: GatewayOptions & Pick<GatewayDeps, 'log' | 'secrets' | 'upstream'>,
   live: Live,
-): Promise<GatewayDeps & { readonly programs: OwnPrograms }> {
+): Promise<GatewayDeps & { readonly programs: PluginPrograms }> {
   const { log, secrets, environment = {}, clock = systemClock } = options
-  const room = BoundedRoom.of(loaded.config)
+  const room = ProcessQuota.fromConfig(loaded.config)
   const shared = { log, clock, environment, room }
   const { memories, directory, privatePlaces } = await openState(loaded, options, { log, clock })
   const state = { directory, isShared: options.beside === true }
-  const programs = new OwnPrograms({ ...shared, hide: secrets.hide, privatePlaces, ...loaded })
+  const programs = new PluginPrograms({ ...shared, hide: secrets.hide, privatePlaces, ...loaded })
   return {
     ...{ ...shared, secrets, memories, state, programs, privatePlaces },
     slots: new SlotTable(),
@@ -140,7 +140,7 @@ async function surround(
 
 interface GatewayParts {
   readonly around: GatewayDeps
-  readonly programs: OwnPrograms
+  readonly programs: PluginPrograms
   readonly gate: PipelineGate
   readonly listeners: Listeners
   readonly life: Life
@@ -152,7 +152,7 @@ interface GatewayParts {
 /** A running gateway: `start` it, `reload` it, `connect` to it, `close` it. */
 export class Gateway {
   readonly #around: GatewayDeps
-  readonly #programs: OwnPrograms
+  readonly #programs: PluginPrograms
   readonly #gate: PipelineGate
   readonly #listeners: Listeners
   readonly #life: Life

@@ -9,7 +9,7 @@ import { getUpstreamStatus } from '../core/health.ts'
 import type { Graph } from '../core/graph-types.ts'
 import type { HookName } from '../hooks/hook-table.ts'
 import { HOOKS } from '../hooks/hook-table.ts'
-import { erasText, offeredEras } from '../listeners/http/listener-settings.ts'
+import { describeEras, getOfferedEras } from '../listeners/http/listener-settings.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import type { Kind } from '../protocol/methods.ts'
 import { KINDS } from '../protocol/methods.ts'
@@ -69,9 +69,9 @@ export function countEras(
 ): { readonly eras?: string; readonly label?: string } {
   const spec = config.listeners[listener]
   if (spec?.type !== 'http') return {}
-  const offered = offeredEras(config, spec, spec.profile)
+  const offered = getOfferedEras(config, spec, spec.profile)
   const label = typeof spec.sessionLabel === 'string' ? spec.sessionLabel : undefined
-  const eras = erasText(offered, label ?? false)
+  const eras = describeEras(offered, label ?? false)
   if (eras === undefined) return {}
   return label === undefined || offered.modern === 'none' ? { eras } : { eras, label }
 }

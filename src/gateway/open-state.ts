@@ -5,7 +5,7 @@ import type { Clock, Log } from '../api/index.ts'
 import type { LoadedConfig } from '../config/index.ts'
 import { Seal } from '../core/seal.ts'
 import { getErrorMessage } from '../errors/errors.ts'
-import { ownFolders } from '../processes/sandbox-paths.ts'
+import { listOwnFolders } from '../processes/sandbox-paths.ts'
 import { Memories } from '../store/memories.ts'
 import { PrivatePlaces } from '../util/private-place.ts'
 import { loadKeyFile } from '../util/storage/key-file.ts'
@@ -62,7 +62,7 @@ export async function openState(
   const isOwn = directory !== undefined && beside !== true
   const memories = isOwn ? await Memories.open({ directory, fresh, log, clock }) : undefined
   const privatePlaces = new PrivatePlaces()
-  privatePlaces.add(ownFolders(environment))
+  privatePlaces.add(listOwnFolders(environment))
   if (directory !== undefined) privatePlaces.add([{ directory }])
   return { memories, directory, privatePlaces }
 }

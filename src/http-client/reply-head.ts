@@ -1,5 +1,5 @@
-import type { ReplyHeaders } from './port.ts'
-import { ClientError, READ_HEADERS } from './port.ts'
+import type { ReplyHeaders } from './transport.ts'
+import { ClientError, READ_HEADERS } from './transport.ts'
 
 /** Delimiter of the body of a reply (RFC 9112, 6.3): so many bytes, chunks, or the end of the connection. */
 type Framing = number | 'chunked' | 'close'
@@ -31,10 +31,10 @@ const HAS_NO_BODY: ReadonlySet<number> = new Set([204, 304])
 export function parseHead(text: string): ReplyHead {
   let at = text.indexOf('\r\n')
   const status = STATUS_LINE.exec(at < 0 ? text : text.slice(0, at))
-  if (status === null) throw malformed('its status line is none of HTTP/1.1')
+  if (status === null) throw createHeadError('its status line is none of HTTP/1.1')
   const headers: { -readonly [K in keyof ReplyHeaders]: ReplyHeaders[K] } = {}
   for (let count = 1; at >= 0; count++) {
-    if (count > MAX_HEADERS) throw malformed(`it has more than ${MAX_HEADERS} headers`)
+    if (count > MAX_HEADERS) throw createHeadError(`it has more than ${MAX_HEADERS} headers`)
     const start = at + 2
     at = text.indexOf('\r\n', start)
     addHeader(text.slice(start, at < 0 ? text.length : at), headers)
@@ -45,7 +45,7 @@ export function parseHead(text: string): ReplyHead {
 function addHeader(line: string, headers: { -readonly [K in keyof ReplyHeaders]: ReplyHeaders[K] }): void {
   const colon = line.indexOf(':')
   const name = line.slice(0, Math.max(colon, 0))
-  if (!TOKEN.test(name) || !VALUE.test(line)) throw malformed('a header of it is none')
+  if (!TOKEN.test(name) || !VALUE.test(line)) throw createHeadError('a header of it is none')
   const known = READ_HEADERS.get(name) ?? READ_HEADERS.get(name.toLowerCase())
   if (known === undefined) return
   const value = line.slice(colon + 1).trim()
@@ -64,9 +64,9 @@ function createReplyHead(status: number, isNewest: boolean, headers: ReplyHeader
 function getFraming(status: number, isNewest: boolean, headers: ReplyHeaders): Framing {
   const { 'content-length': length, 'transfer-encoding': encoding } = headers
   if (encoding !== undefined) checkEncoding(encoding, isNewest)
-  if (encoding !== undefined && length !== undefined) throw malformed('it has two lengths')
+  if (encoding !== undefined && length !== undefined) throw createHeadError('it has two lengths')
   // Of a header that stands twice the values are a list, which no length is.
-  if (length !== undefined && !LENGTH.test(length)) throw malformed('its length is no number')
+  if (length !== undefined && !LENGTH.test(length)) throw createHeadError('its length is no number')
   if (status < 200 || HAS_NO_BODY.has(status)) return 0
   if (encoding !== undefined) return 'chunked'
   return length === undefined ? 'close' : Number(length)
@@ -74,7 +74,7 @@ function getFraming(status: number, isNewest: boolean, headers: ReplyHeaders): F
 
 function checkEncoding(encoding: string, isNewest: boolean): void {
   if (!isNewest || encoding.toLowerCase() !== 'chunked')
-    throw malformed('it has a transfer encoding that was not asked for')
+    throw createHeadError('it has a transfer encoding that was not asked for')
 }
 
 function parseKeepAliveTimeout(keepAlive: string | undefined): number | undefined {
@@ -82,6 +82,6 @@ function parseKeepAliveTimeout(keepAlive: string | undefined): number | undefine
   return seconds === undefined ? undefined : Number(seconds) * 1000
 }
 
-function malformed(why: string): ClientError {
+function createHeadError(why: string): ClientError {
   return new ClientError('MALFORMED', `the reply is no HTTP/1.1: ${why}`)
 }

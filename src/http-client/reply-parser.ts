@@ -1,4 +1,4 @@
-import { ClientError, MAX_HEAD, MAX_INTERIM } from './port.ts'
+import { ClientError, MAX_HEAD, MAX_INTERIM } from './transport.ts'
 import type { ReplyHead } from './reply-head.ts'
 import { parseHead } from './reply-head.ts'
 
@@ -18,7 +18,7 @@ const NEWLINE = 0x0a
 const AFTER_DATA = '\r\n'
 
 /** Takes what a reader reads. */
-export interface ReaderEars {
+export interface ReplyParserCallbacks {
   head(head: ReplyHead): void
   body(bytes: Buffer): void
   /** The reply is complete; `isClean` when nothing came behind it. */
@@ -30,31 +30,31 @@ const END_OF_HEAD = Buffer.from('\r\n\r\n')
 const SWITCHING = 101
 /** Ends a line for some readers and not for others. */
 const BARE_NEWLINE = /(?<!\r)\n/
-const BARE = 'the reply is no HTTP/1.1: a line of its head ends without a carriage return'
+const BARE_NEWLINE_ERROR = 'the reply is no HTTP/1.1: a line of its head ends without a carriage return'
 
 const NOTHING = Buffer.alloc(0)
 
 /** Reads the replies on one connection, one after the other. */
-export class ReplyReader {
-  readonly #ears: ReaderEars
+export class ReplyParser {
+  readonly #callbacks: ReplyParserCallbacks
   #state: 'idle' | 'head' | 'body' = 'idle'
   /** The beginning of a head that is not complete. */
   #partial: Buffer = NOTHING
   #interim = 0
-  #headAlone = false
-  #chunks: Chunks | undefined
+  #isHeadOnly = false
+  #chunks: ChunkDecoder | undefined
   /** Bytes of the body that are still to come; Infinity where the end of the connection ends it. */
-  #left = 0
+  #remaining = 0
   /** Replies of one server often have the very same head. */
   #lastText = ''
   #lastHead: ReplyHead | undefined
   readonly #data = (piece: Buffer): boolean => {
-    this.#ears.body(piece)
+    this.#callbacks.body(piece)
     return this.#state === 'body'
   }
 
-  constructor(ears: ReaderEars) {
-    this.#ears = ears
+  constructor(callbacks: ReplyParserCallbacks) {
+    this.#callbacks = callbacks
   }
 
   /** True while no reply is expected. */
@@ -65,7 +65,7 @@ export class ReplyReader {
   /** A request was sent: its reply comes next, with a length and no body where only its head was asked for. */
   expect(headAlone = false): void {
     this.#state = 'head'
-    this.#headAlone = headAlone
+    this.#isHeadOnly = headAlone
     this.#interim = 0
   }
 
@@ -79,7 +79,7 @@ export class ReplyReader {
   push(bytes: Buffer): void {
     let at = 0
     while (at < bytes.length) {
-      if (this.#state === 'idle') throw unasked()
+      if (this.#state === 'idle') throw createUnexpectedError()
       at = this.#state === 'head' ? this.#readHead(bytes, at) : this.#readBody(bytes, at)
       // Whoever heard of the end may have stopped us, or sent the next request.
       if (at < 0) return
@@ -87,9 +87,9 @@ export class ReplyReader {
   }
 
   /** The connection has ended; whether that was the end of a reply. */
-  ended(): boolean {
-    if (this.#state !== 'body' || this.#left !== Infinity || this.#chunks !== undefined) return false
-    this.#over(true)
+  handleConnectionEnd(): boolean {
+    if (this.#state !== 'body' || this.#remaining !== Infinity || this.#chunks !== undefined) return false
+    this.#finish(true)
     return true
   }
 
@@ -106,7 +106,7 @@ export class ReplyReader {
     if (end > MAX_HEAD || (end < 0 && all.length > MAX_HEAD))
       throw new ClientError('MALFORMED', `the head of the reply is larger than ${MAX_HEAD} bytes`)
     if (end < 0) {
-      if (BARE_NEWLINE.test(all.toString('latin1'))) throw new ClientError('MALFORMED', BARE)
+      if (BARE_NEWLINE.test(all.toString('latin1'))) throw new ClientError('MALFORMED', BARE_NEWLINE_ERROR)
       this.#partial = known > 0 ? all : Buffer.from(all)
       return -1
     }
@@ -128,55 +128,55 @@ export class ReplyReader {
       return at < length ? at : -1
     }
     this.#state = 'body'
-    this.#expectBody(this.#headAlone ? 0 : head.framing)
-    this.#ears.head(head)
+    this.#expectBody(this.#isHeadOnly ? 0 : head.framing)
+    this.#callbacks.head(head)
     if (this.#isStopped()) return -1
-    if (this.#left === 0) return this.#over(at === length)
+    if (this.#remaining === 0) return this.#finish(at === length)
     return at < length ? at : -1
   }
 
   #expectBody(framing: ReplyHead['framing']): void {
-    this.#chunks = framing === 'chunked' ? new Chunks() : undefined
-    this.#left = typeof framing === 'number' ? framing : Infinity
+    this.#chunks = framing === 'chunked' ? new ChunkDecoder() : undefined
+    this.#remaining = typeof framing === 'number' ? framing : Infinity
   }
 
   #readBody(bytes: Buffer, at: number): number {
     if (this.#chunks !== undefined) return this.#readChunks(this.#chunks, bytes, at)
-    const end = Math.min(bytes.length, at + this.#left)
-    this.#left -= end - at
-    this.#ears.body(at === 0 && end === bytes.length ? bytes : bytes.subarray(at, end))
+    const end = Math.min(bytes.length, at + this.#remaining)
+    this.#remaining -= end - at
+    this.#callbacks.body(at === 0 && end === bytes.length ? bytes : bytes.subarray(at, end))
     if (this.#isStopped()) return -1
-    return this.#left === 0 ? this.#over(end === bytes.length) : -1
+    return this.#remaining === 0 ? this.#finish(end === bytes.length) : -1
   }
 
-  #readChunks(chunks: Chunks, bytes: Buffer, at: number): number {
+  #readChunks(chunks: ChunkDecoder, bytes: Buffer, at: number): number {
     const end = chunks.read(bytes, at, this.#data)
     if (this.#isStopped()) return -1
-    return chunks.isDone ? this.#over(end === bytes.length) : -1
+    return chunks.isDone ? this.#finish(end === bytes.length) : -1
   }
 
   #isStopped(): boolean {
     return this.#state !== 'body'
   }
 
-  #over(isClean: boolean): -1 {
+  #finish(isClean: boolean): -1 {
     this.#state = 'idle'
-    this.#ears.end(isClean)
+    this.#callbacks.end(isClean)
     return -1
   }
 }
 
-function unasked(): ClientError {
+function createUnexpectedError(): ClientError {
   return new ClientError('MALFORMED', 'the server sent something that nobody had asked for')
 }
 
 /** Takes the chunks of a body apart (RFC 9112, 7.1). Trailers are checked, and nobody reads them. */
-class Chunks {
+class ChunkDecoder {
   #state: 'size' | 'data' | 'after' | 'trailers' | 'done' = 'size'
   /** The beginning of a line that has not ended. */
   #line = ''
   /** Bytes of the chunk that are still to come. */
-  #left = 0
+  #remaining = 0
   #trailers = 0
 
   get isDone(): boolean {
@@ -194,9 +194,9 @@ class Chunks {
         at = this.#readLine(bytes, at)
         continue
       }
-      const end = Math.min(bytes.length, at + this.#left)
-      this.#left -= end - at
-      if (this.#left === 0) this.#state = 'after'
+      const end = Math.min(bytes.length, at + this.#remaining)
+      this.#remaining -= end - at
+      if (this.#remaining === 0) this.#state = 'after'
       if (!data(bytes.subarray(at, end))) return end
       at = end
     }
@@ -206,40 +206,40 @@ class Chunks {
   #readLine(bytes: Buffer, at: number): number {
     const end = bytes.indexOf(NEWLINE, at)
     const stop = end < 0 ? bytes.length : end + 1
-    if (this.#line.length + stop - at > MAX_LINE) throw malformed('a line of it is too long')
+    if (this.#line.length + stop - at > MAX_LINE) throw createChunkError('a line of it is too long')
     this.#line += bytes.toString('latin1', at, stop)
     if (end >= 0) {
       const line = this.#line
       this.#line = ''
-      if (!line.endsWith('\r\n')) throw malformed('a line of it ends without a carriage return')
-      this.#take(line)
+      if (!line.endsWith('\r\n')) throw createChunkError('a line of it ends without a carriage return')
+      this.#parseLine(line)
     }
     return stop
   }
 
-  #take(line: string): void {
+  #parseLine(line: string): void {
     if (this.#state === 'after') {
-      if (line !== AFTER_DATA) throw malformed('one is longer than it says')
+      if (line !== AFTER_DATA) throw createChunkError('one is longer than it says')
       this.#state = 'size'
-    } else if (this.#state === 'size') this.#begin(line.slice(0, -2))
-    else this.#trailer(line)
+    } else if (this.#state === 'size') this.#beginChunk(line.slice(0, -2))
+    else this.#parseTrailer(line)
   }
 
-  #begin(line: string): void {
+  #beginChunk(line: string): void {
     const size = SIZE.exec(line)?.[1]
-    if (size === undefined) throw malformed('the size of one is no number')
-    this.#left = Number.parseInt(size, 16)
-    this.#state = this.#left === 0 ? 'trailers' : 'data'
+    if (size === undefined) throw createChunkError('the size of one is no number')
+    this.#remaining = Number.parseInt(size, 16)
+    this.#state = this.#remaining === 0 ? 'trailers' : 'data'
   }
 
-  #trailer(line: string): void {
+  #parseTrailer(line: string): void {
     this.#trailers += line.length
     if (line === AFTER_DATA) this.#state = 'done'
     else if (this.#trailers > MAX_TRAILERS || !TRAILER.test(line.slice(0, -2)))
-      throw malformed('what follows them is no header')
+      throw createChunkError('what follows them is no header')
   }
 }
 
-function malformed(why: string): ClientError {
+function createChunkError(why: string): ClientError {
   return new ClientError('MALFORMED', `the reply is no HTTP/1.1: its chunks are not sound, ${why}`)
 }

@@ -3,15 +3,23 @@ import type * as Undici from 'undici'
 import type { Dispatcher } from 'undici'
 import { inOnePiece } from '../util/written.ts'
 import type {
-  Carrier,
+  RequestControl,
   ClientRequest,
   Detour,
   HttpTransport,
-  OddReply,
+  DetourReply,
   ReplyHandler,
   ReplyHeaders,
-} from './port.ts'
-import { ClientError, destroyed, isOdd, MAX_HEAD, MAX_INTERIM, MAX_WAITING, READ_HEADERS } from './port.ts'
+} from './transport.ts'
+import {
+  ClientError,
+  createDestroyedError,
+  needsDetour,
+  MAX_HEAD,
+  MAX_INTERIM,
+  MAX_WAITING,
+  READ_HEADERS,
+} from './transport.ts'
 
 /** Credentials and trust of TLS connections, as PEM texts. */
 export interface TlsMaterial {
@@ -56,8 +64,8 @@ export class UndiciClient implements HttpTransport {
     this.#origin = origin
     this.#detour = options.detour
     this.#ready = import('undici')
-      .then(undici => this.#loaded(createUndiciDispatcher(undici, origin, options)))
-      .catch((error: unknown) => this.#failed(error as Error))
+      .then(undici => this.#setDispatcher(createUndiciDispatcher(undici, origin, options)))
+      .catch((error: unknown) => this.#fail(error as Error))
   }
 
   dispatch(request: ClientRequest, handler: ReplyHandler): void {
@@ -69,30 +77,30 @@ export class UndiciClient implements HttpTransport {
   }
 
   async close(): Promise<void> {
-    this.#failure ??= destroyed()
+    this.#failure ??= createDestroyedError()
     await this.#ready
     await this.#dispatcher?.close().catch(() => undefined)
   }
 
   async destroy(): Promise<void> {
-    this.#failed(destroyed())
+    this.#fail(createDestroyedError())
     await this.#ready
-    await this.#dispatcher?.destroy(destroyed())
+    await this.#dispatcher?.destroy(createDestroyedError())
   }
 
-  #loaded(dispatcher: Dispatcher): void {
+  #setDispatcher(dispatcher: Dispatcher): void {
     this.#dispatcher = dispatcher
     for (const [request, handler] of this.#early.splice(0)) this.#send(dispatcher, request, handler)
   }
 
-  #failed(error: Error): void {
+  #fail(error: Error): void {
     this.#failure ??= error
     for (const [, handler] of this.#early.splice(0)) handler.onError(error)
   }
 
   #send(dispatcher: Dispatcher, request: ClientRequest, handler: ReplyHandler): void {
     const { method, path, body } = request
-    const detour = (odd: Head, carrier: Carrier): ReplyHandler | undefined =>
+    const detour = (odd: ReplyStart, carrier: RequestControl): ReplyHandler | undefined =>
       this.#detour?.({ ...odd, request, handler, carrier, client: this })
     const reply = new UndiciReply(handler, this.#waiting, detour)
     try {
@@ -113,7 +121,7 @@ function createUndiciDispatcher(
   { connections, connectMs, proxy, tls, http2 }: UndiciClientOptions,
 ): Dispatcher {
   const pool = { connections, pipelining: 1, allowH2: http2, maxHeaderSize: MAX_HEAD }
-  const trust = tls === undefined ? {} : { secureContext: secureContext(tls) }
+  const trust = tls === undefined ? {} : { secureContext: createTlsContext(tls) }
   const connect: Undici.buildConnector.BuildOptions = {
     ...trust,
     timeout: connectMs,
@@ -125,7 +133,7 @@ function createUndiciDispatcher(
     ...pool,
     uri: proxy,
     requestTls: connect,
-    proxyTls: { timeout: connectMs, allowH2: false, ...trustOfProxy(tls?.ca) },
+    proxyTls: { timeout: connectMs, allowH2: false, ...createProxyTrust(tls?.ca) },
     // A proxy that takes the connection and says nothing counts as one that cannot be reached.
     clientFactory: (to, given: Undici.Pool.Options) => new Pool(to, { ...given, headersTimeout: connectMs }),
     factory: (to, given: Undici.Pool.Options) => new Pool(to, { ...given, ...pool }),
@@ -133,21 +141,21 @@ function createUndiciDispatcher(
 }
 
 /** Made once, so that a file that is no certificate fails before anything is connected. */
-function secureContext({ ca, cert, key, passphrase }: TlsMaterial): SecureContext {
+function createTlsContext({ ca, cert, key, passphrase }: TlsMaterial): SecureContext {
   return process.getBuiltinModule('node:tls').createSecureContext({ ca, cert, key, passphrase })
 }
 
 /** A proxy shows a certificate of the same authority as the server, or of one that everybody knows. */
-function trustOfProxy(ca: string | undefined): { ca?: string[] } {
+function createProxyTrust(ca: string | undefined): { ca?: string[] } {
   if (ca === undefined) return {}
   return { ca: [ca, ...process.getBuiltinModule('node:tls').getCACertificates('default')] }
 }
 
-type Head = Pick<OddReply, 'status' | 'headers'>
-type FindDetour = (odd: Head, carrier: Carrier) => ReplyHandler | undefined
+type ReplyStart = Pick<DetourReply, 'status' | 'headers'>
+type FindDetour = (odd: ReplyStart, carrier: RequestControl) => ReplyHandler | undefined
 
 /** One request on undici. */
-class UndiciReply implements Dispatcher.DispatchHandler, Carrier {
+class UndiciReply implements Dispatcher.DispatchHandler, RequestControl {
   readonly #handler: ReplyHandler
   readonly #waiting: { count: number }
   readonly #detour: FindDetour
@@ -168,7 +176,7 @@ class UndiciReply implements Dispatcher.DispatchHandler, Carrier {
 
   abort(handler: ReplyHandler, why: Error): void {
     if (this.#isOver || handler !== this.#handler) return
-    this.#over()
+    this.#finish()
     this.#controller?.abort(why)
     this.#reader.onError(why)
   }
@@ -183,7 +191,7 @@ class UndiciReply implements Dispatcher.DispatchHandler, Carrier {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller
-    this.#started()
+    this.#markStarted()
     if (!this.#isOver) this.#handler.onSend(this)
   }
 
@@ -194,8 +202,9 @@ class UndiciReply implements Dispatcher.DispatchHandler, Carrier {
   ): void {
     if (this.#isOver) return
     if (status >= 200) {
-      const head = known(headers)
-      if (isOdd(status, head)) this.#reader = this.#detour({ status, headers: head }, this) ?? this.#handler
+      const head = selectHeaders(headers)
+      if (needsDetour(status, head))
+        this.#reader = this.#detour({ status, headers: head }, this) ?? this.#handler
       this.#reader.onHead(status, head, this)
     } else if (status === 101 || ++this.#interim > MAX_INTERIM)
       this.abort(this.#handler, new ClientError('MALFORMED', `HTTP ${status} was not asked for`))
@@ -207,28 +216,28 @@ class UndiciReply implements Dispatcher.DispatchHandler, Carrier {
 
   onResponseEnd(): void {
     if (this.#isOver) return
-    this.#over()
+    this.#finish()
     this.#reader.onEnd()
   }
 
   onResponseError(_controller: Dispatcher.DispatchController | undefined, error: Error): void {
     if (this.#isOver) return
-    this.#over()
-    this.#reader.onError(clientError(error))
+    this.#finish()
+    this.#reader.onError(toClientError(error))
   }
 
-  #over(): void {
+  #finish(): void {
     this.#isOver = true
-    this.#started()
+    this.#markStarted()
   }
 
-  #started(): void {
+  #markStarted(): void {
     if (this.#isWaiting) this.#waiting.count--
     this.#isWaiting = false
   }
 }
 
-function known(headers: Record<string, string | string[] | undefined>): ReplyHeaders {
+function selectHeaders(headers: Record<string, string | string[] | undefined>): ReplyHeaders {
   const found: { -readonly [K in keyof ReplyHeaders]: ReplyHeaders[K] } = {}
   for (const name of READ_HEADERS.values()) {
     const value = headers[name]
@@ -252,7 +261,7 @@ const CODES: Readonly<Record<string, ClientError['code']>> = {
 }
 
 /** An error of undici in the words of the port; errors of the system as they are. */
-function clientError(error: Error): Error {
+function toClientError(error: Error): Error {
   const status = /proxy.*?\b(\d{3})\b/i.exec(error.message)?.[1]
   if (status !== undefined) return new ClientError('PROXY', `the proxy answers HTTP ${status}`)
   if (error.name === 'HTTPParserError') return new ClientError('MALFORMED', error.message)

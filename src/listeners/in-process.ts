@@ -11,7 +11,7 @@ import { MODERN_VERSION } from '../protocol/methods.ts'
 import { getPayload } from './client/encode-answer.ts'
 import { LineSplitter } from '../transport/line-splitter.ts'
 import { LineChannel } from './stdio/stdio-listener.ts'
-import type { DuplexContext } from './duplex/duplex-connection.ts'
+import type { DuplexDeps } from './duplex/duplex-connection.ts'
 import { DuplexConnection } from './duplex/duplex-connection.ts'
 
 /** Lines of ours are as long as they need to be. */
@@ -67,11 +67,11 @@ export class InProcessTransport implements Transport {
   onmessage?: (message: JSONRPCMessage) => void
   onclose?: () => void
   onerror?: (error: Error) => void
-  readonly #context: DuplexContext
+  readonly #context: DuplexDeps
   readonly #input = new PassThrough()
   #pipe: DuplexConnection | undefined
 
-  constructor(context: DuplexContext) {
+  constructor(context: DuplexDeps) {
     this.#context = context
   }
 

@@ -92,8 +92,8 @@ async function createValidator(
 
 /** Says what is wrong in the words of the configuration's own schema. */
 async function explained(errors: readonly SchemaError[], pointer: string): Promise<readonly Finding[]> {
-  const { explain } = await import('../config/messages.ts')
-  const findings = errors.map(explain).filter(finding => finding !== undefined)
+  const { explainSchemaError } = await import('../config/messages.ts')
+  const findings = errors.map(explainSchemaError).filter(finding => finding !== undefined)
   const some = findings.length > 0 ? findings : [{ pointer: '', message: 'is not valid here' }]
   return some.map(finding => ({ ...finding, pointer: `${pointer}${finding.pointer}` }))
 }

@@ -6,28 +6,28 @@ import type { Writable } from 'node:stream'
 import type { StdioUpstreamConfig } from '../config/config.gen.ts'
 import type { PrivatePlace } from '../util/private-place.ts'
 import { MARK_VARIABLE } from './environment.ts'
-import { belowCeilings } from './resource-limits.ts'
+import { wrapWithLimits } from './resource-limits.ts'
 import { findProgram, scriptBehind } from '../util/find-program.ts'
 import { splitPath, getPlatform } from '../util/platform.ts'
-import { sandboxArguments } from './sandbox.ts'
+import { createSandboxArguments } from './sandbox.ts'
 import { makeDirectorySync } from '../util/storage/files.ts'
 import { readStartTime } from './proc-scan.ts'
 
 /** A program with its arguments, as it is really run. */
-interface Launch {
+interface LaunchCommand {
   readonly command: string
   readonly args: readonly string[]
 }
 
 /** Place in which a server is started. */
-interface LaunchSite {
+interface LaunchOptions {
   /** Directory of the configuration. */
   readonly directory: string
   readonly cwd: string
   /** The environment of the child. */
   readonly env: Readonly<Record<string, string>>
   /** The gateway's own. */
-  readonly outside: Readonly<Record<string, string | undefined>>
+  readonly gatewayEnv: Readonly<Record<string, string | undefined>>
   /** Paths that may be written in its sandbox besides. */
   readonly writable?: readonly string[] | undefined
   /** Its HOME in a sandbox, made when there is none; without one it is temporary. */
@@ -36,13 +36,13 @@ interface LaunchSite {
   readonly places?: readonly PrivatePlace[] | undefined
 }
 
-type Spec = Pick<StdioUpstreamConfig, 'command' | 'args' | 'ceilings' | 'sandbox'>
+type LaunchSpec = Pick<StdioUpstreamConfig, 'command' | 'args' | 'ceilings' | 'sandbox'>
 
 /**
  * Chooses what is run for a server: itself, or what sets its ceilings and builds its sandbox first. Throws an Error that says
  * what is missing.
  */
-export function createLaunch(spec: Spec, site: LaunchSite): Launch {
+export function createLaunch(spec: LaunchSpec, site: LaunchOptions): LaunchCommand {
   const { command, args, ceilings, sandbox } = spec
   const platform = getPlatform()
   if (sandbox !== undefined && !platform.hasSandbox) throw new Error('"sandbox: bwrap" works on Linux only')
@@ -53,31 +53,45 @@ export function createLaunch(spec: Spec, site: LaunchSite): Launch {
   if (script !== undefined) return { command: 'node', args: [script, ...args] }
   if (!platform.hasModes) return { command, args }
   if (ceilings === undefined && sandbox === undefined) return { command, args }
-  return around(spec, site, program())
+  return createWrappedLaunch(spec, site, program())
 }
 
-function around(spec: Spec, site: LaunchSite, program: string | undefined): Launch {
+function createWrappedLaunch(
+  spec: LaunchSpec,
+  site: LaunchOptions,
+  program: string | undefined,
+): LaunchCommand {
   const { args, ceilings, sandbox } = spec
   // Whatever wraps it would fail in words of its own.
   if (program === undefined)
     throw new Error(
       'command not found – is it installed, and is its folder on the PATH that the gateway passes on?',
     )
-  const argv = belowCeilings(ceilings, [program, ...args], sandbox !== undefined)
+  const argv = wrapWithLimits(ceilings, [program, ...args], sandbox !== undefined)
   if (sandbox !== undefined)
-    return { command: bubblewrap(site), args: [...inSandbox(spec, program, site), ...argv] }
+    return { command: findBubblewrap(site), args: [...prepareSandbox(spec, program, site), ...argv] }
   const [first = program, ...rest] = argv
   return { command: first, args: rest }
 }
 
-function inSandbox({ args, sandbox = 'bwrap' }: Spec, program: string, site: LaunchSite): string[] {
-  const { outside, ownHome, places = [] } = site
+function prepareSandbox(
+  { args, sandbox = 'bwrap' }: LaunchSpec,
+  program: string,
+  site: LaunchOptions,
+): string[] {
+  const { gatewayEnv, ownHome, places = [] } = site
   if (ownHome !== undefined) makeDirectorySync(ownHome, 0o700)
-  return sandboxArguments(sandbox, { ...site, program, args, places, home: outside.HOME ?? homedir() })
+  return createSandboxArguments(sandbox, {
+    ...site,
+    program,
+    args,
+    places,
+    home: gatewayEnv.HOME ?? homedir(),
+  })
 }
 
-function bubblewrap({ outside }: LaunchSite): string {
-  const file = findProgram('bwrap', splitPath(outside.PATH), '/')
+function findBubblewrap({ gatewayEnv }: LaunchOptions): string {
+  const file = findProgram('bwrap', splitPath(gatewayEnv.PATH), '/')
   if (file !== undefined) return file
   throw new Error(
     '"sandbox: bwrap" is configured, and bwrap is not installed (Debian and Ubuntu: apt install bubblewrap; Fedora: dnf install bubblewrap)',
@@ -85,7 +99,7 @@ function bubblewrap({ outside }: LaunchSite): string {
 }
 
 /** A program, where it runs and with which variables. */
-export interface Spawning {
+export interface SpawnOptions {
   readonly command: string
   readonly args: readonly string[]
   readonly cwd: string
@@ -94,7 +108,7 @@ export interface Spawning {
 }
 
 /** Runs a server with pipes to us, in a session and a group of its own. Never in a shell. Throws what `spawn` throws. */
-export function spawnServer({ command, args, cwd, env }: Spawning): ChildProcessWithoutNullStreams {
+export function spawnServer({ command, args, cwd, env }: SpawnOptions): ChildProcessWithoutNullStreams {
   return spawn(command, args, {
     cwd,
     env,
@@ -106,7 +120,7 @@ export function spawnServer({ command, args, cwd, env }: Spawning): ChildProcess
 }
 
 /** Runs what shall outlive us by a moment: a session of its own, one pipe from us, and nothing that keeps us alive. */
-export function spawnWatcher({ command, args, cwd, env }: Spawning): {
+export function spawnWatcher({ command, args, cwd, env }: SpawnOptions): {
   watcher: ChildProcess
   pipe: Writable
 } {
@@ -161,7 +175,7 @@ export class ProcessGroup {
 const OUTPUT_TIMEOUT_MS = 5000
 const MAX_OUTPUT = 64 * 1024
 /** Length of what a failed program wrote to its stderr, as far as it is shown. */
-const MAX_COMPLAINT = 300
+const MAX_STDERR_LENGTH = 300
 
 /** A program with its arguments, and where it runs. */
 interface OutputCommand {
@@ -170,7 +184,7 @@ interface OutputCommand {
 }
 
 /** Output of a program, without the line end, or the reason why there is none. */
-type Output = { readonly text: string } | { readonly why: string }
+type CommandResult = { readonly text: string } | { readonly why: string }
 
 /**
  * Runs a program of the owner for what it prints: without a shell, with the gateway's own environment, for five seconds and
@@ -179,24 +193,24 @@ type Output = { readonly text: string } | { readonly why: string }
 export async function runForOutput(
   { argv: [command = '', ...args], cwd }: OutputCommand,
   environment: Readonly<Record<string, string | undefined>>,
-): Promise<Output> {
+): Promise<CommandResult> {
   const { [MARK_VARIABLE]: _, ...env } = environment
-  const { promise, resolve } = Promise.withResolvers<Output>()
+  const { promise, resolve } = Promise.withResolvers<CommandResult>()
   const child = spawnServer({ command, args, cwd, env })
   const group = new ProcessGroup(child)
   const pieces: Buffer[] = []
   let length = 0
-  let complaint = ''
+  let stderrText = ''
   child.stdout.on('data', (piece: Buffer) => {
     length += piece.length
     if (length > MAX_OUTPUT) resolve({ why: `printed more than ${MAX_OUTPUT} bytes` })
     else pieces.push(piece)
   })
   child.stderr.on('data', (piece: Buffer) => {
-    if (complaint.length < MAX_COMPLAINT) complaint += piece.toString('utf8')
+    if (stderrText.length < MAX_STDERR_LENGTH) stderrText += piece.toString('utf8')
   })
   child.on('error', error => resolve({ why: `could not be run: ${describeFailure(error)}` }))
-  child.on('close', (code, signal) => resolve(parseOutput(code, signal, Buffer.concat(pieces), complaint)))
+  child.on('close', (code, signal) => resolve(parseOutput(code, signal, Buffer.concat(pieces), stderrText)))
   child.stdin.on('error', () => undefined).end()
   const why = `did not end within ${OUTPUT_TIMEOUT_MS / 1000} s`
   const timer = setTimeout(() => resolve({ why }), OUTPUT_TIMEOUT_MS)
@@ -208,9 +222,14 @@ export async function runForOutput(
   return output
 }
 
-function parseOutput(code: number | null, signal: string | null, bytes: Buffer, complaint: string): Output {
+function parseOutput(
+  code: number | null,
+  signal: string | null,
+  bytes: Buffer,
+  complaint: string,
+): CommandResult {
   if (code !== 0) {
-    const text = complaint.trim().replace(/\s+/g, ' ').slice(0, MAX_COMPLAINT)
+    const text = complaint.trim().replace(/\s+/g, ' ').slice(0, MAX_STDERR_LENGTH)
     return { why: `ended with ${signal ?? `exit code ${code}`}${text === '' ? '' : `: ${text}`}` }
   }
   try {

@@ -1,17 +1,17 @@
 import type { Clock, Log, ProcessPermit, ProcessRoom, Program, Programs, ProgramSpec } from '../api/index.ts'
 import { getErrorMessage } from '../errors/errors.ts'
 import type { PrivatePlaces } from '../util/private-place.ts'
-import { childEnvironment, inheritedByProgram, MARK_VARIABLE, marked } from './environment.ts'
+import { createChildEnvironment, listProgramVariables, MARK_VARIABLE, addMark } from './environment.ts'
 import { createLaunch, runForOutput } from './launch.ts'
 import { hidingLog } from '../util/log.ts'
 import type { Hide } from '../util/secrets.ts'
 import { hidingVariables } from '../util/secrets.ts'
-import { Stderr, RecentLines } from './stderr.ts'
-import { ProcessTable } from './own-processes.ts'
+import { StderrReader, RecentLines } from './stderr.ts'
+import { ProcessTable } from './process-table.ts'
 import { ServerProcess } from './server-process.ts'
 
 /** Surroundings that programs are run in. */
-interface ProgramsOptions {
+interface ProgramsDeps {
   readonly log: Log
   readonly clock: Clock
   readonly room: ProcessRoom
@@ -25,16 +25,16 @@ interface ProgramsOptions {
 }
 
 /** Programs that plugins run: in the same room, with the same marks and the same watchdog as local servers. */
-export class OwnPrograms implements Programs {
-  readonly #options: ProgramsOptions
+export class PluginPrograms implements Programs {
+  readonly #options: ProgramsDeps
   #table: ProcessTable | undefined
 
-  constructor(options: ProgramsOptions) {
+  constructor(options: ProgramsDeps) {
     this.#options = options
   }
 
   environment(inherit: readonly string[], set: Readonly<Record<string, string>>): Record<string, string> {
-    return childEnvironment(this.#options.environment, inheritedByProgram(inherit), set).env
+    return createChildEnvironment(this.#options.environment, listProgramVariables(inherit), set).env
   }
 
   async output(argv: readonly string[], cwd: string): Promise<string> {
@@ -60,21 +60,21 @@ export class OwnPrograms implements Programs {
   #start(spec: ProgramSpec, permit: ProcessPermit): Program {
     const { clock, directory, environment, log, hide } = this.#options
     const table = (this.#table ??= new ProcessTable(log))
-    const ofItsOwn = hidingVariables(spec.env)
-    const hideAll: Hide = text => ofItsOwn(hide(text))
+    const hideOwn = hidingVariables(spec.env)
+    const hideAll: Hide = text => hideOwn(hide(text))
     const logs = new RecentLines()
     const { cwd, env, writable } = spec
     const places = this.#options.privatePlaces.all
-    const launch = createLaunch(spec, { directory, cwd, env, outside: environment, writable, places })
+    const launch = createLaunch(spec, { directory, cwd, env, gatewayEnv: environment, writable, places })
     const mark = table.prepare(directory, spec.name, environment)
-    const told = hidingLog(log.child({ program: spec.name, stream: 'stderr' }), ofItsOwn)
+    const programLog = hidingLog(log.child({ program: spec.name, stream: 'stderr' }), hideOwn)
     const server = new ServerProcess({
       ...launch,
       cwd: spec.cwd,
-      env: marked(spec.env, environment[MARK_VARIABLE], mark),
+      env: addMark(spec.env, environment[MARK_VARIABLE], mark),
       maxLine: spec.maxLine,
-      log: told,
-      stderr: new Stderr({ log: told, clock, hide: hideAll, recent: logs }),
+      log: programLog,
+      stderr: new StderrReader({ log: programLog, clock, hide: hideAll, recent: logs }),
       clock,
       table,
       onLine: line => spec.onLine(line),

@@ -11,28 +11,28 @@ export interface ProcessId {
 }
 
 /** One process as /proc shows it. */
-interface Stat extends ProcessId {
+interface ProcessStat extends ProcessId {
   readonly parent: number
   readonly session: number
 }
 
 /** Files read at once, so that the pool of threads has room for others. */
-const READERS = 2
+const MAX_READERS = 2
 /** Waits for what was killed to be gone. */
 const PAUSE_MS = 10
 const MAX_ROUNDS = 100
 /** Bytes of one environment that are read at once. */
-const ENVIRONMENT = 16 * 1024
+const MAX_ENVIRONMENT_BYTES = 16 * 1024
 
 /**
  * Ends every process of the machine with a mark that fits and that did not start before `since` (clock ticks); returns their
  * ids. Linux only, without blocking; elsewhere there is nothing to see.
  */
-export async function endMarked(isOurs: (mark: string) => boolean, since = 0): Promise<number[]> {
+export async function killMarked(isOurs: (mark: string) => boolean, since = 0): Promise<number[]> {
   const ended: ProcessId[] = []
   const rest = listPids().values()
   const reader = async (): Promise<void> => {
-    const buffer = Buffer.allocUnsafe(ENVIRONMENT)
+    const buffer = Buffer.allocUnsafe(MAX_ENVIRONMENT_BYTES)
     for (const pid of rest) {
       const stat = parseStat(pid, await readProc(`/proc/${pid}/stat`, buffer))
       // Reading the environment is the dear part.
@@ -41,23 +41,23 @@ export async function endMarked(isOurs: (mark: string) => boolean, since = 0): P
       if (marks.some(isOurs) && signalProcess(stat, 'SIGKILL')) ended.push(stat)
     }
   }
-  await Promise.all(Array.from({ length: READERS }, reader))
+  await Promise.all(Array.from({ length: MAX_READERS }, reader))
   // A signal takes a moment.
-  for (let round = 0; round < MAX_ROUNDS && ended.some(isSame); round++) await setTimeout(PAUSE_MS)
+  for (let round = 0; round < MAX_ROUNDS && ended.some(isSameProcess); round++) await setTimeout(PAUSE_MS)
   return ended.map(({ pid }) => pid)
 }
 
 /** Checks again who it is, and signals in the same breath. */
 export function signalProcess(id: ProcessId, signal: NodeJS.Signals): boolean {
   try {
-    return isSame(id) && process.kill(id.pid, signal)
+    return isSameProcess(id) && process.kill(id.pid, signal)
   } catch {
     return false
   }
 }
 
 /** Every live process of the machine: reads one short file of each. */
-export function listProcesses(): Stat[] {
+export function listProcesses(): ProcessStat[] {
   return listPids().flatMap(pid => readStat(pid) ?? [])
 }
 
@@ -67,11 +67,11 @@ export function readStartTime(pid: number): string | undefined {
 }
 
 /** True when this very process still runs. */
-export function isSame({ pid, start }: ProcessId): boolean {
+export function isSameProcess({ pid, start }: ProcessId): boolean {
   return readStartTime(pid) === start
 }
 
-function readStat(pid: number): Stat | undefined {
+function readStat(pid: number): ProcessStat | undefined {
   try {
     return parseStat(pid, readProcSync(`/proc/${pid}/stat`))
   } catch {
@@ -88,7 +88,7 @@ function listPids(): number[] {
 }
 
 /** The name in brackets may hold anything, so what counts begins behind the last one (proc(5)). */
-function parseStat(pid: number, stat: string): Stat | undefined {
+function parseStat(pid: number, stat: string): ProcessStat | undefined {
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   const [state = 'X', parent, , session] = fields
   const start = fields[19]

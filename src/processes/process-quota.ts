@@ -9,7 +9,7 @@ interface QueuedStart {
 }
 
 /** Bounds how many processes the upstreams of one gateway start at a time, and how many they have. */
-export class BoundedRoom implements ProcessRoom {
+export class ProcessQuota implements ProcessRoom {
   readonly #yielding = new Set<YieldingProcesses>()
   #waiting: QueuedStart[] = []
   #max: number
@@ -18,15 +18,15 @@ export class BoundedRoom implements ProcessRoom {
   #starting = 0
   /** Processes that are being ended, and those that were asked to make room and still run. */
   #leaving = 0
-  #asked = 0
+  #evicting = 0
 
   constructor(max: number, starting: number) {
     this.#max = max
     this.#maxStarting = starting
   }
 
-  static of({ processes: { max, starting } }: Config): BoundedRoom {
-    return new BoundedRoom(max, starting)
+  static fromConfig({ processes: { max, starting } }: Config): ProcessQuota {
+    return new ProcessQuota(max, starting)
   }
 
   /** New bounds, for what starts from now on. */
@@ -45,21 +45,21 @@ export class BoundedRoom implements ProcessRoom {
     let waiting: QueuedStart | undefined
     const permit = new Promise<ProcessPermit>((admit, refuse) => {
       waiting = { admit, refuse }
-      const why = this.#whyNot()
+      const why = this.#explainFull()
       if (why !== undefined) return refuse(new Error(why))
       this.#waiting.push(waiting)
       this.#admit()
     })
-    return { permit, leave: () => this.#leave(waiting) }
+    return { permit, leave: () => this.#cancelStart(waiting) }
   }
 
-  #whyNot(): string | undefined {
+  #explainFull(): string | undefined {
     if (this.#waiting.length >= MAX_WAITING) return `${MAX_WAITING} servers wait to be started already`
-    const isFull = this.#running + this.#waiting.length - this.#leaving - this.#asked >= this.#max
-    return isFull && !this.#makeRoom() ? `${this.#max} processes run already ("processes.max")` : undefined
+    const isFull = this.#running + this.#waiting.length - this.#leaving - this.#evicting >= this.#max
+    return isFull && !this.#evictIdle() ? `${this.#max} processes run already ("processes.max")` : undefined
   }
 
-  #leave(gone: QueuedStart | undefined): void {
+  #cancelStart(gone: QueuedStart | undefined): void {
     if (gone === undefined || !this.#waiting.includes(gone)) return
     this.#waiting = this.#waiting.filter(waiting => waiting !== gone)
     gone.refuse(new Error('it need not start any more'))
@@ -88,7 +88,7 @@ export class BoundedRoom implements ProcessRoom {
     const started = once(() => this.#starting--)
     const leaving = once(() => {
       this.#leaving++
-      if (this.#asked > 0) this.#asked--
+      if (this.#evicting > 0) this.#evicting--
     })
     const ended = once(() => {
       this.#running--
@@ -106,11 +106,11 @@ export class BoundedRoom implements ProcessRoom {
   }
 
   /** Ends the process that has had nothing to do for longest. */
-  #makeRoom(): boolean {
+  #evictIdle(): boolean {
     const idle = [...this.#yielding].filter(({ idleSince }) => idleSince !== undefined)
     const [oldest] = idle.sort((a, b) => (a.idleSince ?? 0) - (b.idleSince ?? 0))
     if (oldest === undefined) return false
-    this.#asked++
+    this.#evicting++
     oldest.yield()
     return true
   }

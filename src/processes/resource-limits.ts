@@ -12,9 +12,9 @@ const KIBIBYTE = 1024
 const RESERVED = 1024 * 1024 * 1024
 /** Distance of the hard wall of tasks, which the kernel counts over all of a user: it only bounds a burst between two looks. */
 const TASKS_AHEAD = 1024
-const LOOK_MS = 1000
+const CHECK_INTERVAL_MS = 1000
 /** Processes that stay around a sandbox: bwrap, and its first process within. */
-const AROUND_SANDBOX = 2
+const SANDBOX_PROCESSES = 2
 
 /** Sets each limit given as a pair, says on stderr which it could not, and becomes the program. Arguments stay arguments. */
 const SCRIPT = `
@@ -29,7 +29,7 @@ exec "$@"
 `
 
 /** The command line that runs `argv` below its ceilings; `argv` itself where there are none. */
-export function belowCeilings(
+export function wrapWithLimits(
   ceilings: CeilingsConfig | undefined,
   argv: readonly string[],
   isSandboxed: boolean,
@@ -45,7 +45,7 @@ function listLimits(
   const pairs: [string, number | undefined][] = [
     ['-d', memory === undefined ? undefined : Math.ceil((parseSize(memory) + RESERVED) / KIBIBYTE)],
     // The kernel counts all tasks of the user, but those of a sandbox by themselves.
-    ['-u', pids === undefined ? undefined : pids + (isSandboxed ? 0 : tasks() + TASKS_AHEAD)],
+    ['-u', pids === undefined ? undefined : pids + (isSandboxed ? 0 : countSystemTasks() + TASKS_AHEAD)],
     ['-n', files],
     ['-f', fileSize === undefined ? undefined : Math.ceil(parseSize(fileSize) / 512)],
     ['-t', cpuTime === undefined ? undefined : Math.max(1, Math.ceil(parseDuration(cpuTime) / 1000))],
@@ -54,7 +54,10 @@ function listLimits(
 }
 
 /** Names the ceilings that this machine does not keep, as one line for people; undefined when it keeps them all. */
-export function notKept(ceilings: CeilingsConfig | undefined, platform: Platform): string | undefined {
+export function describeUnsupportedLimits(
+  ceilings: CeilingsConfig | undefined,
+  platform: Platform,
+): string | undefined {
   if (ceilings === undefined) return undefined
   if (!platform.hasLimits) return 'Windows has no resource limits that a parent could set'
   if (!platform.hasProc && (ceilings.memory ?? ceilings.pids) !== undefined)
@@ -63,7 +66,7 @@ export function notKept(ceilings: CeilingsConfig | undefined, platform: Platform
 }
 
 /** A server that runs below ceilings. */
-interface Watched {
+interface LimitedServer {
   readonly pid: number | undefined
   /** Tells that the server has taken too much, and that all of it was killed. */
   giveUp(why: string): void
@@ -72,25 +75,25 @@ interface Watched {
 /** Looks once a second at what a server and all it started use together, and kills all of it once that is too much. Linux only. */
 export function watchCeilings(
   { ceilings, sandbox }: Pick<StdioUpstreamConfig, 'ceilings' | 'sandbox'>,
-  server: Watched,
+  server: LimitedServer,
   clock: Clock,
 ): () => void {
   const { pid } = server
   if (ceilings === undefined || pid === undefined || !getPlatform().hasProc) return () => undefined
   const memory = ceilings.memory === undefined ? Infinity : parseSize(ceilings.memory)
-  const most = (ceilings.pids ?? Infinity) + (sandbox === undefined ? 0 : AROUND_SANDBOX)
+  const most = (ceilings.pids ?? Infinity) + (sandbox === undefined ? 0 : SANDBOX_PROCESSES)
   if (memory === Infinity && most === Infinity) return () => undefined
   let known: readonly ProcessId[] = []
-  let takeBack = (): void => undefined
-  const look = (): void => {
-    takeBack = clock.after(LOOK_MS, look)
+  let cancel = (): void => undefined
+  const checkUsage = (): void => {
+    cancel = clock.after(CHECK_INTERVAL_MS, checkUsage)
     known = findTree(pid, known)
     const count = most === Infinity ? 0 : known.reduce((sum, each) => sum + countThreads(each.pid), 0)
-    const why = excess(count, most) ?? overuse(known, memory)
+    const why = describeTaskExcess(count, most) ?? describeMemoryExcess(known, memory)
     if (why === undefined) return
-    takeBack()
+    cancel()
     // What is stopped starts nothing more, and its children are still its own.
-    for (let before = -1, round = 0; before !== known.length && round < ROUNDS; round++) {
+    for (let before = -1, round = 0; before !== known.length && round < MAX_STOP_ROUNDS; round++) {
       before = known.length
       for (const each of known) signalProcess(each, 'SIGSTOP')
       known = findTree(pid, known)
@@ -98,12 +101,12 @@ export function watchCeilings(
     for (const each of known) signalProcess(each, 'SIGKILL')
     server.giveUp(why)
   }
-  takeBack = clock.after(LOOK_MS, look)
-  return () => takeBack()
+  cancel = clock.after(CHECK_INTERVAL_MS, checkUsage)
+  return () => cancel()
 }
 
 /** Looks at a tree that is being stopped. */
-const ROUNDS = 50
+const MAX_STOP_ROUNDS = 50
 
 /** A process with all of its session, what is still there of the tree as it was known, and all that these have started. */
 function findTree(root: number, known: readonly ProcessId[]): ProcessId[] {
@@ -127,14 +130,14 @@ function countThreads(pid: number): number {
   }
 }
 
-function excess(count: number, most: number): string | undefined {
+function describeTaskExcess(count: number, most: number): string | undefined {
   return count > most ? `it had ${count} processes and threads, and may have ${most}` : undefined
 }
 
-function overuse(processes: readonly ProcessId[], memory: number): string | undefined {
+function describeMemoryExcess(processes: readonly ProcessId[], memory: number): string | undefined {
   const used = memory === Infinity ? 0 : processes.reduce((sum, { pid }) => sum + readResidentSize(pid), 0)
   if (used <= memory) return undefined
-  return `it used ${mebibytes(used)} of memory, and may use ${mebibytes(memory)}`
+  return `it used ${formatMebibytes(used)} of memory, and may use ${formatMebibytes(memory)}`
 }
 
 function readResidentSize(pid: number): number {
@@ -143,7 +146,7 @@ function readResidentSize(pid: number): number {
 }
 
 /** Processes and threads of the whole machine. */
-function tasks(): number {
+function countSystemTasks(): number {
   return Number(/\/(\d+) /.exec(readOr('/proc/loadavg', ''))?.[1] ?? 4096)
 }
 
@@ -155,6 +158,6 @@ function readOr(file: string, fallback: string): string {
   }
 }
 
-function mebibytes(bytes: number): string {
+function formatMebibytes(bytes: number): string {
   return `${Math.round(bytes / 1024 / 1024)} MiB`
 }

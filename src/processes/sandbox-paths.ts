@@ -16,7 +16,7 @@ import { splitPath } from '../util/platform.ts'
 import type { PrivatePlace } from '../util/private-place.ts'
 
 /** Program that is run. */
-export interface Run {
+export interface SandboxedProgram {
   /** Absolute. */
   readonly program: string
   readonly args: readonly string[]
@@ -39,8 +39,8 @@ const CERTIFICATES = ['NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'SSL_CERT_DIR']
  * Lists what a command needs to be seen beside the system: its file and those that its arguments name, what they lead to, their
  * interpreters, and the installations that these belong to.
  */
-export function runtimePaths(
-  { program, args, cwd, env }: Run,
+export function listRuntimePaths(
+  { program, args, cwd, env }: SandboxedProgram,
   isTooWide: (path: string) => boolean,
 ): string[] {
   const found = new Set<string>()
@@ -125,12 +125,12 @@ const PROGRAMS = ['/usr', '/nix/store', '/run/current-system', '/var/lib/ca-cert
 const MERGED = ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32']
 
 /** Files in which programs look up the machine. /etc as a whole has passwords, private keys and tokens. */
-const FACTS = inEtc(
+const ETC_FILES = toEtcPaths(
   'alternatives crypto-policies fonts group java ld.so.cache localtime mime.types os-release passwd ssl/openssl.cnf static timezone',
 )
 
 /** The same for those that have a network. Each mount costs a start a fraction of a millisecond. */
-const NETWORK_FACTS = inEtc(
+const NETWORK_ETC_FILES = toEtcPaths(
   'ca-certificates gai.conf hosts nsswitch.conf pki/ca-trust pki/tls/cert.pem pki/tls/certs protocols resolv.conf services ssl/cert.pem ssl/certs',
 )
 
@@ -138,15 +138,15 @@ const NETWORK_FACTS = inEtc(
 export const OWN_FOLDERS = ['/tmp', '/var/tmp', '/run']
 
 /** Paths of the system that a sandbox shows. */
-export function systemPaths(hasNetwork: boolean): string[] {
+export function listSystemPaths(hasNetwork: boolean): string[] {
   const folders = MERGED.filter(folder => !isLink(folder))
-  return [...PROGRAMS, ...folders, ...FACTS, ...(hasNetwork ? NETWORK_FACTS : [])].filter(path =>
+  return [...PROGRAMS, ...folders, ...ETC_FILES, ...(hasNetwork ? NETWORK_ETC_FILES : [])].filter(path =>
     existsSync(path),
   )
 }
 
 /** Links at the root that lead into the system: the path and what it says. */
-export function systemLinks(): [path: string, target: string][] {
+export function listSystemLinks(): [path: string, target: string][] {
   return MERGED.filter(isLink).map(folder => [folder, readlinkSync(folder)])
 }
 
@@ -154,7 +154,7 @@ function isLink(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false
 }
 
-function inEtc(names: string): string[] {
+function toEtcPaths(names: string): string[] {
   return names.split(' ').map(name => `/etc/${name}`)
 }
 
@@ -176,17 +176,17 @@ export function findRepository(directory: string): string[] {
   }
 }
 
-type Environment = Readonly<Record<string, string | undefined>>
+type UserEnvironment = Readonly<Record<string, string | undefined>>
 
 /** Directories in which every gateway of this user keeps what is its own, whatever its configuration says. */
-export function userPlaces(environment: Environment): PrivatePlace[] {
+export function listUserPlaces(environment: UserEnvironment): PrivatePlace[] {
   const { TMPDIR = tmpdir() } = environment
   const temporary = [TMPDIR, '/tmp'].map(directory => ({ directory, names: TEMPORARY }))
-  return [...temporary, ...ownFolders(environment)]
+  return [...temporary, ...listOwnFolders(environment)]
 }
 
 /** Those of them that last: state, cache, configuration and sockets. */
-export function ownFolders(environment: Environment): PrivatePlace[] {
+export function listOwnFolders(environment: UserEnvironment): PrivatePlace[] {
   const { HOME = homedir(), XDG_RUNTIME_DIR, LOCALAPPDATA } = environment
   const { XDG_STATE_HOME = path.join(HOME, '.local/state') } = environment
   const { XDG_CACHE_HOME = path.join(HOME, '.cache'), XDG_CONFIG_HOME = path.join(HOME, '.config') } =

@@ -3,14 +3,14 @@ import path from 'node:path'
 import type { SandboxConfig } from '../config/config.gen.ts'
 import type { PrivatePlace } from '../util/private-place.ts'
 import { escaped } from '../util/private-place.ts'
-import type { Run } from './sandbox-paths.ts'
+import type { SandboxedProgram } from './sandbox-paths.ts'
 import {
   OWN_FOLDERS,
   findRepository,
-  runtimePaths,
-  systemLinks,
-  systemPaths,
-  userPlaces,
+  listRuntimePaths,
+  listSystemLinks,
+  listSystemPaths,
+  listUserPlaces,
 } from './sandbox-paths.ts'
 
 /** One thing that a sandbox shows. */
@@ -28,9 +28,9 @@ const MAX_MOUNTS = 2000
  * The arguments that show files in a sandbox, and nothing private among them. A directory with something private in it is
  * built anew from its other entries: a mask over a file is gone when somebody else replaces that file.
  */
-function viewArguments(shown: readonly Mount[], places: readonly PrivatePlace[]): string[] {
-  const view = new View(places.map(resolved))
-  for (const each of inOrder(shown)) view.show(each)
+function createMountArguments(shown: readonly Mount[], places: readonly PrivatePlace[]): string[] {
+  const view = new MountPlan(places.map(resolvePlace))
+  for (const each of sortMounts(shown)) view.show(each)
   return view.arguments
 }
 
@@ -50,30 +50,30 @@ function isWithin(inner: string, outer: string): boolean {
 }
 
 /** Directories before what is in them, and what may be written last of equals. */
-function inOrder(shown: readonly Mount[]): Mount[] {
+function sortMounts(shown: readonly Mount[]): Mount[] {
   return shown
     .map(each => ({ each, real: resolveExisting(each.path) }))
     .sort(
       (a, b) =>
-        compare(a.real, b.real) || Number(b.each.mayWrite ?? false) - Number(a.each.mayWrite ?? false),
+        comparePaths(a.real, b.real) || Number(b.each.mayWrite ?? false) - Number(a.each.mayWrite ?? false),
     )
     .map(({ each }) => each)
 }
 
-function compare(a: string, b: string): number {
+function comparePaths(a: string, b: string): number {
   const [left, right] = [a, b].map(each => each.replaceAll('/', '\0'))
   return left === right ? 0 : (left ?? '') < (right ?? '') ? -1 : 1
 }
 
-function resolved({ directory, ...rest }: PrivatePlace): PrivatePlace {
+function resolvePlace({ directory, ...rest }: PrivatePlace): PrivatePlace {
   return { directory: resolveExisting(directory), ...rest }
 }
 
-class View {
+class MountPlan {
   readonly #places: readonly PrivatePlace[]
   readonly #mounts: string[][] = []
   /** Directories that were built anew: nothing can be added to them. */
-  readonly #built: string[] = []
+  readonly #rebuilt: string[] = []
   readonly #names = new Set<string>()
   readonly #accepted: { readonly real: string; readonly mayWrite: boolean }[] = []
 
@@ -82,7 +82,7 @@ class View {
   }
 
   get arguments(): string[] {
-    const sealed = [...new Set(this.#built)].flatMap(directory => ['--remount-ro', directory])
+    const sealed = [...new Set(this.#rebuilt)].flatMap(directory => ['--remount-ro', directory])
     return [...this.#mounts.flat(), ...sealed]
   }
 
@@ -100,11 +100,11 @@ class View {
         this.#places.filter(({ directory }) => isWithin(directory, real)),
       )
     }
-    this.#alsoAs(name, real)
+    this.#addAlias(name, real)
   }
 
   /** The name it is known by, unless that is reached through what is shown already. */
-  #alsoAs(name: string, real: string): void {
+  #addAlias(name: string, real: string): void {
     if (real === name || this.#names.has(name) || this.#isShown(resolveExisting(path.dirname(name)), false))
       return
     this.#names.add(name)
@@ -117,7 +117,7 @@ class View {
 
   #isPrivate(real: string): boolean {
     for (let at = real; ; at = path.dirname(at)) {
-      if (this.#places.some(place => isPlace(at, place))) return true
+      if (this.#places.some(place => matchesPlace(at, place))) return true
       if (at === path.dirname(at)) return false
     }
   }
@@ -126,10 +126,10 @@ class View {
     const isDirectory = lstatSync(real).isDirectory()
     if (inside.length === 0 || !isDirectory) return this.#mount(mayWrite ? '--bind' : '--ro-bind', real, real)
     this.#mount('--tmpfs', real)
-    this.#built.push(real)
+    this.#rebuilt.push(real)
     for (const entry of readdirSync(real, { withFileTypes: true })) {
       const child = path.join(real, entry.name)
-      const isHidden = inside.some(place => isPlace(child, place))
+      const isHidden = inside.some(place => matchesPlace(child, place))
       if (isHidden && entry.isDirectory()) this.#mount('--dir', child)
       else if (isHidden) continue
       else if (entry.isSymbolicLink()) this.#mount('--symlink', readlinkSync(child), child)
@@ -150,14 +150,14 @@ class View {
   }
 }
 
-function isPlace(at: string, { directory, names }: PrivatePlace): boolean {
+function matchesPlace(at: string, { directory, names }: PrivatePlace): boolean {
   return names === undefined
     ? at === directory
     : path.dirname(at) === directory && names.test(path.basename(at))
 }
 
 /** Program that a sandbox is made around. */
-interface SandboxSite extends Run {
+interface SandboxOptions extends SandboxedProgram {
   /** Directory of the configuration; relative paths are relative to it. */
   readonly directory: string
   /** Home directory of the user, for `~/`; never shown as a whole. */
@@ -169,21 +169,32 @@ interface SandboxSite extends Run {
   /** Paths that are never shown. */
   readonly places: readonly PrivatePlace[]
   /** The gateway's own environment, which says where it keeps what is its own. */
-  readonly outside: Readonly<Record<string, string | undefined>>
+  readonly gatewayEnv: Readonly<Record<string, string | undefined>>
 }
 
 /** Settings that `sandbox: bwrap` stands for. The schema has the same defaults. */
 const DEFAULTS: SandboxConfig = { type: 'bwrap', read: [], write: [], network: false, hide: [] }
 const TEMPORARY_HOME = '/tmp/home'
 /** Directories in which others have theirs: never shown unless they are named. */
-const WIDE = ['/', '/home', '/root', '/etc', '/var', '/opt', '/srv', '/mnt', '/media', ...OWN_FOLDERS]
+const WIDE_DIRECTORIES = [
+  '/',
+  '/home',
+  '/root',
+  '/etc',
+  '/var',
+  '/opt',
+  '/srv',
+  '/mnt',
+  '/media',
+  ...OWN_FOLDERS,
+]
 
 /**
  * The arguments of bwrap, up to and with `--`: an allow-list of files, and no network, process or right but those that are
  * given. The environment is the one that bwrap itself gets, so that no secret stands in a list of arguments. Throws an
  * Error for a path that cannot be shown.
  */
-export function sandboxArguments(config: SandboxConfig | 'bwrap', site: SandboxSite): string[] {
+export function createSandboxArguments(config: SandboxConfig | 'bwrap', site: SandboxOptions): string[] {
   const settings = config === 'bwrap' ? DEFAULTS : config
   const home = getHome(site)
   return [
@@ -193,8 +204,8 @@ export function sandboxArguments(config: SandboxConfig | 'bwrap', site: SandboxS
     ...['--dev', '/dev', '--proc', '/proc', ...OWN_FOLDERS.flatMap(folder => ['--tmpfs', folder])],
     // The kernel lets user 0 write its settings without any capability, and bwrap leaves them as they are for that user.
     ...['--ro-bind', '/proc/sys', '/proc/sys'],
-    ...systemLinks().flatMap(([name, target]) => ['--symlink', target, name]),
-    ...viewArguments(listMounts(settings, site), listHiddenPlaces(settings, site)),
+    ...listSystemLinks().flatMap(([name, target]) => ['--symlink', target, name]),
+    ...createMountArguments(listMounts(settings, site), listHiddenPlaces(settings, site)),
     ...(home === TEMPORARY_HOME ? ['--dir', home] : []),
     ...(home === undefined ? [] : ['--setenv', 'HOME', home]),
     ...(site.env.TMPDIR === undefined ? [] : ['--setenv', 'TMPDIR', '/tmp']),
@@ -202,23 +213,23 @@ export function sandboxArguments(config: SandboxConfig | 'bwrap', site: SandboxS
   ]
 }
 
-function listHiddenPlaces(settings: SandboxConfig, site: SandboxSite): PrivatePlace[] {
-  return [...site.places, ...userPlaces(site.outside), ...listHidden(settings, site)]
+function listHiddenPlaces(settings: SandboxConfig, site: SandboxOptions): PrivatePlace[] {
+  return [...site.places, ...listUserPlaces(site.gatewayEnv), ...listHidden(settings, site)]
 }
 
 /** Path of its HOME; undefined where its environment says so already. */
-function getHome({ env, outside, ownHome }: SandboxSite): string | undefined {
-  if (env.HOME !== undefined && env.HOME !== outside.HOME) return undefined
+function getHome({ env, gatewayEnv, ownHome }: SandboxOptions): string | undefined {
+  if (env.HOME !== undefined && env.HOME !== gatewayEnv.HOME) return undefined
   return ownHome ?? TEMPORARY_HOME
 }
 
-function listMounts({ read, write, network }: SandboxConfig, site: SandboxSite): Mount[] {
+function listMounts({ read, write, network }: SandboxConfig, site: SandboxOptions): Mount[] {
   const isWide = (name: string): boolean => isTooWide(name, site.home)
   const given = [...(site.writable ?? []), ...(getHome(site) === site.ownHome ? [site.ownHome] : [])]
   const named: Mount[] = [
-    ...read.map(name => ({ path: existing('read', name, site), from: 'configuration' as const })),
+    ...read.map(name => ({ path: requirePath('read', name, site), from: 'configuration' as const })),
     ...write.map(name => ({
-      path: existing('write', name, site),
+      path: requirePath('write', name, site),
       from: 'configuration' as const,
       mayWrite: true,
     })),
@@ -226,16 +237,20 @@ function listMounts({ read, write, network }: SandboxConfig, site: SandboxSite):
       name === undefined ? [] : [{ path: name, from: 'gateway' as const, mayWrite: true }],
     ),
   ]
-  const found = [...systemPaths(network), ...runtimePaths(site, isWide), ...findRepository(site.cwd)]
+  const found = [...listSystemPaths(network), ...listRuntimePaths(site, isWide), ...findRepository(site.cwd)]
   return [
     ...found.filter(file => existsSync(file)).map(file => ({ path: file, from: 'system' as const })),
     ...named,
-    ...project(site, named, isWide),
+    ...listProjectMounts(site, named, isWide),
   ]
 }
 
 /** The working directory, unless it is shown anyway. */
-function project({ cwd }: SandboxSite, named: readonly Mount[], isWide: (name: string) => boolean): Mount[] {
+function listProjectMounts(
+  { cwd }: SandboxOptions,
+  named: readonly Mount[],
+  isWide: (name: string) => boolean,
+): Mount[] {
   const real = resolveExisting(cwd)
   if (OWN_FOLDERS.includes(real) || named.some(each => isWithin(real, resolveExisting(each.path)))) return []
   if (!existsSync(cwd)) throw new Error(`its directory ${cwd} does not exist`)
@@ -250,23 +265,23 @@ function isTooWide(name: string, home: string): boolean {
   const inHome = ['', '.local', '.local/share', '.config', '.cache'].map(folder =>
     resolveExisting(path.join(home, folder)),
   )
-  return WIDE.includes(real) || isWithin(resolveExisting(home), real) || inHome.includes(real)
+  return WIDE_DIRECTORIES.includes(real) || isWithin(resolveExisting(home), real) || inHome.includes(real)
 }
 
-function listHidden({ hide }: SandboxConfig, site: SandboxSite): PrivatePlace[] {
+function listHidden({ hide }: SandboxConfig, site: SandboxOptions): PrivatePlace[] {
   return hide.map(name => {
-    const real = resolveExisting(absolute(name, site))
+    const real = resolveExisting(resolveUserPath(name, site))
     return { directory: path.dirname(real), names: new RegExp(`^${escaped(path.basename(real))}$`) }
   })
 }
 
-function existing(key: 'read' | 'write', name: string, site: SandboxSite): string {
-  const file = absolute(name, site)
+function requirePath(key: 'read' | 'write', name: string, site: SandboxOptions): string {
+  const file = resolveUserPath(name, site)
   if (!existsSync(file)) throw new Error(`sandbox.${key} names ${file}, which does not exist`)
   return file
 }
 
-function absolute(name: string, { directory, home }: SandboxSite): string {
+function resolveUserPath(name: string, { directory, home }: SandboxOptions): string {
   if (name !== '~' && !name.startsWith('~/')) return path.resolve(directory, name)
   return path.join(home, name.slice(1))
 }

@@ -6,17 +6,17 @@ import type { Clock, Log, ProgramExit } from '../api/index.ts'
 import type { Reason } from '../errors/errors.ts'
 import type { SkippedLine } from '../transport/line-splitter.ts'
 import { LineSplitter } from '../transport/line-splitter.ts'
-import type { Spawning } from './launch.ts'
+import type { SpawnOptions } from './launch.ts'
 import { ProcessGroup, spawnServer } from './launch.ts'
-import type { Stderr } from './stderr.ts'
-import type { ProcessTable } from './own-processes.ts'
+import type { StderrReader } from './stderr.ts'
+import type { ProcessTable } from './process-table.ts'
 
 /** Options of a server's process. */
-interface ProcessOptions extends Spawning {
+interface ServerProcessOptions extends SpawnOptions {
   /** Most bytes of one line of its stdout. */
   readonly maxLine: number
   /** Its stderr. */
-  readonly stderr: Stderr
+  readonly stderr: StderrReader
   readonly log: Log
   readonly clock: Clock
   readonly table: ProcessTable
@@ -29,22 +29,22 @@ interface ProcessOptions extends Spawning {
   onEnd(reason: Reason, exit?: ProgramExit): void
 }
 
-const STEP_MS = 2000
+const STOP_STEP_MS = 2000
 /** The same for what a server that is gone has left in its group. */
 const ORPHAN_MS = 500
 /** Time for output that is still in the pipe to arrive after the exit. */
 const DRAIN_MS = 50
 /** The same where the output is all there is, and nobody can ask for it again. */
-const PASS_MS = 2000
+const OUTPUT_DRAIN_MS = 2000
 /** Time that a process may live on without one of its pipes. */
-const LINGER_MS = 250
+const PIPE_GRACE_MS = 250
 const POLL_MS = 20
 /** Bytes that may wait for the process to read them. */
 const MAX_WAITING = 8 * 1024 * 1024
 
 /** A server that runs as a child of ours: lines in, lines out, and nothing left when it is stopped. */
 export class ServerProcess {
-  readonly #options: ProcessOptions
+  readonly #options: ServerProcessOptions
   readonly #child: ChildProcessWithoutNullStreams
   readonly #group: ProcessGroup
   readonly #stdout: LineSplitter
@@ -59,7 +59,7 @@ export class ServerProcess {
   #hasDropped = false
 
   /** Throws what `spawn` throws for arguments that no process could have. */
-  constructor(options: ProcessOptions) {
+  constructor(options: ServerProcessOptions) {
     this.#options = options
     this.#stdout = new LineSplitter({
       maxLine: options.maxLine,
@@ -76,7 +76,10 @@ export class ServerProcess {
     this.#exited = new Promise(resolve => this.#observe(resolve))
   }
 
-  #onTooLong({ maxLine, onSkipped }: ProcessOptions): Partial<ConstructorParameters<typeof LineSplitter>[0]> {
+  #onTooLong({
+    maxLine,
+    onSkipped,
+  }: ServerProcessOptions): Partial<ConstructorParameters<typeof LineSplitter>[0]> {
     if (onSkipped !== undefined) return { onSkipped }
     return { onTooLong: () => this.giveUp(`it wrote a line longer than ${maxLine} bytes to stdout`) }
   }
@@ -86,12 +89,12 @@ export class ServerProcess {
   }
 
   /** True when it is spoken to line by line. */
-  get #isRead(): boolean {
+  get #isLineBased(): boolean {
     return this.#options.onOutput === undefined
   }
 
-  get lastWords(): string | undefined {
-    return this.#options.stderr.lastWords
+  get lastOutput(): string | undefined {
+    return this.#options.stderr.lastOutput
   }
 
   /** Bytes that were sent, and wait for it to read them. */
@@ -126,7 +129,7 @@ export class ServerProcess {
 
   /** End of stdin, SIGTERM and SIGKILL to the whole group, two seconds for each, less when only remains are left. */
   stop(): Promise<void> {
-    this.#stopping ??= this.#climbDown()
+    this.#stopping ??= this.#terminate()
     return this.#stopping
   }
 
@@ -150,37 +153,37 @@ export class ServerProcess {
 
   #observe(exited: () => void): void {
     const { stdin, stdout, stderr } = this.#child
-    const leave = (why: string): void => {
+    const handleExit = (why: string): void => {
       this.#hasExited = true
       exited()
-      this.#options.clock.after(this.#isRead ? DRAIN_MS : PASS_MS, () => this.#end(why))
+      this.#options.clock.after(this.#isLineBased ? DRAIN_MS : OUTPUT_DRAIN_MS, () => this.#end(why))
       this.#child.once('close', () => this.#end(why))
     }
     this.#child.on('error', error => {
-      if (this.pid === undefined) leave(this.#whyNotSpawned(error))
+      if (this.pid === undefined) handleExit(this.#explainSpawnError(error))
     })
     this.#child.once('exit', (code, signal) => {
       this.#exit = { code, signal }
-      leave(signal === null ? `it exited with code ${String(code)}` : `it was ended by ${signal}`)
+      handleExit(signal === null ? `it exited with code ${String(code)}` : `it was ended by ${signal}`)
     })
     for (const stream of [stdout, stderr]) stream.on('error', () => undefined)
-    if (!this.#isRead) return this.#passOn()
+    if (!this.#isLineBased) return this.#forwardOutput()
     stdout.on('data', (chunk: Buffer) => this.#stdout.push(chunk))
-    stdout.once('end', () => this.#linger('it closed its stdout'))
+    stdout.once('end', () => this.#endAfterGrace('it closed its stdout'))
     stderr.on('data', (chunk: Buffer) => this.#options.stderr.push(chunk))
-    stdin.on('error', () => this.#linger('it closed its stdin'))
+    stdin.on('error', () => this.#endAfterGrace('it closed its stdin'))
   }
 
   /** Passes on the output of a process that is not talked to: it may close what it likes. */
-  #passOn(): void {
+  #forwardOutput(): void {
     const { stdin, stdout, stderr } = this.#child
     stdout.on('data', (chunk: Buffer) => this.#options.onOutput?.(chunk, 'stdout'))
     stderr.on('data', (chunk: Buffer) => this.#options.onOutput?.(chunk, 'stderr'))
     stdin.on('error', () => undefined).end()
   }
 
-  #linger(why: string): void {
-    this.#options.clock.after(LINGER_MS, () => {
+  #endAfterGrace(why: string): void {
+    this.#options.clock.after(PIPE_GRACE_MS, () => {
       if (!this.#hasExited && this.#stopping === undefined) this.giveUp(why)
     })
   }
@@ -198,7 +201,7 @@ export class ServerProcess {
     if (this.#isOver()) return
     this.#hasEnded = true
     this.#options.stderr.end()
-    this.#options.onEnd({ why, detail: this.lastWords }, this.#exit)
+    this.#options.onEnd({ why, detail: this.lastOutput }, this.#exit)
     void this.stop()
   }
 
@@ -206,14 +209,14 @@ export class ServerProcess {
     return this.#hasEnded
   }
 
-  async #climbDown(): Promise<void> {
+  async #terminate(): Promise<void> {
     if (this.#queue.length > 0) this.#writeQueue()
     this.#child.stdin.end()
-    if (!this.#hasExited && this.#isRead) await this.#within(STEP_MS, () => this.#hasExited)
+    if (!this.#hasExited && this.#isLineBased) await this.#within(STOP_STEP_MS, () => this.#hasExited)
     for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
       if (await this.#within(DRAIN_MS, () => this.#isGone())) break
       this.#group.signal(signal)
-      await this.#within(this.#hasExited ? ORPHAN_MS : STEP_MS, () => this.#isGone())
+      await this.#within(this.#hasExited ? ORPHAN_MS : STOP_STEP_MS, () => this.#isGone())
     }
     // Its last output may still be on the way.
     await this.#within(2 * DRAIN_MS, () => this.#hasEnded)
@@ -238,7 +241,7 @@ export class ServerProcess {
     return isDone()
   }
 
-  #whyNotSpawned(error: NodeJS.ErrnoException): string {
+  #explainSpawnError(error: NodeJS.ErrnoException): string {
     const { command, cwd } = this.#options
     if (error.code === 'ENOENT' && !existsSync(cwd)) return `its directory ${cwd} does not exist`
     if (error.code === 'ENOENT')

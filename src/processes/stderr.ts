@@ -7,7 +7,7 @@ import { withoutSequences } from '../util/plain-text.ts'
 /** Bytes that are kept of each upstream. */
 const MAX_BYTES = 64 * 1024
 /** Cost of a line besides its text. */
-const OVERHEAD = 64
+const LINE_OVERHEAD_BYTES = 64
 
 /** The line of an error that says what it is, in the forms of most languages. */
 const ERROR =
@@ -19,7 +19,7 @@ const KEPT_PER_SECOND = 1000
 const MAX_LINE_LENGTH = 4096
 const KEPT_BYTES = 8192
 /** Most characters of the last lines in an error text. */
-const SHOWN = 300
+const MAX_SHOWN_LENGTH = 300
 
 /** Receivers of what a process writes on stderr. */
 interface StderrOptions {
@@ -32,12 +32,12 @@ interface StderrOptions {
 }
 
 /** Reads what a process writes on stderr: logs it, not too fast, and keeps its last lines, and its end for error texts. */
-export class Stderr {
+export class StderrReader {
   readonly #options: StderrOptions
   /** The process that speaks, once there is one. */
   pid: number | undefined = undefined
   readonly #lines: LineSplitter
-  #kept: Buffer = Buffer.alloc(0)
+  #tail: Buffer = Buffer.alloc(0)
   #windowStart = -Infinity
   #count = 0
   #suppressed = 0
@@ -52,7 +52,7 @@ export class Stderr {
   }
 
   push(chunk: Buffer): void {
-    this.#kept = Buffer.concat([this.#kept, chunk.subarray(-KEPT_BYTES)]).subarray(-KEPT_BYTES)
+    this.#tail = Buffer.concat([this.#tail, chunk.subarray(-KEPT_BYTES)]).subarray(-KEPT_BYTES)
     this.#lines.push(chunk)
   }
 
@@ -62,9 +62,9 @@ export class Stderr {
   }
 
   /** The last lines, for the detail of an error; undefined when there are none. */
-  get lastWords(): string | undefined {
-    const last = extractLastLine(this.#options.hide(withoutSequences(this.#kept.toString('utf8'))))
-    return last === '' ? undefined : visible(last, SHOWN)
+  get lastOutput(): string | undefined {
+    const last = extractLastLine(this.#options.hide(withoutSequences(this.#tail.toString('utf8'))))
+    return last === '' ? undefined : visible(last, MAX_SHOWN_LENGTH)
   }
 
   #line(line: string): void {
@@ -109,7 +109,7 @@ export function extractLastLine(text: string): string {
 
 /** The last lines that an upstream said, over all its processes, and whoever hears the next ones. */
 export class RecentLines implements UpstreamLogs {
-  readonly #hearers = new Set<(line: LogLine) => void>()
+  readonly #listeners = new Set<(line: LogLine) => void>()
   readonly #lines: LogLine[] = []
   #bytes = 0
 
@@ -118,8 +118,8 @@ export class RecentLines implements UpstreamLogs {
   }
 
   follow(hear: (line: LogLine) => void): () => void {
-    this.#hearers.add(hear)
-    return () => void this.#hearers.delete(hear)
+    this.#listeners.add(hear)
+    return () => void this.#listeners.delete(hear)
   }
 
   add(line: LogLine): void {
@@ -130,19 +130,19 @@ export class RecentLines implements UpstreamLogs {
       if (oldest === undefined) break
       this.#bytes -= getLineSize(oldest)
     }
-    for (const hear of this.#hearers) this.#tell(hear, line)
+    for (const hear of this.#listeners) this.#notify(hear, line)
   }
 
-  #tell(hear: (line: LogLine) => void, line: LogLine): void {
+  #notify(hear: (line: LogLine) => void, line: LogLine): void {
     try {
       hear(line)
     } catch {
       // Its trouble must not end the server that spoke.
-      this.#hearers.delete(hear)
+      this.#listeners.delete(hear)
     }
   }
 }
 
 function getLineSize({ text }: LogLine): number {
-  return Buffer.byteLength(text) + OVERHEAD
+  return Buffer.byteLength(text) + LINE_OVERHEAD_BYTES
 }

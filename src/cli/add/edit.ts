@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { unlink, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { fromYaml, removeFromYaml, setInYaml } from '../../config/source/plain-yaml.ts'
+import { fromYaml, removeYamlEntry, setYamlEntry } from '../../config/source/plain-yaml.ts'
 import { refuseUntrusted } from '../../config/source/trust.ts'
 import type { LoadedConfig } from '../../config/index.ts'
 import { GatewayError, gatewayError, getErrorMessage } from '../../errors/errors.ts'
@@ -39,11 +39,11 @@ export async function edited(file: string, { name, upstream }: Change): Promise<
     if (upstream === undefined) {
       if (!Object.hasOwn(known, name))
         throw new Error(`it has no upstream "${name}"${suggestHint(name, Object.keys(known))}`)
-      return { before, after: removeFromYaml(text, ['upstreams'], name, false) }
+      return { before, after: removeYamlEntry(text, ['upstreams'], name, false) }
     }
     if (Object.hasOwn(known, name))
       throw new Error(`it has an upstream "${name}" already; --name gives another`)
-    return { before, after: setInYaml(text, ['upstreams'], name, upstream, false) }
+    return { before, after: setYamlEntry(text, ['upstreams'], name, upstream, false) }
   } catch (error) {
     throw gatewayError('GW_USAGE', { what: `${file} is not changed: ${getErrorMessage(error)}` })
   }

@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Problem } from '../../config/problem.ts'
 import { Relay } from '../../control/relay.ts'
-import { attachSocket, connectSocket } from '../../control/sockets.ts'
+import { getAttachSocketPath, connectSocket } from '../../control/sockets.ts'
 import { gatewayError, GatewayError, getOwnerReason } from '../../errors/errors.ts'
 import { readOwnPackage } from '../../util/version.ts'
 import type { Host } from '../output/terminal.ts'
@@ -82,8 +82,8 @@ export async function attach(flags: AttachFlags, host: Host): Promise<number> {
       first = undefined
       return socket
     },
-    attached: ({ version }) => checkVersion(version, say),
-    gaveUp: why => say(`the gateway is gone: ${why}`),
+    onAttached: ({ version }) => checkVersion(version, say),
+    onGiveUp: why => say(`the gateway is gone: ${why}`),
   })
   return relay.run()
 }
@@ -101,7 +101,11 @@ async function connectAnyhow(flags: AttachFlags, host: Host): Promise<Socket> {
 /** The socket of a configuration that is named; where it must be looked for, `gateway up` knows. */
 function knownSocket({ config, env }: AttachFlags, { cwd, env: environment }: Host): string | undefined {
   if (config === undefined) return undefined
-  return attachSocket({ file: resolve(cwd(), config), env: env ?? environment.GATEWAY_ENV, environment })
+  return getAttachSocketPath({
+    file: resolve(cwd(), config),
+    env: env ?? environment.GATEWAY_ENV,
+    environment,
+  })
 }
 
 /** The socket of the gateway that runs, or has been started now. */

@@ -1,6 +1,6 @@
 import { closeSync, mkdirSync, openSync, readSync, renameSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { attachSocket, connectSocket } from '../../control/sockets.ts'
+import { getAttachSocketPath, connectSocket } from '../../control/sockets.ts'
 import { GatewayError, gatewayError } from '../../errors/errors.ts'
 import { sanitizeText } from '../../util/plain-text.ts'
 import type { Host, Terminal } from '../output/terminal.ts'
@@ -39,7 +39,11 @@ const OF_CONFIGURATION = 3
 export async function resolveBackground(flags: BackgroundFlags, terminal: Terminal): Promise<Background> {
   const { environment } = terminal
   const config = await configFile(flags, terminal)
-  const socket = attachSocket({ file: config, env: flags.env ?? environment['GATEWAY_ENV'], environment })
+  const socket = getAttachSocketPath({
+    file: config,
+    env: flags.env ?? environment['GATEWAY_ENV'],
+    environment,
+  })
   const directory = stateDirectory({ file: config }, terminal) ?? dirname(socket)
   return { config, socket, log: join(directory, 'gateway.log') }
 }

@@ -242,9 +242,9 @@ function yamlEditor({ key, list = false, base }: Client): Editor {
     read: async (text, name) => (await all(text)).get(name),
     all,
     async set(text, name, entry) {
-      const { setInYaml } = await import('../../config/source/plain-yaml.ts')
+      const { setYamlEntry } = await import('../../config/source/plain-yaml.ts')
       const isNew = base !== undefined && text.trim() === ''
-      return setInYaml(
+      return setYamlEntry(
         isNew ? (await import('../../config/source/plain-yaml.ts')).toYaml(base) : text,
         key,
         name,
@@ -253,8 +253,8 @@ function yamlEditor({ key, list = false, base }: Client): Editor {
       )
     },
     async remove(text, name) {
-      const { removeFromYaml } = await import('../../config/source/plain-yaml.ts')
-      return removeFromYaml(text, key, name, list)
+      const { removeYamlEntry } = await import('../../config/source/plain-yaml.ts')
+      return removeYamlEntry(text, key, name, list)
     },
   }
 }

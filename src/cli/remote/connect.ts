@@ -3,8 +3,8 @@ import type { UpstreamStatus } from '../../api/gateway.ts'
 import type { Load } from '../../api/index.ts'
 import type { ControlClient } from '../../control/client.ts'
 import { connectControl } from '../../control/client.ts'
-import type { ControlSocket } from '../../control/sockets.ts'
-import { allLivingSockets, answers, livingSockets } from '../../control/sockets.ts'
+import type { ControlSocketKey } from '../../control/sockets.ts'
+import { findAllLivingSockets, answers, findLivingSockets } from '../../control/sockets.ts'
 import { gatewayError, GatewayError } from '../../errors/errors.ts'
 import type { Health } from '../../errors/health.ts'
 import { formatDuration, toOneLine } from '../../util/plain-text.ts'
@@ -38,7 +38,7 @@ const NOT_HERE: ReadonlySet<string> = new Set(['GW_CONFIG_NOT_FOUND', 'GW_NO_GAT
 /** The error of who finds no gateway here; its hint leads to those that run elsewhere. */
 async function withOthers(error: unknown, { environment }: Terminal): Promise<unknown> {
   if (!(error instanceof GatewayError) || !NOT_HERE.has(error.code)) return error
-  const { length } = await allLivingSockets(environment).catch(() => [])
+  const { length } = await findAllLivingSockets(environment).catch(() => [])
   if (length === 0) return error
   const who =
     length === 1
@@ -73,8 +73,8 @@ async function findSocket(
   if (flags.socket !== undefined) return resolvedAddress(flags.socket, cwd, getPlatform())
   const file = await configFile(flags, terminal)
   const env = flags.env ?? environment['GATEWAY_ENV']
-  const place: ControlSocket = { file, env, environment }
-  const living = await livingSockets(place)
+  const place: ControlSocketKey = { file, env, environment }
+  const living = await findLivingSockets(place)
   const [only, ...others] = living
   if (only === undefined) return configuredSocket(file, flags, terminal)
   if (others.length === 0 || which === 'one') return only
@@ -99,7 +99,7 @@ interface RunningOne extends Ps {
 
 /** Every gateway of this user that answers. */
 export async function allRunning({ environment }: Terminal): Promise<RunningOne[]> {
-  const found = await Promise.all((await allLivingSockets(environment)).map(requestAbout))
+  const found = await Promise.all((await findAllLivingSockets(environment)).map(requestAbout))
   return found.filter(one => one !== undefined)
 }
 

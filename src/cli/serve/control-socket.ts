@@ -57,8 +57,8 @@ async function chooseSocketPath(
   const { enabled, socket } = config.control
   if (!enabled) return undefined
   if (socket !== undefined) return host.platform === 'win32' ? socket : resolve(directory, socket)
-  const { ownSocket } = await import('../../control/sockets.ts')
-  return ownSocket({ file, env, environment: terminal.environment }, host.pid)
+  const { getControlSocketPath } = await import('../../control/sockets.ts')
+  return getControlSocketPath({ file, env, environment: terminal.environment }, host.pid)
 }
 
 async function openControlSocket(

@@ -4,7 +4,7 @@ import type { Log } from '../../api/index.ts'
 import type { LoadedConfig } from '../../config/index.ts'
 import { listTlsFiles } from '../../config/index.ts'
 import { formatProblem } from '../../config/problem.ts'
-import { livingSockets } from '../../control/sockets.ts'
+import { findLivingSockets } from '../../control/sockets.ts'
 import { gatewayError, GatewayError } from '../../errors/errors.ts'
 import { builtins } from '../../gateway/builtins.ts'
 import { parseDuration } from '../../util/units.ts'
@@ -165,14 +165,14 @@ async function loadServed(
 /** The socket that clients attach to; undefined where this gateway has one client, or another gateway has the socket. */
 async function attachPath(flags: ServeFlags, terminal: Terminal): Promise<string | undefined> {
   if (flags.stdio) return undefined
-  const [{ configFile }, { answers, attachSocket }] = await Promise.all([
+  const [{ configFile }, { answers, getAttachSocketPath }] = await Promise.all([
     import('../load-source.ts'),
     import('../../control/sockets.ts'),
   ])
   const { environment } = terminal
   const file = await configFile(flags, terminal).catch(() => undefined)
   if (file === undefined) return undefined
-  const path = attachSocket({ file, env: flags.env ?? environment['GATEWAY_ENV'], environment })
+  const path = getAttachSocketPath({ file, env: flags.env ?? environment['GATEWAY_ENV'], environment })
   return flags['as-background'] !== true && (await answers(path)) ? undefined : path
 }
 
@@ -197,7 +197,7 @@ async function sayWhoHasIt(
   { environment }: Terminal,
 ): Promise<unknown> {
   if (file === undefined || !isTaken(failure)) return failure
-  const sockets = await livingSockets({ file, env, environment })
+  const sockets = await findLivingSockets({ file, env, environment })
   return sockets.length === 0 ? failure : gatewayError('GW_RUNS_ALREADY', { config: file, cause: failure })
 }
 

@@ -17,10 +17,10 @@ export function checkListeners(config: unknown, report: Report): void {
   const names = Object.keys(listeners)
   const places = names.flatMap(name => listAddresses(listeners, name))
   places.forEach((place, i) => {
-    for (const other of places.slice(0, i)) if (clash(place, other)) taken(place, other, report)
+    for (const other of places.slice(0, i)) if (isClash(place, other)) reportTaken(place, other, report)
     const isMeant =
-      readValue(listeners, place.name, 'exposeWithoutAuth') === true || asksWho(config, place.name)
-    if (!isLoopback(place.host) && !isMeant) exposed(place, report)
+      readValue(listeners, place.name, 'exposeWithoutAuth') === true || hasAuth(config, place.name)
+    if (!isLoopback(place.host) && !isMeant) reportExposed(place, report)
   })
   const [first, ...more] = names.filter(name => readText(listeners, name, 'type') === 'stdio')
   for (const name of more) {
@@ -35,7 +35,7 @@ export function checkListeners(config: unknown, report: Report): void {
 }
 
 /** True if `auth` covers the listener; whether a plugin of somebody else's does, only the listener can tell. */
-function asksWho(config: unknown, listener: string): boolean {
+function hasAuth(config: unknown, listener: string): boolean {
   if (readValue(config, 'auth') === undefined) return false
   return (
     readValue(config, 'auth', 'listeners') === undefined ||
@@ -52,12 +52,12 @@ function listAddresses(listeners: unknown, name: string): ListenerAddress[] {
     : [{ name, pointer: appendPointer('/listeners', name), host, port }]
 }
 
-function clash(a: ListenerAddress, b: ListenerAddress): boolean {
+function isClash(a: ListenerAddress, b: ListenerAddress): boolean {
   if (a.port === 0 || a.port !== b.port) return false
-  return EVERYWHERE.has(a.host) || EVERYWHERE.has(b.host) || sameHost(a.host) === sameHost(b.host)
+  return EVERYWHERE.has(a.host) || EVERYWHERE.has(b.host) || normalizeHost(a.host) === normalizeHost(b.host)
 }
 
-function sameHost(host: string): string {
+function normalizeHost(host: string): string {
   return host.toLowerCase() === 'localhost' ? '127.0.0.1' : host.toLowerCase()
 }
 
@@ -68,12 +68,12 @@ function isLoopback(host: string): boolean {
   )
 }
 
-function taken({ pointer, host, port }: ListenerAddress, other: ListenerAddress, report: Report): void {
+function reportTaken({ pointer, host, port }: ListenerAddress, other: ListenerAddress, report: Report): void {
   const message = `${host}:${port} already belongs to listener "${other.name}"`
   report({ pointer: `${pointer}/port`, message, hint: 'choose another port; 0 picks a free one' })
 }
 
-function exposed({ pointer, host }: ListenerAddress, report: Report): void {
+function reportExposed({ pointer, host }: ListenerAddress, report: Report): void {
   const message = `host "${host}" opens every tool to everyone who reaches this port, without authentication`
   report({
     pointer: `${pointer}/host`,
@@ -83,7 +83,7 @@ function exposed({ pointer, host }: ListenerAddress, report: Report): void {
 }
 
 /** Keys of a listener's paths, in the order in which they are looked up. */
-const PLACES = [['path'], ['sse', 'path'], ['sse', 'messages'], ['ws', 'path']] as const
+const PATH_KEYS = [['path'], ['sse', 'path'], ['sse', 'messages'], ['ws', 'path']] as const
 const PROBES: ReadonlySet<string> = new Set(['/livez', '/healthz', '/readyz'])
 
 /** One path of a listener leads to one thing. */
@@ -91,7 +91,7 @@ export function checkPaths(config: unknown, report: Report): void {
   const listeners = readMap(config, 'listeners')
   for (const name of Object.keys(listeners)) {
     const taken = new Map<string, string>()
-    for (const place of PLACES) {
+    for (const place of PATH_KEYS) {
       const path = readText(listeners, name, ...place)
       if (path === undefined) continue
       const owner = PROBES.has(path) ? 'the probes' : taken.get(path)

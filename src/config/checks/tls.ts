@@ -19,7 +19,7 @@ export function checkTls(config: unknown, readFile: ReadFile, report: Report): v
     const at = appendPointer('/upstreams', name)
     if (/^(http|ws):/i.test(readText(spec, 'url') ?? '')) checkPlain(spec, at, report)
     if (spec.tls === undefined || spec.enabled === false) continue
-    const files = new Files(readFile, `${at}/tls`, report)
+    const files = new TlsFiles(readFile, `${at}/tls`, report)
     checkFiles(readMap(spec, 'tls'), files)
     // Those of a listener are required by the schema.
     checkKeyPair(readMap(spec, 'tls'), `${at}/tls`, finding => report({ ...finding, severity: 'error' }))
@@ -28,7 +28,7 @@ export function checkTls(config: unknown, readFile: ReadFile, report: Report): v
   for (const name of Object.keys(listeners)) {
     const tls = readValue(listeners, name, 'tls')
     if (tls === undefined) continue
-    checkFiles(readMap(tls), new Files(readFile, `${appendPointer('/listeners', name)}/tls`, report))
+    checkFiles(readMap(tls), new TlsFiles(readFile, `${appendPointer('/listeners', name)}/tls`, report))
   }
 }
 
@@ -55,7 +55,7 @@ function checkPlain(spec: Readonly<Record<string, unknown>>, at: string, report:
       })
 }
 
-function checkFiles(tls: Readonly<Record<string, unknown>>, files: Files): void {
+function checkFiles(tls: Readonly<Record<string, unknown>>, files: TlsFiles): void {
   for (const name of ['ca', 'clientCa']) files.certificate(readText(tls, name), name)
   const certificate = files.certificate(readText(tls, 'cert'), 'cert')
   const key = files.key(readText(tls, 'key'), readText(tls, 'passphrase'))
@@ -71,7 +71,7 @@ function checkFiles(tls: Readonly<Record<string, unknown>>, files: Files): void 
 }
 
 /** The files of one `tls`. */
-class Files {
+class TlsFiles {
   readonly #read: ReadFile
   readonly #at: string
   readonly #report: Report

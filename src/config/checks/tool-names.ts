@@ -7,10 +7,10 @@ import type { SeenKind } from '../keys.gen.ts'
 import { ADDED_TOOLS, SEEN_PATHS, TOOL_PATHS } from '../keys.gen.ts'
 import { visitPath } from './globs.ts'
 
-type Section = 'tools' | 'prompts'
+type NameSection = 'tools' | 'prompts'
 
 /** Names that each upstream uses itself; a list that is not known is absent. */
-type KnownNames = ReadonlyMap<string, Readonly<Partial<Record<Section, readonly string[]>>>>
+type KnownNames = ReadonlyMap<string, Readonly<Partial<Record<NameSection, readonly string[]>>>>
 
 /** Part of the configuration that speaks of names, and the names that it may use. */
 interface NameReference {
@@ -23,9 +23,9 @@ interface NameReference {
 }
 
 /** Names that clients see, by kind; those of a kind that is not known whole are absent. */
-type VisibleNames = Partial<Record<Section, readonly string[]>>
+type VisibleNames = Partial<Record<NameSection, readonly string[]>>
 
-const SECTIONS: readonly Section[] = ['tools', 'prompts']
+const SECTIONS: readonly NameSection[] = ['tools', 'prompts']
 const LISTS = ['allow', 'deny'] as const
 const MAPS = ['rename', 'describe', 'timeout'] as const
 
@@ -48,7 +48,7 @@ export function checkUnmatched(config: unknown, known: KnownNames, report: Repor
 function checkOwn(
   config: unknown,
   upstream: string,
-  section: Section,
+  section: NameSection,
   names: readonly string[],
   report: Report,
 ): void {
@@ -66,20 +66,25 @@ function checkOwn(
 }
 
 /** Names under which all upstreams offer theirs; undefined while one list is not known, as its names may be any. */
-function listExposedNames(config: unknown, section: Section, known: KnownNames): string[] | undefined {
+function listExposedNames(config: unknown, section: NameSection, known: KnownNames): string[] | undefined {
   const names: string[] = []
   for (const [upstream, spec] of Object.entries(readMap(config, 'upstreams'))) {
     if (readMap({ spec }, 'spec')['enabled'] === false) continue
     const own = known.get(upstream)?.[section]
     if (own === undefined) return undefined
-    names.push(...exposed(config, upstream, section, own))
+    names.push(...listExposed(config, upstream, section, own))
   }
   return names
 }
 
 /** Checks `filters` and profiles, which speak of the names that clients see. Returns those, and the ones behind the filters. */
-function checkShared(config: unknown, section: Section, names: readonly string[], report: Report): string[] {
-  const filtered = [...names, ...renamed(readMap(config, 'filters', section), names)]
+function checkShared(
+  config: unknown,
+  section: NameSection,
+  names: readonly string[],
+  report: Report,
+): string[] {
+  const filtered = [...names, ...listRenamed(readMap(config, 'filters', section), names)]
   const whose = describeMissing([section])
   const filters = { pointer: `/filters/${section}`, value: readMap(config, 'filters', section) }
   checkFilter({ ...filters, names, whose }, report)
@@ -103,7 +108,7 @@ function checkSeen(
   const lists = sections.map(section => seen[section])
   const names = lists.flatMap(list => list ?? [])
   if (lists.includes(undefined)) return
-  const isExempt = kinds.includes('resources') ? mayBeUri : undefined
+  const isExempt = kinds.includes('resources') ? canBeUri : undefined
   visitPath(config, path, (value, pointer) => {
     if (isSentElsewhere(config, pointer)) return
     const at = { pointer, value, names, whose: describeMissing(sections), ...(isExempt && { isExempt }) }
@@ -121,22 +126,27 @@ function isSentElsewhere(config: unknown, pointer: string): boolean {
 }
 
 /** True for a glob that may match a URI: nothing before its first wildcard keeps it from being one. */
-function mayBeUri(glob: string): boolean {
+function canBeUri(glob: string): boolean {
   return /^[a-z][a-z0-9+.-]*:/i.test(glob) || /^([a-z][a-z0-9+.-]*)?[*?[{\\]/i.test(glob)
 }
 
-function describeMissing(sections: readonly Section[]): string {
+function describeMissing(sections: readonly NameSection[]): string {
   return `no ${sections.map(section => section.slice(0, -1)).join(' or ')} of any upstream`
 }
 
-function exposed(config: unknown, upstream: string, section: Section, own: readonly string[]): string[] {
+function listExposed(
+  config: unknown,
+  upstream: string,
+  section: NameSection,
+  own: readonly string[],
+): string[] {
   const spec = readMap(config, 'upstreams', upstream)
   const prefix = readText(spec, 'prefix') ?? `${upstream}__`
-  return [...own, ...renamed(spec[section], own)].map(name => prefix + name)
+  return [...own, ...listRenamed(spec[section], own)].map(name => prefix + name)
 }
 
 /** The other names that a filter gives. */
-function renamed(filter: unknown, names: readonly string[]): string[] {
+function listRenamed(filter: unknown, names: readonly string[]): string[] {
   const rename = readMap({ filter }, 'filter', 'rename')
   return names.flatMap(name => (Object.hasOwn(rename, name) ? [String(rename[name])] : []))
 }
@@ -148,7 +158,7 @@ function checkFilter(said: NameReference, report: Report): void {
   for (const key of MAPS)
     for (const name of Object.keys(readMap(filter, key)))
       if (!said.names.includes(name))
-        unmatched(name, appendPointer(`${said.pointer}/${key}`, name), said, report)
+        reportUnmatched(name, appendPointer(`${said.pointer}/${key}`, name), said, report)
   checkKeys({ ...said, pointer: `${said.pointer}/override`, value: filter.override }, report)
 }
 
@@ -164,10 +174,15 @@ function checkKeys(said: NameReference, report: Report): void {
 
 function checkGlob(glob: string, pointer: string, said: NameReference, report: Report): void {
   if (said.isExempt?.(glob) === true || said.names.some(compileGlobs(glob))) return
-  unmatched(glob, pointer, said, report)
+  reportUnmatched(glob, pointer, said, report)
 }
 
-function unmatched(what: string, pointer: string, { names, whose }: NameReference, report: Report): void {
+function reportUnmatched(
+  what: string,
+  pointer: string,
+  { names, whose }: NameReference,
+  report: Report,
+): void {
   const meant = suggest(what, names.filter(isPlainName))
   report({
     pointer,
@@ -196,13 +211,13 @@ export function checkLongNames(
   let count = 0
   for (const [upstream, { tools = [] }] of known)
     for (const tool of tools) {
-      const name = exposedName(config, upstream, tool)
+      const name = getExposedName(config, upstream, tool)
       if (name === undefined || name.length <= MAX_LENGTH || ++count > MAX_COUNT) continue
-      report(finding(upstream, tool, name))
+      report(createLongNameFinding(upstream, tool, name))
     }
 }
 
-function finding(upstream: string, tool: string, name: string): Finding {
+function createLongNameFinding(upstream: string, tool: string, name: string): Finding {
   return {
     pointer: appendPointer('/upstreams', upstream),
     message: `tool "${tool.slice(0, 200)}" has a name of ${name.length} characters for clients, and many take ${MAX_LENGTH} at most`,
@@ -212,7 +227,7 @@ function finding(upstream: string, tool: string, name: string): Finding {
 }
 
 /** The name that clients see; undefined where a filter hides the tool. */
-function exposedName(config: unknown, upstream: string, tool: string): string | undefined {
+function getExposedName(config: unknown, upstream: string, tool: string): string | undefined {
   const spec = readMap(config, 'upstreams', upstream)
   const filter = readMap(spec, 'tools')
   if (isHidden(filter, tool)) return undefined
@@ -222,7 +237,7 @@ function exposedName(config: unknown, upstream: string, tool: string): string | 
 }
 
 function isHidden(filter: unknown, name: string): boolean {
-  const fits = (glob: unknown): boolean => compileGlobs(String(glob))(name)
+  const matchesName = (glob: unknown): boolean => compileGlobs(String(glob))(name)
   const allow = readList(filter, 'allow')
-  return (allow.length > 0 && !allow.some(fits)) || readList(filter, 'deny').some(fits)
+  return (allow.length > 0 && !allow.some(matchesName)) || readList(filter, 'deny').some(matchesName)
 }

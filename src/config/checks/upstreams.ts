@@ -5,7 +5,7 @@ import type { Plain } from '../../util/plain-data.ts'
 import { readList, readMap, readText, readValue } from '../../util/plain-data.ts'
 import type { Platform } from '../../util/platform.ts'
 
-interface Prefixed {
+interface UpstreamPrefix {
   readonly name: string
   readonly prefix: string
   /** Pointer to report: the prefix if it is written down, else the upstream. */
@@ -16,11 +16,11 @@ interface Prefixed {
 export function checkPrefixes(config: unknown, report: Report): void {
   const all = listPrefixes(config)
   all.forEach((one, i) => {
-    for (const other of all.slice(0, i)) compare(one, other, report)
+    for (const other of all.slice(0, i)) comparePrefixes(one, other, report)
   })
 }
 
-function listPrefixes(config: unknown): Prefixed[] {
+function listPrefixes(config: unknown): UpstreamPrefix[] {
   const upstreams = readMap(config, 'upstreams')
   const enabled = Object.keys(upstreams).filter(name => readValue(upstreams, name, 'enabled') !== false)
   return enabled.map(name => {
@@ -30,7 +30,7 @@ function listPrefixes(config: unknown): Prefixed[] {
   })
 }
 
-function compare(one: Prefixed, other: Prefixed, report: Report): void {
+function comparePrefixes(one: UpstreamPrefix, other: UpstreamPrefix, report: Report): void {
   const { pointer, prefix } = one
   if (prefix === '' && other.prefix === '') {
     const message = `no prefix here and none for "${other.name}": where names collide, "${other.name}" wins`
@@ -58,7 +58,7 @@ export function checkCommands(config: unknown, isFile: (path: string) => boolean
     const command =
       readText(upstreams, name, 'type') === 'stdio' ? readText(upstreams, name, 'command') : undefined
     if (command === undefined || !isCommandLine(command, isFile)) continue
-    report({ pointer: `${appendPointer('/upstreams', name)}/command`, ...advice(command) })
+    report({ pointer: `${appendPointer('/upstreams', name)}/command`, ...explainCommandLine(command) })
   }
 }
 
@@ -69,7 +69,7 @@ function isCommandLine(command: string, isFile: (path: string) => boolean): bool
   return /[|&;<>`$"'*?]/.test(command) || !/[/\\]/.test(first) || isFile(first)
 }
 
-function advice(command: string): { message: string; hint: string } {
+function explainCommandLine(command: string): { message: string; hint: string } {
   const [program = '', ...args] = command.trim().split(/\s+/)
   if (/[|&;<>`$"'*?]/.test(command)) {
     const hint = 'give the program here and its arguments in "args", or put the line into a script'
@@ -150,14 +150,14 @@ const INTERPRETER = /(^|\/)(node|bun|deno|python[\d.]*|ruby|tsx)$/
 const SCRIPT = /\.([cm]?[jt]s|py|rb)$/
 
 /** Lookups of what exists: a path, relative to the configuration, or a program by its name on a search path. */
-interface Present {
+interface ExistenceChecks {
   readonly path: (path: string) => boolean
   readonly program: (name: string, searchPath: string | undefined) => boolean
 }
-type Missing = (key: string, path: string, hint: string) => void
+type ReportMissing = (key: string, path: string, hint: string) => void
 
 /** Warns of missing directories, commands and scripts of local servers; they may still come, so these are no errors. */
-export function checkExisting(config: unknown, present: Present, report: Report): void {
+export function checkExisting(config: unknown, present: ExistenceChecks, report: Report): void {
   const upstreams = readMap(config, 'upstreams')
   for (const name of Object.keys(upstreams)) {
     const spec = readMap(upstreams, name)
@@ -179,7 +179,7 @@ function isMissingProgram(command: string, isMissing: (path: string) => boolean)
   return command.includes('/') && isMissing(command) && !isCommandLine(command, path => !isMissing(path))
 }
 
-function checkServer(spec: Plain, exists: Present['path'], missing: Missing): void {
+function checkServer(spec: Plain, exists: ExistenceChecks['path'], missing: ReportMissing): void {
   const cwd = readText(spec, 'cwd') ?? '.'
   if (!exists(cwd))
     return missing(

@@ -1,16 +1,16 @@
 import { isPlain } from '../../util/plain-data.ts'
 import { getPlatform } from '../../util/platform.ts'
-import type { Origin, Tree } from './tree.ts'
-import { locate } from './tree.ts'
+import type { ValueOrigin, Tree } from './tree.ts'
+import { locateValues } from './tree.ts'
 
 /** A piece of a text with placeholders. */
-export type Part =
+export type TemplatePart =
   | { readonly kind: 'text'; readonly text: string }
   | {
       readonly kind: 'variable'
       readonly name: string
       readonly operator: '' | ':-' | ':?'
-      readonly rest: readonly Part[]
+      readonly rest: readonly TemplatePart[]
     }
   | SourcePart<'file'>
   | SourcePart<'exec'>
@@ -19,10 +19,10 @@ export type Part =
 /** A placeholder whose value is kept elsewhere: in a file, by a command, in a keyring. */
 interface SourcePart<Kind> {
   readonly kind: Kind
-  readonly inner: readonly Part[]
+  readonly inner: readonly TemplatePart[]
 }
 
-type Template = { readonly parts: readonly Part[] } | { readonly mistake: string }
+type Template = { readonly parts: readonly TemplatePart[] } | { readonly mistake: string }
 
 const MAX_DEPTH = 16
 const SOURCES = ['file', 'exec', 'keyring'] as const
@@ -33,12 +33,12 @@ export function parseTemplate(text: string): Template {
   try {
     return { parts: new TemplateReader(text).read(0) }
   } catch (thrown) {
-    if (thrown instanceof Mistake) return { mistake: thrown.message }
+    if (thrown instanceof TemplateError) return { mistake: thrown.message }
     throw thrown
   }
 }
 
-class Mistake extends Error {}
+class TemplateError extends Error {}
 
 class TemplateReader {
   readonly #text: string
@@ -49,9 +49,9 @@ class TemplateReader {
   }
 
   /** Reads to the end, or inside a placeholder to its closing brace. */
-  read(depth: number): Part[] {
-    if (depth > MAX_DEPTH) throw new Mistake(`placeholders are nested deeper than ${MAX_DEPTH} levels`)
-    const parts: Part[] = []
+  read(depth: number): TemplatePart[] {
+    if (depth > MAX_DEPTH) throw new TemplateError(`placeholders are nested deeper than ${MAX_DEPTH} levels`)
+    const parts: TemplatePart[] = []
     let literal = ''
     while (this.#at < this.#text.length && !(depth > 0 && this.#text[this.#at] === '}')) {
       if (this.#text.startsWith('$${', this.#at)) literal += this.#take('$${').slice(1)
@@ -64,25 +64,25 @@ class TemplateReader {
     return literal === '' ? parts : [...parts, { kind: 'text', text: literal }]
   }
 
-  #placeholder(depth: number): Part {
+  #placeholder(depth: number): TemplatePart {
     const start = this.#at
     this.#take('${')
     const kind = SOURCES.find(source => this.#text.startsWith(`${source}:`, this.#at))
     const part = kind === undefined ? this.#variable(start, depth) : this.#source(kind, depth)
-    if (this.#text[this.#at] !== '}') throw new Mistake(`${this.#shown(start)} is not closed`)
+    if (this.#text[this.#at] !== '}') throw new TemplateError(`${this.#getExcerpt(start)} is not closed`)
     this.#at++
     return part
   }
 
-  #source(kind: (typeof SOURCES)[number], depth: number): Part {
+  #source(kind: (typeof SOURCES)[number], depth: number): TemplatePart {
     this.#take(`${kind}:`)
     return { kind, inner: this.read(depth + 1) }
   }
 
-  #variable(start: number, depth: number): Part {
+  #variable(start: number, depth: number): TemplatePart {
     VARIABLE.lastIndex = this.#at
     const found = VARIABLE.exec(this.#text)
-    if (found === null) throw new Mistake(`cannot read ${this.#shown(start)}`)
+    if (found === null) throw new TemplateError(`cannot read ${this.#getExcerpt(start)}`)
     this.#at += found[0].length
     const [, name = '', operator] = found
     if (operator !== ':-' && operator !== ':?') return { kind: 'variable', name, operator: '', rest: [] }
@@ -94,7 +94,7 @@ class TemplateReader {
     return expected
   }
 
-  #shown(start: number): string {
+  #getExcerpt(start: number): string {
     const end = this.#text.indexOf('}', start)
     return this.#text.slice(start, end < 0 ? start + 40 : Math.min(end + 1, start + 40))
   }
@@ -125,16 +125,17 @@ const LOOKUPS: Readonly<Partial<Record<NodeJS.Platform, readonly string[]>>> = {
 }
 
 /** Stands for what no command was run for. */
-const STAND_IN = 'not-run'
+const PLACEHOLDER_OUTPUT = 'not-run'
 
 type CommandOutcome =
-  { readonly text: string; readonly isStandIn?: boolean } | { readonly why: string; readonly hint?: string }
+  | { readonly text: string; readonly isPlaceholder?: boolean }
+  | { readonly why: string; readonly hint?: string }
 
 /** The commands of one configuration: each runs once per load, however often it is named. */
-export class Commands {
+export class SecretCommands {
   readonly #outputs: Outputs
   readonly #keyring: readonly string[] | undefined
-  readonly #wanted = new Map<string, SecretCommand>()
+  readonly #pending = new Map<string, SecretCommand>()
 
   constructor(tree: Tree, outputs: Outputs) {
     this.#outputs = outputs
@@ -142,8 +143,8 @@ export class Commands {
   }
 
   /** Those whose output is not there yet. */
-  get wanted(): SecretCommand[] {
-    return [...this.#wanted.values()]
+  get pending(): SecretCommand[] {
+    return [...this.#pending.values()]
   }
 
   /** @param words of the command, or the name in the keyring */
@@ -153,11 +154,11 @@ export class Commands {
       return { why: 'no keyring is known here', hint: 'name its command in "secrets.keyring"' }
     const [program = ''] = argv
     if (program === '') return { why: `\${${kind}:} names nothing`, hint: `write \${${kind}:…}` }
-    if (this.#outputs === 'leave') return { text: STAND_IN, isStandIn: true }
+    if (this.#outputs === 'leave') return { text: PLACEHOLDER_OUTPUT, isPlaceholder: true }
     const key = getCommandKey({ argv, cwd })
     const output = this.#outputs.get(key)
-    if (output === undefined) this.#wanted.set(key, { argv, cwd })
-    if (output === undefined) return { text: STAND_IN, isStandIn: true }
+    if (output === undefined) this.#pending.set(key, { argv, cwd })
+    if (output === undefined) return { text: PLACEHOLDER_OUTPUT, isPlaceholder: true }
     // Its arguments may be secrets themselves.
     return 'text' in output ? output : { why: `${program} ${output.why}` }
   }
@@ -178,15 +179,15 @@ export function getCommandKey({ argv, cwd }: SecretCommand): string {
 /** Read as it is written: a keyring that comes out of a placeholder is none. */
 function getKeyringCommand(tree: Tree): readonly string[] | undefined {
   const secrets = tree.kind === 'map' ? tree.entries.get('secrets')?.tree : undefined
-  const value = secrets === undefined ? undefined : locate(secrets).value
+  const value = secrets === undefined ? undefined : locateValues(secrets).value
   const keyring = isPlain(value) ? value.keyring : undefined
   return Array.isArray(keyring) && keyring.every(word => typeof word === 'string') ? keyring : undefined
 }
 
 /** Splits a command at blanks; the value of a placeholder is never split. Undefined if one has no value. */
 export function splitWords(
-  parts: readonly Part[],
-  fill: (part: Part) => string | undefined,
+  parts: readonly TemplatePart[],
+  fill: (part: TemplatePart) => string | undefined,
 ): string[] | undefined {
   const words = ['']
   for (const part of parts) {
@@ -199,26 +200,24 @@ export function splitWords(
 }
 
 /** True where one of these placeholders runs a command. */
-export function namesCommand(parts: readonly Part[]): boolean {
+export function hasCommand(parts: readonly TemplatePart[]): boolean {
   return parts.some(part => {
     if (part.kind === 'text') return false
-    return part.kind === 'variable'
-      ? namesCommand(part.rest)
-      : part.kind !== 'file' || namesCommand(part.inner)
+    return part.kind === 'variable' ? hasCommand(part.rest) : part.kind !== 'file' || hasCommand(part.inner)
   })
 }
 
 /** The origin of a value with the placeholder that got it from elsewhere. */
-export function extendOrigin(origin: Origin, parts: readonly Part[]): Origin {
+export function extendOrigin(origin: ValueOrigin, parts: readonly TemplatePart[]): ValueOrigin {
   const sources = parts.filter(({ kind }) => kind === 'exec' || kind === 'keyring')
   return origin.from !== 'file' || sources.length === 0
     ? origin
-    : { ...origin, by: sources.map(written).join(' ') }
+    : { ...origin, by: sources.map(formatPart).join(' ') }
 }
 
-function written(part: Part): string {
+function formatPart(part: TemplatePart): string {
   if (part.kind === 'text') return part.text
   return part.kind === 'variable'
     ? `\${${part.name}}`
-    : `\${${part.kind}:${part.inner.map(written).join('')}}`
+    : `\${${part.kind}:${part.inner.map(formatPart).join('')}}`
 }

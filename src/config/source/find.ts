@@ -4,19 +4,19 @@ import { gatewayError } from '../../errors/errors.ts'
 import type { Finding } from '../../util/finding.ts'
 import type { ReportProblem } from '../problem.ts'
 import { createProblem } from '../problem.ts'
-import type { Contents } from './read.ts'
-import { readText } from './read.ts'
-import type { MapTree, Origin, Tree } from './tree.ts'
+import type { FileContents } from './read-text.ts'
+import { readText } from './read-text.ts'
+import type { MapTree, ValueOrigin, Tree } from './tree.ts'
 import { mergeTrees } from './tree.ts'
 import { refuseUntrusted } from './trust.ts'
-import { parseYaml } from './nodes.ts'
+import { parseYaml } from './parse-yaml.ts'
 
 const MAX_FILE_BYTES = 1024 * 1024
 /** Most files one configuration may be made of. */
 const MAX_FILES = 64
 
 /** Reads files with what they extend; each file is read once. */
-export class Sources {
+export class ConfigSources {
   readonly #report: ReportProblem
   readonly #given: { readonly file: string; readonly text: string } | undefined
   readonly #trees = new Map<string, Tree | 'open' | undefined>()
@@ -33,7 +33,7 @@ export class Sources {
   }
 
   /** A file laid over what it extends; undefined after reporting why not. `from` is who wants it. */
-  load(file: string, from: Origin, pointer = ''): Tree | undefined {
+  load(file: string, from: ValueOrigin, pointer = ''): Tree | undefined {
     const known = this.#trees.get(file)
     if (known === 'open')
       return this.#refuse(
@@ -50,24 +50,24 @@ export class Sources {
     return tree
   }
 
-  #read(file: string, from: Origin, pointer: string): Tree | undefined {
+  #read(file: string, from: ValueOrigin, pointer: string): Tree | undefined {
     const contents = file === this.#given?.file ? this.#given : readText(file, MAX_FILE_BYTES)
-    if (!('text' in contents)) return this.#refuse(from, pointer, unreadable(file, contents))
+    if (!('text' in contents)) return this.#refuse(from, pointer, describeUnreadable(file, contents))
     const own = parseYaml(contents.text, file, this.#report)
     if (own === undefined) return undefined
     // A file without content is one that an editor is about to write, or a mistake; as a configuration it would end everything.
     if (isEmpty(own)) return this.#refuse(own.origin, '', 'the file is empty', 'begin with "version: 1"')
-    if (own.kind === 'map') return this.#extended(own, file)
+    if (own.kind === 'map') return this.#applyExtends(own, file)
     return this.#refuse(own.origin, '', 'the file must hold a map', 'begin with "version: 1"')
   }
 
-  #extended(own: MapTree, file: string): Tree | undefined {
+  #applyExtends(own: MapTree, file: string): Tree | undefined {
     const entries = new Map(own.entries)
     const wanted = entries.get('extends')?.tree
     entries.delete('extends')
     const rest: Tree = { ...own, entries }
     if (wanted === undefined) return rest
-    const bases = baseNames(wanted)
+    const bases = parseBaseNames(wanted)
     if (bases === undefined)
       return this.#refuse(wanted.origin, '/extends', 'expected a file name or a list of them')
     return bases
@@ -76,7 +76,7 @@ export class Sources {
       .reduce((base, tree) => (tree === undefined ? base : mergeTrees(base, tree)), undefined)
   }
 
-  #refuse(origin: Origin, pointer: string, message: string, hint?: string): undefined {
+  #refuse(origin: ValueOrigin, pointer: string, message: string, hint?: string): undefined {
     this.#report(createProblem(origin, { pointer, message, hint }))
   }
 }
@@ -85,11 +85,11 @@ function isEmpty(tree: Tree): boolean {
   return tree.kind === 'map' ? tree.entries.size === 0 : tree.kind === 'scalar' && tree.value === null
 }
 
-function unreadable(file: string, contents: Contents): string {
+function describeUnreadable(file: string, contents: FileContents): string {
   return `cannot read ${file}: ${'why' in contents ? contents.why : ''}`
 }
 
-function baseNames(tree: Tree): { name: string; origin: Origin }[] | undefined {
+function parseBaseNames(tree: Tree): { name: string; origin: ValueOrigin }[] | undefined {
   const items = tree.kind === 'list' ? tree.items : [tree]
   const names = items.flatMap(item =>
     item.kind === 'scalar' && typeof item.value === 'string' && item.value !== ''
@@ -134,18 +134,18 @@ async function makeExplorer(home: string | undefined): Promise<Explorer> {
     mergeImportArrays: false,
     mergeSearchPlaces: false,
     applyPackagePropertyPathToConfiguration: false,
-    loaders: { '.yaml': keepOurs, '.yml': keepOurs, '.json': keepOurs, default: () => null },
+    loaders: { '.yaml': loadOwnName, '.yml': loadOwnName, '.json': loadOwnName, default: () => null },
     transform: (result: unknown) => result,
   })
 }
 
 /** The user-wide directory that cosmiconfig tries last has files of other names; they are none of ours. */
-function keepOurs(file: string): object | null {
+function loadOwnName(file: string): object | null {
   return CONFIG_NAMES.some(name => file.endsWith(name)) ? {} : null
 }
 
 /** `gateway.<env>.yaml` beside `gateway.yaml`, or what is wrong with that wish. */
-export function overlayFile(file: string, environment: string): { readonly file: string } | Finding {
+export function findOverlay(file: string, environment: string): { readonly file: string } | Finding {
   if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(environment)) {
     const message = `"${environment}" is not the name of an environment`
     return { pointer: '', message, hint: 'use letters, digits, underscores and hyphens' }

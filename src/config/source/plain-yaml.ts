@@ -21,8 +21,14 @@ type Path = readonly string[]
  * The text with an entry of a map set, or with one of a list of maps that are told apart by `name`; all else stays.
  * @throws Error when the text is no YAML, or something else stands at the place
  */
-export function setInYaml(text: string, path: Path, name: string, value: unknown, isList: boolean): string {
-  const document = read(text)
+export function setYamlEntry(
+  text: string,
+  path: Path,
+  name: string,
+  value: unknown,
+  isList: boolean,
+): string {
+  const document = parseEditable(text)
   const found = document.getIn(path)
   // `{}` becomes a block.
   if ((isMap(found) || isSeq(found)) && found.items.length === 0) found.flow = false
@@ -31,17 +37,17 @@ export function setInYaml(text: string, path: Path, name: string, value: unknown
     document.setIn(path, document.createNode(isList ? [value] : { [name]: value }))
   else if (!isList) document.setIn([...path, name], document.createNode(value))
   else if (isSeq(found))
-    found.items[indexOf(found.items, name, found.items.length)] = document.createNode(value)
+    found.items[findItemIndex(found.items, name, found.items.length)] = document.createNode(value)
   else throw new Error(`"${path.join('.')}" is no list`)
   return document.toString({ lineWidth: 0 })
 }
 
 /** The text without that entry, and without the map or list where nothing else is in it. */
-export function removeFromYaml(text: string, path: Path, name: string, isList: boolean): string {
-  const document = read(text)
+export function removeYamlEntry(text: string, path: Path, name: string, isList: boolean): string {
+  const document = parseEditable(text)
   if (isList) {
     const list = findSequence(document, path)
-    const index = list === undefined ? -1 : indexOf(list.items, name, -1)
+    const index = list === undefined ? -1 : findItemIndex(list.items, name, -1)
     if (index >= 0) list?.items.splice(index, 1)
   } else document.deleteIn([...path, name])
   const rest = document.getIn(path)
@@ -49,7 +55,7 @@ export function removeFromYaml(text: string, path: Path, name: string, isList: b
   return document.toString({ lineWidth: 0 })
 }
 
-function read(text: string): Document {
+function parseEditable(text: string): Document {
   const document = parseDocument(text, { keepSourceTokens: true })
   const [error] = document.errors
   if (error !== undefined) throw new Error(error.message.split('\n')[0])
@@ -62,7 +68,7 @@ function findSequence(document: Document, path: Path): { items: unknown[] } | un
   return isSeq(found) ? found : undefined
 }
 
-function indexOf(items: readonly unknown[], name: string, otherwise: number): number {
+function findItemIndex(items: readonly unknown[], name: string, otherwise: number): number {
   const index = items.findIndex(item => isMap(item) && item.get('name') === name)
   return index === -1 ? otherwise : index
 }

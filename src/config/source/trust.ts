@@ -11,12 +11,12 @@ const STICKY = 0o1000
  * @throws GatewayError GW_CONFIG_UNTRUSTED
  */
 export function refuseUntrusted(file: string): void {
-  const why = whyUntrusted(file)
+  const why = explainUntrusted(file)
   if (why !== undefined) throw gatewayError('GW_CONFIG_UNTRUSTED', { file, why })
 }
 
 /** Reason why others may write the file; root may anyway. */
-function whyUntrusted(file: string): string | undefined {
+function explainUntrusted(file: string): string | undefined {
   const own = process.geteuid?.()
   const link = lstatSync(file, { throwIfNoEntry: false })
   // A text that came in place of a file; no command of it is run.

@@ -9,9 +9,9 @@ import { FairQueue } from '../../util/queues.ts'
 const MAX_WAITING = 1024
 
 /** The refusal of a request for which a listener has no room now. */
-export const OVERLOADED: Refusal = overloaded()
+export const OVERLOADED: Refusal = createOverloadedRefusal()
 
-function overloaded(): Refusal {
+function createOverloadedRefusal(): Refusal {
   const { code, message } = gatewayError('GW_OVERLOADED')
   return { status: 503, error: rpcError(RPC.internal, message, { code }), headers: { 'retry-after': '2' } }
 }

@@ -72,15 +72,15 @@ export class BatchWriter implements ResponseWriter {
   }
 
   notify(message: string): void {
-    if (this.#stream()) this.#writer.notify(message)
+    if (this.#beginStreaming()) this.#writer.notify(message)
   }
 
   send(message: Buffer | string): boolean {
-    return this.#stream() && this.#writer.send(message)
+    return this.#beginStreaming() && this.#writer.send(message)
   }
 
   /** Readies the way for a message ahead of the answers; false when there is none. */
-  #stream(): boolean {
+  #beginStreaming(): boolean {
     if (!this.canStream) return false
     if (this.#writer.isShared) return true
     this.#isStreaming = true
@@ -93,7 +93,7 @@ export class BatchWriter implements ResponseWriter {
     this.#hold?.set(0)
   }
 
-  mayKeep(answer: EncodedMessage): boolean {
+  canBuffer(answer: EncodedMessage): boolean {
     return this.#isStreaming || this.#waiting + getByteLength(answer) <= MAX_WAITING
   }
 

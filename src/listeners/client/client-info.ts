@@ -15,7 +15,7 @@ export function claimsModern(params: JsonObject | undefined): boolean {
 }
 
 /** Reads the client's description of itself in the `_meta` of a modern request, which has passed `envelopeProblem`. */
-export function modernClient(params: JsonObject | undefined): ClientSide {
+export function parseModernClient(params: JsonObject | undefined): ClientSide {
   const meta = params?._meta as JsonObject
   return {
     info: parseClientInfo(meta[META.clientInfo]),
@@ -27,7 +27,7 @@ export function modernClient(params: JsonObject | undefined): ClientSide {
 }
 
 /** Reads the client's description of itself in `initialize`; one that never said a thing is unknown, and takes any version. */
-export function legacyClient(params: JsonObject | undefined): ClientSide {
+export function parseLegacyClient(params: JsonObject | undefined): ClientSide {
   return {
     info: parseClientInfo(params?.clientInfo),
     capabilities: isObject(params?.capabilities) ? params.capabilities : {},
@@ -47,27 +47,28 @@ function textOr(value: unknown, otherwise: string): string {
 }
 
 /** Checks the parameters of `initialize`; undefined when they are right. */
-export function initializeProblem(params: JsonObject | undefined): RpcError | undefined {
-  if (typeof params?.protocolVersion !== 'string') return invalid('"protocolVersion" must be a string')
+export function checkInitialize(params: JsonObject | undefined): RpcError | undefined {
+  if (typeof params?.protocolVersion !== 'string')
+    return createParamsError('"protocolVersion" must be a string')
   if (params.capabilities !== undefined && !isObject(params.capabilities))
-    return invalid('"capabilities" must be an object')
+    return createParamsError('"capabilities" must be an object')
   if (params.clientInfo !== undefined && !isObject(params.clientInfo))
-    return invalid('"clientInfo" must be an object')
+    return createParamsError('"clientInfo" must be an object')
   return undefined
 }
 
-function invalid(what: string): RpcError {
+function createParamsError(what: string): RpcError {
   return rpcError(RPC.invalidParams, `Invalid params: initialize: ${what}`)
 }
 
 /** The refusal of a modern version that is not served; undefined when it is. */
-export function versionProblem(params: JsonObject | undefined): RpcError | undefined {
+export function checkVersion(params: JsonObject | undefined): RpcError | undefined {
   const requested = (params?._meta as JsonObject)[META.protocolVersion] as string
-  return isModern(requested) ? undefined : unsupportedVersion(requested)
+  return isModern(requested) ? undefined : createVersionError(requested)
 }
 
 /** The refusal that names the modern versions served. */
-export function unsupportedVersion(requested: unknown): RpcError {
+export function createVersionError(requested: unknown): RpcError {
   return rpcError(RPC.unsupportedVersion, 'Unsupported protocol version', {
     supported: MODERN_VERSIONS,
     requested,
@@ -75,22 +76,22 @@ export function unsupportedVersion(requested: unknown): RpcError {
 }
 
 /** The refusal of a method that this era does not have; undefined when it has it, or nobody knows. */
-export function methodProblem(method: string, era: Era): RpcError | undefined {
+export function checkMethod(method: string, era: Era): RpcError | undefined {
   return isMethodOfEra(method, era) ? undefined : rpcError(RPC.methodNotFound, `Method not found: ${method}`)
 }
 
 /** Facts of a request that are known once its caller was let in. */
-interface Chosen {
+interface CallerContext {
   readonly caller: Principal
   readonly profile: string | undefined
   choices: Choices | undefined
 }
 
 /** Notes what a caller chooses by the query of its URL; returns the refusal of what it may not choose. */
-export function takeChoices(
+export function applyChoices(
   { name, gate }: { readonly name: string; readonly gate: Gate },
   { url = '' }: IncomingMessage,
-  headers: Chosen,
+  headers: CallerContext,
 ): Refusal | undefined {
   const query = url.indexOf('?')
   if (query < 0) return undefined
@@ -102,7 +103,7 @@ export function takeChoices(
 }
 
 /** True where both choose the same; to choose nothing is one choice, too. */
-export function isSameChoice(one: Choices = {}, other: Choices = {}): boolean {
+export function hasSameChoices(one: Choices = {}, other: Choices = {}): boolean {
   const names = Object.keys(one)
   return (
     names.length === Object.keys(other).length &&

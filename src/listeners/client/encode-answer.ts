@@ -21,7 +21,7 @@ import { Payload } from '../../protocol/payload.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 
 /** The method whose answer is a stream that stays open. */
-export const LISTEN = 'subscriptions/listen'
+export const LISTEN_METHOD = 'subscriptions/listen'
 
 /** An answer as the message its client reads. */
 export function encodeAnswer(
@@ -62,14 +62,14 @@ export function adaptError(error: RpcError, reader: Reader, method?: string): Rp
 }
 
 /** The last answer of a `subscriptions/listen`: with its id on the result, and graceful when it is we who end it. */
-export function listenAnswer(answer: Answer, id: RpcId, isOurs: boolean): Answer {
+export function createListenAnswer(answer: Answer, id: RpcId, isOurs: boolean): Answer {
   if ('result' in answer)
     return { result: Payload.of(stampSubscription(answer.result.value(), idAsJson(id)), answer.result.era) }
   return isOurs ? { result: Payload.of(stampSubscription({ resultType: 'complete' }, idAsJson(id))) } : answer
 }
 
 /** The answer of a request that ends because the gateway stops; the same as for those that come too late. */
-export function stoppingAnswer(): Extract<Answer, { error: RpcError }> {
+export function createStoppingAnswer(): Extract<Answer, { error: RpcError }> {
   const error = gatewayError('GW_STOPPING')
   return {
     error: rpcError(RPC.internal, error.message, { code: error.code }),
@@ -78,7 +78,7 @@ export function stoppingAnswer(): Extract<Answer, { error: RpcError }> {
 }
 
 /** Turns an exception into an answer without our internals in it; one that nobody threw on purpose is logged. */
-export function thrownAnswer(
+export function createErrorAnswer(
   thrown: unknown,
   log: Log,
 ): { readonly error: RpcError; readonly status: number } {

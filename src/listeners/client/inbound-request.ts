@@ -29,10 +29,10 @@ import {
   encodeAnswer,
   encodeClientNotification,
   adaptError,
-  LISTEN,
-  listenAnswer,
-  stoppingAnswer,
-  thrownAnswer,
+  LISTEN_METHOD,
+  createListenAnswer,
+  createStoppingAnswer,
+  createErrorAnswer,
 } from './encode-answer.ts'
 import type { ServerRequests } from './server-requests.ts'
 import { Requester } from './server-requests.ts'
@@ -50,7 +50,7 @@ export interface ResponseWriter {
   /** Gives a client that waits an id to come back with, where it can use one. */
   prime(): void
   /** False for an answer that would wait for others and for which there is no room; absent where none waits. */
-  mayKeep?(answer: EncodedMessage): boolean
+  canBuffer?(answer: EncodedMessage): boolean
   /** Writes the answer. The status and the headers are for a response that has not begun. */
   finish(status: number, message: EncodedMessage, headers?: Readonly<Record<string, string>>): void
   /** Runs `listener` when the client goes away before its answer and cannot come back for it. */
@@ -58,15 +58,15 @@ export interface ResponseWriter {
 }
 
 /** A connection that knows where its other end is. */
-export interface Addressed {
+export interface AddressedSocket {
   readonly remoteAddress?: string | undefined
 }
 
 /** Facts about a request beside its message: how it came, and what it differs in from its session. */
-export interface Origin {
+export interface RequestOrigin {
   readonly via: Via
   /** The connection; absent where it has no address. */
-  readonly socket?: Addressed | undefined
+  readonly socket?: AddressedSocket | undefined
   readonly headers: Readonly<Record<string, string>> | undefined
   readonly principal: Principal | undefined
   readonly label?: string | undefined
@@ -90,7 +90,7 @@ export class InboundRequest implements Inbound {
   /** The client has cancelled it, and wants nothing more of it. */
   isCancelled = false
   readonly writer: ResponseWriter
-  readonly #socket: Addressed | undefined
+  readonly #socket: AddressedSocket | undefined
   readonly #requests: ServerRequests | undefined
   /** The client that reads the answer, as well as it is known. */
   #reader: Reader
@@ -106,7 +106,7 @@ export class InboundRequest implements Inbound {
   constructor(
     request: RpcRequest,
     era: Era,
-    origin: Origin,
+    origin: RequestOrigin,
     writer: ResponseWriter,
     requests?: ServerRequests,
   ) {
@@ -140,18 +140,18 @@ export class InboundRequest implements Inbound {
   }
 
   get isListen(): boolean {
-    return this.method === LISTEN && this.era === 'modern'
+    return this.method === LISTEN_METHOD && this.era === 'modern'
   }
 
   /** Asks the client on this request's own way; undefined where that is not possible. Most requests never look. */
   get ask(): ((ask: Ask) => Promise<AskReply>) | undefined {
     const requests = this.#requests
     if (requests === undefined || this.#isOver || !this.writer.canStream) return undefined
-    this.#ask ??= ask => (this.#requester ??= this.#beginAsking(requests)).ask(ask)
+    this.#ask ??= ask => (this.#requester ??= this.#createRequester(requests)).ask(ask)
     return this.#ask
   }
 
-  #beginAsking(requests: ServerRequests): Requester {
+  #createRequester(requests: ServerRequests): Requester {
     const { writer } = this
     const requester = new Requester(requests, message => writer.send(message))
     writer.onLost(() => requester.end('the client closed the connection'))
@@ -173,7 +173,7 @@ export class InboundRequest implements Inbound {
   }
 
   /** Notes that its answer is there: its client is asked nothing more. No wait of its own, as that would cost each request a turn. */
-  settled(): void {
+  markAnswered(): void {
     this.#end('the request that asked is over')
   }
 
@@ -206,22 +206,22 @@ export class InboundRequest implements Inbound {
 
   /** Writes the answer to the client. A stream that ends because the gateway stops ends gracefully. */
   finish(answer: Answer, isStopping: boolean, log: Log): void {
-    const final = this.#final(answer, isStopping)
+    const final = this.#createFinalAnswer(answer, isStopping)
     let status = 'error' in final ? (final.http?.status ?? getErrorStatus(final.error, this.era)) : 200
     let message: EncodedMessage
     try {
       message = encodeAnswer(this.id, this.method, final, this.#reader)
     } catch (thrown) {
       status = 200
-      message = encodeError(this.id, adaptError(thrownAnswer(thrown, log).error, this.#reader))
+      message = encodeError(this.id, adaptError(createErrorAnswer(thrown, log).error, this.#reader))
     }
-    if (this.writer.mayKeep?.(message) === false) message = encodeError(this.id, TOO_MUCH)
+    if (this.writer.canBuffer?.(message) === false) message = encodeError(this.id, BATCH_TOO_LARGE)
     this.writer.finish(status, message, 'error' in final ? final.http?.headers : undefined)
   }
 
-  #final(answer: Answer, isStopping: boolean): Answer {
-    if (this.isListen) return listenAnswer(answer, this.id, isStopping)
-    return this.#isShutDown && 'error' in answer ? stoppingAnswer() : answer
+  #createFinalAnswer(answer: Answer, isStopping: boolean): Answer {
+    if (this.isListen) return createListenAnswer(answer, this.id, isStopping)
+    return this.#isShutDown && 'error' in answer ? createStoppingAnswer() : answer
   }
 
   /** Answers with an error instead of running. */
@@ -230,7 +230,7 @@ export class InboundRequest implements Inbound {
   }
 }
 
-const TOO_MUCH = rpcError(
+const BATCH_TOO_LARGE = rpcError(
   RPC.internal,
   'The answers of this batch are too large together: this one is left out, though its request has run; send it by itself',
 )
@@ -252,7 +252,7 @@ export function getErrorStatus(error: RpcError, era: Era): number {
   return BAD_REQUEST.has(error.code) ? 400 : 200
 }
 
-const TAKEN = rpcError(RPC.invalidRequest, 'Invalid request: a request with this id is still running')
+const DUPLICATE_ID = rpcError(RPC.invalidRequest, 'Invalid request: a request with this id is still running')
 
 /** The requests of one client that are under way, by its own ids: `1` is not `"1"`. */
 export class OpenRequests {
@@ -273,8 +273,8 @@ export class OpenRequests {
   }
 
   /** Checks the id of a request that is to begin: the answers of two with one id could not be told apart. */
-  problem(id: RpcId): RpcError | undefined {
-    if (this.#peer.received.has(id)) return TAKEN
+  checkId(id: RpcId): RpcError | undefined {
+    if (this.#peer.received.has(id)) return DUPLICATE_ID
     if (this.size < this.#max) return undefined
     return rpcError(RPC.internal, `Too many requests at a time; at most ${this.#max} may run`)
   }
@@ -283,7 +283,7 @@ export class OpenRequests {
   async run(request: InboundRequest, gate: Gate, session: Session, admission?: Admission): Promise<Answer> {
     this.#peer.receive(request.id, request)
     const answer = await request.run(gate, session, admission)
-    request.settled()
+    request.markAnswered()
     this.#peer.answers(request.id, request)
     return answer
   }

@@ -9,7 +9,7 @@ import { RpcPeer } from '../../protocol/rpc-peer.ts'
 /** Most requests to one client that wait for their reply at once. */
 const MAX_OPEN = 64
 /** A person may have to answer. */
-const PATIENCE_MS = 600_000
+const REPLY_TIMEOUT_MS = 600_000
 
 interface PendingServerRequest {
   readonly id: RpcId
@@ -25,7 +25,7 @@ export class ServerRequests {
   readonly #peer = new RpcPeer<PendingServerRequest>({ sent: MAX_OPEN, received: 0 })
   #closed: string | undefined
   /** Begins the ids: a late reply to what another process asked in the same conversation is not one to ours. */
-  #mark = ''
+  #idPrefix = ''
 
   constructor(clock: Clock, drops: Drops) {
     this.#clock = clock
@@ -39,19 +39,19 @@ export class ServerRequests {
   /** Sends a request to the client; resolves with the client's reply, or with an error when there will be none. */
   async send(ask: Ask, requester: Requester): Promise<AskReply> {
     const { method, params } = ask
-    if (this.#closed !== undefined) return failure(this.#closed)
+    if (this.#closed !== undefined) return createErrorReply(this.#closed)
     if (this.size >= MAX_OPEN)
-      return failure(`the client was asked ${MAX_OPEN} times and has not answered yet`)
-    this.#mark ||= randomBytes(6).toString('base64url')
-    const id = `ask-${this.#mark}-${this.#peer.nextId()}`
-    if (!requester.carry(encodeRequest(id, method, params, params)))
-      return failure('the client cannot be reached')
+      return createErrorReply(`the client was asked ${MAX_OPEN} times and has not answered yet`)
+    this.#idPrefix ||= randomBytes(6).toString('base64url')
+    const id = `ask-${this.#idPrefix}-${this.#peer.nextId()}`
+    if (!requester.deliver(encodeRequest(id, method, params, params)))
+      return createErrorReply('the client cannot be reached')
     return new Promise(reply => {
-      const disarm = this.#clock.after(PATIENCE_MS, () =>
-        this.#giveUp(id, `the client did not answer within ${PATIENCE_MS / 1000} s`),
+      const disarm = this.#clock.after(REPLY_TIMEOUT_MS, () =>
+        this.#cancel(id, `the client did not answer within ${REPLY_TIMEOUT_MS / 1000} s`),
       )
       this.#peer.send(id, { id, requester, reply, disarm })
-      ask.onTakeBack?.(reason => this.#giveUp(id, reason))
+      ask.onTakeBack?.(reason => this.#cancel(id, reason))
     })
   }
 
@@ -65,19 +65,19 @@ export class ServerRequests {
   /** Cancels all that one request has asked: it is over. */
   end(requester: Requester, reason: string): void {
     for (const waiting of this.#peer.sent.values())
-      if (waiting.requester === requester) this.#giveUp(waiting.id, reason)
+      if (waiting.requester === requester) this.#cancel(waiting.id, reason)
   }
 
   /** No reply can come any more. */
   close(reason: string): void {
     this.#closed ??= reason
-    for (const { id } of this.#peer.sent.values()) this.#giveUp(id, reason)
+    for (const { id } of this.#peer.sent.values()) this.#cancel(id, reason)
   }
 
-  #giveUp(id: RpcId, reason: string): void {
+  #cancel(id: RpcId, reason: string): void {
     const waiting = this.#take(id)
-    waiting?.requester.carry(encodeNotification('notifications/cancelled', { requestId: id, reason }))
-    waiting?.reply(failure(reason))
+    waiting?.requester.deliver(encodeNotification('notifications/cancelled', { requestId: id, reason }))
+    waiting?.reply(createErrorReply(reason))
   }
 
   #take(id: RpcId | null): PendingServerRequest | undefined {
@@ -90,23 +90,23 @@ export class ServerRequests {
 /** Sends requests of servers in the name of one request of the client, and cancels them when that is over. Made when the first one comes. */
 export class Requester {
   /** Takes a message to the client on this request's own stream; false when it cannot arrive. */
-  readonly carry: (message: string) => boolean
-  readonly #asks: ServerRequests
-  #over: string | undefined
+  readonly deliver: (message: string) => boolean
+  readonly #requests: ServerRequests
+  #endReason: string | undefined
 
   constructor(asks: ServerRequests, carry: (message: string) => boolean) {
-    this.#asks = asks
-    this.carry = carry
+    this.#requests = asks
+    this.deliver = carry
   }
 
   async ask(ask: Ask): Promise<AskReply> {
-    return this.#over === undefined ? this.#asks.send(ask, this) : failure(this.#over)
+    return this.#endReason === undefined ? this.#requests.send(ask, this) : createErrorReply(this.#endReason)
   }
 
   end(reason: string): void {
-    if (this.#over !== undefined) return
-    this.#over = reason
-    this.#asks.end(this, reason)
+    if (this.#endReason !== undefined) return
+    this.#endReason = reason
+    this.#requests.end(this, reason)
   }
 }
 
@@ -115,10 +115,10 @@ function parseReply({ result, error }: RpcResponse): AskReply {
   try {
     return { result: result === undefined ? {} : result.value() }
   } catch {
-    return failure('the client answered with what is not JSON')
+    return createErrorReply('the client answered with what is not JSON')
   }
 }
 
-function failure(why: string): AskReply {
+function createErrorReply(why: string): AskReply {
   return { error: rpcError(RPC.internal, why) }
 }

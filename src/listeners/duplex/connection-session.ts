@@ -18,12 +18,12 @@ import { LATEST_LEGACY_VERSION } from '../../protocol/methods.ts'
 import { BoundedMap } from '../../util/bounded-map.ts'
 import {
   claimsModern,
-  initializeProblem,
-  legacyClient,
-  methodProblem,
-  modernClient,
-  unsupportedVersion,
-  versionProblem,
+  checkInitialize,
+  parseLegacyClient,
+  checkMethod,
+  parseModernClient,
+  createVersionError,
+  checkVersion,
 } from '../client/client-info.ts'
 
 /** Different things that one client says of itself on one connection; beyond them the oldest is forgotten. */
@@ -66,18 +66,18 @@ export class ConnectionSession {
   find(era: Era, client: ClientSide | undefined): Session | undefined {
     if (this.#root === undefined || this.#client === undefined) return undefined
     if (era === 'legacy')
-      return this.#client.era === 'legacy' ? this.#legacy(this.#root, this.#client, client) : undefined
+      return this.#client.era === 'legacy' ? this.#updateLegacy(this.#root, this.#client, client) : undefined
     return this.#root
   }
 
   /** `initialize` after requests without it, or again: the same conversation knows better now. */
-  #legacy(root: Session, known: ClientSide, client: ClientSide | undefined): Session {
+  #updateLegacy(root: Session, known: ClientSide, client: ClientSide | undefined): Session {
     if (client !== undefined) Object.assign(known, client)
     return root
   }
 
   /** A modern client as it was known before, where it says the same of itself again. */
-  recall(client: ClientSide): ClientSide {
+  reuseClient(client: ClientSide): ClientSide {
     const key = JSON.stringify(client)
     const known = this.#clients.get(key)
     if (known !== undefined) return known
@@ -89,7 +89,7 @@ export class ConnectionSession {
   async open(era: Era, client: ClientSide | undefined): Promise<Session> {
     this.close('the client chose another protocol era')
     const { gate, listener, principal, label, profile, directory, choices, notify, ask } = this.#options
-    this.#client = client ?? legacyClient(undefined)
+    this.#client = client ?? parseLegacyClient(undefined)
     this.#root = await gate.openSession({
       id: this.#id,
       listener,
@@ -112,7 +112,7 @@ export class ConnectionSession {
 }
 
 /** Decision on a request: it goes on as this client, is refused, or is a `ping` before all else. */
-type Admission =
+type EraDecision =
   | { readonly as: 'modern'; readonly client: ClientSide }
   | { readonly as: 'legacy'; readonly client: ClientSide | undefined }
   | { readonly refused: RpcError }
@@ -126,7 +126,7 @@ const TOO_NEW = rpcError(
   RPC.invalidRequest,
   `Invalid request: HTTP+SSE carries protocol versions up to ${LATEST_LEGACY_VERSION}; call initialize`,
 )
-const UNENVELOPED = rpcError(RPC.invalidParams, 'Invalid params: _meta is missing')
+const MISSING_META = rpcError(RPC.invalidParams, 'Invalid params: _meta is missing')
 
 /** The era of a connection: its first message decides, and it stays (2026-07-28, versioning). */
 export class ConnectionEra {
@@ -141,34 +141,34 @@ export class ConnectionEra {
     return this.#era
   }
 
-  admit(request: RpcRequest): Admission {
+  admit(request: RpcRequest): EraDecision {
     if (claimsModern(request.params))
       return this.#isLegacyOnly ? { refused: TOO_NEW } : this.#admitModern(request)
-    return this.#era === 'modern' ? { refused: withoutClaim(request) } : this.#admitLegacy(request)
+    return this.#era === 'modern' ? { refused: createMissingMetaError(request) } : this.#admitLegacy(request)
   }
 
   /** `server/discover` does not decide: a client may ask and then fall back to `initialize`. */
-  #admitModern({ method, params }: RpcRequest): Admission {
-    const problem = envelopeProblem(params) ?? versionProblem(params) ?? methodProblem(method, 'modern')
+  #admitModern({ method, params }: RpcRequest): EraDecision {
+    const problem = envelopeProblem(params) ?? checkVersion(params) ?? checkMethod(method, 'modern')
     if (problem !== undefined) return { refused: problem }
     if (method !== 'server/discover') {
       if (this.#era === 'legacy') return { refused: WRONG_ERA }
       this.#era = 'modern'
     }
-    return { as: 'modern', client: modernClient(params) }
+    return { as: 'modern', client: parseModernClient(params) }
   }
 
-  #admitLegacy({ method, params }: RpcRequest): Admission {
+  #admitLegacy({ method, params }: RpcRequest): EraDecision {
     if (this.#era === undefined && method === 'ping') return { pong: true }
     const problem =
-      methodProblem(method, 'legacy') ?? (method === 'initialize' ? initializeProblem(params) : undefined)
+      checkMethod(method, 'legacy') ?? (method === 'initialize' ? checkInitialize(params) : undefined)
     if (problem !== undefined) return { refused: problem }
     this.#era = 'legacy'
-    return { as: 'legacy', client: method === 'initialize' ? legacyClient(params) : undefined }
+    return { as: 'legacy', client: method === 'initialize' ? parseLegacyClient(params) : undefined }
   }
 }
 
-function withoutClaim({ method, params }: RpcRequest): RpcError {
-  if (method === 'initialize') return unsupportedVersion(params?.protocolVersion)
-  return envelopeProblem(params) ?? UNENVELOPED
+function createMissingMetaError({ method, params }: RpcRequest): RpcError {
+  if (method === 'initialize') return createVersionError(params?.protocolVersion)
+  return envelopeProblem(params) ?? MISSING_META
 }

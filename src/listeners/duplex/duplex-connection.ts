@@ -17,12 +17,12 @@ import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import type { Arrived, Channel } from '../../transport/channel.ts'
 import { Drops } from '../../transport/unexpected-messages.ts'
 import { within } from '../../util/clock.ts'
-import type { Addressed, ResponseWriter } from '../client/inbound-request.ts'
+import type { AddressedSocket, ResponseWriter } from '../client/inbound-request.ts'
 import type { EncodedMessage } from '../../util/written.ts'
 import { BatchWriter, parseBatch } from '../client/batch.ts'
 import type { Admission } from '../client/admission.ts'
 import { OVERLOADED } from '../client/admission.ts'
-import { encodeClientNotification, thrownAnswer } from '../client/encode-answer.ts'
+import { encodeClientNotification, createErrorAnswer } from '../client/encode-answer.ts'
 import { InboundRequest, OpenRequests } from '../client/inbound-request.ts'
 import { Requester, ServerRequests } from '../client/server-requests.ts'
 import { ConnectionEra, ConnectionSession } from './connection-session.ts'
@@ -34,14 +34,14 @@ const FLUSH_MS = 1000
 const LAST_ANSWERS_MS = 150
 
 /** Dependencies of a connection: those of its listener. */
-export type DuplexContext = Pick<ListenerContext, 'name' | 'gate' | 'log' | 'clock'>
+export type DuplexDeps = Pick<ListenerContext, 'name' | 'gate' | 'log' | 'clock'>
 
 export interface DuplexOptions {
   readonly channel: Channel
-  readonly context: DuplexContext
+  readonly context: DuplexDeps
   readonly via: Via
   /** The connection below it, where that has an address. */
-  readonly socket?: Addressed | undefined
+  readonly socket?: AddressedSocket | undefined
   /** The client; nobody in particular on a local pipe. */
   readonly principal?: Principal
   /** The name that the client gives to this conversation. */
@@ -72,10 +72,10 @@ export class DuplexConnection {
   readonly #requests: ServerRequests
   readonly #open = new OpenRequests(MAX_RUNNING)
   /** Messages that came while the session opens; undefined when it does not. */
-  #held: { message: Message; writer: ResponseWriter; arrived: Arrived | undefined }[] | undefined
+  #buffered: { message: Message; writer: ResponseWriter; arrived: Arrived | undefined }[] | undefined
   #isEnding = false
   #activeAt: number
-  #onQuiet: () => void = () => undefined
+  #onIdle: () => void = () => undefined
   #onEnded: () => void = () => undefined
 
   constructor(options: DuplexOptions) {
@@ -103,13 +103,13 @@ export class DuplexConnection {
 
   start(): void {
     const { graceMs } = this.#options
-    const over = (ms: number): void => void this.end('the client closed the connection', ms)
+    const endConnection = (ms: number): void => void this.end('the client closed the connection', ms)
     this.#channel.open({
-      message: (bytes, arrived) => this.#take(bytes, arrived),
-      tooLong: limit => this.#refuse(null, tooLong(limit), this.#writer),
-      ended: () => over(Math.min(graceMs, LAST_ANSWERS_MS)),
-      gone: () => over(0),
-      flow: () => this.#flow(),
+      message: (bytes, arrived) => this.#receive(bytes, arrived),
+      tooLong: limit => this.#refuse(null, createTooLongError(limit), this.#writer),
+      ended: () => endConnection(Math.min(graceMs, LAST_ANSWERS_MS)),
+      gone: () => endConnection(0),
+      flow: () => this.#updateFlow(),
     })
   }
 
@@ -119,7 +119,7 @@ export class DuplexConnection {
   }
 
   get #isBusy(): boolean {
-    return this.#open.size > 0 || this.#held !== undefined
+    return this.#open.size > 0 || this.#buffered !== undefined
   }
 
   #touch(): void {
@@ -135,12 +135,12 @@ export class DuplexConnection {
   }
 
   /** Reads on, unless the reader of our answers is behind or the session is not open yet. */
-  #flow(): void {
-    if (this.#isEnding || this.#channel.isBlocked || this.#held !== undefined) this.#channel.pause()
+  #updateFlow(): void {
+    if (this.#isEnding || this.#channel.isBlocked || this.#buffered !== undefined) this.#channel.pause()
     else this.#channel.resume()
   }
 
-  #take(bytes: Buffer, arrived: Arrived | undefined): void {
+  #receive(bytes: Buffer, arrived: Arrived | undefined): void {
     // With requests open it is not idle, and the last of them touches it: the clock need not be read for each.
     if (this.#open.size === 0) this.#touch()
     if (!isBatch(bytes)) return this.#handle(parseMessage(bytes), this.#writer, arrived)
@@ -151,35 +151,35 @@ export class DuplexConnection {
   }
 
   #handle(message: Message, writer: ResponseWriter, arrived: Arrived | undefined): void {
-    if (this.#held !== undefined) this.#held.push({ message, writer, arrived })
-    else if (message.kind === 'request') this.#request(message, writer, arrived)
-    else if (message.kind === 'notification') this.#notification(message)
+    if (this.#buffered !== undefined) this.#buffered.push({ message, writer, arrived })
+    else if (message.kind === 'request') this.#handleRequest(message, writer, arrived)
+    else if (message.kind === 'notification') this.#handleNotification(message)
     else if (message.kind === 'response') this.#requests.answer(message)
     else this.#refuse(message.id, message.error, writer)
   }
 
-  #notification({ method, params }: RpcNotification): void {
+  #handleNotification({ method, params }: RpcNotification): void {
     if (method === 'notifications/cancelled') return this.#open.cancel(params)
     if (this.#session.root !== undefined)
       this.#options.context.gate.notified(this.#session.root, { method, params })
   }
 
-  #request(request: RpcRequest, writer: ResponseWriter, arrived: Arrived | undefined): void {
-    const problem = this.#open.problem(request.id) ?? this.#notAdmitted()
+  #handleRequest(request: RpcRequest, writer: ResponseWriter, arrived: Arrived | undefined): void {
+    const problem = this.#open.checkId(request.id) ?? this.#checkAdmission()
     if (problem !== undefined) return this.#refuse(request.id, problem, writer)
     const admitted = this.#era.admit(request)
     if ('refused' in admitted) return this.#refuse(request.id, admitted.refused, writer)
     if ('pong' in admitted)
       return writer.finish(200, `{"jsonrpc":"2.0","id":${encodeId(request.id)},"result":{}}`)
-    const client = admitted.as === 'modern' ? this.#session.recall(admitted.client) : undefined
-    const running = this.#inbound(request, admitted.as, client, writer, arrived)
+    const client = admitted.as === 'modern' ? this.#session.reuseClient(admitted.client) : undefined
+    const running = this.#createInbound(request, admitted.as, client, writer, arrived)
     const session = this.#session.find(admitted.as, admitted.client)
-    if (session === undefined) void this.#begin(running, admitted.as, client ?? admitted.client)
+    if (session === undefined) void this.#openSession(running, admitted.as, client ?? admitted.client)
     else void this.#run(running, session)
   }
 
   /** Legacy clients can be asked something in the middle of a request, after their handshake. */
-  #inbound(
+  #createInbound(
     request: RpcRequest,
     era: Era,
     client: ClientSide | undefined,
@@ -199,7 +199,7 @@ export class DuplexConnection {
     return new InboundRequest(request, era, origin, writer, canBeAsked ? this.#requests : undefined)
   }
 
-  #notAdmitted(): RpcError | undefined {
+  #checkAdmission(): RpcError | undefined {
     const { gate, name } = this.#options.context
     const found = gate.admit(name)
     if (found !== undefined && found !== 'close') return found.error
@@ -207,19 +207,19 @@ export class DuplexConnection {
   }
 
   /** Opens the session for its first request; what comes meanwhile waits, so that order is kept. */
-  async #begin(request: InboundRequest, era: Era, client: ClientSide | undefined): Promise<void> {
-    this.#held = []
-    this.#flow()
+  async #openSession(request: InboundRequest, era: Era, client: ClientSide | undefined): Promise<void> {
+    this.#buffered = []
+    this.#updateFlow()
     try {
       void this.#run(request, await this.#session.open(era, client))
     } catch (thrown) {
-      request.refuse(thrownAnswer(thrown, this.#options.context.log).error)
+      request.refuse(createErrorAnswer(thrown, this.#options.context.log).error)
     }
-    const held = this.#held
-    this.#held = undefined
+    const held = this.#buffered
+    this.#buffered = undefined
     for (const { message, writer, arrived } of held) this.#handle(message, writer, arrived)
-    this.#flow()
-    this.#settle()
+    this.#updateFlow()
+    this.#notifyIfIdle()
   }
 
   async #run(request: InboundRequest, session: Session): Promise<void> {
@@ -228,15 +228,15 @@ export class DuplexConnection {
     if (this.#open.size === 0) this.#touch()
     // A cancelled request is not answered, but a batch waits for each of its own.
     if (!request.isCancelled || request.writer !== this.#writer) request.finish(answer, this.#isEnding, log)
-    this.#settle()
+    this.#notifyIfIdle()
   }
 
   #refuse(id: RpcId | null, error: RpcError, writer: ResponseWriter): void {
     writer.finish(400, encodeError(id, error))
   }
 
-  #settle(): void {
-    if (!this.#isBusy) this.#onQuiet()
+  #notifyIfIdle(): void {
+    if (!this.#isBusy) this.#onIdle()
   }
 
   /** Reads no more, lets open requests end within `graceMs`, then cancels them. */
@@ -250,9 +250,9 @@ export class DuplexConnection {
     this.#channel.pause()
     // Replies are read by nobody from here on.
     this.#requests.close(reason)
-    const quiet = new Promise<void>(resolve => (this.#onQuiet = resolve))
+    const quiet = new Promise<void>(resolve => (this.#onIdle = resolve))
     for (const request of this.#open.values()) if (request.isListen) request.cancel('shutdown')
-    this.#settle()
+    this.#notifyIfIdle()
     if (!(await within(clock, graceMs, quiet))) {
       this.#cancelAll()
       await within(clock, FLUSH_MS, quiet)
@@ -300,6 +300,6 @@ class ChannelWriter implements ResponseWriter {
   }
 }
 
-function tooLong(limit: number): RpcError {
+function createTooLongError(limit: number): RpcError {
   return rpcError(RPC.parse, `Parse error: a message is longer than ${limit} bytes`)
 }

@@ -15,13 +15,13 @@ export function readClientCertificate(socket: Socket): ClientCertificate | undef
   if (certificates.has(socket)) return certificates.get(socket)
   if (!isSecure(socket)) return undefined
   const shown = socket.authorized ? socket.getPeerX509Certificate() : undefined
-  const certificate = shown === undefined ? undefined : describe(shown)
+  const certificate = shown === undefined ? undefined : describeCertificate(shown)
   certificates.set(socket, certificate)
   return certificate
 }
 
 /** Notes the certificate of a request that another process took and hands on by this connection. */
-export function noteCertificate(socket: Socket, certificate: ClientCertificate | undefined): void {
+export function setCertificate(socket: Socket, certificate: ClientCertificate | undefined): void {
   certificates.set(socket, certificate)
 }
 
@@ -31,40 +31,48 @@ function isSecure(
   return 'authorized' in socket
 }
 
-function describe({ issuer, subject, fingerprint256, validTo }: X509Certificate): ClientCertificate {
+function describeCertificate({
+  issuer,
+  subject,
+  fingerprint256,
+  validTo,
+}: X509Certificate): ClientCertificate {
   return {
-    issuer: parseCommonName(issuer),
-    subject: parseCommonName(subject),
+    issuer: formatDistinguishedName(issuer),
+    subject: formatDistinguishedName(subject),
     fingerprint: fingerprint256,
     expiresAt: Date.parse(validTo),
   }
 }
 
 /** A distinguished name in the form of RFC 2253, the nearest part first; Node has one part on each line, the nearest last. */
-function parseCommonName(lines: string | undefined): string {
+function formatDistinguishedName(lines: string | undefined): string {
   return (lines ?? '').split('\n').reverse().join(',')
 }
 
-type Caller = Principal | Refusal
+type AuthResult = Principal | Refusal
 
 /** The listener that a request came to. */
-interface Reached {
+interface ReachedListener {
   readonly name: string
   readonly endpoint: string
 }
 
 /** Finds out who sent a request, or why it goes no further. At once where no plugin asks. */
-export function identify(
-  context: Reached & { readonly gate: Gate },
+export function authenticateRequest(
+  context: ReachedListener & { readonly gate: Gate },
   request: IncomingMessage,
   headers: RequestHeaders,
-): Caller | Promise<Caller> {
+): AuthResult | Promise<AuthResult> {
   headers.credentials = createCredentials(context, request)
   return context.gate.authenticate(headers.credentials)
 }
 
 /** Collects what a plugin may know of a request before its body is read. */
-export function createCredentials({ name, endpoint }: Reached, request: IncomingMessage): Credentials {
+export function createCredentials(
+  { name, endpoint }: ReachedListener,
+  request: IncomingMessage,
+): Credentials {
   const { rawHeaders, socket, method = 'GET', url = '/' } = request
   return {
     listener: name,
@@ -85,10 +93,10 @@ function getHeaderValues(raw: readonly string[], wanted: string): readonly strin
     if (name.length === wanted.length && (name === wanted || name.toLowerCase() === wanted))
       (values ??= []).push(raw[at + 1] as string)
   }
-  return values ?? NONE
+  return values ?? NO_VALUES
 }
 
-const NONE: readonly string[] = Object.freeze([])
+const NO_VALUES: readonly string[] = Object.freeze([])
 
 export function getPath(url: string): string {
   const query = url.indexOf('?')
@@ -97,7 +105,7 @@ export function getPath(url: string): string {
 
 const RECHECK_MS = 30_000
 
-interface Open {
+interface OpenStream {
   readonly headers: RequestHeaders
   end(reason: string): void
 }
@@ -108,7 +116,7 @@ interface Open {
  */
 export class OpenStreams {
   readonly #gate: Gate
-  readonly #open = new Set<Open>()
+  readonly #open = new Set<OpenStream>()
   readonly #ticker: Ticker
 
   constructor(gate: Gate, clock: Clock) {
@@ -124,8 +132,8 @@ export class OpenStreams {
   }
 
   /** Notes what is open, until the function it returns is called. `end` closes it. */
-  note(headers: RequestHeaders, end: (reason: string) => void): () => void {
-    const open: Open = { headers, end }
+  add(headers: RequestHeaders, end: (reason: string) => void): () => void {
+    const open: OpenStream = { headers, end }
     this.#open.add(open)
     this.#ticker.arm()
     return () => void this.#open.delete(open)
@@ -140,17 +148,17 @@ export class OpenStreams {
     this.#open.clear()
   }
 
-  async #check(open: Open): Promise<void> {
+  async #check(open: OpenStream): Promise<void> {
     const { caller, credentials } = open.headers
     if (credentials === undefined) return
     const now = await this.#gate.authenticate(credentials)
     // That we failed to find out is no reason to cut anybody off.
     const isUnsure = 'status' in now && now.status >= 500
-    if (isUnsure || isSame(caller, now) || !this.#open.delete(open)) return
+    if (isUnsure || isSameCaller(caller, now) || !this.#open.delete(open)) return
     open.end('its credentials are no longer valid')
   }
 }
 
-function isSame(before: Principal, now: Caller): boolean {
+function isSameCaller(before: Principal, now: AuthResult): boolean {
   return !('status' in now) && authorizationKey(before) === authorizationKey(now)
 }

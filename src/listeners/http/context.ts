@@ -33,20 +33,20 @@ export interface HttpContext {
   /** Modern requests in the pipeline, by a number of our own; legacy ones belong to their sessions. */
   readonly running: InFlight<InboundRequest>
   /** Responses that stay open after their request was let in. */
-  readonly open: OpenStreams
+  readonly openStreams: OpenStreams
   /** Clients with a connection of their own. */
   readonly connections: OpenConnections
   /** The event streams among them, by the id that lets their clients post. */
   readonly eventStreams: Map<string, PostedConversation>
   /** Of this listener alone, for ids that no other conversation has. */
-  readonly own: string
+  readonly instanceId: string
   /** The number of the last modern request. */
   lastRequest: number
   isStopping: boolean
   /** Hands a request that was read on to the process that has what it goes on with; false where that is this one. */
-  handOn: ((arrival: Arrival, place: string, body: Buffer) => Promise<boolean>) | undefined
+  forward: ((arrival: Arrival, place: string, body: Buffer) => Promise<boolean>) | undefined
   /** True if the log says already that modern clients lose what upstreams keep for a session. */
-  hasToldOfLoss: boolean
+  hasWarnedOfLoss: boolean
 }
 
 /** One request to an endpoint of the listener, with its headers sorted. */
@@ -58,11 +58,11 @@ export interface Arrival {
   /** Of its URL, without the query. */
   readonly path: string
   /** The endpoint of the listener that the path names; undefined for a plugin's path, or nobody's. */
-  readonly place: ListenerEndpoint | undefined
+  readonly endpoint: ListenerEndpoint | undefined
 }
 
 /** Makes the state of a new listener. */
-export function makeContext(listener: ListenerContext, settings: HttpSettings): HttpContext {
+export function createHttpContext(listener: ListenerContext, settings: HttpSettings): HttpContext {
   const { name, gate, log, clock, neighbours } = listener
   const held = new HeldBytes(settings.maxHeld)
   const quota = new SessionQuota(settings.maxSessionsEach)
@@ -94,14 +94,14 @@ export function makeContext(listener: ListenerContext, settings: HttpSettings): 
     held,
     admission: new Admission(settings.maxRequests, held),
     running: new InFlight(),
-    open: new OpenStreams(gate, clock),
+    openStreams: new OpenStreams(gate, clock),
     connections: new OpenConnections(clock, settings.idleMs),
     eventStreams: new Map(),
-    own: randomUUID(),
+    instanceId: randomUUID(),
     lastRequest: 0,
     isStopping: false,
-    handOn: undefined,
-    hasToldOfLoss: false,
+    forward: undefined,
+    hasWarnedOfLoss: false,
   }
   return context
 }

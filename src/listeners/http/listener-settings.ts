@@ -31,11 +31,11 @@ export interface HttpSettings {
   readonly ws: { readonly path: string } | undefined
   readonly names: HeaderNames
   /** The eras that single requests may be of, for clients of this profile, or of none. */
-  readonly offered: (profile: string | undefined) => OfferedEras
+  readonly offeredEras: (profile: string | undefined) => OfferedEras
   /** The profile of clients that name none. */
   readonly profile: string | undefined
   /** Endpoints of the listener itself, by path. */
-  readonly places: ReadonlyMap<string, ListenerEndpoint>
+  readonly endpoints: ReadonlyMap<string, ListenerEndpoint>
 }
 
 export type HttpListenerSpec = Extract<ListenerConfig, { type: 'http' }>
@@ -44,13 +44,13 @@ const LOOPBACK = ['localhost', '127.0.0.1', '[::1]']
 const WILDCARDS = new Set(['0.0.0.0', '[::]'])
 
 /** @throws GatewayError when the address is reachable by others and the configuration does not say that it is meant. */
-export function httpSettings(
+export function createHttpSettings(
   name: string,
   spec: HttpListenerSpec,
   config: Config,
   authenticates: boolean,
 ): HttpSettings {
-  const bound = inUrl(spec.host).toLowerCase()
+  const bound = formatUrlHost(spec.host).toLowerCase()
   if (!isLoopback(bound) && !authenticates && !spec.exposeWithoutAuth) {
     const why =
       'others can reach that address and nothing asks who they are; configure auth, or set exposeWithoutAuth: true if that is meant'
@@ -72,10 +72,10 @@ export function httpSettings(
     maxHeld: parseSize(spec.limits.held),
     sse: spec.sse === false ? undefined : spec.sse,
     ws: spec.ws === false ? undefined : spec.ws,
-    names: headerNames(spec, config),
-    offered: listOfferedEndpoints(spec, config),
+    names: createHeaderNames(spec, config),
+    offeredEras: createEraLookup(spec, config),
     profile: spec.profile,
-    places: listEndpoints(spec, Object.keys(config.profiles ?? {})),
+    endpoints: listEndpoints(spec, Object.keys(config.profiles ?? {})),
   }
 }
 
@@ -99,10 +99,10 @@ function listHostNames(
   }
 }
 
-function listOfferedEndpoints(spec: HttpListenerSpec, config: Config): HttpSettings['offered'] {
-  const rest = offeredEras(config, spec, undefined)
+function createEraLookup(spec: HttpListenerSpec, config: Config): HttpSettings['offeredEras'] {
+  const rest = getOfferedEras(config, spec, undefined)
   const names = Object.keys(config.profiles ?? {})
-  const byProfile = new Map(names.map(name => [name, offeredEras(config, spec, name)]))
+  const byProfile = new Map(names.map(name => [name, getOfferedEras(config, spec, name)]))
   return profile => (profile === undefined ? rest : (byProfile.get(profile) ?? rest))
 }
 
@@ -111,21 +111,21 @@ function isLoopback(host: string): boolean {
 }
 
 /** An address as it stands in a URL: IPv6 in brackets. */
-export function inUrl(host: string): string {
+export function formatUrlHost(host: string): string {
   return host.includes(':') && !host.startsWith('[') ? `[${host}]` : host
 }
 
 /** The listener's own endpoints: MCP, HTTP+SSE and where its clients post, WebSocket, and the probes. */
-export type PlaceKind = 'mcp' | 'sse' | 'messages' | 'ws' | 'live' | 'ready'
+export type EndpointKind = 'mcp' | 'sse' | 'messages' | 'ws' | 'live' | 'ready'
 
 /** An endpoint of the listener itself. */
 export interface ListenerEndpoint {
-  readonly kind: PlaceKind
+  readonly kind: EndpointKind
   /** The profile that the path names. */
   readonly profile?: string
 }
 
-interface Endpoints {
+interface EndpointPaths {
   readonly path: string
   readonly sse?: false | { readonly path: string; readonly messages: string }
   readonly ws?: false | { readonly path: string }
@@ -133,7 +133,7 @@ interface Endpoints {
 
 /** Lists every path that an HTTP listener serves by itself; all others are a plugin's or nobody's. The first of two with one path counts. */
 export function listEndpoints(
-  { path, sse, ws }: Endpoints,
+  { path, sse, ws }: EndpointPaths,
   profiles: Iterable<string>,
 ): ReadonlyMap<string, ListenerEndpoint> {
   const places: (readonly [path: string, place: ListenerEndpoint])[] = [[path, { kind: 'mcp' }]]
@@ -149,44 +149,49 @@ export function listEndpoints(
 interface OfferedEras {
   readonly modern: 'all' | 'labelled' | 'none'
   /** Upstreams that keep something for each session, which a modern request without a label cannot come back to. */
-  readonly because: readonly string[]
+  readonly sessionUpstreams: readonly string[]
 }
 
-type Listening = Pick<Extract<ListenerConfig, { type: 'http' }>, 'eras' | 'sessionLabel'>
+type ListenerEras = Pick<Extract<ListenerConfig, { type: 'http' }>, 'eras' | 'sessionLabel'>
 
 /**
  * A modern HTTP request is a session of its own. Where an upstream keeps something for each session, clients of both eras
  * are offered legacy sessions, unless they name their conversation.
  */
-export function offeredEras(
+export function getOfferedEras(
   config: Partial<Pick<Config, 'upstreams' | 'profiles'>>,
-  { eras, sessionLabel }: Listening,
+  { eras, sessionLabel }: ListenerEras,
   profile: string | undefined,
 ): OfferedEras {
   const view = profile === undefined ? undefined : config.profiles?.[profile]
-  const because = Object.entries(config.upstreams ?? {})
-    .filter(([name, spec]) => spec.enabled && spec.isolation === 'session' && isShown(view, name))
+  const sessionUpstreams = Object.entries(config.upstreams ?? {})
+    .filter(([name, spec]) => spec.enabled && spec.isolation === 'session' && isInView(view, name))
     .map(([name]) => name)
   const asked = view?.eras ?? eras
-  if (asked === 'legacy') return { modern: 'none', because }
-  if (asked === 'both' || because.length === 0) return { modern: 'all', because }
-  return { modern: sessionLabel === false ? 'none' : 'labelled', because }
+  if (asked === 'legacy') return { modern: 'none', sessionUpstreams }
+  if (asked === 'both' || sessionUpstreams.length === 0) return { modern: 'all', sessionUpstreams }
+  return { modern: sessionLabel === false ? 'none' : 'labelled', sessionUpstreams }
 }
 
-function isShown(view: { readonly upstreams?: readonly string[] } | undefined, upstream: string): boolean {
+function isInView(view: { readonly upstreams?: readonly string[] } | undefined, upstream: string): boolean {
   return view?.upstreams?.includes(upstream) ?? true
 }
 
 /** Says what that means for modern clients; undefined where there is nothing to say. */
-export function erasText({ modern, because }: OfferedEras, label: string | false): string | undefined {
-  const which = because.map(name => `"${name}"`).join(', ')
-  const by = because.length === 0 ? '' : ` (isolation: session of ${which})`
+export function describeEras(
+  { modern, sessionUpstreams }: OfferedEras,
+  label: string | false,
+): string | undefined {
+  const which = sessionUpstreams.map(name => `"${name}"`).join(', ')
+  const by = sessionUpstreams.length === 0 ? '' : ` (isolation: session of ${which})`
   if (modern === 'none') return `legacy sessions only${by}`
   if (modern === 'labelled') return `legacy sessions only, but for requests with ${String(label)}${by}`
-  return because.length === 0 ? undefined : `each modern request without a label is a session of its own${by}`
+  return sessionUpstreams.length === 0
+    ? undefined
+    : `each modern request without a label is a session of its own${by}`
 }
 
-const WHY: Readonly<Record<string, string>> = {
+const LISTEN_ERRORS: Readonly<Record<string, string>> = {
   EADDRINUSE: 'the port is taken by another program',
   EADDRNOTAVAIL: 'this machine has no such address',
   EACCES: 'the system does not permit it',
@@ -195,14 +200,14 @@ const WHY: Readonly<Record<string, string>> = {
 }
 
 /** The error for an address that the system does not give a listener; `isTaken` where something listens there already. */
-export function cannotListen(
+export function createListenError(
   listener: string,
   { host, port }: Pick<HttpSettings, 'host' | 'port'>,
   cause: NodeJS.ErrnoException,
 ): GatewayError {
   const { code = '', message } = cause
-  const address = `${inUrl(host)}:${port}`
-  const why = WHY[code] ?? message
+  const address = `${formatUrlHost(host)}:${port}`
+  const why = LISTEN_ERRORS[code] ?? message
   return gatewayError('GW_LISTEN', { listener, address, why, cause, isTaken: code === 'EADDRINUSE' })
 }
 
@@ -211,11 +216,11 @@ export interface HeaderNames {
   /** The header with the label of a conversation; undefined when none is read. */
   readonly label: string | undefined
   /** Passed on beside those that always are. */
-  readonly alsoPassed: ReadonlySet<string>
+  readonly extraPassed: ReadonlySet<string>
 }
 
 /** Every header that any section names must get past the listener, or what that section says does nothing. */
-function headerNames(
+function createHeaderNames(
   { sessionLabel }: Extract<ListenerConfig, { type: 'http' }>,
   { sessionHeaders, upstreams, cache, policy }: Config,
 ): HeaderNames {
@@ -227,7 +232,7 @@ function headerNames(
   }
   return {
     label,
-    alsoPassed: new Set(named.flatMap(name => (name === undefined ? [] : [name.toLowerCase()]))),
+    extraPassed: new Set(named.flatMap(name => (name === undefined ? [] : [name.toLowerCase()]))),
   }
 }
 

@@ -7,7 +7,7 @@ import type { Admission } from '../client/admission.ts'
 import type { DuplexOptions } from '../duplex/duplex-connection.ts'
 import { DuplexConnection } from '../duplex/duplex-connection.ts'
 import type { Refusal } from './request-guard.ts'
-import { refusal, tooMany } from './request-guard.ts'
+import { createRefusal, createTooManyRefusal } from './request-guard.ts'
 
 /** Most time between two looks for idle conversations; a reload may change how long they may be idle. */
 export const SWEEP_MS = 30_000
@@ -46,10 +46,10 @@ export interface NetworkChannel extends Channel {
 export interface PostedConversation {
   readonly principal: Principal
   /** Takes what was posted, once it may; false when nobody is there to answer it any more. */
-  take(body: Buffer, arrived: Arrived): Promise<boolean>
+  receivePost(body: Buffer, arrived: Arrived): Promise<boolean>
 }
 
-type BeginOptions = Pick<
+type ConnectionOptions = Pick<
   DuplexOptions,
   'isLegacyOnly' | 'label' | 'profile' | 'choices' | 'socket' | 'via'
 > & {
@@ -97,7 +97,7 @@ export class OpenConnections {
   begin(
     { name, gate, log, clock, quota, admission }: ConnectionContext,
     channel: NetworkChannel,
-    options: BeginOptions,
+    options: ConnectionOptions,
   ): void {
     const context = { name, gate, log, clock }
     const { principal } = options
@@ -105,7 +105,7 @@ export class OpenConnections {
     quota.count(principal, 1)
     this.#open.set(
       connection,
-      this.#follow(connection, channel).finally(() => quota.count(principal, -1)),
+      this.#closeWhenEnded(connection, channel).finally(() => quota.count(principal, -1)),
     )
     connection.start()
     this.#sweeper.arm()
@@ -118,7 +118,7 @@ export class OpenConnections {
     await Promise.all(this.#open.values())
   }
 
-  async #follow(connection: DuplexConnection, channel: NetworkChannel): Promise<void> {
+  async #closeWhenEnded(connection: DuplexConnection, channel: NetworkChannel): Promise<void> {
     await connection.ended
     await channel.close()
     this.#open.delete(connection)
@@ -126,9 +126,13 @@ export class OpenConnections {
 }
 
 /** Says why no conversation may begin; undefined when one may. */
-export function conversationProblem(context: ConnectionContext, caller: Principal): Refusal | undefined {
+export function checkCapacity(context: ConnectionContext, caller: Principal): Refusal | undefined {
   if (context.isStopping)
-    return { ...refusal(503, 'The gateway is stopping', RPC.internal), headers: { connection: 'close' } }
-  if (context.sessions.size + context.connections.size >= context.settings.maxSessions) return tooMany('all')
-  return context.quota.isFull(caller) ? tooMany('own') : undefined
+    return {
+      ...createRefusal(503, 'The gateway is stopping', RPC.internal),
+      headers: { connection: 'close' },
+    }
+  if (context.sessions.size + context.connections.size >= context.settings.maxSessions)
+    return createTooManyRefusal('all')
+  return context.quota.isFull(caller) ? createTooManyRefusal('own') : undefined
 }

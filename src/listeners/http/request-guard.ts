@@ -3,7 +3,7 @@ import type { Choices, Credentials, Principal, Refusal } from '../../api/index.t
 import { ANONYMOUS } from '../../plugin.ts'
 import { HEADER } from '../../protocol/methods.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
-import type { Addressed, Origin } from '../client/inbound-request.ts'
+import type { AddressedSocket, RequestOrigin } from '../client/inbound-request.ts'
 import type { HeaderNames, HttpSettings } from './listener-settings.ts'
 
 /** The headers of one request that are read here, with lower case names, and its caller. */
@@ -25,7 +25,7 @@ export interface RequestHeaders {
   /** A header that may stand only once and does not. */
   readonly repeated: string | undefined
   /** The connection that they came over. */
-  socket: Addressed | undefined
+  socket: AddressedSocket | undefined
 }
 
 const OWN = new Set([
@@ -48,7 +48,7 @@ const LISTS = new Set(['accept', 'access-control-request-headers', 'tracestate',
 /** Sorts raw headers in one pass. Node would silently keep the first, or join them. */
 export function readHeaders(
   raw: readonly string[],
-  { label, alsoPassed }: HeaderNames,
+  { label, extraPassed }: HeaderNames,
   profile?: string,
 ): RequestHeaders {
   const own: Record<string, string> = Object.create(null) as Record<string, string>
@@ -57,14 +57,14 @@ export function readHeaders(
   for (let at = 0; at + 1 < raw.length; at += 2) {
     const name = (raw[at] as string).toLowerCase()
     const isOwn = OWN.has(name)
-    if (!isOwn && !isPassed(name, alsoPassed)) continue
+    if (!isOwn && !isPassed(name, extraPassed)) continue
     const into = isOwn ? own : passed
     const before = into[name]
     if (isRepeated(name, before)) repeated ??= name
-    const value = joined(before, raw[at + 1] as string)
+    const value = joinValues(before, raw[at + 1] as string)
     into[name] = value
     // A rule may be about what this listener reads too, such as `Origin`.
-    if (isOwn && alsoPassed.has(name)) passed[name] = value
+    if (isOwn && extraPassed.has(name)) passed[name] = value
   }
   return {
     caller: ANONYMOUS,
@@ -83,7 +83,7 @@ function isRepeated(name: string, before: string | undefined): boolean {
   return before !== undefined && !LISTS.has(name)
 }
 
-function joined(before: string | undefined, value: string): string {
+function joinValues(before: string | undefined, value: string): string {
   return before === undefined ? value : `${before}, ${value}`
 }
 
@@ -92,7 +92,13 @@ function isPassed(name: string, alsoPassed: ReadonlySet<string>): boolean {
 }
 
 /** Facts of a request that go through the pipeline beside its message. A gateway in front of this one may have one session with it for many clients. */
-export function createRequestOrigin({ passed, caller, credentials, label, socket }: RequestHeaders): Origin {
+export function createRequestOrigin({
+  passed,
+  caller,
+  credentials,
+  label,
+  socket,
+}: RequestHeaders): RequestOrigin {
   return { via: 'http', socket, headers: passed, principal: caller, credentials, label, client: undefined }
 }
 
@@ -104,25 +110,25 @@ const LOCAL_ORIGIN = /^https?:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?$/
 const LABEL = /^[A-Za-z0-9._-]{1,128}$/
 const OTHER_CHARSET = /;\s*charset\s*=(?!\s*"?utf-?8"?\s*(;|$))/i
 
-export function refusal(status: number, message: string, code: number = RPC.invalidRequest): Refusal {
+export function createRefusal(status: number, message: string, code: number = RPC.invalidRequest): Refusal {
   return { status, error: rpcError(code, message) }
 }
 
 /** A refusal that ends the connection: where the next request begins on it may be another question than we think. */
-function closing(refused: Refusal): Refusal {
+function addConnectionClose(refused: Refusal): Refusal {
   return { ...refused, headers: { connection: 'close' } }
 }
 
 /** Checks how a request is framed: Node reads some forms that others in front of us read in other ways. */
-function framingProblem(request: IncomingMessage, { own }: RequestHeaders): Refusal | undefined {
+function checkFraming(request: IncomingMessage, { own }: RequestHeaders): Refusal | undefined {
   if (request.httpVersionMajor !== 1)
-    return closing(refusal(505, 'HTTP version not supported: 1.1 is spoken here'))
+    return addConnectionClose(createRefusal(505, 'HTTP version not supported: 1.1 is spoken here'))
   const coding = own['transfer-encoding']
   if (coding === undefined) return undefined
   const isChunked = coding.trim().toLowerCase() === 'chunked'
   if (isChunked && request.httpVersionMinor === 1 && own['content-length'] === undefined) return undefined
-  return closing(
-    refusal(
+  return addConnectionClose(
+    createRefusal(
       400,
       'Invalid request: Transfer-Encoding may only be "chunked", in HTTP/1.1, without Content-Length',
     ),
@@ -130,35 +136,43 @@ function framingProblem(request: IncomingMessage, { own }: RequestHeaders): Refu
 }
 
 /** Checks any request, whatever it asks for: its headers, where it was sent to, and from which page. Returns the refusal. */
-export function guardRequest(
+export function checkRequest(
   request: IncomingMessage,
   headers: RequestHeaders,
   settings: HttpSettings,
 ): Refusal | undefined {
   if (request.rawHeaders.length / 2 > MAX_HEADERS)
-    return closing(refusal(431, `Too many headers: at most ${MAX_HEADERS} are read`))
+    return addConnectionClose(createRefusal(431, `Too many headers: at most ${MAX_HEADERS} are read`))
   if (headers.repeated !== undefined)
-    return closing(refusal(400, `Invalid request: header ${headers.repeated} stands more than once`))
-  return framingProblem(request, headers) ?? addressProblem(headers, settings)
+    return addConnectionClose(
+      createRefusal(400, `Invalid request: header ${headers.repeated} stands more than once`),
+    )
+  return checkFraming(request, headers) ?? checkAddress(headers, settings)
 }
 
 /** Checks where a request was sent to, and from which page. */
-function addressProblem(headers: RequestHeaders, settings: HttpSettings): Refusal | undefined {
+function checkAddress(headers: RequestHeaders, settings: HttpSettings): Refusal | undefined {
   if (headers.label !== undefined && !LABEL.test(headers.label))
-    return refusal(
+    return createRefusal(
       400,
       `Invalid request: header ${settings.names.label ?? ''} must be 1 to 128 characters of A-Z a-z 0-9 . _ -`,
     )
   const { host, origin } = headers.own
-  if (!isOurHost(host, settings.hosts))
-    return refusal(403, 'Forbidden: this Host is not served here; listeners.<name>.allowedHosts names more')
-  if (origin !== undefined && !isOurOrigin(origin, host, settings.origins)) {
-    return refusal(403, 'Forbidden: this Origin may not call; listeners.<name>.allowedOrigins names more')
+  if (!isAllowedHost(host, settings.hosts))
+    return createRefusal(
+      403,
+      'Forbidden: this Host is not served here; listeners.<name>.allowedHosts names more',
+    )
+  if (origin !== undefined && !isAllowedOrigin(origin, host, settings.origins)) {
+    return createRefusal(
+      403,
+      'Forbidden: this Origin may not call; listeners.<name>.allowedOrigins names more',
+    )
   }
   return undefined
 }
 
-function isOurHost(host: string | undefined, ours: ReadonlySet<string>): host is string {
+function isAllowedHost(host: string | undefined, ours: ReadonlySet<string>): host is string {
   if (host === undefined) return false
   const name = host.toLowerCase()
   if (ours.has(name)) return true
@@ -174,7 +188,7 @@ function isPort(text: string, from: number): boolean {
   return text.length > from
 }
 
-function isOurOrigin(origin: string, host: string | undefined, ours: ReadonlySet<string>): boolean {
+function isAllowedOrigin(origin: string, host: string | undefined, ours: ReadonlySet<string>): boolean {
   const name = origin.toLowerCase()
   if (ours.has(name) || LOCAL_ORIGIN.test(name)) return true
   return (
@@ -184,15 +198,18 @@ function isOurOrigin(origin: string, host: string | undefined, ours: ReadonlySet
 }
 
 /** Checks a body before it is read; returns the refusal. */
-export function guardBody(headers: RequestHeaders, maxBody: number): Refusal | undefined {
+export function checkBody(headers: RequestHeaders, maxBody: number): Refusal | undefined {
   const type = headers.own['content-type']
   if (type !== 'application/json' && !isJsonType(type))
-    return refusal(415, 'Unsupported media type: Content-Type must be application/json')
+    return createRefusal(415, 'Unsupported media type: Content-Type must be application/json')
   const encoding = headers.own['content-encoding']
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
-    return refusal(415, 'Unsupported media type: Content-Encoding is not accepted; send the body as it is')
+    return createRefusal(
+      415,
+      'Unsupported media type: Content-Encoding is not accepted; send the body as it is',
+    )
   }
-  return Number(headers.own['content-length'] ?? 0) > maxBody ? tooLarge(maxBody) : undefined
+  return Number(headers.own['content-length'] ?? 0) > maxBody ? createTooLargeRefusal(maxBody) : undefined
 }
 
 function isJsonType(type: string | undefined): boolean {
@@ -202,8 +219,8 @@ function isJsonType(type: string | undefined): boolean {
   return media.trim().toLowerCase() === 'application/json' && !OTHER_CHARSET.test(type)
 }
 
-export function tooLarge(maxBody: number): Refusal {
-  return refusal(413, `The body is larger than ${maxBody} bytes`)
+export function createTooLargeRefusal(maxBody: number): Refusal {
+  return createRefusal(413, `The body is larger than ${maxBody} bytes`)
 }
 
 /** The forms of answer a client takes. */
@@ -224,16 +241,16 @@ export function parseAccept(accept: string | undefined): Accepts {
 }
 
 /** Refuses a client that takes neither form; one of them is enough. */
-export function guardAccept(accepts: Accepts): Refusal | undefined {
+export function checkAccept(accepts: Accepts): Refusal | undefined {
   if (accepts.json || accepts.events) return undefined
-  return refusal(406, 'Not acceptable: answers are application/json or text/event-stream')
+  return createRefusal(406, 'Not acceptable: answers are application/json or text/event-stream')
 }
 
 /** Refusal where a limit is reached: that of all, or of this caller. */
-export function tooMany(whose: 'all' | 'own'): Refusal {
+export function createTooManyRefusal(whose: 'all' | 'own'): Refusal {
   const full =
     whose === 'all'
-      ? refusal(503, 'Too many sessions; try again later', RPC.internal)
-      : refusal(429, 'Too many sessions of yours; end one, or try again later', RPC.internal)
+      ? createRefusal(503, 'Too many sessions; try again later', RPC.internal)
+      : createRefusal(429, 'Too many sessions of yours; end one, or try again later', RPC.internal)
   return { ...full, headers: { 'retry-after': '30' } }
 }

@@ -11,16 +11,16 @@ import type { EncodedMessage } from '../../util/written.ts'
 import { ByteText, inOnePiece, getByteLength } from '../../util/written.ts'
 import type { ResponseWriter } from '../client/inbound-request.ts'
 import type { Accepts, Refusal } from './request-guard.ts'
-import type { EventStream, SseStream, SseStreams } from './sse-writer.ts'
+import type { EventStreamWriter, SseStream, SseStreams } from './sse-writer.ts'
 import { createHold } from './sse-writer.ts'
 
 /** Looks within the time limit: a connection is cut up to this part of it late. */
-const LOOKS = 4
+const CHECKS_PER_LIMIT = 4
 /** Bytes that a reader must take within the limit, where as much waits for it: less is a way to hold memory for ever. */
 const MIN_TAKEN = 64 * 1024
 
 /** Progress of the reader of a connection. */
-interface Mark {
+interface ReadProgress {
   readonly written: number
   readonly queued: number
   readonly at: number
@@ -31,7 +31,7 @@ export class WriteTimeout {
   readonly #clock: Clock
   readonly #log: Log
   readonly #limitMs: () => number
-  readonly #marks = new Map<Socket, Mark | undefined>()
+  readonly #marks = new Map<Socket, ReadProgress | undefined>()
   readonly #ticker: Ticker
 
   constructor(clock: Clock, log: Log, limitMs: () => number) {
@@ -40,8 +40,8 @@ export class WriteTimeout {
     this.#limitMs = limitMs
     this.#ticker = new Ticker(
       clock,
-      () => limitMs() / LOOKS,
-      () => this.#look(),
+      () => limitMs() / CHECKS_PER_LIMIT,
+      () => this.#checkProgress(),
     )
   }
 
@@ -55,20 +55,21 @@ export class WriteTimeout {
     this.#ticker.stop()
   }
 
-  #look(): boolean {
+  #checkProgress(): boolean {
     const now = this.#clock.now()
     const stalled: Socket[] = []
     for (const [socket, mark] of this.#marks) {
       if (socket.writableLength === 0) this.#marks.set(socket, undefined)
-      else if (mark === undefined || hasRead(socket, mark)) this.#marks.set(socket, createMark(socket, now))
+      else if (mark === undefined || hasRead(socket, mark))
+        this.#marks.set(socket, measureProgress(socket, now))
       else if (now - mark.at >= this.#limitMs()) stalled.push(socket)
     }
     // Where it was this process that stood still, the system first takes what it can.
-    if (stalled.length > 0) setImmediate(() => this.#cut(stalled))
+    if (stalled.length > 0) setImmediate(() => this.#destroyStalled(stalled))
     return this.#marks.size > 0
   }
 
-  #cut(stalled: readonly Socket[]): void {
+  #destroyStalled(stalled: readonly Socket[]): void {
     const still = stalled.filter(socket => {
       const mark = this.#marks.get(socket)
       return mark !== undefined && socket.writableLength > 0 && !hasRead(socket, mark)
@@ -81,18 +82,18 @@ export class WriteTimeout {
   }
 }
 
-function createMark(socket: Socket, at: number): Mark {
-  return { written: socket.bytesWritten - socket.writableLength, queued: queuedBytes(socket), at }
+function measureProgress(socket: Socket, at: number): ReadProgress {
+  return { written: socket.bytesWritten - socket.writableLength, queued: getQueuedBytes(socket), at }
 }
 
-function hasRead(socket: Socket, mark: Mark): boolean {
-  const { written, queued } = createMark(socket, 0)
+function hasRead(socket: Socket, mark: ReadProgress): boolean {
+  const { written, queued } = measureProgress(socket, 0)
   const taken = written > mark.written ? written - mark.written : mark.queued - queued
   return taken >= MIN_TAKEN
 }
 
 /** Bytes that the system has not taken of the write that is under way; Node looks at the same before its own timeouts. */
-function queuedBytes(socket: Socket): number {
+function getQueuedBytes(socket: Socket): number {
   const { _handle: handle } = socket as { readonly _handle?: { readonly writeQueueSize?: number } | null }
   return handle?.writeQueueSize ?? 0
 }
@@ -105,7 +106,7 @@ export interface StreamRecorder {
   /** True if streams begin with an id. */
   readonly isPrimed: boolean
   /** `request` is the one whose answer ends it, where it is one. */
-  keep(stream: SseStream): EventStream
+  makeResumable(stream: SseStream): EventStreamWriter
 }
 
 /** State of the listener that a response needs. */
@@ -115,7 +116,7 @@ interface ResponseContext {
 }
 
 /** One HTTP response that becomes JSON or an event stream as the call needs: decided by its first message. */
-export class Reply implements ResponseWriter {
+export class HttpReply implements ResponseWriter {
   readonly isShared = false
   /** Sent with the response, for the client to come back with. */
   sessionId: string | undefined
@@ -126,7 +127,7 @@ export class Reply implements ResponseWriter {
   readonly accepts: Accepts
   readonly #response: ServerResponse
   readonly #context: ResponseContext
-  #stream: EventStream | undefined
+  #stream: EventStreamWriter | undefined
   #onLost: (() => void)[] | undefined
 
   constructor(response: ServerResponse, accepts: Accepts, context: ResponseContext) {
@@ -140,7 +141,7 @@ export class Reply implements ResponseWriter {
   }
 
   /** Runs when the client goes away before its answer. */
-  onGone(listener: () => void): void {
+  onDisconnect(listener: () => void): void {
     this.#response.on('close', () => {
       if (!this.#response.writableFinished) listener()
     })
@@ -149,13 +150,13 @@ export class Reply implements ResponseWriter {
   onLost(listener: () => void): void {
     if (this.#onLost === undefined) {
       this.#onLost = []
-      this.onGone(() => this.#lost())
+      this.onDisconnect(() => this.#notifyLost())
     }
     this.#onLost.push(listener)
   }
 
-  #lost(): void {
-    if (this.#stream?.isKept !== true) for (const listener of this.#onLost ?? []) listener()
+  #notifyLost(): void {
+    if (this.#stream?.isResumable !== true) for (const listener of this.#onLost ?? []) listener()
   }
 
   /** False for a client that takes no events: it misses what goes ahead of its answer, and still gets that. */
@@ -195,19 +196,19 @@ export class Reply implements ResponseWriter {
     if (this.isOpen) sendRefusal(this.#response, refusal, id)
   }
 
-  error(status: number, error: RpcError, id: RpcId | null): void {
+  sendError(status: number, error: RpcError, id: RpcId | null): void {
     this.finish(status, encodeError(id, error))
   }
 
   /** Answers that the message has arrived, and nothing else. */
-  accepted(): void {
+  sendAccepted(): void {
     if (this.isOpen) sendNothing(this.#response, 202)
   }
 
-  #open(): EventStream {
+  #open(): EventStreamWriter {
     if (this.#stream === undefined) {
       const stream = this.#context.streams.open(this.#response, this.#headers())
-      this.#stream = this.recorder?.keep(stream) ?? stream
+      this.#stream = this.recorder?.makeResumable(stream) ?? stream
     }
     return this.#stream
   }
@@ -217,9 +218,9 @@ export class Reply implements ResponseWriter {
   }
 }
 
-const OF_JSON = { 'content-type': 'application/json', 'cache-control': 'no-store' }
+const JSON_HEADERS = { 'content-type': 'application/json', 'cache-control': 'no-store' }
 
-function createList(length: number): string[] {
+function createHeaderList(length: number): string[] {
   return ['content-type', 'application/json', 'content-length', String(length), 'cache-control', 'no-store']
 }
 
@@ -231,8 +232,8 @@ export function sendJson(
 ): void {
   const length = getByteLength(body)
   // As a list, which Node neither copies nor looks through twice.
-  if (headers === undefined) response.writeHead(status, createList(length))
-  else response.writeHead(status, { ...OF_JSON, 'content-length': length, ...headers })
+  if (headers === undefined) response.writeHead(status, createHeaderList(length))
+  else response.writeHead(status, { ...JSON_HEADERS, 'content-length': length, ...headers })
   // Head and body leave in one write where both are text; latin1 keeps the bytes as they are.
   if (body instanceof ByteText) response.end(body.text, 'latin1')
   else if (Buffer.isBuffer(body) && length <= MAX_TEXT) response.end(body.toString('latin1'), 'latin1')

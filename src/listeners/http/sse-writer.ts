@@ -54,9 +54,9 @@ export class SseStreams {
 }
 
 /** A way for messages one after the other, until the last. */
-export interface EventStream {
+export interface EventStreamWriter {
   /** True if its reader may leave and come back. */
-  readonly isKept: boolean
+  readonly isResumable: boolean
   readonly isOpen: boolean
   /** Sends one message that may be missed; false when it will be. `isNews` where nobody needs an earlier one of the same text. */
   notify(message: string, isNews?: boolean): boolean
@@ -69,8 +69,8 @@ export interface EventStream {
 }
 
 /** One event stream to one reader. */
-export class SseStream implements EventStream {
-  readonly isKept = false
+export class SseStream implements EventStreamWriter {
+  readonly isResumable = false
   readonly #response: ServerResponse
   readonly #hold: Hold
 
@@ -85,18 +85,18 @@ export class SseStream implements EventStream {
   }
 
   notify(message: string): boolean {
-    return this.tell(message)
+    return this.notifyWithId(message)
   }
 
   /** The same with an id, for who comes back with it. */
-  tell(message: string, id?: string): boolean {
+  notifyWithId(message: string, id?: string): boolean {
     const waiting = this.#response.writableLength
     if (waiting > MAX_UNSENT || (waiting > SMALL && this.#hold.isHalfFull)) return false
     return this.send(message, id)
   }
 
   send(message: Buffer | string, id?: string): boolean {
-    return this.#write(frame(message, id))
+    return this.#write(formatEvent(message, id))
   }
 
   /** Sends an id without a message (2025-11-25, resumability). */
@@ -111,7 +111,7 @@ export class SseStream implements EventStream {
   /** Sends again what was sent before, at once, so that a reader who keeps up is not taken for one who does not. */
   replay(events: readonly { readonly id: string; readonly message: Buffer | string }[]): void {
     if (events.length === 0) return
-    this.#write(Buffer.concat(events.map(({ message, id }) => Buffer.from(frame(message, id)))))
+    this.#write(Buffer.concat(events.map(({ message, id }) => Buffer.from(formatEvent(message, id)))))
   }
 
   keepAlive(): void {
@@ -120,12 +120,12 @@ export class SseStream implements EventStream {
 
   end(message?: Buffer | string, id?: string): void {
     if (!this.isOpen) return
-    this.#response.end(message === undefined ? '' : frame(message, id))
+    this.#response.end(message === undefined ? '' : formatEvent(message, id))
     this.#hold.setUnsent(this.#response.writableLength)
   }
 
   /** Ends the stream without waiting for a reader who has not taken everything. */
-  cut(): void {
+  abort(): void {
     if (this.#response.writableLength > 0) this.#response.destroy()
     else this.end()
   }
@@ -148,7 +148,7 @@ export function createHold(response: ServerResponse, held: HeldBytes): Hold {
 }
 
 /** A message as one event. */
-export function frame(message: Buffer | string, id?: string): Buffer | string {
+export function formatEvent(message: Buffer | string, id?: string): Buffer | string {
   // Messages that we encode ourselves have no line ends in them.
   if (typeof message === 'string')
     return id === undefined

@@ -25,7 +25,7 @@ export function watchCertificates({ hooks, config, directory }: PluginApi): void
     ends ??= new Map(
       files.flatMap(({ listener, file }) => readCertificateExpiry(file).map(end => [listener, end] as const)),
     )
-    return [...findings, ...[...ends].flatMap(([listener, end]) => certificateFindings(listener, end))]
+    return [...findings, ...[...ends].flatMap(([listener, end]) => listCertificateFindings(listener, end))]
   })
 }
 
@@ -40,7 +40,7 @@ function readCertificateExpiry(file: string): number[] {
   }
 }
 
-function certificateFindings(listener: string, end: number): HealthFinding[] {
+function listCertificateFindings(listener: string, end: number): HealthFinding[] {
   const left = end - Date.now()
   if (left > WARNING_MS) return []
   if (left > 0) return [finding('certificate-ends', { listener, when: `in ${formatDuration(left)}` })]
@@ -55,10 +55,10 @@ export interface ListenerTls {
   /** Authorities of client certificates; undefined where clients are not asked for one. */
   readonly clientCa: string | undefined
   /** True if a client without a certificate gets no connection. */
-  readonly isClientBound: boolean
+  readonly requiresClientCert: boolean
 }
 
-interface TlsOrigin {
+interface TlsSource {
   readonly name: string
   readonly directory: string
 }
@@ -67,16 +67,16 @@ interface TlsOrigin {
 const HANDSHAKE_MS = 10_000
 
 /** @throws GatewayError GW_LISTEN when a file cannot be read, or no server can use it. */
-export function readTls(spec: HttpListenerSpec, place: TlsOrigin): ListenerTls | undefined {
+export function readTls(spec: HttpListenerSpec, place: TlsSource): ListenerTls | undefined {
   if (spec.tls === undefined) return undefined
   const { cert, key, passphrase, clientCa, clientCert } = spec.tls
-  const fail = (why: string, cause: unknown): Error =>
+  const createTlsError = (why: string, cause: unknown): Error =>
     gatewayError('GW_LISTEN', { listener: place.name, address: `${spec.host}:${spec.port}`, why, cause })
   const read = (file: string): string => {
     try {
       return readFileSync(resolve(place.directory, file), 'utf8')
     } catch (cause) {
-      throw fail(
+      throw createTlsError(
         `${file} cannot be read (${(cause as NodeJS.ErrnoException).code ?? getErrorMessage(cause)})`,
         cause,
       )
@@ -87,30 +87,30 @@ export function readTls(spec: HttpListenerSpec, place: TlsOrigin): ListenerTls |
     key: read(key),
     passphrase,
     clientCa: clientCa === undefined ? undefined : read(clientCa),
-    isClientBound: clientCert === 'required',
+    requiresClientCert: clientCert === 'required',
   }
   try {
-    process.getBuiltinModule('node:tls').createSecureContext(secureContext(tls))
+    process.getBuiltinModule('node:tls').createSecureContext(createContextOptions(tls))
   } catch (cause) {
-    throw fail(`its certificate and key are of no use (${getErrorMessage(cause)})`, cause)
+    throw createTlsError(`its certificate and key are of no use (${getErrorMessage(cause)})`, cause)
   }
   return tls
 }
 
 /** Options of a TLS server. A certificate that nobody trusts ends the connection; none at all may be fine. */
-export function secureServer(tls: ListenerTls): ServerOptions {
+export function createServerOptions(tls: ListenerTls): ServerOptions {
   const asks = tls.clientCa !== undefined
   return {
-    ...secureContext(tls),
+    ...createContextOptions(tls),
     minVersion: 'TLSv1.2',
     handshakeTimeout: HANDSHAKE_MS,
     requestCert: asks,
-    rejectUnauthorized: asks && tls.isClientBound,
+    rejectUnauthorized: asks && tls.requiresClientCert,
   }
 }
 
 /** The part of the options that a server may be given anew while it listens. */
-export function secureContext({ cert, key, passphrase, clientCa }: ListenerTls): {
+export function createContextOptions({ cert, key, passphrase, clientCa }: ListenerTls): {
   cert: string
   key: string
   passphrase?: string

@@ -5,13 +5,13 @@ import { WebSocketServer } from 'ws'
 import { ANONYMOUS } from '../../plugin.ts'
 import { Hold, SMALL } from '../../transport/backlog.ts'
 import { SUBPROTOCOL, WebSocketChannel } from '../../transport/channel.ts'
-import { takeChoices } from '../client/client-info.ts'
-import { identify } from './authenticate.ts'
+import { applyChoices } from '../client/client-info.ts'
+import { authenticateRequest } from './authenticate.ts'
 import type { HttpContext } from './context.ts'
 import type { Refusal } from './request-guard.ts'
-import { guardRequest, readHeaders, refusal } from './request-guard.ts'
+import { checkRequest, readHeaders, createRefusal } from './request-guard.ts'
 import { createResponse, sendRefusal } from './response.ts'
-import { conversationProblem } from './open-connections.ts'
+import { checkCapacity } from './open-connections.ts'
 
 /** Close codes of RFC 6455 and its registry: for credentials that are no longer valid, and for what may be tried again. */
 const POLICY_VIOLATION = 1008
@@ -33,23 +33,23 @@ export function createUpgradeHandler(context: HttpContext): Upgrade {
     socket.on('error', () => undefined)
     const headers = readHeaders(request.rawHeaders, context.settings.names, context.settings.profile)
     const refused =
-      guardRequest(request, headers, context.settings) ??
-      notAdmitted(context) ??
-      upgradeProblem(request, context) ??
-      conversationProblem(context, ANONYMOUS)
-    if (refused !== undefined) return refuse(request, refused)
-    void Promise.resolve(identify(context, request, headers)).then(caller => {
-      if ('status' in caller) return refuse(request, caller)
+      checkRequest(request, headers, context.settings) ??
+      checkAdmission(context) ??
+      checkUpgrade(request, context) ??
+      checkCapacity(context, ANONYMOUS)
+    if (refused !== undefined) return refuseUpgrade(request, refused)
+    void Promise.resolve(authenticateRequest(context, request, headers)).then(caller => {
+      if ('status' in caller) return refuseUpgrade(request, caller)
       headers.caller = caller
-      const late = conversationProblem(context, caller) ?? takeChoices(context, request, headers)
-      if (late !== undefined) return refuse(request, late)
+      const late = checkCapacity(context, caller) ?? applyChoices(context, request, headers)
+      if (late !== undefined) return refuseUpgrade(request, late)
       server.handleUpgrade(request, socket, head, (webSocket: WebSocket) => {
         const { clock } = context
         const hold = new Hold(context.held)
         const channel = new WebSocketChannel(webSocket, { clock, headers: headers.passed, hold })
         channel.connected(socket)
-        boundUnfinished(context, { webSocket, channel, request })
-        const forget = context.open.note(headers, why => void channel.close(POLICY_VIOLATION, why))
+        limitPartialMessages(context, { webSocket, channel, request })
+        const forget = context.openStreams.add(headers, why => void channel.close(POLICY_VIOLATION, why))
         webSocket.on('close', forget)
         const { label, profile, choices } = headers
         const about = { principal: caller, label, profile, choices, socket: request.socket }
@@ -59,7 +59,7 @@ export function createUpgradeHandler(context: HttpContext): Upgrade {
   }
 }
 
-interface Opened {
+interface OpenWebSocket {
   readonly webSocket: WebSocket
   readonly channel: WebSocketChannel
   readonly request: IncomingMessage
@@ -69,7 +69,7 @@ interface Opened {
  * Counts what has come of a message that is not there yet, as the beginning of a body over HTTP is counted: a frame of a
  * megabyte may take for ever. Where there is no room for it, the connection ends.
  */
-function boundUnfinished({ held }: HttpContext, { webSocket, channel, request }: Opened): void {
+function limitPartialMessages({ held }: HttpContext, { webSocket, channel, request }: OpenWebSocket): void {
   const { socket } = request
   const hold = new Hold(held)
   let unfinished = 0
@@ -89,30 +89,30 @@ function boundUnfinished({ held }: HttpContext, { webSocket, channel, request }:
   webSocket.on('close', () => hold.end())
 }
 
-function notAdmitted({ gate, name }: HttpContext): Refusal | undefined {
+function checkAdmission({ gate, name }: HttpContext): Refusal | undefined {
   const found = gate.admit(name)
   return found === 'close' ? undefined : found
 }
 
-function upgradeProblem(
+function checkUpgrade(
   { url = '/', headers }: IncomingMessage,
   { settings }: HttpContext,
 ): Refusal | undefined {
   const [path] = url.split('?', 1)
   if (headers.upgrade?.toLowerCase() !== 'websocket')
-    return refusal(400, 'Bad request: the only upgrade here is to websocket')
+    return createRefusal(400, 'Bad request: the only upgrade here is to websocket')
   if (path !== settings.ws?.path)
-    return refusal(404, `Not found; the WebSocket endpoint is ${settings.ws?.path ?? 'off'}`)
-  return offers(headers['sec-websocket-protocol'])
+    return createRefusal(404, `Not found; the WebSocket endpoint is ${settings.ws?.path ?? 'off'}`)
+  return offersSubprotocol(headers['sec-websocket-protocol'])
     ? undefined
-    : refusal(400, `Bad request: Sec-WebSocket-Protocol must offer "${SUBPROTOCOL}"`)
+    : createRefusal(400, `Bad request: Sec-WebSocket-Protocol must offer "${SUBPROTOCOL}"`)
 }
 
-function offers(protocols = ''): boolean {
+function offersSubprotocol(protocols = ''): boolean {
   return protocols.split(',').some(name => name.trim() === SUBPROTOCOL)
 }
 
-function refuse(request: IncomingMessage, refused: Refusal): void {
+function refuseUpgrade(request: IncomingMessage, refused: Refusal): void {
   const response = createResponse(request)
   response.shouldKeepAlive = false
   response.assignSocket(request.socket)

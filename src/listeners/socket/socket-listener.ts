@@ -33,7 +33,7 @@ interface Hello {
  * program that begins with MCP, and when the stream ends first.
  */
 async function readHello(stream: Duplex): Promise<Hello | undefined> {
-  const { read, end } = await firstLine(stream)
+  const { read, end } = await readFirstLine(stream)
   const hello = end === -1 ? undefined : parseHello(read.subarray(0, end))
   const rest = hello === undefined ? read : read.subarray(end + 1)
   if (rest.length > 0 && !stream.destroyed && !stream.readableEnded) stream.unshift(rest)
@@ -41,28 +41,28 @@ async function readHello(stream: Duplex): Promise<Hello | undefined> {
 }
 
 /** Reads up to the end of the first line, which is -1 where there is none. */
-async function firstLine(stream: Duplex): Promise<{ read: Buffer; end: number }> {
+async function readFirstLine(stream: Duplex): Promise<{ read: Buffer; end: number }> {
   let read = Buffer.alloc(0)
   for (;;) {
     const chunk = stream.read() as Buffer | null
     if (chunk !== null) read = Buffer.concat([read, chunk])
     const end = read.indexOf(NEWLINE)
     if (end !== -1 || read.length > MAX_LENGTH) return { read, end }
-    if (chunk === null && (stream.readableEnded || stream.destroyed || !(await isReadable(stream))))
+    if (chunk === null && (stream.readableEnded || stream.destroyed || !(await waitUntilReadable(stream))))
       return { read, end: -1 }
   }
 }
 
 /** Resolves with false when nothing more comes. */
-function isReadable(stream: Duplex): Promise<boolean> {
+function waitUntilReadable(stream: Duplex): Promise<boolean> {
   return new Promise(resolve => {
-    const say = (there: boolean) => (): void => {
+    const createSettler = (there: boolean) => (): void => {
       for (const [event, listener] of listeners) stream.off(event, listener)
       resolve(there)
     }
-    const over = say(false)
+    const over = createSettler(false)
     const listeners: [string, () => void][] = [
-      ['readable', say(true)],
+      ['readable', createSettler(true)],
       ['end', over],
       ['close', over],
       ['error', over],
@@ -81,22 +81,22 @@ function parseHello(line: Buffer): Hello | undefined {
   if (!isObject(value) || !isObject(value.attach)) return undefined
   const { cwd, profile, label, quiet } = value.attach
   return {
-    ...(isText(cwd) ? { cwd } : {}),
-    ...(isText(profile) ? { profile } : {}),
+    ...(isNonEmptyText(cwd) ? { cwd } : {}),
+    ...(isNonEmptyText(profile) ? { profile } : {}),
     ...(typeof label === 'string' && LABEL.test(label) ? { label } : {}),
     ...(quiet === true ? { quiet } : {}),
   }
 }
 
-function isText(value: unknown): value is string {
+function isNonEmptyText(value: unknown): value is string {
   return typeof value === 'string' && value !== ''
 }
 
 const MAX_CONNECTIONS = 256
 /** A program that says nothing at all for that long is no client. */
-const SILENT_MS = 30_000
+const HELLO_TIMEOUT_MS = 30_000
 /** A client that reads nothing for that long is cut off. */
-const UNREAD_MS = 60_000
+const READ_TIMEOUT_MS = 60_000
 
 type SocketListenerSpec = Extract<ListenerConfig, { type: 'socket' }>
 
@@ -115,7 +115,7 @@ export const listenSocket: Plugin = {
   },
 }
 
-interface Settings {
+interface SocketListenerSettings {
   readonly path: string
   readonly profile: string | undefined
   /** True where the gateway runs without it, if another one was faster. */
@@ -128,13 +128,13 @@ class SocketListener implements Listener {
   readonly type = 'socket'
   readonly url = undefined
   readonly #context: ListenerContext
-  readonly #settings: Settings
+  readonly #settings: SocketListenerSettings
   readonly #server: Server
   readonly #open = new Map<Socket, DuplexConnection | undefined>()
   #isStopping = false
   #disarm: () => void = () => undefined
 
-  constructor(context: ListenerContext, settings: Settings) {
+  constructor(context: ListenerContext, settings: SocketListenerSettings) {
     this.name = context.name
     this.#context = context
     this.#settings = settings
@@ -148,7 +148,7 @@ class SocketListener implements Listener {
       if (getPlatform().hasPipes) await listenPrivately(this.#server, path)
       else await this.#claim(path)
     } catch (cause) {
-      if (this.#settings.optional && isTaken(cause))
+      if (this.#settings.optional && isAddressInUse(cause))
         return this.#context.log.info('runs without its socket: another gateway has it', { socket: path })
       throw gatewayError('GW_LISTEN', {
         listener: this.name,
@@ -178,7 +178,7 @@ class SocketListener implements Listener {
     this.#open.set(socket, undefined)
     socket.on('error', () => socket.destroy())
     socket.once('close', () => this.#open.delete(socket))
-    const disarm = this.#context.clock.after(SILENT_MS, () => this.#cut(socket, 'says'))
+    const disarm = this.#context.clock.after(HELLO_TIMEOUT_MS, () => this.#disconnect(socket, 'says'))
     const hello = await readHello(socket)
     disarm()
     if (this.#isStopping || socket.destroyed || socket.readableEnded) return void socket.destroy()
@@ -215,19 +215,19 @@ class SocketListener implements Listener {
 
   /** Cuts off who has left all unread since the last look. */
   #watchUnread(before: ReadonlyMap<Socket, number>): void {
-    this.#disarm = this.#context.clock.after(UNREAD_MS, () => {
+    this.#disarm = this.#context.clock.after(READ_TIMEOUT_MS, () => {
       const behind = new Map<Socket, number>()
       for (const socket of this.#open.keys()) {
         if (!socket.writableNeedDrain) continue
         const written = socket.bytesWritten - socket.writableLength
-        if (before.get(socket) === written) this.#cut(socket, 'reads')
+        if (before.get(socket) === written) this.#disconnect(socket, 'reads')
         else behind.set(socket, written)
       }
       this.#watchUnread(behind)
     })
   }
 
-  #cut(socket: Socket, does: 'reads' | 'says'): void {
+  #disconnect(socket: Socket, does: 'reads' | 'says'): void {
     this.#context.log.warn(`a program that ${does} nothing was cut off`, { listener: this.name })
     socket.destroy()
   }
@@ -246,6 +246,6 @@ class SocketListener implements Listener {
   }
 }
 
-function isTaken(cause: unknown): boolean {
+function isAddressInUse(cause: unknown): boolean {
   return cause instanceof GatewayError && cause.fields.isTaken === true
 }

@@ -34,7 +34,7 @@ export const listenStdio: Plugin = stdioListener()
 
 type StdioListenerSpec = Extract<ListenerConfig, { type: 'stdio' }>
 
-interface Settings {
+interface StdioListenerSettings {
   readonly graceMs: number
   /** The view that the client gets. */
   readonly profile: string | undefined
@@ -46,12 +46,12 @@ class StdioListener implements Listener {
   readonly url = undefined
   readonly ended: Promise<void>
   readonly #context: ListenerContext
-  readonly #settings: Settings
+  readonly #settings: StdioListenerSettings
   readonly #streams: StdioStreams | undefined
   #onEnded: () => void = () => undefined
   #pipe: DuplexConnection | undefined
 
-  constructor(context: ListenerContext, settings: Settings, streams: StdioStreams | undefined) {
+  constructor(context: ListenerContext, settings: StdioListenerSettings, streams: StdioStreams | undefined) {
     this.name = context.name
     this.#context = context
     this.#settings = settings
@@ -97,38 +97,38 @@ const MAX_LINE = 10 * 1024 * 1024
 export class LineChannel implements Channel {
   readonly #input: Readable
   readonly #output: Writable
-  readonly #writer: LineWriter
-  #ears: ChannelEvents | undefined
+  readonly #writer: PipeWriter
+  #events: ChannelEvents | undefined
 
   constructor(input: Readable, output: Writable) {
     this.#input = input
     this.#output = output
-    this.#writer = new LineWriter(output, () => this.#ears?.flow())
+    this.#writer = new PipeWriter(output, () => this.#events?.flow())
   }
 
   get isBlocked(): boolean {
     return this.#writer.isBlocked
   }
 
-  open(ears: ChannelEvents): void {
-    this.#ears = ears
+  open(events: ChannelEvents): void {
+    this.#events = events
     const lines = new LineSplitter({
       maxLine: MAX_LINE,
-      onLine: line => ears.message(line),
-      onTooLong: () => ears.tooLong(MAX_LINE),
+      onLine: line => events.message(line),
+      onTooLong: () => events.tooLong(MAX_LINE),
     })
     this.#input.on('data', (chunk: Buffer) => lines.push(chunk))
     this.#input.on('end', () => {
       lines.end()
-      ears.ended()
+      events.ended()
     })
-    this.#input.on('error', () => ears.gone())
-    const unread = (): void => {
+    this.#input.on('error', () => events.gone())
+    const dropUnread = (): void => {
       this.#writer.drop()
-      ears.gone()
+      events.gone()
     }
-    this.#output.on('error', unread)
-    this.#output.on('close', unread)
+    this.#output.on('error', dropUnread)
+    this.#output.on('close', dropUnread)
   }
 
   pause(): void {
@@ -140,7 +140,7 @@ export class LineChannel implements Channel {
   }
 
   tell(message: string): boolean {
-    return this.#writer.tell(message)
+    return this.#writer.notify(message)
   }
 
   write(message: EncodedMessage): void {
@@ -153,7 +153,7 @@ export class LineChannel implements Channel {
 }
 
 /** Writes messages to a pipe: one chunk for all messages of a tick, and none while the reader is behind. */
-class LineWriter {
+class PipeWriter {
   readonly #output: Writable
   readonly #onFlow: () => void
   /** Lines that wait, the first ones as bytes where there are large ones among them. */
@@ -170,7 +170,7 @@ class LineWriter {
   constructor(output: Writable, onFlow: () => void) {
     this.#output = output
     this.#onFlow = onFlow
-    output.on('drain', () => this.#drained())
+    output.on('drain', () => this.#onDrain())
   }
 
   get isBlocked(): boolean {
@@ -178,7 +178,7 @@ class LineWriter {
   }
 
   /** Writes a message that may be missed; false when it will be. */
-  tell(message: string): boolean {
+  notify(message: string): boolean {
     if (this.#isGone || this.#waiting > MAX_WAITING) return false
     this.write(message)
     return true
@@ -186,7 +186,7 @@ class LineWriter {
 
   write(message: EncodedMessage): void {
     if (this.#isGone) return
-    if (message instanceof ByteText) this.#add(textOnOneLine(message.text))
+    if (message instanceof ByteText) this.#add(toSingleLine(message.text))
     else if (typeof message === 'string') this.#add(createByteText(message))
     else {
       for (const piece of toBuffers(message)) this.#enqueue(onOneLine(piece))
@@ -258,7 +258,7 @@ class LineWriter {
     return length > MAX_JOINED ? writeTogether(this.#output, lines) : this.#output.write(Buffer.concat(lines))
   }
 
-  #drained(): void {
+  #onDrain(): void {
     if (!this.#isBlocked) return
     this.#isBlocked = false
     this.#flush()
@@ -272,6 +272,6 @@ function createByteText(text: string): string {
 }
 
 /** JSON on one line: what ends a line stands between values only. */
-function textOnOneLine(json: string): string {
+function toSingleLine(json: string): string {
   return json.includes('\n') || json.includes('\r') ? json.replace(/[\r\n]/g, ' ') : json
 }

@@ -1,11 +1,11 @@
 import type { Authorizer, CredentialHeaders, OutgoingRequest, UpstreamContext } from '../../api/index.ts'
 import type {
-  Carrier,
+  RequestControl,
   ClientRequest,
   HttpTransport,
   ReplyHandler,
   ReplyHeaders,
-} from '../../http-client/port.ts'
+} from '../../http-client/transport.ts'
 import { MAX_REFUSAL } from './http-failures.ts'
 import { WholeBody } from './response-reader.ts'
 
@@ -38,12 +38,12 @@ interface Parts {
 }
 
 /** One request with its credentials, until it has an answer that counts. */
-class AuthorizedRequest implements ReplyHandler, Carrier {
+class AuthorizedRequest implements ReplyHandler, RequestControl {
   readonly #parts: Parts
   #sent: CredentialHeaders = {}
   /** Number of the attempt that is on its way. */
   #attempt = 0
-  #carrier: Carrier | undefined
+  #carrier: RequestControl | undefined
   /** A refusal that is read to its end, before its authorizer is asked. */
   #refusal:
     { readonly status: 401 | 403; readonly headers: ReplyHeaders; readonly body: WholeBody } | undefined
@@ -72,7 +72,7 @@ class AuthorizedRequest implements ReplyHandler, Carrier {
     else this.#carrier.abort(this, why)
   }
 
-  onSend(carrier: Carrier): void {
+  onSend(carrier: RequestControl): void {
     this.#carrier = carrier
     if (this.#abortedBecause !== undefined) carrier.abort(this, this.#abortedBecause)
     else if (this.#attempt === 1) this.#parts.handler.onSend(this)
@@ -85,7 +85,7 @@ class AuthorizedRequest implements ReplyHandler, Carrier {
     } else this.#parts.handler.onHead(status, headers, this)
   }
 
-  onBody(bytes: Buffer, carrier: Carrier): void {
+  onBody(bytes: Buffer, carrier: RequestControl): void {
     if (this.#refusal === undefined) return this.#parts.handler.onBody(bytes, this)
     // More than this is never shown of it, and a connection is cheaper than reading on.
     if (!this.#refusal.body.push(bytes)) carrier.abort(this, new Error('nobody reads this body'))

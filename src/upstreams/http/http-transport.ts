@@ -1,7 +1,12 @@
 import type { Clock, Exchange, ServerSide, UpstreamContext } from '../../api/index.ts'
 import type { HttpUpstreamConfig } from '../../config/config.gen.ts'
 import { gatewayError } from '../../errors/errors.ts'
-import type { Carrier, HttpTransport, ReplyHandler, ReplyHeaders } from '../../http-client/port.ts'
+import type {
+  RequestControl,
+  HttpTransport,
+  ReplyHandler,
+  ReplyHeaders,
+} from '../../http-client/transport.ts'
 import { standardHeaders } from '../../protocol/headers.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { encodeRequest } from '../../protocol/jsonrpc.ts'
@@ -36,7 +41,7 @@ const MAX_RETRY_MS = 30_000
 class StandingStream implements ReplyHandler {
   readonly #host: StreamHost
   readonly #backoff = new Backoff()
-  #carrier: Carrier | undefined
+  #carrier: RequestControl | undefined
   #body: EventBody | undefined
   #position: Position = startOfStream()
   #openedAt = 0
@@ -61,7 +66,7 @@ class StandingStream implements ReplyHandler {
     this.#carrier?.abort(this, new Error('no longer needed'))
   }
 
-  onSend(carrier: Carrier): void {
+  onSend(carrier: RequestControl): void {
     this.#carrier = carrier
     if (!this.#isWanted) this.close()
   }
@@ -77,7 +82,7 @@ class StandingStream implements ReplyHandler {
     this.#hasBeenOpen = true
   }
 
-  onBody(bytes: Buffer, carrier: Carrier): void {
+  onBody(bytes: Buffer, carrier: RequestControl): void {
     if (this.#body?.push(bytes) === false) carrier.abort(this, new Error('an event is too large'))
   }
 

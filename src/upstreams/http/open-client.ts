@@ -3,15 +3,15 @@ import type { UpstreamContext } from '../../api/index.ts'
 import type { HttpUpstreamConfig } from '../../config/config.gen.ts'
 import { HttpClient } from '../../http-client/http-client.ts'
 import type {
-  Carrier,
+  RequestControl,
   ClientRequest,
   Detour,
   HttpTransport,
-  OddReply,
+  DetourReply,
   ReplyHandler,
   ReplyHeaders,
-} from '../../http-client/port.ts'
-import { ClientError } from '../../http-client/port.ts'
+} from '../../http-client/transport.ts'
+import { ClientError } from '../../http-client/transport.ts'
 import { findProxy } from '../../http-client/proxy.ts'
 import { UndiciClient } from '../../http-client/undici-client.ts'
 import { readTls } from '../tls-files.ts'
@@ -68,7 +68,7 @@ export function findProxyRoute(url: string): Detour {
   }
 }
 
-function redirectPath({ status, headers, request }: OddReply, base: URL): string | undefined {
+function redirectPath({ status, headers, request }: DetourReply, base: URL): string | undefined {
   const { location } = headers
   if ((status !== 307 && status !== 308) || location === undefined) return undefined
   const target = URL.parse(location, new URL(request.path, base).href)
@@ -96,7 +96,7 @@ class Redirected implements ReplyHandler {
     // Has been read.
   }
 
-  onBody(bytes: Buffer, carrier: Carrier): void {
+  onBody(bytes: Buffer, carrier: RequestControl): void {
     this.#size += bytes.length
     if (this.#size > MAX_BODY) carrier.abort(this.#handler, new Error('its redirect has a very long body'))
   }
@@ -111,14 +111,14 @@ class Redirected implements ReplyHandler {
 }
 
 /** Hands a reply on decoded, piece by piece: the limits of its handler bound the decoded size. */
-class Decoded implements ReplyHandler, Carrier {
+class Decoded implements ReplyHandler, RequestControl {
   readonly #decoder: Transform
   readonly #handler: ReplyHandler
-  readonly #carrier: Carrier
+  readonly #carrier: RequestControl
   #isRead = false
   #isOver = false
 
-  constructor(decoder: Transform, handler: ReplyHandler, carrier: Carrier) {
+  constructor(decoder: Transform, handler: ReplyHandler, carrier: RequestControl) {
     this.#decoder = decoder
     this.#handler = handler
     this.#carrier = carrier

@@ -1,7 +1,7 @@
 import type { ParserCallbacks } from 'eventsource-parser'
 import { createParser } from 'eventsource-parser'
 import { gatewayError } from '../../errors/errors.ts'
-import type { Carrier, ReplyHandler, ReplyHeaders } from '../../http-client/port.ts'
+import type { RequestControl, ReplyHandler, ReplyHeaders } from '../../http-client/transport.ts'
 import { isObjectText } from '../../protocol/jsonrpc.ts'
 import type { HeldBytes } from '../../transport/backlog.ts'
 import { Hold } from '../../transport/backlog.ts'
@@ -158,7 +158,7 @@ export class Reply implements ReplyHandler {
   readonly #host: ReplyHost
   readonly #pending: Pending
   readonly #position: Position
-  #carrier: Carrier | undefined
+  #carrier: RequestControl | undefined
   #body: Body | undefined
   readonly #hold: Hold
   #status = 0
@@ -180,7 +180,7 @@ export class Reply implements ReplyHandler {
     this.#carrier?.abort(this, new Error('nobody waits for this reply'))
   }
 
-  onSend(carrier: Carrier): void {
+  onSend(carrier: RequestControl): void {
     this.#carrier = carrier
     if (!this.#pending.open) this.abort()
   }
@@ -334,7 +334,7 @@ export class Receipt implements ReplyHandler {
     this.#done()
   }
 
-  onBody(bytes: Buffer, carrier: Carrier): void {
+  onBody(bytes: Buffer, carrier: RequestControl): void {
     this.#size += bytes.length
     if (this.#size > MAX_BODY) carrier.abort(this, new Error('nobody reads this body'))
   }

@@ -3,7 +3,12 @@ import type { Exchange, UpstreamContext } from '../../api/index.ts'
 import type { SseUpstreamConfig } from '../../config/config.gen.ts'
 import type { Reason } from '../../errors/errors.ts'
 import { gatewayError, GatewayError } from '../../errors/errors.ts'
-import type { Carrier, HttpTransport, ReplyHandler, ReplyHeaders } from '../../http-client/port.ts'
+import type {
+  RequestControl,
+  HttpTransport,
+  ReplyHandler,
+  ReplyHeaders,
+} from '../../http-client/transport.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { encodeRequest } from '../../protocol/jsonrpc.ts'
 import { visible } from '../../util/log.ts'
@@ -204,7 +209,7 @@ class ReceiptHandler implements ReplyHandler {
     this.#challenge = getChallenge(headers)
   }
 
-  onBody(bytes: Buffer, carrier: Carrier): void {
+  onBody(bytes: Buffer, carrier: RequestControl): void {
     if (!this.#body.push(bytes)) carrier.abort(this, new Error('nobody reads this body'))
   }
 
@@ -230,7 +235,7 @@ interface EventStreamHost {
 class EventStream implements ReplyHandler {
   readonly #host: EventStreamHost
   readonly #read: (chunk: Buffer) => void
-  #carrier: Carrier | undefined
+  #carrier: RequestControl | undefined
   /** The server's words beside a status that refuses the stream. */
   #refusal: WholeBody | undefined
   #isOver = false
@@ -266,7 +271,7 @@ class EventStream implements ReplyHandler {
     this.#host.ended(reason, status)
   }
 
-  onSend(carrier: Carrier): void {
+  onSend(carrier: RequestControl): void {
     this.#carrier = carrier
     if (this.#isOver) carrier.abort(this, new Error('no longer needed'))
   }

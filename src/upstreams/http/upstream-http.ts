@@ -7,7 +7,7 @@ import type {
   UpstreamReach,
 } from '../../api/index.ts'
 import { gatewayError } from '../../errors/errors.ts'
-import type { Carrier, ReplyHandler, ReplyHeaders } from '../../http-client/port.ts'
+import type { RequestControl, ReplyHandler, ReplyHeaders } from '../../http-client/transport.ts'
 import { authorized } from './authorized-client.ts'
 import { brokenFailure, MAX_REFUSAL, refusedHere, retryAfterMs, unreachable } from './http-failures.ts'
 import { plainClient } from './open-client.ts'
@@ -70,7 +70,7 @@ class WholeReply implements ReplyHandler {
   readonly #settle: Settle
   readonly #takeBackCancel: () => void
   readonly #pieces: Buffer[] = []
-  #carrier: Carrier | undefined
+  #carrier: RequestControl | undefined
   #status = 0
   #headers: ReplyHeaders = {}
   #size = 0
@@ -83,7 +83,7 @@ class WholeReply implements ReplyHandler {
     this.#takeBackCancel = request.call.onCancel(() => this.#fail(gatewayError('GW_CANCELLED')))
   }
 
-  onSend(carrier: Carrier): void {
+  onSend(carrier: RequestControl): void {
     this.#carrier = carrier
     if (this.#isOver) this.#abort()
   }

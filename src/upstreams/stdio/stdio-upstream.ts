@@ -3,12 +3,17 @@ import type { UpstreamContext } from '../../api/index.ts'
 import type { StdioUpstreamConfig } from '../../config/config.gen.ts'
 import { getErrorMessage } from '../../errors/errors.ts'
 import { definePlugin } from '../../plugin.ts'
-import { ProcessTable } from '../../processes/own-processes.ts'
-import { childEnvironment, inheritedByServer, MARK_VARIABLE, marked } from '../../processes/environment.ts'
+import { ProcessTable } from '../../processes/process-table.ts'
+import {
+  createChildEnvironment,
+  listServerVariables,
+  MARK_VARIABLE,
+  addMark,
+} from '../../processes/environment.ts'
 import { createLaunch } from '../../processes/launch.ts'
-import { notKept, watchCeilings } from '../../processes/resource-limits.ts'
+import { describeUnsupportedLimits, watchCeilings } from '../../processes/resource-limits.ts'
 import { ServerProcess } from '../../processes/server-process.ts'
-import { RecentLines, Stderr } from '../../processes/stderr.ts'
+import { RecentLines, StderrReader } from '../../processes/stderr.ts'
 import { parseSize } from '../../util/units.ts'
 import type { EncodedMessage } from '../../util/written.ts'
 import { SharedTransport } from '../connection/shared-transport.ts'
@@ -31,7 +36,7 @@ export const callStdio = definePlugin<undefined>({
     hooks.createUpstream.for('stdio').tap((spec, context) => {
       if (spec.type !== 'stdio') return undefined
       directories.add(context.directory)
-      const why = notKept(spec.ceilings, getPlatform())
+      const why = describeUnsupportedLimits(spec.ceilings, getPlatform())
       if (why !== undefined) context.log.warn('not all ceilings hold on this machine', { why })
       const logs = new RecentLines()
       const around = { context, table, recent: logs }
@@ -85,7 +90,7 @@ class StdioTransport extends SharedTransport {
   }
 
   get lastWords(): string | undefined {
-    return this.#process?.lastWords
+    return this.#process?.lastOutput
   }
 
   protected get unread(): number {
@@ -116,15 +121,15 @@ function startProcess({ spec, around, events, ...given }: Start): ServerProcess 
   const env = createEnvironment(spec, context)
   const ownHome = spec.isolation === 'shared' ? context.sandboxing?.home : undefined
   const places = context.sandboxing?.places()
-  const launch = createLaunch(spec, { directory, cwd, env, outside: environment, ownHome, places })
+  const launch = createLaunch(spec, { directory, cwd, env, gatewayEnv: environment, ownHome, places })
   const mark = table.prepare(directory, context.name, environment)
   const log = context.log.child({ upstream: context.name, stream: 'stderr' })
   const server: ServerProcess = new ServerProcess({
     ...launch,
-    env: marked(env, environment[MARK_VARIABLE], mark),
+    env: addMark(env, environment[MARK_VARIABLE], mark),
     cwd,
     maxLine: parseSize(spec.maxLine),
-    stderr: new Stderr({ log, clock, hide, recent }),
+    stderr: new StderrReader({ log, clock, hide, recent }),
     log: context.log,
     clock,
     table,
@@ -143,7 +148,7 @@ function createEnvironment(
   spec: StdioUpstreamConfig,
   { environment, log }: UpstreamContext,
 ): Record<string, string> {
-  const { env, refused } = childEnvironment(environment, inheritedByServer(spec.inheritEnv), spec.env)
+  const { env, refused } = createChildEnvironment(environment, listServerVariables(spec.inheritEnv), spec.env)
   if (refused.length > 0)
     log.warn('variables that load code are not inherited; set them in "env" if they are meant', {
       variables: refused,

@@ -5,7 +5,7 @@ import type { Socket } from 'node:net'
 import { isIP } from 'node:net'
 import type { ConnectionOptions } from 'node:tls'
 import { connect, getCACertificates } from 'node:tls'
-import { ClientError } from '../../http-client/port.ts'
+import { ClientError } from '../../http-client/transport.ts'
 
 /** Proxy of a connection, and the authorities that it is trusted by besides those of the system. */
 interface Tunnel {

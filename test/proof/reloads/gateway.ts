@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { connectControl, type ControlClient } from '../../../src/control/client.ts'
-import { livingSockets } from '../../../src/control/sockets.ts'
+import { findLivingSockets } from '../../../src/control/sockets.ts'
 
 const LAUNCHER = fileURLToPath(new URL('../../../bin/run.js', import.meta.url))
 
@@ -67,9 +67,9 @@ export async function startGateway(
 }
 
 /** The control socket is opened a moment after the listeners. */
-async function socketOf(whose: Parameters<typeof livingSockets>[0]): Promise<string> {
+async function socketOf(whose: Parameters<typeof findLivingSockets>[0]): Promise<string> {
   for (let look = 0; look < 200; look++) {
-    const [socket] = await livingSockets(whose)
+    const [socket] = await findLivingSockets(whose)
     if (socket !== undefined) return socket
     await new Promise(resolve => setTimeout(resolve, 50))
   }

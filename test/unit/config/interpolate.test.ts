@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { describeOrigins, redact } from '../../../src/config/index.ts'
 import { interpolate } from '../../../src/config/source/interpolate.ts'
 import type { Problem } from '../../../src/config/problem.ts'
-import { locate, createTree } from '../../../src/config/source/tree.ts'
+import { locateValues, createTree } from '../../../src/config/source/tree.ts'
 import type { Tree } from '../../../src/config/source/tree.ts'
 import { linesOf, load } from './temp.ts'
 
@@ -15,7 +15,7 @@ function fill(text: string, environment: Readonly<Record<string, string>>, point
   const tree = createTree({ [pointer]: text }, { from: 'value' }) as Tree
   const filled = interpolate(tree, environment, '/', problem => problems.push(problem))
   return {
-    value: (locate(filled.tree).value as Record<string, unknown>)[pointer],
+    value: (locateValues(filled.tree).value as Record<string, unknown>)[pointer],
     problems,
     secrets: filled.secrets,
   }

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { openControl, type Control } from '../../../src/control/server.ts'
-import type { ControlHost } from '../../../src/control/protocol.ts'
+import type { ControlDeps } from '../../../src/control/protocol.ts'
 import { createLog } from '../../../src/util/log.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
 
@@ -19,7 +19,7 @@ export async function directory(t: TestContext): Promise<string> {
   return path
 }
 
-export function host(more: Partial<ControlHost> = {}): ControlHost {
+export function host(more: Partial<ControlDeps> = {}): ControlDeps {
   return {
     about: ABOUT,
     log: createLog({ level: 'error', format: 'json', write: () => undefined }),
@@ -31,7 +31,7 @@ export function host(more: Partial<ControlHost> = {}): ControlHost {
 export async function opened(
   t: TestContext,
   socket: string,
-  more: Partial<ControlHost> = {},
+  more: Partial<ControlDeps> = {},
 ): Promise<Control> {
   const control = await openControl(socket, host(more), true)
   cleanup(t, () => control.close())

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { ClientError } from '../../../src/http-client/port.ts'
-import { ReplyReader } from '../../../src/http-client/reply-parser.ts'
+import { ClientError } from '../../../src/http-client/transport.ts'
+import { ReplyParser } from '../../../src/http-client/reply-parser.ts'
 
 interface Heard {
   readonly statuses: number[]
@@ -11,9 +11,9 @@ interface Heard {
 }
 
 /** Reads replies as they come in these pieces; each end expects the next reply. */
-function read(pieces: readonly Buffer[], replies = 1): Heard & { reader: ReplyReader } {
+function read(pieces: readonly Buffer[], replies = 1): Heard & { reader: ReplyParser } {
   const heard: Heard = { statuses: [], body: '', ends: [] }
-  const reader: ReplyReader = new ReplyReader({
+  const reader: ReplyParser = new ReplyParser({
     head: ({ status }) => void heard.statuses.push(status),
     body: bytes => (heard.body += bytes.toString('latin1')),
     end: isClean => {
@@ -121,7 +121,7 @@ describe('whatever comes', () => {
       fc.property(fc.array(noise, { maxLength: 4 }), fc.array(fc.nat(), { maxLength: 8 }), (parts, cuts) => {
         const all = Buffer.concat(parts)
         let ends = 0
-        const reader = new ReplyReader({
+        const reader = new ReplyParser({
           head: () => assert.equal(ends, 0),
           body: () => assert.equal(ends, 0),
           end: () => assert.equal(ends++, 0),

@@ -5,7 +5,7 @@ import { describe, it, type TestContext } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { HttpClient } from '../../../src/http-client/http-client.ts'
-import type { Carrier, HttpTransport } from '../../../src/http-client/port.ts'
+import type { RequestControl, HttpTransport } from '../../../src/http-client/transport.ts'
 import { UndiciClient } from '../../../src/http-client/undici-client.ts'
 import { systemClock } from '../../../src/util/clock.ts'
 import { OK, post, RequestLog, serve } from '../fixtures/http-client-kit.ts'
@@ -220,7 +220,7 @@ for (const [name, make] of ADAPTERS) {
       const { url, got, connections } = await serve(t, () => OK)
       const http = open(t, url)
       class GivenUp extends RequestLog {
-        override onSend(carrier: Carrier): void {
+        override onSend(carrier: RequestControl): void {
           super.onSend(carrier)
           carrier.abort(this, new Error('never mind'))
         }

@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { describe, it } from 'node:test'
 import {
-  childEnvironment,
-  inheritedByProgram,
-  inheritedByServer,
+  createChildEnvironment,
+  listProgramVariables,
+  listServerVariables,
 } from '../../../src/processes/environment.ts'
 import {
   badServer,
@@ -66,10 +66,10 @@ describe('a server process', { concurrency: 4 }, () => {
     }
     const environment = { ...network, PATH: '/bin', HOME: '/home/ada', MINE: '1', AWS_SECRET_ACCESS_KEY: 's' }
 
-    const named = childEnvironment(environment, inheritedByServer(['MINE']), { HOME: '/elsewhere' })
+    const named = createChildEnvironment(environment, listServerVariables(['MINE']), { HOME: '/elsewhere' })
 
     assert.deepEqual({ ...named.env }, { ...network, PATH: '/bin', HOME: '/elsewhere', MINE: '1' })
-    const program = childEnvironment(environment, inheritedByProgram(['PATH']), {})
+    const program = createChildEnvironment(environment, listProgramVariables(['PATH']), {})
     assert.deepEqual({ ...program.env }, { ...network, PATH: '/bin' })
   })
 
@@ -199,7 +199,7 @@ describe('the environment of a child', { concurrency: 4 }, () => {
   it('never inherits what would load code into it, unless its own configuration sets it', () => {
     const environment = { LD_PRELOAD: '/a.so', NODE_OPTIONS: '--import x', PATH: '/bin' }
 
-    const { env, refused } = childEnvironment(
+    const { env, refused } = createChildEnvironment(
       environment,
       ['LD_PRELOAD', 'NODE_OPTIONS', 'PATH', '__proto__'],
       { NODE_OPTIONS: '--own' },

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Log } from '../../../src/api/index.ts'
-import { ProcessTable } from '../../../src/processes/own-processes.ts'
+import { ProcessTable } from '../../../src/processes/process-table.ts'
 import { ServerProcess } from '../../../src/processes/server-process.ts'
-import { RecentLines, Stderr } from '../../../src/processes/stderr.ts'
+import { RecentLines, StderrReader } from '../../../src/processes/stderr.ts'
 import { clock } from '../fixtures/upstream-bench.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
 
@@ -32,7 +32,7 @@ function started(t: TestContext, log: Log, source: string): ServerProcess {
     cwd: process.cwd(),
     env: {},
     maxLine: MIB,
-    stderr: new Stderr({ log, clock, hide: text => text, recent: new RecentLines() }),
+    stderr: new StderrReader({ log, clock, hide: text => text, recent: new RecentLines() }),
     log,
     clock,
     table,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { StdioUpstreamConfig } from '../../../src/config/config.gen.ts'
 import type { Session, Upstream } from '../../../src/api/index.ts'
-import { BoundedRoom } from '../../../src/processes/process-quota.ts'
+import { ProcessQuota } from '../../../src/processes/process-quota.ts'
 import {
   bench,
   callOf,
@@ -128,7 +128,7 @@ describe('replicas', { concurrency: 4 }, () => {
 
 describe('the room for processes', { concurrency: 4 }, () => {
   it('lets only so many start at a time, and the rest in turn', async () => {
-    const room = new BoundedRoom(10, 2)
+    const room = new ProcessQuota(10, 2)
     const order: number[] = []
     const turns = [0, 1, 2, 3].map(async number => {
       const permit = await room.enter().permit
@@ -147,7 +147,7 @@ describe('the room for processes', { concurrency: 4 }, () => {
   })
 
   it('refuses who comes when it is full, until one has ended or the bound is another', async () => {
-    const room = new BoundedRoom(1, 4)
+    const room = new ProcessQuota(1, 4)
     const permit = await room.enter().permit
     await assert.rejects(room.enter().permit, /1 processes run already/)
 
@@ -160,7 +160,7 @@ describe('the room for processes', { concurrency: 4 }, () => {
   })
 
   it('lets who comes wait for one that is being ended', async () => {
-    const room = new BoundedRoom(1, 1)
+    const room = new ProcessQuota(1, 1)
     const permit = await room.enter().permit
     permit.started()
     permit.leaving()
@@ -174,7 +174,7 @@ describe('the room for processes', { concurrency: 4 }, () => {
   })
 
   it('is made by what was idle longest', async () => {
-    const room = new BoundedRoom(1, 1)
+    const room = new ProcessQuota(1, 1)
     const permit = await room.enter().permit
     const asked: string[] = []
     room.offer({ idleSince: 5, yield: () => asked.push('younger') })
@@ -194,7 +194,7 @@ describe('the room for processes', { concurrency: 4 }, () => {
   })
 
   it('lets go who does not want to wait', async () => {
-    const room = new BoundedRoom(9, 1)
+    const room = new ProcessQuota(9, 1)
     const permit = await room.enter().permit
     const turn = room.enter()
     turn.leave()
@@ -204,7 +204,7 @@ describe('the room for processes', { concurrency: 4 }, () => {
   })
 
   it('is shared by all upstreams: a session of one makes room for another', async t => {
-    const room = new BoundedRoom(3, 1)
+    const room = new ProcessQuota(3, 1)
     const [a, b] = [
       await bench(t, keeping({ isolation: 'session' }), { room }),
       await bench(t, keeping(), { room }),
@@ -219,7 +219,7 @@ describe('the room for processes', { concurrency: 4 }, () => {
   })
 
   it('is told why when there is none', async t => {
-    const room = new BoundedRoom(1, 1)
+    const room = new ProcessQuota(1, 1)
     const [a, b] = [await bench(t, keeping(), { room }), await bench(t, keeping(), { room })]
     await a.upstream.start()
 

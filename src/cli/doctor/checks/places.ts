@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
 import { chmod, lstat, readdir, readFile, unlink } from 'node:fs/promises'
 import { dirname, isAbsolute, join } from 'node:path'
-import { listPrivatePlaces } from '../../../config/private.ts'
-import { answers, attachSocket, removeStale } from '../../../control/sockets.ts'
+import { listPrivatePlaces } from '../../../config/private-places.ts'
+import { answers, getAttachSocketPath, removeStale } from '../../../control/sockets.ts'
 import { plural } from '../../../util/plain-text.ts'
 import { stateDirectory } from '../../load-source.ts'
 import type { Complaint, DoctorContext } from '../table.ts'
@@ -116,7 +116,7 @@ async function isAbandoned(path: string): Promise<boolean> {
 }
 
 async function sockets({ file, flags, terminal: { environment } }: DoctorContext): Promise<Complaint[]> {
-  const attach = attachSocket({ file, env: flags.env ?? environment['GATEWAY_ENV'], environment })
+  const attach = getAttachSocketPath({ file, env: flags.env ?? environment['GATEWAY_ENV'], environment })
   const directory = dirname(attach)
   const found = await lstat(directory).catch(() => undefined)
   if (found === undefined) return []

@@ -4,7 +4,7 @@ import { resolve } from 'node:path'
 import type { Inspection } from '../../../api/gateway.ts'
 import type { LoadedConfig } from '../../../config/index.ts'
 import { connectControl } from '../../../control/client.ts'
-import { livingSockets } from '../../../control/sockets.ts'
+import { findLivingSockets } from '../../../control/sockets.ts'
 import { getErrorMessage } from '../../../errors/errors.ts'
 import type { Health } from '../../../errors/health.ts'
 import { isObject } from '../../../protocol/json/json.ts'
@@ -32,7 +32,7 @@ export async function runningFindings(
   if (config === undefined) return { found: [], isRunning: false }
   const { environment } = terminal
   const place = { file: config, env: flags.env ?? environment['GATEWAY_ENV'], environment }
-  const sockets = flags.socket === undefined ? await livingSockets(place).catch(() => []) : [flags.socket]
+  const sockets = flags.socket === undefined ? await findLivingSockets(place).catch(() => []) : [flags.socket]
   if (sockets.length === 0) return { found: [complaint('not-running', { config })], isRunning: false }
   const found = await Promise.all(sockets.map(requestHealth))
   const many = sockets.length > 1 ? [complaint('gateways-many', { count: sockets.length, config })] : []

@@ -24,11 +24,11 @@ import { Requester, ServerRequests } from '../../client/server-requests.ts'
 import type { SessionQuota } from '../open-connections.ts'
 import { SWEEP_MS } from '../open-connections.ts'
 import type { StreamRecorder } from '../response.ts'
-import type { EventStream, SseStream } from '../sse-writer.ts'
-import { EventStore, KEPT_EVENTS } from './event-store.ts'
+import type { EventStreamWriter, SseStream } from '../sse-writer.ts'
+import { EventStore, MAX_STORED_BYTES } from './event-store.ts'
 
 /** Dependencies of the sessions of one listener. */
-interface LegacySessionsOptions {
+interface LegacySessionsDeps {
   readonly name: string
   readonly gate: Gate
   readonly clock: Clock
@@ -44,14 +44,14 @@ interface LegacySessionsOptions {
 
 /** The sessions of one HTTP listener. Clients rarely say good-bye, so idle ones expire. */
 export class LegacySessions {
-  readonly #options: LegacySessionsOptions
+  readonly #options: LegacySessionsDeps
   readonly #byId = new Map<string, LegacySession>()
   readonly #drops: Drops
-  readonly #kept = new HeldBytes(KEPT_EVENTS)
+  readonly #storedBytes = new HeldBytes(MAX_STORED_BYTES)
   readonly #sweeper: IdleSweeper<LegacySession>
   #opening = 0
 
-  constructor(options: LegacySessionsOptions) {
+  constructor(options: LegacySessionsDeps) {
     this.#options = options
     this.#drops = new Drops(options.log)
     this.#sweeper = new IdleSweeper(options.clock, {
@@ -95,7 +95,7 @@ export class LegacySessions {
         notify: notification => standalone.notify(notification),
         ask: ask => standalone.ask(ask),
       })
-      const events = new EventStore(this.#kept)
+      const events = new EventStore(this.#storedBytes)
       const opened = new LegacySession(session, standalone, events, clock.now())
       this.#byId.set(id, opened)
       this.#sweeper.arm()
@@ -117,7 +117,7 @@ export class LegacySessions {
   /** Finds a living session of this principal, in the profile it was opened for. One of another caller does not exist for it. */
   find(id: string, principal: Principal, profile: string | undefined): LegacySession | undefined {
     const found = this.#byId.get(id)
-    if (found === undefined || !isSame(found.session.principal, principal)) return undefined
+    if (found === undefined || !isSamePrincipal(found.session.principal, principal)) return undefined
     if (found.session.profile !== profile) return undefined
     if (this.#sweeper.isExpired(found)) {
       this.end(found, 'idle')
@@ -151,19 +151,19 @@ export class LegacySessions {
   }
 }
 
-function isSame(one: Principal, other: Principal): boolean {
+function isSamePrincipal(one: Principal, other: Principal): boolean {
   return one === other || principalKey(one) === principalKey(other)
 }
 
 /** Time after which clients come back whose streams ended because the gateway stops; half as much to half as much again. */
-const RETURN_MS = 1000
+const RECONNECT_MS = 1000
 
 /** Messages to the client outside its requests, on its standalone stream. */
 class StandaloneStream {
   readonly requests: ServerRequests
   readonly #client: ClientSide
   readonly #requester: Requester
-  #stream: EventStream | undefined
+  #stream: EventStreamWriter | undefined
 
   constructor(client: ClientSide, requests: ServerRequests) {
     this.#client = client
@@ -184,7 +184,7 @@ class StandaloneStream {
     return this.#requester.ask(ask)
   }
 
-  begin(stream: EventStream): void {
+  setStream(stream: EventStreamWriter): void {
     this.#stream = stream
   }
 
@@ -194,9 +194,9 @@ class StandaloneStream {
   }
 
   /** Ends the stream of a client that is to come back, to another process or to the next one here. */
-  endForNow(): void {
+  endForReconnect(): void {
     // Not all of them at once.
-    this.#stream?.retryAfter(Math.round(RETURN_MS * (0.5 + Math.random())))
+    this.#stream?.retryAfter(Math.round(RECONNECT_MS * (0.5 + Math.random())))
     this.end()
   }
 }
@@ -215,10 +215,10 @@ export class LegacySession implements StreamRecorder {
   /** Streams that the client can come back to. */
   readonly events: EventStore
   /** True once the client has tried to come back to a stream, so it knows how. */
-  hasReturned = false
+  hasResumed = false
   readonly #standalone: StandaloneStream
   #activeAt: number
-  #isWatched = false
+  #isPrimeScheduled = false
 
   constructor(session: Session, standalone: StandaloneStream, events: EventStore, now: number) {
     this.session = session
@@ -237,16 +237,16 @@ export class LegacySession implements StreamRecorder {
   }
 
   /** Makes a stream the client's standalone one; the newest replaces the one before. */
-  listen(stream: SseStream): void {
+  setStandaloneStream(stream: SseStream): void {
     this.#standalone.end()
-    this.#standalone.begin(this.keep(stream))
+    this.#standalone.setStream(this.makeResumable(stream))
   }
 
   /** Makes the stream of a request one that the client can come back to, where it may know how. */
-  keep(stream: SseStream): EventStream {
+  makeResumable(stream: SseStream): EventStreamWriter {
     const { isPrimed } = this
-    if (!isPrimed && !this.hasReturned) return stream
-    const kept = this.events.begin(stream)
+    if (!isPrimed && !this.hasResumed) return stream
+    const kept = this.events.createStream(stream)
     if (isPrimed) kept.prime()
     return kept
   }
@@ -259,14 +259,14 @@ export class LegacySession implements StreamRecorder {
    * Gives requests that take long an id to come back with, before anything was sent for them: without one, the answer to a
    * client that loses its connection is lost. One look at a time for the whole session costs quick requests nothing.
    */
-  watch(clock: Clock): void {
-    if (this.#isWatched || !this.isPrimed) return
-    this.#isWatched = true
+  primeSlowRequests(clock: Clock): void {
+    if (this.#isPrimeScheduled || !this.isPrimed) return
+    this.#isPrimeScheduled = true
     const before = new Set<InboundRequest>(this.open.values())
     clock.after(SLOW_MS, () => {
-      this.#isWatched = false
+      this.#isPrimeScheduled = false
       for (const request of this.open.values()) if (before.has(request)) request.prime()
-      if (this.open.size > 0) this.watch(clock)
+      if (this.open.size > 0) this.primeSlowRequests(clock)
     })
   }
 
@@ -281,7 +281,7 @@ export class LegacySession implements StreamRecorder {
 
   /** Ends what goes from us to the client: the gateway stops, and no reply would be taken any more. */
   stop(): void {
-    this.#standalone.endForNow()
+    this.#standalone.endForReconnect()
     this.requests.close('the gateway is stopping')
   }
 

@@ -5,7 +5,7 @@ import { CLIENTS } from '../../../../src/cli/clients/clients.ts'
 import { carryOut, planConnect } from '../../../../src/cli/clients/connect.ts'
 import { Connections } from '../../../../src/cli/clients/connections.ts'
 import { openControl } from '../../../../src/control/server.ts'
-import { ownSocket } from '../../../../src/control/sockets.ts'
+import { getControlSocketPath } from '../../../../src/control/sockets.ts'
 import { createLog } from '../../../../src/util/log.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 import { LAUNCHER } from '../../../peers/gateway.ts'
@@ -28,7 +28,7 @@ export async function connected(lab: Lab, name: string, line: readonly string[])
 
 /** A control socket that answers as a gateway of this version would. */
 async function running(lab: Lab, t: TestContext, version: string, pid = 1): Promise<void> {
-  const socket = ownSocket({ file: lab.file, env: '', environment: lab.terminal.environment }, pid)
+  const socket = getControlSocketPath({ file: lab.file, env: '', environment: lab.terminal.environment }, pid)
   const control = await openControl(
     socket,
     {
@@ -126,7 +126,10 @@ export const CLIENT_FAULTS: readonly Fault[] = [
     code: 'gateway-silent',
     names: /does not answer/,
     async prepare(lab, t) {
-      const socket = ownSocket({ file: lab.file, env: '', environment: lab.terminal.environment }, 77)
+      const socket = getControlSocketPath(
+        { file: lab.file, env: '', environment: lab.terminal.environment },
+        77,
+      )
       await mkdir(dirname(socket), { recursive: true, mode: 0o700 })
       const server = await listening(t, socket)
       lab.ends.push(() => new Promise(resolve => server.close(() => resolve())))

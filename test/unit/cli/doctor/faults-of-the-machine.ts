@@ -1,6 +1,6 @@
 import { chmod, mkdir, rm, symlink, unlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { attachSocket, ownSocket } from '../../../../src/control/sockets.ts'
+import { getAttachSocketPath, getControlSocketPath } from '../../../../src/control/sockets.ts'
 import { listening, state, type Fault } from './fault.ts'
 import type { Lab } from './lab.ts'
 
@@ -15,7 +15,10 @@ const jwt = (exp: number): string =>
   `eyJhbGciOiJub25lIn0.${Buffer.from(JSON.stringify({ exp })).toString('base64url')}.${expired}`
 
 async function staleSocket(lab: Lab): Promise<void> {
-  const path = ownSocket({ file: lab.file, env: '', environment: lab.terminal.environment }, 999_999)
+  const path = getControlSocketPath(
+    { file: lab.file, env: '', environment: lab.terminal.environment },
+    999_999,
+  )
   await mkdir(dirname(path), { recursive: true, mode: 0o700 })
   const { spawnSync } = process.getBuiltinModule('node:child_process')
   const script = `require('node:net').createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, 'SIGKILL'))`
@@ -191,11 +194,12 @@ export const MACHINE_FAULTS: readonly Fault[] = [
     code: 'socket-blocked',
     names: /\.mcp/,
     async prepare(lab) {
-      const path = attachSocket({ file: lab.file, env: '', environment: lab.terminal.environment })
+      const path = getAttachSocketPath({ file: lab.file, env: '', environment: lab.terminal.environment })
       await mkdir(dirname(path), { recursive: true, mode: 0o700 })
       await symlink('/dev/null', path)
     },
-    cure: lab => unlink(attachSocket({ file: lab.file, env: '', environment: lab.terminal.environment })),
+    cure: lab =>
+      unlink(getAttachSocketPath({ file: lab.file, env: '', environment: lab.terminal.environment })),
   },
   {
     code: 'lock-stale',

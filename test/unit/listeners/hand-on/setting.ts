@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, request, type RequestListener, type
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 import type { Peer, PeerDirectory, Whereabouts } from '../../../../src/api/index.ts'
-import { HandOn } from '../../../../src/listeners/http/hand-on.ts'
+import { PeerProxy } from '../../../../src/listeners/http/peer-proxy.ts'
 import { systemClock } from '../../../../src/util/clock.ts'
 import { SILENT } from '../../plugins/install.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
@@ -35,8 +35,8 @@ export function neighbour(address: Address, more: Partial<Peer> = {}): Peer {
 export async function entry(
   t: TestContext,
   where: () => Whereabouts | Promise<Whereabouts>,
-): Promise<{ port: number; handOn: HandOn }> {
-  const handOn = new HandOn({
+): Promise<{ port: number; handOn: PeerProxy }> {
+  const handOn = new PeerProxy({
     serve: (asked, response) => void asked.pipe(response.setHeader('x-served', 'here')),
     listener: 'main',
     neighbours: { find: where } as unknown as PeerDirectory,
@@ -44,7 +44,7 @@ export async function entry(
     log: SILENT,
   })
   const server = await owner(t, (asked, response) => {
-    if (!handOn.take(asked, response)) response.end('not handed on')
+    if (!handOn.forwardToOwner(asked, response)) response.end('not handed on')
   })
   cleanup(t, () => handOn.stop())
   return { port: (server.address() as AddressInfo).port, handOn }

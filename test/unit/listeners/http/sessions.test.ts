@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { legacyClient } from '../../../../src/listeners/client/client-info.ts'
+import { parseLegacyClient } from '../../../../src/listeners/client/client-info.ts'
 import { SessionQuota } from '../../../../src/listeners/http/open-connections.ts'
 import { ANONYMOUS, type Principal } from '../../../../src/plugin.ts'
 import { LegacySessions } from '../../../../src/listeners/http/mcp/legacy-sessions.ts'
@@ -122,7 +122,7 @@ test('one caller cannot take the sessions of all', async () => {
     idleMs: 1000,
   })
   const named = (subject: string) => ({ issuer: 'i', client: 'c', subject, scopes: [] })
-  const client = legacyClient(undefined)
+  const client = parseLegacyClient(undefined)
   const open = (principal: Principal) => sessions.open({ client, principal })
   // Sessions that are being opened count as well.
   const [first, second, third] = await Promise.all([

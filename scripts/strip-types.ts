@@ -1,7 +1,7 @@
 import ts from 'typescript'
 
 /** A source file as JavaScript, without types and comments: whoever loads it reads all of it. */
-export function stripped(code: string, fileName: string): string {
+export function stripTypes(code: string, fileName: string): string {
   const compilerOptions: ts.CompilerOptions = {
     target: ts.ScriptTarget.ES2023,
     module: ts.ModuleKind.ESNext,

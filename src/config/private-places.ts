@@ -3,7 +3,7 @@ import { isPlain } from '../util/plain-data.ts'
 import { parsePointer } from '../util/finding.ts'
 import type { PrivatePlace } from '../util/private-place.ts'
 import { escaped, privateFile } from '../util/private-place.ts'
-import type { LoadedConfig } from './finish.ts'
+import type { LoadedConfig } from './finish-config.ts'
 import type { PrivateKind } from './keys.gen.ts'
 import { PRIVATE_PATHS } from './keys.gen.ts'
 
@@ -22,11 +22,16 @@ export function listPrivatePlaces({
   const read = files.map(each => privateFile(dirname(each), basename(each)))
   // What its owner accepted is no secret, but nobody else may accept anything.
   const lock = { ...privateFile(directory, 'gateway.lock'), isCode: true }
-  return [...read, lock, ...besides(file ?? join(directory, 'gateway.yaml'), directory), ...named]
+  return [
+    ...read,
+    lock,
+    ...listEnvironmentFiles(file ?? join(directory, 'gateway.yaml'), directory),
+    ...named,
+  ]
 }
 
 /** Files that another environment would read: overlays that are not in force now, and variables in a file. */
-function besides(file: string, directory: string): PrivatePlace[] {
+function listEnvironmentFiles(file: string, directory: string): PrivatePlace[] {
   const extension = extname(file)
   const overlay = `^\\.?${escaped(basename(file, extension))}\\.[\\w-]+(${escaped(extension)}|\\.ya?ml|\\.json)`
   return [

@@ -5,19 +5,19 @@ import { parsePointer, appendPointer } from '../util/finding.ts'
 import { deepFreeze, isPlain } from '../util/plain-data.ts'
 import { getPlatform } from '../util/platform.ts'
 import { Secrets } from '../util/secrets.ts'
-import type { Feature } from './check.ts'
-import { check } from './check.ts'
+import type { Feature } from './check-config.ts'
+import { checkConfig } from './check-config.ts'
 import { checkTls } from './checks/tls.ts'
 import { checkExisting } from './checks/upstreams.ts'
 import type { Config } from './config.gen.ts'
 import * as generated from './generated/validator.gen.ts'
 import type { SchemaError } from './messages.ts'
-import { explain } from './messages.ts'
+import { explainSchemaError } from './messages.ts'
 import type { Problem, ConfigPositions } from './problem.ts'
-import { hasErrors, inOrder, invalidConfig, locateProblem } from './problem.ts'
+import { hasErrors, sortProblems, invalidConfig, locateProblem } from './problem.ts'
 import { collectSecrets } from './secrets.ts'
-import type { Located, Origin, Tree } from './source/tree.ts'
-import { locate } from './source/tree.ts'
+import type { Located, ValueOrigin, Tree } from './source/tree.ts'
+import { locateValues } from './source/tree.ts'
 
 interface Validator {
   (value: unknown): boolean
@@ -28,21 +28,21 @@ interface Validator {
 export function validate(value: unknown): Finding[] {
   const check = generated.validate as unknown as Validator
   if (check(value)) return []
-  const errors = (check.errors ?? []).map(error => quoting(error, value))
+  const errors = (check.errors ?? []).map(error => addQuotedParts(error, value))
   const wrongType = new Set(errors.filter(error => error.keyword === 'type').map(error => error.instancePath))
   return errors.flatMap(error => {
     if (error.keyword !== 'type' && wrongType.has(error.instancePath)) return []
-    return explain(error) ?? []
+    return explainSchemaError(error) ?? []
   })
 }
 
 let quoted: unknown
 
 /** The same error with what its message quotes: the part of the schema that was broken, and the value that broke it. */
-function quoting(error: SchemaError, value: unknown): SchemaError {
+function addQuotedParts(error: SchemaError, value: unknown): SchemaError {
   const keys = parsePointer(error.schemaPath.slice(1))
-  const parent = withKey(keys.slice(0, -1).reduce(insideSchema, schema()), error.keyword)
-  const data = parsePointer(error.instancePath).reduce(inside, value)
+  const parent = resolveReference(keys.slice(0, -1).reduce(getSchemaChild, parseSchema()), error.keyword)
+  const data = parsePointer(error.instancePath).reduce(getChild, value)
   return {
     ...error,
     ...(isPlain(parent) ? { parentSchema: parent, schema: parent[error.keyword] } : {}),
@@ -50,21 +50,21 @@ function quoting(error: SchemaError, value: unknown): SchemaError {
   }
 }
 
-function schema(): unknown {
+function parseSchema(): unknown {
   return (quoted ??= JSON.parse(generated.SCHEMA))
 }
 
-function insideSchema(at: unknown, key: string): unknown {
-  return inside(withKey(at, key), key)
+function getSchemaChild(at: unknown, key: string): unknown {
+  return getChild(resolveReference(at, key), key)
 }
 
 /** The part of the schema that has a key: this one, or the one that it refers to. */
-function withKey(at: unknown, key: string): unknown {
+function resolveReference(at: unknown, key: string): unknown {
   if (!isPlain(at) || Object.hasOwn(at, key) || typeof at['$ref'] !== 'string') return at
-  return withKey(parsePointer(at['$ref'].slice(1)).reduce(inside, schema()), key)
+  return resolveReference(parsePointer(at['$ref'].slice(1)).reduce(getChild, parseSchema()), key)
 }
 
-function inside(at: unknown, key: string): unknown {
+function getChild(at: unknown, key: string): unknown {
   return typeof at === 'object' && at !== null && Object.hasOwn(at, key)
     ? (at as Readonly<Record<string, unknown>>)[key]
     : undefined
@@ -81,9 +81,9 @@ export interface LoadedConfig {
   /** Directory that relative paths in it are relative to. */
   readonly directory: string
   /** Origin of each value, by JSON pointer. */
-  readonly origins: ReadonlyMap<string, Origin>
+  readonly origins: ReadonlyMap<string, ValueOrigin>
   /** Position of each key that was written down, by JSON pointer. */
-  readonly keys: ReadonlyMap<string, Origin>
+  readonly keys: ReadonlyMap<string, ValueOrigin>
   /** Plugins whose options stand at the top, as a section. */
   readonly sections: ReadonlySet<string>
   /** Values that must not be shown. */
@@ -92,7 +92,7 @@ export interface LoadedConfig {
 }
 
 /** A tree that has been read, with what was noticed on the way. */
-interface Draft {
+interface ConfigDraft {
   readonly tree: Tree
   /** Plugins whose options stand at the top, as a section. */
   readonly sections: ReadonlySet<string>
@@ -111,12 +111,12 @@ interface Draft {
 }
 
 /** Validates, checks, fills in defaults and freezes; throws every problem at once. */
-export function finish(draft: Draft): LoadedConfig {
-  const located = locate(draft.tree)
+export function finishConfig(draft: ConfigDraft): LoadedConfig {
+  const located = locateValues(draft.tree)
   const isFile = (path: string) =>
     statSync(resolve(draft.directory, path), { throwIfNoEntry: false })?.isFile() ?? false
   const findings = [...located.empty.map(createEmptyFinding), ...(draft.validate ?? validate)(located.value)]
-  check(located.value, draft.features, isFile, finding => findings.push(finding))
+  checkConfig(located.value, draft.features, isFile, finding => findings.push(finding))
   checkTls(
     located.value,
     path => readFileSync(resolve(draft.directory, path)),
@@ -135,12 +135,12 @@ export function finish(draft: Draft): LoadedConfig {
   const secrets = [...new Set([...draft.secrets, ...collectSecrets(located.value)])]
   const problems = [
     ...draft.problems,
-    ...placed(findings, draft.broken, secrets, { ...located, sections: draft.sections }),
+    ...locateFindings(findings, draft.broken, secrets, { ...located, sections: draft.sections }),
   ]
   if (hasErrors(problems)) throw invalidConfig(problems)
   const { file, files, directory } = draft
   const config = deepFreeze(located.value) as Config
-  let origins: ReadonlyMap<string, Origin> | undefined
+  let origins: ReadonlyMap<string, ValueOrigin> | undefined
   return {
     config,
     file,
@@ -149,11 +149,11 @@ export function finish(draft: Draft): LoadedConfig {
     secrets,
     // For those who ask: it is as much work as all checks together.
     get origins() {
-      return (origins ??= withDefaults(located))
+      return (origins ??= listOrigins(located))
     },
     keys: located.keys,
     sections: draft.sections,
-    warnings: inOrder(problems),
+    warnings: sortProblems(problems),
   }
 }
 
@@ -173,7 +173,7 @@ function createEmptyFinding(pointer: string): Finding {
   }
 }
 
-function placed(
+function locateFindings(
   findings: readonly Finding[],
   broken: ReadonlySet<string>,
   secrets: readonly string[],
@@ -191,8 +191,8 @@ function placed(
     .map(finding => locateProblem(written, finding))
 }
 
-function withDefaults({ value, origins }: Located): ReadonlyMap<string, Origin> {
-  const all = new Map<string, Origin>()
+function listOrigins({ value, origins }: Located): ReadonlyMap<string, ValueOrigin> {
+  const all = new Map<string, ValueOrigin>()
   const visit = (at: unknown, pointer: string): void => {
     all.set(pointer, origins.get(pointer) ?? { from: 'default' })
     if (!Array.isArray(at) && !isPlain(at)) return

@@ -9,7 +9,7 @@ import { checkCommands, checkPools, checkPrefixes, checkProcesses } from './chec
 import { PRINCIPAL_PATHS } from './keys.gen.ts'
 
 /** Names that rules may speak of: those of the configuration, and those that plugins add. */
-interface Names {
+interface RuleNames {
   readonly upstreams: readonly string[]
   readonly listeners: readonly string[]
 }
@@ -23,12 +23,12 @@ export interface Feature {
   check?(
     config: unknown,
     report: Report,
-    own: { readonly options: never; readonly pointer: string; readonly names: Names },
+    own: { readonly options: never; readonly pointer: string; readonly names: RuleNames },
   ): void
 }
 
 /** Looks at what a schema cannot say: names that must exist, clashes, and what can never happen. Takes any value, valid or not. */
-export function check(
+export function checkConfig(
   config: unknown,
   features: readonly Feature[],
   isFile: (path: string) => boolean,
@@ -112,14 +112,14 @@ function checkCallers(config: unknown, report: Report): void {
   const named = [...readList(auth, 'jwt'), ...readList(auth, 'certificates')]
   const issuers = [...new Set(named.map(spec => readText(spec, 'issuer') ?? ''))]
   const hasKeys = readList(auth, 'keys').length > 0 || readText(auth, 'keysFile') !== undefined
-  for (const { pointer, pattern } of namedCallers(config)) {
-    const why = unclear(pattern, issuers, hasKeys)
+  for (const { pointer, pattern } of listCallerPatterns(config)) {
+    const why = explainAmbiguity(pattern, issuers, hasKeys)
     if (why !== undefined) report({ pointer, ...why })
   }
 }
 
 /** Why nobody can say whom a pattern means; undefined when it is clear. */
-function unclear(
+function explainAmbiguity(
   pattern: string,
   issuers: readonly string[],
   hasKeys: boolean,
@@ -136,14 +136,14 @@ function unclear(
   }
 }
 
-interface Named {
+interface CallerPattern {
   readonly pointer: string
   readonly pattern: string
 }
 
 /** Finds every place where a rule names callers. */
-function namedCallers(config: unknown): Named[] {
-  const named: Named[] = []
+function listCallerPatterns(config: unknown): CallerPattern[] {
+  const named: CallerPattern[] = []
   const add = (value: unknown, pointer: string): void => {
     if (typeof value === 'string') named.push({ pointer, pattern: value })
     else if (Array.isArray(value)) value.forEach((inner, i) => add(inner, `${pointer}/${i}`))

@@ -1,32 +1,32 @@
 import { accessSync, constants, readFileSync, statSync } from 'node:fs'
 
 /** Text of a file, or the reason why it could not be read. */
-export type Contents = { readonly text: string } | { readonly why: string }
+export type FileContents = { readonly text: string } | { readonly why: string }
 
 /** Reads a text file of bounded size; anything but a plain file is refused before it is opened. */
-export function readText(file: string, mostBytes: number): Contents {
+export function readText(file: string, mostBytes: number): FileContents {
   try {
     const stats = statSync(file)
     if (!stats.isFile()) return { why: 'it is not a file' }
-    if (stats.size > mostBytes) return tooLarge(stats.size, mostBytes)
+    if (stats.size > mostBytes) return createTooLarge(stats.size, mostBytes)
     const bytes = readFileSync(file)
-    return bytes.length > mostBytes ? tooLarge(bytes.length, mostBytes) : decode(bytes)
+    return bytes.length > mostBytes ? createTooLarge(bytes.length, mostBytes) : decode(bytes)
   } catch (thrown) {
-    return unreadable(thrown)
+    return describeReadError(thrown)
   }
 }
 
 /** Why a file cannot be opened for reading; undefined when it can. */
-export function whyUnreadable(file: string): string | undefined {
+export function explainUnreadable(file: string): string | undefined {
   try {
     accessSync(file, constants.R_OK)
     return statSync(file).isFile() ? undefined : 'it is not a file'
   } catch (thrown) {
-    return unreadable(thrown).why
+    return describeReadError(thrown).why
   }
 }
 
-function decode(bytes: Uint8Array): Contents {
+function decode(bytes: Uint8Array): FileContents {
   try {
     return { text: new TextDecoder('utf-8', { fatal: true }).decode(bytes) }
   } catch {
@@ -39,11 +39,11 @@ function isUtf16([first, second]: Uint8Array): boolean {
   return (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff)
 }
 
-function tooLarge(bytes: number, most: number): Contents {
-  return { why: `it has ${kib(bytes)}, and ${kib(most)} is the most` }
+function createTooLarge(bytes: number, most: number): FileContents {
+  return { why: `it has ${formatKib(bytes)}, and ${formatKib(most)} is the most` }
 }
 
-function kib(bytes: number): string {
+function formatKib(bytes: number): string {
   return `${Math.ceil(bytes / 1024)} KiB`
 }
 
@@ -56,7 +56,7 @@ const REASONS: Readonly<Record<string, string>> = {
   ENAMETOOLONG: 'the name is too long',
 }
 
-function unreadable(thrown: unknown): { readonly why: string } {
+function describeReadError(thrown: unknown): { readonly why: string } {
   const code = thrown instanceof Error && 'code' in thrown ? String(thrown.code) : ''
   return { why: REASONS[code] ?? (code || String(thrown)) }
 }

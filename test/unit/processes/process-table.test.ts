@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ProcessTable } from '../../../src/processes/own-processes.ts'
+import { ProcessTable } from '../../../src/processes/process-table.ts'
 import { log } from '../listeners/http/fake-gate.ts'
 
 test('many gateways in one process have one listener for its exit, which kills the processes of all', async () => {

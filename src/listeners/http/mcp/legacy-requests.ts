@@ -4,14 +4,14 @@ import { encodeError } from '../../../protocol/jsonrpc.ts'
 import { HEADER, LEGACY_VERSIONS, isLegacy } from '../../../protocol/methods.ts'
 import { RPC } from '../../../protocol/rpc-error.ts'
 import { BatchWriter, parseBatch } from '../../client/batch.ts'
-import { initializeProblem, isSameChoice, legacyClient, methodProblem } from '../../client/client-info.ts'
-import { thrownAnswer } from '../../client/encode-answer.ts'
+import { checkInitialize, hasSameChoices, parseLegacyClient, checkMethod } from '../../client/client-info.ts'
+import { createErrorAnswer } from '../../client/encode-answer.ts'
 import type { ResponseWriter } from '../../client/inbound-request.ts'
 import { InboundRequest } from '../../client/inbound-request.ts'
 import type { HttpContext } from '../context.ts'
 import type { Refusal, RequestHeaders } from '../request-guard.ts'
-import { createRequestOrigin, refusal, tooMany } from '../request-guard.ts'
-import type { Reply } from '../response.ts'
+import { createRequestOrigin, createRefusal, createTooManyRefusal } from '../request-guard.ts'
+import type { HttpReply } from '../response.ts'
 import type { LegacySession } from './legacy-sessions.ts'
 
 /** Finds the session that a legacy request belongs to, or says why there is none. */
@@ -21,7 +21,7 @@ export function findSession(
 ): LegacySession | Refusal {
   const id = own[HEADER.session]
   if (id === undefined) {
-    return refusal(
+    return createRefusal(
       400,
       'Bad request: the Mcp-Session-Id header is missing; call initialize first',
       RPC.legacyBadRequest,
@@ -29,13 +29,13 @@ export function findSession(
   }
   const owner = context.sessions.find(id, caller, profile)
   if (owner === undefined)
-    return refusal(
+    return createRefusal(
       404,
       'Session not found: it ended or never was; call initialize again',
       RPC.legacyNoSession,
     )
-  if (choices !== undefined && !isSameChoice(choices, owner.session.choices))
-    return refusal(
+  if (choices !== undefined && !hasSameChoices(choices, owner.session.choices))
+    return createRefusal(
       400,
       'Bad request: the session was opened with another query in its URL; call initialize again',
       RPC.legacyBadRequest,
@@ -43,7 +43,7 @@ export function findSession(
   const version = passed[HEADER.version]
   if (version === undefined || isLegacy(version.trim())) return owner
   const known = LEGACY_VERSIONS.join(', ')
-  return refusal(
+  return createRefusal(
     400,
     `Bad request: unsupported protocol version (supported versions: ${known})`,
     RPC.legacyBadRequest,
@@ -55,20 +55,22 @@ export async function answerBatch(
   context: HttpContext,
   body: Buffer,
   headers: RequestHeaders,
-  reply: Reply,
+  reply: HttpReply,
 ): Promise<void> {
   const messages = parseBatch(body)
-  if ('code' in messages) return reply.error(400, messages, null)
+  if ('code' in messages) return reply.sendError(400, messages, null)
   const owner = findSession(context, headers)
   if ('status' in owner) return reply.refuse(owner)
   reply.recorder = owner
   const writer = new BatchWriter(reply, messages, reply.hold())
-  await Promise.all(messages.map(async message => takeMessage(context, owner, message, headers, writer)))
-  if (writer.isEmpty) reply.accepted()
+  await Promise.all(
+    messages.map(async message => handleSessionMessage(context, owner, message, headers, writer)),
+  )
+  if (writer.isEmpty) reply.sendAccepted()
 }
 
 /** Takes one message of a session, alone or in a batch. */
-export function takeMessage(
+export function handleSessionMessage(
   context: HttpContext,
   owner: LegacySession,
   message: Message,
@@ -92,9 +94,9 @@ async function answerLegacy(
   writer: ResponseWriter,
 ): Promise<void> {
   const inbound = new InboundRequest(request, 'legacy', createRequestOrigin(headers), writer, owner.requests)
-  const taken = owner.open.problem(request.id)
+  const taken = owner.open.checkId(request.id)
   if (taken !== undefined) return inbound.refuse(taken)
-  const problem = methodProblem(request.method, 'legacy')
+  const problem = checkMethod(request.method, 'legacy')
   const answer = problem === undefined ? await runInSession(context, owner, inbound) : { error: problem }
   if (owner.open.size === 0) owner.touch(context.clock.now())
   inbound.finish(answer, context.isStopping, context.log)
@@ -102,20 +104,20 @@ async function answerLegacy(
 
 function runInSession(context: HttpContext, owner: LegacySession, inbound: InboundRequest): Promise<Answer> {
   const running = owner.open.run(inbound, context.gate, owner.session, context.admission)
-  owner.watch(context.clock)
+  owner.primeSlowRequests(context.clock)
   return running
 }
 
 /** Opens a session; the answer of `initialize` carries its id. */
-export async function initialize(
+export async function handleInitialize(
   context: HttpContext,
   request: RpcRequest,
   headers: RequestHeaders,
-  reply: Reply,
+  reply: HttpReply,
 ): Promise<void> {
-  const problem = initializeProblem(request.params)
-  if (problem !== undefined) return reply.error(200, problem, request.id)
-  const owner = await open(context, request, headers, reply)
+  const problem = checkInitialize(request.params)
+  if (problem !== undefined) return reply.sendError(200, problem, request.id)
+  const owner = await openSession(context, request, headers, reply)
   if (owner === undefined) return
   reply.sessionId = owner.id
   const inbound = new InboundRequest(request, 'legacy', createRequestOrigin(headers), reply)
@@ -128,20 +130,20 @@ export async function initialize(
   if (isLost) context.sessions.end(owner, 'refused')
 }
 
-async function open(
+async function openSession(
   context: HttpContext,
   request: RpcRequest,
   { caller: principal, label, profile, choices }: RequestHeaders,
-  reply: Reply,
+  reply: HttpReply,
 ): Promise<LegacySession | undefined> {
   try {
-    const client = legacyClient(request.params)
+    const client = parseLegacyClient(request.params)
     const opened = await context.sessions.open({ client, principal, label, profile, choices })
     if (typeof opened !== 'string') return opened
-    reply.refuse(tooMany(opened), request.id)
+    reply.refuse(createTooManyRefusal(opened), request.id)
   } catch (thrown) {
-    const failed = thrownAnswer(thrown, context.log)
-    reply.error(failed.status, failed.error, request.id)
+    const failed = createErrorAnswer(thrown, context.log)
+    reply.sendError(failed.status, failed.error, request.id)
   }
   return undefined
 }

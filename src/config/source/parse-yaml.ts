@@ -2,7 +2,7 @@ import type { Alias, ErrorCode, Node, Pair, Scalar, YAMLMap, YAMLSeq } from 'yam
 import { isAlias, isMap, isScalar, isSeq, Lexer, LineCounter, parseDocument } from 'yaml'
 import type { ReportProblem } from '../problem.ts'
 import { createProblem } from '../problem.ts'
-import type { Entry, MapTree, Origin, Tree } from './tree.ts'
+import type { TreeEntry, MapTree, ValueOrigin, Tree } from './tree.ts'
 import { MAX_DEPTH } from './tree.ts'
 
 const MAX_MISTAKES = 20
@@ -27,7 +27,7 @@ const HINTS: Readonly<Partial<Record<ErrorCode, string>>> = {
 /** Parses YAML (and so JSON); undefined after reporting why it could not. */
 export function parseYaml(text: string, file: string, report: ReportProblem): Tree | undefined {
   const lineCounter = new LineCounter()
-  const place = (offset: number): Origin => {
+  const place = (offset: number): ValueOrigin => {
     const { line, col } = lineCounter.linePos(Math.min(offset, text.length))
     return { from: 'file', file, line: Math.max(line, 1), col: Math.max(col, 1) }
   }
@@ -45,7 +45,7 @@ export function parseYaml(text: string, file: string, report: ReportProblem): Tr
   const { errors, warnings } = document
   for (const { code, pos, message } of errors.length > 0 ? errors.slice(0, 1) : warnings)
     refuse(pos[0], message, HINTS[code])
-  return refused > 0 ? undefined : treeOfNode(document.contents, place, refuse)
+  return refused > 0 ? undefined : parseNode(document.contents, place, refuse)
 }
 
 function hasTooManyTokens(text: string): boolean {
@@ -60,9 +60,9 @@ const MAX_VALUES = 50_000
 type Refuse = (offset: number, message: string, hint?: string) => void
 
 /** Turns parsed YAML into a tree; undefined after refusing what is wrong with it. */
-export function treeOfNode(
+export function parseNode(
   node: unknown,
-  place: (offset: number) => Origin,
+  place: (offset: number) => ValueOrigin,
   refuse: Refuse,
 ): Tree | undefined {
   const reader = new NodeReader(place, refuse)
@@ -73,13 +73,13 @@ export function treeOfNode(
 /** Aliases share the tree of their anchor, so that repeating one costs nothing but is still counted. */
 class NodeReader {
   refused = false
-  readonly #place: (offset: number) => Origin
+  readonly #place: (offset: number) => ValueOrigin
   readonly #refuse: Refuse
   readonly #anchors = new Map<string, { tree: Tree; size: number } | 'open'>()
   #values = 0
   #depth = 0
 
-  constructor(place: (offset: number) => Origin, refuse: Refuse) {
+  constructor(place: (offset: number) => ValueOrigin, refuse: Refuse) {
     this.#place = place
     this.#refuse = refuse
   }
@@ -89,34 +89,36 @@ class NodeReader {
     if (node === null || !this.#count(1, node)) return { kind: 'scalar', origin, value: null }
     if (isAlias(node)) return this.#alias(node, origin)
     const anchor = (node as { anchor?: string }).anchor
-    if (anchor === undefined) return this.#plain(node, origin)
+    if (anchor === undefined) return this.#readValue(node, origin)
     const before = this.#values
     this.#anchors.set(anchor, 'open')
-    const tree = this.#plain(node, origin)
+    const tree = this.#readValue(node, origin)
     this.#anchors.set(anchor, { tree, size: this.#values - before + 1 })
     return tree
   }
 
-  #plain(node: Node, origin: Origin): Tree {
+  #readValue(node: Node, origin: ValueOrigin): Tree {
     if (isScalar(node)) return this.#scalar(node, origin)
-    if (!isMap(node) && !isSeq(node)) return this.#wrong(node, 'this kind of value is not supported', origin)
-    if (this.#depth >= MAX_DEPTH) return this.#wrong(node, `nested deeper than ${MAX_DEPTH} levels`, origin)
+    if (!isMap(node) && !isSeq(node))
+      return this.#refuseNode(node, 'this kind of value is not supported', origin)
+    if (this.#depth >= MAX_DEPTH)
+      return this.#refuseNode(node, `nested deeper than ${MAX_DEPTH} levels`, origin)
     this.#depth++
     const tree = isMap(node) ? this.#map(node, origin) : this.#list(node, origin)
     this.#depth--
     return tree
   }
 
-  #list({ items }: YAMLSeq, origin: Origin): Tree {
+  #list({ items }: YAMLSeq, origin: ValueOrigin): Tree {
     return { kind: 'list', origin, items: items.map(item => this.read(item as Node | null)) }
   }
 
-  #scalar(node: Scalar, origin: Origin): Tree {
+  #scalar(node: Scalar, origin: ValueOrigin): Tree {
     const { value } = node
     if (value === null || typeof value === 'string' || typeof value === 'boolean')
       return { kind: 'scalar', origin, value }
     if (typeof value === 'number' && Number.isFinite(value)) return { kind: 'scalar', origin, value }
-    return this.#wrong(
+    return this.#refuseNode(
       node,
       'this kind of value is not supported',
       origin,
@@ -124,8 +126,8 @@ class NodeReader {
     )
   }
 
-  #map(node: YAMLMap, origin: Origin): Tree {
-    const entries = new Map<string, Entry>()
+  #map(node: YAMLMap, origin: ValueOrigin): Tree {
+    const entries = new Map<string, TreeEntry>()
     const merged: MapTree[] = []
     for (const pair of node.items) {
       if (isMergeKey(pair)) merged.push(...this.#merged(pair.value as Node | null))
@@ -136,19 +138,19 @@ class NodeReader {
     return { kind: 'map', origin, entries }
   }
 
-  #entry(pair: Pair<Node, Node | null>, entries: Map<string, Entry>): void {
+  #entry(pair: Pair<Node, Node | null>, entries: Map<string, TreeEntry>): void {
     const name = getKeyText(pair.key)
     const offset = pair.key?.range?.[0] ?? 0
     const key = this.#place(offset)
     if (name === undefined)
-      return void this.#wrong(pair.key, 'a key must be text', key, 'put the key into quotes')
+      return void this.#refuseNode(pair.key, 'a key must be text', key, 'put the key into quotes')
     const first = entries.get(name)
     if (first !== undefined)
-      return void this.#wrong(
+      return void this.#refuseNode(
         pair.key,
         `key "${name}" is there twice`,
         key,
-        `the first is ${placeText(first.key)}`,
+        `the first is ${describeLine(first.key)}`,
       )
     entries.set(name, {
       key,
@@ -160,15 +162,15 @@ class NodeReader {
     const tree = this.read(node)
     const maps = tree.kind === 'list' ? tree.items : [tree]
     if (maps.every(map => map.kind === 'map')) return [...maps]
-    this.#wrong(node, '"<<" takes a map or a list of maps', tree.origin, 'write "<<: *anchor"')
+    this.#refuseNode(node, '"<<" takes a map or a list of maps', tree.origin, 'write "<<: *anchor"')
     return []
   }
 
-  #alias(node: Alias, origin: Origin): Tree {
+  #alias(node: Alias, origin: ValueOrigin): Tree {
     const target = this.#anchors.get(node.source)
     if (target === undefined)
-      return this.#wrong(node, `there is no anchor "&${node.source}" before this alias`, origin)
-    if (target === 'open') return this.#wrong(node, `alias "*${node.source}" contains itself`, origin)
+      return this.#refuseNode(node, `there is no anchor "&${node.source}" before this alias`, origin)
+    if (target === 'open') return this.#refuseNode(node, `alias "*${node.source}" contains itself`, origin)
     return this.#count(target.size, node) ? target.tree : { kind: 'map', origin, entries: new Map() }
   }
 
@@ -176,11 +178,11 @@ class NodeReader {
     if (this.#values > MAX_VALUES) return false
     this.#values += values
     if (this.#values <= MAX_VALUES) return true
-    this.#wrong(node, `more than ${MAX_VALUES} values, counting what aliases repeat`, this.#place(0))
+    this.#refuseNode(node, `more than ${MAX_VALUES} values, counting what aliases repeat`, this.#place(0))
     return false
   }
 
-  #wrong(node: Node | null, message: string, origin: Origin, hint?: string): Tree {
+  #refuseNode(node: Node | null, message: string, origin: ValueOrigin, hint?: string): Tree {
     this.refused = true
     this.#refuse(node?.range?.[0] ?? 0, message, hint)
     return { kind: 'scalar', origin, value: null }
@@ -201,6 +203,6 @@ function getKeyText(key: Node | null): string | undefined {
   return key.value === null ? undefined : (key.source ?? String(key.value))
 }
 
-function placeText(origin: Origin): string {
+function describeLine(origin: ValueOrigin): string {
   return origin.from === 'file' ? `in line ${origin.line}` : 'above'
 }

@@ -6,7 +6,7 @@ import { getErrorMessage } from '../errors/errors.ts'
 import { getPlatform } from '../util/platform.ts'
 import { MARK_VARIABLE } from './environment.ts'
 import { spawnWatcher } from './launch.ts'
-import { endMarked, isSame, readStartTime } from './proc-scan.ts'
+import { killMarked, isSameProcess, readStartTime } from './proc-scan.ts'
 
 /**
  * Script of the watchdog, for any POSIX shell. `$1` is what the marks of this run begin with. It reads `+ pid start`,
@@ -66,7 +66,7 @@ for round in 1 2 3 4 5 6 7 8 9 10 11 12; do
 done
 `
 
-type Environment = Readonly<Record<string, string | undefined>>
+type GatewayEnvironment = Readonly<Record<string, string | undefined>>
 
 /** Directories in which a system has its tools, for a gateway without PATH. */
 const TOOLS = '/usr/bin:/bin:/usr/sbin:/sbin'
@@ -92,27 +92,27 @@ class Watchdog {
   }
 
   /** Before the first process is there to be watched. `environment` is the gateway's own. */
-  start(environment: Environment): void {
+  start(environment: GatewayEnvironment): void {
     if (this.#pipe !== undefined || this.#starts >= MAX_STARTS || !getPlatform().hasGroups) return
     this.#starts++
     try {
       this.#open(environment)
     } catch (error) {
-      this.#gone(getErrorMessage(error))
+      this.#handleLost(getErrorMessage(error))
     }
-    for (const [pid, start] of this.#watched) this.#say(`+ ${pid} ${start}`)
+    for (const [pid, start] of this.#watched) this.#send(`+ ${pid} ${start}`)
   }
 
   watch(pid: number): void {
     const start = readStartTime(pid) ?? '0'
     this.#watched.set(pid, start)
-    this.#say(`+ ${pid} ${start}`)
+    this.#send(`+ ${pid} ${start}`)
   }
 
   forget(pid: number): void {
     const start = this.#watched.get(pid)
     if (!this.#watched.delete(pid)) return
-    this.#say(`- ${pid} ${start}`)
+    this.#send(`- ${pid} ${start}`)
   }
 
   /** All is well: it goes without another look. */
@@ -123,26 +123,26 @@ class Watchdog {
     pipe?.end('.\n')
   }
 
-  #open(environment: Environment): void {
+  #open(environment: GatewayEnvironment): void {
     const args = ['-c', WATCHDOG_SCRIPT, 'tapgate-watchdog', this.#run]
     const env = watchdogEnvironment(environment)
     const { watcher, pipe } = spawnWatcher({ command: '/bin/sh', args, cwd: '/', env })
     this.#pipe = pipe
     pipe.on('error', () => undefined)
-    watcher.on('error', error => this.#gone(getErrorMessage(error)))
+    watcher.on('error', error => this.#handleLost(getErrorMessage(error)))
     watcher.once('exit', () => {
       if (this.#pipe !== pipe) return
-      this.#gone('it was ended')
+      this.#handleLost('it was ended')
       if (this.#watched.size > 0) this.start(environment)
     })
   }
 
-  #gone(why: string): void {
+  #handleLost(why: string): void {
     this.#pipe = undefined
     this.#log.warn('the watchdog of the server processes is gone', { why })
   }
 
-  #say(line: string): void {
+  #send(line: string): void {
     this.#pipe?.write(`${line}\n`)
   }
 }
@@ -151,7 +151,7 @@ class Watchdog {
  * Environment with the marks that the gateway carries, so that a gateway around us may end the watchdog, and without ours,
  * as the watchdog must not end itself.
  */
-function watchdogEnvironment({ PATH, [MARK_VARIABLE]: outer }: Environment): Record<string, string> {
+function watchdogEnvironment({ PATH, [MARK_VARIABLE]: outer }: GatewayEnvironment): Record<string, string> {
   const path = { PATH: PATH === undefined ? TOOLS : `${PATH}:${TOOLS}` }
   return outer === undefined ? path : { ...path, [MARK_VARIABLE]: outer }
 }
@@ -163,19 +163,19 @@ interface Killable {
 }
 
 /** Last handlers of all gateways in this process: Node suspects a leak where each has a listener for `exit` of its own. */
-const lastHandlers = new Set<() => void>()
+const exitHandlers = new Set<() => void>()
 
-function runLast(): void {
-  for (const handler of lastHandlers) handler()
+function runExitHandlers(): void {
+  for (const handler of exitHandlers) handler()
 }
 
-function atExit(handler: () => void): void {
-  if (lastHandlers.size === 0) process.on('exit', runLast)
-  lastHandlers.add(handler)
+function addExitHandler(handler: () => void): void {
+  if (exitHandlers.size === 0) process.on('exit', runExitHandlers)
+  exitHandlers.add(handler)
 }
 
-function notAtExit(handler: () => void): void {
-  if (lastHandlers.delete(handler) && lastHandlers.size === 0) process.off('exit', runLast)
+function removeExitHandler(handler: () => void): void {
+  if (exitHandlers.delete(handler) && exitHandlers.size === 0) process.off('exit', runExitHandlers)
 }
 
 /** The processes of one gateway, so that none outlives it, however it ends. */
@@ -213,7 +213,7 @@ export class ProcessTable {
 
   add(killable: Killable): void {
     // The last resort: it runs without an event loop, while the gateway exits.
-    if (this.#running.size === 0) atExit(this.#killAll)
+    if (this.#running.size === 0) addExitHandler(this.#killAll)
     this.#running.add(killable)
     if (killable.pid !== undefined) this.#watchdog.watch(killable.pid)
   }
@@ -221,7 +221,7 @@ export class ProcessTable {
   /** Its group has ended: forgets it. After the last one of a gateway that stops, what left the groups is ended. */
   async delete(killable: Killable): Promise<void> {
     if (killable.pid !== undefined) this.#watchdog.forget(killable.pid)
-    if (this.#running.delete(killable) && this.#running.size === 0) notAtExit(this.#killAll)
+    if (this.#running.delete(killable) && this.#running.size === 0) removeExitHandler(this.#killAll)
     await this.#check()
   }
 
@@ -235,9 +235,9 @@ export class ProcessTable {
   async endOrphans(directories: ReadonlySet<string>): Promise<void> {
     const places = new Set([...directories].map(hashDirectory))
     const upstreams = new Set<string>()
-    const ended = await endMarked(text => {
-      const mark = readMark(text)
-      if (mark === undefined || !places.has(mark.place) || isSame(mark.owner)) return false
+    const ended = await killMarked(text => {
+      const mark = parseMark(text)
+      if (mark === undefined || !places.has(mark.place) || isSameProcess(mark.owner)) return false
       upstreams.add(mark.upstream)
       return true
     })
@@ -254,7 +254,7 @@ export class ProcessTable {
       this.#isUsed = false
       // Nothing that is older than this gateway is from it.
       const since = Number(readStartTime(process.pid) ?? 0)
-      const ended = await endMarked(mark => this.#running.size === 0 && mark.startsWith(this.#run), since)
+      const ended = await killMarked(mark => this.#running.size === 0 && mark.startsWith(this.#run), since)
       if (ended.length > 0) this.#log.info('ended processes that left their group', { pids: ended })
     }
     if (this.#running.size === 0) this.#watchdog.dismiss()
@@ -262,18 +262,18 @@ export class ProcessTable {
 }
 
 /** Says to which gateway a process belongs. */
-interface Mark {
+interface ProcessMark {
   readonly place: string
   /** The gateway that started it. */
   readonly owner: { readonly pid: number; readonly start: string }
   readonly upstream: string
 }
 
-const FORM = /^tapgate:(\d+):(\d+):[0-9a-f]{32}:([0-9a-f]{12}):\d+:([a-z0-9-]{1,64})$/
+const MARK_PATTERN = /^tapgate:(\d+):(\d+):[0-9a-f]{32}:([0-9a-f]{12}):\d+:([a-z0-9-]{1,64})$/
 
 /** Reads a mark; undefined for what is none. */
-function readMark(text: string): Mark | undefined {
-  const [, pid, start, place, upstream] = FORM.exec(text) ?? []
+function parseMark(text: string): ProcessMark | undefined {
+  const [, pid, start, place, upstream] = MARK_PATTERN.exec(text) ?? []
   if (pid === undefined || start === undefined || place === undefined || upstream === undefined)
     return undefined
   return { place, owner: { pid: Number(pid), start }, upstream }
@@ -281,11 +281,11 @@ function readMark(text: string): Mark | undefined {
 
 /** Names a directory of this user, where process ids mean the same. A container's processes have another place. */
 function hashDirectory(directory: string): string {
-  const who = `${process.getuid?.() ?? ''}\0${namespace()}\0${directory}`
+  const who = `${process.getuid?.() ?? ''}\0${readPidNamespace()}\0${directory}`
   return createHash('sha256').update(who).digest('hex').slice(0, 12)
 }
 
-function namespace(): string {
+function readPidNamespace(): string {
   try {
     return readlinkSync('/proc/self/ns/pid')
   } catch {

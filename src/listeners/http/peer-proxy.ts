@@ -13,30 +13,30 @@ import { getErrorMessage } from '../../errors/errors.ts'
 import { HEADER } from '../../protocol/methods.ts'
 import { findConversation, placeOfConversation } from '../../protocol/placed-ids.ts'
 import { RPC } from '../../protocol/rpc-error.ts'
-import { readClientCertificate, noteCertificate } from './authenticate.ts'
+import { readClientCertificate, setCertificate } from './authenticate.ts'
 import type { Refusal } from './request-guard.ts'
-import { refusal } from './request-guard.ts'
+import { createRefusal } from './request-guard.ts'
 import { sendRefusal } from './response.ts'
 
 /** Header that proves that a process of this gateway sends a request. Clients cannot reach the port that reads it. */
-const VOUCHER = 'x-tapgate-handed'
+const VOUCHER_HEADER = 'x-tapgate-handed'
 const HOP_BY_HOP: ReadonlySet<string> = new Set([
-  ...['connection', 'keep-alive', 'transfer-encoding', 'upgrade', 'expect', VOUCHER],
+  ...['connection', 'keep-alive', 'transfer-encoding', 'upgrade', 'expect', VOUCHER_HEADER],
 ])
 const CONNECT_MS = 1000
 /** A machine that is gone is noticed by the kernel after about 15 s. */
 const KEEP_ALIVE_MS = 5000
 const MAX_FREE_SOCKETS = 64
 
-const NOT_FOUND = refusal(
+const NOT_FOUND = createRefusal(
   404,
   'Session not found: its replica is gone; call initialize again',
   RPC.legacyNoSession,
 )
-const OWNER_DIED = refusal(502, 'The process that has the session has ended', RPC.internal)
-const INVALID = refusal(400, 'Bad request: its path or its headers cannot be handed on')
+const OWNER_DIED = createRefusal(502, 'The process that has the session has ended', RPC.internal)
+const INVALID = createRefusal(400, 'Bad request: its path or its headers cannot be handed on')
 
-interface HandOnDeps {
+interface PeerProxyDeps {
   readonly listener: string
   readonly neighbours: PeerDirectory
   readonly clock: Clock
@@ -53,14 +53,14 @@ interface ForwardedExchange {
 }
 
 /** Reverse proxy to the process that owns a session, a parked call or a task. The caller is authenticated there. */
-export class HandOn {
-  readonly #deps: HandOnDeps
+export class PeerProxy {
+  readonly #deps: PeerProxyDeps
   readonly #agents: { readonly http: Agent; readonly https: Agent }
   /** Streams of other processes that clients read here. */
   readonly #streams = new Set<ServerResponse>()
   #isStopping = false
 
-  constructor(deps: HandOnDeps) {
+  constructor(deps: PeerProxyDeps) {
     this.#deps = deps
     const options = { keepAlive: true, maxFreeSockets: MAX_FREE_SOCKETS }
     const [http, https] = [process.getBuiltinModule('node:http'), process.getBuiltinModule('node:https')]
@@ -68,7 +68,7 @@ export class HandOn {
   }
 
   /** Forwards a request whose session another process may own; false for all others. */
-  take(request: IncomingMessage, response: ServerResponse): boolean {
+  forwardToOwner(request: IncomingMessage, response: ServerResponse): boolean {
     const id = findConversation(parseSessionId(request.rawHeaders), request.url ?? '')
     const place = placeOfConversation(id)
     if (place === undefined) return false
@@ -76,23 +76,23 @@ export class HandOn {
     if (found === 'here') return false
     request.on('error', ignore)
     response.on('error', ignore)
-    void this.#takeFound(found, { request, response })
+    void this.#forwardFound(found, { request, response })
     return true
   }
 
-  async #takeFound(found: Whereabouts | Promise<Whereabouts>, passage: ForwardedExchange): Promise<void> {
+  async #forwardFound(found: Whereabouts | Promise<Whereabouts>, exchange: ForwardedExchange): Promise<void> {
     const where = await found
-    if (where === 'here') return this.#deps.serve(passage.request, passage.response)
-    if ('status' in where) return refuse(where, passage)
-    if (!(await this.#forward(where, passage))) refuse(NOT_FOUND, passage)
+    if (where === 'here') return this.#deps.serve(exchange.request, exchange.response)
+    if ('status' in where) return refuseForwarded(where, exchange)
+    if (!(await this.#forward(where, exchange))) refuseForwarded(NOT_FOUND, exchange)
   }
 
   /** Forwards a request that was read to the process that `place` names; false if that is this one, or is gone. */
-  async takeRead(place: string, passage: Required<ForwardedExchange>): Promise<boolean> {
+  async forwardBody(place: string, exchange: Required<ForwardedExchange>): Promise<boolean> {
     const where = await this.#deps.neighbours.find(place)
     if (where === 'here') return false
-    if (!('status' in where)) return this.#forward(where, passage)
-    refuse(where, passage)
+    if (!('status' in where)) return this.#forward(where, exchange)
+    refuseForwarded(where, exchange)
     return true
   }
 
@@ -108,14 +108,14 @@ export class HandOn {
   }
 
   /** Resolves with false if the process could not be reached, so that nothing was sent. */
-  #forward(to: Peer, passage: ForwardedExchange): Promise<boolean> {
-    const { request, response, body } = passage
+  #forward(to: Peer, exchange: ForwardedExchange): Promise<boolean> {
+    const { request, response, body } = exchange
     if (response.destroyed) return Promise.resolve(true)
     let outgoing: ClientRequest
     try {
-      outgoing = this.#open(to, request)
+      outgoing = this.#openRequest(to, request)
     } catch {
-      refuse(INVALID, passage)
+      refuseForwarded(INVALID, exchange)
       return Promise.resolve(true)
     }
     return new Promise(resolve => {
@@ -125,11 +125,11 @@ export class HandOn {
         if (body === undefined) request.pipe(outgoing)
         else outgoing.end(body)
       })
-      outgoing.on('response', answer => this.#passOn(answer, { request, response }, outgoing))
+      outgoing.on('response', answer => this.#pipeAnswer(answer, { request, response }, outgoing))
       outgoing.on('error', error => {
         if (!wasSent)
           this.#deps.log.warn('cannot reach another replica', { ...to.address, why: getErrorMessage(error) })
-        else if (!response.headersSent) refuse(OWNER_DIED, passage)
+        else if (!response.headersSent) refuseForwarded(OWNER_DIED, exchange)
         if (wasSent) request.unpipe(outgoing).resume()
         resolve(wasSent || response.destroyed)
       })
@@ -140,7 +140,7 @@ export class HandOn {
     })
   }
 
-  #open(to: Peer, request: IncomingMessage): ClientRequest {
+  #openRequest(to: Peer, request: IncomingMessage): ClientRequest {
     const { method, url, socket, rawHeaders } = request
     const handed: ForwardedRequest = {
       listener: this.#deps.listener,
@@ -149,7 +149,7 @@ export class HandOn {
     }
     const { 'transfer-encoding': encoding } = request.headers
     const framing = encoding === undefined ? [] : ['transfer-encoding', 'chunked']
-    const headers = [...endToEnd(rawHeaders), ...framing, VOUCHER, to.voucher(request, handed)]
+    const headers = [...removeHopHeaders(rawHeaders), ...framing, VOUCHER_HEADER, to.voucher(request, handed)]
     const options = { ...to.address, method, path: url, headers, signal: to.gone }
     return to.tls === undefined
       ? process.getBuiltinModule('node:http').request({ ...options, agent: this.#agents.http })
@@ -172,9 +172,13 @@ export class HandOn {
     })
   }
 
-  #passOn(answer: IncomingMessage, { request, response }: ForwardedExchange, outgoing: ClientRequest): void {
+  #pipeAnswer(
+    answer: IncomingMessage,
+    { request, response }: ForwardedExchange,
+    outgoing: ClientRequest,
+  ): void {
     if (response.destroyed) return
-    response.writeHead(answer.statusCode ?? 502, endToEnd(answer.rawHeaders))
+    response.writeHead(answer.statusCode ?? 502, removeHopHeaders(answer.rawHeaders))
     if (answer.headers['content-length'] === undefined) response.flushHeaders()
     if (request.method === 'GET') this.#addStream(response)
     pipeline(answer, response, error => {
@@ -201,7 +205,7 @@ export function impersonateClient(
 ): void {
   if (socket.remoteAddress !== remoteAddress)
     Object.defineProperty(socket, 'remoteAddress', { value: remoteAddress, configurable: true })
-  noteCertificate(socket, certificate)
+  setCertificate(socket, certificate)
 }
 
 /** The session that a request names; the first of several, as its owner refuses them all. */
@@ -211,7 +215,7 @@ function parseSessionId(lines: readonly string[]): string | undefined {
   return undefined
 }
 
-function endToEnd(lines: readonly string[]): string[] {
+function removeHopHeaders(lines: readonly string[]): string[] {
   const kept: string[] = []
   for (let at = 0; at + 1 < lines.length; at += 2) {
     const name = lines[at] as string
@@ -220,7 +224,7 @@ function endToEnd(lines: readonly string[]): string[] {
   return kept
 }
 
-function refuse(why: Refusal, { request, response }: ForwardedExchange): void {
+function refuseForwarded(why: Refusal, { request, response }: ForwardedExchange): void {
   request.resume()
   if (response.destroyed) return
   if (response.headersSent) response.destroy()

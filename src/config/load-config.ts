@@ -1,25 +1,25 @@
 import { dirname, resolve } from 'node:path'
 import { gatewayError } from '../errors/errors.ts'
 import { parsePointer } from '../util/finding.ts'
-import type { Feature } from './check.ts'
-import type { LoadedConfig } from './finish.ts'
-import { finish } from './finish.ts'
+import type { Feature } from './check-config.ts'
+import type { LoadedConfig } from './finish-config.ts'
+import { finishConfig } from './finish-config.ts'
 import { SECTIONS } from './keys.gen.ts'
 import type { Problem, ReportProblem } from './problem.ts'
 import { hasErrors, invalidConfig, createProblem } from './problem.ts'
 import type { Outputs, RunCommand } from './source/commands.ts'
 import { getCommandKey } from './source/commands.ts'
-import { Sources, findConfig, overlayFile } from './source/find.ts'
-import type { Environment } from './source/interpolate.ts'
+import { ConfigSources, findConfig, findOverlay } from './source/find.ts'
+import type { ConfigEnvironment } from './source/interpolate.ts'
 import { interpolate } from './source/interpolate.ts'
-import { whyUnreadable } from './source/read.ts'
-import type { Entry, MapTree, Origin, Tree } from './source/tree.ts'
+import { explainUnreadable } from './source/read-text.ts'
+import type { TreeEntry, MapTree, ValueOrigin, Tree } from './source/tree.ts'
 import { mergeTrees, createTree } from './source/tree.ts'
 import { refuseUntrusted } from './source/trust.ts'
-import { parseYaml } from './source/nodes.ts'
+import { parseYaml } from './source/parse-yaml.ts'
 
 /** A tree in which the section of a plugin is its `options`, and the names of the plugins that have a section. */
-interface Sectioned {
+interface SectionedTree {
   readonly tree: Tree
   readonly sections: ReadonlySet<string>
 }
@@ -28,7 +28,7 @@ interface Sectioned {
  * Takes what stands at the top under the name of a plugin from elsewhere as the options of that plugin: `budget: …` beside
  * `plugins: { budget: { use: … } }`. Values keep their places in the files.
  */
-function gatherSections(tree: Tree, report: ReportProblem): Sectioned {
+function gatherSections(tree: Tree, report: ReportProblem): SectionedTree {
   const sections = new Set<string>()
   if (tree.kind !== 'map') return { tree, sections }
   const plugins = tree.entries.get('plugins')
@@ -39,7 +39,7 @@ function gatherSections(tree: Tree, report: ReportProblem): Sectioned {
     const section = top.get(name)
     if (section === undefined || SECTIONS.has(name) || spec.kind !== 'map') continue
     if (spec.entries.has('options')) {
-      report(createProblem(section.key, { pointer: `/${name}`, ...TWICE }))
+      report(createProblem(section.key, { pointer: `/${name}`, ...DUPLICATE_OPTIONS }))
       continue
     }
     top.delete(name)
@@ -51,12 +51,12 @@ function gatherSections(tree: Tree, report: ReportProblem): Sectioned {
   return { tree: { ...tree, entries: top }, sections }
 }
 
-const TWICE = {
+const DUPLICATE_OPTIONS = {
   message: 'this plugin has "options" already',
   hint: 'write its options in one place: here, or under "plugins"',
 }
 
-function withOptions(spec: MapTree, section: Entry): MapTree {
+function withOptions(spec: MapTree, section: TreeEntry): MapTree {
   return { ...spec, entries: new Map([...spec.entries, ['options', section]]) }
 }
 
@@ -74,7 +74,7 @@ export interface LoadOptions {
   readonly cwd: string
   /** Plugins that look at it, too; `gateway/load-config.ts` gives those of ours. */
   readonly features?: readonly Feature[]
-  readonly environment: Environment
+  readonly environment: ConfigEnvironment
   /** Runs the commands of `${exec:…}` and `${keyring:…}`. Without it none is run, and an opaque text stands for each output. */
   readonly run?: RunCommand | undefined
 }
@@ -84,21 +84,21 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   const { cwd, environment } = options
   const file = await findConfigFile(options)
   const { text } = options
-  const why = text === undefined ? whyUnreadable(file) : undefined
+  const why = text === undefined ? explainUnreadable(file) : undefined
   if (why !== undefined) throw gatewayError('GW_CONFIG_UNREADABLE', { file, why })
   const problems: Problem[] = []
   const report: ReportProblem = problem => problems.push(problem)
 
-  const sources = new Sources(report, text === undefined ? undefined : { file, text })
-  const written = withSettings(readAll(file, options, sources, report), options.set ?? [], report)
+  const sources = new ConfigSources(report, text === undefined ? undefined : { file, text })
+  const written = applySettings(readAll(file, options, sources, report), options.set ?? [], report)
   sources.files.filter(each => each !== file || text === undefined).forEach(each => refuseUntrusted(each))
-  const tree = withSettings(written, listSettings(written, options), report)
+  const tree = applySettings(written, listSettings(written, options), report)
   if (tree === undefined || hasErrors(problems)) throw invalidConfig(problems)
   const { tree: sectioned, sections } = gatherSections(tree, report)
   const outputs = await runCommands(sectioned, options)
   const filler = interpolate(sectioned, environment, cwd, report, outputs)
   const { tree: filled, secrets, broken, files } = filler
-  return finish({
+  return finishConfig({
     tree: filled,
     sections,
     file,
@@ -142,11 +142,11 @@ export interface NamedPlugin {
  * Reads no more of a configuration than which plugins it names: nothing is filled in, checked or run.
  * @throws GatewayError where there is no configuration, or it cannot be read
  */
-export async function namedPlugins(
+export async function listNamedPlugins(
   options: Pick<LoadOptions, 'file' | 'env' | 'cwd' | 'environment'>,
 ): Promise<NamedPlugin[]> {
   const file = await findConfigFile(options)
-  const plugins = findMap(readAll(file, options, new Sources(ignore), ignore), 'plugins')
+  const plugins = findMap(readAll(file, options, new ConfigSources(ignore), ignore), 'plugins')
   return [...(plugins?.entries ?? [])].flatMap(([name, { tree }]) => {
     const use = tree.kind === 'map' ? tree.entries.get('use')?.tree : undefined
     const value = use?.kind === 'scalar' ? use.value : undefined
@@ -174,14 +174,14 @@ async function findConfigFile({
 function readAll(
   file: string,
   options: Pick<LoadOptions, 'env' | 'environment'>,
-  sources: Sources,
+  sources: ConfigSources,
   report: ReportProblem,
 ): Tree | undefined {
-  const origin: Origin = { from: 'file', file, line: 1, col: 1 }
+  const origin: ValueOrigin = { from: 'file', file, line: 1, col: 1 }
   const tree = sources.load(file, origin)
   const wanted = options.env ?? options.environment.GATEWAY_ENV
   if (wanted === undefined || wanted === '') return tree
-  const overlay = overlayFile(file, wanted)
+  const overlay = findOverlay(file, wanted)
   if (!('file' in overlay)) report(createProblem(origin, overlay))
   const over = 'file' in overlay ? sources.load(overlay.file, origin) : undefined
   return over === undefined ? tree : mergeTrees(tree, over)
@@ -194,36 +194,40 @@ export function parseConfig(
 ): LoadedConfig {
   const tree = createTree(value, { from: 'value' })
   if (tree?.kind !== 'map')
-    throw refusal('', 'expected plain data', 'give an object of texts, numbers, booleans, lists and objects')
+    throw createConfigError(
+      '',
+      'expected plain data',
+      'give an object of texts, numbers, booleans, lists and objects',
+    )
   if (tree.entries.has('extends'))
-    throw refusal('/extends', 'only a file can extend others', 'merge the objects before')
+    throw createConfigError('/extends', 'only a file can extend others', 'merge the objects before')
   const problems: Problem[] = []
   const sectioned = gatherSections(tree, problem => problems.push(problem))
-  return finish({
+  return finishConfig({
     ...sectioned,
     ...{ file: undefined, files: [], directory, features },
     ...{ secrets: [], broken: new Set<string>(), problems },
   })
 }
 
-function refusal(pointer: string, message: string, hint: string): Error {
+function createConfigError(pointer: string, message: string, hint: string): Error {
   return invalidConfig([createProblem(undefined, { pointer, message, hint })])
 }
 
 /** Lays `--set a.b=c` settings over a tree; `/a/b=c` is for keys that contain dots. */
-function withSettings(
+function applySettings(
   tree: Tree | undefined,
   settings: readonly string[],
   report: ReportProblem,
 ): Tree | undefined {
   return settings.reduce<Tree | undefined>((base, setting) => {
-    const over = settingTree(setting, report)
+    const over = parseSetting(setting, report)
     return over === undefined ? base : mergeTrees(base, over)
   }, tree)
 }
 
-function settingTree(setting: string, report: ReportProblem): Tree | undefined {
-  const origin: Origin = { from: 'set', text: setting }
+function parseSetting(setting: string, report: ReportProblem): Tree | undefined {
+  const origin: ValueOrigin = { from: 'set', text: setting }
   const equals = setting.indexOf('=')
   const path = setting.slice(0, Math.max(0, equals))
   const keys = path.startsWith('/') ? parsePointer(path) : path.split('.')
@@ -240,10 +244,10 @@ function settingTree(setting: string, report: ReportProblem): Tree | undefined {
   const value = parseYaml(setting.slice(equals + 1), '--set', problem =>
     report({ ...problem, file: '--set', line: undefined, col: undefined, pointer: `/${keys.join('/')}` }),
   )
-  return value === undefined ? undefined : nested(keys, from(value, origin), origin)
+  return value === undefined ? undefined : nestTree(keys, replaceOrigins(value, origin), origin)
 }
 
-function nested(keys: readonly string[], tree: Tree, origin: Origin): Tree {
+function nestTree(keys: readonly string[], tree: Tree, origin: ValueOrigin): Tree {
   return keys.reduceRight<Tree>(
     (inner, key) => ({ kind: 'map', origin, entries: new Map([[key, { key: origin, tree: inner }]]) }),
     tree,
@@ -251,11 +255,12 @@ function nested(keys: readonly string[], tree: Tree, origin: Origin): Tree {
 }
 
 /** The same tree as if all of it came from one place. */
-function from(tree: Tree, origin: Origin): Tree {
+function replaceOrigins(tree: Tree, origin: ValueOrigin): Tree {
   if (tree.kind === 'scalar') return { ...tree, origin }
-  if (tree.kind === 'list') return { ...tree, origin, items: tree.items.map(item => from(item, origin)) }
+  if (tree.kind === 'list')
+    return { ...tree, origin, items: tree.items.map(item => replaceOrigins(item, origin)) }
   const entries = new Map(
-    [...tree.entries].map(([key, entry]) => [key, { key: origin, tree: from(entry.tree, origin) }]),
+    [...tree.entries].map(([key, entry]) => [key, { key: origin, tree: replaceOrigins(entry.tree, origin) }]),
   )
   return { ...tree, origin, entries }
 }

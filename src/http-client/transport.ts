@@ -23,7 +23,7 @@ export interface ClientRequest {
   readonly redirects?: number
 }
 
-const READ = [
+const READ_HEADER_NAMES = [
   'connection',
   'content-encoding',
   'content-length',
@@ -37,15 +37,17 @@ const READ = [
   'transfer-encoding',
 ] as const
 
-type ReadName = (typeof READ)[number]
+type ReadHeaderName = (typeof READ_HEADER_NAMES)[number]
 
 /** The headers of a reply that anybody here reads; all others are checked and forgotten. */
-export const READ_HEADERS: ReadonlyMap<string, ReadName> = new Map(READ.map(name => [name, name]))
+export const READ_HEADERS: ReadonlyMap<string, ReadHeaderName> = new Map(
+  READ_HEADER_NAMES.map(name => [name, name]),
+)
 
-export type ReplyHeaders = Readonly<Partial<Record<ReadName, string>>>
+export type ReplyHeaders = Readonly<Partial<Record<ReadHeaderName, string>>>
 
 /** Carries a request that was sent. */
-export interface Carrier {
+export interface RequestControl {
   /** Gives up a reply that nobody waits for; `why` goes to its handler's `onError`. Nothing happens once it is over. */
   abort(handler: ReplyHandler, why: Error): void
   /** Reads no more until `resume`, where it can. */
@@ -59,31 +61,31 @@ export interface ReplyHandler {
    * A connection is there, and the request is written next. A request that never gets here was never sent. Comes again if another
    * carrier takes over.
    */
-  onSend(carrier: Carrier): void
+  onSend(carrier: RequestControl): void
   /** The final status; interim ones (1xx) are passed over. */
-  onHead(status: number, headers: ReplyHeaders, carrier: Carrier): void
+  onHead(status: number, headers: ReplyHeaders, carrier: RequestControl): void
   /** The bytes are the handler's for the length of this call: a handler that keeps them copies them. */
-  onBody(bytes: Buffer, carrier: Carrier): void
+  onBody(bytes: Buffer, carrier: RequestControl): void
   onEnd(): void
   onError(error: Error): void
 }
 
 /** A reply that may need another reader than the handler of its request. */
-export interface OddReply {
+export interface DetourReply {
   readonly status: number
   readonly headers: ReplyHeaders
   readonly request: ClientRequest
   readonly handler: ReplyHandler
-  readonly carrier: Carrier
+  readonly carrier: RequestControl
   /** Sent the request. */
   readonly client: HttpTransport
 }
 
 /** Returns what reads a redirect or an encoded reply in place of its handler; undefined if the handler does. */
-export type Detour = (reply: OddReply) => ReplyHandler | undefined
+export type Detour = (reply: DetourReply) => ReplyHandler | undefined
 
 /** True if a reply is one that a detour is asked for. */
-export function isOdd(status: number, headers: ReplyHeaders): boolean {
+export function needsDetour(status: number, headers: ReplyHeaders): boolean {
   return status === 307 || status === 308 || headers['content-encoding'] !== undefined
 }
 
@@ -102,7 +104,7 @@ export class ClientError extends Error {
 }
 
 /** The error of a request that a closed client does not send. */
-export function destroyed(): ClientError {
+export function createDestroyedError(): ClientError {
   return new ClientError('DESTROYED', 'the client is closed')
 }
 
