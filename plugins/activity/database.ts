@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import type { StatementSync } from 'node:sqlite'
 import { DatabaseSync } from 'node:sqlite'
 import { makeDirectorySync } from '../../src/plugin.ts'
-import type { CallRecord } from './records.ts'
+import type { CallRecord } from './call-record.ts'
 
 /** Form of the table; a file of another form is set aside, but for the one before, which lacks a column. */
 const FORM = 2
@@ -42,7 +42,7 @@ const TABLE = `CREATE TABLE IF NOT EXISTS calls (id INTEGER PRIMARY KEY, at INTE
   CREATE INDEX IF NOT EXISTS calls_at ON calls (at);`
 
 /** Bounds of the file. */
-export interface Bounds {
+export interface ActivityLimits {
   readonly keepMs: number
   readonly maxCalls: number
   readonly maxBytes: number
@@ -60,7 +60,7 @@ export class ActivityDatabase {
     const { user_version: form } = database.prepare('PRAGMA user_version').get() ?? {}
     if (form !== 0 && form !== BEFORE && form !== FORM)
       throw new Error(`the file has form ${String(form)}, and not ${FORM}`)
-    if (form !== FORM) become(database)
+    if (form !== FORM) migrateTable(database)
     const marks = COLUMNS.map(() => '?').join(', ')
     this.#insert = database.prepare(`INSERT INTO calls (${COLUMNS.join(', ')}) VALUES (${marks})`)
   }
@@ -78,13 +78,13 @@ export class ActivityDatabase {
   }
 
   /** Lets go what is too old, or too much. */
-  prune({ keepMs, maxCalls }: Bounds, now: number): void {
+  prune({ keepMs, maxCalls }: ActivityLimits, now: number): void {
     this.#database.prepare('DELETE FROM calls WHERE at < ?').run(now - keepMs)
     this.#database.prepare('DELETE FROM calls WHERE id <= (SELECT max(id) - ? FROM calls)').run(maxCalls)
   }
 
   /** Lets go the oldest part, as the file is full. */
-  makeRoom(): void {
+  pruneOldest(): void {
     const { first, last } =
       this.#database.prepare('SELECT min(id) AS first, max(id) AS last FROM calls').get() ?? {}
     const part = Math.ceil((Number(last ?? 0) - Number(first ?? 0) + 1) / PART)
@@ -97,7 +97,7 @@ export class ActivityDatabase {
 }
 
 /** Opens the file to write, for its owner alone. */
-export function openToWrite(path: string, maxBytes: number): ActivityDatabase {
+export function openActivityDatabase(path: string, maxBytes: number): ActivityDatabase {
   makeDirectorySync(dirname(path), 0o700)
   // SQLite would make it with the rights of everything else.
   closeSync(openSync(path, 'a', 0o600))
@@ -111,7 +111,7 @@ export function openToWrite(path: string, maxBytes: number): ActivityDatabase {
 }
 
 /** Tells what SQLite said no to: another process writes, the file is full, or it is no such file. */
-export function troubleOf(error: unknown): 'busy' | 'full' | 'damaged' | 'other' {
+export function classifyError(error: unknown): 'busy' | 'full' | 'damaged' | 'other' {
   const code = (error as { errcode?: unknown }).errcode
   const primary = typeof code === 'number' ? code & 0xff : undefined
   if (primary === 5 || primary === 6) return 'busy'
@@ -121,7 +121,7 @@ export function troubleOf(error: unknown): 'busy' | 'full' | 'damaged' | 'other'
 }
 
 /** Makes the table, or gives it what it lacks. Another process may have done so meanwhile. */
-function become(database: DatabaseSync): void {
+function migrateTable(database: DatabaseSync): void {
   database.exec('BEGIN IMMEDIATE')
   try {
     const { user_version: form } = database.prepare('PRAGMA user_version').get() ?? {}

@@ -1,9 +1,9 @@
 import { renameSync } from 'node:fs'
 import type { Clock, Figure, Log } from '../../src/plugin.ts'
 import { getErrorMessage } from '../../src/plugin.ts'
-import type { ActivityDatabase, Bounds } from './database.ts'
-import { openToWrite, troubleOf } from './database.ts'
-import type { CallRecord } from './records.ts'
+import type { ActivityDatabase, ActivityLimits } from './database.ts'
+import { openActivityDatabase, classifyError } from './database.ts'
+import type { CallRecord } from './call-record.ts'
 
 /** Records that wait; what comes beyond them is dropped and counted. */
 const MAX_WAITING = 10_000
@@ -16,7 +16,7 @@ const MAX_ATTEMPTS = 20
 const RETRY_MS = 30_000
 
 /** Numbers of calls by what became of their record; they go on through reloads. */
-export class RecordCounts {
+export class RecordCounters {
   written = 0
   dropped = 0
 
@@ -34,15 +34,15 @@ export class RecordCounts {
 }
 
 /** Place of the file, and its bounds. */
-interface WriterSettings extends Bounds {
+interface WriterSettings extends ActivityLimits {
   readonly path: string
   readonly everyMs: number
 }
 
 /** Writes records in batches, behind the back of calls. A file that is locked, full or damaged hurts none of them. */
-export class Writer {
+export class ActivityWriter {
   readonly #settings: WriterSettings
-  readonly #counts: RecordCounts
+  readonly #counts: RecordCounters
   readonly #clock: Clock
   readonly #log: Log
   #waiting: CallRecord[] = []
@@ -52,7 +52,7 @@ export class Writer {
   #isFailing = false
   #isClosed = false
 
-  constructor(settings: WriterSettings, counts: RecordCounts, { clock, log }: { clock: Clock; log: Log }) {
+  constructor(settings: WriterSettings, counts: RecordCounters, { clock, log }: { clock: Clock; log: Log }) {
     this.#settings = settings
     this.#counts = counts
     this.#clock = clock
@@ -72,7 +72,7 @@ export class Writer {
   flush(): number {
     let written = 0
     while (this.#waiting.length > 0) {
-      const count = this.#writeSome()
+      const count = this.#writeBatch()
       if (count === 0) break
       written += count
     }
@@ -92,19 +92,19 @@ export class Writer {
   #tick(): void {
     this.#stopTimer = undefined
     if (this.#isClosed) return
-    const written = this.#writeSome()
+    const written = this.#writeBatch()
     if (this.#waiting.length === 0) return
     const pause = written > 0 ? 0 : this.#isFailing ? RETRY_MS : this.#settings.everyMs
     this.#stopTimer ??= this.#clock.after(pause, () => this.#tick())
   }
 
-  #writeSome(): number {
+  #writeBatch(): number {
     const some = this.#waiting.slice(0, MAX_BATCH)
     try {
-      this.#database ??= this.#open()
-      this.#write(some, this.#database)
+      this.#database ??= this.#openFile()
+      this.#insertBatch(some, this.#database)
     } catch (error) {
-      this.#failed(error)
+      this.#reportFailure(error)
       return 0
     }
     this.#waiting.splice(0, some.length)
@@ -114,39 +114,39 @@ export class Writer {
     return some.length
   }
 
-  #write(some: readonly CallRecord[], database: ActivityDatabase): void {
+  #insertBatch(some: readonly CallRecord[], database: ActivityDatabase): void {
     const now = this.#clock.now()
     if (now - this.#prunedAt >= PRUNE_MS) database.prune(this.#settings, Date.now())
     this.#prunedAt = now - this.#prunedAt >= PRUNE_MS ? now : this.#prunedAt
-    for (let tries = 0; !isWritten(some, database); tries++) {
+    for (let tries = 0; !tryInsert(some, database); tries++) {
       if (tries >= MAX_ATTEMPTS) throw new Error('the file is full, and has nothing old that could go')
-      database.makeRoom()
+      database.pruneOldest()
     }
   }
 
-  #open(): ActivityDatabase {
+  #openFile(): ActivityDatabase {
     const { path, maxBytes } = this.#settings
     try {
-      return openToWrite(path, maxBytes)
+      return openActivityDatabase(path, maxBytes)
     } catch (error) {
-      if (troubleOf(error) !== 'damaged') throw error
-      return this.#anew(error)
+      if (classifyError(error) !== 'damaged') throw error
+      return this.#recreateFile(error)
     }
   }
 
   /** Sets a file that cannot be read aside, for its owner to look at; the one that was set aside before goes. */
-  #anew(error: unknown): ActivityDatabase {
+  #recreateFile(error: unknown): ActivityDatabase {
     const { path, maxBytes } = this.#settings
     this.#log.warn('the activity file is damaged, and is begun anew', {
       reason: getErrorMessage(error),
       kept: `${path}.damaged`,
     })
     renameSync(path, `${path}.damaged`)
-    return openToWrite(path, maxBytes)
+    return openActivityDatabase(path, maxBytes)
   }
 
-  #failed(error: unknown): void {
-    const trouble = troubleOf(error)
+  #reportFailure(error: unknown): void {
+    const trouble = classifyError(error)
     if (trouble === 'busy') return
     // The file is opened again later: damage that came while it was open is found then.
     this.#closeFile()
@@ -165,12 +165,12 @@ export class Writer {
 }
 
 /** False where the file is full. */
-function isWritten(some: readonly CallRecord[], database: ActivityDatabase): boolean {
+function tryInsert(some: readonly CallRecord[], database: ActivityDatabase): boolean {
   try {
     database.write(some)
     return true
   } catch (error) {
-    if (troubleOf(error) === 'full') return false
+    if (classifyError(error) === 'full') return false
     throw error
   }
 }

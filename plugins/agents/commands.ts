@@ -15,37 +15,37 @@ import {
   sanitizeText,
 } from '../../src/plugin.ts'
 
-type Printing = Pick<CommandCall, 'out' | 'table'>
+type PrintDeps = Pick<CommandCall, 'out' | 'table'>
 
 const HEALTH = { ready: 'green', unknown: 'dim', needs_auth: 'yellow', unavailable: 'red' } as const
 
 /** The agents as people read them: a line for each, and below it why it is not well, or what it can do. */
-export function agentLines({ agents }: JsonObject, { out, table }: Printing): string[] {
+export function formatAgents({ agents }: JsonObject, { out, table }: PrintDeps): string[] {
   const rows = filterObjects(agents)
   if (rows.length === 0) return ['no agents']
   const head = ['agent', 'health', 'running', 'waiting', 'capabilities'].map(text => out.paint('dim', text))
-  const [first = '', ...lines] = table([head, ...rows.map(row => cells(row, out))])
-  return [first, ...lines.flatMap((line, at) => [line, ...about(rows[at] ?? {})])]
+  const [first = '', ...lines] = table([head, ...rows.map(row => formatCells(row, out))])
+  return [first, ...lines.flatMap((line, at) => [line, ...formatAgentDetails(rows[at] ?? {})])]
 }
 
-function about(row: JsonObject): string[] {
-  const why = [textOf(row.why), textOf(row.last_words)].filter(text => text !== '').join(': ')
-  const text = why || factsText(row.facts)
+function formatAgentDetails(row: JsonObject): string[] {
+  const why = [toText(row.why), toText(row.last_words)].filter(text => text !== '').join(': ')
+  const text = why || formatFacts(row.facts)
   return text === '' ? [] : [`    ${text}`]
 }
 
-function cells(row: JsonObject, out: CommandOutput): string[] {
-  const health = textOf(row.health)
+function formatCells(row: JsonObject, out: CommandOutput): string[] {
+  const health = toText(row.health)
   return [
-    out.paint('bold', textOf(row.id)),
+    out.paint('bold', toText(row.id)),
     out.paint(HEALTH[health as keyof typeof HEALTH], health),
     String(row.running),
     String(row.queued),
-    (Array.isArray(row.capabilities) ? row.capabilities : []).map(textOf).join(', ') || '-',
+    (Array.isArray(row.capabilities) ? row.capabilities : []).map(toText).join(', ') || '-',
   ]
 }
 
-function factsText(facts: unknown): string {
+function formatFacts(facts: unknown): string {
   if (!isObject(facts)) return ''
   const can = [
     facts.canResume === true ? 'resumes' : undefined,
@@ -53,7 +53,7 @@ function factsText(facts: unknown): string {
     facts.mcpHttp === true ? 'calls back' : undefined,
     typeof facts.ownMode === 'string' ? `in its own mode "${facts.ownMode}"` : undefined,
   ].filter(part => part !== undefined)
-  return `${textOf(facts.name)} ${textOf(facts.version)}, protocol ${String(facts.protocol)}${can.length > 0 ? `, ${can.join(', ')}` : ''}`.trim()
+  return `${toText(facts.name)} ${toText(facts.version)}, protocol ${String(facts.protocol)}${can.length > 0 ? `, ${can.join(', ')}` : ''}`.trim()
 }
 
 /** True if all agents that were probed can be used. */
@@ -62,28 +62,28 @@ function areReady({ agents }: JsonObject): boolean {
 }
 
 /** Lines with the agents that would get a task; with `explain`, also why, and why the others would not. */
-function routeLines(
+function formatRoute(
   { chosen, by, candidates }: JsonObject,
   explain: boolean,
-  { out, table }: Printing,
+  { out, table }: PrintDeps,
 ): string[] {
-  const names = (Array.isArray(chosen) ? chosen : []).map(textOf)
+  const names = (Array.isArray(chosen) ? chosen : []).map(toText)
   if (!explain) return [names[0] ?? 'nobody']
   const first = names.length === 0 ? out.paint('red', 'nobody') : out.paint('bold', names.join(' → '))
   const rows = filterObjects(candidates).map(({ agent, why, fits }) => [
     fits === true ? out.paint('green', '✓') : out.paint('red', '✗'),
-    textOf(agent),
-    textOf(why),
+    toText(agent),
+    toText(why),
   ])
-  return [`${first} ${out.paint('dim', `by ${textOf(by)}`)}`, ...table(rows, 2)]
+  return [`${first} ${out.paint('dim', `by ${toText(by)}`)}`, ...table(rows, 2)]
 }
 
 /** True if any agent could have the task. */
-function hasChosen({ chosen }: JsonObject): boolean {
+function hasRoute({ chosen }: JsonObject): boolean {
   return Array.isArray(chosen) && chosen.length > 0
 }
 
-function textOf(value: unknown): string {
+function toText(value: unknown): string {
   return typeof value === 'string' ? toOneLine(value) : ''
 }
 
@@ -91,28 +91,28 @@ function textOf(value: unknown): string {
 const LOOK_MS = 20_000
 const FINAL = new Set(['completed', 'failed', 'cancelled'])
 
-type Watching = Pick<CommandCall, 'err' | 'fillIn' | 'onInterrupt'>
+type FollowDeps = Pick<CommandCall, 'err' | 'fillIn' | 'onInterrupt'>
 
 /** Delegates one task and stays with it to its end: what happens goes to stderr, as it happens. Gives the task as it is then. */
-export async function runAgent(ask: AskGateway, given: JsonObject, call: Watching): Promise<JsonObject> {
+export async function runAgent(ask: AskGateway, given: JsonObject, call: FollowDeps): Promise<JsonObject> {
   const { task_id: task } = await ask('agents.run', given)
   const release = call.onInterrupt(() => void ask('agents.cancel', { task }).catch(() => undefined))
   try {
-    const ended = await follow(ask, String(task), call)
-    return { ...ended, ...(ended.has_diff === true ? await placeOf(ask, String(task)) : {}) }
+    const ended = await followTask(ask, String(task), call)
+    return { ...ended, ...(ended.has_diff === true ? await findWorktree(ask, String(task)) : {}) }
   } finally {
     release()
   }
 }
 
 /** Branch and directory of what was changed in a worktree, as the first line of the diff names them. */
-async function placeOf(ask: AskGateway, task: string): Promise<JsonObject> {
+async function findWorktree(ask: AskGateway, task: string): Promise<JsonObject> {
   const { text } = await ask('agents.output', { task, what: 'diff' })
   const [, place] = /^# (on branch .*)$/m.exec(String(text).split('\n', 1)[0] ?? '') ?? []
   return place === undefined ? {} : { changes: place }
 }
 
-async function follow(ask: AskGateway, task: string, call: Watching): Promise<JsonObject> {
+async function followTask(ask: AskGateway, task: string, call: FollowDeps): Promise<JsonObject> {
   const { err } = call
   let since = 0
   for (;;) {
@@ -121,21 +121,21 @@ async function follow(ask: AskGateway, task: string, call: Watching): Promise<Js
       since = Math.max(since, Number(event.seq))
       err.line(err.paint('dim', toOneLine(`${String(event.kind)}: ${String(event.text)}`)))
     }
-    if (FINAL.has(String(now.state))) return whole(now)
-    for (const question of filterObjects(now.questions)) await reply(ask, task, question, call)
+    if (FINAL.has(String(now.state))) return omitEvents(now)
+    for (const question of filterObjects(now.questions)) await answerQuestion(ask, task, question, call)
   }
 }
 
-function whole({ events: _events, ...task }: JsonObject): JsonObject {
+function omitEvents({ events: _events, ...task }: JsonObject): JsonObject {
   return task
 }
 
 /** Asks the person at the terminal; where nobody sits there, nothing is allowed. */
-async function reply(
+async function answerQuestion(
   ask: AskGateway,
   task: string,
   question: JsonObject,
-  { err, fillIn }: Watching,
+  { err, fillIn }: FollowDeps,
 ): Promise<void> {
   const [first = '', ...more] = String(question.message).split('\n').map(sanitizeText)
   for (const line of [`${err.paint('yellow', 'asks')} ${first}`, ...more]) err.line(line)
@@ -151,7 +151,7 @@ async function reply(
 }
 
 /** Text of the agent, and the facts of the task to show below it. */
-function taskLines(
+function formatTask(
   task: JsonObject,
   { out, err }: Pick<CommandCall, 'out' | 'err'>,
 ): { text: string; facts: string[] } {
@@ -167,12 +167,12 @@ function taskLines(
     err.paint('dim', toOneLine(about.join(' · '))),
     ...(typeof why === 'string' ? [toOneLine(why)] : []),
     ...(truncated === true ? [`cut: it said ${String(bytes_total)} bytes`] : []),
-    ...textsOf(denied).map(line => `${err.paint('yellow', 'denied')} ${line}`),
-    ...(textsOf(task.files_changed).length === 0
+    ...toTexts(denied).map(line => `${err.paint('yellow', 'denied')} ${line}`),
+    ...(toTexts(task.files_changed).length === 0
       ? []
-      : [`changed ${textsOf(task.files_changed).join(', ')}`]),
+      : [`changed ${toTexts(task.files_changed).join(', ')}`]),
     ...(typeof changes === 'string' ? [toOneLine(changes)] : []),
-    ...textsOf(warnings).map(line => `${err.paint('yellow', 'warning')} ${line}`),
+    ...toTexts(warnings).map(line => `${err.paint('yellow', 'warning')} ${line}`),
   ]
   return { text: out.width === undefined ? said : sanitizeText(said), facts: lines }
 }
@@ -182,7 +182,7 @@ function taskExitCode({ state, is_error }: JsonObject): number {
   return state === 'completed' && is_error !== true ? 0 : EXIT_FAILED
 }
 
-function textsOf(value: unknown): string[] {
+function toTexts(value: unknown): string[] {
   return (Array.isArray(value) ? (value as unknown[]) : []).map(line => toOneLine(String(line)))
 }
 
@@ -209,8 +209,8 @@ export const commands: PluginCommands = {
     examples: ['gateway agents list', 'gateway agents list --json'],
     gateway: 'any',
     async run(call) {
-      const listed = await withAgents(call, 'alone', ask => ask('agents.list'))
-      call.print(listed, () => agentLines(listed, call))
+      const listed = await connectToAgents(call, 'alone', ask => ask('agents.list'))
+      call.print(listed, () => formatAgents(listed, call))
     },
   },
   'agents probe': {
@@ -223,8 +223,8 @@ export const commands: PluginCommands = {
     takesRest: true,
     async run(call) {
       const params = call.rest.length === 0 ? {} : { agents: [...call.rest] }
-      const probed = await withAgents(call, 'alone', ask => ask('agents.probe', params))
-      call.print(probed, () => agentLines(probed, call))
+      const probed = await connectToAgents(call, 'alone', ask => ask('agents.probe', params))
+      call.print(probed, () => formatAgents(probed, call))
       return areReady(probed) ? 0 : EXIT_FAILED
     },
   },
@@ -250,9 +250,9 @@ export const commands: PluginCommands = {
     },
     async run(call) {
       const { isolation } = call.flags
-      const given = { ...taskOf(call), ...(isolation === undefined ? {} : { isolation }) }
-      const task = await withAgents(call, 'whole', ask => runAgent(ask, given, call))
-      const { text, facts } = taskLines(task, call)
+      const given = { ...parseTask(call), ...(isolation === undefined ? {} : { isolation }) }
+      const task = await connectToAgents(call, 'whole', ask => runAgent(ask, given, call))
+      const { text, facts } = formatTask(task, call)
       call.print(task, () => (text === '' ? [] : [text]))
       if (call.flags.json !== true) for (const line of facts) call.err.line(line)
       return taskExitCode(task)
@@ -272,15 +272,15 @@ export const commands: PluginCommands = {
       explain: { type: 'boolean', char: 'x', summary: 'Say why, and why the others would not.' },
     },
     async run(call) {
-      const decided = await withAgents(call, 'alone', ask => ask('agents.route', taskOf(call)))
-      call.print(decided, () => routeLines(decided, call.flags.explain === true, call))
-      return hasChosen(decided) ? 0 : EXIT_FAILED
+      const decided = await connectToAgents(call, 'alone', ask => ask('agents.route', parseTask(call)))
+      call.print(decided, () => formatRoute(decided, call.flags.explain === true, call))
+      return hasRoute(decided) ? 0 : EXIT_FAILED
     },
   },
 }
 
 /** Says where agents are configured, to somebody whose gateway has none. */
-async function withAgents(
+async function connectToAgents(
   call: CommandCall,
   which: 'alone' | 'whole',
   use: (ask: AskGateway) => Promise<JsonObject>,
@@ -294,7 +294,7 @@ async function withAgents(
 }
 
 /** The same as `delegate_task` has it. */
-function taskOf({ args, flags }: CommandCall): JsonObject {
+function parseTask({ args, flags }: CommandCall): JsonObject {
   const { agent, type, capability, cwd } = flags
   return {
     prompt: args.prompt,

@@ -6,11 +6,11 @@ import { basename, dirname, join } from 'node:path'
 import type { PluginApi, Programs } from '../../src/plugin.ts'
 import { makeDirectory, getErrorMessage } from '../../src/plugin.ts'
 import { agentError } from './errors.ts'
-import { isWithin, realOf, Roots, wrongPath } from './paths.ts'
-import { decide } from './permissions.ts'
+import { isWithin, resolveRealPath, Roots, createPathError } from './paths.ts'
+import { decidePermission } from './permissions.ts'
 import type { AgentsConfig, PermissionPolicy } from './settings.ts'
-import { cleanLine, cleanText } from './store/journal.ts'
-import type { AgentToolCall, Verdict } from './types.ts'
+import { cleanLine, cleanText } from './store/task-journal.ts'
+import type { AgentToolCall, PermissionVerdict } from './types.ts'
 
 const MAX_WORDS = 4096
 
@@ -49,7 +49,7 @@ const TASK = /^[A-Za-z0-9_-]{1,128}$/
 const MAX_NAMES = 1024 * 1024
 
 /** Record beside a worktree, so that nothing inside of it has to be believed. */
-interface Record {
+interface WorktreeRecord {
   readonly task: string
   /** The top of the repository that it belongs to. */
   readonly repository: string
@@ -96,8 +96,10 @@ export class Worktrees {
   async open(cwd: string, task: string): Promise<Worktree> {
     try {
       if (!TASK.test(task)) throw new Error('the task has no usable id')
-      const record = await this.#read(task)
-      return record === undefined ? await this.#add(cwd, task) : await this.#worktree(record, cwd, [])
+      const record = await this.#readRecord(task)
+      return record === undefined
+        ? await this.#createWorktree(cwd, task)
+        : await this.#buildWorktree(record, cwd, [])
     } catch (cause) {
       throw agentError('GW_AGENT_WORKTREE', { directory: cwd, why: getErrorMessage(cause), cause })
     }
@@ -112,46 +114,46 @@ export class Worktrees {
     const tasks = names.filter(name => name.endsWith('.json')).map(name => name.slice(0, -5))
     const gone = tasks.filter(task => TASK.test(task) && !isKept(task))
     const pruned: string[] = []
-    for (const task of gone) if (await this.#save(task)) pruned.push(task)
+    for (const task of gone) if (await this.#saveChanges(task)) pruned.push(task)
     return pruned
   }
 
-  async #add(cwd: string, task: string): Promise<Worktree> {
+  async #createWorktree(cwd: string, task: string): Promise<Worktree> {
     const git = new Git(this.#programs, cwd)
-    const repository = await git.ask('rev-parse', '--show-toplevel')
-    const base = await git.ask('rev-parse', '--verify', 'HEAD^{commit}').catch(() => undefined)
+    const repository = await git.readText('rev-parse', '--show-toplevel')
+    const base = await git.readText('rev-parse', '--verify', 'HEAD^{commit}').catch(() => undefined)
     if (base === undefined) throw new Error('the repository has no commit')
     const branch = `tapgate/${task}`
     await makeDirectory(this.#folder, 0o700)
     const top = path.join(await realpath(this.#folder), task)
-    await git.ask('worktree', 'add', '--quiet', '--no-track', '-b', branch, top, base)
-    const gitDirectory = await new Git(this.#programs, top).ask('rev-parse', '--absolute-git-dir')
+    await git.readText('worktree', 'add', '--quiet', '--no-track', '-b', branch, top, base)
+    const gitDirectory = await new Git(this.#programs, top).readText('rev-parse', '--absolute-git-dir')
     const record = { task, repository, gitDirectory, base, branch, top }
-    await writeFile(this.#file(task), JSON.stringify(record), { mode: 0o600 })
-    return this.#worktree(record, cwd, await warningsOf(git))
+    await writeFile(this.#getRecordPath(task), JSON.stringify(record), { mode: 0o600 })
+    return this.#buildWorktree(record, cwd, await findWarnings(git))
   }
 
-  async #worktree(record: Record, cwd: string, warnings: readonly string[]): Promise<Worktree> {
+  async #buildWorktree(record: WorktreeRecord, cwd: string, warnings: readonly string[]): Promise<Worktree> {
     const changes = async () => {
-      const { diff, total, files, isChanged } = await this.#changes(record, MAX_DIFF)
-      if (!isChanged) await this.#remove(record, true)
+      const { diff, total, files, isChanged } = await this.#readChanges(record, MAX_DIFF)
+      if (!isChanged) await this.#removeWorktree(record, true)
       const where = isChanged ? `# on branch ${record.branch}, in ${record.top}\n` : ''
       const cut = total > MAX_DIFF ? `\n# cut: ${total} bytes in all\n` : ''
       return { diff: where + diff + cut, files }
     }
-    return { cwd: await this.#below(record, cwd), warnings, changes }
+    return { cwd: await this.#resolveSubdirectory(record, cwd), warnings, changes }
   }
 
   /** An agent may have put anything where git would look: the directories are named, not found. */
-  #inside({ gitDirectory, top }: Record): Git {
+  #openGit({ gitDirectory, top }: WorktreeRecord): Git {
     return new Git(this.#programs, top, [`--git-dir=${gitDirectory}`, `--work-tree=${top}`])
   }
 
-  async #changes(record: Record, maxDiff: number) {
-    const git = this.#inside(record)
+  async #readChanges(record: WorktreeRecord, maxDiff: number) {
+    const git = this.#openGit(record)
     const { base, branch, top: directory } = record
     try {
-      await git.ask('add', '--all', '--', '.')
+      await git.readText('add', '--all', '--', '.')
       const names = await git.run(['diff', ...PLAIN, '--name-only', '-z', base], MAX_NAMES)
       const diff = await git.run(['diff', ...PLAIN, base], maxDiff)
       if (!names.ok || !diff.ok) throw new Error(names.ok ? diff.why : names.why)
@@ -159,7 +161,7 @@ export class Worktrees {
         diff: cleanText(diff.bytes.toString()),
         total: diff.total,
         files: cleanText(names.bytes.toString().replaceAll('\0', '\n')).split('\n').filter(Boolean),
-        isChanged: names.total > 0 || (await git.ask('rev-parse', branch)) !== base,
+        isChanged: names.total > 0 || (await git.readText('rev-parse', branch)) !== base,
       }
     } catch (cause) {
       throw agentError('GW_AGENT_WORKTREE', { directory, why: getErrorMessage(cause), cause })
@@ -167,47 +169,50 @@ export class Worktrees {
   }
 
   /** False when its changes could not be saved: then all stays as it is. */
-  async #save(task: string): Promise<boolean> {
-    const record = await this.#read(task)
+  async #saveChanges(task: string): Promise<boolean> {
+    const record = await this.#readRecord(task)
     if (record === undefined) return false
-    const changes = await this.#changes(record, 0).catch(() => undefined)
+    const changes = await this.#readChanges(record, 0).catch(() => undefined)
     if (changes === undefined) return false
-    const git = this.#inside(record)
+    const git = this.#openGit(record)
     if (changes.files.length > 0) {
       const done = await git.run(['commit', '--quiet', '--no-verify', '--allow-empty', '-m', `Task ${task}`])
       if (!done.ok) return false
     }
-    await this.#remove(record, !changes.isChanged)
+    await this.#removeWorktree(record, !changes.isChanged)
     return true
   }
 
-  async #remove({ repository, top, branch, task }: Record, withBranch: boolean): Promise<void> {
+  async #removeWorktree(
+    { repository, top, branch, task }: WorktreeRecord,
+    withBranch: boolean,
+  ): Promise<void> {
     const git = new Git(this.#programs, repository)
     await rm(top, { recursive: true, force: true })
     await git.run(['worktree', 'prune'])
     if (withBranch) await git.run(['branch', '--quiet', '-D', branch])
-    await rm(this.#file(task), { force: true })
+    await rm(this.#getRecordPath(task), { force: true })
   }
 
   /** Looked up in the worktree: a link in it must not lead out. */
-  async #below({ repository, top }: Record, cwd: string): Promise<string> {
+  async #resolveSubdirectory({ repository, top }: WorktreeRecord, cwd: string): Promise<string> {
     const directory = path.join(top, path.relative(await realpath(repository), cwd))
-    const real = realOf(directory)
+    const real = resolveRealPath(directory)
     if (!isWithin(top, real)) throw new Error('a link leads out of the worktree')
     await makeDirectory(real)
     return real
   }
 
-  async #read(task: string): Promise<Record | undefined> {
+  async #readRecord(task: string): Promise<WorktreeRecord | undefined> {
     if (!TASK.test(task)) return undefined
     try {
-      return JSON.parse(await readFile(this.#file(task), 'utf8')) as Record
+      return JSON.parse(await readFile(this.#getRecordPath(task), 'utf8')) as WorktreeRecord
     } catch {
       return undefined
     }
   }
 
-  #file(task: string): string {
+  #getRecordPath(task: string): string {
     return path.join(this.#folder, `${task}.json`)
   }
 }
@@ -223,7 +228,7 @@ const PLAIN = [
 ]
 
 /** Parts of the directory that the worktree does not have. */
-async function warningsOf(git: Git): Promise<string[]> {
+async function findWarnings(git: Git): Promise<string[]> {
   const [status, index] = await Promise.all([
     git.run(['status', '--porcelain', '--ignore-submodules=all'], 1),
     git.run(['ls-files', '--stage', '--', ':/'], MAX_NAMES),
@@ -288,7 +293,7 @@ class Git {
   }
 
   /** Its answer as text without the line end. @throws Error with what git says */
-  async ask(...args: readonly string[]): Promise<string> {
+  async readText(...args: readonly string[]): Promise<string> {
     const { ok, bytes, why } = await this.run(args)
     if (!ok) throw new Error(why)
     return bytes.toString().replace(/\n$/, '')
@@ -303,15 +308,15 @@ const YOUNG_MS = 10 * 60_000
 
 const HINT = 'cannot be named: agents.roots says no directory'
 
-export type Containment = ReturnType<typeof containmentFor>
+export type Containment = ReturnType<typeof createContainment>
 
 /** The bounds on agents, as the task service needs them, for one configuration. */
-export function containmentFor(
+export function createContainment(
   { roots }: AgentsConfig,
   { directory, programs, state }: Pick<PluginApi, 'directory' | 'programs' | 'state'>,
 ) {
-  const scratch = new Scratch(folderOf(state, 'scratch'))
-  const folder = folderOf(state, 'worktrees')
+  const scratch = new ScratchDirectories(createFolderResolver(state, 'scratch'))
+  const folder = createFolderResolver(state, 'worktrees')
   return {
     /**
      * The directory of a task, and the files it is given, as real paths below the roots; the first root where none is named.
@@ -321,14 +326,14 @@ export function containmentFor(
       cwd: string | undefined,
       files: readonly string[],
     ): Promise<{ readonly cwd: string; readonly files: readonly string[] }> {
-      if (roots === undefined) return { cwd: await scratch.directory(cwd, files), files: [] }
+      if (roots === undefined) return { cwd: await scratch.openDirectory(cwd, files), files: [] }
       const known = new Roots(roots, directory)
-      const real = cwd === undefined ? known.first : await known.directory(cwd)
-      return { cwd: real, files: await Promise.all(files.map(file => known.file(file, real))) }
+      const real = cwd === undefined ? known.first : await known.resolveDirectory(cwd)
+      return { cwd: real, files: await Promise.all(files.map(file => known.resolveFile(file, real))) }
     },
     /** Decides by policy on a tool call of an agent that works in `cwd`. */
-    decide: (call: AgentToolCall, policy: PermissionPolicy, cwd: string): Verdict =>
-      decide(policy, call, { cwd, directory }),
+    decide: (call: AgentToolCall, policy: PermissionPolicy, cwd: string): PermissionVerdict =>
+      decidePermission(policy, call, { cwd, directory }),
     worktree: async (task: string, cwd: string): Promise<Worktree> =>
       new Worktrees(programs, await folder()).open(cwd, task),
     /** Removes the worktrees and directories of tasks that are not kept; changes of a worktree stay on its branch. */
@@ -340,7 +345,7 @@ export function containmentFor(
 }
 
 /** A folder of the state directory; a temporary one if nothing outlives this process. */
-function folderOf(state: string | undefined, name: string): () => Promise<string> {
+function createFolderResolver(state: string | undefined, name: string): () => Promise<string> {
   let made: Promise<string> | undefined
   return () =>
     (made ??=
@@ -348,7 +353,7 @@ function folderOf(state: string | undefined, name: string): () => Promise<string
 }
 
 /** The directories of tasks without `roots`: each is empty at first, and of one task and those that go on with it. */
-export class Scratch {
+export class ScratchDirectories {
   readonly #folder: () => Promise<string>
 
   constructor(folder: () => Promise<string>) {
@@ -356,8 +361,8 @@ export class Scratch {
   }
 
   /** A new one, or the one that an earlier task had. @throws GatewayError GW_AGENT_PATH for any other directory, and for files */
-  async directory(cwd: string | undefined, files: readonly string[]): Promise<string> {
-    if (files[0] !== undefined) throw wrongPath('file', files[0], HINT)
+  async openDirectory(cwd: string | undefined, files: readonly string[]): Promise<string> {
+    if (files[0] !== undefined) throw createPathError('file', files[0], HINT)
     await makeDirectory(await this.#folder(), 0o700)
     const folder = await realpath(await this.#folder())
     if (cwd === undefined) {
@@ -367,7 +372,7 @@ export class Scratch {
     }
     const isOne = dirname(cwd) === folder && NAME.test(basename(cwd))
     const stats = isOne ? await lstat(cwd).catch(() => undefined) : undefined
-    if (stats?.isDirectory() !== true) throw wrongPath('cwd', cwd, HINT)
+    if (stats?.isDirectory() !== true) throw createPathError('cwd', cwd, HINT)
     return cwd
   }
 

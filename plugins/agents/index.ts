@@ -44,9 +44,9 @@ function check(config: unknown, report: Report): void {
 function checkSandboxes(config: unknown, list: Readonly<Record<string, unknown>>, report: Report): void {
   const defaults = readValue(config, 'agents', 'defaults')
   for (const [id, agent] of Object.entries(list)) {
-    const of = (...keys: string[]): unknown => readValue(agent, ...keys) ?? readValue(defaults, ...keys)
-    const callback = of('callback')
-    if (of('sandbox') === undefined || of('sandbox', 'network') === true) continue
+    const readPath = (...keys: string[]): unknown => readValue(agent, ...keys) ?? readValue(defaults, ...keys)
+    const callback = readPath('callback')
+    if (readPath('sandbox') === undefined || readPath('sandbox', 'network') === true) continue
     if (callback === undefined || callback === false) continue
     report({
       pointer: `/agents/list/${id}`,

@@ -1,8 +1,8 @@
 import type { Figure, JsonObject } from '../../src/plugin.ts'
 import { isObject } from '../../src/plugin.ts'
 import type { AgentHost } from './acp/agent-host.ts'
-import type { Outcome, TaskState } from './types.ts'
-import type { PlaceQueue } from './scheduling.ts'
+import type { TaskOutcome, TaskState } from './types.ts'
+import type { SlotQueue } from './scheduling.ts'
 
 const BUCKETS_S = [1, 5, 15, 60, 300, 900, 1800]
 const TOKENS = { inputTokens: 'input', outputTokens: 'output', thoughtTokens: 'thought' } as const
@@ -14,33 +14,33 @@ interface Durations {
 }
 
 /** Counts what agents do, for `figures`. Agents are those of the configuration, so series are bounded. */
-export class Counters {
+export class AgentCounters {
   readonly #counts = new Map<string, Map<string, { labels: Record<string, string>; value: number }>>()
   readonly #turns = new Map<string, Durations>()
 
-  task(agent: string, state: TaskState, outcome: Outcome): void {
-    this.#add('tasks', { agent, state })
-    if (state === 'failed') this.#add('task_failures', { agent, outcome })
+  countTask(agent: string, state: TaskState, outcome: TaskOutcome): void {
+    this.#addCount('tasks', { agent, state })
+    if (state === 'failed') this.#addCount('task_failures', { agent, outcome })
   }
 
-  permission(agent: string, action: 'allow' | 'deny', kind: string): void {
-    this.#add('permissions', { agent, action, kind })
+  countPermission(agent: string, action: 'allow' | 'deny', kind: string): void {
+    this.#addCount('permissions', { agent, action, kind })
   }
 
-  output(agent: string, bytes: number): void {
-    this.#add('output_bytes', { agent }, bytes)
+  countOutput(agent: string, bytes: number): void {
+    this.#addCount('output_bytes', { agent }, bytes)
   }
 
-  tokens(agent: string, usage: JsonObject | undefined): void {
+  countTokens(agent: string, usage: JsonObject | undefined): void {
     if (!isObject(usage)) return
     for (const [member, kind] of Object.entries(TOKENS)) {
       const value = usage[member]
       if (typeof value === 'number' && value > 0 && Number.isFinite(value))
-        this.#add('tokens', { agent, kind }, value)
+        this.#addCount('tokens', { agent, kind }, value)
     }
   }
 
-  turn(agent: string, seconds: number): void {
+  countTurn(agent: string, seconds: number): void {
     let durations = this.#turns.get(agent)
     if (durations === undefined)
       this.#turns.set(agent, (durations = { counts: BUCKETS_S.map(() => 0), sum: 0, count: 0 }))
@@ -52,18 +52,18 @@ export class Counters {
     })
   }
 
-  figures(hosts: ReadonlyMap<string, AgentHost>, queues: ReadonlyMap<string, PlaceQueue>): Figure[] {
+  figures(hosts: ReadonlyMap<string, AgentHost>, queues: ReadonlyMap<string, SlotQueue>): Figure[] {
     const gauge = (name: string, help: string, value: (id: string, host: AgentHost) => number): Figure => ({
       ...{ name: `tapgate_agent_${name}`, type: 'gauge', help },
       samples: [...hosts].map(([agent, host]) => ({ labels: { agent }, value: value(agent, host) })),
     })
     return [
-      this.#counter('tasks', 'Tasks that came to an end, by the agent that had them last.'),
-      this.#counter('task_failures', 'Tasks that failed, by why.'),
-      this.#counter('permissions', 'What agents asked to do, and what was answered.'),
-      this.#counter('output_bytes', 'What agents said.'),
-      this.#counter('tokens', 'Tokens, where the agent tells.'),
-      this.#durations(),
+      this.#buildCounter('tasks', 'Tasks that came to an end, by the agent that had them last.'),
+      this.#buildCounter('task_failures', 'Tasks that failed, by why.'),
+      this.#buildCounter('permissions', 'What agents asked to do, and what was answered.'),
+      this.#buildCounter('output_bytes', 'What agents said.'),
+      this.#buildCounter('tokens', 'Tokens, where the agent tells.'),
+      this.#buildDurations(),
       gauge('queue_depth', 'Tasks that wait for a place.', agent => queues.get(agent)?.queued ?? 0),
       gauge('running', 'Tasks that hold a place.', agent => queues.get(agent)?.running ?? 0),
       gauge('processes', 'Processes of an agent.', (_, { load }) => load.processes),
@@ -71,14 +71,14 @@ export class Counters {
     ]
   }
 
-  #add(name: string, labels: Record<string, string>, by = 1): void {
+  #addCount(name: string, labels: Record<string, string>, by = 1): void {
     const all = this.#counts.get(name) ?? new Map<string, { labels: Record<string, string>; value: number }>()
     this.#counts.set(name, all)
     const key = JSON.stringify(Object.values(labels))
     all.set(key, { labels, value: (all.get(key)?.value ?? 0) + by })
   }
 
-  #counter(name: string, help: string): Figure {
+  #buildCounter(name: string, help: string): Figure {
     const samples = [...(this.#counts.get(name)?.values() ?? [])]
     return {
       ...{ name: `tapgate_agent_${name}`, type: 'counter', help },
@@ -86,7 +86,7 @@ export class Counters {
     }
   }
 
-  #durations(): Figure {
+  #buildDurations(): Figure {
     const samples = [...this.#turns].flatMap(([agent, { counts, sum, count }]) => [
       ...BUCKETS_S.map((bound, index) => ({
         suffix: '_bucket',

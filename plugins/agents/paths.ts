@@ -3,7 +3,7 @@ import { realpathSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import type { GatewayError, PrivatePlace } from '../../src/plugin.ts'
 import { agentError } from './errors.ts'
-import { cleanLine } from './store/journal.ts'
+import { cleanLine } from './store/task-journal.ts'
 
 /** The directories that tasks work in, by their real paths. What is relative is relative to the first one, or to the task's. */
 export class Roots {
@@ -15,7 +15,7 @@ export class Roots {
       try {
         return realpathSync(resolve(directory, name))
       } catch {
-        throw wrongPath('root', name, 'does not exist')
+        throw createPathError('root', name, 'does not exist')
       }
     })
   }
@@ -25,40 +25,41 @@ export class Roots {
   }
 
   /** The real path of the directory of a task. @throws GatewayError GW_AGENT_PATH */
-  async directory(path: string): Promise<string> {
-    const real = this.#inside('cwd', path, this.first)
-    if (!(await stat(real)).isDirectory()) throw wrongPath('cwd', path, 'is no directory')
+  async resolveDirectory(path: string): Promise<string> {
+    const real = this.#resolveInside('cwd', path, this.first)
+    if (!(await stat(real)).isDirectory()) throw createPathError('cwd', path, 'is no directory')
     return real
   }
 
   /** The real path of a file that goes with a task. @throws GatewayError GW_AGENT_PATH */
-  async file(path: string, cwd: string): Promise<string> {
-    const real = this.#inside('file', path, cwd)
-    if (!(await stat(real)).isFile()) throw wrongPath('file', path, 'is no ordinary file')
+  async resolveFile(path: string, cwd: string): Promise<string> {
+    const real = this.#resolveInside('file', path, cwd)
+    if (!(await stat(real)).isFile()) throw createPathError('file', path, 'is no ordinary file')
     return real
   }
 
   /** A path outside is refused in the same words whether it exists or not. */
-  #inside(what: string, path: string, base: string): string {
-    if (path.includes('\0')) throw wrongPath(what, path, 'has a NUL character in it')
+  #resolveInside(what: string, path: string, base: string): string {
+    if (path.includes('\0')) throw createPathError(what, path, 'has a NUL character in it')
     const file = resolve(base, path)
-    const real = realOf(file)
-    if (!this.#real.some(root => isWithin(root, real))) throw wrongPath(what, path, 'is not below the roots')
+    const real = resolveRealPath(file)
+    if (!this.#real.some(root => isWithin(root, real)))
+      throw createPathError(what, path, 'is not below the roots')
     try {
       return realpathSync(file)
     } catch {
-      throw wrongPath(what, path, 'does not exist')
+      throw createPathError(what, path, 'does not exist')
     }
   }
 }
 
 /** The real path of a file, as far as it exists. */
-export function realOf(file: string): string {
+export function resolveRealPath(file: string): string {
   try {
     return realpathSync(file)
   } catch {
     const parent = dirname(file)
-    return parent === file ? file : join(realOf(parent), basename(file))
+    return parent === file ? file : join(resolveRealPath(parent), basename(file))
   }
 }
 
@@ -74,9 +75,9 @@ export function findRootOfGateway(
   places: readonly PrivatePlace[],
 ): string | undefined {
   return roots.find(name => {
-    const root = realOf(resolve(directory, name))
+    const root = resolveRealPath(resolve(directory, name))
     return places.some(({ directory: written, names }) => {
-      const place = realOf(written)
+      const place = resolveRealPath(written)
       if (isWithin(root, place)) return true
       if (!isWithin(place, root)) return false
       return names === undefined || names.test(root.slice(place.length + 1).split('/', 1)[0] ?? '')
@@ -84,6 +85,6 @@ export function findRootOfGateway(
   })
 }
 
-export function wrongPath(what: string, path: string, why: string): GatewayError {
+export function createPathError(what: string, path: string, why: string): GatewayError {
   return agentError('GW_AGENT_PATH', { what, path: cleanLine(path), why })
 }

@@ -1,8 +1,8 @@
 import { resolve } from 'node:path'
 import type { JsonObject } from '../../src/plugin.ts'
 import { compileGlobs, isObject } from '../../src/plugin.ts'
-import { isWithin, realOf } from './paths.ts'
-import type { AgentToolCall, Verdict } from './types.ts'
+import { isWithin, resolveRealPath } from './paths.ts'
+import type { AgentToolCall, PermissionVerdict } from './types.ts'
 import type { PermissionPolicy } from './settings.ts'
 
 /** Characters that a reader does not see, or takes for something else: controls, formats, other line ends and blanks, unassigned. */
@@ -18,16 +18,16 @@ const MAX_BLOCKS = 4
 const ABOUT_FILES: ReadonlySet<string | undefined> = new Set(['read', 'edit', 'delete', 'move'])
 
 /** The text without secrets. */
-type Hide = (text: string) => string
+type SecretRedactor = (text: string) => string
 
 /**
  * Words for a person who is asked to allow an action: what the call itself says of it – command, files, content, the rest of its
  * input –, then what it does not say. The title is the agent's own words, and only names the call.
  */
-export function permissionQuestion(agent: string, call: AgentToolCall, hide: Hide): string {
+export function formatPermissionQuestion(agent: string, call: AgentToolCall, hide: SecretRedactor): string {
   const { kind, title } = call
   // Some agents tell the command by the title alone.
-  const max = kind === 'execute' && commandOf(call) === undefined ? MAX.command : MAX.title
+  const max = kind === 'execute' && readCommand(call) === undefined ? MAX.command : MAX.title
   const missing = findMissing(call)
   return [
     `${agent} wants to ${kind ?? 'do something of no kind'}: ${showTitle(title, hide, max)}`,
@@ -40,9 +40,9 @@ export function permissionQuestion(agent: string, call: AgentToolCall, hide: Hid
 }
 
 /** The same call, for the log and for lists. */
-export function callInOneLine(call: AgentToolCall, hide: Hide): string {
+export function formatCallLine(call: AgentToolCall, hide: SecretRedactor): string {
   const { kind, title, paths } = call
-  const command = commandOf(call)
+  const command = readCommand(call)
   return [
     `${kind ?? 'do something of no kind'}: ${showTitle(title, hide)}`,
     ...(command === undefined ? [] : [`command ${quote(command, MAX.line, hide)}`]),
@@ -51,19 +51,19 @@ export function callInOneLine(call: AgentToolCall, hide: Hide): string {
 }
 
 /** Plain words stand for themselves; all else is quoted, so that it cannot be taken for words of ours. */
-function showTitle(title: string, hide: Hide, max: number = MAX.title): string {
+function showTitle(title: string, hide: SecretRedactor, max: number = MAX.title): string {
   if (title === '') return 'without a title'
   return /^[\p{L}\p{N} ._/-]{1,300}$/u.test(title) ? hide(title) : quote(title, max, hide)
 }
 
-function showFiles({ paths }: AgentToolCall, hide: Hide): string[] {
+function showFiles({ paths }: AgentToolCall, hide: SecretRedactor): string[] {
   if (paths.length === 0) return []
   const shown = paths.slice(0, MAX_PATHS).map(path => quote(path, MAX.path, hide))
   const more = paths.length > MAX_PATHS ? ` and ${paths.length - MAX_PATHS} more` : ''
   return [`files: ${shown.join(', ')}${more}`]
 }
 
-function showInput({ rawInput = {} }: AgentToolCall, hide: Hide): string[] {
+function showInput({ rawInput = {} }: AgentToolCall, hide: SecretRedactor): string[] {
   const { command, ...rest } = rawInput
   return [
     ...(command === undefined ? [] : [`command: ${quote(command, MAX.command, hide)}`]),
@@ -71,13 +71,13 @@ function showInput({ rawInput = {} }: AgentToolCall, hide: Hide): string[] {
   ]
 }
 
-function showContent({ content }: AgentToolCall, hide: Hide): string[] {
+function showContent({ content }: AgentToolCall, hide: SecretRedactor): string[] {
   const left = content.length - MAX_BLOCKS
   const shown = content.slice(0, MAX_BLOCKS).flatMap(block => showBlock(block, hide))
   return left > 0 ? [...shown, `${left} more pieces of content are not shown`] : shown
 }
 
-function showBlock(block: JsonObject, hide: Hide): string[] {
+function showBlock(block: JsonObject, hide: SecretRedactor): string[] {
   const { type, path, oldText, newText, content } = block
   if (type === 'diff') {
     const before = typeof oldText === 'string' ? [`in place of: ${quote(oldText, MAX.content, hide)}`] : []
@@ -93,7 +93,7 @@ function findMissing(call: AgentToolCall): string[] {
   const hasInput = rawInput !== undefined
   const missing: readonly [boolean, string][] = [
     [kind === undefined, 'which kind of action it is'],
-    [kind === 'execute' && commandOf(call) === undefined, 'the command'],
+    [kind === 'execute' && readCommand(call) === undefined, 'the command'],
     [ABOUT_FILES.has(kind) && paths.length === 0, 'which files'],
     [kind === 'edit' && !hasInput && !content.some(({ type }) => type === 'diff'), 'what it writes'],
     [!hasInput && content.length === 0, 'its input'],
@@ -105,7 +105,7 @@ function findMissing(call: AgentToolCall): string[] {
  * A value of an agent's as it is on the wire, in the notation of JSON, with everything invisible written out. Of more than
  * `max` characters both ends are shown, and how much is missing between them.
  */
-function quote(value: unknown, max: number, hide: Hide): string {
+function quote(value: unknown, max: number, hide: SecretRedactor): string {
   if (typeof value === 'string')
     return showEnds(hide(value), max, part => escapeInvisible(JSON.stringify(part)))
   const json = JSON.stringify(value, (_, inner: unknown) => (typeof inner === 'string' ? hide(inner) : inner))
@@ -127,12 +127,12 @@ function escapeInvisible(text: string): string {
   )
 }
 
-type Rule = PermissionPolicy['rules'][number]
+type PermissionRule = PermissionPolicy['rules'][number]
 
 /** Matches a rule with a call; `unknown` if the call does not tell what the rule asks about. */
-type Fit = 'yes' | 'no' | 'unknown'
+type MatchResult = 'yes' | 'no' | 'unknown'
 
-interface PermissionSite {
+interface PermissionScope {
   /** The real path of the directory of the task; what is relative in a call is so to it. */
   readonly cwd: string
   /** Directory of the configuration; what is relative in a rule is so to it. */
@@ -149,23 +149,27 @@ const WITHOUT_FILES: ReadonlySet<string | undefined> = new Set(['think', 'fetch'
  * The first rule that fits decides: `rule 2`, counted from 1, or `default`. If a call does not tell what a rule that denies or
  * asks looks for, nothing behind that rule allows it: it is asked.
  */
-export function decide(policy: PermissionPolicy, call: AgentToolCall, site: PermissionSite): Verdict {
+export function decidePermission(
+  policy: PermissionPolicy,
+  call: AgentToolCall,
+  site: PermissionScope,
+): PermissionVerdict {
   let unsure: string | undefined
   for (const [index, rule] of policy.rules.entries()) {
     const by = `rule ${index + 1}`
     const fit = matchRule(rule, call, site)
-    if (fit === 'yes') return unlessUnsure({ do: rule.do, by }, unsure)
+    if (fit === 'yes') return applyUncertainty({ do: rule.do, by }, unsure)
     if (fit === 'unknown' && rule.do !== 'allow') unsure ??= by
   }
-  return unlessUnsure({ do: policy.default, by: 'default' }, unsure)
+  return applyUncertainty({ do: policy.default, by: 'default' }, unsure)
 }
 
-function unlessUnsure(verdict: Verdict, unsure: string | undefined): Verdict {
+function applyUncertainty(verdict: PermissionVerdict, unsure: string | undefined): PermissionVerdict {
   if (verdict.do !== 'allow' || unsure === undefined) return verdict
   return { do: 'ask', by: `${unsure} (the call does not tell what it looks for)` }
 }
 
-function matchRule(rule: Rule, call: AgentToolCall, site: PermissionSite): Fit {
+function matchRule(rule: PermissionRule, call: AgentToolCall, site: PermissionScope): MatchResult {
   const fits = [
     matchKind(rule, call),
     matchTitle(rule, call),
@@ -175,22 +179,22 @@ function matchRule(rule: Rule, call: AgentToolCall, site: PermissionSite): Fit {
   return fits.includes('no') ? 'no' : fits.includes('unknown') ? 'unknown' : 'yes'
 }
 
-function matchKind({ kinds, do: verdict }: Rule, call: AgentToolCall): Fit {
+function matchKind({ kinds, do: verdict }: PermissionRule, call: AgentToolCall): MatchResult {
   if (kinds === undefined) return 'yes'
   // Whatever it is called: a call with a command executes it.
-  if (verdict !== 'allow' && kinds.includes('execute') && commandOf(call) !== undefined) return 'yes'
+  if (verdict !== 'allow' && kinds.includes('execute') && readCommand(call) !== undefined) return 'yes'
   if (call.kind === undefined) return 'unknown'
   return kinds.includes(call.kind) ? 'yes' : 'no'
 }
 
-function matchTitle({ titles }: Rule, { title }: AgentToolCall): Fit {
+function matchTitle({ titles }: PermissionRule, { title }: AgentToolCall): MatchResult {
   if (titles === undefined || compileGlobs(titles)(title)) return 'yes'
   return title === '' ? 'unknown' : 'no'
 }
 
-function matchCommand({ commands, do: verdict }: Rule, call: AgentToolCall): Fit {
+function matchCommand({ commands, do: verdict }: PermissionRule, call: AgentToolCall): MatchResult {
   if (commands === undefined) return 'yes'
-  const line = commandOf(call)
+  const line = readCommand(call)
   if (line === undefined) return mayHideCommand(call) ? 'unknown' : 'no'
   if (verdict === 'allow') return commands.some(pattern => isAllowedLine(line, pattern)) ? 'yes' : 'no'
   const matches = compileGlobs(commands)
@@ -214,7 +218,7 @@ function splitCommands(line: string): string[] {
 }
 
 /** All files must be inside to be allowed, and any one that is inside is enough to be refused. */
-function matchFiles(rule: Rule, call: AgentToolCall, site: PermissionSite): Fit {
+function matchFiles(rule: PermissionRule, call: AgentToolCall, site: PermissionScope): MatchResult {
   if (rule.within === undefined) return 'yes'
   const inside = locateFiles(rule.within, call, site)
   const isTold = inside.length > 0 && !inside.includes(undefined) && !isOpaque(rule, call)
@@ -227,28 +231,28 @@ function needsNoFile({ kind, paths }: AgentToolCall): boolean {
   return paths.length === 0 && WITHOUT_FILES.has(kind)
 }
 
-function locateFiles(within: string, { paths }: AgentToolCall, { cwd, directory }: PermissionSite) {
-  const base = within === 'cwd' ? cwd : realOf(resolve(directory, within))
+function locateFiles(within: string, { paths }: AgentToolCall, { cwd, directory }: PermissionScope) {
+  const base = within === 'cwd' ? cwd : resolveRealPath(resolve(directory, within))
   return paths.map(path => isInside(base, path, cwd))
 }
 
 /** True for a call whose command may touch anything, as the rule does not know the command. */
-function isOpaque({ commands }: Rule, call: AgentToolCall): boolean {
-  return commands === undefined && (call.kind === 'execute' || commandOf(call) !== undefined)
+function isOpaque({ commands }: PermissionRule, call: AgentToolCall): boolean {
+  return commands === undefined && (call.kind === 'execute' || readCommand(call) !== undefined)
 }
 
 /** Whether a path leads into a directory; undefined if that cannot be known, such as behind `..` after a link. */
 function isInside(base: string, path: string, cwd: string): boolean | undefined {
   if (path === '' || path.includes('\0') || path.startsWith('~') || path.split('/').includes('..'))
     return undefined
-  return isWithin(base, realOf(resolve(cwd, path)))
+  return isWithin(base, resolveRealPath(resolve(cwd, path)))
 }
 
 /** The command line that a call names. A list that only wraps a text in a shell is that text. */
-export function commandOf({ rawInput = {} }: AgentToolCall): string | undefined {
+export function readCommand({ rawInput = {} }: AgentToolCall): string | undefined {
   const { command, args } = rawInput
-  const words = typeof command === 'string' ? [command.trim()] : isTexts(command) ? command : []
-  const line = unwrapShell(typeof command === 'string' && isTexts(args) ? [...words, ...args] : words)
+  const words = typeof command === 'string' ? [command.trim()] : isStringList(command) ? command : []
+  const line = unwrapShell(typeof command === 'string' && isStringList(args) ? [...words, ...args] : words)
   return line === '' ? undefined : line
 }
 
@@ -257,6 +261,6 @@ function unwrapShell(words: readonly string[]): string {
   return words.length === 3 && SHELL.test(program) && /^-[a-z]*c$/.test(flag) ? script : words.join(' ')
 }
 
-function isTexts(value: unknown): value is readonly string[] {
+function isStringList(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every(item => typeof item === 'string')
 }

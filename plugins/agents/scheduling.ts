@@ -4,17 +4,17 @@ import type { AgentsConfig } from './settings.ts'
 import type { RouteDecision } from './types.ts'
 
 /** Reasons why a task gets no place. */
-type NoPlace = 'full' | 'late' | 'cancelled'
+type SlotRefusal = 'full' | 'late' | 'cancelled'
 
 /** Called when the place is not needed any more; the second time it does nothing. */
-export type Leave = () => void
+export type ReleaseSlot = () => void
 
 interface QueuedTask {
-  readonly grant: (leave: Leave) => void
+  readonly grant: (leave: ReleaseSlot) => void
 }
 
 /** The places of one agent, and the tasks that wait for one: owners take turns, and each owner's tasks come in their order. */
-export class PlaceQueue {
+export class SlotQueue {
   #concurrent: number
   #max: number
   readonly #clock: Clock
@@ -36,7 +36,7 @@ export class PlaceQueue {
   }
 
   /** True if no more tasks of this owner may wait: of whom none waits finds a place behind full ones, up to as many again. */
-  isFullFor(owner: string): boolean {
+  isQueueFull(owner: string): boolean {
     const max = this.#waiting.countQueued(owner) === 0 ? 2 * this.#max : this.#max
     return this.#running >= this.#concurrent && this.queued >= max
   }
@@ -45,48 +45,53 @@ export class PlaceQueue {
   resize({ concurrent, queue }: { concurrent: number; queue: number }): void {
     this.#concurrent = concurrent
     this.#max = queue
-    this.#serve()
+    this.#serveNext()
   }
 
   /** A place, at once or when it is this owner's turn. A task that was admitted before waits even where the queue is full. */
-  enter(owner: string, maxMs: number, signal: AbortSignal, wasAdmitted = false): Promise<Leave | NoPlace> {
+  acquire(
+    owner: string,
+    maxMs: number,
+    signal: AbortSignal,
+    wasAdmitted = false,
+  ): Promise<ReleaseSlot | SlotRefusal> {
     if (signal.aborted) return Promise.resolve('cancelled')
-    if (this.#running < this.#concurrent && this.queued === 0) return Promise.resolve(this.#occupy())
-    if (this.isFullFor(owner) && !wasAdmitted) return Promise.resolve('full')
+    if (this.#running < this.#concurrent && this.queued === 0) return Promise.resolve(this.#occupySlot())
+    if (this.isQueueFull(owner) && !wasAdmitted) return Promise.resolve('full')
     return new Promise(resolve => {
-      const settle = (result: Leave | NoPlace): void => {
+      const settle = (result: ReleaseSlot | SlotRefusal): void => {
         stopTimer()
         signal.removeEventListener('abort', onAbort)
         resolve(result)
       }
       const waiting = { grant: settle }
-      const giveUp = (why: NoPlace): void => {
+      const refuse = (why: SlotRefusal): void => {
         if (this.#waiting.delete(waiting)) settle(why)
       }
-      const onAbort = (): void => giveUp('cancelled')
-      const stopTimer = this.#clock.after(maxMs, () => giveUp('late'))
+      const onAbort = (): void => refuse('cancelled')
+      const stopTimer = this.#clock.after(maxMs, () => refuse('late'))
       signal.addEventListener('abort', onAbort, { once: true })
       this.#waiting.add(owner, waiting)
-      this.#serve()
+      this.#serveNext()
     })
   }
 
-  #occupy(): Leave {
+  #occupySlot(): ReleaseSlot {
     this.#running++
     let isHeld = true
     return () => {
       if (!isHeld) return
       isHeld = false
       this.#running--
-      this.#serve()
+      this.#serveNext()
     }
   }
 
-  #serve(): void {
+  #serveNext(): void {
     while (this.#running < this.#concurrent) {
       const next = this.#waiting.take()
       if (next === undefined) return
-      next.grant(this.#occupy())
+      next.grant(this.#occupySlot())
     }
   }
 }
@@ -107,13 +112,16 @@ export interface AgentStatus {
   readonly unfit: string | undefined
 }
 
-export type Route = (wanted: RouteRequest, agents: readonly AgentStatus[]) => RouteDecision
+export type AgentRouter = (wanted: RouteRequest, agents: readonly AgentStatus[]) => RouteDecision
 
 /**
  * Chooses the agents of a task: the one that was named; else those of the first rule that fits, else those of `default`, else all
  * as they are declared. Of those, in that order, who can do it and is healthy. @throws Error for a caller that cannot be read
  */
-export function routing(config: AgentsConfig['routing'], auth?: Parameters<typeof compileCallers>[1]): Route {
+export function createRouter(
+  config: AgentsConfig['routing'],
+  auth?: Parameters<typeof compileCallers>[1],
+): AgentRouter {
   const rules = (config?.rules ?? []).map(({ id, taskTypes, principals, prefer }, index) => ({
     by: `rule:${id ?? index + 1}`,
     prefer,

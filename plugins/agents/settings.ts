@@ -3,17 +3,17 @@ import { parseDuration, parseSize } from '../../src/plugin.ts'
 
 /** The section as it was written. */
 export type AgentsConfig = NonNullable<Config['agents']>
-type Own = Omit<AgentsConfig['list'][string], 'enabled'>
+type OwnSettings = Omit<AgentsConfig['list'][string], 'enabled'>
 
 /** All there is to know of one agent before it runs. Times in ms, sizes in bytes. */
-export type AgentSettings = ReturnType<typeof settingsOf>
+export type AgentSettings = ReturnType<typeof resolveSettings>
 
 /** Answer to a permission request. */
 export type PermissionPolicy = Omit<AgentSettings['permissions'], 'askTimeout'>
 
 export type ToolKind = NonNullable<PermissionPolicy['rules'][number]['kinds']>[number]
 
-type ConfiguredAgent<T extends keyof Own> = NonNullable<Own[T]>
+type ConfiguredAgent<T extends keyof OwnSettings> = NonNullable<OwnSettings[T]>
 
 /** Settings where neither the agent nor `defaults` has any; the schema's descriptions say the same. */
 const LIMITS = { concurrent: 2, queue: 16, queueTimeout: '60s' }
@@ -31,14 +31,14 @@ const CALLBACK = { tools: ['*'], maxDepth: 1, maxTasks: 8 }
 const INHERITED = ['PATH', 'LANG', 'TZ']
 
 /** The agents that take part, each with all that holds for it. */
-export function agentsOf(section: AgentsConfig): AgentSettings[] {
+export function resolveAgents(section: AgentsConfig): AgentSettings[] {
   return Object.entries(section.list)
     .filter(([, { enabled }]) => enabled)
-    .map(([id, own]) => settingsOf(id, own, section.defaults))
+    .map(([id, own]) => resolveSettings(id, own, section.defaults))
 }
 
 /** One agent: its own settings over `defaults` over the usual ones. */
-export function settingsOf(id: string, own: Own, defaults: AgentsConfig['defaults'] = {}) {
+export function resolveSettings(id: string, own: OwnSettings, defaults: AgentsConfig['defaults'] = {}) {
   const { title, description, command, args, auth } = own
   const {
     inheritEnv = INHERITED,

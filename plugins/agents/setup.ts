@@ -5,16 +5,16 @@ import { gatewayError, GatewayError, getErrorMessage } from '../../src/plugin.ts
 import type { AgentRuntime } from './runtime.ts'
 import { LocalRuntime } from './runtime.ts'
 import type { TaskService } from './tasks/service.ts'
-import { answerVerbs } from './control-verbs.ts'
+import { registerVerbs } from './control-verbs.ts'
 import { CALLBACK_LISTENER, CALLBACK_SPEC, CallbackTokens, openCallback } from './mcp/callback.ts'
-import type { McpParts } from './mcp/callers.ts'
+import type { McpDeps } from './mcp/callers.ts'
 import { CallPatience, Callers, Foreground } from './mcp/callers.ts'
 import { AgentsUpstream } from './mcp/upstream.ts'
-import { programOf } from './acp/agent-host.ts'
+import { resolveProgramFile } from './acp/agent-host.ts'
 import { findRootOfGateway } from './paths.ts'
-import { routing } from './scheduling.ts'
+import { createRouter } from './scheduling.ts'
 import type { AgentSettings, AgentsConfig } from './settings.ts'
-import { agentsOf } from './settings.ts'
+import { resolveAgents } from './settings.ts'
 
 const NO_ROOTS =
   'agents.roots names no directory: each task works in an empty one of its own, and can name neither cwd nor files'
@@ -23,11 +23,11 @@ const NO_ROOTS =
 function loadAgents(api: PluginApi<AgentsConfig>): AgentSettings[] {
   checkRoots(api)
   try {
-    routing(api.options.routing, api.config.auth)
+    createRouter(api.options.routing, api.config.auth)
   } catch (error) {
-    throw refused(`agents.routing.rules: ${getErrorMessage(error)}`)
+    throw createOptionsError(`agents.routing.rules: ${getErrorMessage(error)}`)
   }
-  const agents = agentsOf(api.options)
+  const agents = resolveAgents(api.options)
   for (const agent of agents) checkProgram(agent, api)
   if (agents.length > 0 && api.options.roots === undefined) api.log.warn(NO_ROOTS)
   return agents
@@ -37,10 +37,10 @@ function loadAgents(api: PluginApi<AgentsConfig>): AgentSettings[] {
 function checkRoots({ options: { roots = [] }, directory, privatePlaces }: PluginApi<AgentsConfig>): void {
   for (const root of roots)
     if (statSync(resolve(directory, root), { throwIfNoEntry: false })?.isDirectory() !== true)
-      throw refused(`agents.roots: "${root}" is no directory`)
+      throw createOptionsError(`agents.roots: "${root}" is no directory`)
   const own = findRootOfGateway(roots, directory, privatePlaces)
   if (own !== undefined)
-    throw refused(
+    throw createOptionsError(
       `agents.roots: "${own}" has files of the gateway itself in it; name a directory beside them`,
     )
 }
@@ -52,14 +52,14 @@ function checkProgram(
 ): void {
   const searchPath = programs.environment(agent.inheritEnv, agent.env).PATH
   try {
-    programOf(agent, { searchPath, directory, commands: options.commands })
+    resolveProgramFile(agent, { searchPath, directory, commands: options.commands })
   } catch (error) {
     if (!(error instanceof GatewayError) || error.fields.missing !== true) throw error
     log.warn(error.message)
   }
 }
 
-function refused(why: string): Error {
+function createOptionsError(why: string): Error {
   return gatewayError('GW_PLUGIN_OPTIONS', { plugin: 'agents', why })
 }
 
@@ -86,29 +86,29 @@ export function setUp(
 ): void {
   const { options, hooks, slot, clock } = api
   const agents = loadAgents(api)
-  const kept = slot.gateway(newKept)
-  const runtime = (kept.runtime ??= openRuntime(api, agents, kept.callbackTokens))
-  const { callers, foreground, patience } = kept
+  const state = slot.gateway(createState)
+  const runtime = (state.runtime ??= openRuntime(api, agents, state.callbackTokens))
+  const { callers, foreground, patience } = state
   const service = (): TaskService => runtime.service
-  const parts: McpParts = { service, clock, foreground, patience, callers }
+  const parts: McpDeps = { service, clock, foreground, patience, callers }
 
-  hooks.configure.tap(config => withAgents(config, options, agents))
+  hooks.configure.tap(config => addAgentsUpstream(config, options, agents))
   hooks.createUpstream.for(UPSTREAM).tap((spec, context) => new AgentsUpstream(spec, context, parts, runtime))
-  hooks.ready.tap(() => runtime.adopt(api, agents))
+  hooks.ready.tap(() => runtime.applyConfig(api, agents))
   // After all who know how long clients wait.
   hooks.patience.tap({ methods: ['tools/call'], stage: 'transform' }, (known, call) =>
-    call.upstream === UPSTREAM ? patience.of(known, call) : undefined,
+    call.upstream === UPSTREAM ? patience.resolvePatience(known, call) : undefined,
   )
   hooks.stopping.tap(graceMs => void clock.after(graceMs * ANSWERED, () => foreground.end()))
   hooks.figures.tap(figures => [...figures, ...runtime.figures()])
   if (agents.some(({ callback }) => callback !== undefined))
-    openCallback(hooks, kept.callbackTokens, UPSTREAM)
-  answerVerbs(hooks, parts)
+    openCallback(hooks, state.callbackTokens, UPSTREAM)
+  registerVerbs(hooks, parts)
 }
 
-function newKept(): AgentsState {
+function createState(): AgentsState {
   const callers = new Callers()
-  const callbackTokens = new CallbackTokens(task => callers.identityOf(task))
+  const callbackTokens = new CallbackTokens(task => callers.findIdentity(task))
   callers.callbackTokens = callbackTokens
   return {
     runtime: undefined,
@@ -120,7 +120,11 @@ function newKept(): AgentsState {
 }
 
 /** The face is an upstream like any other; agents that may call back have a listener of their own. */
-function withAgents(config: Config, { prefix }: AgentsConfig, callingBack: readonly AgentSettings[]): Config {
+function addAgentsUpstream(
+  config: Config,
+  { prefix }: AgentsConfig,
+  callingBack: readonly AgentSettings[],
+): Config {
   const isTaken =
     config.upstreams[UPSTREAM] !== undefined || config.listeners[CALLBACK_LISTENER] !== undefined
   if (isTaken) {

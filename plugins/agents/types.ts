@@ -32,7 +32,7 @@ export interface SessionRequest {
   readonly resume?: string
   /** Instead of the model of the settings. */
   readonly model?: string | undefined
-  readonly side: SessionSide
+  readonly side: SessionHandler
   /** Gives up waiting for a place or a phase. */
   readonly signal?: AbortSignal
 }
@@ -45,7 +45,7 @@ export interface TurnEnd {
 }
 
 /** Owner of a session: hears what the agent does, and answers what it asks. */
-export interface SessionSide {
+export interface SessionHandler {
   /** Every `session/update`, in order, with variants that we do not know as they came. */
   update(update: SessionUpdate): void
   /** Never rejects. */
@@ -105,7 +105,7 @@ export type FailureKind =
   | 'stopped'
 
 /** Outcome of a task, for counting: one of few words. */
-export type Outcome = 'completed' | 'denied' | 'gateway' | FailureKind
+export type TaskOutcome = 'completed' | 'denied' | 'gateway' | FailureKind
 
 /** Failure of an agent, or of the way to it, to do what was requested. */
 export class AgentFailure extends Error {
@@ -123,7 +123,7 @@ export class AgentFailure extends Error {
   }
 }
 
-export interface Verdict {
+export interface PermissionVerdict {
   readonly do: 'allow' | 'deny' | 'ask'
   /** Name of the rule, for people. */
   readonly by: string
@@ -154,7 +154,7 @@ export interface TaskRequest {
 }
 
 /** The caller of a task. `owner` is the key of the principal: it is part of every query. */
-export interface Caller {
+export interface TaskCaller {
   readonly owner: string
   readonly issuer: string
   readonly subject: string
@@ -180,7 +180,7 @@ export interface Callback {
     /** The first task of the chain, and how many stand between: 0 for one that a client began. */
     readonly root: string
     readonly depth: number
-    readonly caller: Caller
+    readonly caller: TaskCaller
     readonly agent: AgentSettings
   }): CallbackToken | undefined
 }
@@ -217,7 +217,7 @@ export interface TaskView {
   readonly warnings: readonly string[]
   readonly usage: JsonObject | undefined
   readonly attempts: readonly { readonly agent: string; readonly failure: string | undefined }[]
-  readonly questions: readonly Question[]
+  readonly questions: readonly TaskQuestion[]
   readonly isError: boolean
   readonly createdAt: number
   readonly updatedAt: number
@@ -247,7 +247,7 @@ export interface TaskSummary {
 }
 
 /** Question that the task waits for. Answered by `reply`, once. */
-export interface Question {
+export interface TaskQuestion {
   readonly id: string
   readonly kind: 'permission' | 'elicitation' | 'continue'
   readonly message: string

@@ -13,7 +13,7 @@ export const commands: PluginCommands = {
     gateway: 'running',
     async run(call) {
       const listed = await call.withGateway('running', ask => ask('approvals.list'))
-      call.print(listed, () => lines(listed, call))
+      call.print(listed, () => formatApprovals(listed, call))
     },
   },
   'approvals show': {
@@ -22,7 +22,7 @@ export const commands: PluginCommands = {
     examples: ['gateway approvals show k3J9xQ2b7Zpw'],
     args: ID,
     gateway: 'running',
-    run: show,
+    run: showApprovals,
   },
   'approvals approve': {
     summary: 'Let a call run that waits, once.',
@@ -30,7 +30,7 @@ export const commands: PluginCommands = {
     examples: ['gateway approvals approve k3J9xQ2b7Zpw'],
     args: ID,
     gateway: 'running',
-    run: call => decide(call, 'approvals.approve', 'approved'),
+    run: call => sendDecision(call, 'approvals.approve', 'approved'),
   },
   'approvals deny': {
     summary: 'Refuse a call that waits.',
@@ -38,11 +38,11 @@ export const commands: PluginCommands = {
     examples: ['gateway approvals deny k3J9xQ2b7Zpw'],
     args: ID,
     gateway: 'running',
-    run: call => decide(call, 'approvals.deny', 'denied'),
+    run: call => sendDecision(call, 'approvals.deny', 'denied'),
   },
 }
 
-async function show(call: CommandCall): Promise<number> {
+async function showApprovals(call: CommandCall): Promise<number> {
   const { approvals } = await call.withGateway('running', ask => ask('approvals.show', { id: call.args.id }))
   const row = (Array.isArray(approvals) ? approvals : []).find(isObject)
   call.print(row ?? {}, () =>
@@ -53,7 +53,7 @@ async function show(call: CommandCall): Promise<number> {
   return row === undefined ? NONE : 0
 }
 
-async function decide(call: CommandCall, verb: string, word: string): Promise<number> {
+async function sendDecision(call: CommandCall, verb: string, word: string): Promise<number> {
   const { id } = call.args
   const result = await call.withGateway('running', ask => ask(verb, { id }))
   const isDecided = Number(result.decided) > 0
@@ -61,7 +61,7 @@ async function decide(call: CommandCall, verb: string, word: string): Promise<nu
   return isDecided ? 0 : NONE
 }
 
-function lines({ approvals, missing }: JsonObject, { table }: CommandCall): string[] {
+function formatApprovals({ approvals, missing }: JsonObject, { table }: CommandCall): string[] {
   const rows = (Array.isArray(approvals) ? approvals : []).filter(isObject)
   const more =
     missing === undefined ? [] : [`the other replicas cannot be asked: ${toOneLine(String(missing))}`]

@@ -1,12 +1,12 @@
 import type { JsonObject, Plugin, PluginApi, Report } from '../../src/plugin.ts'
 import { defineFindings, createActiveGetter, readList, parseDuration, readValue } from '../../src/plugin.ts'
-import { AcrossReplicas } from './across-replicas.ts'
+import { ReplicaApprovals } from './replica-approvals.ts'
 import type { ApproveConfig } from './approver.ts'
 import { Approver } from './approver.ts'
-import { summarizeArguments, writeArguments } from './arguments-text.ts'
-import { Journal } from './journal.ts'
+import { summarizeArguments, writeArguments } from './format-arguments.ts'
+import { ApprovalJournal } from './approval-journal.ts'
 import type { Decisions, OpenCall } from './waiting-calls.ts'
-import { ownDecisions, WaitingCalls } from './waiting-calls.ts'
+import { createDecisions, WaitingCalls } from './waiting-calls.ts'
 import { Webhook } from './webhook.ts'
 
 /** Calls are held for their clients no longer. */
@@ -64,28 +64,29 @@ export const approve: Plugin<ApproveConfig> = {
   setup(api) {
     const { options, hooks, slot, state } = api
     const waiting = slot.gateway(() => new WaitingCalls())
-    const journal = slot.gateway(() => new Journal(state))
+    const journal = slot.gateway(() => new ApprovalJournal(state))
     const told = slot.gateway(() => ({ isDone: false }))
     const webhook = options.webhook === undefined ? undefined : new Webhook(options.webhook, api)
     const callback = options.webhook?.callback
-    const replicas = slot.gateway(() => acrossReplicas(api, waiting))
-    const decisions = replicas ?? ownDecisions(waiting)
+    const replicas = slot.gateway(() => shareApprovals(api, waiting))
+    const decisions = replicas ?? createDecisions(waiting)
     const running = slot.gateway((): ApproveConfig[] => [])
     const parts = { waiting, decisions, journal, webhook, replicas }
     const approver = new Approver(api, { ...parts, inForce: createActiveGetter(hooks, running, options) })
     hooks.approval.tap(request => approver.decide(request))
-    hooks.ready.tap(() => (told.isDone ? undefined : tellLeftOver(journal, told, api)))
-    hooks.close.tap(() => journal.forget())
+    hooks.ready.tap(() => (told.isDone ? undefined : reportUnfinished(journal, told, api)))
+    hooks.close.tap(() => journal.forgetClaimed())
     hooks.stopping.tap(() => waiting.end('the gateway is stopping'))
-    verbs(api, decisions, async () => replicas?.list() ?? { approvals: waiting.calls.map(rowOf) })
+    registerVerbs(api, decisions, async () => replicas?.list() ?? { approvals: waiting.calls.map(formatRow) })
     hooks.control.for('approvals.show').tap({ looks: true }, async ({ id }) => {
       const own = waiting.calls.find(call => call.id === id)
-      if (own !== undefined) return { approvals: [{ ...rowOf(own), arguments: writeArguments(own.request) }] }
+      if (own !== undefined)
+        return { approvals: [{ ...formatRow(own), arguments: writeArguments(own.request) }] }
       const { approvals = [] } = (await replicas?.list()) ?? {}
       return { approvals: approvals.filter(row => row.id === id) }
     })
     if (callback !== undefined && webhook !== undefined)
-      hooks.http.for(callback).tap(request => webhook.answer(request, decisions))
+      hooks.http.for(callback).tap(request => webhook.handleRequest(request, decisions))
     hooks.health.tap(findings => {
       const count = waiting.calls.length
       return count === 0 ? undefined : [...findings, found('approvals-waiting', { count })]
@@ -109,13 +110,13 @@ const TOLD_MS = 5000
  * Tells of calls that were approved when a gateway was killed: nobody knows whether they ran, and they are never run again.
  * If this one is killed, too, while it tells, the next one tells once more.
  */
-async function tellLeftOver(
-  journal: Journal,
+async function reportUnfinished(
+  journal: ApprovalJournal,
   told: { isDone: boolean },
   { log, record, clock }: PluginApi<ApproveConfig>,
 ): Promise<void> {
   told.isDone = true
-  for (const { id, digest, method, name, upstream, rule } of await journal.leftOver()) {
+  for (const { id, digest, method, name, upstream, rule } of await journal.claimUnfinished()) {
     log.warn('a call was approved when the gateway was killed: nobody knows whether it ran', {
       id,
       method,
@@ -125,19 +126,22 @@ async function tellLeftOver(
     const fields = { id, digest, rule, tool: name, upstream }
     record({ kind: 'permission', name: method, outcome: 'approved_outcome_unknown', fields })
   }
-  clock.after(TOLD_MS, () => void journal.forget())
+  clock.after(TOLD_MS, () => void journal.forgetClaimed())
 }
 
 /** Has anybody decide who reaches one of the processes that are one gateway. */
-function acrossReplicas(
+function shareApprovals(
   { shared, clock, log, place }: PluginApi<ApproveConfig>,
   waiting: WaitingCalls,
-): AcrossReplicas | undefined {
+): ReplicaApprovals | undefined {
   if (shared === undefined) return undefined
-  return new AcrossReplicas({ store: shared, clock, log, place: () => place() ?? '', rowOf }, waiting)
+  return new ReplicaApprovals(
+    { store: shared, clock, log, place: () => place() ?? '', rowOf: formatRow },
+    waiting,
+  )
 }
 
-function verbs(
+function registerVerbs(
   { hooks }: PluginApi<ApproveConfig>,
   decisions: Decisions,
   list: () => Promise<JsonObject>,
@@ -150,7 +154,7 @@ function verbs(
   hooks.control.for('approvals.deny').tap(({ id }) => decide(id, 'denied'))
 }
 
-function rowOf({ id, digest, request, since, until }: OpenCall): Record<string, unknown> {
+function formatRow({ id, digest, request, since, until }: OpenCall): Record<string, unknown> {
   const { call, name, rule } = request
   const { issuer, subject } = call.exchange.principal
   return {

@@ -21,7 +21,7 @@ export interface OpenCall {
 }
 
 /** Most calls that wait, of all and of one caller, and how long they do. */
-export interface Bounds {
+export interface WaitingLimits {
   readonly open: number
   readonly openPerCaller: number
   readonly ttlMs: number
@@ -44,7 +44,7 @@ export class WaitingCalls {
   }
 
   /** Takes a call; undefined where too many wait. */
-  take(request: ApprovalRequest, { open, openPerCaller, ttlMs }: Bounds): OpenCall | undefined {
+  add(request: ApprovalRequest, { open, openPerCaller, ttlMs }: WaitingLimits): OpenCall | undefined {
     const caller = callerKey(request.call.exchange.session)
     const own = this.calls.filter(call => call.caller === caller)
     if (this.#open.size >= open || own.length >= openPerCaller) return undefined
@@ -53,7 +53,7 @@ export class WaitingCalls {
     const since = Date.now()
     const call = {
       id,
-      digest: bindingOf(request),
+      digest: computeBinding(request),
       caller,
       request,
       since,
@@ -69,7 +69,7 @@ export class WaitingCalls {
   }
 
   /** End of the time that a call waits; undefined where none of that name does. */
-  untilOf(id: string): number | undefined {
+  getDeadline(id: string): number | undefined {
     return this.#open.get(id)?.call.until
   }
 
@@ -92,7 +92,7 @@ export class WaitingCalls {
  * Digest of everything that a decision is about: who calls what with which arguments, as it is defined now, under which
  * rules. An audit, the owner and the webhook are told of a call by it.
  */
-function bindingOf({ call, rules }: ApprovalRequest): string {
+function computeBinding({ call, rules }: ApprovalRequest): string {
   const { upstream, method, params, exchange } = call
   const bound = {
     actor: actorKey(exchange.principal),
@@ -113,6 +113,6 @@ export interface Decisions {
 }
 
 /** Decisions on the calls of this process. */
-export function ownDecisions(waiting: WaitingCalls): Decisions {
+export function createDecisions(waiting: WaitingCalls): Decisions {
   return { decide: (id, decision) => Promise.resolve(waiting.decide(id, decision)) }
 }

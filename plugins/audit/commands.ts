@@ -2,7 +2,7 @@ import { createReadStream, existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { PluginCommands } from '../../src/plugin.ts'
 import { gatewayError, getErrorMessage } from '../../src/plugin.ts'
-import { hashIn, isIntact, keptIn } from './journal-file.ts'
+import { parseHash, isIntact, parseKeptCount } from './journal-file.ts'
 
 /** Exit code where the audit is not what was written. */
 const CHANGED = 5
@@ -21,7 +21,7 @@ export const commands: PluginCommands = {
     },
     async run({ args, flags, cwd, print }) {
       const verification = await verifyAudit(resolve(cwd, args.file ?? ''), flags.head as string | undefined)
-      print(verification, () => [verificationLine(verification)])
+      print(verification, () => [formatVerification(verification)])
       return verification.isIntact ? 0 : CHANGED
     },
   },
@@ -42,7 +42,7 @@ function isMissing(cause: unknown): boolean {
   return cause instanceof Error && 'code' in cause && cause.code === 'ENOENT'
 }
 
-function verificationLine({ lines, files, head, problem }: Verification): string {
+function formatVerification({ lines, files, head, problem }: Verification): string {
   if (problem !== undefined) return `${problem.file}:${problem.line > 0 ? problem.line : ''} ${problem.why}`
   const read = `${lines} line${lines === 1 ? '' : 's'} in ${files.length} file${files.length === 1 ? '' : 's'}`
   return `${read} as written; the last hash is ${head ?? 'none'}`
@@ -65,7 +65,7 @@ interface Verification {
  * With `noted`, the hash of a last line from before, that line must still be there.
  */
 export async function verifyChain(file: string, noted?: string): Promise<Verification> {
-  const files = await filesOf(file)
+  const files = await listFiles(file)
   let before: string | undefined
   let lines = 0
   let isNotedFound = noted === undefined
@@ -79,12 +79,12 @@ export async function verifyChain(file: string, noted?: string): Promise<Verific
   for (const path of files) {
     if (!existsSync(path)) return failed(path, 0, 'it is missing: a later file says that it was set aside')
     let number = 0
-    for await (const line of linesOf(path)) {
+    for await (const line of readLines(path)) {
       number++
-      const start: string | undefined = number === 1 ? previousIn(line) : before
-      const why = wrongWith(line, start, before)
+      const start: string | undefined = number === 1 ? parsePreviousHash(line) : before
+      const why = findLineProblem(line, start, before)
       if (why !== undefined) return failed(path, number, why)
-      before = hashIn(line)
+      before = parseHash(line)
       isNotedFound ||= before === noted
       lines++
     }
@@ -100,20 +100,20 @@ export async function verifyChain(file: string, noted?: string): Promise<Verific
 }
 
 /** As many as the first line of the newest file says, oldest first. */
-async function filesOf(file: string): Promise<string[]> {
+async function listFiles(file: string): Promise<string[]> {
   const files = [file]
-  const kept = keptIn(await firstLineOf(file)) ?? 0
+  const kept = parseKeptCount(await readFirstLine(file)) ?? 0
   for (let number = 1; number <= kept; number++) files.unshift(`${file}.${number}`)
   return files
 }
 
-async function firstLineOf(path: string): Promise<string | undefined> {
-  for await (const line of linesOf(path)) return line
+async function readFirstLine(path: string): Promise<string | undefined> {
+  for await (const line of readLines(path)) return line
   return undefined
 }
 
 /** Lines end with `\n` alone: any other end would be a byte that nobody wrote. */
-async function* linesOf(path: string): AsyncGenerator<string> {
+async function* readLines(path: string): AsyncGenerator<string> {
   let rest = ''
   for await (const piece of createReadStream(path, { encoding: 'latin1' })) {
     const lines = (rest + String(piece)).split('\n')
@@ -124,8 +124,12 @@ async function* linesOf(path: string): AsyncGenerator<string> {
 }
 
 /** Read as Latin-1, so that every byte counts; a hash is taken over the bytes. */
-function wrongWith(line: string, start: string | undefined, before: string | undefined): string | undefined {
-  if (hashIn(line) === undefined) return 'it carries no hash'
+function findLineProblem(
+  line: string,
+  start: string | undefined,
+  before: string | undefined,
+): string | undefined {
+  if (parseHash(line) === undefined) return 'it carries no hash'
   if (start === undefined)
     return 'lines before it are missing: a file begins with a line that says what it follows'
   if (before !== undefined && start !== before) return 'it follows another line than the one before it'
@@ -135,6 +139,6 @@ function wrongWith(line: string, start: string | undefined, before: string | und
 }
 
 /** Hash that the first line of a file follows; undefined when no file begins with this line. */
-function previousIn(line: string): string | undefined {
-  return keptIn(line) === undefined ? undefined : /"previous":"([0-9a-f]{64})"/.exec(line)?.[1]
+function parsePreviousHash(line: string): string | undefined {
+  return parseKeptCount(line) === undefined ? undefined : /"previous":"([0-9a-f]{64})"/.exec(line)?.[1]
 }

@@ -11,8 +11,8 @@ import {
   RPC,
 } from '../../src/plugin.ts'
 import { JournalFile, JournalStderr } from './journal-file.ts'
-import { Journal } from './journal.ts'
-import { Lines, Texts } from './lines.ts'
+import { AuditJournal } from './audit-journal.ts'
+import { LineFormatter, TextEncoderCache } from './line-formatter.ts'
 
 /** Errors of the audit. */
 const ERRORS = {
@@ -38,14 +38,14 @@ export const audit: Plugin<AuditOptions> = {
   commands: () => import('./commands.ts'),
   setup(api) {
     const { options, hooks, slot, clock } = api
-    const lines = linesOf(api)
-    const methods = methodsOf(options)
-    const { journal, release } = journalOf(api, lines)
+    const lines = createLineFormatter(api)
+    const methods = buildMethodFilter(options)
+    const { journal, release } = openJournal(api, lines)
     const isStrict = options.onFailure === 'refuse'
     const sessions = slot.session(({ client }) => ({ client, who: '' }))
 
     hooks.ready.tap(() =>
-      journal.open(settingsOf(options), isStrict).catch((cause: unknown) => {
+      journal.open(parseSettings(options), isStrict).catch((cause: unknown) => {
         throw gatewayError('GW_PLUGIN_SETUP', { plugin: 'audit', why: getErrorMessage(cause), cause })
       }),
     )
@@ -53,17 +53,17 @@ export const audit: Plugin<AuditOptions> = {
       hooks.request.tap({ stage: 'trace', ...methods }, () => {
         if (journal.isFailing) throw auditError('GW_AUDIT')
       })
-    const whoIn = (session: Session): string => {
+    const formatCaller = (session: Session): string => {
       const known = sessions.get(session)
       // A client's description of itself may come later than its session.
       if (known.who === '' || known.client !== session.client) {
         known.client = session.client
-        known.who = lines.who(session)
+        known.who = lines.formatCaller(session)
       }
       return known.who
     }
     hooks.settled.tap(methods, exchange => {
-      journal.add(lines.call(exchange, whoIn(exchange.session)))
+      journal.add(lines.formatCall(exchange, formatCaller(exchange.session)))
       // Strict: the line is with the operating system before its caller has the answer.
       if (isStrict) journal.flushNow()
     })
@@ -75,23 +75,27 @@ export const audit: Plugin<AuditOptions> = {
       return [...steps, { ...base, text, does: isShut ? 'refuses' : 'passes', isPassing: isShut }]
     })
     hooks.recorded.tap(event => {
-      journal.add(lines.event(event, event.exchange === undefined ? '' : whoIn(event.exchange.session)))
+      journal.add(
+        lines.formatEvent(event, event.exchange === undefined ? '' : formatCaller(event.exchange.session)),
+      )
       if (isStrict) journal.flushNow()
     })
-    const doorstep = new RefusalSampler(clock, count => journal.add(lines.note('refused', { more: count })))
+    const doorstep = new RefusalSampler(clock, count =>
+      journal.add(lines.formatNote('refused', { more: count })),
+    )
     hooks.refused.tap((refusal, credentials) => {
-      if (doorstep.mayNote()) journal.add(lines.refused(refusal, credentials))
+      if (doorstep.mayNote()) journal.add(lines.formatRefusal(refusal, credentials))
     })
     hooks.close.tap(() => {
-      doorstep.end()
+      doorstep.flush()
       return release()
     })
   },
 }
 
-function linesOf({ options, hide, clock }: PluginApi<AuditOptions>): Lines {
-  return new Lines({
-    texts: new Texts(hide),
+function createLineFormatter({ options, hide, clock }: PluginApi<AuditOptions>): LineFormatter {
+  return new LineFormatter({
+    texts: new TextEncoderCache(hide),
     hide,
     time: () => Date.now(),
     now: () => clock.now(),
@@ -102,16 +106,17 @@ function linesOf({ options, hide, clock }: PluginApi<AuditOptions>): Lines {
 }
 
 /** Generations that write to one place share its journal. */
-function journalOf(
+function openJournal(
   { options, directory, slot, clock, log }: PluginApi<AuditOptions>,
-  lines: Lines,
-): { journal: Journal; release: () => Promise<void> } {
-  const journals = slot.gateway(() => new Map<string, Journal>())
+  lines: LineFormatter,
+): { journal: AuditJournal; release: () => Promise<void> } {
+  const journals = slot.gateway(() => new Map<string, AuditJournal>())
   const file = options.file?.replaceAll('{pid}', String(process.pid))
   const key = file === undefined ? '' : resolve(directory, file)
   const sink = key === '' ? new JournalStderr(text => process.stderr.write(text)) : new JournalFile(key)
-  const note = (kind: string, fields: object): string => lines.note(kind, fields)
-  const journal = journals.get(key) ?? new Journal(settingsOf(options), { sink, clock, log, note })
+  const formatNote = (kind: string, fields: object): string => lines.formatNote(kind, fields)
+  const journal =
+    journals.get(key) ?? new AuditJournal(parseSettings(options), { sink, clock, log, note: formatNote })
   journals.set(key, journal)
   // A second signal exits at once.
   if (journal.owners++ === 0) process.on('exit', journal.flushNow)
@@ -125,7 +130,7 @@ function journalOf(
   return { journal, release }
 }
 
-function settingsOf({ maxSize, keep, chain }: AuditOptions): {
+function parseSettings({ maxSize, keep, chain }: AuditOptions): {
   maxSize: number
   keep: number
   chain: boolean
@@ -134,7 +139,7 @@ function settingsOf({ maxSize, keep, chain }: AuditOptions): {
 }
 
 /** A tap names methods; without names it hears of those that nobody knows, too. */
-function methodsOf({ methods }: AuditOptions): { methods?: string[] } {
+function buildMethodFilter({ methods }: AuditOptions): { methods?: string[] } {
   const isMeant = compileGlobs(methods)
   const isAll = isMeant('*') && [...METHODS.keys()].every(isMeant)
   return isAll ? {} : { methods: [...METHODS.keys()].filter(isMeant) }
@@ -143,7 +148,7 @@ function methodsOf({ methods }: AuditOptions): { methods?: string[] } {
 /** Bounds the lines about refused requests, by the second: a flood must not push out the lines of others. */
 class RefusalSampler {
   readonly #clock: Clock
-  readonly #tell: (more: number) => void
+  readonly #report: (more: number) => void
   #since = -Infinity
   #noted = 0
   #more = 0
@@ -151,13 +156,13 @@ class RefusalSampler {
   /** `tell` gets how many were not noted, once for each second that had such. */
   constructor(clock: Clock, tell: (more: number) => void) {
     this.#clock = clock
-    this.#tell = tell
+    this.#report = tell
   }
 
   mayNote(): boolean {
     const now = this.#clock.now()
     if (now - this.#since >= 1000) {
-      this.end()
+      this.flush()
       this.#since = now
       this.#noted = 0
     }
@@ -167,8 +172,8 @@ class RefusalSampler {
   }
 
   /** Tells of those that were left out. */
-  end(): void {
-    if (this.#more > 0) this.#tell(this.#more)
+  flush(): void {
+    if (this.#more > 0) this.#report(this.#more)
     this.#more = 0
   }
 }

@@ -23,11 +23,11 @@ const NEWLINE = 0x0a
 /** Destination of lines. Tests bring others, which fail. */
 export interface Sink {
   /** Makes it ready to be written to. */
-  open(): Promise<Opened>
+  open(): Promise<JournalContents>
   /** Appends, and resolves with how many bytes it took; rejects when it can take none. */
   write(bytes: Buffer): Promise<number>
   /** The same before it returns; throws when it can take none. */
-  writeNow(bytes: Buffer): number
+  writeSync(bytes: Buffer): number
   /** Bytes in it. */
   readonly size: number
   /** Sets aside what there is and begins anew; at most `keep` old ones stay. */
@@ -35,7 +35,7 @@ export interface Sink {
   close(): Promise<void>
 }
 
-export interface Opened {
+export interface JournalContents {
   /** The first line; undefined when there is none. */
   readonly first: string | undefined
   /** The last whole line; undefined when there is none. */
@@ -56,13 +56,13 @@ export class JournalFile implements Sink {
     this.#path = path
   }
 
-  async open(): Promise<Opened> {
+  async open(): Promise<JournalContents> {
     await makeDirectory(dirname(this.#path), 0o700)
     const handle = await open(this.#path, 'a+', 0o600)
     this.#handle = handle
     this.size = (await handle.stat()).size
-    const first = await firstOf(handle, this.size)
-    const { last, torn } = await tailOf(handle, this.size)
+    const first = await readFirst(handle, this.size)
+    const { last, torn } = await readTail(handle, this.size)
     const cut = async (): Promise<void> => {
       this.size -= torn
       await handle.truncate(this.size)
@@ -71,13 +71,13 @@ export class JournalFile implements Sink {
   }
 
   async write(bytes: Buffer): Promise<number> {
-    const handle = this.#handle ?? (await this.#reopened())
+    const handle = this.#handle ?? (await this.#reopen())
     const { bytesWritten } = await handle.write(bytes)
     this.size += bytesWritten
     return bytesWritten
   }
 
-  writeNow(bytes: Buffer): number {
+  writeSync(bytes: Buffer): number {
     if (this.#handle === undefined) return 0
     const written = writeSync(this.#handle.fd, bytes)
     this.size += written
@@ -86,18 +86,18 @@ export class JournalFile implements Sink {
 
   async rotate(keep: number): Promise<void> {
     await this.close()
-    await this.#removeFrom(keep)
+    await this.#removeOlder(keep)
     for (let number = keep; number >= 1; number--)
-      await rename(this.#at(number - 1), this.#at(number)).catch(ignoreMissing)
-    await this.#reopened()
+      await rename(this.#getPath(number - 1), this.#getPath(number)).catch(ignoreMissing)
+    await this.#reopen()
   }
 
   /** Removes a file and all that are older, so that a smaller `keep` leaves no gap between those that stay. */
-  async #removeFrom(number: number): Promise<void> {
-    while (await rm(this.#at(number)).then(isRemoved, ignoreMissing)) number++
+  async #removeOlder(number: number): Promise<void> {
+    while (await rm(this.#getPath(number)).then(isRemoved, ignoreMissing)) number++
   }
 
-  #at(number: number): string {
+  #getPath(number: number): string {
     return number === 0 ? this.#path : `${this.#path}.${number}`
   }
 
@@ -107,7 +107,7 @@ export class JournalFile implements Sink {
     await handle?.close()
   }
 
-  async #reopened(): Promise<FileHandle> {
+  async #reopen(): Promise<FileHandle> {
     const handle = await open(this.#path, 'a+', 0o600)
     this.#handle = handle
     this.size = (await handle.stat()).size
@@ -115,7 +115,10 @@ export class JournalFile implements Sink {
   }
 }
 
-async function tailOf(handle: FileHandle, size: number): Promise<{ last: string | undefined; torn: number }> {
+async function readTail(
+  handle: FileHandle,
+  size: number,
+): Promise<{ last: string | undefined; torn: number }> {
   const start = Math.max(0, size - TAIL_BYTES)
   const tail = Buffer.alloc(size - start)
   await handle.read(tail, 0, tail.length, start)
@@ -126,7 +129,7 @@ async function tailOf(handle: FileHandle, size: number): Promise<{ last: string 
   return { last: tail.toString('utf8', begin, end), torn }
 }
 
-async function firstOf(handle: FileHandle, size: number): Promise<string | undefined> {
+async function readFirst(handle: FileHandle, size: number): Promise<string | undefined> {
   const head = Buffer.alloc(Math.min(size, HEAD_BYTES))
   await handle.read(head, 0, head.length, 0)
   const end = head.indexOf(NEWLINE)
@@ -140,14 +143,14 @@ function ignoreMissing(error: unknown): void {
 }
 
 /** A line that carries a hash over itself and the line before. */
-export function chained(line: string, before: string): { readonly line: string; readonly hash: string } {
+export function chainLine(line: string, before: string): { readonly line: string; readonly hash: string } {
   const body = line.slice(0, -1)
   const own = hash('sha256', before + body, 'hex')
   return { line: `${body},"hash":"${own}"}`, hash: own }
 }
 
 /** The hash that a line carries; undefined when it carries none. */
-export function hashIn(line: string): string | undefined {
+export function parseHash(line: string): string | undefined {
   return END.exec(line)?.[1]
 }
 
@@ -155,8 +158,8 @@ export function hashIn(line: string): string | undefined {
  * Number of files of the chain that were set aside before the one that this line begins. Undefined when no file begins with
  * it: then lines before it were taken away.
  */
-export function keptIn(line: string | undefined): number | undefined {
-  if (line === undefined || hashIn(line) === undefined) return undefined
+export function parseKeptCount(line: string | undefined): number | undefined {
+  if (line === undefined || parseHash(line) === undefined) return undefined
   try {
     const { kind, kept } = JSON.parse(line) as { kind?: unknown; kept?: unknown }
     return kind === 'opened' && typeof kept === 'number' ? kept : undefined
@@ -167,7 +170,7 @@ export function keptIn(line: string | undefined): number | undefined {
 
 /** True if the bytes of a line are those written after the line with the hash `before`. */
 export function isIntact(line: Buffer, before: string): boolean {
-  const noted = hashIn(line.toString('latin1'))
+  const noted = parseHash(line.toString('latin1'))
   const body = line.subarray(0, line.length - TAIL)
   return noted !== undefined && noted === hash('sha256', Buffer.concat([Buffer.from(before), body]), 'hex')
 }
@@ -181,15 +184,15 @@ export class JournalStderr implements Sink {
     this.#write = write
   }
 
-  open(): Promise<Opened> {
+  open(): Promise<JournalContents> {
     return Promise.resolve({ first: undefined, last: undefined, torn: 0, cut: () => Promise.resolve() })
   }
 
   write(bytes: Buffer): Promise<number> {
-    return Promise.resolve(this.writeNow(bytes))
+    return Promise.resolve(this.writeSync(bytes))
   }
 
-  writeNow(bytes: Buffer): number {
+  writeSync(bytes: Buffer): number {
     this.#write(bytes)
     return bytes.length
   }

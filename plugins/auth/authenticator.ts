@@ -11,28 +11,28 @@ import type {
 } from '../../src/plugin.ts'
 import { BoundedMap, compileGlobs, storeToken, getErrorMessage } from '../../src/plugin.ts'
 import { prepareRule } from './access.ts'
-import { credentialOf, unauthorized } from './challenge.ts'
+import { readCredential, createUnauthorized } from './challenge.ts'
 import type { KeyRing } from './key-ring.ts'
-import { digestOf, VerdictCache } from './key-ring.ts'
-import { canonical, metadataUrl } from './resource.ts'
-import type { WithImplied } from './scopes.ts'
-import { impliedBy, scopesOf } from './scopes.ts'
+import { hashSecret, VerdictCache } from './key-ring.ts'
+import { canonicalizeResource, buildMetadataUrl } from './resource.ts'
+import type { ScopeExpander } from './scopes.ts'
+import { createScopeExpander, listScopes } from './scopes.ts'
 import type { VerifyToken } from './tokens.ts'
 
 /** Callers by certificate that are remembered, so that each stays one object. */
 const MAX_CALLERS = 10_000
 
 /** Callers of whom a certificate says who they are. The listener has verified it; here it is decided whose it is. */
-class Certificates {
+class CertificateCallers {
   readonly #accepted: readonly {
     readonly issuer: string
     readonly isSubject: (text: string) => boolean
     readonly scopes: readonly string[]
   }[]
   readonly #callers = new BoundedMap<string, Principal>({ max: MAX_CALLERS })
-  readonly #withImplied: WithImplied
+  readonly #withImplied: ScopeExpander
 
-  constructor(specs: AuthConfig['certificates'] = [], withImplied: WithImplied) {
+  constructor(specs: AuthConfig['certificates'] = [], withImplied: ScopeExpander) {
     this.#accepted = specs.map(({ issuer, subjects, scopes }) => ({
       issuer,
       isSubject: compileGlobs(subjects),
@@ -41,7 +41,7 @@ class Certificates {
     this.#withImplied = withImplied
   }
 
-  get any(): boolean {
+  get hasIssuers(): boolean {
     return this.#accepted.length > 0
   }
 
@@ -62,7 +62,7 @@ class Certificates {
 
 type AuthConfig = NonNullable<Config['auth']>
 
-interface Resource {
+interface ListenerResource {
   readonly written: string
   readonly canonical: string
 }
@@ -73,11 +73,11 @@ export class Authenticator {
   readonly #options: AuthConfig
   readonly #keys: KeyRing
   readonly #verify: VerifyToken | undefined
-  readonly #certificates: Certificates
-  readonly #remembered: VerdictCache
+  readonly #certificates: CertificateCallers
+  readonly #verdicts: VerdictCache
   readonly #log: Log
   /** By listener, as written and in its canonical form: the configuration names few. */
-  readonly #resources = new Map<string, Resource>()
+  readonly #resources = new Map<string, ListenerResource>()
   /** Scopes that every request needs. */
   readonly #scopes: readonly string[]
 
@@ -90,69 +90,73 @@ export class Authenticator {
     this.#options = options
     this.#keys = keys
     this.#verify = verify
-    this.#certificates = new Certificates(options.certificates, impliedBy(options.implies))
-    this.#remembered = new VerdictCache(clock)
+    this.#certificates = new CertificateCallers(options.certificates, createScopeExpander(options.implies))
+    this.#verdicts = new VerdictCache(clock)
     this.#log = log
-    this.#scopes = scopesOf(options.rules.filter(rule => prepareRule(rule, options).isGeneral))
+    this.#scopes = listScopes(options.rules.filter(rule => prepareRule(rule, options).isGeneral))
   }
 
   /** A key or a token says more than the certificate of the connection that it came by, and then that counts alone. */
   identify(credentials: Credentials): Principal | Refusal | Promise<Principal | Refusal> {
     const { listener, certificate } = credentials
     this.#noteResource(credentials)
-    const shown = credentialOf(credentials, this.#options.keyHeader)
-    if (shown.kind === 'bad') return this.#refuse(listener, shown.why)
+    const shown = readCredential(credentials, this.#options.keyHeader)
+    if (shown.kind === 'bad') return this.#refuseCredential(listener, shown.why)
     if (shown.kind === 'none')
-      return certificate !== undefined && this.#certificates.any
-        ? this.#byCertificate(certificate, listener)
-        : this.#ask(listener)
+      return certificate !== undefined && this.#certificates.hasIssuers
+        ? this.#authenticateCertificate(certificate, listener)
+        : this.#requireCredential(listener)
     if (shown.isToken && this.#verify !== undefined)
-      return this.#byToken(shown.secret, listener, this.#verify)
-    return this.#keys.find(shown.secret) ?? this.#refuse(listener, 'the API key is not known')
+      return this.#authenticateToken(shown.secret, listener, this.#verify)
+    return this.#keys.find(shown.secret) ?? this.#refuseCredential(listener, 'the API key is not known')
   }
 
   /** The endpoint of a listener changes with a reload. */
   #noteResource({ listener, endpoint }: Credentials): void {
     const written = this.#options.resource ?? endpoint
     if (this.#resources.get(listener)?.written === written) return
-    this.#resources.set(listener, { written, canonical: canonical(written) })
+    this.#resources.set(listener, { written, canonical: canonicalizeResource(written) })
   }
 
-  async #byToken(token: string, listener: string, verify: VerifyToken): Promise<Principal | Refusal> {
+  async #authenticateToken(
+    token: string,
+    listener: string,
+    verify: VerifyToken,
+  ): Promise<Principal | Refusal> {
     const resource = this.#resources.get(listener)
     // A token that is good for one listener's resource may not be for another's.
-    const key = `${listener} ${digestOf(token)}`
-    const known = this.#remembered.get(key)
+    const key = `${listener} ${hashSecret(token)}`
+    const known = this.#verdicts.get(key)
     if (known !== undefined) return known
     try {
       const verified = await verify(
         token,
         resource === undefined ? [] : [...new Set([resource.canonical, resource.written])],
       )
-      this.#remembered.set(key, verified)
+      this.#verdicts.set(key, verified)
       storeToken(verified.principal, token)
       return verified.principal
     } catch (error) {
-      return this.#refuse(listener, getErrorMessage(error))
+      return this.#refuseCredential(listener, getErrorMessage(error))
     }
   }
 
-  #byCertificate(certificate: ClientCertificate, listener: string): Principal | Refusal {
+  #authenticateCertificate(certificate: ClientCertificate, listener: string): Principal | Refusal {
     const found = this.#certificates.identify(certificate)
-    return typeof found === 'string' ? this.#refuse(listener, found) : found
+    return typeof found === 'string' ? this.#refuseCredential(listener, found) : found
   }
 
-  #ask(listener: string): Refusal {
-    return unauthorized(`no API key and no token was sent; ${this.#howTo}`, {
+  #requireCredential(listener: string): Refusal {
+    return createUnauthorized(`no API key and no token was sent; ${this.#describeMethods}`, {
       scopes: this.#scopes,
-      metadata: this.metadataOf(listener),
+      metadata: this.getMetadataUrl(listener),
     })
   }
 
   /** Ways for a caller to say who it is. */
-  get #howTo(): string {
+  get #describeMethods(): string {
     const { keys, keysFile, keyHeader } = this.#options
-    const byCertificate = this.#certificates.any ? ', or connect with a certificate' : ''
+    const byCertificate = this.#certificates.hasIssuers ? ', or connect with a certificate' : ''
     if (keys === undefined && keysFile === undefined)
       return this.hasIssuers
         ? `send "Authorization: Bearer <token>"${byCertificate}`
@@ -161,29 +165,29 @@ export class Authenticator {
     return `send "Authorization: Bearer <${what}>" or "${keyHeader}: <API key>"${byCertificate}`
   }
 
-  #refuse(listener: string, why: string): Refusal {
+  #refuseCredential(listener: string, why: string): Refusal {
     this.#log.debug('a credential was not accepted', { listener, reason: why })
-    return unauthorized(`the credential is not valid; ${this.#howTo}`, {
+    return createUnauthorized(`the credential is not valid; ${this.#describeMethods}`, {
       error: 'invalid_token',
       scopes: this.#scopes,
-      metadata: this.metadataOf(listener),
+      metadata: this.getMetadataUrl(listener),
     })
   }
 
   /** URL at which a client learns who gives tokens; undefined when nobody does. */
-  metadataOf(listener: string): string | undefined {
+  getMetadataUrl(listener: string): string | undefined {
     const resource = this.#resources.get(listener)
-    return this.hasIssuers && resource !== undefined ? metadataUrl(resource.canonical) : undefined
+    return this.hasIssuers && resource !== undefined ? buildMetadataUrl(resource.canonical) : undefined
   }
 
   /** The metadata of the protected resource (RFC 9728). */
-  describe(request: HttpRequest): HttpReply | undefined {
+  serveMetadata(request: HttpRequest): HttpReply | undefined {
     if (request.method !== 'GET') return undefined
     const body = {
-      resource: canonical(this.#options.resource ?? request.endpoint),
+      resource: canonicalizeResource(this.#options.resource ?? request.endpoint),
       authorization_servers: this.#options.jwt?.map(({ issuer }) => issuer),
       bearer_methods_supported: ['header'],
-      scopes_supported: scopesOf(this.#options.rules),
+      scopes_supported: listScopes(this.#options.rules),
     }
     return { status: 200, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
   }

@@ -1,7 +1,7 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { Clock, Config, Principal } from '../../src/plugin.ts'
 import { BoundedMap, gatewayError, principalKey } from '../../src/plugin.ts'
-import type { WithImplied } from './scopes.ts'
+import type { ScopeExpander } from './scopes.ts'
 import type { Verified } from './tokens.ts'
 
 type ApiKeyConfig = NonNullable<NonNullable<Config['auth']>['keys']>[number]
@@ -22,44 +22,44 @@ const MAX_KEYS = 1000
 
 /** The API keys that are known, by their hashes. */
 export class KeyRing {
-  readonly #held: readonly StoredApiKey[]
+  readonly #keys: readonly StoredApiKey[]
 
   /** @throws GatewayError GW_PLUGIN_OPTIONS when there are too many, or one hash stands for two. */
-  constructor(keys: readonly ApiKeyConfig[], withImplied: WithImplied) {
+  constructor(keys: readonly ApiKeyConfig[], withImplied: ScopeExpander) {
     const hashes = new Set(keys.map(({ hash }) => hash))
-    if (hashes.size !== keys.length) throw refused('two API keys have the same hash')
-    if (keys.length > MAX_KEYS) throw refused(`there are more than ${MAX_KEYS} API keys`)
-    this.#held = keys.map(key => ({
+    if (hashes.size !== keys.length) throw createKeyError('two API keys have the same hash')
+    if (keys.length > MAX_KEYS) throw createKeyError(`there are more than ${MAX_KEYS} API keys`)
+    this.#keys = keys.map(key => ({
       name: key.name,
       digest: Buffer.from(key.hash.slice('sha256:'.length)),
-      principal: withImplied(principalOf(key)),
+      principal: withImplied(buildPrincipal(key)),
     }))
   }
 
   /** The principal of the key of this name, for commands of the owner; of several keys of one subject, the first. */
-  named(name: string): Principal | undefined {
+  findByName(name: string): Principal | undefined {
     const held =
-      this.#held.find(one => one.name === name) ??
-      this.#held.find(({ principal }) => principal.subject === name)
+      this.#keys.find(one => one.name === name) ??
+      this.#keys.find(({ principal }) => principal.subject === name)
     return held?.principal
   }
 
   /** Names of all keys, for the owner. */
   get names(): readonly string[] {
-    return this.#held.map(({ name }) => name)
+    return this.#keys.map(({ name }) => name)
   }
 
   /** Finds the principal of a key. Looks at every hash to its end, so that the time says nothing about any. */
   find(secret: string): Principal | undefined {
-    const digest = Buffer.from(digestOf(secret))
+    const digest = Buffer.from(hashSecret(secret))
     let found: Principal | undefined
-    for (const held of this.#held) if (timingSafeEqual(held.digest, digest)) found = held.principal
+    for (const held of this.#keys) if (timingSafeEqual(held.digest, digest)) found = held.principal
     return found
   }
 }
 
 /** Without the key's own name: an old and a new key of one principal are the same caller. */
-function principalOf({ name, principal = name, scopes }: ApiKeyConfig): Principal {
+function buildPrincipal({ name, principal = name, scopes }: ApiKeyConfig): Principal {
   return Object.freeze({ issuer: 'api-key', client: '', subject: principal, scopes })
 }
 
@@ -72,19 +72,19 @@ export function readKeys(text: string, file: string): ApiKeyConfig[] {
     const [name, hash, ...scopes] = line.replace(/#.*$/, '').trim().split(/\s+/)
     if (name === undefined || name === '') return []
     if (!NAME.test(name) || hash === undefined || !HASH.test(hash) || !scopes.every(s => SCOPE.test(s)))
-      throw refused(
+      throw createKeyError(
         `${file}:${at + 1} is no key: a name, sha256:…, then scopes, as in "ci sha256:… tools:read"`,
       )
     return [{ name, hash, scopes }]
   })
 }
 
-function refused(why: string): Error {
+function createKeyError(why: string): Error {
   return gatewayError('GW_PLUGIN_OPTIONS', { plugin: 'auth', why })
 }
 
 /** Digest of a secret in hex, which is kept and compared. A key has 256 random bits, so one round is as good as many. */
-export function digestOf(secret: string): string {
+export function hashSecret(secret: string): string {
   return hash('sha256', secret)
 }
 
@@ -101,7 +101,7 @@ interface CachedVerdict {
 
 /** Verdicts on tokens, by a hash of the token. Kept no longer than the token is good, on a clock that does not jump. */
 export class VerdictCache {
-  readonly #kept = new BoundedMap<string, CachedVerdict>({ max: MAX_VERDICTS, share: MAX_OF_CALLER })
+  readonly #verdicts = new BoundedMap<string, CachedVerdict>({ max: MAX_VERDICTS, share: MAX_OF_CALLER })
   readonly #clock: Clock
 
   constructor(clock: Clock) {
@@ -109,16 +109,16 @@ export class VerdictCache {
   }
 
   get(key: string): Principal | undefined {
-    const kept = this.#kept.get(key)
+    const kept = this.#verdicts.get(key)
     if (kept === undefined) return undefined
     if (this.#clock.now() < kept.until) return kept.principal
-    this.#kept.delete(key)
+    this.#verdicts.delete(key)
     return undefined
   }
 
   set(key: string, { principal, expiresAt }: Verified): void {
     const left = Math.min(MAX_VERDICT_MS, expiresAt - Date.now())
     if (left <= 0) return
-    this.#kept.set(key, { principal, until: this.#clock.now() + left }, principalKey(principal))
+    this.#verdicts.set(key, { principal, until: this.#clock.now() + left }, principalKey(principal))
   }
 }

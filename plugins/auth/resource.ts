@@ -7,18 +7,18 @@ type AuthConfig = NonNullable<Config['auth']>
 const WELL_KNOWN = '/.well-known/oauth-protected-resource'
 
 /** A resource as it is named everywhere: scheme and host in lower case, no default port, and no slash at its end. */
-export function canonical(resource: string): string {
+export function canonicalizeResource(resource: string): string {
   const { origin, pathname } = new URL(resource)
   return origin + pathname.replace(/\/+$/, '')
 }
 
 /** The URL of the description of a resource: its path goes behind the well-known one. */
-export function metadataUrl(resource: string): string {
+export function buildMetadataUrl(resource: string): string {
   const { origin, pathname } = new URL(resource)
-  return origin + metadataPath(pathname)
+  return origin + buildMetadataPath(pathname)
 }
 
-function metadataPath(pathname: string): string {
+function buildMetadataPath(pathname: string): string {
   return WELL_KNOWN + pathname.replace(/\/+$/, '')
 }
 
@@ -26,7 +26,7 @@ function metadataPath(pathname: string): string {
  * Paths of the metadata: with the path of each endpoint behind it, as bound and as clients know it. Without a path there is
  * something only where the resource has none: a client must not believe a description that it did not ask for.
  */
-export function metadataPaths(
+export function listMetadataPaths(
   { resource }: AuthConfig,
   config: Config,
   listeners: readonly string[],
@@ -38,7 +38,7 @@ export function metadataPaths(
     return [spec.path, seen + spec.path]
   })
   if (resource !== undefined) paths.push(new URL(resource).pathname)
-  return new Set(paths.map(metadataPath))
+  return new Set(paths.map(buildMetadataPath))
 }
 
 /** A wildcard address is nobody's name: tokens cannot be made for it. */

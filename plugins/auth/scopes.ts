@@ -6,9 +6,9 @@ type AuthConfig = NonNullable<Config['auth']>
 export const OFFLINE = 'offline_access'
 
 /** Gives a principal what its scopes imply, and what that implies. */
-export type WithImplied = (principal: Principal) => Principal
+export type ScopeExpander = (principal: Principal) => Principal
 
-export function impliedBy(implies: AuthConfig['implies']): WithImplied {
+export function createScopeExpander(implies: AuthConfig['implies']): ScopeExpander {
   const direct = new Map(Object.entries(implies))
   if (direct.size === 0) return principal => principal
   return principal => {
@@ -22,6 +22,6 @@ export function impliedBy(implies: AuthConfig['implies']): WithImplied {
 }
 
 /** Every scope that rules ask for, once. */
-export function scopesOf(rules: AuthConfig['rules']): string[] {
+export function listScopes(rules: AuthConfig['rules']): string[] {
   return [...new Set(rules.flatMap(({ scopes = [] }) => scopes))]
 }

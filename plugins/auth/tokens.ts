@@ -4,7 +4,7 @@ import type { CryptoKey, JWK, JWSHeaderParameters, JWTPayload, JWTVerifyOptions 
 import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, errors, jwtVerify } from 'jose'
 import type { Clock, Config, Fetch, Log, Principal } from '../../src/plugin.ts'
 import { gatewayError, isObject, parseDuration } from '../../src/plugin.ts'
-import type { WithImplied } from './scopes.ts'
+import type { ScopeExpander } from './scopes.ts'
 
 const MAX_BYTES = 256 * 1024
 const WITHIN_MS = 4000
@@ -14,13 +14,13 @@ const BETWEEN_MS = 30_000
 const FRESH_MS = 10 * 60_000
 const STALE_MS = 60 * 60_000
 
-type Find = ReturnType<typeof createLocalJWKSet>
+type KeyFinder = ReturnType<typeof createLocalJWKSet>
 
 /** Finds the public key that a token says it was signed with. */
 type KeySet = (header: JWSHeaderParameters) => Promise<CryptoKey>
 
 /** Parts that fetching keys takes. */
-interface KeySources {
+interface KeySetDeps {
   readonly directory: string
   readonly clock: Clock
   readonly log: Log
@@ -28,25 +28,25 @@ interface KeySources {
 }
 
 /** @throws GatewayError GW_PLUGIN_OPTIONS when it is neither a file of keys nor a URL that may be asked. */
-export async function keySet(from: string, around: KeySources): Promise<KeySet> {
-  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(from)) return new RemoteKeys(urlOf(from), around).find
+export async function createKeySet(from: string, around: KeySetDeps): Promise<KeySet> {
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(from)) return new RemoteKeys(parseKeyUrl(from), around).find
   const path = isAbsolute(from) ? from : join(around.directory, from)
   try {
-    const find = finderOf(await readFile(path, 'utf8'))
+    const find = createFinder(await readFile(path, 'utf8'))
     return header => find(header)
   } catch (cause) {
-    throw refused(`${from} is no file of public keys (JWKS)`, cause)
+    throw createIssuerError(`${from} is no file of public keys (JWKS)`, cause)
   }
 }
 
-function urlOf(from: string): URL {
+function parseKeyUrl(from: string): URL {
   const url = URL.canParse(from) ? new URL(from) : undefined
   const isLocal = url !== undefined && /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(url.hostname)
   if (url?.protocol === 'https:' || (url?.protocol === 'http:' && isLocal)) return url
-  throw refused(`${from}: public keys are fetched over https only`)
+  throw createIssuerError(`${from}: public keys are fetched over https only`)
 }
 
-function finderOf(text: string): Find {
+function createFinder(text: string): KeyFinder {
   const value: unknown = JSON.parse(text)
   if (!isObject(value) || !Array.isArray(value.keys)) throw new TypeError('it has no "keys"')
   // Shared secrets sign nothing here.
@@ -60,11 +60,11 @@ class RemoteKeys {
   readonly #clock: Clock
   readonly #log: Log
   readonly #fetchUrl: Fetch
-  #keys: { readonly find: Find; readonly at: number } | undefined
+  #keys: { readonly find: KeyFinder; readonly at: number } | undefined
   #triedAt = -Infinity
   #fetching: Promise<void> | undefined
 
-  constructor(url: URL, { clock, log, fetch }: KeySources) {
+  constructor(url: URL, { clock, log, fetch }: KeySetDeps) {
     this.#url = url
     this.#clock = clock
     this.#log = log
@@ -74,12 +74,12 @@ class RemoteKeys {
   readonly find: KeySet = async header => {
     if (this.#age() > FRESH_MS) await this.#refresh()
     try {
-      return await this.#known()(header)
+      return await this.#getKnown()(header)
     } catch (error) {
       const isNew = error instanceof errors.JWKSNoMatchingKey && this.#mayTry()
       if (!isNew) throw error
       await this.#refresh()
-      return this.#known()(header)
+      return this.#getKnown()(header)
     }
   }
 
@@ -87,7 +87,7 @@ class RemoteKeys {
     return this.#keys === undefined ? Infinity : this.#clock.now() - this.#keys.at
   }
 
-  #known(): Find {
+  #getKnown(): KeyFinder {
     if (this.#keys === undefined || this.#age() > STALE_MS) throw new errors.JWKSNoMatchingKey()
     return this.#keys.find
   }
@@ -99,14 +99,14 @@ class RemoteKeys {
   /** One at a time; who comes meanwhile waits for the same. */
   #refresh(): Promise<void> {
     if (this.#fetching === undefined && !this.#mayTry()) return Promise.resolve()
-    this.#fetching ??= this.#fetch().finally(() => (this.#fetching = undefined))
+    this.#fetching ??= this.#fetchKeys().finally(() => (this.#fetching = undefined))
     return this.#fetching
   }
 
-  async #fetch(): Promise<void> {
+  async #fetchKeys(): Promise<void> {
     this.#triedAt = this.#clock.now()
     try {
-      const find = finderOf(await download(this.#url, this.#fetchUrl))
+      const find = createFinder(await downloadKeys(this.#url, this.#fetchUrl))
       this.#keys = { find, at: this.#clock.now() }
     } catch (error) {
       this.#log.warn('public keys could not be fetched', { from: this.#url.href, reason: String(error) })
@@ -114,14 +114,14 @@ class RemoteKeys {
   }
 }
 
-async function download(url: URL, fetch: Fetch): Promise<string> {
+async function downloadKeys(url: URL, fetch: Fetch): Promise<string> {
   const headers = { accept: 'application/json, application/jwk-set+json' }
   const response = await fetch(url, { namedBy: url, headers, maxBytes: MAX_BYTES, withinMs: WITHIN_MS })
   if (!response.ok) throw new Error(`HTTP ${response.status}`)
   return response.text()
 }
 
-function refused(why: string, cause?: unknown): Error {
+function createIssuerError(why: string, cause?: unknown): Error {
   return gatewayError('GW_PLUGIN_OPTIONS', { plugin: 'auth', why, cause })
 }
 
@@ -153,10 +153,10 @@ export interface Verified {
 export type VerifyToken = (token: string, resource: readonly string[]) => Promise<Verified>
 
 /** @throws GatewayError GW_PLUGIN_OPTIONS */
-export async function tokenVerifier(
+export async function createTokenVerifier(
   specs: readonly JwtIssuerConfig[],
-  around: KeySources,
-  withImplied: WithImplied,
+  around: KeySetDeps,
+  withImplied: ScopeExpander,
   /** True when callers come with their groups and claims. */
   withClaims = false,
 ): Promise<VerifyToken> {
@@ -167,7 +167,7 @@ export async function tokenVerifier(
         plugin: 'auth',
         why: `auth.jwt names the issuer ${spec.issuer} twice: give one entry all of its audiences and algorithms`,
       })
-    issuers.set(spec.issuer, issuerOf(spec, await keySet(spec.jwks, around)))
+    issuers.set(spec.issuer, createIssuer(spec, await createKeySet(spec.jwks, around)))
   }
   return async (token, resource) => {
     const { iss } = decodeJwt(token)
@@ -177,13 +177,13 @@ export async function tokenVerifier(
     const audience = issuer.audience ?? resource
     const { payload } = await jwtVerify(token, issuer.keys, { ...issuer.options, audience: [...audience] })
     checkClaims(payload, audience, issuer)
-    const caller = principalOf(payload)
-    const principal = withImplied(withClaims ? described(caller, payload) : caller)
+    const caller = buildPrincipal(payload)
+    const principal = withImplied(withClaims ? addClaims(caller, payload) : caller)
     return { principal, expiresAt: (payload.exp ?? 0) * 1000 }
   }
 }
 
-function issuerOf(spec: JwtIssuerConfig, keys: KeySet): Issuer {
+function createIssuer(spec: JwtIssuerConfig, keys: KeySet): Issuer {
   const leewayMs = parseDuration(spec.leeway)
   if (leewayMs > MAX_LEEWAY_MS)
     throw gatewayError('GW_PLUGIN_OPTIONS', {
@@ -218,35 +218,35 @@ function checkClaims(payload: JWTPayload, audience: readonly string[], { leewayS
     throw new Error('it is from the future')
 }
 
-function principalOf(payload: JWTPayload): Principal {
+function buildPrincipal(payload: JWTPayload): Principal {
   return Object.freeze({
-    issuer: textOf(payload.iss),
-    client: textOf(payload.client_id ?? payload.azp ?? ''),
-    subject: textOf(payload.sub) || lacks('sub'),
-    scopes: Object.freeze(scopesOf(payload.scope ?? payload.scp)),
+    issuer: toText(payload.iss),
+    client: toText(payload.client_id ?? payload.azp ?? ''),
+    subject: toText(payload.sub) || failMissingClaim('sub'),
+    scopes: Object.freeze(parseScopes(payload.scope ?? payload.scp)),
   })
 }
 
 /** The caller with its groups and claims, for rules that read them. */
-function described(principal: Principal, payload: JWTPayload): Principal {
+function addClaims(principal: Principal, payload: JWTPayload): Principal {
   return Object.freeze({
     ...principal,
-    groups: Object.freeze(scopesOf(payload.groups)),
+    groups: Object.freeze(parseScopes(payload.groups)),
     claims: Object.freeze({ ...payload }),
   })
 }
 
-function textOf(value: unknown): string {
+function toText(value: unknown): string {
   if (typeof value !== 'string' || value.length > MAX_TEXT) throw new Error('a claim is no short text')
   return value
 }
 
-function lacks(claim: string): never {
+function failMissingClaim(claim: string): never {
   throw new Error(`its ${claim} is empty`)
 }
 
 /** `scope` is one text (RFC 8693); some issuers send a list as `scp`. */
-function scopesOf(value: unknown): string[] {
+function parseScopes(value: unknown): string[] {
   const list = typeof value === 'string' ? value.split(' ') : Array.isArray(value) ? value : []
   return list
     .filter((one): one is string => typeof one === 'string' && one !== '' && one.length <= MAX_TEXT)

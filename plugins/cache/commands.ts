@@ -21,7 +21,7 @@ export const commands: PluginCommands = {
       const { upstream } = call.flags
       const params = upstream === undefined ? {} : { upstream }
       const listed = await call.withGateway('running', ask => ask('cache.ls', params))
-      call.print(listed, () => cacheLines(listed, call))
+      call.print(listed, () => formatEntries(listed, call))
     },
   },
   'cache purge': {
@@ -48,7 +48,7 @@ export const commands: PluginCommands = {
         if (said.purged === 0 && typeof name === 'string') await checkName(name, ask)
         return said
       })
-      print(purged, () => [purgeLine(purged)])
+      print(purged, () => [formatPurge(purged)])
     },
   },
 }
@@ -67,7 +67,7 @@ async function checkName(name: string, ask: AskGateway): Promise<void> {
 }
 
 /** Its entries as people read them. */
-export function cacheLines(
+export function formatEntries(
   { entries, total, bytes }: JsonObject,
   { out, table }: Pick<CommandCall, 'out' | 'table'>,
 ): string[] {
@@ -77,24 +77,24 @@ export function cacheLines(
   const sum = `${count} ${count === 1 ? 'entry' : 'entries'}${size}`
   if (rows.length === 0) return [sum]
   const head = HEAD.map(text => out.paint('dim', text))
-  return [...table([head, ...rows.map(cells)]), sum]
+  return [...table([head, ...rows.map(formatCells)]), sum]
 }
 
 /** `3 entries purged`, and what the others know of it. */
-export function purgeLine({ purged, others, why }: JsonObject): string {
+export function formatPurge({ purged, others, why }: JsonObject): string {
   const count = typeof purged === 'number' ? purged : 0
   const line = `${count} ${count === 1 ? 'entry' : 'entries'} purged`
   if (others === undefined) return line
   if (others === 'told') return `${line} here; the other replicas are told`
-  return `${line} here; the other replicas are told as soon as they can be: ${text(why)}`
+  return `${line} here; the other replicas are told as soon as they can be: ${toText(why)}`
 }
 
-function cells({ upstream, method, state, ageMs, bytes, hits, name, tags }: JsonObject): string[] {
+function formatCells({ upstream, method, state, ageMs, bytes, hits, name, tags }: JsonObject): string[] {
   const tagged = Array.isArray(tags) && tags.length > 0 ? `#${tags.join(' #')}` : ''
   return [
-    text(upstream),
-    text(method),
-    text(state),
+    toText(upstream),
+    toText(method),
+    toText(state),
     typeof ageMs === 'number' ? formatDuration(ageMs) : '-',
     typeof bytes === 'number' ? formatBytes(bytes) : '-',
     typeof hits === 'number' ? String(hits) : '-',
@@ -102,6 +102,6 @@ function cells({ upstream, method, state, ageMs, bytes, hits, name, tags }: Json
   ]
 }
 
-function text(value: unknown): string {
+function toText(value: unknown): string {
   return typeof value === 'string' ? toOneLine(value) : '-'
 }

@@ -1,10 +1,10 @@
 import type { Answer, Call, Exchange, JsonObject } from '../../src/plugin.ts'
 import { gatewayError, RPC } from '../../src/plugin.ts'
-import type { Selection, Subject } from './store.ts'
-import { Subjects } from './store.ts'
+import type { Selection, CacheSubject } from './cache-store.ts'
+import { SubjectIndex } from './cache-store.ts'
 
 /** One call to a server for all who want its answer. It is given up when the last of them has. */
-export class Flight implements Call, Subject {
+export class Flight implements Call, CacheSubject {
   readonly upstream: string
   readonly method: string
   readonly headers: Record<string, string>
@@ -19,7 +19,7 @@ export class Flight implements Call, Subject {
   #reason: string | undefined
 
   /** `waiting` is how many wait for it from the beginning without having joined. */
-  constructor(call: Call, exchange: Exchange, about: Pick<Subject, 'target' | 'tags'>, waiting: number) {
+  constructor(call: Call, exchange: Exchange, about: Pick<CacheSubject, 'target' | 'tags'>, waiting: number) {
     this.upstream = call.upstream
     this.method = call.method
     this.params = call.params
@@ -76,7 +76,7 @@ export class Flight implements Call, Subject {
 /** Calls under way by what they ask. */
 export class Flights {
   readonly #byKey = new Map<string, Flight>()
-  readonly #subjects = new Subjects<Flight>()
+  readonly #subjects = new SubjectIndex<Flight>()
 
   /** The one to join; undefined when there is none, or it is being given up. */
   find(key: string): Flight | undefined {
@@ -106,13 +106,13 @@ export class Flights {
 }
 
 /** An exchange in a client's session that nobody waits for: it cannot be cancelled, tells nothing, and asks nobody. */
-export interface QuietExchange extends Exchange {
+export interface BackgroundExchange extends Exchange {
   /** True if the server made a request of the client: its answer is then nobody else's. */
   hasAsked: boolean
 }
 
 /** Makes a quiet exchange in the session of another one. */
-export function quietExchange(of: Exchange, now: number): QuietExchange {
+export function createBackgroundExchange(of: Exchange, now: number): BackgroundExchange {
   const { id, session, principal, method, headers, via, bytes, received, params, route, entry } = of
   return {
     ...{ id, session, principal, method, headers, via, bytes, received, params, route, entry },

@@ -21,7 +21,7 @@ const ERRORS = {
 
 const callerKeyError = defineErrors(ERRORS)
 
-type Entries = NonNullable<Extract<UpstreamConfig, { readonly callers?: unknown }>['callers']>
+type CallerEntries = NonNullable<Extract<UpstreamConfig, { readonly callers?: unknown }>['callers']>
 
 /** Puts a key of their own on the requests of each caller. */
 export const callerKeys: Plugin = {
@@ -30,25 +30,25 @@ export const callerKeys: Plugin = {
   errors: ERRORS,
   check,
   setup({ config, hooks }) {
-    hooks.configure.tap(withCallersApart)
+    hooks.configure.tap(isolateCallers)
     hooks.authorize.tap((spec, { name }) => {
-      const entries = entriesOf(spec)
-      return entries === undefined ? undefined : authorizerOf(name, entries, config.auth)
+      const entries = getEntries(spec)
+      return entries === undefined ? undefined : createAuthorizer(name, entries, config.auth)
     })
   },
 }
 
-function entriesOf(spec: UpstreamConfig): Entries | undefined {
+function getEntries(spec: UpstreamConfig): CallerEntries | undefined {
   return 'callers' in spec ? spec.callers : undefined
 }
 
-function authorizerOf(upstream: string, entries: Entries, auth: Config['auth']): Authorizer {
+function createAuthorizer(upstream: string, entries: CallerEntries, auth: Config['auth']): Authorizer {
   const prepared = entries.map(({ principals, headers, query }) => ({
     fits: compileCallers(principals, auth),
     headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])),
     query,
   }))
-  const entryOf = (account: string | undefined) => prepared[Number(account)]
+  const findEntry = (account: string | undefined) => prepared[Number(account)]
   return {
     // Callers of one entry are one to the server.
     accountOf: (principal: Principal) => {
@@ -56,17 +56,17 @@ function authorizerOf(upstream: string, entries: Entries, auth: Config['auth']):
       if (index < 0) throw callerKeyError('GW_CALLER_KEY', { upstream })
       return String(index)
     },
-    headers: ({ account }) => entryOf(account)?.headers ?? {},
-    query: account => entryOf(account)?.query ?? {},
+    headers: ({ account }) => findEntry(account)?.headers ?? {},
+    query: account => findEntry(account)?.query ?? {},
     // A refusal of a key that stands in the configuration stands.
     refused: () => Promise.resolve(undefined),
   }
 }
 
 /** Keeps sessions and answers of callers apart as well: what a server says to one key is no other caller's. */
-function withCallersApart(config: Config): Config {
+function isolateCallers(config: Config): Config {
   const upstreams = Object.entries(config.upstreams).map(([name, spec]) => {
-    const isShared = entriesOf(spec) !== undefined && spec.isolation === 'shared'
+    const isShared = getEntries(spec) !== undefined && spec.isolation === 'shared'
     return [name, isShared ? { ...spec, isolation: 'principal' as const } : spec] as const
   })
   return { ...config, upstreams: Object.fromEntries(upstreams) }

@@ -11,12 +11,12 @@ import type {
 } from '../../src/plugin.ts'
 import { canonicalizeJson, RPC } from '../../src/plugin.ts'
 import { formatAddress, isLoopback, parseAddress } from './address.ts'
-import type { Entry, LiveReplica } from './directory.ts'
-import { Directory } from './directory.ts'
-import { Entrance } from './entrance.ts'
+import type { ReplicaEntry, LiveReplica } from './replica-directory.ts'
+import { ReplicaDirectory } from './replica-directory.ts'
+import { PeerServer } from './peer-server.ts'
 import { clusterError } from './errors.ts'
 import { KeyRing } from './key-ring.ts'
-import { News } from './news.ts'
+import { ChangeFeed } from './change-feed.ts'
 import { RedisShared } from './redis/redis-shared.ts'
 import type { RedisStore } from './redis/redis-store.ts'
 import { ReplicaTls } from './tls.ts'
@@ -34,16 +34,16 @@ const LATER: Refusal = {
 
 interface ReplicasDeps {
   readonly ring: KeyRing
-  readonly directory: Directory
+  readonly directory: ReplicaDirectory
   readonly vouchers: Vouchers
   readonly listeners: Map<string, ServeHanded>
   readonly tls: ReplicaTls | undefined
 }
 
 /** The other replicas, as listeners see them. */
-class Replicas implements PeerDirectory {
+class PeerReplicas implements PeerDirectory {
   /** Requests that were given to others. */
-  handedOn = 0
+  forwarded = 0
   readonly #deps: ReplicasDeps
 
   constructor(deps: ReplicasDeps) {
@@ -54,7 +54,7 @@ class Replicas implements PeerDirectory {
     const { ring, directory } = this.#deps
     return {
       get keys() {
-        return ring.of('seal')
+        return ring.deriveKeys('seal')
       },
       place: directory.id,
     }
@@ -74,20 +74,20 @@ class Replicas implements PeerDirectory {
     if (place === directory.id) return 'here'
     // Redis is not asked about a forged id.
     if (session !== undefined && !ring.isOurs(session)) return 'here'
-    const known = directory.known(place)
-    if (known !== undefined) return this.#neighbour(known)
+    const known = directory.getKnown(place)
+    if (known !== undefined) return this.#createPeer(known)
     return directory.find(place).then(
-      found => (found === undefined ? 'here' : this.#neighbour(found)),
+      found => (found === undefined ? 'here' : this.#createPeer(found)),
       () => LATER,
     )
   }
 
-  #neighbour({ entry, address, gone }: LiveReplica): Peer {
+  #createPeer({ entry, address, gone }: LiveReplica): Peer {
     const { directory, vouchers, tls } = this.#deps
-    this.handedOn++
+    this.forwarded++
     return {
       ...{ address, gone, tls: tls?.options },
-      voucher: (request, handed) => vouchers.write(request, handed, directory.id, entry.id),
+      voucher: (request, handed) => vouchers.issue(request, handed, directory.id, entry.id),
     }
   }
 }
@@ -108,13 +108,13 @@ interface ClusterDeps {
 /** A replica of a gateway with all its parts. It lives as long as the process; reloads change its keys and certificates. */
 export class Cluster {
   readonly store: RedisStore
-  readonly directory: Directory
-  readonly neighbours: Replicas
-  readonly entrance: Entrance
+  readonly directory: ReplicaDirectory
+  readonly replicas: PeerReplicas
+  readonly peerServer: PeerServer
   /** Store that plugins of all replicas share. */
   readonly shared: RedisShared
   /** Changes of lists and resources. */
-  readonly news: News
+  readonly changeFeed: ChangeFeed
   /** True once its last user has stopped it. */
   hasEnded = false
   readonly #ring: KeyRing
@@ -139,20 +139,20 @@ export class Cluster {
     const tls = (this.#tls = options.tls && new ReplicaTls(name, options.tls, path))
     const listeners = new Map<string, ServeHanded>()
     const vouchers = new Vouchers(ring)
-    const directory = (this.directory = new Directory({ name, store, ring, clock }))
+    const directory = (this.directory = new ReplicaDirectory({ name, store, ring, clock }))
     this.shared = new RedisShared({ name, store, ring, sharers: () => directory.entries.length })
-    this.news = new News(this.shared, clock)
-    this.neighbours = new Replicas({ ring, directory, vouchers, listeners, tls })
-    this.entrance = new Entrance({ vouchers, log, listeners, tls, id: directory.id })
+    this.changeFeed = new ChangeFeed(this.shared, clock)
+    this.replicas = new PeerReplicas({ ring, directory, vouchers, listeners, tls })
+    this.peerServer = new PeerServer({ vouchers, log, listeners, tls, id: directory.id })
   }
 
   /** @throws GatewayError GW_CLUSTER_CHANGED if more than its keys has changed, GW_CLUSTER_TLS */
-  become(options: ClusterConfig, config: Config, directory: string): void {
+  configure(options: ClusterConfig, config: Config, directory: string): void {
     if (!isSameButKeys(this.#options, options)) throw clusterError('GW_CLUSTER_CHANGED')
     if (options.tls !== undefined) this.#tls?.reload(options.tls, directory)
-    this.#ring.become(options.keys)
-    this.#config = this.#ring.digest(canonicalizeJson(ofAllHosts(config)))
-    this.directory.describe({ config: this.#config })
+    this.#ring.setKeys(options.keys)
+    this.#config = this.#ring.digest(canonicalizeJson(pickSharedConfig(config)))
+    this.directory.updateSelf({ config: this.#config })
   }
 
   /** Opens the entrance and enters the directory. Continues without Redis if that is away. */
@@ -162,10 +162,10 @@ export class Cluster {
     this.#isStarted = true
     await this.store.connect()
     const { listen, address } = this.#options
-    const bound = await this.entrance.start(parseAddress(listen) ?? { host: '127.0.0.1', port: 0 })
+    const bound = await this.peerServer.start(parseAddress(listen) ?? { host: '127.0.0.1', port: 0 })
     const self = { address: address ?? formatAddress(bound), version: this.#version, config: this.#config }
     await this.directory.start({ ...self, started: Date.now() })
-    this.news.start()
+    this.changeFeed.start()
   }
 
   /** The address at which it takes requests without TLS, if others could read along; undefined if they cannot. */
@@ -176,17 +176,17 @@ export class Cluster {
     return isLocal ? undefined : address
   }
 
-  look(): Promise<readonly Entry[]> {
-    return this.directory.look()
+  listReplicas(): Promise<readonly ReplicaEntry[]> {
+    return this.directory.refresh()
   }
 
   /** Ends with the last generation that uses it. */
   async stop(): Promise<void> {
     if (--this.#users > 0) return
     this.hasEnded = true
-    this.news.stop()
+    this.changeFeed.stop()
     await this.directory.leave()
-    this.entrance.stop()
+    this.peerServer.stop()
     this.store.close()
   }
 
@@ -205,6 +205,6 @@ function isSameButKeys(one: ClusterConfig, other: ClusterConfig): boolean {
   return without(one) === without(other)
 }
 
-function ofAllHosts(config: Config): Record<string, unknown> {
+function pickSharedConfig(config: Config): Record<string, unknown> {
   return Object.fromEntries(Object.entries(config).filter(([section]) => !OF_ONE_HOST.has(section)))
 }

@@ -11,7 +11,7 @@ import {
 import { isWildcard, parseAddress } from './address.ts'
 import type { Cluster } from './cluster.ts'
 import { ERRORS, HEALTH } from './errors.ts'
-import type { News } from './news.ts'
+import type { ChangeFeed } from './change-feed.ts'
 
 type ClusterConfig = NonNullable<Config['cluster']>
 
@@ -30,36 +30,36 @@ export const cluster: Plugin<ClusterConfig> = {
   reads: ({ cluster: own }) => (own?.tls === undefined ? [] : [own.tls.cert, own.tls.key, own.tls.ca]),
   async setup(api) {
     const { hooks, config, options, directory } = api
-    const { describeReplicas, figuresOf, findingsAbout } = await import('./status.ts')
+    const { describeReplicas, listFigures, listFindings } = await import('./status.ts')
     const made = await openCluster(api)
     let isUsed = false
 
     hooks.sharedStore.tap(() => made.shared)
     hooks.ready.tap(() => {
-      made.become(options, config, directory)
+      made.configure(options, config, directory)
       isUsed = true
       return made.start()
     })
     hooks.close.tap(() => (isUsed ? made.stop() : made.closeUnused()))
-    hooks.neighbours.tap(() => made.neighbours)
-    tellNews(api, made.news)
-    hooks.health.tap(findings => [...findings, ...findingsAbout(made)])
-    hooks.figures.tap(figures => [...figures, ...figuresOf(made)])
+    hooks.neighbours.tap(() => made.replicas)
+    exchangeChanges(api, made.changeFeed)
+    hooks.health.tap(findings => [...findings, ...listFindings(made)])
+    hooks.figures.tap(figures => [...figures, ...listFigures(made)])
     hooks.load.tap(load => ({ ...load, replica: made.directory.id }))
     hooks.control.for('cluster.replicas').tap({ looks: true }, () => describeReplicas(made))
   },
 }
 
 /** Exchanges news of lists and resources with the other replicas. */
-function tellNews({ hooks, config, upstreamSays }: PluginApi<ClusterConfig>, news: News): void {
+function exchangeChanges({ hooks, config, upstreamSays }: PluginApi<ClusterConfig>, news: ChangeFeed): void {
   const isForAll = (name: string): boolean => config.upstreams[name]?.isolation === 'shared'
   hooks.notification.tap({ stage: 'trace', methods: NEWS }, (said, { direction, upstream, exchange }) => {
     if (direction === 'client' && upstream !== undefined && exchange === undefined && isForAll(upstream))
-      news.heard(upstream, said)
+      news.publish(upstream, said)
   })
   hooks.ready.tap(() => {
     const names = Object.keys(config.upstreams).filter(isForAll)
-    news.become({ names, says: upstreamSays })
+    news.setHandler({ names, says: upstreamSays })
   })
 }
 
@@ -70,7 +70,7 @@ async function openCluster(api: PluginApi<ClusterConfig>): Promise<Cluster> {
   const kept = slot.gateway((): { cluster?: Cluster } => ({}))
   if (kept.cluster?.hasEnded === false) return kept.cluster
   const { RedisStore } = await import('./redis/redis-store.ts')
-  const store = await RedisStore.make({ redis: options.redis, directory, clock, log })
+  const store = await RedisStore.create({ redis: options.redis, directory, clock, log })
   const { version } = readOwnPackage()
   try {
     return (kept.cluster = new Made(options, store, { clock, log, version, directory }))

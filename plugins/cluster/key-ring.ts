@@ -49,11 +49,11 @@ export class KeyRing {
   /** @throws GatewayError GW_CLUSTER_KEY */
   constructor(gateway: string, keys: readonly RingKey[]) {
     this.#gateway = gateway
-    this.become(keys)
+    this.setKeys(keys)
   }
 
   /** Other keys from here on. What was made with one that is no longer there opens no more. */
-  become(keys: readonly RingKey[]): void {
+  setKeys(keys: readonly RingKey[]): void {
     this.#keys = keys.map(({ id, key }) => {
       const bytes = keyBytes(key)
       if (bytes === undefined) throw clusterError('GW_CLUSTER_KEY', { id })
@@ -62,32 +62,40 @@ export class KeyRing {
   }
 
   /** The keys of one purpose, the first one first. */
-  of(purpose: Purpose): readonly Buffer[] {
-    return this.#keys.map(key => key.of(purpose))
+  deriveKeys(purpose: Purpose): readonly Buffer[] {
+    return this.#keys.map(key => key.deriveBytes(purpose))
   }
 
   /** A value that everybody can read and nobody else can write. */
   sign(purpose: Purpose, value: unknown): string {
     const first = this.#first
     const text = Buffer.from(JSON.stringify(value)).toString('base64url')
-    return [VERSION, first.id, macOf(first.keyOf(purpose), text).toString('base64url'), text].join('.')
+    return [
+      VERSION,
+      first.id,
+      computeMac(first.deriveKeyObject(purpose), text).toString('base64url'),
+      text,
+    ].join('.')
   }
 
   /** The value; undefined for what this ring has not signed for the same purpose. */
-  read(purpose: Purpose, signed: string): unknown {
+  readSigned(purpose: Purpose, signed: string): unknown {
     if (signed.length > MAX_LETTERS) return undefined
     const [version, id, mac = '', text = '', ...rest] = signed.split('.', 5)
     const key = this.#keys.find(one => one.id === id)
     if (version !== VERSION || key === undefined || rest.length > 0) return undefined
-    if (!isSame(macOf(key.keyOf(purpose), text), Buffer.from(mac, 'base64url'))) return undefined
-    return jsonOf(Buffer.from(text, 'base64url'))
+    if (!isEqual(computeMac(key.deriveKeyObject(purpose), text), Buffer.from(mac, 'base64url')))
+      return undefined
+    return parseJson(Buffer.from(text, 'base64url'))
   }
 
   /** A value that nobody else can read. */
   seal(purpose: Purpose, value: unknown, boundTo: string): string {
     const first = this.#first
     const nonce = randomBytes(NONCE_BYTES)
-    const cipher = createCipheriv('aes-256-gcm', first.keyOf(purpose), nonce).setAAD(Buffer.from(boundTo))
+    const cipher = createCipheriv('aes-256-gcm', first.deriveKeyObject(purpose), nonce).setAAD(
+      Buffer.from(boundTo),
+    )
     const text = Buffer.concat([cipher.update(JSON.stringify(value), 'utf8'), cipher.final()])
     const bytes = Buffer.concat([nonce, cipher.getAuthTag(), text])
     return [VERSION, first.id, bytes.toString('base64url')].join('.')
@@ -100,13 +108,18 @@ export class KeyRing {
     const key = this.#keys.find(one => one.id === id)
     const bytes = Buffer.from(text, 'base64url')
     if (version !== VERSION || key === undefined || bytes.length <= NONCE_BYTES + TAG_BYTES) return undefined
-    const decipher = createDecipheriv('aes-256-gcm', key.keyOf(purpose), bytes.subarray(0, NONCE_BYTES), {
-      authTagLength: TAG_BYTES,
-    })
+    const decipher = createDecipheriv(
+      'aes-256-gcm',
+      key.deriveKeyObject(purpose),
+      bytes.subarray(0, NONCE_BYTES),
+      {
+        authTagLength: TAG_BYTES,
+      },
+    )
     decipher.setAAD(Buffer.from(boundTo))
     decipher.setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES))
     try {
-      return jsonOf(
+      return parseJson(
         Buffer.concat([decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()]),
       )
     } catch {
@@ -117,19 +130,19 @@ export class KeyRing {
   /** An id that begins so, which nobody else can make: for one that is forged nobody is asked. */
   newId(prefix: string): string {
     const id = prefix + randomBytes(24).toString('base64url')
-    return id + tagOf(this.#first.keyOf('id'), id)
+    return id + computeTag(this.#first.deriveKeyObject('id'), id)
   }
 
   isOurs(id: string): boolean {
     const length = (ID_TAG_BYTES / 3) * 4
     const tag = Buffer.from(id.slice(-length))
     const tagged = id.slice(0, -length)
-    return this.#keys.some(key => isSame(Buffer.from(tagOf(key.keyOf('id'), tagged)), tag))
+    return this.#keys.some(key => isEqual(Buffer.from(computeTag(key.deriveKeyObject('id'), tagged)), tag))
   }
 
   /** A short text that is another one for another value, and says nothing of it. */
   digest(text: string): string {
-    return macOf(this.#first.keyOf('digest'), text).toString('hex').slice(0, 12)
+    return computeMac(this.#first.deriveKeyObject('digest'), text).toString('hex').slice(0, 12)
   }
 
   get #first(): DerivedKey {
@@ -152,7 +165,7 @@ class DerivedKey {
     this.#gateway = gateway
   }
 
-  of(purpose: Purpose): Buffer {
+  deriveBytes(purpose: Purpose): Buffer {
     const known = this.#derived.get(purpose)
     if (known !== undefined) return known
     const derived = Buffer.from(
@@ -163,28 +176,28 @@ class DerivedKey {
   }
 
   /** The same as an object: what Node makes of bytes costs as much as five MACs each time. */
-  keyOf(purpose: Purpose): KeyObject {
+  deriveKeyObject(purpose: Purpose): KeyObject {
     const known = this.#objects.get(purpose)
     if (known !== undefined) return known
-    const object = createSecretKey(this.of(purpose))
+    const object = createSecretKey(this.deriveBytes(purpose))
     this.#objects.set(purpose, object)
     return object
   }
 }
 
-function macOf(key: KeyObject, text: string): Buffer {
+function computeMac(key: KeyObject, text: string): Buffer {
   return createHmac('sha256', key).update(text).digest()
 }
 
-function tagOf(key: KeyObject, id: string): string {
-  return macOf(key, id).subarray(0, ID_TAG_BYTES).toString('base64url')
+function computeTag(key: KeyObject, id: string): string {
+  return computeMac(key, id).subarray(0, ID_TAG_BYTES).toString('base64url')
 }
 
-function isSame(one: Buffer, other: Buffer): boolean {
+function isEqual(one: Buffer, other: Buffer): boolean {
   return one.length === other.length && timingSafeEqual(one, other)
 }
 
-function jsonOf(bytes: Buffer): unknown {
+function parseJson(bytes: Buffer): unknown {
   try {
     return JSON.parse(bytes.toString('utf8')) as unknown
   } catch {

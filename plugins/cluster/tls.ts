@@ -6,11 +6,11 @@ import type { Config } from '../../src/plugin.ts'
 import { getErrorMessage } from '../../src/plugin.ts'
 import { clusterError } from './errors.ts'
 
-type Files = Partial<Record<'cert' | 'key' | 'ca', string>> & { readonly passphrase?: string }
+type TlsFiles = Partial<Record<'cert' | 'key' | 'ca', string>> & { readonly passphrase?: string }
 type TlsConfig = NonNullable<NonNullable<Config['cluster']>['tls']>
 
 /** Reads the PEM files of a `tls` section. @throws GatewayError GW_CLUSTER_TLS */
-export function readPem({ cert, key, ca, passphrase }: Files, directory: string): SecureContextOptions {
+export function readPem({ cert, key, ca, passphrase }: TlsFiles, directory: string): SecureContextOptions {
   const pem = Object.fromEntries(
     Object.entries({ cert, key, ca }).flatMap(([name, file]) =>
       file === undefined ? [] : [[name, readText(file, directory)]],

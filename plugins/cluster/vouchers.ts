@@ -11,7 +11,7 @@ const SKEW_MS = 20_000
 const MAX_NONCES = 200_000
 
 /** Reason why a voucher is not taken. */
-export interface Problem {
+export interface VoucherProblem {
   readonly problem: string
   /** Milliseconds that its writer's clock is ahead, as it seems, where a replica has signed it and that is all. */
   readonly offMs?: number
@@ -32,21 +32,21 @@ export class Vouchers {
     this.#ring = ring
   }
 
-  write(request: IncomingMessage, handed: ForwardedRequest, from: string, to: string): string {
+  issue(request: IncomingMessage, handed: ForwardedRequest, from: string, to: string): string {
     const { listener: l, remoteAddress: r, certificate: c } = handed
     const nonce = `${this.#start}${++this.#written}`
-    const about = { f: from, t: to, l, r, c, e: Date.now() + LIFE_MS, n: nonce, d: digestOf(request) }
+    const about = { f: from, t: to, l, r, c, e: Date.now() + LIFE_MS, n: nonce, d: hashRequest(request) }
     return this.#ring.sign('hand-on', about)
   }
 
   /** Reads a voucher for the replica `me`. It counts once. */
-  read(voucher: string, request: IncomingMessage, me: string): ForwardedRequest | Problem {
-    const about = this.#ring.read('hand-on', voucher)
+  redeem(voucher: string, request: IncomingMessage, me: string): ForwardedRequest | VoucherProblem {
+    const about = this.#ring.readSigned('hand-on', voucher)
     if (!isObject(about)) return { problem: 'no replica of this gateway has signed it' }
     const { t: to, l: listener, r: remoteAddress, c: certificate, n: nonce } = about
     if (to !== me) return { problem: 'it is for another replica' }
     const now = Date.now()
-    if (about.d !== digestOf(request)) return { problem: 'it is for another request' }
+    if (about.d !== hashRequest(request)) return { problem: 'it is for another request' }
     if (!isInTime(about.e, now))
       return { problem: 'it is too old, or clocks differ', offMs: Number(about.e) - LIFE_MS - now }
     if (!this.#isNew(String(nonce), now)) return { problem: 'it was used before' }
@@ -73,7 +73,7 @@ function isInTime(until: unknown, now: number): boolean {
   return typeof until === 'number' && until >= now - SKEW_MS && until <= now + LIFE_MS + SKEW_MS
 }
 
-function digestOf({ method = '', url = '', headers }: IncomingMessage): string {
+function hashRequest({ method = '', url = '', headers }: IncomingMessage): string {
   const { authorization = '' } = headers
   const text = [method, url, authorization].map(part => `${part.length}:${part}`).join('')
   return hash('sha256', text, 'base64url').slice(0, 22)

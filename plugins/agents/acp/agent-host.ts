@@ -5,7 +5,7 @@ import path from 'node:path'
 import type { Clock, Log, Programs } from '../../../src/plugin.ts'
 import { findProgram, compileGlobs, makeDirectory, getErrorMessage } from '../../../src/plugin.ts'
 import { agentError } from '../errors.ts'
-import type { PlaceQueue } from '../scheduling.ts'
+import type { SlotQueue } from '../scheduling.ts'
 import type { AgentHealth, FailureKind, SessionRequest } from '../types.ts'
 import { AgentFailure } from '../types.ts'
 import type { AgentSettings } from '../settings.ts'
@@ -25,7 +25,7 @@ export interface HostDeps {
   /** Globs that the real path of its program must match. */
   readonly commands: readonly string[] | undefined
   /** The bound on processes of all agents. */
-  readonly places: PlaceQueue
+  readonly places: SlotQueue
   /** Of the gateway. */
   readonly version: string
 }
@@ -63,7 +63,7 @@ export class LocalAgentHost {
     if (this.#health.state !== 'unknown') return this.#health
     const { inheritEnv, env } = this.settings
     try {
-      this.#program(this.#deps.programs.environment(inheritEnv, env).PATH)
+      this.#resolveProgram(this.#deps.programs.environment(inheritEnv, env).PATH)
       return this.#health
     } catch (error) {
       return { state: 'unavailable', why: getErrorMessage(error) }
@@ -76,63 +76,67 @@ export class LocalAgentHost {
   }
 
   /** @throws GatewayError GW_AGENT_COMMAND */
-  #program(searchPath: string | undefined): string {
+  #resolveProgram(searchPath: string | undefined): string {
     const { directory, commands } = this.#deps
-    return programOf(this.settings, { searchPath, directory, commands })
+    return resolveProgramFile(this.settings, { searchPath, directory, commands })
   }
 
   /** A session in a process of its own. @throws AgentFailure */
-  async open(wanted: SessionRequest): Promise<AgentSession> {
+  async openSession(wanted: SessionRequest): Promise<AgentSession> {
     const signal = AbortSignal.any([this.#stopping.signal, wanted.signal ?? this.#stopping.signal])
     const { id, limits } = this.settings
-    const leave = await this.#deps.places.enter(id, limits.queueTimeoutMs, signal, true)
-    if (leave === 'cancelled') throw this.#failure('stopped', 'nobody waits for it any more')
-    if (typeof leave !== 'function') throw this.#failure('busy', 'all of "agents.processes" are in use')
+    const leave = await this.#deps.places.acquire(id, limits.queueTimeoutMs, signal, true)
+    if (leave === 'cancelled') throw this.#createFailure('stopped', 'nobody waits for it any more')
+    if (typeof leave !== 'function') throw this.#createFailure('busy', 'all of "agents.processes" are in use')
     let process: AgentProcess | undefined
     const release = async (): Promise<void> => {
-      process?.end(this.#failure('stopped', 'its session was closed'))
+      process?.terminate(this.#createFailure('stopped', 'its session was closed'))
       await process?.gone
       if (process !== undefined) this.#processes.delete(process)
       leave()
     }
     try {
       process = await this.#start(wanted.cwd, signal)
-      const session = await openUnless(signal, process, wanted)
+      const session = await openOrAbort(signal, process, wanted)
       session.release = release
       return session
     } catch (error) {
       await release()
-      throw this.#note(error)
+      throw this.#recordHealth(error)
     }
   }
 
   async #start(cwd: string, signal: AbortSignal): Promise<AgentProcess> {
     const { settings, programs, clock, log, version } = this.#deps
     try {
-      const home = await this.#homeDirectory()
+      const home = await this.#getHomeDirectory()
       const env = programs.environment(settings.inheritEnv, { HOME: home, ...settings.env })
-      const program = this.#program(env.PATH)
+      const program = this.#resolveProgram(env.PATH)
       const writable = home === cwd ? [home] : [home, cwd]
-      const failed = (error: AgentFailure): void => void this.#note(error)
+      const failed = (error: AgentFailure): void => void this.#recordHealth(error)
       const deps = { settings, program, env, programs, clock, log, version, cwd, writable, failed }
       const process = await AgentProcess.start(deps, signal)
       this.#processes.add(process)
       this.#health = { state: 'ready', facts: { ...this.#health.facts, ...process.facts } }
       return process
     } catch (error) {
-      throw startFailure(error)
+      throw toStartFailure(error)
     }
   }
 
-  #note(error: unknown): unknown {
-    this.#health = healthAfter(error, this.#health)
+  #recordHealth(error: unknown): unknown {
+    this.#health = deriveHealth(error, this.#health)
     return error
   }
 
   /** Starts a process as far as a session, as many agents want a login only then. Never rejects. */
   async probe(): Promise<AgentHealth> {
     try {
-      const session = await this.open({ cwd: await this.#homeDirectory(), mcpServers: [], side: NOBODY })
+      const session = await this.openSession({
+        cwd: await this.#getHomeDirectory(),
+        mcpServers: [],
+        side: NOBODY,
+      })
       const { ownMode } = session
       const { facts } = this.#health
       if (facts !== undefined && ownMode !== undefined)
@@ -149,10 +153,10 @@ export class LocalAgentHost {
 
   /** Ends every process; open turns fail with kind `stopped`. */
   async stop(): Promise<void> {
-    const failure = this.#failure('stopped', 'the gateway is stopping')
+    const failure = this.#createFailure('stopped', 'the gateway is stopping')
     this.#stopping.abort(failure)
     const running = [...this.#processes]
-    for (const process of running) process.end(failure)
+    for (const process of running) process.terminate(failure)
     await Promise.all(running.map(({ gone }) => gone))
     if (this.#deps.state !== undefined || this.#home === undefined) return
     const made = await this.#home.catch(() => undefined)
@@ -160,11 +164,11 @@ export class LocalAgentHost {
   }
 
   /** The HOME of this agent alone, for its owner only; a temporary one if nothing is kept. */
-  #homeDirectory(): Promise<string> {
-    return (this.#home ??= this.#makeHome())
+  #getHomeDirectory(): Promise<string> {
+    return (this.#home ??= this.#createHome())
   }
 
-  async #makeHome(): Promise<string> {
+  async #createHome(): Promise<string> {
     const { state, settings } = this.#deps
     if (state === undefined) return realpath(await mkdtemp(path.join(tmpdir(), 'tapgate-agent-')))
     const kept = path.join(state, 'homes', settings.id)
@@ -173,29 +177,29 @@ export class LocalAgentHost {
     return realpath(kept)
   }
 
-  #failure(kind: AgentFailure['kind'], what: string): AgentFailure {
+  #createFailure(kind: AgentFailure['kind'], what: string): AgentFailure {
     return new AgentFailure(kind, 'place', `agent "${this.settings.id}": ${what}`)
   }
 }
 
 /** Opens a session; the process is ended if nobody waits for it any more. */
-async function openUnless(
+async function openOrAbort(
   signal: AbortSignal,
   process: AgentProcess,
   wanted: SessionRequest,
 ): Promise<LiveSession> {
-  const giveUp = (): void =>
-    process.end(new AgentFailure('stopped', 'session', 'nobody waits for it any more'))
-  signal.addEventListener('abort', giveUp, { once: true })
+  const abortOpen = (): void =>
+    process.terminate(new AgentFailure('stopped', 'session', 'nobody waits for it any more'))
+  signal.addEventListener('abort', abortOpen, { once: true })
   try {
-    return await process.open(wanted)
+    return await process.openSession(wanted)
   } finally {
-    signal.removeEventListener('abort', giveUp)
+    signal.removeEventListener('abort', abortOpen)
   }
 }
 
 /** Health of an agent after an error of a start, a session or a turn. */
-function healthAfter(error: unknown, before: AgentHealth): AgentHealth {
+function deriveHealth(error: unknown, before: AgentHealth): AgentHealth {
   if (!(error instanceof AgentFailure)) return before
   const facts = before.facts === undefined ? {} : { facts: before.facts }
   if (error.kind === 'auth') return { state: 'needs_auth', why: error.message, ...facts }
@@ -206,7 +210,7 @@ function healthAfter(error: unknown, before: AgentHealth): AgentHealth {
 }
 
 /** Whatever kept a process from being started, as a failure of the agent. */
-function startFailure(error: unknown): AgentFailure {
+function toStartFailure(error: unknown): AgentFailure {
   if (error instanceof AgentFailure) return error
   return Object.assign(new AgentFailure('spawn', 'spawn', getErrorMessage(error)), { cause: error })
 }
@@ -226,7 +230,7 @@ interface ProgramRules {
  * the file as it was found, as some programs look at their own name. @throws GatewayError GW_AGENT_COMMAND when there is
  * none, or it is not allowed
  */
-export function programOf(
+export function resolveProgramFile(
   { id, command }: Pick<AgentSettings, 'id' | 'command'>,
   { commands, searchPath, directory }: ProgramRules,
 ): string {

@@ -1,7 +1,7 @@
 import type { TaskService } from '../tasks/service.ts'
 import type { Call, Clock, Exchange, Patience, Principal } from '../../../src/plugin.ts'
 import { BoundedMap, isObject, principalKey } from '../../../src/plugin.ts'
-import type { Caller, CallerIdentity, TaskView } from '../types.ts'
+import type { TaskCaller, CallerIdentity, TaskView } from '../types.ts'
 import { MAX_WAIT_MS } from './schemas.ts'
 
 /** Tools whose calls wait for work to end, and by themselves no longer than this. */
@@ -17,28 +17,28 @@ export class CallPatience {
   readonly #waiting = new WeakMap<Exchange, PendingCall>()
 
   /** Patience of the client of a call: what is known of it, or what the call itself says. */
-  of(known: Patience | undefined, { params, exchange }: Call): Patience | undefined {
+  resolvePatience(known: Patience | undefined, { params, exchange }: Call): Patience | undefined {
     const { name, arguments: given } = params ?? {}
-    const own = WAITING.has(name) ? (waitOf(given) ?? MAX_WAIT_MS) : Infinity
+    const own = WAITING.has(name) ? (parseWait(given) ?? MAX_WAIT_MS) : Infinity
     const ms = Math.min(known?.ms ?? Infinity, own)
     if (ms === Infinity) return undefined
-    const over = (): void => {
-      const waiting = this.#of(exchange)
+    const finishWait = (): void => {
+      const waiting = this.#getPendingCall(exchange)
       waiting.isOver = true
       waiting.end?.()
     }
-    return { ms: Math.max(0, ms), over }
+    return { ms: Math.max(0, ms), over: finishWait }
   }
 
   /** Runs `end` when the client of a call waits no longer; returns the way to say that the call does not wait any more. */
-  waits(exchange: Exchange, end: () => void): () => void {
-    const waiting = this.#of(exchange)
+  trackWait(exchange: Exchange, end: () => void): () => void {
+    const waiting = this.#getPendingCall(exchange)
     waiting.end = end
     if (waiting.isOver) end()
     return () => void (waiting.end = undefined)
   }
 
-  #of(exchange: Exchange): PendingCall {
+  #getPendingCall(exchange: Exchange): PendingCall {
     const known = this.#waiting.get(exchange)
     if (known !== undefined) return known
     const made: PendingCall = { isOver: false, end: undefined }
@@ -48,7 +48,7 @@ export class CallPatience {
 }
 
 /** Time in milliseconds for which a call says that it waits. */
-export function waitOf(given: unknown): number | undefined {
+export function parseWait(given: unknown): number | undefined {
   const wait = (given as { wait_ms?: unknown } | undefined)?.wait_ms
   return typeof wait === 'number' && Number.isFinite(wait) ? Math.min(wait, MAX_WAIT_MS) : undefined
 }
@@ -64,8 +64,8 @@ interface AgentCaller {
 }
 
 /** Says which task the agent with this identity works for; undefined for everybody else. */
-interface Grants {
-  grantOf(
+interface GrantResolver {
+  resolveGrant(
     principal: Principal,
   ): { readonly task: string; readonly root: string; readonly depth: number } | undefined
 }
@@ -74,47 +74,47 @@ interface Grants {
 export class Callers {
   readonly #known = new BoundedMap<string, AgentCaller>({ max: MAX_KNOWN, share: MAX_OF_OWNER })
   /** Set once there are callback tokens, which need to know the callers. */
-  callbackTokens: Grants | undefined
+  callbackTokens: GrantResolver | undefined
 
-  callerOf(exchange: Exchange): Caller {
+  identifyCaller(exchange: Exchange): TaskCaller {
     const { principal, session } = exchange
-    const grant = this.callbackTokens?.grantOf(principal)
+    const grant = this.callbackTokens?.resolveGrant(principal)
     return {
       owner: principalKey(principal),
       issuer: principal.issuer,
       subject: principal.subject,
       parent: grant === undefined ? undefined : { task: grant.task, root: grant.root, depth: grant.depth },
       identity: { principal, profile: session.profile },
-      trace: traceOf(exchange),
+      trace: readTrace(exchange),
     }
   }
 
   /** Notes the caller that began a task, or took it up again. */
-  note(task: string, { owner, identity, parent }: Caller): void {
+  noteCaller(task: string, { owner, identity, parent }: TaskCaller): void {
     if (identity === undefined) return
     const before = this.#known.get(task)
     const known = { identity, parent: before === undefined ? parent?.task : before.parent }
     this.#known.set(task, known, owner)
   }
 
-  identityOf(task: string): CallerIdentity | undefined {
+  findIdentity(task: string): CallerIdentity | undefined {
     return this.#known.get(task)?.identity
   }
 
   /** A task, if this caller may know of it. */
-  find(service: TaskService, task: unknown, caller: Caller): TaskView | undefined {
+  find(service: TaskService, task: unknown, caller: TaskCaller): TaskView | undefined {
     if (typeof task !== 'string' || !this.mayTouch(task, caller)) return undefined
     return service.view(task, caller.owner)
   }
 
   /** The newest tasks that this caller may know of. */
-  list(service: TaskService, caller: Caller, limit: number): readonly TaskView[] {
+  list(service: TaskService, caller: TaskCaller, limit: number): readonly TaskView[] {
     const views = service.list(caller.owner, { after: undefined, limit })
     return caller.parent === undefined ? views : views.filter(({ id }) => this.mayTouch(id, caller))
   }
 
   /** An agent could answer what itself has asked, if it could reach its own task. */
-  mayTouch(task: string, { parent }: Caller): boolean {
+  mayTouch(task: string, { parent }: TaskCaller): boolean {
     if (parent === undefined) return true
     for (let at = this.#known.get(task)?.parent; at !== undefined; at = this.#known.get(at)?.parent)
       if (at === parent.task) return true
@@ -125,7 +125,7 @@ export class Callers {
 const TRACE = ['traceparent', 'tracestate', 'baggage'] as const
 
 /** The trace that a call belongs to: in its metadata, else in the headers it came with. */
-function traceOf({ params, headers }: Exchange): Readonly<Record<string, string>> | undefined {
+function readTrace({ params, headers }: Exchange): Readonly<Record<string, string>> | undefined {
   const meta = isObject(params?._meta) ? params._meta : {}
   const found = TRACE.flatMap(key => {
     const value = meta[key] ?? headers[key]
@@ -135,7 +135,7 @@ function traceOf({ params, headers }: Exchange): Readonly<Record<string, string>
 }
 
 /** Dependencies of every tool, task and resource. */
-export interface McpParts {
+export interface McpDeps {
   /** As it is now: a reload may replace it. */
   readonly service: () => TaskService
   readonly clock: Clock
@@ -175,7 +175,7 @@ export class Foreground {
   }
 
   /** Its owner knows its id: it goes on, whatever becomes of the calls. */
-  free(task: string): void {
+  release(task: string): void {
     this.#held.delete(task)
   }
 }

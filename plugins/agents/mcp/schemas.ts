@@ -20,18 +20,18 @@ const WAIT = {
   description: `How long to wait, in milliseconds; at most ${MAX_WAIT_MS}.`,
 }
 
-function input(properties: JsonObject, required: readonly string[] = []): JsonObject {
+function buildInputSchema(properties: JsonObject, required: readonly string[] = []): JsonObject {
   return { type: 'object', properties, required: [...required], additionalProperties: false }
 }
 
-function output(properties: JsonObject, required: readonly string[]): JsonObject {
+function buildOutputSchema(properties: JsonObject, required: readonly string[]): JsonObject {
   return { type: 'object', properties, required: [...required] }
 }
 
 const TEXTS = { type: 'array', items: { type: 'string' } }
 const COUNT = { type: 'integer', minimum: 0 }
 
-const QUESTION = output(
+const QUESTION = buildOutputSchema(
   {
     question_id: { type: 'string' },
     kind: { enum: ['permission', 'elicitation', 'continue'] },
@@ -73,7 +73,7 @@ const TASK = {
   usage: { type: 'object' },
   attempts: {
     type: 'array',
-    items: output({ agent: { type: 'string' }, failure: { type: 'string' } }, ['agent']),
+    items: buildOutputSchema({ agent: { type: 'string' }, failure: { type: 'string' } }, ['agent']),
   },
   questions: { type: 'array', items: QUESTION, description: 'What it waits for; answered by agent_reply.' },
   progress: { type: 'string' },
@@ -85,13 +85,13 @@ const TASK = {
 const TASK_FACTS = ['task_id', 'state', 'routed_by', 'text', 'truncated', 'denied', 'warnings', 'questions']
 
 export const OUTPUTS = {
-  task: output(TASK, TASK_FACTS),
-  status: output(
+  task: buildOutputSchema(TASK, TASK_FACTS),
+  status: buildOutputSchema(
     {
       ...TASK,
       events: {
         type: 'array',
-        items: output(
+        items: buildOutputSchema(
           { seq: COUNT, at: { type: 'string' }, kind: { type: 'string' }, text: { type: 'string' } },
           ['seq', 'at', 'kind', 'text'],
         ),
@@ -99,7 +99,7 @@ export const OUTPUTS = {
       tasks: {
         type: 'array',
         description: 'Your newest tasks, where no task_id was given.',
-        items: output(
+        items: buildOutputSchema(
           {
             ...{ task_id: TASK.task_id, state: TASK.state, is_error: TASK.is_error, why: TASK.why },
             ...{ agent: TASK.agent, progress: TASK.progress },
@@ -110,12 +110,12 @@ export const OUTPUTS = {
     },
     [],
   ),
-  cancelled: output({ task_id: TASK.task_id, state: TASK.state, cancelled: { type: 'boolean' } }, [
+  cancelled: buildOutputSchema({ task_id: TASK.task_id, state: TASK.state, cancelled: { type: 'boolean' } }, [
     'task_id',
     'state',
     'cancelled',
   ]),
-  page: output(
+  page: buildOutputSchema(
     {
       task_id: TASK.task_id,
       state: TASK.state,
@@ -130,11 +130,11 @@ export const OUTPUTS = {
     },
     ['task_id', 'what', 'text', 'offset', 'bytes_total', 'truncated'],
   ),
-  agents: output(
+  agents: buildOutputSchema(
     {
       agents: {
         type: 'array',
-        items: output(
+        items: buildOutputSchema(
           {
             id: { type: 'string' },
             title: { type: 'string' },
@@ -154,7 +154,7 @@ export const OUTPUTS = {
 } as const
 
 export const INPUTS = {
-  delegate_task: input(
+  delegate_task: buildInputSchema(
     {
       prompt: {
         type: 'string',
@@ -191,13 +191,15 @@ export const INPUTS = {
     },
     ['prompt'],
   ),
-  agent_status: input({
+  agent_status: buildInputSchema({
     task_id: TASK_ID,
     wait_ms: { ...WAIT, default: 0 },
     since_seq: { ...COUNT, description: 'Answer as soon as there are events after this one, with those.' },
   }),
-  agent_cancel: input({ task_id: TASK_ID, reason: { type: 'string', maxLength: 256 } }, ['task_id']),
-  agent_reply: input(
+  agent_cancel: buildInputSchema({ task_id: TASK_ID, reason: { type: 'string', maxLength: 256 } }, [
+    'task_id',
+  ]),
+  agent_reply: buildInputSchema(
     {
       task_id: TASK_ID,
       question_id: { ...ID, description: 'Which question. Default: the only one that is open.' },
@@ -213,8 +215,8 @@ export const INPUTS = {
     },
     ['task_id'],
   ),
-  list_agents: input({}),
-  agent_result: input(
+  list_agents: buildInputSchema({}),
+  agent_result: buildInputSchema(
     {
       task_id: TASK_ID,
       what: { enum: ['text', 'diff', 'log'], default: 'text' },
@@ -232,7 +234,7 @@ export const INPUTS = {
 
 export type ToolName = keyof typeof INPUTS
 
-interface Words {
+interface ToolTexts {
   readonly title: string
   readonly description: string
   readonly output: keyof typeof OUTPUTS
@@ -242,7 +244,7 @@ interface Words {
 
 const READS = { readOnlyHint: true, openWorldHint: false }
 
-const WORDS: Readonly<Record<ToolName, Words>> = {
+const WORDS: Readonly<Record<ToolName, ToolTexts>> = {
   delegate_task: {
     title: 'Delegate a task to a coding agent',
     description:
@@ -327,13 +329,13 @@ const CHECKS = {
   array: (value: unknown, { items, maxItems = Infinity }: JsonObject) => {
     if (!Array.isArray(value) || value.length > Number(maxItems))
       return `a list of at most ${Number(maxItems)}`
-    const wrong = (value as unknown[]).map(item => wrongIn(item, items as JsonObject)).find(Boolean)
+    const wrong = (value as unknown[]).map(item => describeMismatch(item, items as JsonObject)).find(Boolean)
     return wrong === undefined ? undefined : `a list, each of it ${wrong}`
   },
 } as const
 
 /** Why arguments do not fit their schema, for whoever sent them; undefined when they do. */
-export function problemWith(given: JsonObject, schema: JsonObject): string | undefined {
+export function validateArguments(given: JsonObject, schema: JsonObject): string | undefined {
   const properties = isObject(schema.properties) ? schema.properties : {}
   const required = Array.isArray(schema.required) ? (schema.required as unknown[]) : []
   const missing = required.find(key => given[String(key)] === undefined)
@@ -342,14 +344,14 @@ export function problemWith(given: JsonObject, schema: JsonObject): string | und
     const property = Object.hasOwn(properties, key) ? properties[key] : undefined
     if (!isObject(property))
       return `"${key.slice(0, 64)}" is not known; known: ${Object.keys(properties).join(', ') || 'nothing'}`
-    const wrong = value === undefined ? undefined : wrongIn(value, property)
+    const wrong = value === undefined ? undefined : describeMismatch(value, property)
     if (wrong !== undefined) return `"${key}" must be ${wrong}`
   }
   return undefined
 }
 
 /** Says what a value must be, and is not. */
-function wrongIn(value: unknown, schema: JsonObject): string | undefined {
+function describeMismatch(value: unknown, schema: JsonObject): string | undefined {
   if (Array.isArray(schema.enum)) {
     const choices = schema.enum as unknown[]
     return choices.includes(value) ? undefined : `one of ${choices.join(', ')}`

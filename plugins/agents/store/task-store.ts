@@ -13,7 +13,7 @@ import {
   getSqlNumber,
   getSqlText,
 } from '../../../src/plugin.ts'
-import type { Question, RouteDecision, TaskEvent, TaskRequest, TaskState } from '../types.ts'
+import type { TaskQuestion, RouteDecision, TaskEvent, TaskRequest, TaskState } from '../types.ts'
 
 /** `tgag`, in the header of the file: what else is a database is not ours. */
 const APPLICATION_ID = 0x74676167
@@ -61,21 +61,21 @@ const BUSY_MS = 2000
  * The database of the tasks, for this process alone as long as it is open; in memory without a path. What is no such database
  * is set aside. @throws GatewayError GW_UPSTREAM_DOWN while another gateway has it, Error when there can be none at that path
  */
-export function openDatabase(path: string | undefined, log: Log): Sqlite.DatabaseSync {
-  if (path === undefined) return prepare(':memory:')
+export function openTaskDatabase(path: string | undefined, log: Log): Sqlite.DatabaseSync {
+  if (path === undefined) return prepareDatabase(':memory:')
   const directory = dirname(path)
   if (makeDirectorySync(directory, 0o700) !== undefined) chmodSync(directory, 0o700)
   try {
     checkFile(path)
-    return prepare(path)
+    return prepareDatabase(path)
   } catch (error) {
     if (isSqlBusy(error)) {
       const why = `another gateway works on its tasks: ${path} is locked`
       throw gatewayError('GW_UPSTREAM_DOWN', { upstream: 'agents', why })
     }
-    setAside(path, getErrorMessage(error), log)
+    moveAside(path, getErrorMessage(error), log)
     checkFile(path)
-    return prepare(path)
+    return prepareDatabase(path)
   }
 }
 
@@ -92,7 +92,7 @@ function checkFile(path: string): void {
   }
 }
 
-function prepare(path: string): Sqlite.DatabaseSync {
+function prepareDatabase(path: string): Sqlite.DatabaseSync {
   const database = new (loadSqlite().DatabaseSync)(path)
   const number = (sql: string): number => Number(Object.values(database.prepare(sql).get() ?? {})[0])
   try {
@@ -110,7 +110,7 @@ function prepare(path: string): Sqlite.DatabaseSync {
   }
 }
 
-function setAside(path: string, why: string, log: Log): void {
+function moveAside(path: string, why: string, log: Log): void {
   const aside = `${path}.corrupt-${new Date().toISOString().replace(/[:.]/g, '-')}`
   log.warn('the tasks that were kept cannot be read; the file is set aside, and a new one begun', {
     file: path,
@@ -165,7 +165,7 @@ export interface TaskData {
   warnings: string[]
   attempts: { agent: string; failure?: string | undefined }[]
   /** Those that are open. */
-  questions: Question[]
+  questions: TaskQuestion[]
 }
 
 /** One row. */
@@ -208,7 +208,7 @@ export function hasEnded(state: TaskState): boolean {
 }
 
 /** Columns that a change writes; those that are undefined stay. */
-export interface Change {
+export interface TaskChange {
   readonly state?: TaskState
   readonly why?: string
   readonly agent?: string
@@ -226,7 +226,7 @@ export interface NewTask {
   readonly data: TaskData
 }
 
-interface Bounds {
+interface TaskLimits {
   readonly max: number
   readonly maxPerCaller: number
 }
@@ -255,12 +255,12 @@ export class TaskStore {
   }
 
   /** Keeps a new task: the one that has the key already, `full`, or undefined when it is on disk. */
-  add(task: NewTask, bounds: Bounds): TaskRecord | 'full' | 'full-of-caller' | undefined {
+  add(task: NewTask, bounds: TaskLimits): TaskRecord | 'full' | 'full-of-caller' | undefined {
     return this.#database.whole(() => {
-      const known = task.key === undefined ? undefined : this.byKey(task.owner, task.key)
+      const known = task.key === undefined ? undefined : this.findByKey(task.owner, task.key)
       if (known !== undefined) return known
-      if (this.#unended(task.owner) >= bounds.maxPerCaller) return 'full-of-caller'
-      if (!this.#makeRoom(bounds.max)) return 'full'
+      if (this.#countOpen(task.owner) >= bounds.maxPerCaller) return 'full-of-caller'
+      if (!this.#evictOldest(bounds.max)) return 'full'
       this.#insert(task)
       return undefined
     })
@@ -268,23 +268,23 @@ export class TaskStore {
 
   find(id: string, owner: string): TaskRecord | undefined {
     const row = this.#database.get('SELECT * FROM tasks WHERE id = ? AND owner = ?', id, owner)
-    return row === undefined ? undefined : recordOf(row)
+    return row === undefined ? undefined : parseRecord(row)
   }
 
-  byKey(owner: string, key: string): TaskRecord | undefined {
-    const row = this.#database.get('SELECT * FROM tasks WHERE owner = ? AND key = ?', owner, digestOf(key))
-    return row === undefined ? undefined : recordOf(row)
+  findByKey(owner: string, key: string): TaskRecord | undefined {
+    const row = this.#database.get('SELECT * FROM tasks WHERE owner = ? AND key = ?', owner, hashKey(key))
+    return row === undefined ? undefined : parseRecord(row)
   }
 
   /** A task, whoever's it is: for the owner of the gateway. */
-  any(id: string): TaskRecord | undefined {
+  findAny(id: string): TaskRecord | undefined {
     const row = this.#database.get('SELECT * FROM tasks WHERE id = ?', id)
-    return row === undefined ? undefined : recordOf(row)
+    return row === undefined ? undefined : parseRecord(row)
   }
 
   /** Newest first; without an owner those of all, for the owner of the gateway. */
   list(owner: string | undefined, after: string | undefined, limit: number): TaskRecord[] {
-    const from = after === undefined ? undefined : this.any(after)
+    const from = after === undefined ? undefined : this.findAny(after)
     if (after !== undefined && (from === undefined || (owner !== undefined && from.owner !== owner)))
       return []
     const conditions: [string, SQLInputValue[]][] = [
@@ -295,11 +295,11 @@ export class TaskStore {
     ]
     const where = conditions.length === 0 ? '' : `WHERE ${conditions.map(([sql]) => sql).join(' AND ')}`
     const sql = `SELECT * FROM tasks ${where} ORDER BY created DESC, id DESC LIMIT ?`
-    return this.#database.all(sql, ...conditions.flatMap(([, values]) => values), limit).map(recordOf)
+    return this.#database.all(sql, ...conditions.flatMap(([, values]) => values), limit).map(parseRecord)
   }
 
   /** Compare and set: false when it is in none of these states any more. */
-  change(id: string, owner: string, from: readonly TaskState[], change: Change): boolean {
+  updateState(id: string, owner: string, from: readonly TaskState[], change: TaskChange): boolean {
     const now = this.#now()
     const { state } = change
     const values: [string, SQLInputValue | undefined][] = [
@@ -307,8 +307,8 @@ export class TaskStore {
       // Why it was in the state before is not why it is in this one.
       ['why', change.why ?? (state === undefined ? undefined : null)],
       ['agent', change.agent],
-      ['prompted', bit(change.wasPrompted)],
-      ['effect', bit(change.hadEffect)],
+      ['prompted', toBit(change.wasPrompted)],
+      ['effect', toBit(change.hadEffect)],
       ['ended', state !== undefined && hasEnded(state) ? now : undefined],
       ['updated', now],
     ]
@@ -319,27 +319,27 @@ export class TaskStore {
   }
 
   /** Writes what a task has besides its state; only its runner does. */
-  write(id: string, owner: string, data: TaskData): void {
+  writeData(id: string, owner: string, data: TaskData): void {
     const sql = 'UPDATE tasks SET data = ? WHERE id = ? AND owner = ?'
     this.#database.run(sql, JSON.stringify(data), id, owner)
   }
 
   /** The worktrees and directories of tasks that are kept, by name. */
-  grounds(): ReadonlySet<string> {
+  listWorkspaces(): ReadonlySet<string> {
     const sql = `SELECT DISTINCT json_extract(start, '$.ground') AS ground, json_extract(start, '$.cwd') AS cwd FROM tasks`
     return new Set(this.#database.all(sql).flatMap(row => [String(row.ground), basename(String(row.cwd))]))
   }
 
   /** Number of tasks that one task and its children have begun; they are its owner's. */
-  descendants(root: string, owner: string): number {
+  countDescendants(root: string, owner: string): number {
     const sql = 'SELECT count(*) AS n FROM tasks WHERE root = ? AND owner = ? AND id <> root'
     return getSqlNumber(this.#database.get(sql, root, owner)?.n)
   }
 
   /** Tasks that a gateway which is gone was at work on. */
-  unfinished(): TaskRecord[] {
+  listUnfinished(): TaskRecord[] {
     const sql = `SELECT * FROM tasks WHERE ended IS NULL AND state <> 'interrupted' ORDER BY created`
-    return this.#database.all(sql).map(recordOf)
+    return this.#database.all(sql).map(parseRecord)
   }
 
   /** Drops what has been kept for its time, and gives up what nobody let go on. The tasks that are gone. */
@@ -370,7 +370,7 @@ export class TaskStore {
     const sql = `SELECT at, body FROM output WHERE ${OF_OWNER} AND what = 'event' AND at > ? ORDER BY at LIMIT ?`
     return this.#database.all(sql, id, owner, since, limit).map(({ at, body }) => ({
       seq: getSqlNumber(at),
-      ...(JSON.parse(bytesOf(body).toString()) as Omit<TaskEvent, 'seq'>),
+      ...(JSON.parse(toBuffer(body).toString()) as Omit<TaskEvent, 'seq'>),
     }))
   }
 
@@ -389,7 +389,7 @@ export class TaskStore {
       ...[id, owner, what, offset + length, offset],
     )
     const first = getSqlNumber(rows[0]?.at)
-    const all = Buffer.concat(rows.map(({ body }) => bytesOf(body)))
+    const all = Buffer.concat(rows.map(({ body }) => toBuffer(body)))
     return all.subarray(Math.max(offset - first, 0), offset - first + length)
   }
 
@@ -402,17 +402,17 @@ export class TaskStore {
     this.#database.run(
       `INSERT INTO tasks (id, owner, state, key, root, created, updated, start, data)
         VALUES (?, ?, 'queued', ?, ?, ?, ?, ?, ?)`,
-      ...[id, owner, key === undefined ? null : digestOf(key), root, now, now],
+      ...[id, owner, key === undefined ? null : hashKey(key), root, now, now],
       ...[JSON.stringify(start), JSON.stringify(data)],
     )
   }
 
-  #unended(owner: string): number {
+  #countOpen(owner: string): number {
     const sql = `SELECT count(*) AS n FROM tasks WHERE owner = ? AND state IN ${UNENDED}`
     return getSqlNumber(this.#database.get(sql, owner)?.n)
   }
 
-  #makeRoom(max: number): boolean {
+  #evictOldest(max: number): boolean {
     let excess = getSqlNumber(this.#database.get('SELECT count(*) AS n FROM tasks')?.n) - max + 1
     while (excess > 0) {
       const dropped = this.#database.run(DROP_OLDEST, excess)
@@ -424,20 +424,20 @@ export class TaskStore {
   }
 }
 
-function bytesOf(body: SqlRow[string] | undefined): Buffer {
+function toBuffer(body: SqlRow[string] | undefined): Buffer {
   return Buffer.from(body instanceof Uint8Array ? body : [])
 }
 
-function bit(value: boolean | undefined): number | undefined {
+function toBit(value: boolean | undefined): number | undefined {
   return value === undefined ? undefined : Number(value)
 }
 
 /** Keys are the callers' words: as long as they like, and nobody's business. */
-function digestOf(key: string): string {
+function hashKey(key: string): string {
   return createHash('sha256').update(key).digest('base64url')
 }
 
-function recordOf(row: SqlRow): TaskRecord {
+function parseRecord(row: SqlRow): TaskRecord {
   return {
     id: String(row.id),
     owner: String(row.owner),

@@ -1,18 +1,18 @@
 import type { compileCallers, SqlDatabase } from '../../../src/plugin.ts'
-import type { Counters } from '../metrics.ts'
-import type { PlaceQueue, Route } from '../scheduling.ts'
-import { Journal } from '../store/journal.ts'
+import type { AgentCounters } from '../metrics.ts'
+import type { SlotQueue, AgentRouter } from '../scheduling.ts'
+import { TaskJournal } from '../store/task-journal.ts'
 import type { TaskRecord, TaskStore } from '../store/task-store.ts'
 import type { AgentHost } from '../acp/agent-host.ts'
 import type { AgentSession } from '../acp/session.ts'
 import type { Containment } from '../containment.ts'
-import type { Callback, Caller, QuestionAnswer, ServiceEnvironment } from '../types.ts'
+import type { Callback, TaskCaller, QuestionAnswer, ServiceEnvironment } from '../types.ts'
 import type { AgentsConfig } from '../settings.ts'
 
 const USUAL_OUTPUT = { inline: 65_536, keep: 8 * 1024 * 1024, maxLine: 0, events: 500, thoughts: false }
 
 /** Parts of the task service that come from a configuration; a reload brings others. */
-export interface ServiceParts {
+export interface ServiceDeps {
   /** In declared order. */
   readonly agents: ReadonlyMap<string, AgentHost>
   readonly routing: AgentsConfig['routing']
@@ -36,15 +36,15 @@ export interface TaskContext {
   readonly environment: ServiceEnvironment
   readonly database: SqlDatabase
   readonly tasks: TaskStore
-  readonly watchers: Watchers
-  readonly counters: Counters
+  readonly watchers: TaskWatchers
+  readonly counters: AgentCounters
   /** Tasks that this gateway runs, by id. */
   readonly live: Map<string, LiveTask>
-  readonly queues: Map<string, PlaceQueue>
+  readonly queues: Map<string, SlotQueue>
   /** When an agent that was not well was last tried, by id. */
   readonly probed: Map<string, number>
-  parts: ServiceParts
-  route: Route
+  parts: ServiceDeps
+  route: AgentRouter
   isStopping: boolean
 }
 
@@ -53,8 +53,8 @@ export interface LiveTask {
   readonly record: TaskRecord
   /** As it was asked, secrets and all; undefined after a restart without kept prompts. */
   readonly prompt: string | undefined
-  readonly caller: Caller
-  readonly journal: Journal
+  readonly caller: TaskCaller
+  readonly journal: TaskJournal
   /** Aborted when nobody wants it any more. */
   readonly controller: AbortController
   /** Callbacks that wait for an answer, by question. */
@@ -79,7 +79,7 @@ export interface LiveTask {
 const MAX_PER_TASK = 256
 
 /** Listeners to changes of tasks. */
-export class Watchers {
+export class TaskWatchers {
   readonly #listeners = new Map<string, Set<() => void>>()
 
   /** Returns the way to stop. A listener too many is never called. */
@@ -93,7 +93,7 @@ export class Watchers {
     }
   }
 
-  tell(task: string): void {
+  notify(task: string): void {
     for (const listener of [...(this.#listeners.get(task) ?? [])]) listener()
   }
 
@@ -103,17 +103,17 @@ export class Watchers {
 }
 
 /** A task in the hands of this gateway, with nobody at work on it yet. */
-export function liveOf(
+export function createLiveTask(
   context: TaskContext,
   record: TaskRecord,
   prompt: string | undefined,
-  caller: Caller,
+  caller: TaskCaller,
 ): LiveTask {
   const agent = record.agent ?? record.start.decision.chosen[0] ?? ''
   const output = context.parts.agents.get(agent)?.settings.output ?? USUAL_OUTPUT
   return {
     ...{ record, prompt, caller },
-    journal: new Journal(context, record, output),
+    journal: new TaskJournal(context, record, output),
     controller: new AbortController(),
     asks: new Map(),
     agent: undefined,

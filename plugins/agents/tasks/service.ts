@@ -1,14 +1,14 @@
 import type { Figure } from '../../../src/plugin.ts'
 import { gatewayError, parseDuration, SqlDatabase } from '../../../src/plugin.ts'
-import { Counters } from '../metrics.ts'
-import { PlaceQueue, routing } from '../scheduling.ts'
+import { AgentCounters } from '../metrics.ts'
+import { SlotQueue, createRouter } from '../scheduling.ts'
 import type { AgentsConfig } from '../settings.ts'
 import type { TaskRecord } from '../store/task-store.ts'
-import { ACTIVE, TaskStore, hasEnded, openDatabase } from '../store/task-store.ts'
-import { pageOf } from '../store/journal.ts'
+import { ACTIVE, TaskStore, hasEnded, openTaskDatabase } from '../store/task-store.ts'
+import { slicePage } from '../store/task-journal.ts'
 import type {
   AgentRow,
-  Caller,
+  TaskCaller,
   Page,
   QuestionAnswer,
   RouteDecision,
@@ -18,12 +18,12 @@ import type {
   TaskSummary,
   TaskView,
 } from '../types.ts'
-import type { ServiceParts, TaskContext, TaskSettings } from './context.ts'
-import { liveOf, Watchers } from './context.ts'
-import { agentStatuses, delegate, recordOf, routeRequestOf, rowOf } from './create-task.ts'
-import { answer, prune, recover, tidyUp } from './maintenance.ts'
+import type { ServiceDeps, TaskContext, TaskSettings } from './context.ts'
+import { createLiveTask, TaskWatchers } from './context.ts'
+import { listStatuses, delegate, getRecord, buildRouteRequest, buildAgentRow } from './create-task.ts'
+import { answerQuestion, pruneWorkspaces, recoverTasks, startSweeping } from './maintenance.ts'
 import { askToContinue } from './questions.ts'
-import { stop } from './runner.ts'
+import { stopTask } from './runner.ts'
 
 const USUAL_INLINE = 64 * 1024
 
@@ -43,14 +43,14 @@ interface WaitCondition {
 }
 
 /** The task when it has ended, needs somebody, has an event after `since`, or the time is over. */
-function waitFor(
+function waitForTask(
   { watchers, environment }: TaskContext,
   look: () => TaskView | undefined,
   id: string,
   { ms, since, signal }: WaitCondition,
 ): Promise<TaskView | undefined> {
   const first = look()
-  if (first === undefined || isOver(first, since) || ms <= 0 || signal?.aborted === true)
+  if (first === undefined || isWaitOver(first, since) || ms <= 0 || signal?.aborted === true)
     return Promise.resolve(first)
   return new Promise(resolve => {
     const done = (view: TaskView | undefined): void => {
@@ -63,25 +63,25 @@ function waitFor(
     const stopTimer = environment.clock.after(Math.min(ms, MAX_MS), () => done(look()))
     const leave = watchers.add(id, () => {
       const view = look()
-      if (view === undefined || isOver(view, since)) done(view)
+      if (view === undefined || isWaitOver(view, since)) done(view)
     })
     signal?.addEventListener('abort', onAbort, { once: true })
   })
 }
 
 /** True if the wait is over. A caller that has seen all events up to `since` has seen the questions too, and waits for what comes next. */
-function isOver({ state, seq, questions }: TaskView, since: number | undefined): boolean {
+function isWaitOver({ state, seq, questions }: TaskView, since: number | undefined): boolean {
   if (hasEnded(state)) return true
   if (since !== undefined) return seq > since
   return state === 'interrupted' || (state === 'input_required' && questions.length > 0)
 }
 
 /** A task as its owner sees it, with what has been said up to now. */
-function viewOf(context: TaskContext, record: TaskRecord): TaskView {
+function buildView(context: TaskContext, record: TaskRecord): TaskView {
   const { id, owner, state, why, agent, start, data, createdAt, updatedAt, endedAt } = record
-  const inline = inlineOf(context, agent)
+  const inline = getInlineLimit(context, agent)
   const piece = context.tasks.bytes(id, owner, 'text', 0, inline)
-  const { text } = pageOf(piece, { offset: 0, kept: data.kept, total: data.said })
+  const { text } = slicePage(piece, { offset: 0, kept: data.kept, total: data.said })
   return {
     ...{ id, state, why, agent, createdAt, updatedAt, endedAt, text },
     ...{ decision: start.decision, cwd: start.cwd, sessionId: data.sessionId, stopReason: data.stopReason },
@@ -98,7 +98,7 @@ function viewOf(context: TaskContext, record: TaskRecord): TaskView {
 }
 
 /** A task without anything that was said in it. */
-function summaryOf(record: TaskRecord): TaskSummary {
+function buildSummary(record: TaskRecord): TaskSummary {
   const { id, owner, state, why, agent, start, data, createdAt, updatedAt, endedAt } = record
   const { issuer = '', subject, parent } = start
   const { progress, isError, diff } = data
@@ -109,7 +109,7 @@ function summaryOf(record: TaskRecord): TaskSummary {
 }
 
 /** A piece of what a task has said, changed or done. */
-function pieceOf(
+function readPiece(
   context: TaskContext,
   { id, owner, data }: TaskRecord,
   what: 'text' | 'diff' | 'log',
@@ -119,26 +119,26 @@ function pieceOf(
   const offset = Number.isSafeInteger(from) ? Math.max(0, from) : 0
   const length = Math.min(Math.max(Math.trunc(wanted), MIN_PAGE), MAX_PAGE)
   if (what === 'log') {
-    const log = Buffer.from(logOf(context, id, owner))
+    const log = Buffer.from(formatLog(context, id, owner))
     const total = log.length
-    return pageOf(log.subarray(offset, offset + length), { offset, kept: total, total })
+    return slicePage(log.subarray(offset, offset + length), { offset, kept: total, total })
   }
   const bytes = context.tasks.bytes(id, owner, what, offset, length)
   const [kept, total] = what === 'text' ? [data.kept, data.said] : [data.diffKept, data.diff]
-  return pageOf(bytes, { offset, kept, total })
+  return slicePage(bytes, { offset, kept, total })
 }
 
 /** The events as text, one line each. */
-function logOf(context: TaskContext, id: string, owner: string): string {
+function formatLog(context: TaskContext, id: string, owner: string): string {
   const events = context.tasks.events(id, owner, 0, 100_000)
-  return events.map(lineOfEvent).join('')
+  return events.map(formatEvent).join('')
 }
 
-function lineOfEvent({ at, kind, text }: TaskEvent): string {
+function formatEvent({ at, kind, text }: TaskEvent): string {
   return `${new Date(at).toISOString()} ${kind} ${text}\n`
 }
 
-function inlineOf({ parts }: TaskContext, agent: string | undefined): number {
+function getInlineLimit({ parts }: TaskContext, agent: string | undefined): number {
   const settings = agent === undefined ? undefined : parts.agents.get(agent)?.settings
   return Math.max(settings?.output.inline ?? USUAL_INLINE, MIN_PAGE)
 }
@@ -147,7 +147,7 @@ const MAX_LISTED = 200
 const USUAL: TaskSettings = { ttlMs: 7 * 86_400_000, max: 10_000, maxPerCaller: 64, keepPrompt: true }
 
 /** `agents.tasks` in milliseconds. */
-export function taskSettingsOf(config: AgentsConfig['tasks']): TaskSettings {
+export function parseTaskSettings(config: AgentsConfig['tasks']): TaskSettings {
   const { ttl, max, maxPerCaller, keepPrompt } = { ...USUAL, ...config }
   return { ttlMs: ttl === undefined ? USUAL.ttlMs : parseDuration(ttl), max, maxPerCaller, keepPrompt }
 }
@@ -161,38 +161,38 @@ export class LocalTaskService {
   readonly #stopTidying: () => void
 
   /** @throws Error when there can be no database */
-  constructor(environment: ServiceEnvironment, parts: ServiceParts) {
+  constructor(environment: ServiceEnvironment, parts: ServiceDeps) {
     const { file, log, now } = environment
-    const route = routing(parts.routing, parts.auth)
+    const route = createRouter(parts.routing, parts.auth)
     if (file === undefined)
       log.warn(
         'tasks are kept in memory: the gateway has no state directory, and agents.tasks.file is not set',
       )
-    const database = new SqlDatabase(openDatabase(file, log))
+    const database = new SqlDatabase(openTaskDatabase(file, log))
     this.#context = {
       ...{ environment, database, parts, route, isStopping: false },
       tasks: new TaskStore(database, now),
-      watchers: new Watchers(),
-      counters: new Counters(),
+      watchers: new TaskWatchers(),
+      counters: new AgentCounters(),
       live: new Map(),
       queues: new Map(),
       probed: new Map(),
     }
     this.renew(parts)
-    recover(this.#context)
-    void prune(this.#context)
-    this.#stopTidying = tidyUp(this.#context)
+    recoverTasks(this.#context)
+    void pruneWorkspaces(this.#context)
+    this.#stopTidying = startSweeping(this.#context)
   }
 
   /** Other parts from now on; what runs goes on with those that it began with. */
-  renew(parts: ServiceParts): void {
-    const route = routing(parts.routing, parts.auth)
+  renew(parts: ServiceDeps): void {
+    const route = createRouter(parts.routing, parts.auth)
     const context = this.#context
     Object.assign(context, { parts, route })
     for (const [id, { settings }] of parts.agents) {
       const queue = context.queues.get(id)
       if (queue === undefined)
-        context.queues.set(id, new PlaceQueue(context.environment.clock, settings.limits))
+        context.queues.set(id, new SlotQueue(context.environment.clock, settings.limits))
       else queue.resize(settings.limits)
     }
   }
@@ -206,27 +206,27 @@ export class LocalTaskService {
     for (const live of context.live.values()) {
       const { id, owner } = live.record
       if (context.tasks.find(id, owner)?.wasPrompted === true) askToContinue(live, 'the gateway was stopped')
-      live.journal.last()
-      stop(live, 'the gateway stops')
+      live.journal.writeLast()
+      stopTask(live, 'the gateway stops')
     }
     context.database.close()
-    for (const task of context.watchers.tasks) context.watchers.tell(task)
+    for (const task of context.watchers.tasks) context.watchers.notify(task)
   }
 
   /**
    * Resolves when the task is on disk, and goes on by itself. The same key of the same owner is the same task.
    * @throws GatewayError GW_AGENT_*
    */
-  async delegate(request: TaskRequest, caller: Caller): Promise<TaskView> {
+  async delegate(request: TaskRequest, caller: TaskCaller): Promise<TaskView> {
     if (this.#context.isStopping) throw gatewayError('GW_STOPPING')
-    return viewOf(this.#context, await delegate(this.#context, request, caller))
+    return buildView(this.#context, await delegate(this.#context, request, caller))
   }
 
   view(id: string, owner: string): TaskView | undefined {
     if (!this.#context.database.isOpen) return undefined
     this.#context.live.get(id)?.journal.flush()
     const record = this.#context.tasks.find(id, owner)
-    return record === undefined ? undefined : viewOf(this.#context, record)
+    return record === undefined ? undefined : buildView(this.#context, record)
   }
 
   list(
@@ -234,11 +234,11 @@ export class LocalTaskService {
     { after, limit }: { readonly after: string | undefined; readonly limit: number },
   ): readonly TaskView[] {
     const bounded = Math.min(Math.max(Math.trunc(limit), 1), MAX_LISTED)
-    return this.#context.tasks.list(owner, after, bounded).map(record => viewOf(this.#context, record))
+    return this.#context.tasks.list(owner, after, bounded).map(record => buildView(this.#context, record))
   }
 
   /** The tasks of all callers, the newest first: for the owner of the gateway alone. */
-  all({
+  listAll({
     after,
     limit,
   }: {
@@ -247,16 +247,16 @@ export class LocalTaskService {
   }): readonly TaskSummary[] {
     if (!this.#context.database.isOpen) return []
     const bounded = Math.min(Math.max(Math.trunc(limit), 1), MAX_LISTED)
-    return this.#context.tasks.list(undefined, after, bounded).map(summaryOf)
+    return this.#context.tasks.list(undefined, after, bounded).map(buildSummary)
   }
 
-  ownerOf(id: string): string | undefined {
-    return this.#context.database.isOpen ? this.#context.tasks.any(id)?.owner : undefined
+  findOwner(id: string): string | undefined {
+    return this.#context.database.isOpen ? this.#context.tasks.findAny(id)?.owner : undefined
   }
 
   /** Resolves when it has ended, the time is over, or: with `since`, has an event after that; without, waits for its owner. */
   wait(id: string, owner: string, until: WaitCondition): Promise<TaskView | undefined> {
-    return waitFor(this.#context, () => this.view(id, owner), id, until)
+    return waitForTask(this.#context, () => this.view(id, owner), id, until)
   }
 
   events(id: string, owner: string, since: number, limit: number): readonly TaskEvent[] {
@@ -264,7 +264,7 @@ export class LocalTaskService {
     return this.#context.tasks.events(id, owner, since, Math.max(1, limit))
   }
 
-  page(
+  readPage(
     id: string,
     owner: string,
     what: 'text' | 'diff' | 'log',
@@ -273,15 +273,15 @@ export class LocalTaskService {
   ): Page | undefined {
     this.#context.live.get(id)?.journal.flush()
     const record = this.#context.tasks.find(id, owner)
-    return record === undefined ? undefined : pieceOf(this.#context, record, what, offset, bytes)
+    return record === undefined ? undefined : readPiece(this.#context, record, what, offset, bytes)
   }
 
   /** Answers a question: the content of a form, or a refusal. @throws GatewayError when it is not open */
   answer(id: string, owner: string, question: string, given: QuestionAnswer): TaskView {
     this.#context.live.get(id)?.journal.flush()
-    answer(this.#context, recordOf(this.#context, id, owner), question, given)
+    answerQuestion(this.#context, getRecord(this.#context, id, owner), question, given)
     this.#context.live.get(id)?.journal.flush()
-    return viewOf(this.#context, recordOf(this.#context, id, owner))
+    return buildView(this.#context, getRecord(this.#context, id, owner))
   }
 
   /** False when it had ended. */
@@ -291,11 +291,12 @@ export class LocalTaskService {
     if (record === undefined || hasEnded(record.state)) return false
     const live = context.live.get(id)
     const { journal } =
-      live ?? liveOf(context, record, undefined, { owner, issuer: '', subject: '', parent: undefined })
-    journal.withdraw()
-    if (!journal.move([...ACTIVE, 'interrupted'], 'cancelled', { why })) return false
-    if (live === undefined) context.counters.task(record.agent ?? 'none', 'cancelled', 'stopped')
-    else stop(live, why)
+      live ??
+      createLiveTask(context, record, undefined, { owner, issuer: '', subject: '', parent: undefined })
+    journal.closeQuestions()
+    if (!journal.transition([...ACTIVE, 'interrupted'], 'cancelled', { why })) return false
+    if (live === undefined) context.counters.countTask(record.agent ?? 'none', 'cancelled', 'stopped')
+    else stopTask(live, why)
     // Tasks that a cancelled task began have nobody left who waits for them.
     for (const { record: other } of context.live.values())
       if (other.start.parent === id)
@@ -313,19 +314,19 @@ export class LocalTaskService {
   }
 
   agents(): readonly AgentRow[] {
-    return [...this.#context.parts.agents.values()].map(host => rowOf(this.#context, host))
+    return [...this.#context.parts.agents.values()].map(host => buildAgentRow(this.#context, host))
   }
 
   /** Routes it without doing it. */
-  route(request: TaskRequest, caller: Caller): RouteDecision {
-    return this.#context.route(routeRequestOf(request, caller), agentStatuses(this.#context, caller))
+  route(request: TaskRequest, caller: TaskCaller): RouteDecision {
+    return this.#context.route(buildRouteRequest(request, caller), listStatuses(this.#context, caller))
   }
 
   async probe(agents: readonly string[] | undefined): Promise<readonly AgentRow[]> {
     const all = [...this.#context.parts.agents.values()]
     const hosts = all.filter(({ settings }) => agents === undefined || agents.includes(settings.id))
     await Promise.all(hosts.map(host => host.probe()))
-    return hosts.map(host => rowOf(this.#context, host))
+    return hosts.map(host => buildAgentRow(this.#context, host))
   }
 
   figures(): Figure[] {

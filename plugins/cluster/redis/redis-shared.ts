@@ -9,16 +9,16 @@ import type {
 } from '../../../src/plugin.ts'
 import { gatewayError, getErrorMessage, getSliceMs, countSlices } from '../../../src/plugin.ts'
 import type { KeyRing } from '../key-ring.ts'
-import type { RedisStore, Reply } from './redis-store.ts'
+import type { RedisStore, ScriptReply } from './redis-store.ts'
 import type { Lua } from './scripts.ts'
 import { COUNT, DELETE, GET, PERMITS, PUBLISH, PUT, TAKE } from './scripts.ts'
 
 /** Sorts of what is kept under a key: each has keys of its own. */
-type Sort = 'value' | 'permits' | 'count' | 'hold' | 'topic'
+type KeyKind = 'value' | 'permits' | 'count' | 'hold' | 'topic'
 
 const HASH_BYTES = 18
 
-interface SharedOptions {
+interface RedisSharedDeps {
   readonly name: string
   readonly store: RedisStore
   readonly ring: KeyRing
@@ -28,9 +28,9 @@ interface SharedOptions {
 
 /** Redis as the memory that plugins of all replicas share. It sees of keys no more than a digest. */
 export class RedisShared implements SharedStore {
-  readonly #options: SharedOptions
+  readonly #options: RedisSharedDeps
 
-  constructor(options: SharedOptions) {
+  constructor(options: RedisSharedDeps) {
     this.#options = options
   }
 
@@ -43,7 +43,7 @@ export class RedisShared implements SharedStore {
   }
 
   async get(key: string): Promise<string | undefined> {
-    return textOf(await this.#run(GET, 'value', key))
+    return toText(await this.#run(GET, 'value', key))
   }
 
   async put(key: string, value: string, { ms, when }: PutOptions): Promise<boolean> {
@@ -52,7 +52,7 @@ export class RedisShared implements SharedStore {
   }
 
   async take(key: string): Promise<string | undefined> {
-    return textOf(await this.#run(TAKE, 'value', key))
+    return toText(await this.#run(TAKE, 'value', key))
   }
 
   async delete(key: string, is?: string): Promise<boolean> {
@@ -62,14 +62,14 @@ export class RedisShared implements SharedStore {
   async permits(key: string, request: PermitRequest): Promise<Permits> {
     const { most, ms, wanted, unused = 0, ahead = 0, owed = 0 } = request
     const forMs = getSliceMs(ms)
-    const [got, waitMs] = numbersOf(
+    const [got, waitMs] = parseNumbers(
       await this.#run(PERMITS, 'permits', key, forMs, countSlices(ms), most, wanted, ahead, owed, unused),
     )
     return { got, forMs, waitMs }
   }
 
   async count(key: string, { by, ms, most = -1, ahead = 0, from = 0 }: CountRequest): Promise<Counted> {
-    const [got, total] = numbersOf(await this.#run(COUNT, 'count', key, by, ms, most, ahead, from))
+    const [got, total] = parseNumbers(await this.#run(COUNT, 'count', key, by, ms, most, ahead, from))
     return { got, total }
   }
 
@@ -78,7 +78,7 @@ export class RedisShared implements SharedStore {
   }
 
   subscribe(topic: string, heard: (text: string) => void, missed?: () => void): () => void {
-    return this.#options.store.subscribe(this.#keyOf('topic', topic), heard, missed)
+    return this.#options.store.subscribe(this.#buildKey('topic', topic), heard, missed)
   }
 
   seal(text: string, boundTo: string): string {
@@ -86,29 +86,29 @@ export class RedisShared implements SharedStore {
   }
 
   open(sealed: string, boundTo: string): string | undefined {
-    return textOf(this.#options.ring.open('shared', sealed, boundTo))
+    return toText(this.#options.ring.open('shared', sealed, boundTo))
   }
 
-  async #run(script: Lua, sort: Sort, key: string, ...args: (string | number)[]): Promise<Reply> {
+  async #run(script: Lua, sort: KeyKind, key: string, ...args: (string | number)[]): Promise<ScriptReply> {
     try {
-      return await this.#options.store.run(script, [this.#keyOf(sort, key)], args.map(String))
+      return await this.#options.store.run(script, [this.#buildKey(sort, key)], args.map(String))
     } catch (cause) {
       throw gatewayError('GW_SHARED_AWAY', { why: getErrorMessage(cause), cause })
     }
   }
 
   /** Keys of limits are spread: nothing reads two of them in one step. */
-  #keyOf(sort: Sort, key: string): string {
+  #buildKey(sort: KeyKind, key: string): string {
     const hash = createHash('sha256').update(key).digest().subarray(0, HASH_BYTES).toString('base64url')
     return `tg:${this.#options.name}:${sort}:${hash}`
   }
 }
 
-function textOf(value: unknown): string | undefined {
+function toText(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
-function numbersOf(reply: Reply): [number, number] {
-  const [one, other] = Array.isArray(reply) ? (reply as Reply[]) : []
+function parseNumbers(reply: ScriptReply): [number, number] {
+  const [one, other] = Array.isArray(reply) ? (reply as ScriptReply[]) : []
   return [Number(one ?? 0), Number(other ?? 0)]
 }

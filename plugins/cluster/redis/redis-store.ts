@@ -31,7 +31,7 @@ class Subscriber {
     const all = this.#channels.get(channel) ?? new Set()
     this.#channels.set(channel, all.add(topic))
     this.#client ??= this.#open()
-    this.#follow(channel)
+    this.#subscribeChannel(channel)
     return () => {
       if (!all.delete(topic) || all.size > 0) return
       this.#channels.delete(channel)
@@ -52,21 +52,21 @@ class Subscriber {
     client.on('ready', () => {
       for (const [channel, topics] of this.#channels)
         if (this.#subscribed.has(channel)) for (const { missed } of topics) missed()
-        else this.#follow(channel)
+        else this.#subscribeChannel(channel)
     })
     void client.connect().catch(() => undefined)
     return client
   }
 
   /** Waits for the connection where there is none: then all are followed. */
-  #follow(channel: string): void {
+  #subscribeChannel(channel: string): void {
     const client = this.#client
     if (client?.isReady !== true || this.#subscribed.has(channel)) return
     this.#subscribed.add(channel)
-    const tell = (text: string): void => {
+    const deliver = (text: string): void => {
       for (const { heard } of [...(this.#channels.get(channel) ?? [])]) heard(text)
     }
-    client.subscribe(channel, tell).then(
+    client.subscribe(channel, deliver).then(
       () => {
         for (const { missed } of [...(this.#channels.get(channel) ?? [])]) missed()
       },
@@ -78,7 +78,7 @@ class Subscriber {
 type RedisConfig = NonNullable<Config['cluster']>['redis']
 
 /** Reply of a script. */
-export type Reply = string | number | null | readonly Reply[]
+export type ScriptReply = string | number | null | readonly ScriptReply[]
 
 const CONNECT_MS = 1000
 const MIN_PAUSE_MS = 100
@@ -120,7 +120,7 @@ export class RedisStore {
   #openUntil: number | undefined
 
   /** @throws GatewayError GW_CLUSTER_PACKAGE, GW_CLUSTER_TLS */
-  static async make(deps: RedisStoreDeps): Promise<RedisStore> {
+  static async create(deps: RedisStoreDeps): Promise<RedisStore> {
     return new RedisStore(await createClient(deps.redis, deps.directory), deps)
   }
 
@@ -137,7 +137,7 @@ export class RedisStore {
     client.on('ready', () => {
       if (wasAway) log.info('Redis is back')
       wasAway = false
-      this.#answered()
+      this.#closeCircuit()
     })
   }
 
@@ -151,10 +151,10 @@ export class RedisStore {
     return this.#clock.now() - at < REFUSAL_MS ? why : undefined
   }
 
-  async run(script: Lua, keys: readonly string[], args: readonly string[]): Promise<Reply> {
+  async run(script: Lua, keys: readonly string[], args: readonly string[]): Promise<ScriptReply> {
     const rest = [String(keys.length), ...keys, ...args]
     try {
-      return await this.#send(['EVALSHA', this.#shaOf(script), ...rest])
+      return await this.#send(['EVALSHA', this.#getSha(script), ...rest])
     } catch (error) {
       if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error
       return this.#send(['EVAL', script.lua, ...rest])
@@ -177,54 +177,56 @@ export class RedisStore {
   }
 
   async #connect(): Promise<void> {
-    const connecting = this.#client.connect().then(ignore, ignore)
-    let forget = ignore
+    const connecting = this.#client.connect().then(ignoreError, ignoreError)
+    let forget = ignoreError
     const late = new Promise<void>(resolve => (forget = this.#clock.after(CONNECT_MS, resolve)))
     await Promise.race([connecting, late])
     forget()
   }
 
-  #shaOf(script: Lua): string {
+  #getSha(script: Lua): string {
     const known = this.#shas.get(script) ?? createHash('sha1').update(script.lua).digest('hex')
     this.#shas.set(script, known)
     return known
   }
 
-  async #send(command: string[]): Promise<Reply> {
+  async #send(command: string[]): Promise<ScriptReply> {
     await this.connect()
-    if (!this.#client.isReady) throw away('there is no connection')
-    if (!this.#mayAsk()) throw away('it is too slow')
-    let forget = ignore
+    if (!this.#client.isReady) throw createAwayError('there is no connection')
+    if (!this.#canSend()) throw createAwayError('it is too slow')
+    let forget = ignoreError
     const late = new Promise<never>((_, reject) => {
       let left = STEPS
       const step = (): void => {
         if (left-- > 0) forget = this.#clock.after(COMMAND_MS / STEPS, step)
-        else reject(away(`no answer in ${COMMAND_MS} ms`))
+        else reject(createAwayError(`no answer in ${COMMAND_MS} ms`))
       }
       step()
     })
     try {
-      const sent = this.#client.sendCommand<Reply>(command)
-      sent.catch(ignore)
+      const sent = this.#client.sendCommand<ScriptReply>(command)
+      sent.catch(ignoreError)
       const reply = await Promise.race([sent, late])
-      this.#answered()
+      this.#closeCircuit()
       return reply
     } catch (error) {
       // An error of Redis itself is an answer.
       if (error instanceof Error && OF_REDIS.test(error.message)) {
-        this.#answered()
+        this.#closeCircuit()
         this.#noteRefusal(error.message)
         throw error
       }
       if (++this.#failures >= MAX_FAILURES) this.#openUntil = this.#clock.now() + OPEN_MS
-      throw isAway(error) ? error : away(error instanceof Error ? error.message : String(error))
+      throw isAwayError(error)
+        ? error
+        : createAwayError(error instanceof Error ? error.message : String(error))
     } finally {
       forget()
     }
   }
 
   /** True if the circuit is closed, or a second has passed since it opened: then one command tries. */
-  #mayAsk(): boolean {
+  #canSend(): boolean {
     if (this.#openUntil === undefined) return true
     const now = this.#clock.now()
     if (now < this.#openUntil) return false
@@ -232,7 +234,7 @@ export class RedisStore {
     return true
   }
 
-  #answered(): void {
+  #closeCircuit(): void {
     this.#failures = 0
     this.#openUntil = undefined
   }
@@ -257,7 +259,7 @@ async function createClient(redis: RedisConfig, directory: string): Promise<Redi
     disableOfflineQueue: true,
     commandsQueueMaxLength: MAX_QUEUED,
     maintNotifications: 'disabled',
-    socket: { ...pem, connectTimeout: CONNECT_MS, reconnectStrategy: pauseAfter },
+    socket: { ...pem, connectTimeout: CONNECT_MS, reconnectStrategy: computeBackoff },
   })
   return client as unknown as RedisClientType
 }
@@ -271,17 +273,17 @@ async function loadPackage(): Promise<Pick<typeof Client, 'createClient'>> {
 }
 
 /** Grows, with jitter, so that replicas do not reconnect all at the same time. */
-function pauseAfter(retries: number): number {
+function computeBackoff(retries: number): number {
   const most = Math.min(MAX_PAUSE_MS, MIN_PAUSE_MS * 2 ** Math.min(retries, 8))
   return most / 2 + (Math.random() * most) / 2
 }
 
-function away(why: string): Error {
+function createAwayError(why: string): Error {
   return clusterError('GW_CLUSTER_AWAY', { why })
 }
 
-function isAway(error: unknown): boolean {
+function isAwayError(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'GW_CLUSTER_AWAY'
 }
 
-function ignore(): void {}
+function ignoreError(): void {}

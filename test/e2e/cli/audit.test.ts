@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { test } from 'node:test'
 import { setTimeout as passed } from 'node:timers/promises'
-import { BEGINNING, chained } from '../../../plugins/audit/journal-file.ts'
+import { BEGINNING, chainLine } from '../../../plugins/audit/journal-file.ts'
 import { directory, gateway, SERVER, serving } from './run.ts'
 
 /** Three lines of an audit as it writes them. */
@@ -13,7 +13,7 @@ function audit(): string {
   const bodies = [`{"kind":"opened","previous":"${BEGINNING}","kept":0}`, '{"n":1}', '{"n":2}']
   return bodies
     .map(body => {
-      const { line, hash } = chained(body, before)
+      const { line, hash } = chainLine(body, before)
       before = hash
       return `${line}\n`
     })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { formatBytes, formatDuration } from '../../../src/util/plain-text.ts'
 import type { Terminal } from '../../../src/cli/output/terminal.ts'
-import { cacheLines, purgeLine } from '../../../plugins/cache/commands.ts'
+import { formatEntries, formatPurge } from '../../../plugins/cache/commands.ts'
 import { table, uncut } from '../../../src/cli/output/table.ts'
 import { psLines } from '../../../src/cli/remote/ps.ts'
 import { changeLines, steerLine, logText } from '../../../src/cli/remote/steer.ts'
@@ -168,9 +168,9 @@ test('what peers wrote steers no terminal', () => {
 
   assert.equal(logText({ at: 0, stream: 'stderr', pid: 7, text }, terminal), '00:00:00.000 7 line next')
   assert.equal(steerLine({ name: 'a', type: 'stdio', state: 'ready', pid: 4 }, terminal), 'a is ready, pid 4')
-  assert.deepEqual(cacheLines({ entries: [{ upstream: 'a', name: text }], total: 1 }, printing).slice(1), [
+  assert.deepEqual(formatEntries({ entries: [{ upstream: 'a', name: text }], total: 1 }, printing).slice(1), [
     'a         -       -      -    -     -     line next',
     '1 entry',
   ])
-  assert.equal(purgeLine({ purged: 2 }), '2 entries purged')
+  assert.equal(formatPurge({ purged: 2 }), '2 entries purged')
 })

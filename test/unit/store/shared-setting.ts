@@ -17,7 +17,7 @@ export async function onRedis(
   t: TestContext,
   redis: Redis,
 ): Promise<{ shared: RedisShared; store: RedisStore }> {
-  const store = await RedisStore.make({ redis: redis.url, directory: '.', clock, log })
+  const store = await RedisStore.create({ redis: redis.url, directory: '.', clock, log })
   await store.connect()
   cleanup(t, () => store.close())
   const ring = new KeyRing('g', [{ id: 'a', key: KEY.toString('base64') }])

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ToolCalls } from '../../../../plugins/agents/acp/updates.ts'
-import { callInOneLine, permissionQuestion } from '../../../../plugins/agents/permissions.ts'
+import { formatCallLine, formatPermissionQuestion } from '../../../../plugins/agents/permissions.ts'
 import type { JsonObject } from '../../../../src/plugin.ts'
 import { ANN, call, deskOf, END, FakeHost, OPTIONS, request, settled } from './tasks/kit.ts'
 
@@ -10,7 +10,7 @@ const hide = (text: string): string => text.replaceAll('s3cret', '***')
 function asked(said: JsonObject): string {
   const merged = new ToolCalls().merge({ toolCallId: '1', ...said })
   assert.ok(merged)
-  return permissionQuestion('copilot', merged.call, hide)
+  return formatPermissionQuestion('copilot', merged.call, hide)
 }
 
 test('a person is asked about the command of the call, whatever its title says', () => {
@@ -68,7 +68,7 @@ test('every file is counted, and the log names the command too', () => {
   const question = asked({ title: 'x', kind: 'read', locations: paths.map(path => ({ path })) })
   assert.match(question, /"\/w\/9" and 20 more\n/)
   const said = call({ title: 'List', rawInput: { command: 'curl s3cret' } })
-  assert.equal(callInOneLine(said, hide), 'execute: List command "curl ***"')
+  assert.equal(formatCallLine(said, hide), 'execute: List command "curl ***"')
 })
 
 test('the question of a task keeps its lines, and hides secrets', async context => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
-import { decide } from '../../../../plugins/agents/permissions.ts'
+import { decidePermission } from '../../../../plugins/agents/permissions.ts'
 import type { AgentConfig } from '../../../../src/config/config.gen.ts'
 import type { Containment } from '../../../../plugins/agents/containment.ts'
 import type { AgentToolCall } from '../../../../plugins/agents/types.ts'
@@ -12,7 +12,7 @@ const RULES: NonNullable<AgentConfig['permissions']>['rules'] = [
 ]
 
 const CONTAINED: Pick<Containment, 'decide'> = {
-  decide: (asked, policy) => decide(policy, asked, { cwd: '/nowhere', directory: '/nowhere' }),
+  decide: (asked, policy) => decidePermission(policy, asked, { cwd: '/nowhere', directory: '/nowhere' }),
 }
 
 const curl = (facts: Partial<AgentToolCall> = {}): AgentToolCall =>

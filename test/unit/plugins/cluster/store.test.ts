@@ -15,7 +15,7 @@ const KEY = 'tg:{g}:replicas'
 const HUGE = 'x'.repeat(5 * 1024 * 1024)
 
 async function connected(t: TestContext, url: string): Promise<RedisStore> {
-  const store = await RedisStore.make({ redis: url, directory: '.', clock, log: SILENT })
+  const store = await RedisStore.create({ redis: url, directory: '.', clock, log: SILENT })
   cleanup(t, () => store.close())
   await store.connect()
   return store

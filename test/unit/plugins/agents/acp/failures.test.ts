@@ -10,7 +10,7 @@ test('an agent that never answers, or dies before it does, is unavailable, and s
   const { pool, directory } = await agentWorld(t)
   const open = (args: string[], settings = {}) => {
     const agent = pool({ args, settings })
-    const opened = agent.open(wanted(directory, listener().side))
+    const opened = agent.openSession(wanted(directory, listener().side))
     opened.catch(() => undefined)
     return { agent, opened }
   }
@@ -40,16 +40,19 @@ test('a session that is not opened in time fails, and takes its process along', 
   const { pool, directory } = await agentWorld(t)
   const agent = pool({ args: ['--hang', 'session/new'], settings: { timeouts: { session: '300ms' } } })
   await assert.rejects(
-    agent.open(wanted(directory, listener().side)),
+    agent.openSession(wanted(directory, listener().side)),
     fails('timeout', 'session', /did not answer session\/new within 300 ms/),
   )
   assert.equal(agent.load.processes, 0)
 
   const dies = pool({ args: ['--crash', 'session/new'] })
-  await assert.rejects(dies.open(wanted(directory, listener().side)), fails('crash', 'process', /last words/))
+  await assert.rejects(
+    dies.openSession(wanted(directory, listener().side)),
+    fails('crash', 'process', /last words/),
+  )
   const nameless = pool({ args: ['--answer', 'session/new={"sessionId":7}'] })
   await assert.rejects(
-    nameless.open(wanted(directory, listener().side)),
+    nameless.openSession(wanted(directory, listener().side)),
     fails('protocol', 'session', /without an id/),
   )
 })
@@ -59,13 +62,13 @@ test('a login that is missing is told with the methods there are; the configured
   const wishes = () => wanted(directory, listener().side)
   const none = pool({ args: ['--auth', 'api-key'] })
   await assert.rejects(
-    none.open(wishes()),
+    none.openSession(wishes()),
     fails('auth', 'session', /methods: api-key, login \(in a terminal\)/),
   )
   assert.equal(none.health.state, 'needs_auth')
 
   const settings = { auth: { method: 'api-key' } }
-  const session = await pool({ args: ['--auth', 'api-key'], settings }).open(wishes())
+  const session = await pool({ args: ['--auth', 'api-key'], settings }).openSession(wishes())
   assert.match(session.id, /^s-/)
   const provider = {
     id: 'main',
@@ -73,20 +76,20 @@ test('a login that is missing is told with the methods there are; the configured
     url: 'http://127.0.0.1:9/v1',
     headers: { authorization: 'Bearer x' },
   }
-  await pool({ args: ['--provider', 'main'], settings: { auth: { provider } } }).open(wishes())
+  await pool({ args: ['--provider', 'main'], settings: { auth: { provider } } }).openSession(wishes())
 
   const terminal = pool({ args: ['--auth', 'api-key'], settings: { auth: { method: 'login' } } })
-  await assert.rejects(terminal.open(wishes()), fails('auth', 'auth', /needs a terminal/))
+  await assert.rejects(terminal.openSession(wishes()), fails('auth', 'auth', /needs a terminal/))
   const other = pool({ args: ['--auth', 'api-key'], settings: { auth: { method: 'oauth' } } })
   await assert.rejects(
-    other.open(wishes()),
+    other.openSession(wishes()),
     fails('auth', 'auth', /no such method; without a terminal it offers api-key/),
   )
 })
 
 test('a crash in a turn fails its session with the last words, which only the owner may read', async t => {
   const { pool, directory } = await agentWorld(t)
-  const crashing = await pool().open(wanted(directory, listener().side))
+  const crashing = await pool().openSession(wanted(directory, listener().side))
 
   const error = await crashing.prompt(say('[[crash 9]]')).catch((thrown: unknown) => thrown as AgentFailure)
 
@@ -99,7 +102,7 @@ test('a crash in a turn fails its session with the last words, which only the ow
 
 test('limits are known by code, status and quota fields, and never by prose', async t => {
   const { pool, directory } = await agentWorld(t)
-  const session = await pool().open(wanted(directory, listener().side))
+  const session = await pool().openSession(wanted(directory, listener().side))
   const kindOf = async (script: string) =>
     session.prompt(say(script)).then(
       () => 'none',
@@ -136,7 +139,7 @@ test('limits are known by code, status and quota fields, and never by prose', as
 test('an answer of no known shape is a broken protocol', async t => {
   const { pool, directory } = await agentWorld(t)
   const agent = pool()
-  const session = await agent.open(wanted(directory, listener().side))
+  const session = await agent.openSession(wanted(directory, listener().side))
   await assert.rejects(
     session.prompt(say('[[answer {}]]')),
     fails('protocol', 'prompt', /unknown stopReason: nothing/),
@@ -145,14 +148,14 @@ test('an answer of no known shape is a broken protocol', async t => {
 
 test('a line that is too long, and endless junk, end the process as a broken protocol', async t => {
   const { pool, directory } = await agentWorld(t)
-  const long = await pool({ settings: { output: { maxLine: '64KiB' } } }).open(
+  const long = await pool({ settings: { output: { maxLine: '64KiB' } } }).openSession(
     wanted(directory, listener().side),
   )
   await assert.rejects(
     long.prompt(say('[[line 70000]] [[hang]]')),
     fails('crash', 'process', /longer than 65536 bytes/),
   )
-  const junk = await pool().open(wanted(directory, listener().side))
+  const junk = await pool().openSession(wanted(directory, listener().side))
   await assert.rejects(
     junk.prompt(say('[[junk 1200]] [[hang]]')),
     fails('protocol', 'process', /1000 lines that are no message/),
@@ -162,7 +165,7 @@ test('a line that is too long, and endless junk, end the process as a broken pro
 test('a turn without a sign of life, or that goes quiet, or lasts too long fails with its phase, and the process is ended', async t => {
   const { pool, directory } = await agentWorld(t)
   const run = async (script: string, settings: object) => {
-    const session = await pool({ settings }).open(wanted(directory, listener().side))
+    const session = await pool({ settings }).openSession(wanted(directory, listener().side))
     const { pid } = session
     const error = await session.prompt(say(script)).catch((thrown: unknown) => thrown as AgentFailure)
     await session.close()
@@ -194,7 +197,7 @@ test('an agent that waits for our answer is not idle', async t => {
     return { optionId: 'no' }
   })
   const settings = { timeouts: { firstUpdate: '1m', idle: '1m', turn: '30m' } }
-  const session = await pool({ settings, parts: { clock } }).open(wanted(directory, side))
+  const session = await pool({ settings, parts: { clock } }).openSession(wanted(directory, side))
   assert.equal((await session.prompt(say('[[ask edit a]]'))).stopReason, 'end_turn')
   assert.equal(text(), 'rejected no')
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
-import type { CallbackToken, Caller } from '../../../../../plugins/agents/types.ts'
+import type { CallbackToken, TaskCaller } from '../../../../../plugins/agents/types.ts'
 import { isObject, type JsonObject } from '../../../../../src/plugin.ts'
 import { closeAfter, testClient, testUpstream, type TestClient } from '../../../../../src/testing/index.ts'
 import { call, faceSetting, type Setting } from '../mcp/kit.ts'
@@ -15,18 +15,21 @@ async function setting(t: TestContext, config: JsonObject = {}): Promise<Setting
 }
 
 /** A task of this caller, as the runner would open a session for it. */
-async function begun(client: TestClient, { service }: Setting): Promise<{ task: string; caller: Caller }> {
+async function begun(
+  client: TestClient,
+  { service }: Setting,
+): Promise<{ task: string; caller: TaskCaller }> {
   await call(client, 'delegate_task', { prompt: 'p', background: true })
   return { task: service.last.view.id, caller: service.last.caller }
 }
 
 /** The task that a client has begun without being told of it. */
-async function firstTask({ service }: Setting): Promise<{ id: string; caller: Caller }> {
+async function firstTask({ service }: Setting): Promise<{ id: string; caller: TaskCaller }> {
   while (service.tasks.size === 0) await new Promise(resolve => setTimeout(resolve, 5))
   return { id: service.last.view.id, caller: service.last.caller }
 }
 
-function open({ callback, settings }: Setting, task: string, caller: Caller, depth = 0): CallbackToken {
+function open({ callback, settings }: Setting, task: string, caller: TaskCaller, depth = 0): CallbackToken {
   const [agent] = settings
   const callbackToken = agent && callback.open({ task, root: 'root', depth, caller, agent })
   if (callbackToken === undefined) throw new Error('there is no door')

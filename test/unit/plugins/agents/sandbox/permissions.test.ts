@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import type { AgentToolCall } from '../../../../../plugins/agents/types.ts'
-import { decide } from '../../../../../plugins/agents/permissions.ts'
+import { decidePermission } from '../../../../../plugins/agents/permissions.ts'
 import type { PermissionPolicy } from '../../../../../plugins/agents/settings.ts'
 import { cleanup } from '../../../../fixtures/cleanup.ts'
 
@@ -28,7 +28,7 @@ function verdict(
     ...{ paths: [], rawInput: undefined, content: [], ...call },
   }
   const policy: PermissionPolicy = { rules, default: 'deny', askTimeoutMs: 1000 }
-  const decision = decide(policy, whole, site)
+  const decision = decidePermission(policy, whole, site)
   return `${decision.do} by ${decision.by}`
 }
 
@@ -124,7 +124,7 @@ function fallbackVerdict(rules: Rules, call: Partial<AgentToolCall>, fallback: R
     ...{ paths: [], rawInput: undefined, content: [], ...call },
   }
   const site = { cwd: '/nowhere/work', directory: '/nowhere' }
-  return decide({ rules, default: fallback, askTimeoutMs: 1000 }, whole, site).do
+  return decidePermission({ rules, default: fallback, askTimeoutMs: 1000 }, whole, site).do
 }
 
 test('a rule that denies commands and sees none asks, whatever allows behind it', () => {

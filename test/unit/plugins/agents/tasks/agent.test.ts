@@ -26,7 +26,7 @@ test('a real process works: it asks its owner, gets the trace, and says what it 
   assert.equal(view.text, `allowed yes${JSON.stringify(TRACE)}`)
   assert.equal(view.usage?.outputTokens, 7)
   assert.ok(await readFile(join(world.directory, 'made.txt')))
-  const log = service.page(id, 'ann', 'log', 0, 99_999)?.text ?? ''
+  const log = service.readPage(id, 'ann', 'log', 0, 99_999)?.text ?? ''
   assert.match(log, /permission allowed: edit: edit made.txt/)
   assert.match(log, /tool read: read x – completed/)
 })

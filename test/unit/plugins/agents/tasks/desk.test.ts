@@ -53,7 +53,7 @@ test('another owner sees nothing, and can do nothing, by any method', async cont
   assert.equal(await service.wait(id, 'bob', { ms: 9000 }), undefined)
   assert.deepEqual(service.events(id, 'bob', 0, 9), [])
   for (const what of ['text', 'diff', 'log'] as const)
-    assert.equal(service.page(id, 'bob', what, 0, 99), undefined)
+    assert.equal(service.readPage(id, 'bob', what, 0, 99), undefined)
   assert.throws(() => service.answer(id, 'bob', 'q000001', { action: 'cancel' }), {
     code: 'GW_AGENT_TASK_UNKNOWN',
   })

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type {
   AgentRow,
-  Caller,
+  TaskCaller,
   Page,
-  Question,
+  TaskQuestion,
   QuestionAnswer,
   RouteDecision,
   TaskEvent,
@@ -17,7 +17,7 @@ import { gatewayError, type JsonObject } from '../../../../../src/plugin.ts'
 interface Kept {
   view: TaskView
   readonly owner: string
-  readonly caller: Caller
+  readonly caller: TaskCaller
   readonly request: TaskRequest
   readonly events: TaskEvent[]
   text: string
@@ -50,7 +50,7 @@ export class HandDesk implements TaskService {
     return this.#last
   }
 
-  delegate(request: TaskRequest, caller: Caller): Promise<TaskView> {
+  delegate(request: TaskRequest, caller: TaskCaller): Promise<TaskView> {
     if (this.refusal !== undefined) return Promise.reject(this.refusal)
     const known = [...this.tasks.values()].find(
       kept =>
@@ -83,8 +83,14 @@ export class HandDesk implements TaskService {
     this.change(id, { state: 'completed', text, stopReason: 'end_turn', endedAt: 5, ...more })
   }
 
-  ask(id: string, question: Partial<Question> = {}): void {
-    const whole: Question = { id: 'q1', kind: 'permission', message: 'May it?', schema: FORM, ...question }
+  ask(id: string, question: Partial<TaskQuestion> = {}): void {
+    const whole: TaskQuestion = {
+      id: 'q1',
+      kind: 'permission',
+      message: 'May it?',
+      schema: FORM,
+      ...question,
+    }
     this.change(id, { state: 'input_required', questions: [whole] })
   }
 
@@ -101,7 +107,7 @@ export class HandDesk implements TaskService {
       .slice(0, limit)
   }
 
-  all({ limit }: { readonly limit: number }): readonly TaskSummary[] {
+  listAll({ limit }: { readonly limit: number }): readonly TaskSummary[] {
     const rows = [...this.tasks.values()].map(({ view, owner, caller: { issuer, subject } }) => {
       const { id, state, why, agent, progress, isError, hasDiff, createdAt, updatedAt, endedAt } = view
       const about = { issuer, subject, parent: undefined, state, why, agent, progress, isError, hasDiff }
@@ -110,7 +116,7 @@ export class HandDesk implements TaskService {
     return rows.reverse().slice(0, limit)
   }
 
-  ownerOf(id: string): string | undefined {
+  findOwner(id: string): string | undefined {
     return this.tasks.get(id)?.owner
   }
 
@@ -144,7 +150,7 @@ export class HandDesk implements TaskService {
     return (this.tasks.get(id)?.events ?? []).filter(({ seq }) => seq > since).slice(0, limit)
   }
 
-  page(
+  readPage(
     id: string,
     owner: string,
     what: 'text' | 'diff' | 'log',

@@ -100,7 +100,7 @@ test('output is kept within its bounds, and paged between characters', async con
   assert.ok(text.startsWith(read) && Buffer.byteLength(read) > 190 && Buffer.byteLength(read) <= 200)
   assert.ok(pages > 10)
   assert.equal(service.events(view.id, 'ann', 0, 100).length, 3)
-  assert.match(service.page(view.id, 'ann', 'log', 0, 9999)?.text ?? '', /Z state completed\n$/)
+  assert.match(service.readPage(view.id, 'ann', 'log', 0, 9999)?.text ?? '', /Z state completed\n$/)
 })
 
 test('what was counted is in the figures', async context => {
@@ -120,7 +120,7 @@ function readAll(service: LocalTaskService, id: string): { read: string; pages: 
   let read = ''
   let pages = 0
   for (let next: number | undefined = 0; next !== undefined; pages++) {
-    const page = service.page(id, 'ann', 'text', next, 17)
+    const page = service.readPage(id, 'ann', 'text', next, 17)
     assert.equal(page?.cut, true)
     read += page?.text ?? ''
     next = page?.next

@@ -10,7 +10,7 @@ const METHOD_OF: Readonly<Record<string, string>> = { prompt: 'prompts/get', res
 type Trust = 'known' | 'doubtful' | 'lost'
 
 /** One answer that is kept. Times are milliseconds of the clock. */
-export interface Entry extends Subject {
+export interface CacheEntry extends CacheSubject {
   readonly key: string
   readonly scope: 'public' | 'principal' | 'session'
   /** As it goes out, but for what is put in anew each time. */
@@ -33,20 +33,20 @@ export interface Entry extends Subject {
 const OVERHEAD = 512
 
 /** Kept answers, within bounds; the least recently used is dropped first. */
-export class Store {
-  readonly #entries: BoundedMap<string, Entry>
-  readonly #subjects = new Subjects<Entry>()
-  readonly #counts: Counts
+export class CacheStore {
+  readonly #entries: BoundedMap<string, CacheEntry>
+  readonly #subjects = new SubjectIndex<CacheEntry>()
+  readonly #counts: CacheCounts
   readonly maxEntries: number
   readonly maxBytes: number
 
-  constructor(bounds: { maxEntries: number; maxBytes: number }, counts: Counts) {
+  constructor(bounds: { maxEntries: number; maxBytes: number }, counts: CacheCounts) {
     this.maxEntries = bounds.maxEntries
     this.maxBytes = bounds.maxBytes
     this.#counts = counts
-    const onForget = (_key: string, entry: Entry): void => {
+    const onForget = (_key: string, entry: CacheEntry): void => {
       this.#forget(entry)
-      this.#counts.of(entry.upstream).evictions++
+      this.#counts.getCounters(entry.upstream).evictions++
     }
     this.#entries = new BoundedMap({ max: bounds.maxEntries, maxWeight: bounds.maxBytes, onForget })
   }
@@ -57,17 +57,17 @@ export class Store {
   }
 
   /** An entry, which is the most recently used one from now on. */
-  find(key: string): Entry | undefined {
+  find(key: string): CacheEntry | undefined {
     return this.#entries.use(key)
   }
 
   /** The same for somebody who only looks: it is not used by that. */
-  look(key: string): Entry | undefined {
+  peek(key: string): CacheEntry | undefined {
     return this.#entries.get(key)
   }
 
   /** Keeps an entry in the place of the one with its key; false when it is too large. */
-  keep(entry: Entry): boolean {
+  put(entry: CacheEntry): boolean {
     this.drop(entry.key)
     if (entry.bytes > this.maxBytes) return false
     this.#subjects.add(entry)
@@ -84,7 +84,7 @@ export class Store {
   }
 
   /** Entries by what they are about. */
-  select(selection: Selection): Entry[] {
+  select(selection: Selection): CacheEntry[] {
     return this.#subjects.find(selection)
   }
 
@@ -93,18 +93,18 @@ export class Store {
     const entries = this.#subjects.find(selection)
     for (const entry of entries) {
       this.drop(entry.key)
-      this.#counts.of(entry.upstream).purges++
+      this.#counts.getCounters(entry.upstream).purges++
     }
     return entries.length
   }
 
-  #forget(entry: Entry): void {
+  #forget(entry: CacheEntry): void {
     this.#subjects.delete(entry)
     this.#count(entry, -1)
   }
 
-  #count({ upstream, bytes }: Entry, sign: 1 | -1): void {
-    const counters = this.#counts.of(upstream)
+  #count({ upstream, bytes }: CacheEntry, sign: 1 | -1): void {
+    const counters = this.#counts.getCounters(upstream)
     counters.entries += sign
     counters.bytes += sign * bytes
   }
@@ -113,43 +113,45 @@ export class Store {
 type Targets<T> = Map<string, Set<T>>
 
 /** Things by upstream, method, name and tag, so that a purge looks only at what it may concern. */
-export class Subjects<T extends Subject> {
+export class SubjectIndex<T extends CacheSubject> {
   readonly #byUpstream = new Map<string, Map<string, Targets<T>>>()
   readonly #byTag = new Map<string, Set<T>>()
 
   add(one: T): void {
-    const methods = madeIn(this.#byUpstream, one.upstream, () => new Map<string, Targets<T>>())
-    const targets = madeIn(methods, one.method, () => new Map<string, Set<T>>())
-    madeIn(targets, one.target, () => new Set<T>()).add(one)
-    for (const tag of one.tags) madeIn(this.#byTag, tag, () => new Set<T>()).add(one)
+    const methods = getOrCreate(this.#byUpstream, one.upstream, () => new Map<string, Targets<T>>())
+    const targets = getOrCreate(methods, one.method, () => new Map<string, Set<T>>())
+    getOrCreate(targets, one.target, () => new Set<T>()).add(one)
+    for (const tag of one.tags) getOrCreate(this.#byTag, tag, () => new Set<T>()).add(one)
   }
 
   delete(one: T): void {
     const methods = this.#byUpstream.get(one.upstream)
     const targets = methods?.get(one.method)
-    takeFrom(targets, one.target, one)
+    deleteMember(targets, one.target, one)
     if (targets?.size === 0) methods?.delete(one.method)
     if (methods?.size === 0) this.#byUpstream.delete(one.upstream)
-    for (const tag of one.tags) takeFrom(this.#byTag, tag, one)
+    for (const tag of one.tags) deleteMember(this.#byTag, tag, one)
   }
 
   /** All that a selection means, as a list of its own. */
   find(selection: Selection): T[] {
     if (selection.tag !== undefined)
-      return [...(this.#byTag.get(selection.tag) ?? [])].filter(one => isMeant(one, selection))
-    return named(this.#byUpstream, selection.upstream).flatMap(([upstream, methods]) =>
-      named(methods, selection.method).flatMap(([, targets]) => meant(targets, upstream, selection)),
+      return [...(this.#byTag.get(selection.tag) ?? [])].filter(one => isSelected(one, selection))
+    return selectByKey(this.#byUpstream, selection.upstream).flatMap(([upstream, methods]) =>
+      selectByKey(methods, selection.method).flatMap(([, targets]) =>
+        selectTargets(targets, upstream, selection),
+      ),
     )
   }
 }
 
-function meant<T>(targets: Targets<T>, upstream: string, { target }: Selection): T[] {
+function selectTargets<T>(targets: Targets<T>, upstream: string, { target }: Selection): T[] {
   if (typeof target === 'string') return [...(targets.get(target) ?? [])]
   return [...targets].flatMap(([name, set]) => (target?.(name, upstream) === false ? [] : [...set]))
 }
 
 /** True if a selection means this one. */
-function isMeant(one: Subject, { upstream, method, tag, target }: Selection): boolean {
+function isSelected(one: CacheSubject, { upstream, method, tag, target }: Selection): boolean {
   if (upstream !== undefined && upstream !== one.upstream) return false
   if (method !== undefined && method !== one.method) return false
   if (tag !== undefined && !one.tags.includes(tag)) return false
@@ -157,13 +159,13 @@ function isMeant(one: Subject, { upstream, method, tag, target }: Selection): bo
   return target?.(one.target, one.upstream) ?? true
 }
 
-function named<V>(map: Map<string, V>, key: string | undefined): [string, V][] {
+function selectByKey<V>(map: Map<string, V>, key: string | undefined): [string, V][] {
   if (key === undefined) return [...map]
   const value = map.get(key)
   return value === undefined ? [] : [[key, value]]
 }
 
-function madeIn<V>(map: Map<string, V>, key: string, make: () => V): V {
+function getOrCreate<V>(map: Map<string, V>, key: string, make: () => V): V {
   let value = map.get(key)
   if (value === undefined) {
     value = make()
@@ -172,14 +174,14 @@ function madeIn<V>(map: Map<string, V>, key: string, make: () => V): V {
   return value
 }
 
-function takeFrom<T>(map: Map<string, Set<T>> | undefined, key: string, one: T): void {
+function deleteMember<T>(map: Map<string, Set<T>> | undefined, key: string, one: T): void {
   const set = map?.get(key)
   set?.delete(one)
   if (set?.size === 0) map?.delete(key)
 }
 
 /** Subject of an answer: everything by which it can be named when it is to be forgotten. */
-export interface Subject {
+export interface CacheSubject {
   readonly upstream: string
   readonly method: string
   /** The name or URI asked for, as its server knows it; empty for lists. */
@@ -209,10 +211,10 @@ export interface Purge {
  * own and only its answers are meant; else they are what clients call them, and a tag is a tag anywhere.
  */
 export function parsePurge(text: string, upstream: string | undefined): Purge {
-  return { text, upstream, selection: selectionOf(text, upstream) }
+  return { text, upstream, selection: parseSelector(text, upstream) }
 }
 
-function selectionOf(text: string, upstream: string | undefined): Purge['selection'] {
+function parseSelector(text: string, upstream: string | undefined): Purge['selection'] {
   const [, kind = 'tool', what = text] = /^(tag|prompt|resource):(.*)$/s.exec(text) ?? []
   if (kind === 'tag') return () => ({ tag: what })
   const method = METHOD_OF[kind] ?? 'tools/call'
@@ -223,7 +225,7 @@ function selectionOf(text: string, upstream: string | undefined): Purge['selecti
 }
 
 /** Counts of one upstream's calls, since this configuration began to run. */
-export interface Counters {
+export interface CacheCounters {
   /** Answered from memory while fresh. */
   hits: number
   /** Not in memory: answered by the server. */
@@ -242,10 +244,10 @@ export interface Counters {
 }
 
 /** The counters of every upstream. */
-export class Counts {
-  readonly #byUpstream = new Map<string, Counters>()
+export class CacheCounts {
+  readonly #byUpstream = new Map<string, CacheCounters>()
 
-  of(upstream: string): Counters {
+  getCounters(upstream: string): CacheCounters {
     let counters = this.#byUpstream.get(upstream)
     if (counters === undefined) {
       counters = { hits: 0, misses: 0, stale: 0, coalesced: 0, evictions: 0, purges: 0, entries: 0, bytes: 0 }

@@ -7,7 +7,7 @@ import type { Address } from './address.ts'
 import { formatAddress } from './address.ts'
 import { clusterError } from './errors.ts'
 import type { ReplicaTls } from './tls.ts'
-import type { Problem, Vouchers } from './vouchers.ts'
+import type { VoucherProblem, Vouchers } from './vouchers.ts'
 
 const HANDED = 'x-tapgate-handed'
 const MAX_HEADER_BYTES = 32 * 1024
@@ -22,7 +22,7 @@ const CLOCK_SHOWN_MS = 120_000
 /** Connections from which nothing has come that a replica has signed. */
 const MAX_UNPROVEN = 512
 
-interface EntranceDeps {
+interface PeerServerDeps {
   readonly vouchers: Vouchers
   readonly log: Log
   readonly listeners: ReadonlyMap<string, ServeHanded>
@@ -32,16 +32,16 @@ interface EntranceDeps {
 }
 
 /** Port at which other replicas forward requests. Clients must not reach it. */
-export class Entrance {
-  taken = 0
+export class PeerServer {
+  accepted = 0
   refused = 0
-  readonly #deps: EntranceDeps
+  readonly #deps: PeerServerDeps
   readonly #server: Server | SecureServer
   #warnedAt = -Infinity
   #clockSeen: { readonly offMs: number; readonly at: number } | undefined
-  readonly #unproven = new Unproven(MAX_UNPROVEN)
+  readonly #unproven = new UnprovenConnections(MAX_UNPROVEN)
 
-  constructor(deps: EntranceDeps) {
+  constructor(deps: PeerServerDeps) {
     this.#deps = deps
     const options = {
       requestTimeout: 0,
@@ -50,7 +50,8 @@ export class Entrance {
       keepAliveTimeout: KEEP_ALIVE_MS,
       maxHeaderSize: MAX_HEADER_BYTES,
     }
-    const take = (request: IncomingMessage, response: ServerResponse): void => this.#take(request, response)
+    const take = (request: IncomingMessage, response: ServerResponse): void =>
+      this.#handleRequest(request, response)
     const { tls } = deps
     this.#server =
       tls === undefined
@@ -65,7 +66,7 @@ export class Entrance {
   }
 
   /** Milliseconds that the clock of another replica seems to be ahead, where that was too much of late; negative where it is behind. */
-  get clockOff(): number | undefined {
+  get clockOffset(): number | undefined {
     const { offMs, at = -Infinity } = this.#clockSeen ?? {}
     return Date.now() - at < CLOCK_SHOWN_MS ? offMs : undefined
   }
@@ -93,34 +94,38 @@ export class Entrance {
       this.#deps.log.info('shows a renewed certificate to other replicas')
     })
     server.on('tlsClientError', (error: Error, { remoteAddress }) => {
-      this.#note(`its TLS is not that of a replica: ${getErrorMessage(error)}`, remoteAddress)
+      this.#warnOnce(`its TLS is not that of a replica: ${getErrorMessage(error)}`, remoteAddress)
     })
     return server
   }
 
-  #take(request: IncomingMessage, response: ServerResponse): void {
-    const voucher = takeFrom(request.rawHeaders, HANDED)
-    const read = this.#deps.vouchers.read(voucher ?? '', request, this.#deps.id)
+  #handleRequest(request: IncomingMessage, response: ServerResponse): void {
+    const voucher = takeHeader(request.rawHeaders, HANDED)
+    const read = this.#deps.vouchers.redeem(voucher ?? '', request, this.#deps.id)
     if ('problem' in read) return this.#refuseVoucher(request, response, read)
-    this.#unproven.proved(request.socket)
+    this.#unproven.remove(request.socket)
     const serve = this.#deps.listeners.get(read.listener)
     if (serve === undefined) return this.#refuse(request, response, 'there is no listener of that name', 404)
-    this.taken++
+    this.accepted++
     serve(request, response, read)
   }
 
-  #refuseVoucher(request: IncomingMessage, response: ServerResponse, { problem, offMs }: Problem): void {
+  #refuseVoucher(
+    request: IncomingMessage,
+    response: ServerResponse,
+    { problem, offMs }: VoucherProblem,
+  ): void {
     // A replica has signed it then, and its client can do nothing about clocks.
     if (offMs !== undefined) this.#clockSeen = { offMs, at: Date.now() }
     this.#refuse(request, response, problem, offMs === undefined ? 403 : 503)
   }
 
   #refuse(request: IncomingMessage, response: ServerResponse, why: string, status = 403): void {
-    this.#note(why, request.socket.remoteAddress)
-    answer(request, response, status, why)
+    this.#warnOnce(why, request.socket.remoteAddress)
+    sendAnswer(request, response, status, why)
   }
 
-  #note(why: string, from: string | undefined): void {
+  #warnOnce(why: string, from: string | undefined): void {
     this.refused++
     const now = Date.now()
     if (now - this.#warnedAt <= WARN_MS) return
@@ -130,7 +135,7 @@ export class Entrance {
 }
 
 /** Takes a header out of raw ones. */
-function takeFrom(lines: string[], wanted: string): string | undefined {
+function takeHeader(lines: string[], wanted: string): string | undefined {
   const at = lines.findIndex((name, index) => index % 2 === 0 && name.toLowerCase() === wanted)
   return at < 0 ? undefined : lines.splice(at, 2)[1]
 }
@@ -139,7 +144,7 @@ function takeFrom(lines: string[], wanted: string): string | undefined {
 function ignore(): void {}
 
 /** Connections whose other end may be anybody: so many at a time, and the oldest gives way to the next one. */
-class Unproven {
+class UnprovenConnections {
   readonly #sockets: BoundedMap<string, Socket>
 
   constructor(max: number) {
@@ -147,7 +152,7 @@ class Unproven {
   }
 
   add(socket: Socket): void {
-    const name = endOf(socket)
+    const name = formatRemoteEnd(socket)
     if (name === undefined) return
     this.#sockets.set(name, socket)
     socket.once('close', () => {
@@ -155,17 +160,22 @@ class Unproven {
     })
   }
 
-  proved(socket: Socket): void {
-    this.#sockets.delete(endOf(socket) ?? '')
+  remove(socket: Socket): void {
+    this.#sockets.delete(formatRemoteEnd(socket) ?? '')
   }
 }
 
 /** The other end, the same for a TCP connection and for the TLS in it; undefined for a socket that only this user reaches. */
-function endOf({ remoteAddress, remotePort }: Socket): string | undefined {
+function formatRemoteEnd({ remoteAddress, remotePort }: Socket): string | undefined {
   return remotePort === undefined ? undefined : `${String(remoteAddress)} ${remotePort}`
 }
 
-function answer(request: IncomingMessage, response: ServerResponse, status: number, message: string): void {
+function sendAnswer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  status: number,
+  message: string,
+): void {
   request.on('error', ignore).resume()
   response.on('error', ignore)
   if (response.destroyed) return

@@ -16,27 +16,27 @@ const LATIN = /\p{Script=Latin}/u
 const CONFUSABLE = /^[авекмнорстухіјѕԁԛԝһӏґαβεηικμνορτυχγωօսոհցɡ\p{N}\p{M}]+$/iu
 
 /** Returns the arguments as a person is shown them: without what a plugin hides, such as `redact`. */
-export function shownArguments({ call, shown }: ApprovalRequest): unknown {
+export function selectArguments({ call, shown }: ApprovalRequest): unknown {
   return shown ?? call.params?.arguments ?? {}
 }
 
 /** Writes all of the arguments on one line, with characters that hide or imitate others as their escapes. */
 export function writeArguments(request: ApprovalRequest): string {
-  return markUnusual(JSON.stringify(shownArguments(request)))
+  return markUnusual(JSON.stringify(selectArguments(request)))
 }
 
 /** The same, with both ends of long values, and every top-level key. */
 export function summarizeArguments(request: ApprovalRequest): string {
-  const shown = shownArguments(request)
-  if (!isObject(shown)) return cut(writeArguments(request), MAX_TEXT)
+  const shown = selectArguments(request)
+  if (!isObject(shown)) return truncate(writeArguments(request), MAX_TEXT)
   const whole = writeArguments(request)
   if (whole.length <= MAX_TEXT) return whole
   const members = Object.entries(shown).map(
     ([key, value]) =>
-      [cut(markUnusual(JSON.stringify(key)), MAX_KEY), markUnusual(JSON.stringify(value))] as const,
+      [truncate(markUnusual(JSON.stringify(key)), MAX_KEY), markUnusual(JSON.stringify(value))] as const,
   )
   const share = findShare(members.map(([, value]) => value.length))
-  return `{${members.map(([key, value]) => `${key}:${cut(value, share)}`).join(',')}}`
+  return `{${members.map(([key, value]) => `${key}:${truncate(value, share)}`).join(',')}}`
 }
 
 /** The length up to which each value is shown, so that all of them fit: short values leave their room to long ones. */
@@ -51,14 +51,14 @@ function findShare(lengths: readonly number[]): number {
   return left === 0 ? MAX_TEXT : Math.max(MIN_VALUE, Math.floor(room / left))
 }
 
-function cut(text: string, max: number): string {
+function truncate(text: string, max: number): string {
   if (text.length <= max) return text
   const half = Math.floor(max / 2)
   return `${text.slice(0, half)}… ${text.length - 2 * half} characters …${text.slice(-half)}`
 }
 
 function markUnusual(json: string): string {
-  return toOneLine(json.replace(INVISIBLE, escape).replace(WORD, markLookAlikes))
+  return toOneLine(json.replace(INVISIBLE, escapeCharacters).replace(WORD, markLookAlikes))
 }
 
 /** Escapes the letters of a word that imitate Latin ones: in a word of two alphabets, or one that only looks Latin. */
@@ -69,12 +69,12 @@ function markLookAlikes(word: string): string {
     const isAscii = character <= '\u007f'
     const isFont = !isAscii && /^[a-z0-9]+$/i.test(character.normalize('NFKC'))
     const isForeign = !isAscii && isMixed && /\p{L}/u.test(character) && !LATIN.test(character)
-    text += isFont || isForeign || character === 'ɡ' ? escape(character) : character
+    text += isFont || isForeign || character === 'ɡ' ? escapeCharacters(character) : character
   }
   return text
 }
 
-function escape(characters: string): string {
+function escapeCharacters(characters: string): string {
   let text = ''
   for (let at = 0; at < characters.length; at++)
     text += `\\u${characters.charCodeAt(at).toString(16).padStart(4, '0')}`

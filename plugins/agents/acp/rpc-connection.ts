@@ -29,32 +29,32 @@ const LIMIT_MEMBER =
 const LIMIT_STATUS = /(^|\b(status|error|code|http)( code)?[ :=]{1,3})429\b/i
 
 /** Why a request to an agent failed, as a failure of the agent. */
-export function failureOf(thrown: unknown, agent: string, phase: string): AgentFailure {
+export function toAgentFailure(thrown: unknown, agent: string, phase: string): AgentFailure {
   if (thrown instanceof AgentFailure) return thrown
   if (!(thrown instanceof RpcFault))
     return new AgentFailure('protocol', phase, `agent "${agent}": ${getErrorMessage(thrown)}`)
   const { code, message, data } = thrown
-  const cause = textIn(data)?.slice(0, MAX_CAUSE)
+  const cause = extractDetails(data)?.slice(0, MAX_CAUSE)
   const more = cause === undefined || message.includes(cause) ? '' : `: ${cause}`
-  const [kind, what] = classify(code, data, cause)
+  const [kind, what] = classifyRpcError(code, data, cause)
   return new AgentFailure(kind, phase, `agent "${agent}" ${what} in ${phase}: ${message} (${code})${more}`)
 }
 
-function classify(code: number, data: unknown, cause: string | undefined): [FailureKind, string] {
-  if (code === TOO_MANY || saysLimit(data, cause)) return ['limit', 'has reached a limit']
+function classifyRpcError(code: number, data: unknown, cause: string | undefined): [FailureKind, string] {
+  if (code === TOO_MANY || isLimitError(data, cause)) return ['limit', 'has reached a limit']
   if (code === CODES.authRequired || code === UNAUTHORIZED) return ['auth', 'wants a login']
   return ['refused', 'answered with an error']
 }
 
 /** Details of an error beside its message, which is often no more than "Internal error". */
-function textIn(data: unknown, depth = 0): string | undefined {
+function extractDetails(data: unknown, depth = 0): string | undefined {
   if (typeof data === 'string') return data.trim() === '' ? undefined : data
   if (depth > MAX_DEPTH || !isObject(data)) return undefined
-  return CAUSE_KEYS.map(key => textIn(data[key], depth + 1)).find(text => text !== undefined)
+  return CAUSE_KEYS.map(key => extractDetails(data[key], depth + 1)).find(text => text !== undefined)
 }
 
 /** The error of a provider, also where its SDK wrote it into a text as JSON. */
-function saysLimit(data: unknown, cause = ''): boolean {
+function isLimitError(data: unknown, cause = ''): boolean {
   const json = (JSON.stringify(data) ?? '').slice(0, MAX_DATA).replace(/\\+"/g, '"').replaceAll('": ', '":')
   return LIMIT_STATUS.test(cause) || LIMIT_MEMBER.test(json)
 }
@@ -75,26 +75,26 @@ export class RpcFault extends Error {
 }
 
 /** Reads the error of a peer, whatever shape it has. */
-function faultFrom(error: unknown): RpcFault {
+function parseFault(error: unknown): RpcFault {
   const { code, message, data } = isObject(error) ? error : ({} as JsonObject)
   const text = typeof message === 'string' ? message.slice(0, MAX_MESSAGE) : 'an error without words'
   return new RpcFault(typeof code === 'number' ? code : CODES.internal, text, data)
 }
 
 /** Error that is answered when a handler of ours has thrown: no internals of ours. */
-function errorOf(thrown: unknown): { code: number; message: string } {
+function toRpcError(thrown: unknown): { code: number; message: string } {
   if (thrown instanceof RpcFault) return { code: thrown.code, message: thrown.message }
   return { code: CODES.internal, message: 'Internal error' }
 }
 
 /** The way out for lines. `send` says false when too much waits there. */
-interface LineWriter {
+interface AgentLineWriter {
   send(line: string): boolean
   reply(line: string): void
 }
 
 /** The other side of a connection within the gateway. */
-interface ConnectionSide {
+interface RpcHandler {
   /** A request of the peer. `signal` is aborted when the peer cancels it. A thrown error with a `code` is answered with it. */
   request(method: string, params: JsonObject, signal: AbortSignal): Promise<JsonObject>
   notification(method: string, params: JsonObject): void
@@ -114,16 +114,16 @@ const BOUNDS = { sent: 1024, received: 256 }
 const MAX_JUNK = 1000
 
 /** JSON-RPC 2.0 over lines, both ways, with a bound on everything. Each direction has ids of its own. */
-export class Connection {
-  readonly #writer: LineWriter
-  readonly #side: ConnectionSide
+export class RpcConnection {
+  readonly #writer: AgentLineWriter
+  readonly #handler: RpcHandler
   readonly #requests = new RpcPeer<PendingRequest, AbortController>(BOUNDS)
-  #ended: Error | undefined
-  #junkInRow = 0
+  #abortReason: Error | undefined
+  #invalidLines = 0
 
-  constructor(writer: LineWriter, side: ConnectionSide) {
+  constructor(writer: AgentLineWriter, side: RpcHandler) {
     this.#writer = writer
-    this.#side = side
+    this.#handler = side
   }
 
   /**
@@ -131,7 +131,7 @@ export class Connection {
    * and an Error when there is no room
    */
   request(method: string, params: JsonObject): Promise<unknown> {
-    if (this.#ended !== undefined) return Promise.reject(this.#ended)
+    if (this.#abortReason !== undefined) return Promise.reject(this.#abortReason)
     return new Promise((done, failed) => {
       const id = this.#requests.nextId()
       if (!this.#requests.send(id, { done, failed }))
@@ -143,13 +143,14 @@ export class Connection {
   }
 
   notify(method: string, params: JsonObject): void {
-    if (this.#ended === undefined) this.#writer.reply(JSON.stringify({ jsonrpc: '2.0', method, params }))
+    if (this.#abortReason === undefined)
+      this.#writer.reply(JSON.stringify({ jsonrpc: '2.0', method, params }))
   }
 
   /** Nothing comes any more: what waits fails with this. */
-  end(why: Error): void {
-    if (this.#ended !== undefined) return
-    this.#ended = why
+  abort(why: Error): void {
+    if (this.#abortReason !== undefined) return
+    this.#abortReason = why
     const { sent, received } = this.#requests.end()
     for (const { failed } of sent) failed(why)
     for (const request of received) request.abort()
@@ -157,50 +158,51 @@ export class Connection {
 
   /** One line that the peer wrote. */
   receive(line: Buffer): void {
-    if (this.#ended !== undefined || line.length === 0) return
-    const message = parsed(line)
-    if (message === undefined) return this.#countJunk()
-    this.#junkInRow = 0
+    if (this.#abortReason !== undefined || line.length === 0) return
+    const message = parseLine(line)
+    if (message === undefined) return this.#countInvalidLine()
+    this.#invalidLines = 0
     const { id, method, params } = message
     if (typeof method !== 'string') return this.#settle(message)
     const given = isObject(params) ? params : {}
-    if (isId(id)) void this.#answer(id, method, given)
+    if (isId(id)) void this.#answerRequest(id, method, given)
     else if (method === '$/cancel_request') this.#requests.cancelled(given.requestId)?.abort()
-    else this.#side.notification(method, given)
+    else this.#handler.notification(method, given)
   }
 
-  #countJunk(): void {
-    if (++this.#junkInRow > MAX_JUNK) this.#side.broken(`it wrote ${MAX_JUNK} lines that are no message`)
+  #countInvalidLine(): void {
+    if (++this.#invalidLines > MAX_JUNK)
+      this.#handler.broken(`it wrote ${MAX_JUNK} lines that are no message`)
   }
 
   #settle({ id, result, error }: JsonObject): void {
     const waiting = this.#requests.answered(id)
     if (error === undefined) waiting?.done(result)
-    else waiting?.failed(faultFrom(error))
+    else waiting?.failed(parseFault(error))
   }
 
-  async #answer(id: Id, method: string, params: JsonObject): Promise<void> {
+  async #answerRequest(id: Id, method: string, params: JsonObject): Promise<void> {
     const request = new AbortController()
     if (this.#requests.receive(id, request) !== 'taken')
-      return this.#reply(id, { error: { code: CODES.internal, message: 'Too many requests at a time' } })
+      return this.#sendReply(id, { error: { code: CODES.internal, message: 'Too many requests at a time' } })
     const cancelled = new Promise<JsonObject>(resolve => {
       request.signal.addEventListener('abort', () => resolve(CANCELLED), { once: true })
     })
-    const answer = await Promise.race([this.#perform(method, params, request.signal), cancelled])
+    const answer = await Promise.race([this.#handleRequest(method, params, request.signal), cancelled])
     this.#requests.answers(id, request)
-    this.#reply(id, answer)
+    this.#sendReply(id, answer)
   }
 
-  async #perform(method: string, params: JsonObject, signal: AbortSignal): Promise<JsonObject> {
+  async #handleRequest(method: string, params: JsonObject, signal: AbortSignal): Promise<JsonObject> {
     try {
-      return { result: await this.#side.request(method, params, signal) }
+      return { result: await this.#handler.request(method, params, signal) }
     } catch (error) {
-      return { error: errorOf(error) }
+      return { error: toRpcError(error) }
     }
   }
 
-  #reply(id: Id, answer: JsonObject): void {
-    if (this.#ended === undefined) this.#writer.reply(JSON.stringify({ jsonrpc: '2.0', id, ...answer }))
+  #sendReply(id: Id, answer: JsonObject): void {
+    if (this.#abortReason === undefined) this.#writer.reply(JSON.stringify({ jsonrpc: '2.0', id, ...answer }))
   }
 }
 
@@ -210,7 +212,7 @@ function isId(value: unknown): value is Id {
   return typeof value === 'string' || typeof value === 'number'
 }
 
-function parsed(line: Buffer): JsonObject | undefined {
+function parseLine(line: Buffer): JsonObject | undefined {
   try {
     const message: unknown = JSON.parse(line.toString('utf8'))
     return isObject(message) ? message : undefined

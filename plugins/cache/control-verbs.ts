@@ -2,20 +2,24 @@ import type { Call, Clock, ExplainStep, JsonObject, PluginHooks } from '../../sr
 import { formatDuration, gatewayError, compileGlobs, suggestHint, getErrorMessage } from '../../src/plugin.ts'
 import { LIST_METHODS } from './entry.ts'
 import type { Flights } from './flights.ts'
-import { isPlain, keysOf, targetOf } from './keys.ts'
-import type { ListMemory } from './list-memory.ts'
-import type { Policy, Rules } from './policy.ts'
-import type { Entry, Selection, Store } from './store.ts'
+import { isCacheableCall, computeKeys, getTarget } from './cache-keys.ts'
+import type { SavedLists } from './saved-lists.ts'
+import type { CachePolicy, CacheRules } from './policy.ts'
+import type { CacheEntry, Selection, CacheStore } from './cache-store.ts'
 
 const BASE = { by: 'cache', at: 'dispatch' } as const
 
 interface CacheState {
-  readonly store: Store
+  readonly store: CacheStore
   readonly clock: Clock
 }
 
 /** Has the ways of calls say what the cache does with each. */
-export function explains(hooks: PluginHooks, rulesOf: ReadonlyMap<string, Rules>, kept: CacheState): void {
+export function registerExplain(
+  hooks: PluginHooks,
+  rulesOf: ReadonlyMap<string, CacheRules>,
+  kept: CacheState,
+): void {
   hooks.explain.tap((steps, { call, hasArguments }) => {
     const rules = rulesOf.get(call?.upstream ?? '')
     if (call === undefined || rules === undefined) return undefined
@@ -26,7 +30,7 @@ export function explains(hooks: PluginHooks, rulesOf: ReadonlyMap<string, Rules>
 /** Says by which rule an answer is kept, and whether one is kept now. */
 function explainCache(
   call: Call,
-  rules: Rules,
+  rules: CacheRules,
   hasArguments: boolean,
   { store, clock }: CacheState,
 ): ExplainStep {
@@ -37,10 +41,10 @@ function explainCache(
   const { policy } = rule
   if (policy === undefined) return { ...BASE, does: 'passes', text: 'no rule keeps its answers' }
   const facts = { ttlMs: policy.ttlMs }
-  const kept = `answers are kept for ${formatDuration(policy.ttlMs)}${whose(policy)}`
+  const kept = `answers are kept for ${formatDuration(policy.ttlMs)}${describeScope(policy)}`
   if (!hasArguments)
     return { ...BASE, does: 'depends', text: `${kept}; --args says whether one is kept now`, facts }
-  const entry = isPlain(call) ? entryFor(call, policy, store) : undefined
+  const entry = isCacheableCall(call) ? findEntry(call, policy, store) : undefined
   const now = clock.now()
   if (entry?.trust !== 'known' || now >= entry.revalidateUntil)
     return { ...BASE, does: 'passes', text: `${kept}; none is kept now`, facts }
@@ -49,7 +53,7 @@ function explainCache(
   return { ...BASE, does: 'answers', text: `the answer of ${age} ago is ${state}`, facts }
 }
 
-function whose({ perSession, headers, args }: Policy): string {
+function describeScope({ perSession, headers, args }: CachePolicy): string {
   const by = [
     perSession ? 'session' : 'caller',
     ...headers.map(name => `header ${name}`),
@@ -58,9 +62,9 @@ function whose({ perSession, headers, args }: Policy): string {
   return ` by ${by.join(', ')}`
 }
 
-function entryFor(call: Call, policy: Policy, store: Store): Entry | undefined {
-  const keys = keysOf(call, targetOf(call), policy)
-  return keys === undefined ? undefined : (store.look(keys.own) ?? store.look(keys.shared))
+function findEntry(call: Call, policy: CachePolicy, store: CacheStore): CacheEntry | undefined {
+  const keys = computeKeys(call, getTarget(call), policy)
+  return keys === undefined ? undefined : (store.peek(keys.own) ?? store.peek(keys.shared))
 }
 
 /** Entries in one answer of `cache.ls`. */
@@ -70,11 +74,11 @@ const LISTED = 1000
 /** Report on the other processes that are this gateway: whether their caches know. */
 type PurgeReport = { readonly others: 'told' } | { readonly others: 'not told yet'; readonly why: string }
 
-interface Controlled {
-  readonly store: Store
+interface CacheControlDeps {
+  readonly store: CacheStore
   readonly flights: Flights
   readonly clock: Clock
-  readonly memory: ListMemory
+  readonly memory: SavedLists
   /** Tells the others of what the owner selected; undefined where there are none. */
   readonly tell: ((params: JsonObject) => Promise<void>) | undefined
   /** Names of all upstreams; plugins add some to those of the configuration. */
@@ -82,15 +86,15 @@ interface Controlled {
 }
 
 /** Verbs of the cache for the owner of a running gateway: `cache.ls`, `cache.purge`, and `catalogue.forget` for saved lists. */
-export function control(hooks: PluginHooks, controlled: Controlled): void {
+export function registerVerbs(hooks: PluginHooks, controlled: CacheControlDeps): void {
   const { store, flights, clock, memory, tell, upstreams } = controlled
   hooks.control.for('cache.ls').tap({ looks: true }, params => {
     checkUpstream(params, upstreams)
-    const entries = store.select(selectionOf(params))
+    const entries = store.select(parseSelection(params))
     const limit = typeof params.limit === 'number' ? Math.min(params.limit, MAX_LISTED) : LISTED
     const now = clock.now()
     return {
-      entries: entries.slice(0, limit).map(entry => rowOf(entry, now)),
+      entries: entries.slice(0, limit).map(entry => formatEntry(entry, now)),
       total: entries.length,
       bytes: entries.reduce((sum, { bytes }) => sum + bytes, 0),
       maxEntries: store.maxEntries,
@@ -98,14 +102,14 @@ export function control(hooks: PluginHooks, controlled: Controlled): void {
     }
   })
   hooks.control.for('cache.purge').tap(async params => {
-    if (!isMeantAtAll(params)) return { purged: 0, problem: 'say what to purge, or "all": true' }
+    if (!hasSelector(params)) return { purged: 0, problem: 'say what to purge, or "all": true' }
     checkUpstream(params, upstreams)
-    const purged = purgeAsked(params, controlled)
-    return { purged, ...(tell === undefined ? {} : await told(tell(params))) }
+    const purged = purgeSelected(params, controlled)
+    return { purged, ...(tell === undefined ? {} : await reportPeers(tell(params))) }
   })
   // The memory of earlier runs is forgotten, too: the next caller wakes the server.
   hooks.control.for('catalogue.forget').tap(params => {
-    const upstream = textOf(params.upstream)
+    const upstream = toText(params.upstream)
     checkUpstream(params, upstreams)
     for (const method of LIST_METHODS) {
       flights.purge({ upstream, method })
@@ -116,18 +120,18 @@ export function control(hooks: PluginHooks, controlled: Controlled): void {
 }
 
 /** Forgets what the owner selects here; says of how much. */
-export function purgeAsked(
+export function purgeSelected(
   params: JsonObject,
-  { store, flights, memory }: Pick<Controlled, 'store' | 'flights' | 'memory'>,
+  { store, flights, memory }: Pick<CacheControlDeps, 'store' | 'flights' | 'memory'>,
 ): number {
-  const selection = selected(params)
+  const selection = validateSelection(params)
   flights.purge(selection)
   const purged = store.purge(selection)
   memory.save(selection.upstream)
   return purged
 }
 
-async function told(telling: Promise<void>): Promise<PurgeReport> {
+async function reportPeers(telling: Promise<void>): Promise<PurgeReport> {
   try {
     await telling
     return { others: 'told' }
@@ -143,31 +147,31 @@ function checkUpstream({ upstream }: JsonObject, upstreams: ReadonlySet<string>)
 }
 
 /** An empty request is more likely a mistake than a wish to lose everything. */
-function isMeantAtAll(params: JsonObject): boolean {
+function hasSelector(params: JsonObject): boolean {
   return (
     params.all === true || ['upstream', 'method', 'name', 'tag'].some(key => typeof params[key] === 'string')
   )
 }
 
-function selected(params: JsonObject): Selection {
-  return params.all === true ? {} : selectionOf(params)
+function validateSelection(params: JsonObject): Selection {
+  return params.all === true ? {} : parseSelection(params)
 }
 
-function selectionOf({ upstream, method, name, tag }: JsonObject): Selection {
+function parseSelection({ upstream, method, name, tag }: JsonObject): Selection {
   return {
-    upstream: textOf(upstream),
-    method: textOf(method),
-    tag: textOf(tag),
+    upstream: toText(upstream),
+    method: toText(method),
+    tag: toText(tag),
     target: typeof name === 'string' ? compileGlobs(name) : undefined,
   }
 }
 
-function textOf(value: unknown): string | undefined {
+function toText(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
 /** Neither arguments nor callers: only what the owner of the configuration knows anyway. */
-function rowOf(entry: Entry, now: number): JsonObject {
+function formatEntry(entry: CacheEntry, now: number): JsonObject {
   const { upstream, method, target, scope, bytes, hits, tags } = entry
   const isFresh = entry.trust === 'known' && now < entry.staleAt
   return {

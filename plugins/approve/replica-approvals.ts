@@ -31,10 +31,10 @@ interface ApprovalDeps {
  * Calls that wait at any replica, and decisions on them. A decision is one value that is written once for all: whoever comes second
  * has decided nothing. The replica that has the call takes it from there, so that nobody need reach that one.
  */
-export class AcrossReplicas implements Decisions {
-  readonly #means: ApprovalDeps
+export class ReplicaApprovals implements Decisions {
+  readonly #deps: ApprovalDeps
   readonly #waiting: WaitingCalls
-  readonly #place: string
+  readonly #replicaId: string
   #ending: (() => void) | undefined
   #forget: () => void = () => undefined
   #writing: Promise<void> | undefined
@@ -44,34 +44,34 @@ export class AcrossReplicas implements Decisions {
   #isLost = false
 
   constructor(means: ApprovalDeps, waiting: WaitingCalls) {
-    this.#means = means
+    this.#deps = means
     this.#waiting = waiting
-    this.#place = means.place()
+    this.#replicaId = means.place()
   }
 
   /** Lets all replicas know of a call that waits here. Rejects where that cannot be. */
-  async show({ id, until }: OpenCall): Promise<void> {
-    const { store } = this.#means
+  async announce({ id, until }: OpenCall): Promise<void> {
+    const { store } = this.#deps
     this.#ending ??= store.subscribe(
       DECIDED,
-      decided => void this.#take(decided),
-      () => void this.#showAgain(),
+      decided => void this.#takeDecision(decided),
+      () => void this.#announceAgain(),
     )
-    await store.put(callKey(id), this.#place, { ms: lifeOf(until) })
-    await this.#list()
+    await store.put(getCallKey(id), this.#replicaId, { ms: computeLifetime(until) })
+    await this.#writeList()
     this.#watch()
   }
 
   /** Redis was away, and may have lost what was there. */
-  async #showAgain(): Promise<void> {
+  async #announceAgain(): Promise<void> {
     this.#isKnown = false
     this.#isLost = true
-    this.#takeAll()
-    const { store } = this.#means
+    this.#takeDecisions()
+    const { store } = this.#deps
     try {
       for (const { id, until } of this.#waiting.calls)
-        await store.put(callKey(id), this.#place, { ms: lifeOf(until) })
-      if (this.#waiting.calls.length > 0) await this.#list()
+        await store.put(getCallKey(id), this.#replicaId, { ms: computeLifetime(until) })
+      if (this.#waiting.calls.length > 0) await this.#writeList()
       this.#isLost = false
     } catch {
       // The calls that wait are told again a moment later.
@@ -79,32 +79,32 @@ export class AcrossReplicas implements Decisions {
   }
 
   /** The call waits no longer. */
-  hide(id: string): void {
-    void this.#means.store.delete(callKey(id)).catch(() => undefined)
-    void this.#list().catch(() => undefined)
+  withdraw(id: string): void {
+    void this.#deps.store.delete(getCallKey(id)).catch(() => undefined)
+    void this.#writeList().catch(() => undefined)
   }
 
   async decide(id: string, decision: Decision): Promise<boolean> {
     const isHere = this.#waiting.has(id)
     try {
-      if (!(await this.#isFirst(id, decision, isHere))) {
-        if (isHere) await this.#take(id)
+      if (!(await this.#writeDecision(id, decision, isHere))) {
+        if (isHere) await this.#takeDecision(id)
         return REFUSES.has(decision.outcome) && this.#waiting.decide(id, decision)
       }
     } catch (error) {
       if (!isHere || !REFUSES.has(decision.outcome)) throw error
     }
     if (isHere) return this.#waiting.decide(id, decision)
-    await this.#means.store.publish(DECIDED, id).catch(() => undefined)
+    await this.#deps.store.publish(DECIDED, id).catch(() => undefined)
     return true
   }
 
   /** The calls that wait at all replicas; where the others cannot be asked, those of this one, and why. */
   async list(): Promise<{ readonly approvals: readonly JsonObject[]; readonly missing?: string }> {
-    const own = this.#waiting.calls.map(call => this.#rowOf(call))
+    const own = this.#waiting.calls.map(call => this.#buildRow(call))
     try {
-      const places = (await this.#places()).filter(place => place !== this.#place)
-      const lists = await Promise.all(places.map(place => this.#rowsAt(place)))
+      const places = (await this.#listReplicas()).filter(place => place !== this.#replicaId)
+      const lists = await Promise.all(places.map(place => this.#readRows(place)))
       return { approvals: [...own, ...lists.flat()] }
     } catch (error) {
       return { approvals: own, missing: getErrorMessage(error) }
@@ -112,20 +112,23 @@ export class AcrossReplicas implements Decisions {
   }
 
   /** Writes a decision where there is none. */
-  async #isFirst(id: string, decision: Decision, isHere: boolean): Promise<boolean> {
-    const { store } = this.#means
-    if (!isHere && (await store.get(callKey(id))) === undefined) return false
-    const key = decisionKey(id)
-    const until = this.#waiting.untilOf(id) ?? Date.now() + 10 * AFTER_MS
-    return store.put(key, store.seal(JSON.stringify(decision), key), { ms: lifeOf(until), when: 'absent' })
+  async #writeDecision(id: string, decision: Decision, isHere: boolean): Promise<boolean> {
+    const { store } = this.#deps
+    if (!isHere && (await store.get(getCallKey(id))) === undefined) return false
+    const key = getDecisionKey(id)
+    const until = this.#waiting.getDeadline(id) ?? Date.now() + 10 * AFTER_MS
+    return store.put(key, store.seal(JSON.stringify(decision), key), {
+      ms: computeLifetime(until),
+      when: 'absent',
+    })
   }
 
   /** Uses a decision that another replica has written; one that no replica has written is none. */
-  async #take(id: string): Promise<void> {
+  async #takeDecision(id: string): Promise<void> {
     if (!this.#waiting.has(id)) return
-    const { store, log } = this.#means
+    const { store, log } = this.#deps
     try {
-      const key = decisionKey(id)
+      const key = getDecisionKey(id)
       const sealed = await store.get(key)
       if (sealed === undefined) return
       const text = store.open(sealed, key)
@@ -136,60 +139,60 @@ export class AcrossReplicas implements Decisions {
     }
   }
 
-  #takeAll(): void {
-    for (const { id } of this.#waiting.calls) void this.#take(id)
+  #takeDecisions(): void {
+    for (const { id } of this.#waiting.calls) void this.#takeDecision(id)
   }
 
   #watch(): void {
     this.#forget()
-    this.#forget = this.#means.clock.after(LOOK_MS, () => {
+    this.#forget = this.#deps.clock.after(LOOK_MS, () => {
       if (this.#waiting.calls.length === 0) return
-      if (this.#isLost) void this.#showAgain()
-      else this.#takeAll()
+      if (this.#isLost) void this.#announceAgain()
+      else this.#takeDecisions()
       this.#watch()
     })
   }
 
   /** Writes the list of this replica: one write after another, and the last one has all. */
-  #list(): Promise<void> {
+  #writeList(): Promise<void> {
     this.#isStale = true
-    this.#writing ??= this.#write().finally(() => (this.#writing = undefined))
+    this.#writing ??= this.#writeOnce().finally(() => (this.#writing = undefined))
     return this.#writing
   }
 
-  async #write(): Promise<void> {
-    const { store } = this.#means
-    if (!this.#isKnown) await this.#enter()
+  async #writeOnce(): Promise<void> {
+    const { store } = this.#deps
+    if (!this.#isKnown) await this.#registerReplica()
     this.#isKnown = true
     while (this.#isStale) {
       this.#isStale = false
-      const key = listKey(this.#place)
-      const rows = this.#waiting.calls.map(call => this.#rowOf(call))
+      const key = getListKey(this.#replicaId)
+      const rows = this.#waiting.calls.map(call => this.#buildRow(call))
       const last = Math.max(Date.now(), ...this.#waiting.calls.map(({ until }) => until))
-      await store.put(key, store.seal(textOf(rows), key), { ms: lifeOf(last) })
+      await store.put(key, store.seal(serializeRows(rows), key), { ms: computeLifetime(last) })
     }
   }
 
   /** Enters this replica in the list of those that ever had a call. */
-  async #enter(): Promise<void> {
-    const { store } = this.#means
+  async #registerReplica(): Promise<void> {
+    const { store } = this.#deps
     for (let tries = 0; tries < MAX_ATTEMPTS; tries++) {
       const before = await store.get(PLACES)
-      const places = placesIn(before)
-      if (places.includes(this.#place)) return
-      const next = [...places, this.#place].slice(-MAX_PLACES).join(' ')
+      const places = parseReplicas(before)
+      if (places.includes(this.#replicaId)) return
+      const next = [...places, this.#replicaId].slice(-MAX_PLACES).join(' ')
       const when = before === undefined ? 'absent' : { is: before }
       if (await store.put(PLACES, next, { ms: PLACES_MS, when })) return
     }
   }
 
-  async #places(): Promise<string[]> {
-    return placesIn(await this.#means.store.get(PLACES))
+  async #listReplicas(): Promise<string[]> {
+    return parseReplicas(await this.#deps.store.get(PLACES))
   }
 
-  async #rowsAt(place: string): Promise<JsonObject[]> {
-    const { store } = this.#means
-    const key = listKey(place)
+  async #readRows(place: string): Promise<JsonObject[]> {
+    const { store } = this.#deps
+    const key = getListKey(place)
     const sealed = await store.get(key)
     const text = sealed === undefined ? undefined : store.open(sealed, key)
     const rows: unknown = text === undefined ? [] : JSON.parse(text)
@@ -198,34 +201,34 @@ export class AcrossReplicas implements Decisions {
     return Array.isArray(rows) ? rows.filter(isObject).filter(isOpen) : []
   }
 
-  #rowOf(call: OpenCall): JsonObject {
-    return { ...this.#means.rowOf(call), replica: this.#place }
+  #buildRow(call: OpenCall): JsonObject {
+    return { ...this.#deps.rowOf(call), replica: this.#replicaId }
   }
 }
 
-function placesIn(text: string | undefined): string[] {
+function parseReplicas(text: string | undefined): string[] {
   return text === undefined || text === '' ? [] : text.split(' ')
 }
 
-function textOf(rows: readonly JsonObject[]): string {
+function serializeRows(rows: readonly JsonObject[]): string {
   const whole = JSON.stringify(rows)
   return whole.length <= MAX_CHARACTERS
     ? whole
     : JSON.stringify(rows.map(({ arguments: _, ...row }) => row).slice(0, 500))
 }
 
-function lifeOf(until: number): number {
+function computeLifetime(until: number): number {
   return Math.max(1, Math.round(until - Date.now())) + AFTER_MS
 }
 
-function callKey(id: string): string {
+function getCallKey(id: string): string {
   return `call ${id.slice(0, 100)}`
 }
 
-function decisionKey(id: string): string {
+function getDecisionKey(id: string): string {
   return `decision ${id.slice(0, 100)}`
 }
 
-function listKey(place: string): string {
+function getListKey(place: string): string {
   return `calls at ${place}`
 }

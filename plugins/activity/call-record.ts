@@ -40,7 +40,7 @@ export interface CallRecord {
 }
 
 /** Makes records of exchanges. It holds on to nothing of theirs. */
-export class Records {
+export class RecordFactory {
   readonly #hide: (text: string) => string
   readonly #now: () => number
   readonly #showsValues: (name: string) => boolean
@@ -53,39 +53,39 @@ export class Records {
     this.#showsValues = compileGlobs(values)
   }
 
-  of(exchange: Exchange): CallRecord {
+  createRecord(exchange: Exchange): CallRecord {
     const { method, params, principal, session, route, bytes, decidedBy, times } = exchange
-    const name = nameIn(params)
+    const name = readTargetName(params)
     const shape = method === 'resources/read' ? undefined : describeArguments(params)
     return {
       at: Date.now(),
-      ms: this.#ageOf(exchange, times),
-      method: this.#text(method),
-      name: this.#text(name),
+      ms: this.#measureDuration(exchange, times),
+      method: this.#redactText(method),
+      name: this.#redactText(name),
       upstream: route?.to === 'one' ? route.upstream : '',
-      principal: this.#text(principalKey(principal)),
-      scopes: this.#text(principal.scopes.join(' ')),
-      client: this.#text(session.client.info.name),
+      principal: this.#redactText(principalKey(principal)),
+      scopes: this.#redactText(principal.scopes.join(' ')),
+      client: this.#redactText(session.client.info.name),
       era: session.client.era,
-      session: sessionOf(session),
+      session: hashSession(session),
       profile: session.profile ?? '',
       outcome: getOutcome(exchange),
       by: decidedBy ?? '',
       bytesIn: bytes,
-      ...answerOf(exchange),
-      shape: shape === undefined ? '' : this.#text(shape, MAX_VALUES_LENGTH),
-      args: shape !== undefined && this.#showsValues(name) ? this.#values(params?.arguments) : '',
-      times: timesText(times),
+      ...measureAnswer(exchange),
+      shape: shape === undefined ? '' : this.#redactText(shape, MAX_VALUES_LENGTH),
+      args: shape !== undefined && this.#showsValues(name) ? this.#formatValues(params?.arguments) : '',
+      times: formatTimes(times),
     }
   }
 
   /** The sum of the times where there are any, so that the parts are the whole. */
-  #ageOf({ startedAt }: Exchange, times: PhaseTimes | undefined): number {
-    return rounded(times === undefined ? this.#now() - startedAt : totalOf(times))
+  #measureDuration({ startedAt }: Exchange, times: PhaseTimes | undefined): number {
+    return roundMs(times === undefined ? this.#now() - startedAt : sumTimes(times))
   }
 
   /** A text of somebody else's without secrets. The same few come again and again. */
-  #text(text: string, longest = MAX_LENGTH): string {
+  #redactText(text: string, longest = MAX_LENGTH): string {
     const known = this.#texts.get(text)
     if (known !== undefined) return known
     const hidden = this.#hide(text)
@@ -94,7 +94,7 @@ export class Records {
     return own
   }
 
-  #values(args: unknown): string {
+  #formatValues(args: unknown): string {
     const text = this.#hide(JSON.stringify(args))
     return text.length > MAX_VALUES_LENGTH ? `"too long: ${text.length}"` : text
   }
@@ -103,26 +103,26 @@ export class Records {
 const PHASES = ['before', 'policy', 'cache', 'queue', 'upstream', 'client', 'other', 'after'] as const
 
 /** Phases in which it was, and how often a server was asked; written by hand, as this is done for each call. */
-function timesText(times: PhaseTimes | undefined): string {
+function formatTimes(times: PhaseTimes | undefined): string {
   if (times === undefined) return ''
   let text = `{"tries":${times.tries}`
   for (const phase of PHASES) {
-    const ms = rounded(times[phase])
+    const ms = roundMs(times[phase])
     if (ms > 0) text += `,"${phase}":${ms}`
   }
   return `${text}}`
 }
 
-function totalOf(times: PhaseTimes): number {
+function sumTimes(times: PhaseTimes): number {
   return PHASES.reduce((total, phase) => total + times[phase], 0)
 }
 
-function rounded(ms: number): number {
+function roundMs(ms: number): number {
   return Math.round(ms * MICROS) / MICROS
 }
 
 /** Of a URI without what may be a key or a password in it. */
-function nameIn(params: JsonObject | undefined): string {
+function readTargetName(params: JsonObject | undefined): string {
   const { name, uri } = params ?? {}
   if (typeof name === 'string') return name
   if (typeof uri !== 'string') return ''
@@ -131,7 +131,7 @@ function nameIn(params: JsonObject | undefined): string {
 
 const hashes = new WeakMap<readonly unknown[], string>()
 
-function sessionOf({ id, client, slots }: Session): string {
+function hashSession({ id, client, slots }: Session): string {
   if (client.era !== 'legacy') return ''
   let hash = hashes.get(slots)
   if (hash === undefined) {
@@ -141,7 +141,7 @@ function sessionOf({ id, client, slots }: Session): string {
   return hash
 }
 
-function answerOf({ answer }: Exchange): { readonly code: number; readonly bytesOut: number } {
+function measureAnswer({ answer }: Exchange): { readonly code: number; readonly bytesOut: number } {
   if (answer === undefined) return { code: 0, bytesOut: 0 }
   if ('error' in answer) return { code: answer.error.code, bytesOut: 0 }
   const payload = 'result' in answer ? answer.result : 'input' in answer ? answer.input : answer.task

@@ -17,7 +17,7 @@ const KEPT_MS = 7 * 86_400_000
 const MAX_COUNT = 10_000
 
 /** The servers of the generation that runs, and how to have the gateway hear what they said. */
-export interface Hearer {
+export interface ChangeHandler {
   readonly names: readonly string[]
   says(upstream: string, notification: Notification): void
 }
@@ -26,9 +26,9 @@ export interface Hearer {
  * Tells other replicas what servers say of their lists and resources, and hears it of them. Each piece is counted, too: who missed
  * one finds out by the numbers, and looks at all lists. A list that is the same as before is told to nobody.
  */
-export class News {
+export class ChangeFeed {
   /** Pieces that came from others and were new. */
-  heardOfOthers = 0
+  receivedCount = 0
   readonly #store: SharedStore
   readonly #clock: Clock
   /** Time of what this replica's own servers said last. */
@@ -39,20 +39,20 @@ export class News {
   readonly #topic: CountedTopic
   /** Numbers of each server's news as they are known. */
   readonly #totals = new Map<string, number>()
-  #hearer: Hearer = { names: [], says: () => undefined }
+  #handler: ChangeHandler = { names: [], says: () => undefined }
 
   constructor(store: SharedStore, clock: Clock) {
     this.#store = store
     this.#clock = clock
     this.#topic = new CountedTopic({
       ...{ store, clock, topic: TOPIC },
-      heard: text => this.#hear(text),
-      missed: how => this.#lookAll(how),
+      heard: text => this.#receive(text),
+      missed: how => this.#compareTotals(how),
     })
   }
 
-  become(hearer: Hearer): void {
-    this.#hearer = hearer
+  setHandler(hearer: ChangeHandler): void {
+    this.#handler = hearer
   }
 
   start(): void {
@@ -66,49 +66,54 @@ export class News {
   }
 
   /** A server of this replica has said something: the others are told, once in a while. */
-  heard(upstream: string, said: Notification): void {
+  publish(upstream: string, said: Notification): void {
     if (this.#ofOthers.has(said)) return
     const { method } = said
     const uri = method === UPDATED ? String(said.params?.uri) : ''
-    const key = keyOf(upstream, method, uri)
+    const key = formatKey(upstream, method, uri)
     this.#own.set(key, this.#clock.now())
-    this.#once(`tell ${key}`, ONCE_MS, () => void this.#tell(upstream, method, uri).catch(() => undefined))
+    this.#debounce(
+      `tell ${key}`,
+      ONCE_MS,
+      () => void this.#publishChange(upstream, method, uri).catch(() => undefined),
+    )
   }
 
-  async #tell(upstream: string, method: string, uri: string): Promise<void> {
+  async #publishChange(upstream: string, method: string, uri: string): Promise<void> {
     const own = await this.#count(upstream, 1)
     this.#totals.set(upstream, own)
     await this.#topic.tell(JSON.stringify({ upstream, method, uri, own }))
   }
 
-  #hear(text: string): void {
-    const said = newsIn(text)
+  #receive(text: string): void {
+    const said = parseChange(text)
     if (said === undefined) return
     const { upstream, method, uri, own } = said
     this.#totals.set(upstream, own)
-    const key = keyOf(upstream, method, uri)
-    this.#once(`pass ${key}`, OWN_MS, () => {
-      if (this.#clock.now() - (this.#own.get(key) ?? -Infinity) > SAID_MS) this.#pass(upstream, method, uri)
+    const key = formatKey(upstream, method, uri)
+    this.#debounce(`pass ${key}`, OWN_MS, () => {
+      if (this.#clock.now() - (this.#own.get(key) ?? -Infinity) > SAID_MS)
+        this.#deliver(upstream, method, uri)
     })
   }
 
-  #pass(upstream: string, method: string, uri: string): void {
-    if (!this.#hearer.names.includes(upstream)) return
-    this.heardOfOthers++
+  #deliver(upstream: string, method: string, uri: string): void {
+    if (!this.#handler.names.includes(upstream)) return
+    this.receivedCount++
     const notification: Notification = { method, params: method === UPDATED ? { uri } : undefined }
     this.#ofOthers.add(notification)
-    this.#hearer.says(upstream, notification)
+    this.#handler.says(upstream, notification)
   }
 
   /** Says of every server whose number is another one that its lists may be, too; at the first look nothing is news. */
-  async #lookAll(how: TopicGap): Promise<void> {
-    const { names } = this.#hearer
+  async #compareTotals(how: TopicGap): Promise<void> {
+    const { names } = this.#handler
     const known = names.map(name => this.#totals.get(name) ?? 0)
     const now = await Promise.all(names.map(name => this.#count(name, 0)))
     names.forEach((name, index) => this.#totals.set(name, now[index] ?? 0))
     if (how === 'first') return
     const changed = names.filter((_, index) => how === 'forgotten' || now[index] !== known[index])
-    for (const name of changed) for (const method of LIST_CHANGES) this.#pass(name, method, '')
+    for (const name of changed) for (const method of LIST_CHANGES) this.#deliver(name, method, '')
   }
 
   async #count(upstream: string, by: number): Promise<number> {
@@ -117,7 +122,7 @@ export class News {
   }
 
   /** Runs after a while, however often it is asked for until then. */
-  #once(key: string, ms: number, run: () => void): void {
+  #debounce(key: string, ms: number, run: () => void): void {
     if (this.#later.has(key) || this.#later.size >= MAX_COUNT) return
     const take = this.#clock.after(ms, () => {
       this.#later.delete(key)
@@ -127,7 +132,7 @@ export class News {
   }
 }
 
-interface Piece {
+interface ListChange {
   readonly upstream: string
   readonly method: string
   readonly uri: string
@@ -135,7 +140,7 @@ interface Piece {
   readonly own: number
 }
 
-function newsIn(text: string): Piece | undefined {
+function parseChange(text: string): ListChange | undefined {
   const said: unknown = JSON.parse(text)
   if (!isObject(said)) return undefined
   const { upstream, method, uri, own } = said
@@ -145,6 +150,6 @@ function newsIn(text: string): Piece | undefined {
     : undefined
 }
 
-function keyOf(upstream: string, method: string, uri: string): string {
+function formatKey(upstream: string, method: string, uri: string): string {
   return `${upstream}\n${method}\n${uri}`
 }

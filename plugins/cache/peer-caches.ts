@@ -7,21 +7,21 @@ const RETRY_MS = 1000
 const MAX_OWED = 200
 
 /** Outdated answers: as the owner selects them, or as a tool's rule names them. */
-export type Outdated =
+export type OutdatedAnswers =
   | { readonly params: Readonly<Record<string, unknown>> }
   | { readonly purge: string; readonly upstream?: string | undefined }
 
-const ALL: Outdated = { params: { all: true } }
+const ALL: OutdatedAnswers = { params: { all: true } }
 
 /** Exchanges purges with the caches of other replicas. A replica that may have missed one purges everything. */
 export class PeerCaches {
   readonly #topic: CountedTopic
   readonly #clock: Clock
-  readonly #owed = new Set<string>()
+  readonly #pending = new Set<string>()
   #sending: Promise<void> | undefined
   #cancelRetry: () => void = () => undefined
 
-  constructor(store: SharedStore, clock: Clock, receive: (outdated: Outdated) => void) {
+  constructor(store: SharedStore, clock: Clock, receive: (outdated: OutdatedAnswers) => void) {
     this.#clock = clock
     this.#topic = new CountedTopic({
       ...{ store, clock, topic: TOPIC },
@@ -42,10 +42,10 @@ export class PeerCaches {
   }
 
   /** Tells the others, and retries until they are told. Rejects if they cannot be told now. */
-  tell(outdated: Outdated): Promise<void> {
-    if (this.#owed.size < MAX_OWED) this.#owed.add(JSON.stringify(outdated))
-    else this.#owed.clear()
-    if (this.#owed.size === 0) this.#owed.add(JSON.stringify(ALL))
+  broadcast(outdated: OutdatedAnswers): Promise<void> {
+    if (this.#pending.size < MAX_OWED) this.#pending.add(JSON.stringify(outdated))
+    else this.#pending.clear()
+    if (this.#pending.size === 0) this.#pending.add(JSON.stringify(ALL))
     return this.#flush()
   }
 
@@ -56,13 +56,13 @@ export class PeerCaches {
   /** Sends all pieces in one message, as many calls may purge concurrently. */
   async #send(): Promise<void> {
     this.#cancelRetry()
-    while (this.#owed.size > 0) {
-      const pieces = [...this.#owed]
-      this.#owed.clear()
+    while (this.#pending.size > 0) {
+      const pieces = [...this.#pending]
+      this.#pending.clear()
       try {
         await this.#topic.tell(`[${pieces.join(',')}]`)
       } catch (error) {
-        for (const piece of pieces) this.#owed.add(piece)
+        for (const piece of pieces) this.#pending.add(piece)
         this.#cancelRetry = this.#clock.after(RETRY_MS, () => void this.#flush().catch(() => undefined))
         throw error
       }
@@ -70,11 +70,11 @@ export class PeerCaches {
   }
 }
 
-function parsePieces(text: string): Outdated[] {
+function parsePieces(text: string): OutdatedAnswers[] {
   const pieces: unknown = JSON.parse(text)
   if (!Array.isArray(pieces)) return []
   return pieces.filter(
-    (piece): piece is Outdated =>
+    (piece): piece is OutdatedAnswers =>
       isObject(piece) && (isObject(piece.params) || typeof piece.purge === 'string'),
   )
 }

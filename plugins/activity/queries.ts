@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs'
 import type { SQLInputValue } from 'node:sqlite'
 import { DatabaseSync } from 'node:sqlite'
-import type { CallRecord } from './records.ts'
+import type { CallRecord } from './call-record.ts'
 
 const BUSY_MS = 2000
 
 /** A call as it was kept. */
-export interface KeptCall extends Omit<CallRecord, 'times'> {
+export interface StoredCall extends Omit<CallRecord, 'times'> {
   readonly id: number
   /** Absent in a file of the form before. */
   readonly times?: string
@@ -43,28 +43,28 @@ export interface UsageRow {
 const FINE = `'ok', 'input_required', 'task'`
 
 /** Calls that fit, the newest first; none where there is no file. */
-export function callsIn(path: string, wanted: CallFilter): KeptCall[] {
-  const { where, values } = conditions(wanted)
+export function queryCalls(path: string, wanted: CallFilter): StoredCall[] {
+  const { where, values } = buildConditions(wanted)
   const order = wanted.after === undefined ? 'DESC' : 'ASC'
   const text = `SELECT * FROM calls ${where} ORDER BY id ${order} LIMIT ?`
-  return rowsOf(path, text, [...values, wanted.limit ?? 50]) as unknown as KeptCall[]
+  return queryRows(path, text, [...values, wanted.limit ?? 50]) as unknown as StoredCall[]
 }
 
 /** Names of all that was called. */
-export function namesIn(path: string): string[] {
-  return rowsOf(path, 'SELECT DISTINCT name FROM calls', []).map(({ name }) => String(name))
+export function queryNames(path: string): string[] {
+  return queryRows(path, 'SELECT DISTINCT name FROM calls', []).map(({ name }) => String(name))
 }
 
 /** Sums by tool, those that are called most first. */
-export function usageIn(path: string, since: number): UsageRow[] {
+export function queryUsage(path: string, since: number): UsageRow[] {
   const text = `SELECT name, max(upstream) AS upstream, count(*) AS calls,
     sum(outcome NOT IN (${FINE})) AS failures, count(DISTINCT principal) AS callers,
     sum(bytesIn) AS bytesIn, sum(bytesOut) AS bytesOut, avg(ms) AS ms, max(at) AS last
     FROM calls WHERE method = 'tools/call' AND at >= ? GROUP BY name ORDER BY calls DESC, name`
-  return rowsOf(path, text, [since]) as unknown as UsageRow[]
+  return queryRows(path, text, [since]) as unknown as UsageRow[]
 }
 
-function conditions({ tool, principal, failed, since, after }: CallFilter): {
+function buildConditions({ tool, principal, failed, since, after }: CallFilter): {
   readonly where: string
   readonly values: SQLInputValue[]
 } {
@@ -78,7 +78,7 @@ function conditions({ tool, principal, failed, since, after }: CallFilter): {
   return { where, values: parts.flatMap(([, value]) => (value === undefined ? [] : [value])) }
 }
 
-function rowsOf(path: string, text: string, values: SQLInputValue[]): Record<string, unknown>[] {
+function queryRows(path: string, text: string, values: SQLInputValue[]): Record<string, unknown>[] {
   if (!existsSync(path)) return []
   const database = new DatabaseSync(path, { readOnly: true })
   try {

@@ -11,7 +11,7 @@ const NAME = /^approvals-(\d+)(?:-\w+)?\.jsonl$/
 const takenHere = new Set<string>()
 
 /** A call that was approved, as it is noted before its server hears of it. */
-export interface Granted {
+export interface GrantedCall {
   readonly id: string
   readonly digest: string
   readonly method: string
@@ -25,11 +25,11 @@ export interface Granted {
  * Notes of calls that were approved and are under way, one file for each process. What is there after a crash was begun, and
  * nobody knows how it ended: it is told, and never run again.
  */
-export class Journal {
+export class ApprovalJournal {
   readonly #directory: string | undefined
   readonly #running = new Set<string>()
   /** Files of dead processes that this one tells of. */
-  readonly #taken = new Set<string>()
+  readonly #claimed = new Set<string>()
   #file: number | undefined
 
   /** Without a directory nothing is noted: then nothing outlives the process that could say so. */
@@ -38,9 +38,9 @@ export class Journal {
   }
 
   /** Notes a call, on disk when this returns. @throws Error where it cannot be noted */
-  begin(granted: Granted): void {
+  recordStart(granted: GrantedCall): void {
     if (this.#directory === undefined) return
-    append(this.#opened(this.#directory), granted)
+    appendLine(this.#openFile(this.#directory), granted)
     this.#running.add(granted.id)
   }
 
@@ -48,40 +48,40 @@ export class Journal {
    * The call has ended, well or badly.
    * @throws Error where that cannot be noted: after a crash it would be told as one that nobody knows the end of
    */
-  end(id: string): void {
+  recordEnd(id: string): void {
     if (this.#file === undefined || !this.#running.delete(id)) return
     if (this.#running.size === 0) ftruncateSync(this.#file, 0)
-    else append(this.#file, { ended: id })
+    else appendLine(this.#file, { ended: id })
   }
 
   /**
    * Calls that processes began which are no more. One process alone tells of each file, and until `forget` the file stays:
    * a process that is killed while it tells leaves it to the next.
    */
-  async leftOver(): Promise<Granted[]> {
+  async claimUnfinished(): Promise<GrantedCall[]> {
     if (this.#directory === undefined) return []
-    const left: Granted[] = []
+    const left: GrantedCall[] = []
     for (const name of await readdir(this.#directory).catch(() => [])) {
-      if (!this.#isLeft(name)) continue
+      if (!this.#isAbandoned(name)) continue
       const own = `approvals-${process.pid}-${randomBytes(6).toString('hex')}.jsonl`
-      const text = await this.#take(join(this.#directory, name), join(this.#directory, own))
-      if (text !== undefined) left.push(...runningIn(text))
+      const text = await this.#claimFile(join(this.#directory, name), join(this.#directory, own))
+      if (text !== undefined) left.push(...parseRunning(text))
     }
     return left
   }
 
   /** Those that were left over have been told. */
-  async forget(): Promise<void> {
-    for (const file of this.#taken) await rm(file, { force: true })
-    this.#release()
-    this.#taken.clear()
+  async forgetClaimed(): Promise<void> {
+    for (const file of this.#claimed) await rm(file, { force: true })
+    this.#releaseFile()
+    this.#claimed.clear()
   }
 
-  #release(): void {
-    for (const file of this.#taken) takenHere.delete(basename(file))
+  #releaseFile(): void {
+    for (const file of this.#claimed) takenHere.delete(basename(file))
   }
 
-  #isLeft(name: string): boolean {
+  #isAbandoned(name: string): boolean {
     const pid = Number(NAME.exec(name)?.[1] ?? NaN)
     if (Number.isNaN(pid)) return false
     if (pid !== process.pid) return !isAlive(pid)
@@ -90,7 +90,7 @@ export class Journal {
   }
 
   /** Moves a file to a name of this process; undefined where another one was quicker. */
-  async #take(file: string, own: string): Promise<string | undefined> {
+  async #claimFile(file: string, own: string): Promise<string | undefined> {
     takenHere.add(basename(own))
     try {
       await rename(file, own)
@@ -98,17 +98,17 @@ export class Journal {
       takenHere.delete(basename(own))
       return undefined
     }
-    this.#taken.add(own)
+    this.#claimed.add(own)
     return readFile(own, 'utf8')
   }
 
   close(): void {
     if (this.#file !== undefined) closeSync(this.#file)
     this.#file = undefined
-    this.#release()
+    this.#releaseFile()
   }
 
-  #opened(directory: string): number {
+  #openFile(directory: string): number {
     if (this.#file === undefined) {
       makeDirectorySync(directory, 0o700)
       this.#file = openSync(join(directory, `approvals-${process.pid}.jsonl`), 'a', 0o600)
@@ -118,7 +118,7 @@ export class Journal {
 }
 
 /** Adds a line, on disk when this returns, or nothing. @throws Error where there is no room for all of it */
-function append(file: number, row: object): void {
+function appendLine(file: number, row: object): void {
   const line = Buffer.from(`${JSON.stringify(row)}\n`)
   const { size } = fstatSync(file)
   try {
@@ -130,20 +130,20 @@ function append(file: number, row: object): void {
   }
 }
 
-function runningIn(text: string): Granted[] {
-  const running = new Map<string, Granted>()
+function parseRunning(text: string): GrantedCall[] {
+  const running = new Map<string, GrantedCall>()
   for (const line of text.split('\n')) {
-    const row = parsed(line)
+    const row = parseLine(line)
     if (row?.ended !== undefined) running.delete(row.ended)
-    else if (row?.id !== undefined) running.set(row.id, row as Granted)
+    else if (row?.id !== undefined) running.set(row.id, row as GrantedCall)
   }
   return [...running.values()]
 }
 
 /** A line that was cut off by the crash is none. */
-function parsed(line: string): (Partial<Granted> & { readonly ended?: string }) | undefined {
+function parseLine(line: string): (Partial<GrantedCall> & { readonly ended?: string }) | undefined {
   try {
-    return JSON.parse(line) as Granted
+    return JSON.parse(line) as GrantedCall
   } catch {
     return undefined
   }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { News } from '../../../../plugins/cluster/news.ts'
+import { ChangeFeed } from '../../../../plugins/cluster/change-feed.ts'
 import { type Notification, type SharedStore } from '../../../../src/plugin.ts'
 import { SharedMemory } from '../../../fixtures/shared-memory.ts'
 import { closeAfter, testClient, testUpstream } from '../../../../src/testing/index.ts'
@@ -11,7 +11,7 @@ import { HandClock } from '../../fixtures/hand-clock.ts'
 const TOOLS = 'notifications/tools/list_changed'
 
 interface Told {
-  readonly news: News
+  readonly news: ChangeFeed
   readonly said: string[]
   store: SharedStore
 }
@@ -33,7 +33,7 @@ async function pair(): Promise<{ clock: HandClock; memory: SharedMemory; one: To
   const memory = new SharedMemory({ now: () => clock.now() })
   const [one, other] = [1, 2].map((): Told => {
     const store = { ...memory.of() }
-    const news = new News(store, clock)
+    const news = new ChangeFeed(store, clock)
     const said: string[] = []
     const says = (upstream: string, { method, params }: Notification): void => {
       said.push(
@@ -42,7 +42,7 @@ async function pair(): Promise<{ clock: HandClock; memory: SharedMemory; one: To
         ),
       )
     }
-    news.become({ names: ['web', 'db'], says })
+    news.setHandler({ names: ['web', 'db'], says })
     news.start()
     return { news, said, store }
   })
@@ -53,10 +53,10 @@ async function pair(): Promise<{ clock: HandClock; memory: SharedMemory; one: To
 test('one whose own server says the same tells nothing twice, and a server that it has not is nothing to it', async () => {
   const { clock, one, other } = await pair()
 
-  one.news.heard('web', { method: TOOLS, params: undefined })
-  one.news.heard('elsewhere', { method: TOOLS, params: undefined })
+  one.news.publish('web', { method: TOOLS, params: undefined })
+  one.news.publish('elsewhere', { method: TOOLS, params: undefined })
   await passed(clock, 100)
-  other.news.heard('web', { method: TOOLS, params: undefined })
+  other.news.publish('web', { method: TOOLS, params: undefined })
   await passed(clock, 1000)
 
   assert.deepEqual([...one.said, ...other.said], [])
@@ -66,7 +66,7 @@ test('what was missed is found by its number, at the next look', async () => {
   const { clock, one, other } = await pair()
   one.store.publish = () => Promise.resolve()
 
-  one.news.heard('db', { method: TOOLS, params: undefined })
+  one.news.publish('db', { method: TOOLS, params: undefined })
   await passed(clock, 1000)
   assert.deepEqual(other.said, [])
   await passed(clock, 10_000)
@@ -80,7 +80,7 @@ test('what was missed is found by its number, at the next look', async () => {
 
 test('a store that has forgotten all has every list looked at once, and nonsense is not heard', async () => {
   const { clock, memory, one, other } = await pair()
-  one.news.heard('web', { method: TOOLS, params: undefined })
+  one.news.publish('web', { method: TOOLS, params: undefined })
   await passed(clock, 1000)
   other.said.length = 0
   await one.store.publish('news', 'nonsense')

@@ -14,7 +14,7 @@ const RENEW_MS = 1500
 const GRACE_MS = 5000
 
 /** One replica, as it describes itself. */
-export interface Entry {
+export interface ReplicaEntry {
   readonly id: string
   /** Address at which the replica takes requests of others, as `host:port`. */
   readonly address: string
@@ -27,7 +27,7 @@ export interface Entry {
 
 /** A replica that is known to live, or did a moment ago. */
 export interface LiveReplica {
-  readonly entry: Entry
+  readonly entry: ReplicaEntry
   readonly address: Address
   /** Aborts when the replica is gone. */
   readonly gone: AbortSignal
@@ -38,7 +38,7 @@ interface Slot extends LiveReplica {
   missingSince: number | undefined
 }
 
-interface DirectoryDeps {
+interface ReplicaDirectoryDeps {
   readonly store: Pick<RedisStore, 'run'>
   readonly ring: KeyRing
   readonly clock: Clock
@@ -47,33 +47,33 @@ interface DirectoryDeps {
 }
 
 /** The replicas that live, by id, and the lease of this one. */
-export class Directory {
+export class ReplicaDirectory {
   /** Id of this process, for its life. */
   readonly id = `r${randomBytes(8).toString('hex')}`
   /** Entries that no replica of ours has written. */
   forged = 0
-  readonly #deps: DirectoryDeps
+  readonly #deps: ReplicaDirectoryDeps
   readonly #key: string
   readonly #known = new Map<string, Slot>()
-  #self: Entry | undefined
+  #self: ReplicaEntry | undefined
   #exchanging: Promise<void> | undefined
   #forget: () => void = () => undefined
   #hasLeft = false
 
-  constructor(deps: DirectoryDeps) {
+  constructor(deps: ReplicaDirectoryDeps) {
     this.#deps = deps
     this.#key = `tg:{${deps.name}}:replicas`
   }
 
   /** All replicas that live, this one among them. */
-  get entries(): readonly Entry[] {
+  get entries(): readonly ReplicaEntry[] {
     return [...this.#known.values()].flatMap(({ entry, missingSince }) =>
       missingSince === undefined ? [entry] : [],
     )
   }
 
   /** The replica, if it is known without asking Redis. */
-  known(id: string): LiveReplica | undefined {
+  getKnown(id: string): LiveReplica | undefined {
     return this.#known.get(id)
   }
 
@@ -84,19 +84,19 @@ export class Directory {
   }
 
   /** Enters the directory and stays in it; retries while Redis is away. */
-  async start(self: Omit<Entry, 'id'>): Promise<void> {
-    this.describe(self)
-    await this.look()
+  async start(self: Omit<ReplicaEntry, 'id'>): Promise<void> {
+    this.updateSelf(self)
+    await this.refresh()
     this.#renewLater()
   }
 
   /** Describes this replica differently from the next renewal on. */
-  describe(self: Partial<Entry>): void {
-    this.#self = { ...this.#self, ...self, id: this.id } as Entry
+  updateSelf(self: Partial<ReplicaEntry>): void {
+    this.#self = { ...this.#self, ...self, id: this.id } as ReplicaEntry
   }
 
   /** Renews the lease and reads who lives. While Redis is away, the known replicas stay. */
-  async look(): Promise<readonly Entry[]> {
+  async refresh(): Promise<readonly ReplicaEntry[]> {
     await this.#exchange().catch(() => undefined)
     return this.entries
   }
@@ -110,7 +110,7 @@ export class Directory {
 
   #renewLater(): void {
     if (this.#hasLeft) return
-    this.#forget = this.#deps.clock.after(RENEW_MS, () => void this.look().then(() => this.#renewLater()))
+    this.#forget = this.#deps.clock.after(RENEW_MS, () => void this.refresh().then(() => this.#renewLater()))
   }
 
   #exchange(): Promise<void> {
@@ -125,22 +125,22 @@ export class Directory {
     const missing = new Set(this.#known.keys())
     const fields = Array.isArray(reply) ? reply.map(String) : []
     for (let at = 0; at + 1 < fields.length; at += 2)
-      missing.delete(this.#read(String(fields[at]), String(fields[at + 1])))
-    for (const id of missing) this.#miss(id)
+      missing.delete(this.#readEntry(String(fields[at]), String(fields[at + 1])))
+    for (const id of missing) this.#noteMissing(id)
   }
 
-  #read(id: string, signed: string): string {
-    const entry = parseEntry(this.#deps.ring.read('directory', signed))
+  #readEntry(id: string, signed: string): string {
+    const entry = parseEntry(this.#deps.ring.readSigned('directory', signed))
     const address = parseAddress(entry?.address ?? '')
     if (entry === undefined || address === undefined || entry.id !== id) {
       this.forged++
       return ''
     }
-    this.#note(entry, address)
+    this.#noteReplica(entry, address)
     return id
   }
 
-  #note(entry: Entry, address: Address): void {
+  #noteReplica(entry: ReplicaEntry, address: Address): void {
     const before = this.#known.get(entry.id)
     const end = before?.end ?? new AbortController()
     // Each request that waits for the replica listens.
@@ -148,7 +148,7 @@ export class Directory {
     this.#known.set(entry.id, { entry, address, end, gone: end.signal, missingSince: undefined })
   }
 
-  #miss(id: string): void {
+  #noteMissing(id: string): void {
     const slot = this.#known.get(id)
     if (slot === undefined) return
     const now = this.#deps.clock.now()
@@ -159,7 +159,7 @@ export class Directory {
   }
 }
 
-function parseEntry(value: unknown): Entry | undefined {
+function parseEntry(value: unknown): ReplicaEntry | undefined {
   if (!isObject(value)) return undefined
   const { id, address, started, version, config } = value
   const isWhole =

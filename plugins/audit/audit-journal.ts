@@ -1,7 +1,7 @@
 import type { Clock, Log } from '../../src/plugin.ts'
 import { getErrorMessage } from '../../src/plugin.ts'
 import type { Sink } from './journal-file.ts'
-import { BEGINNING, chained, hashIn, keptIn } from './journal-file.ts'
+import { BEGINNING, chainLine, parseHash, parseKeptCount } from './journal-file.ts'
 
 interface JournalSettings {
   /** Bytes after which a file is set aside. */
@@ -10,7 +10,7 @@ interface JournalSettings {
   readonly chain: boolean
 }
 
-export interface JournalHost {
+export interface AuditJournalDeps {
   readonly sink: Sink
   readonly clock: Clock
   readonly log: Log
@@ -29,13 +29,13 @@ const MAX_CHARACTERS = 16 * 1024 * 1024
 const EMPTY = Buffer.alloc(0)
 
 /** Lines on their way to where they are kept: in batches, in order, chained where that is wanted, and bounded. */
-export class Journal {
+export class AuditJournal {
   /** Number of owners; the last one closes it. */
   owners = 0
   /** Lines for which there was no room since the gateway began. */
   lost = 0
   #settings: JournalSettings
-  readonly #host: JournalHost
+  readonly #deps: AuditJournalDeps
   #lines: string[] = []
   #characters = 0
   /** Bytes being written, from the first that is not there yet. */
@@ -45,16 +45,16 @@ export class Journal {
   #kept = 0
   #isOpen = false
   /** A new file was to be begun, and that failed. */
-  #isTurning = false
+  #isRotating = false
   #isFailing = false
-  #untold = 0
+  #unreported = 0
   #flushedAt = -Infinity
   #stopTimer: (() => void) | undefined = undefined
   #work: Promise<void> = Promise.resolve()
 
-  constructor(settings: JournalSettings, host: JournalHost) {
+  constructor(settings: JournalSettings, host: AuditJournalDeps) {
     this.#settings = settings
-    this.#host = host
+    this.#deps = host
   }
 
   /** True while lines that are added may never be written. */
@@ -65,29 +65,29 @@ export class Journal {
   /** Makes it ready. What is `strict` rejects when that cannot be done; all else tries again. */
   async open(settings: JournalSettings, strict: boolean): Promise<void> {
     this.#settings = settings
-    const opened = this.#next(async () => {
-      await this.#begin()
+    const opened = this.#enqueue(async () => {
+      await this.#openSink()
       await this.#drain()
     })
-    await (strict ? opened : opened.catch((error: unknown) => this.#wentWrong(error)))
+    await (strict ? opened : opened.catch((error: unknown) => this.#recordFailure(error)))
   }
 
   /** Costs no more than a place in a list. */
   add(line: string): void {
     if (this.#isFull) {
       this.lost++
-      this.#untold++
+      this.#unreported++
       return
     }
     this.#lines.push(line)
     this.#characters += line.length
     if (this.#lines.length === MANY_LINES) void this.flush()
-    else this.#stopTimer ??= this.#host.clock.after(this.#pause, () => void this.flush())
+    else this.#stopTimer ??= this.#deps.clock.after(this.#pauseMs, () => void this.flush())
   }
 
   /** Milliseconds until the next write is due. */
-  get #pause(): number {
-    return Math.max(0, this.#flushedAt + FLUSH_MS - this.#host.clock.now())
+  get #pauseMs(): number {
+    return Math.max(0, this.#flushedAt + FLUSH_MS - this.#deps.clock.now())
   }
 
   /**
@@ -95,13 +95,13 @@ export class Journal {
    * wait on while something is being written, or nothing can be.
    */
   readonly flushNow = (): void => {
-    if (!this.#isOpen || this.#isTurning || this.#isFailing || this.#pending.length > 0) return
+    if (!this.#isOpen || this.#isRotating || this.#isFailing || this.#pending.length > 0) return
     this.#takeLines()
     try {
-      const taken = this.#host.sink.writeNow(this.#pending)
+      const taken = this.#deps.sink.writeSync(this.#pending)
       this.#pending = this.#pending.subarray(taken)
     } catch (error) {
-      this.#wentWrong(error)
+      this.#recordFailure(error)
       return
     }
     if (this.#pending.length > 0 || this.#isTooLarge) void this.flush()
@@ -111,10 +111,10 @@ export class Journal {
   flush(): Promise<void> {
     this.#stopTimer?.()
     this.#stopTimer = undefined
-    this.#flushedAt = this.#host.clock.now()
-    return this.#next(() => this.#write()).then(
-      () => this.#wentWell(),
-      (error: unknown) => this.#wentWrong(error),
+    this.#flushedAt = this.#deps.clock.now()
+    return this.#enqueue(() => this.#write()).then(
+      () => this.#recordSuccess(),
+      (error: unknown) => this.#recordFailure(error),
     )
   }
 
@@ -122,7 +122,7 @@ export class Journal {
     await this.flush()
     this.#stopTimer?.()
     this.#stopTimer = undefined
-    await this.#host.sink.close()
+    await this.#deps.sink.close()
     this.#isOpen = false
   }
 
@@ -131,26 +131,26 @@ export class Journal {
   }
 
   /** One after the other. */
-  #next(work: () => Promise<void>): Promise<void> {
+  #enqueue(work: () => Promise<void>): Promise<void> {
     const done = this.#work.then(work)
     this.#work = done.catch(() => undefined)
     return done
   }
 
   get #isTooLarge(): boolean {
-    return this.#host.sink.size > this.#settings.maxSize
+    return this.#deps.sink.size > this.#settings.maxSize
   }
 
   async #write(): Promise<void> {
     await this.#drain()
     if (this.#lines.length > 0) await this.#writeLines()
-    if (this.#isOpen && this.#isTooLarge) await this.#turnOver()
+    if (this.#isOpen && this.#isTooLarge) await this.#rotateFile()
   }
 
   async #writeLines(): Promise<void> {
-    await this.#begin()
+    await this.#openSink()
     await this.#drain()
-    if (this.#isTurning || (this.#settings.chain && this.#hash === undefined)) await this.#turnOver()
+    if (this.#isRotating || (this.#settings.chain && this.#hash === undefined)) await this.#rotateFile()
     this.#takeLines()
     await this.#drain()
   }
@@ -159,84 +159,84 @@ export class Journal {
     const lines = this.#lines
     this.#lines = []
     this.#characters = 0
-    this.#put(lines)
+    this.#addLines(lines)
   }
 
   async #drain(): Promise<void> {
     while (this.#pending.length > 0) {
-      const taken = await this.#host.sink.write(this.#pending)
+      const taken = await this.#deps.sink.write(this.#pending)
       this.#pending = this.#pending.subarray(taken)
     }
   }
 
-  async #begin(): Promise<void> {
+  async #openSink(): Promise<void> {
     if (this.#isOpen) return
-    const { first, last, torn, cut } = await this.#host.sink.open()
+    const { first, last, torn, cut } = await this.#deps.sink.open()
     const { chain } = this.#settings
     // Without a chain others may be writing to it, and their line is not ours to cut.
     if (torn > 0 && chain) await cut()
-    this.#follow(first, last)
+    this.#continueChain(first, last)
     this.#isOpen = true
-    if (chain && this.#hash === undefined) return this.#turnOver()
+    if (chain && this.#hash === undefined) return this.#rotateFile()
     if (torn > 0 && !chain) this.#pending = Buffer.from('\n')
-    this.#putOpening(last === undefined, torn)
+    this.#addOpening(last === undefined, torn)
     await this.#drain()
   }
 
-  #follow(first: string | undefined, last: string | undefined): void {
-    this.#hash = last === undefined ? BEGINNING : hashIn(last)
-    this.#kept = keptIn(first) ?? 0
+  #continueChain(first: string | undefined, last: string | undefined): void {
+    this.#hash = last === undefined ? BEGINNING : parseHash(last)
+    this.#kept = parseKeptCount(first) ?? 0
   }
 
   /** A new file, which says what it follows. */
-  async #turnOver(): Promise<void> {
-    this.#isTurning = true
-    await this.#host.sink.rotate(this.#settings.keep)
-    this.#isTurning = false
+  async #rotateFile(): Promise<void> {
+    this.#isRotating = true
+    await this.#deps.sink.rotate(this.#settings.keep)
+    this.#isRotating = false
     // A file without a chain is not part of what can be followed.
     this.#kept = this.#hash === undefined ? 0 : Math.min(this.#kept + 1, this.#settings.keep)
     this.#hash ??= BEGINNING
-    this.#putOpening(true, 0)
+    this.#addOpening(true, 0)
     await this.#drain()
   }
 
   /** The line that a file begins with says so, and how many were set aside before. */
-  #putOpening(isFirst: boolean, torn: number): void {
+  #addOpening(isFirst: boolean, torn: number): void {
     const previous = this.#settings.chain ? { previous: this.#hash } : {}
     const kept = this.#settings.chain && isFirst ? { kept: this.#kept } : {}
-    this.#put([this.#host.note('opened', { ...previous, ...kept, ...(torn > 0 ? { torn } : {}) })])
+    this.#addLines([this.#deps.note('opened', { ...previous, ...kept, ...(torn > 0 ? { torn } : {}) })])
   }
 
-  #put(lines: readonly string[]): void {
+  #addLines(lines: readonly string[]): void {
     let text = ''
-    for (const line of lines) text += `${this.#linked(line)}\n`
+    for (const line of lines) text += `${this.#linkLine(line)}\n`
     const bytes = Buffer.from(text)
     this.#pending = this.#pending.length === 0 ? bytes : Buffer.concat([this.#pending, bytes])
   }
 
-  #linked(line: string): string {
+  #linkLine(line: string): string {
     if (!this.#settings.chain) {
       this.#hash = undefined
       return line
     }
-    const next = chained(line, this.#hash ?? BEGINNING)
+    const next = chainLine(line, this.#hash ?? BEGINNING)
     this.#hash = next.hash
     return next.line
   }
 
-  #wentWell(): void {
-    if (this.#isFailing) this.#host.log.warn('the audit is written again', { lost: this.#untold })
+  #recordSuccess(): void {
+    if (this.#isFailing) this.#deps.log.warn('the audit is written again', { lost: this.#unreported })
     this.#isFailing = false
-    if (this.#untold === 0) return
-    const lines = this.#untold
-    this.#untold = 0
-    this.add(this.#host.note('lost', { lines }))
+    if (this.#unreported === 0) return
+    const lines = this.#unreported
+    this.#unreported = 0
+    this.add(this.#deps.note('lost', { lines }))
   }
 
-  #wentWrong(error: unknown): void {
+  #recordFailure(error: unknown): void {
     if (!this.#isFailing)
-      this.#host.log.error('the audit cannot be written', { reason: getErrorMessage(error) })
+      this.#deps.log.error('the audit cannot be written', { reason: getErrorMessage(error) })
     this.#isFailing = true
-    this.#stopTimer ??= this.#host.clock.after(RETRY_MS, () => void this.flush())
+    this.#stopTimer ??= this.#deps.clock.after(RETRY_MS, () => void this.flush())
   }
 }

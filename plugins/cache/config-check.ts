@@ -1,14 +1,14 @@
 import type { Report } from '../../src/plugin.ts'
 import { suggestName, readList, readMap, appendPointer, readValue } from '../../src/plugin.ts'
 
-interface Section {
+interface CacheSection {
   readonly value: unknown
   readonly pointer: string
 }
 
 /** Rules of the cache that do nothing, or cannot mean what they say. */
 export function check(config: unknown, report: Report): void {
-  const sections = sectionsOf(config)
+  const sections = listSections(config)
   if (readValue(config, 'cache') === false) {
     for (const { pointer } of sections.slice(1))
       report({
@@ -19,8 +19,8 @@ export function check(config: unknown, report: Report): void {
       })
     return
   }
-  const tags = new Set(sections.flatMap(({ value }) => tagsIn(value)))
-  const isCredential = credentialTest(config)
+  const tags = new Set(sections.flatMap(({ value }) => readTags(value)))
+  const isCredential = createCredentialTest(config)
   for (const section of sections) {
     checkTools(section, tags, report)
     checkVary(section, isCredential, report)
@@ -28,7 +28,7 @@ export function check(config: unknown, report: Report): void {
 }
 
 /** Names of headers by which callers say who they are. */
-function credentialTest(config: unknown): (header: string) => boolean {
+function createCredentialTest(config: unknown): (header: string) => boolean {
   const keyHeader = readMap(config, 'auth').keyHeader
   const own = typeof keyHeader === 'string' ? keyHeader.toLowerCase() : 'x-api-key'
   const names = new Set(['authorization', 'proxy-authorization', 'cookie', own])
@@ -37,7 +37,7 @@ function credentialTest(config: unknown): (header: string) => boolean {
 
 /** Credentials end at the listener, so that no rule sees them; and who the caller is counts anyway. */
 function checkVary(
-  { value, pointer }: Section,
+  { value, pointer }: CacheSection,
   isCredential: (header: string) => boolean,
   report: Report,
 ): void {
@@ -59,7 +59,7 @@ function checkVary(
 }
 
 /** The gateway's section first, then each upstream's. */
-function sectionsOf(config: unknown): Section[] {
+function listSections(config: unknown): CacheSection[] {
   const upstreams = readMap(config, 'upstreams')
   const own = Object.keys(upstreams).map(name => ({
     value: readValue(upstreams, name, 'cache'),
@@ -69,13 +69,13 @@ function sectionsOf(config: unknown): Section[] {
   return [{ value: readValue(config, 'cache'), pointer: '/cache' }, ...given]
 }
 
-function tagsIn(section: unknown): unknown[] {
+function readTags(section: unknown): unknown[] {
   const tools = readMap(section, 'tools')
   const lists = ['lists', 'resources', 'prompts'].flatMap(kind => readList(section, kind, 'tags'))
   return [...lists, ...Object.keys(tools).flatMap(glob => readList(tools, glob, 'tags'))]
 }
 
-function checkTools({ value, pointer }: Section, tags: ReadonlySet<unknown>, report: Report): void {
+function checkTools({ value, pointer }: CacheSection, tags: ReadonlySet<unknown>, report: Report): void {
   const tools = readMap(value, 'tools')
   for (const glob of Object.keys(tools)) {
     if (typeof tools[glob] !== 'object') continue

@@ -7,10 +7,10 @@ import {
   conversationKey,
   isObject,
 } from '../../src/plugin.ts'
-import type { Policy } from './policy.ts'
+import type { CachePolicy } from './policy.ts'
 
 /** Keys of an answer: for its caller alone, and for everyone when the server says it is public. */
-export interface Keys {
+export interface CacheKeys {
   readonly own: string
   readonly shared: string
 }
@@ -29,7 +29,7 @@ const PLAIN: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** True if an answer to this call may come from memory: a retry after a request for input never does. */
-export function isPlain({ method, params, exchange }: Call): boolean {
+export function isCacheableCall({ method, params, exchange }: Call): boolean {
   const plain = PLAIN[method]
   if (plain === undefined) return true
   for (const key in params) if (!plain.includes(key)) return false
@@ -38,7 +38,7 @@ export function isPlain({ method, params, exchange }: Call): boolean {
 }
 
 /** The name or URI that a call is about; for a list the connection that it is asked of, which is empty for the one for all. */
-export function targetOf({ method, params, ownList }: Call): string {
+export function getTarget({ method, params, ownList }: Call): string {
   if (ownList !== undefined) return ownList
   const target = method === 'resources/read' ? params?.uri : params?.name
   if (PLAIN[method] === undefined || typeof target !== 'string') return ''
@@ -49,55 +49,62 @@ export function targetOf({ method, params, ownList }: Call): string {
  * The keys of a call; undefined when its parameters cannot be compared. Every part carries its length, so
  * that none can be forged into another.
  */
-export function keysOf(call: Call, target: string, policy: Policy): Keys | undefined {
+export function computeKeys(call: Call, target: string, policy: CachePolicy): CacheKeys | undefined {
   const { session, headers } = call.exchange
   // Two numbers may be one to us and two to the server.
   if (call.exchange.hasExactNumbers === false) return undefined
-  const asked = askedBy(call, policy)
+  const asked = encodeParams(call, policy)
   let what =
-    part(call.upstream) + part(call.method) + part(target) + part(asked) + part(mirrored(call.headers))
-  for (const name of policy.headers) what += part(headers[name] ?? '')
+    encodePart(call.upstream) +
+    encodePart(call.method) +
+    encodePart(target) +
+    encodePart(asked) +
+    encodePart(encodeHeaders(call.headers))
+  for (const name of policy.headers) what += encodePart(headers[name] ?? '')
   const caller =
-    part(authorizationKey(session.principal)) + part(policy.perSession ? conversationKey(session) : '')
-  return { own: short(`own${caller}${what}`), shared: short(`all${what}`) }
+    encodePart(authorizationKey(session.principal)) +
+    encodePart(policy.perSession ? conversationKey(session) : '')
+  return { own: shortenKey(`own${caller}${what}`), shared: shortenKey(`all${what}`) }
 }
 
 /** Strings of the same text have the same part, and parts in a row can be told apart. */
-function part(text: string): string {
+function encodePart(text: string): string {
   return `${text.length}:${text}`
 }
 
-function short(key: string): string {
+function shortenKey(key: string): string {
   return key.length <= MAX_KEY ? key : `sha256${createHash('sha256').update(key).digest('base64')}`
 }
 
 /** Most calls carry none. */
-function mirrored(headers: Readonly<Record<string, string>>): string {
+function encodeHeaders(headers: Readonly<Record<string, string>>): string {
   for (const _name in headers) return canonicalizeJson(headers)
   return ''
 }
 
-function askedBy({ method, params }: Call, { args }: Policy): string {
+function encodeParams({ method, params }: Call, { args }: CachePolicy): string {
   if (params === undefined) return NOTHING
-  const meta = isObject(params._meta) ? askedMeta(params._meta) : ''
+  const meta = isObject(params._meta) ? encodeMeta(params._meta) : ''
   if (method === 'resources/read') return meta
   const asked =
-    PLAIN[method] === undefined ? { ...params, _meta: undefined } : chosen(params.arguments ?? {}, args)
+    PLAIN[method] === undefined
+      ? { ...params, _meta: undefined }
+      : selectArguments(params.arguments ?? {}, args)
   return canonicalizeJson(asked) + meta
 }
 
 /** The arguments that matter, each as a list so that what is absent is not what is null. */
-function chosen(given: unknown, args: readonly string[] | undefined): unknown {
+function selectArguments(given: unknown, args: readonly string[] | undefined): unknown {
   if (args === undefined) return given
   const own = isObject(given) ? given : {}
   return args.map(name => (Object.hasOwn(own, name) ? [own[name]] : []))
 }
 
-function askedMeta(meta: JsonObject): string {
+function encodeMeta(meta: JsonObject): string {
   const keys = Object.keys(meta).filter(key => !UNASKED.test(key))
-  return keys.length === 0 ? '' : canonicalizeJson(keys.map(key => [key, meta[key]]).sort(byFirst))
+  return keys.length === 0 ? '' : canonicalizeJson(keys.map(key => [key, meta[key]]).sort(compareFirst))
 }
 
-function byFirst([a]: unknown[], [b]: unknown[]): number {
+function compareFirst([a]: unknown[], [b]: unknown[]): number {
   return String(a) < String(b) ? -1 : 1
 }

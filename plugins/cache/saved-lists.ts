@@ -1,8 +1,8 @@
 import type { Clock, Era, Upstream, UpstreamMemory } from '../../src/plugin.ts'
 import { isObject, Payload } from '../../src/plugin.ts'
 import { LIST_METHODS } from './entry.ts'
-import type { Entry } from './store.ts'
-import { Store } from './store.ts'
+import type { CacheEntry } from './cache-store.ts'
+import { CacheStore } from './cache-store.ts'
 
 const PART = 'lists'
 
@@ -10,12 +10,12 @@ const PART = 'lists'
 const MAX_BYTES = 4 * 1024 * 1024
 
 /** Saves lists for the next process, for every upstream that has a memory: only those that are nobody's in particular. */
-export class ListMemory {
-  readonly #store: Store
+export class SavedLists {
+  readonly #store: CacheStore
   readonly #clock: Clock
   readonly #memories = new Map<string, UpstreamMemory>()
 
-  constructor(store: Store, clock: Clock) {
+  constructor(store: CacheStore, clock: Clock) {
     this.#store = store
     this.#clock = clock
   }
@@ -24,7 +24,7 @@ export class ListMemory {
    * Restores the saved lists of an upstream. They are shown while its server sleeps or starts; once it runs it is asked
    * before they are used.
    */
-  recall({ name, memory }: Upstream): void {
+  restore({ name, memory }: Upstream): void {
     if (memory === undefined) return
     this.#memories.set(name, memory)
     const saved = memory.read(PART)
@@ -32,11 +32,11 @@ export class ListMemory {
     // Pages belong together: all, or none.
     if (!lists.every(isSaved)) return
     for (const list of lists)
-      if (this.#store.find(list.key) === undefined) this.#store.keep(restoreEntry(name, list, this.#clock))
+      if (this.#store.find(list.key) === undefined) this.#store.put(restoreEntry(name, list, this.#clock))
   }
 
   /** Saves the lists of the upstream of a changed one. */
-  changed({ upstream, isPortable }: Entry): void {
+  noteChange({ upstream, isPortable }: CacheEntry): void {
     if (isPortable) this.save(upstream)
   }
 
@@ -70,7 +70,7 @@ interface SavedList {
   readonly text: string
 }
 
-function formatSaved({ method, key, scope, payload, storedAt, staleAt }: Entry, now: number): SavedList {
+function formatSaved({ method, key, scope, payload, storedAt, staleAt }: CacheEntry, now: number): SavedList {
   return {
     method,
     key,
@@ -94,7 +94,7 @@ function isSaved(value: unknown): value is SavedList {
   )
 }
 
-function restoreEntry(upstream: string, saved: SavedList, clock: Clock): Entry {
+function restoreEntry(upstream: string, saved: SavedList, clock: Clock): CacheEntry {
   const { method, key, scope, era, at, until, text } = saved
   const now = clock.now()
   const payload = Payload.raw(Buffer.from(text), era)
@@ -103,7 +103,7 @@ function restoreEntry(upstream: string, saved: SavedList, clock: Clock): Entry {
   payload.freshUntil = now
   return {
     ...{ upstream, method, target: '', tags: [], key, scope, payload, meta: undefined, hintUntil: now },
-    bytes: Store.cost(key, payload),
+    bytes: CacheStore.cost(key, payload),
     storedAt: now - Math.max(0, Date.now() - at),
     ...{ staleAt, revalidateUntil: staleAt, isPortable: true, trust: 'doubtful', hits: 0 },
   }
