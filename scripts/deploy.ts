@@ -1,4 +1,4 @@
-// Writes the chart and the kustomizations of deploy/ from one set of manifests; with --check, only says what is stale.
+// Generates the Helm chart and kustomizations in deploy/; with --check, reports stale files.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'

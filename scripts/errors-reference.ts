@@ -19,7 +19,7 @@ interface Row {
   readonly rpc?: number
 }
 
-/** docs/reference/errors.md, as it should be. */
+/** Generates docs/reference/errors.md. */
 export function errorsReference(): string {
   const rows = Object.entries<Row>(allErrors()).map(([code, row]) => {
     const cells = [`\`${code}\``, prose(row.text), prose(row.hint), row.exit, row.http, row.rpc]
@@ -28,7 +28,7 @@ export function errorsReference(): string {
   return HEADER + rows.join('')
 }
 
-// Angle brackets and pipes would be markup.
+// Escapes angle brackets and pipes.
 function prose(text: string): string {
   return text.replaceAll('|', '\\|').replaceAll('<', '&lt;')
 }

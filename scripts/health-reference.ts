@@ -13,7 +13,7 @@ and scripts may read them. Words in braces are filled in where it happens. An \`
 |---|---|---|---|
 `
 
-/** docs/reference/health.md, as it should be. */
+/** Generates docs/reference/health.md. */
 export function healthReference(): string {
   const rows = Object.entries({ ...allFindings(), ...DOCTOR }).map(([code, { level, text, fix }]) => {
     const cells = [`\`${code}\``, level, prose(text), prose(fix)]
@@ -22,7 +22,7 @@ export function healthReference(): string {
   return HEADER + rows.join('')
 }
 
-// Angle brackets and pipes would be markup.
+// Escapes angle brackets and pipes.
 function prose(text: string): string {
   return text.replaceAll('|', '\\|').replaceAll('<', '&lt;')
 }

@@ -1,4 +1,4 @@
-// Measures how the code is laid out: `npm run house`, `npm run house -- --json`. What is counted stands beside each figure.
+// Prints code metrics: `npm run house`, `npm run house -- --json`.
 import { dirname } from 'node:path/posix'
 import { findFolderRings, findRings } from '../test/guard/graph.ts'
 import { listCallFiles } from '../test/guard/call-files.ts'

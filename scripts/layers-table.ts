@@ -2,7 +2,7 @@ import { CONTRACT, PARTS } from '../test/guard/layers.ts'
 
 const BLOCK = /<!-- layers -->[\s\S]*?<!-- \/layers -->/
 
-/** Returns a document with the list of the parts that `test/architecture.test.ts` enforces, if it has a place for it. */
+/** Updates the layer list in a document from `test/architecture.test.ts`. */
 export function withLayers(document: string): string {
   return document.replace(BLOCK, () => `<!-- layers -->\n\n${listParts()}\n\n<!-- /layers -->`)
 }
@@ -13,7 +13,7 @@ function listParts(): string {
   )
 }
 
-/** What every plugin is written against has one name. */
+/** Groups common layers under one name. */
 function listImports(may: readonly string[]): string {
   if (may.length === 0) return 'nothing'
   const names = new Set(may)

@@ -1,5 +1,5 @@
-// Builds the page of plugins/ui: its modules and two small libraries become one file for browsers. Written into a file that the
-// plugin loads when somebody opens the page, so that it is found in whatever way the gateway was installed.
+// Bundles the page of plugins/ui for browsers into a source file that the plugin loads on demand, so that any kind of
+// installation includes it.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -11,7 +11,7 @@ const PAGE = join(ROOT, 'plugins/ui/page')
 const CLIENTS = 'tapgate:clients'
 const HEADER = '// @ts-nocheck\n// Made of plugins/ui/page by scripts/page.ts. Do not edit.\n'
 
-/** Writes the files of the page into `plugins/ui/page-files.gen.ts`. */
+/** Writes `plugins/ui/page-files.gen.ts`. */
 export async function writePage(): Promise<void> {
   const bundle = await rollup({ input: join(PAGE, 'main.ts'), plugins: [sources()] })
   const { output } = await bundle.generate({ format: 'es', generatedCode: 'es2015' })

@@ -1,4 +1,4 @@
-// Runs one proof: `npm run proof -- access`; `npm run proof -- --list` names them all.
+// Runs a proof: `npm run proof -- access`; lists all with `npm run proof -- --list`.
 import { spawn } from 'node:child_process'
 import { globSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
@@ -8,11 +8,11 @@ const ROOM = fileURLToPath(new URL('../test/proof', import.meta.url))
 
 interface Proof {
   readonly file: string
-  /** Its first sentence. */
+  /** First sentence of its description. */
   readonly says: string
 }
 
-/** Proofs by name, with what they say of themselves: a file of that folder which begins with a comment is one. */
+/** Proofs by name: files in that folder that begin with a comment. */
 function proofs(): Map<string, Proof> {
   const files = globSync('{*,one-set/*,replicas/*}.ts', { cwd: ROOM })
   return new Map(

@@ -9,7 +9,7 @@ const SNIPPET =
 const MARK = /^<!-- snippet:/gm
 const REGION = /^\s*(?:\/\/|#|<!--)\s*#(?:end)?region\b/
 
-/** `markdown` with every snippet as its file has it now; paths are relative to `root`. */
+/** Updates all snippets in `markdown`; paths are relative to `root`. */
 export function withFreshSnippets(markdown: string, root: URL): string {
   let count = 0
   const fresh = markdown.replace(SNIPPET, (whole, ...rest) => {

@@ -2,11 +2,11 @@ import { stringify } from 'yaml'
 import { manifests, type Writer } from './manifests.ts'
 import { commented, leavesOf, type Values, valuesSchema } from './values.ts'
 
-/** Begins and ends an expression of the template while it is still a string of a manifest. */
+/** Marks a template expression within a manifest string. */
 const MARK = '@@'
 const NAME = '.Release.Name'
 
-/** All files of the chart, by their paths in it. */
+/** Chart files by path. */
 export function chart(version: string, licence: string): ReadonlyMap<string, string> {
   const schema = valuesSchema(version)
   const files = new Map([
@@ -35,7 +35,7 @@ function about(version: string, licence: string): object {
   }
 }
 
-/** Values that are expressions of the template; types stay those of the values. */
+/** Replaces values with template expressions. */
 function placeholders(leaves: readonly string[]): Values {
   const values: Record<string, unknown> = {}
   for (const leaf of leaves) {
@@ -77,7 +77,7 @@ const PROPERTY = new RegExp(`^( *)["']?@@if ([^@]+)@@(\\w+)["']?: (.*)$`, 'gm')
 const BOUND = new RegExp(`^ *(?:- )?["']?@@(if [^@]+|end)@@["']?$`, 'gm')
 const WHOLE = new RegExp(`(^|: |- )["']?${EXPRESSION}["']?$`, 'gm')
 
-/** Writes the expressions as the template has them. One that is a whole value is written as JSON, which is YAML too. */
+/** Inserts template expressions. Whole values are written as JSON, which is valid YAML. */
 function asTemplate(text: string): string {
   return text
     .replace(BOUND, '{{- $1 }}')

@@ -22,7 +22,7 @@ const OF_CLUSTER: ReadonlySet<string | undefined> = new Set([
   WHEN.redisNetwork,
 ])
 
-/** All files of the base and of the overlay that makes replicas of it, by their paths. */
+/** Files of the base and the replicas overlay, by path. */
 export function kustomize(version: string): ReadonlyMap<string, string> {
   const one = defaultsOf(valuesSchema(version))
   const many: Values = {
@@ -67,7 +67,7 @@ function configOf(values: Values): string {
   return (made as { data: Record<string, string> }).data['gateway.yaml'] ?? ''
 }
 
-/** The name of the map gets a digest of what is in it, so that another configuration is another set of pods. */
+/** The ConfigMap name has a content digest, so that a change triggers a rollout. */
 function kustomization(
   all: readonly Manifest[],
   config: object,
@@ -82,7 +82,7 @@ function kustomization(
   }
 }
 
-/** The strategic merge patch that makes one manifest of another, where no list differs. */
+/** Strategic merge patch between two manifests with equal lists. */
 function patch(before: object | undefined, after: object | undefined): Record<string, unknown> {
   const { apiVersion, kind, metadata } = after as Record<string, unknown>
   const { name } = metadata as { name: string }
@@ -96,7 +96,7 @@ function difference(before: unknown, after: unknown): Record<string, unknown> {
   return Object.fromEntries(changed.map(key => [key, changeOf(one[key], other[key])]))
 }
 
-/** What is taken out is null. */
+/** Null removes a key. */
 function changeOf(was: unknown, is: unknown): unknown {
   return isMap(was) && isMap(is) ? difference(was, is) : (is ?? null)
 }

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../src/protocol/json/json.ts'
 
-/** One value that an operator may set: a JSON Schema with a description and a default. */
+/** JSON Schema of a value, with description and default. */
 interface ValueSchema {
   readonly description?: string
   readonly type?: string | readonly string[]
@@ -9,7 +9,7 @@ interface ValueSchema {
   readonly [keyword: string]: unknown
 }
 
-/** Values of the chart, as manifests read them. */
+/** Chart values as used by manifests. */
 export interface Values {
   readonly image: { readonly repository: string; readonly tag: string; readonly pullPolicy: string }
   readonly replicas: number
@@ -61,7 +61,7 @@ const flag = (description: string, value: boolean): ValueSchema => ({
   default: value,
 })
 
-/** Values that have others below them. */
+/** Nested values. */
 function groups(version: string): Record<string, ValueSchema> {
   const image = object('The image, as the Dockerfile builds it.', {
     repository: text('Where it is.', 'tapgate', { minLength: 1 }),
@@ -103,7 +103,7 @@ function groups(version: string): Record<string, ValueSchema> {
   return { image, shutdown, cluster, redis, autoscaling, networkPolicy, serviceMonitor }
 }
 
-/** Schema of the chart's values, with the default of each. */
+/** Schema of the chart's values. */
 export function valuesSchema(version: string): ValueSchema {
   const { image = {}, ...rest } = groups(version)
   return {
@@ -131,7 +131,7 @@ export function valuesSchema(version: string): ValueSchema {
         default: { upstreams: {} },
       },
     }),
-    // One alone can be without a cluster: others would not know its sessions.
+    // Without a cluster only one replica is possible, as sessions are local.
     if: { properties: { cluster: { properties: { enabled: { const: false } } } } },
     then: {
       properties: {
@@ -142,7 +142,6 @@ export function valuesSchema(version: string): ValueSchema {
   }
 }
 
-/** The default of every value. */
 export function defaultsOf(schema: ValueSchema): Values {
   return valueOf(schema) as Values
 }
@@ -152,14 +151,14 @@ function valueOf({ properties, default: value }: ValueSchema): unknown {
   return Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, valueOf(schema)]))
 }
 
-/** Paths of the values that have no others below them. */
+/** Paths of leaf values. */
 export function leavesOf({ properties = {} }: ValueSchema, above = ''): string[] {
   return Object.entries(properties).flatMap(([name, schema]) =>
     schema.properties === undefined ? [`${above}.${name}`] : leavesOf(schema, `${above}.${name}`),
   )
 }
 
-/** The defaults with each value's description above it, as values.yaml. */
+/** Formats defaults with descriptions as values.yaml. */
 export function commented(schema: ValueSchema, depth = 0): string {
   const indent = '  '.repeat(depth)
   return Object.entries(schema.properties ?? {})

@@ -8,13 +8,13 @@ import { checkListeners, checkPaths } from './checks/listeners.ts'
 import { checkCommands, checkPools, checkPrefixes, checkProcesses } from './checks/upstreams.ts'
 import { PRINCIPAL_PATHS } from './keys.gen.ts'
 
-/** Names that rules may speak of: those of the configuration, and those that plugins add. */
+/** Names that rules may refer to, including those added by plugins. */
 interface RuleNames {
   readonly upstreams: readonly string[]
   readonly listeners: readonly string[]
 }
 
-/** A plugin of ours, as far as a configuration is concerned. */
+/** A built-in plugin's part in configuration checks. */
 export interface Feature {
   readonly claims?: {
     readonly section?: string
@@ -27,7 +27,7 @@ export interface Feature {
   ): void
 }
 
-/** Looks at what a schema cannot say: names that must exist, clashes, and what can never happen. Takes any value, valid or not. */
+/** Checks semantics beyond the schema: references, clashes, unreachable settings. Accepts any value. */
 export function checkConfig(
   config: unknown,
   features: readonly Feature[],
@@ -71,7 +71,7 @@ function listNames(
   ]
 }
 
-/** Reports names in the configuration that a plugin adds itself: they can be nobody else's. */
+/** Reports names reserved by a plugin. */
 function checkAdded(config: unknown, installed: readonly Feature[], report: Report): void {
   for (const { claims } of installed)
     for (const kind of ['upstreams', 'listeners'] as const)
@@ -105,7 +105,7 @@ function checkPresence(config: unknown, upstreams: readonly string[], report: Re
   }
 }
 
-/** Rules that cannot say whom they mean. */
+/** Reports rules with ambiguous callers. */
 function checkCallers(config: unknown, report: Report): void {
   const auth = readValue(config, 'auth')
   if (auth === undefined) return
@@ -118,7 +118,7 @@ function checkCallers(config: unknown, report: Report): void {
   }
 }
 
-/** Why nobody can say whom a pattern means; undefined when it is clear. */
+/** Explains why a caller pattern is ambiguous; undefined if it is clear. */
 function explainAmbiguity(
   pattern: string,
   issuers: readonly string[],
@@ -141,7 +141,7 @@ interface CallerPattern {
   readonly pattern: string
 }
 
-/** Finds every place where a rule names callers. */
+/** Lists every caller pattern in rules. */
 function listCallerPatterns(config: unknown): CallerPattern[] {
   const named: CallerPattern[] = []
   const add = (value: unknown, pointer: string): void => {

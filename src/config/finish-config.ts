@@ -24,7 +24,7 @@ interface Validator {
   errors?: readonly SchemaError[] | null
 }
 
-/** Checks plain data against the schema and fills in defaults, in place. */
+/** Validates against the schema and fills in defaults, in place. */
 export function validate(value: unknown): Finding[] {
   const check = generated.validate as unknown as Validator
   if (check(value)) return []
@@ -38,7 +38,7 @@ export function validate(value: unknown): Finding[] {
 
 let quoted: unknown
 
-/** The same error with what its message quotes: the part of the schema that was broken, and the value that broke it. */
+/** Adds the violated schema part and the invalid value to an error, for its message. */
 function addQuotedParts(error: SchemaError, value: unknown): SchemaError {
   const keys = parsePointer(error.schemaPath.slice(1))
   const parent = resolveReference(keys.slice(0, -1).reduce(getSchemaChild, parseSchema()), error.keyword)
@@ -58,7 +58,7 @@ function getSchemaChild(at: unknown, key: string): unknown {
   return getChild(resolveReference(at, key), key)
 }
 
-/** The part of the schema that has a key: this one, or the one that it refers to. */
+/** Follows `$ref` if the key is not in this schema part. */
 function resolveReference(at: unknown, key: string): unknown {
   if (!isPlain(at) || Object.hasOwn(at, key) || typeof at['$ref'] !== 'string') return at
   return resolveReference(parsePointer(at['$ref'].slice(1)).reduce(getChild, parseSchema()), key)
@@ -70,31 +70,31 @@ function getChild(at: unknown, key: string): unknown {
     : undefined
 }
 
-/** A configuration that is ready to be run, and where it came from. */
+/** A validated configuration with its sources. */
 export interface LoadedConfig {
-  /** Deep-frozen, with every default filled in. */
+  /** Deeply frozen, with defaults. */
   readonly config: Config
-  /** The file it began with; undefined when it came as a value. */
+  /** Main file; undefined if created from a value. */
   readonly file: string | undefined
-  /** Every file that was read for it. */
+  /** All files read. */
   readonly files: readonly string[]
-  /** Directory that relative paths in it are relative to. */
+  /** Base of relative paths. */
   readonly directory: string
   /** Origin of each value, by JSON pointer. */
   readonly origins: ReadonlyMap<string, ValueOrigin>
-  /** Position of each key that was written down, by JSON pointer. */
+  /** Position of each written key, by JSON pointer. */
   readonly keys: ReadonlyMap<string, ValueOrigin>
-  /** Plugins whose options stand at the top, as a section. */
+  /** Plugins configured as a top-level section. */
   readonly sections: ReadonlySet<string>
-  /** Values that must not be shown. */
+  /** Values to redact. */
   readonly secrets: readonly string[]
   readonly warnings: readonly Problem[]
 }
 
-/** A tree that has been read, with what was noticed on the way. */
+/** A parsed configuration before validation. */
 interface ConfigDraft {
   readonly tree: Tree
-  /** Plugins whose options stand at the top, as a section. */
+  /** Plugins configured as a top-level section. */
   readonly sections: ReadonlySet<string>
   readonly file: string | undefined
   readonly files: readonly string[]
@@ -102,15 +102,14 @@ interface ConfigDraft {
   readonly secrets: readonly string[]
   readonly broken: ReadonlySet<string>
   readonly problems: readonly Problem[]
-  /** Plugins that look at it, too. */
+  /** Plugins with configuration checks. */
   readonly features: readonly Feature[]
-  /** Checks against the schema, and fills in defaults, in place. */
   readonly validate?: typeof validate
-  /** Search path of programs; undefined when it is not known. */
+  /** PATH; undefined if unknown. */
   readonly searchPath?: string | undefined
 }
 
-/** Validates, checks, fills in defaults and freezes; throws every problem at once. */
+/** Validates, fills in defaults and freezes; throws all problems together. */
 export function finishConfig(draft: ConfigDraft): LoadedConfig {
   const located = locateValues(draft.tree)
   const isFile = (path: string) =>
@@ -147,7 +146,7 @@ export function finishConfig(draft: ConfigDraft): LoadedConfig {
     files,
     directory,
     secrets,
-    // For those who ask: it is as much work as all checks together.
+    // Lazy, as it costs as much as all checks.
     get origins() {
       return (origins ??= listOrigins(located))
     },
@@ -157,7 +156,7 @@ export function finishConfig(draft: ConfigDraft): LoadedConfig {
   }
 }
 
-/** Windows has more names for a program than its own, so nothing is said there. */
+/** Windows resolves more file names, so it is not checked there. */
 function isOnPath(name: string, searchPath: string | undefined, directory: string): boolean {
   if (searchPath === undefined || !getPlatform().hasModes) return true
   return searchPath.split(delimiter).some(folder => existsSync(resolve(directory, folder, name)))

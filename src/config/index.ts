@@ -17,14 +17,14 @@ export { listPrivatePlaces } from './private-places.ts'
 export { redact } from './secrets.ts'
 export { listTlsFiles } from './checks/tls.ts'
 
-/** Finds, reads, merges, fills in and checks a configuration; throws every problem at once. */
+/** Finds, parses, merges and validates a configuration; throws all problems together. */
 export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
-  // The YAML parser is the slowest part to load, and a configuration that comes as a value needs none.
+  // Loaded lazily: the YAML parser is slow to load, and not needed for values.
   const load = await import('./load-config.ts')
   return load.loadConfig(options)
 }
 
-/** Reads no more of a configuration than which plugins it names: nothing is filled in, checked or run. */
+/** Reads only the names of plugins, without validation or commands. */
 export async function listNamedPlugins(
   options: Pick<LoadOptions, 'file' | 'env' | 'cwd' | 'environment'>,
 ): Promise<NamedPlugin[]> {

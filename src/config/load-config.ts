@@ -18,15 +18,15 @@ import { mergeTrees, createTree } from './source/tree.ts'
 import { refuseUntrusted } from './source/trust.ts'
 import { parseYaml } from './source/parse-yaml.ts'
 
-/** A tree in which the section of a plugin is its `options`, and the names of the plugins that have a section. */
+/** A tree with plugin sections moved to `options`, and the names of those plugins. */
 interface SectionedTree {
   readonly tree: Tree
   readonly sections: ReadonlySet<string>
 }
 
 /**
- * Takes what stands at the top under the name of a plugin from elsewhere as the options of that plugin: `budget: …` beside
- * `plugins: { budget: { use: … } }`. Values keep their places in the files.
+ * Moves top-level sections of third-party plugins into their options: `budget: …` with `plugins: { budget: { use: … }
+ * }`. Origins are preserved.
  */
 function gatherSections(tree: Tree, report: ReportProblem): SectionedTree {
   const sections = new Set<string>()
@@ -61,25 +61,25 @@ function withOptions(spec: MapTree, section: TreeEntry): MapTree {
 }
 
 export interface LoadOptions {
-  /** Path of the configuration; looked for from `cwd` upwards when absent. */
+  /** Configuration path; default: search upwards from `cwd`. */
   readonly file?: string | undefined
-  /** Text to read in place of the file, which need not be there. No command of it is run. */
+  /** Text to parse instead of the file. Its commands are not run. */
   readonly text?: string | undefined
-  /** Name of the environment; default: GATEWAY_ENV. */
+  /** Environment name; default: GATEWAY_ENV. */
   readonly env?: string | undefined
   /** Settings such as `upstreams.web.timeout=30s`. */
   readonly set?: readonly string[] | undefined
-  /** Further settings, for a configuration whose listeners are of these types, by name. */
+  /** Additional settings, depending on the listeners' types by name. */
   readonly setFor?: ((listeners: ReadonlyMap<string, unknown>) => readonly string[]) | undefined
   readonly cwd: string
-  /** Plugins that look at it, too; `gateway/load-config.ts` gives those of ours. */
+  /** Plugins with configuration checks; `gateway/load-config.ts` adds the built-in ones. */
   readonly features?: readonly Feature[]
   readonly environment: ConfigEnvironment
-  /** Runs the commands of `${exec:…}` and `${keyring:…}`. Without it none is run, and an opaque text stands for each output. */
+  /** Runs `${exec:…}` and `${keyring:…}` commands. Default: none is run, and outputs are placeholders. */
   readonly run?: RunCommand | undefined
 }
 
-/** Finds, reads, merges, fills in and checks a configuration; throws every problem at once. */
+/** Finds, parses, merges and validates a configuration; throws all problems together. */
 export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   const { cwd, environment } = options
   const file = await findConfigFile(options)
@@ -112,7 +112,7 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   })
 }
 
-/** Settings for the listeners that there are. What a command would say of them is not known yet. */
+/** Settings for the configured listeners; command outputs are not known yet. */
 function listSettings(tree: Tree | undefined, { setFor, environment, cwd }: LoadOptions): readonly string[] {
   if (setFor === undefined || tree === undefined) return []
   const listeners = findMap(interpolate(tree, environment, cwd, ignore).tree, 'listeners')
@@ -123,7 +123,7 @@ function listSettings(tree: Tree | undefined, { setFor, environment, cwd }: Load
   return setFor(new Map(types))
 }
 
-/** Outputs of all commands that a configuration names, which run side by side; what is wrong in it is said later. */
+/** Runs all commands concurrently; their errors are reported later. */
 async function runCommands(tree: Tree, { text, run, environment, cwd }: LoadOptions): Promise<Outputs> {
   if (run === undefined || text !== undefined) return 'leave'
   const { commands } = interpolate(tree, environment, cwd, ignore)
@@ -131,7 +131,7 @@ async function runCommands(tree: Tree, { text, run, environment, cwd }: LoadOpti
   return new Map(await Promise.all(outputs))
 }
 
-/** A plugin that a configuration names, and where paths are relative to. */
+/** A plugin reference with its base directory. */
 export interface NamedPlugin {
   readonly name: string
   readonly use: string
@@ -139,8 +139,8 @@ export interface NamedPlugin {
 }
 
 /**
- * Reads no more of a configuration than which plugins it names: nothing is filled in, checked or run.
- * @throws GatewayError where there is no configuration, or it cannot be read
+ * Reads only the names of plugins, without validation or commands.
+ * @throws GatewayError if the configuration is missing or unreadable
  */
 export async function listNamedPlugins(
   options: Pick<LoadOptions, 'file' | 'env' | 'cwd' | 'environment'>,
@@ -187,7 +187,7 @@ function readAll(
   return over === undefined ? tree : mergeTrees(tree, over)
 }
 
-/** Takes a configuration that is already plain data: the same checks as for a file, no placeholders, no positions. */
+/** Validates plain data like a file, without placeholders and positions. */
 export function parseConfig(
   value: unknown,
   { directory, features = [] }: { readonly directory: string; readonly features?: readonly Feature[] },
@@ -214,7 +214,7 @@ function createConfigError(pointer: string, message: string, hint: string): Erro
   return invalidConfig([createProblem(undefined, { pointer, message, hint })])
 }
 
-/** Lays `--set a.b=c` settings over a tree; `/a/b=c` is for keys that contain dots. */
+/** Applies `--set a.b=c` settings; `/a/b=c` allows keys with dots. */
 function applySettings(
   tree: Tree | undefined,
   settings: readonly string[],
@@ -254,7 +254,7 @@ function nestTree(keys: readonly string[], tree: Tree, origin: ValueOrigin): Tre
   )
 }
 
-/** The same tree as if all of it came from one place. */
+/** Replaces all origins in a tree. */
 function replaceOrigins(tree: Tree, origin: ValueOrigin): Tree {
   if (tree.kind === 'scalar') return { ...tree, origin }
   if (tree.kind === 'list')

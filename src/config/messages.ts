@@ -4,7 +4,7 @@ import { isPlain } from '../util/plain-data.ts'
 import { suggestName } from '../util/suggest.ts'
 import { BOOLEAN_PATHS, NUMBER_PATHS, SECRET_PATHS, TYPES } from './keys.gen.ts'
 
-/** Error of the generated validator, with the part of the schema that the value broke. */
+/** Validator error with the violated schema part. */
 export interface SchemaError {
   readonly keyword: string
   readonly instancePath: string
@@ -14,11 +14,11 @@ export interface SchemaError {
   readonly schema?: unknown
   readonly parentSchema?: Readonly<Record<string, unknown>>
   readonly data?: unknown
-  /** In the words of the validator, for keywords that have none of ours. */
+  /** The validator's message, used if there is none here. */
   readonly message?: string
 }
 
-/** Message and hint by keyword of the schema; a keyword that only repeats what another one says has none. */
+/** Message and hint by schema keyword; redundant keywords return undefined. */
 const MESSAGES: Readonly<Record<string, (error: SchemaError) => Partial<Finding> | undefined>> = {
   type: error => ({
     message: `expected ${describeExpected(error)}${describeFound(error)}`,
@@ -47,7 +47,7 @@ const MESSAGES: Readonly<Record<string, (error: SchemaError) => Partial<Finding>
   if: () => undefined,
 }
 
-/** A schema error in words; undefined when another one says it already. */
+/** Formats a schema error; undefined if another error covers it. */
 export function explainSchemaError(error: SchemaError): Finding | undefined {
   if (/\/(one|any)Of\/\d+\/required$/.test(error.schemaPath)) return undefined
   const tell = Object.hasOwn(MESSAGES, error.keyword) ? MESSAGES[error.keyword] : undefined
@@ -71,12 +71,12 @@ function explainMissing(error: SchemaError): Partial<Finding> | undefined {
   }
 }
 
-/** Under these, clients keep their servers. */
+/** Keys under which MCP clients configure servers. */
 const CLIENT_KEYS: ReadonlySet<string> = new Set(['mcpServers', 'mcp_servers', 'servers', 'context_servers'])
 const CLIENT_HINT =
   'these are the settings of a client: save them as a file of their own and run "gateway import <file>"'
 
-/** Characters that look like a blank, or like nothing, and are none to YAML. */
+/** Characters that look like spaces but are not whitespace in YAML. */
 const LIKE_BLANKS = /[\u00A0\u2000-\u200F\u2028\u2029\u202F\u205F\u2060\u3000\uFEFF]/
 
 function explainBlank(found: string): string {
@@ -84,7 +84,7 @@ function explainBlank(found: string): string {
   return `it holds U+${code}, which only looks like a blank: write a plain one, or none`
 }
 
-/** Keys by the words that other parts of the configuration, and other programs, have for them. */
+/** Suggestions for keys that other sections or programs name differently. */
 const OTHER_WORDS: ReadonlyMap<string, string> = new Map([
   ['filters', 'tools'],
   ['filter', 'tools'],
@@ -120,7 +120,7 @@ function explainPattern(error: SchemaError): Partial<Finding> {
   return { pointer, message: `expected ${form}, found "${error.propertyName}"`, on: 'key' }
 }
 
-/** The schema's own words for what it wants. */
+/** Custom description of valid values, from the schema. */
 function getSchemaText(error: SchemaError): string | undefined {
   const words = error.parentSchema?.['x-says']
   return typeof words === 'string' ? words : undefined
@@ -149,7 +149,7 @@ const TYPE_NAMES: Readonly<Record<string, string>> = {
   array: 'a list',
 }
 
-/** The values that there are, or else the type: where there are several, as of durations, the schema's words for them. */
+/** Describes valid values: an enum, the schema's text, or the type. */
 function describeExpected(error: SchemaError): string {
   const { type } = error.params
   const values = error.parentSchema?.enum
@@ -172,7 +172,7 @@ function suggestQuotes({ params, data, parentSchema }: SchemaError): string | un
   return undefined
 }
 
-/** `, found 12`, unless the value is a secret. */
+/** `, found 12`; empty for secrets. */
 function describeFound({ data, parentSchema }: SchemaError): string {
   if (isSecretSchema(parentSchema)) return ''
   if (Array.isArray(data)) return ', found a list'
@@ -202,19 +202,19 @@ function firstSentence(text: string): string {
   return sentence.charAt(0).toLowerCase() + sentence.slice(1)
 }
 
-/** True if the value at a pointer is never shown. */
+/** True if values at a pointer are secret. */
 export function isSecretPath(pointer: string): boolean {
   return matchesAny(pointer, SECRET_PATHS)
 }
 
-/** A text as the number or boolean that its key takes, where it looks like one. */
+/** Converts text to the number or boolean that its key expects. */
 export function coerce(text: string, pointer: string): string | number | boolean {
   if (/^-?\d{1,15}$/.test(text) && matchesAny(pointer, NUMBER_PATHS)) return Number(text)
   if (/^(true|false)$/.test(text) && matchesAny(pointer, BOOLEAN_PATHS)) return text === 'true'
   return text
 }
 
-/** Values that `type` may have at a pointer. */
+/** Valid values of `type` at a pointer. */
 function listTypes(pointer: string): readonly string[] {
   return Object.entries(TYPES).find(([pattern]) => pointerFits(pointer, pattern))?.[1] ?? []
 }
@@ -224,7 +224,7 @@ function matchesAny(pointer: string, patterns: ReadonlySet<string>): boolean {
   return false
 }
 
-/** True if a schema marks its values as secret: `x-secret`, `writeOnly`, or of the format `password`. */
+/** True if the schema marks a secret: `x-secret`, `writeOnly` or format `password`. */
 export function isSecretSchema(schema: Readonly<Record<string, unknown>> | undefined): boolean {
   return schema?.['x-secret'] === true || schema?.writeOnly === true || schema?.format === 'password'
 }

@@ -7,7 +7,7 @@ import type { LoadedConfig } from './finish-config.ts'
 import type { PrivateKind } from './keys.gen.ts'
 import { PRIVATE_PATHS } from './keys.gen.ts'
 
-/** The files and directories of a configuration that only the gateway may see: where it came from, and what it names as its own. */
+/** Files and directories that only the gateway may access: its configuration and those it names. */
 export function listPrivatePlaces({
   config,
   file,
@@ -20,7 +20,7 @@ export function listPrivatePlaces({
       .map(value => createPrivatePlace(resolve(directory, value), kind)),
   )
   const read = files.map(each => privateFile(dirname(each), basename(each)))
-  // What its owner accepted is no secret, but nobody else may accept anything.
+  // Pins are not secret, but only the owner may change them.
   const lock = { ...privateFile(directory, 'gateway.lock'), isCode: true }
   return [
     ...read,
@@ -30,7 +30,7 @@ export function listPrivatePlaces({
   ]
 }
 
-/** Files that another environment would read: overlays that are not in force now, and variables in a file. */
+/** Files of other environments: inactive overlays and .env files. */
 function listEnvironmentFiles(file: string, directory: string): PrivatePlace[] {
   const extension = extname(file)
   const overlay = `^\\.?${escaped(basename(file, extension))}\\.[\\w-]+(${escaped(extension)}|\\.ya?ml|\\.json)`
@@ -49,7 +49,7 @@ function createPrivatePlace(path: string, kind: PrivateKind): PrivatePlace {
   return kind === 'module' ? { ...place, isCode: true } : place
 }
 
-/** Texts at a pattern of keys, `*` standing for any one. */
+/** Collects texts at a key pattern; `*` matches any key. */
 function collectValues(at: unknown, keys: readonly string[]): string[] {
   const [key, ...rest] = keys
   if (key === undefined) return typeof at === 'string' ? [at] : []
@@ -57,7 +57,7 @@ function collectValues(at: unknown, keys: readonly string[]): string[] {
   return (key === '*' ? Object.values(at) : [at[key]]).flatMap(inner => collectValues(inner, rest))
 }
 
-/** A package is found by its name, and is no file of ours. */
+/** Packages are resolved by name and are not private. */
 function isOwnFile(value: string, kind: PrivateKind): boolean {
   return kind !== 'module' || value.startsWith('.') || isAbsolute(value)
 }

@@ -8,37 +8,36 @@ import type { ValueOrigin } from './source/tree.ts'
 
 const MAX_SHOWN = 100
 
-/** Something wrong, or doubtful, in the configuration. Its JSON form is itself. */
+/** A configuration error or warning, also used as JSON. */
 export interface Problem {
-  /** Absolute path of the file, or `--set`; undefined for a configuration that came as a value. */
+  /** Absolute path, or `--set`; undefined if created from a value. */
   readonly file: string | undefined
   readonly line: number | undefined
   readonly col: number | undefined
-  /** JSON pointer into the configuration; empty for the whole of it. */
+  /** JSON pointer; empty for the whole configuration. */
   readonly pointer: string
   readonly message: string
   readonly hint?: string
   readonly severity: 'error' | 'warning'
 }
 
-/** Positions of the keys and values of a configuration, by JSON pointer. */
+/** Positions of keys and values, by JSON pointer. */
 export interface ConfigPositions {
   readonly keys: ReadonlyMap<string, ValueOrigin>
   readonly origins: ReadonlyMap<string, ValueOrigin>
-  /** Plugins whose options stand at the top, as a section. */
+  /** Plugins configured as a top-level section. */
   readonly sections: ReadonlySet<string>
 }
 
-/** Takes problems as they are found. */
 export type ReportProblem = (problem: Problem) => void
 
-/** Gives a finding its place. */
+/** Adds a location to a finding. */
 export function createProblem(origin: ValueOrigin | undefined, finding: Finding): Problem {
   const { pointer, message, hint, severity = 'error' } = finding
   return { ...getLocation(origin), pointer, message, ...(hint === undefined ? {} : { hint }), severity }
 }
 
-/** Gives a finding the nearest place that somebody wrote down. */
+/** Locates a finding at the nearest written position. */
 export function locateProblem({ keys, origins, sections }: ConfigPositions, finding: Finding): Problem {
   const { pointer, on } = finding
   for (let at = pointer; ; at = pointerParent(at)) {
@@ -48,13 +47,13 @@ export function locateProblem({ keys, origins, sections }: ConfigPositions, find
   }
 }
 
-/** The pointer as somebody wrote it: `/budget/perDay` for `/plugins/budget/options/perDay`. */
+/** Maps `/plugins/budget/options/perDay` to the written `/budget/perDay`. */
 function toWrittenPointer(pointer: string, sections: ReadonlySet<string>): string {
   const [, name = '', rest = ''] = /^\/plugins\/([^/]+)\/options(\/.*)?$/.exec(pointer) ?? []
   return sections.has(name) ? `/${name}${rest}` : pointer
 }
 
-/** `gateway.yaml:5:5 /upstreams/files/comand unknown key "comand" – did you mean "command"?` */
+/** Formats as `gateway.yaml:5:5 /upstreams/files/comand unknown key "comand" – did you mean "command"?` */
 export function formatProblem(problem: Problem, cwd: string): string {
   const { file, line, col, pointer, message, hint } = problem
   const shown = file !== undefined && isAbsolute(file) ? relative(cwd, file) : file
@@ -63,7 +62,7 @@ export function formatProblem(problem: Problem, cwd: string): string {
   return [...place, ...(pointer === '' ? [] : [pointer]), text].join(' ')
 }
 
-/** The error that carries every problem at once, in the order of the files. */
+/** Creates GW_CONFIG_INVALID with all problems in file order. */
 export function invalidConfig(problems: readonly Problem[]): GatewayError {
   const errors = problems.filter(problem => problem.severity === 'error')
   const warnings = problems.length - errors.length
@@ -80,12 +79,11 @@ function limitProblems(problems: readonly Problem[]): readonly Problem[] {
   return [...problems.slice(0, MAX_SHOWN), createProblem(undefined, { pointer: '', message })]
 }
 
-/** True if any of them is more than a warning. */
 export function hasErrors(problems: readonly Problem[]): boolean {
   return problems.some(problem => problem.severity === 'error')
 }
 
-/** File by file, from top to bottom, each only once. */
+/** Sorts by file and position, without duplicates. */
 export function sortProblems(problems: readonly Problem[]): Problem[] {
   const once = [...new Map(problems.map(problem => [JSON.stringify(problem), problem])).values()]
   const files = [...new Set(once.map(problem => problem.file))]

@@ -8,16 +8,16 @@ import { isSecretPath } from './messages.ts'
 const URL_START = /^[a-z][a-z\d+.-]*:\/\//i
 const SCHEME = /^(?:Bearer|Basic|Token|Digest|ApiKey)\s+(\S.*)$/i
 const FLAG = /^--?([\w-]+)(?:=(.*))?$/s
-/** A plugin's schema is not known yet, so the name of an option has to say it. */
+/** Plugin schemas are not loaded yet, so secrets are detected by option name. */
 const PLUGIN_OPTION = /^\/plugins\/[^/]*\/options\//
-/** A header of any name is a credential when it is this long. */
+/** Headers from this length count as credentials. */
 const MIN_HEADER_LENGTH = 8
-/** Headers that say what is spoken, and by whom. */
+/** Content negotiation headers, never credentials. */
 const PLAIN_HEADER = /^(?:accept(?:-.*)?|content-.*|user-agent|origin|referer)$/i
-/** A segment of a path that is this long and has digits is a key more often than a name. */
+/** Long path segments with digits are likely keys. */
 const KEY_SEGMENT = /^(?=.*\d)(?=.*[a-z])[\w~-]{20,}$/i
 
-/** Every secret that stands in a configuration as it is: in headers, variables, URLs and arguments. */
+/** Collects literal secrets from headers, variables, URLs and arguments. */
 export function collectSecrets(config: unknown): string[] {
   const found = new Set<string>()
   collect(config, { pointer: '', name: '', isSecret: false }, value => void found.add(value))
@@ -28,9 +28,8 @@ type SecretCallback = (value: string) => void
 
 interface ConfigValue {
   readonly pointer: string
-  /** The nearest name above it. */
+  /** Nearest enclosing key. */
   readonly name: string
-  /** True if the value is never shown. */
   readonly isSecret: boolean
 }
 
@@ -74,7 +73,7 @@ function collectFromUrl(text: string, found: SecretCallback): void {
   const url = URL.parse(text)
   if (url === null) return
   const { username, password } = url
-  // A lone user name is a token.
+  // A user name without a password is a token.
   const secret = password === '' ? username : password
   for (const form of [secret, decodePercent(secret)]) if (isWorthHiding('password', form)) found(form)
   if (password !== '') found(`${decodePercent(username)}:${decodePercent(password)}`)
@@ -82,7 +81,7 @@ function collectFromUrl(text: string, found: SecretCallback): void {
   for (const segment of url.pathname.split('/')) if (KEY_SEGMENT.test(segment)) found(segment)
 }
 
-/** `--api-key=…`, and `--api-key …`. */
+/** Handles `--api-key=…` and `--api-key …`. */
 function collectFromArguments(items: readonly unknown[], found: SecretCallback): void {
   items.forEach((item, i) => {
     if (typeof item !== 'string') return
@@ -91,7 +90,7 @@ function collectFromArguments(items: readonly unknown[], found: SecretCallback):
   })
 }
 
-/** The same data with every secret replaced by `***`. */
+/** Replaces every secret with `***`. */
 export function redact(config: unknown, secrets: readonly string[]): unknown {
   return redactValue(config, '', new Secrets(secrets).hide)
 }

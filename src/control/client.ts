@@ -10,14 +10,14 @@ import { ABOUT, MAX_ANSWER, PREFIX, STREAM, parseError } from './protocol.ts'
 import { guardDirectory, isOwnSocket, unusable } from '../transport/unix-sockets.ts'
 import { getPlatform } from '../util/platform.ts'
 
-/** Time for a gateway to say what it is. */
+/** Timeout for the `about` request. */
 const HELLO_MS = 5000
 const NO_PROTOCOL = 'it does not speak the control protocol'
 const GONE: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE'])
 
 /**
- * Connects to the control socket of a running gateway.
- * @throws GatewayError GW_CONTROL when the socket is not ours, or nobody answers
+ * Connects to a gateway's control socket.
+ * @throws GatewayError GW_CONTROL if the socket is untrusted or does not answer
  */
 export async function connectControl(socket: string): Promise<ControlClient> {
   if (!getPlatform().hasPipes) {
@@ -29,10 +29,9 @@ export async function connectControl(socket: string): Promise<ControlClient> {
   return new ControlClient(socket, about as unknown as About)
 }
 
-/** A running gateway, as its owner steers it. Each request has a connection of its own. */
+/** Client for a running gateway; one connection per request. */
 export class ControlClient {
   readonly socket: string
-  /** Name, version and process of the gateway, as it gave them. */
   readonly about: About
 
   constructor(socket: string, about: About) {
@@ -40,7 +39,7 @@ export class ControlClient {
     this.about = about
   }
 
-  /** Runs one verb. One that lasts gives its lines to `onNotification`, and rejects when `signal` aborts. */
+  /** Runs a verb. Streaming verbs pass lines to `onNotification` and reject when `signal` aborts. */
   request(verb: string, params: JsonObject = {}, options: RequestOptions = {}): Promise<JsonObject> {
     return sendRequest(this.socket, verb, params, options)
   }
@@ -114,7 +113,7 @@ function parseObject(text: Buffer, socket: string): JsonObject {
     const value: unknown = JSON.parse(text.toString('utf8'))
     if (isObject(value)) return value
   } catch {
-    // The same as any other text that is no object.
+    // Handled like text that is not an object.
   }
   throw unusable(socket, NO_PROTOCOL)
 }

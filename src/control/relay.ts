@@ -9,60 +9,60 @@ import { LineSplitter } from '../transport/line-splitter.ts'
 
 const MAX_LINE = 64 * 1024 * 1024
 const NEWLINE = Buffer.from('\n')
-/** Time for the last answers after the client has gone. */
+/** Drain time after the client disconnects. */
 const DRAIN_MS = 2000
-/** Failed connections in a row, after which the relay gives up. */
+/** Consecutive failures before giving up. */
 const MAX_FAILURES = 5
-/** Pause after the second of them; each later pause is twice as long. */
+/** Delay before the second retry; doubles afterwards. */
 const PAUSE_MS = 100
 const RECONNECT_MS = 4000
 const LOST = 'the gateway went away during the call, which may have run; look before you repeat it'
 const RESTARTING = 'the gateway restarts; the call has not run: try again'
 const INITIALIZED = '{"jsonrpc":"2.0","method":"notifications/initialized"}'
-/** The beginning of a reply as a gateway writes it: its result need not be parsed. */
+/** Matches a reply's id without parsing its result. */
 const REPLY = /^\{"jsonrpc":"2\.0","id":("(?:[^"\\]|\\.){0,300}"|-?\d{1,15}),"(?:result|error)":/
 const LISTS = ['tools', 'prompts', 'resources'] as const
 
 interface RelayOptions {
   readonly input: Readable
   readonly output: Writable
-  /** Introduction that the gateway gets before the first message. */
+  /** Sent ahead of the first message. */
   readonly hello: JsonObject
-  /** Connects to a gateway, which is started if none runs. Rejects if that fails; it is tried again then. */
+  /** Connects to a gateway, starting one if necessary. Retried if it rejects. */
   connect(): Promise<Socket>
-  /** Gets what the gateway says of itself at each connection. */
+  /** Called with the gateway's info after each connect. */
   onAttached(about: JsonObject): void
-  /** Time that requests wait for a gateway that restarts, before they fail. Default 4 s. */
+  /** Time that requests wait for a restarting gateway; default: 4 s. */
   readonly reconnectMs?: number
-  /** Reports why no gateway is to be had any more. */
+  /** Called when no gateway can be reached. */
   onGiveUp?(why: string): void
 }
 
-/** The `initialize` of a legacy client, which each further gateway gets too. */
+/** The client's `initialize`, repeated to each new gateway. */
 interface Initialize {
   readonly id: RpcId
   readonly line: Buffer
 }
 
 /**
- * Carries one client's messages to a gateway and back, line by line. If the gateway goes away, open calls fail with one
- * error, and the relay connects to the next gateway, initializes again and announces changed lists.
+ * Relays one client's lines to a gateway. If the gateway exits, open calls fail, and the relay reconnects,
+ * initializes again and announces changed lists.
  */
 export class Relay {
   readonly #options: RelayOptions
-  /** Ids of the requests that wait for a reply. */
+  /** Ids of pending requests. */
   readonly #open = new Map<string, RpcId>()
   #initialize: Initialize | undefined
   #isInitialized = false
-  /** True while the reply to a repeated `initialize` is on its way: the client has had one. */
+  /** True until the repeated `initialize` is answered; the client must not see that reply. */
   #isRepeating = false
   #socket: Socket | undefined
-  /** True once the gateway on this socket has said something. */
+  /** True after the first line from this gateway. */
   #isGreeted = false
-  /** True while requests fail, as the next gateway takes too long. */
+  /** True while requests fail because reconnecting takes too long. */
   #isRefusing = false
   #refuseLater: NodeJS.Timeout | undefined
-  /** Lines of the client that wait for the greeting: those of one chunk, after which no more is read. */
+  /** Client lines buffered until the greeting. Reading is paused after one chunk. */
   readonly #held: Buffer[] = []
   #hasEnded = false
   #failures = 0
@@ -72,7 +72,7 @@ export class Relay {
     this.#options = options
   }
 
-  /** Resolves with an exit code when the client has gone, or no gateway is to be had. */
+  /** Resolves with an exit code when the client disconnects or no gateway can be reached. */
   async run(): Promise<number> {
     const { input, output } = this.#options
     const done = new Promise<number>(resolve => (this.#done = resolve))
@@ -114,10 +114,7 @@ export class Relay {
     }
   }
 
-  /**
-   * The gateway has said something: only now it gets the client's messages. One that is dying still accepts connections, and
-   * nobody could tell what it did with a message.
-   */
+  /** Sends client messages only after the greeting: a dying gateway still accepts connections and could lose them. */
   #handleGreeting(socket: Socket): void {
     this.#isGreeted = true
     this.#isRefusing = false
@@ -128,7 +125,7 @@ export class Relay {
     else this.#options.input.resume()
   }
 
-  /** Tries again, later each time: a gateway that accepts nobody must not be asked without a pause. */
+  /** Retries with backoff. */
   #retry(why: string): void {
     if (++this.#failures > MAX_FAILURES) return this.#giveUp(why)
     if (this.#failures === 1) return void this.#attach()
@@ -179,7 +176,7 @@ export class Relay {
     })
   }
 
-  /** Fails all open calls, as nobody knows whether they ran, and connects to the next gateway. */
+  /** Fails open calls, which may or may not have run, and reconnects. */
   #handleLoss(): void {
     this.#isGreeted = false
     this.#isRepeating = false
@@ -196,14 +193,14 @@ export class Relay {
     void this.#attach()
   }
 
-  /** The next gateway takes too long: until it is there, requests fail at once. */
+  /** Reconnecting takes too long: fail requests immediately until connected. */
   #refuseHeld(): void {
     this.#isRefusing = true
     for (const line of this.#held.splice(0)) this.#handleClientLine(line)
     this.#options.input.resume()
   }
 
-  /** Initializes the client's session again. */
+  /** Repeats the client's `initialize`. */
   #reinitialize(socket: Socket): void {
     if (this.#initialize === undefined) return
     const { id, line } = this.#initialize
@@ -239,7 +236,7 @@ export class Relay {
       if (method === 'notifications/initialized') this.#isInitialized = true
       if (id === undefined || method === undefined) continue
       this.#open.set(getIdKey(id), id)
-      // Copied, as it would keep the whole chunk that it came in.
+      // Copied, to not retain the whole chunk.
       if (method === 'initialize' && !isBatch(line)) this.#initialize = { id, line: Buffer.from(line) }
     }
   }
@@ -253,7 +250,7 @@ export class Relay {
     this.#writeToClient(line)
   }
 
-  /** Announces that each list may be another one at this gateway. */
+  /** Announces changes of all lists. */
   #announceLists(line: Buffer): void {
     this.#isRepeating = false
     const capabilities = parseCapabilities(line)
@@ -279,13 +276,12 @@ function getIdKey(id: RpcId): string {
   return encodeId(id)
 }
 
-/** Facts of a message that a relay needs; it is the gateway that judges it. */
 interface MessageSummary {
   readonly id?: RpcId
   readonly method?: string
 }
 
-/** The messages of a line, which may be a batch; none of what is no JSON. */
+/** Parses a line, which may be a batch; empty for invalid JSON. */
 function parseMessages(line: Buffer): MessageSummary[] {
   const value = parseJson(line)
   return (Array.isArray(value) ? value : [value]).filter(isObject).map(({ id, method }) => ({
@@ -298,7 +294,7 @@ function isId(value: unknown): value is RpcId {
   return ['string', 'number', 'bigint'].includes(typeof value)
 }
 
-/** JSON whose ids keep all of their digits. */
+/** Parses JSON with exact integer ids. */
 function parseJson(line: Buffer): unknown {
   const text = line.toString('utf8')
   const withId = (key: string, value: unknown, { source = '' }: { source?: string }): unknown =>

@@ -11,26 +11,26 @@ import { claimSocket, listenPrivately } from '../transport/unix-sockets.ts'
 import { removeStaleSockets } from './sockets.ts'
 import { getPlatform } from '../util/platform.ts'
 
-/** Connections at once; the next one is closed. */
+/** Connection limit; further ones are closed. */
 const MAX_CONNECTIONS = 64
-/** Requests under way at once; the next one is refused. */
+/** Request limit; further ones are refused. */
 const MAX_RUNNING = 256
-/** Lines of a stream are left out while this many bytes wait for its reader. */
+/** Stream lines are dropped above this many unread bytes. */
 const MAX_WAITING = 1024 * 1024
 const ARRIVAL_MS = 5000
-/** Time for what is under way when the gateway ends. */
+/** Drain time at close. */
 const DRAIN_MS = 500
 
-/** An open control socket. */
 export interface Control {
   readonly socket: string
-  /** Ends every request and removes the socket. */
+  /** Aborts all requests and removes the socket. */
   close(): Promise<void>
 }
 
 /**
- * Opens a control socket that only this user can connect to: HTTP, where `POST /v1/<verb>` runs a verb. One that a dead gateway left
- * is replaced. With `isPrivate` its directory must be closed to others, as ours is.
+ * Opens a control socket for this user: HTTP, where `POST /v1/<verb>` runs a verb. Replaces a stale socket.
+ * `isPrivate`
+ * requires that other users cannot access the directory.
  * @throws GatewayError GW_CONTROL
  */
 export async function openControl(socket: string, host: ControlDeps, isPrivate: boolean): Promise<Control> {
@@ -112,7 +112,7 @@ function readVerb({ url = '', method, headers }: IncomingMessage): string {
       known: `paths are ${PREFIX}<verb>, such as ${PREFIX}ps`,
     })
   if (method !== 'POST') throw createParamsError(verb, 'its method is POST')
-  // A web page that reached the socket through some relay would say where it comes from.
+  // Browsers send Origin, even through a relay.
   if (headers.origin !== undefined) throw createParamsError(verb, 'browsers are not served')
   return verb
 }
@@ -130,7 +130,7 @@ async function readBody(request: IncomingMessage, verb: string): Promise<JsonObj
     const body: unknown = JSON.parse(Buffer.concat(chunks).toString('utf8'))
     if (isObject(body)) return body
   } catch {
-    // The same as any other text that is no object.
+    // Handled like text that is not an object.
   }
   throw createParamsError(verb, 'the body must be a JSON object')
 }
@@ -151,7 +151,7 @@ function sendFailure(
     log.error('a control request failed', { path: request.url, code: error.code, cause: thrown })
   const body = { error: serializeError(error) }
   if (lines.isOpen) return lines.end(body)
-  // A body that is still on its way is not waited for.
+  // Do not wait for an incomplete body.
   if (!request.complete) response.setHeader('connection', 'close')
   sendJson(response, getErrorStatus(error), body)
   request.resume()
@@ -163,7 +163,7 @@ function sendJson(response: ServerResponse, status: number, value: object): void
   response.end(`${JSON.stringify(value)}\n`)
 }
 
-/** Writes a stream of JSON lines. A slow reader misses lines, and is sent how many. */
+/** Writes JSON lines. Slow readers miss lines and receive their count. */
 class JsonLinesWriter {
   isOpen = false
   readonly #response: ServerResponse
@@ -180,7 +180,6 @@ class JsonLinesWriter {
     else this.#send(line)
   }
 
-  /** Ends the stream, with a last line where there is one. */
   end(last?: object): void {
     if (last !== undefined || this.#missed > 0) this.#send(last)
     this.#response.end()
@@ -197,7 +196,7 @@ function rejectMalformed(error: Error & { code?: string }, connection: Duplex): 
   const status = error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? '408 Request Timeout' : '400 Bad Request'
   if (connection.writable)
     connection.write(`HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`)
-  // A peer that goes on sending is not waited for.
+  // Do not wait for a peer that is still sending.
   connection.end()
   connection.resume()
   setTimeout(() => connection.destroy(), DRAIN_MS).unref()

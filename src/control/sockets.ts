@@ -16,27 +16,27 @@ import {
 } from '../transport/unix-sockets.ts'
 import { addressFolder, localAddress, getPlatform } from '../util/platform.ts'
 
-// The commands reach sockets through this file.
+// Used by CLI commands.
 export { answers, removeStale }
 
-/** Decides where the control socket of a gateway is. */
+/** Identifies a configuration, and so its sockets. */
 export interface ControlSocketKey {
-  /** The configuration file, and the environment it was loaded for. */
+  /** Configuration file and environment. */
   readonly file: string | undefined
   readonly env: string | undefined
   readonly environment: Readonly<Record<string, string | undefined>>
 }
 
-/** Most bytes of a socket's address on every system. */
+/** Longest socket path that all systems support, in bytes. */
 const MAX_BYTES = 100
-/** Errors of a socket that nobody listens on, or whose gateway has just died. */
+/** Errors that mean the gateway is gone. */
 const GONE: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOENT', 'ECONNRESET', 'EPIPE'])
-/** Sockets looked at when others have been left behind. */
+/** Stale sockets checked at most. */
 const MAX_SWEPT = 256
 
 /**
- * The path of a new gateway's own socket: each process has one, so that none takes another's.
- * @throws GatewayError GW_CONTROL when there is no directory short enough.
+ * Control socket path of a gateway process.
+ * @throws GatewayError GW_CONTROL if no directory has a short enough path
  */
 export function getControlSocketPath(place: ControlSocketKey, pid: number): string {
   const platform = getPlatform()
@@ -44,7 +44,7 @@ export function getControlSocketPath(place: ControlSocketKey, pid: number): stri
   return localAddress(getSocketDirectory(place.environment), `${hashSocketName(place)}.${pid}.sock`, platform)
 }
 
-/** The path of the socket at which programs on this machine speak MCP with the gateway of a configuration: one for each. */
+/** Path of the MCP socket for local programs, one per configuration. */
 export function getAttachSocketPath(place: ControlSocketKey): string {
   const platform = getPlatform()
   if (platform.hasPipes) return localAddress('', `${formatPipeName(place)}-mcp`, platform)
@@ -52,8 +52,8 @@ export function getAttachSocketPath(place: ControlSocketKey): string {
 }
 
 /**
- * Connects to the socket of a gateway; undefined when nobody listens there.
- * @throws GatewayError GW_CONTROL when the socket is not ours
+ * Connects to a gateway's socket; undefined if it is not listening.
+ * @throws GatewayError GW_CONTROL if the socket is untrusted
  */
 export async function connectSocket(path: string): Promise<Socket | undefined> {
   if (!getPlatform().hasPipes && existsSync(dirname(path))) {
@@ -74,13 +74,13 @@ export async function connectSocket(path: string): Promise<Socket | undefined> {
   })
 }
 
-/** The sockets of the gateways that run with this configuration now. */
+/** Sockets of running gateways with this configuration. */
 export function findLivingSockets(place: ControlSocketKey): Promise<string[]> {
   const name = getPlatform().hasPipes ? formatPipeName(place) : hashSocketName(place)
   return listLivingSockets(`${name}.`, place.environment)
 }
 
-/** Those of all gateways of this user, except where a configuration puts its socket elsewhere. */
+/** Sockets of all running gateways of this user, except those with a configured path. */
 export function findAllLivingSockets(environment: ControlSocketKey['environment']): Promise<string[]> {
   return listLivingSockets(getPlatform().hasPipes ? `tapgate-${userInfo().username}-` : '', environment)
 }
@@ -103,7 +103,7 @@ async function listLivingSockets(
   return paths.filter((_, index) => living[index])
 }
 
-/** Removes what dead gateways left beside this socket. */
+/** Removes stale sockets in the same directory. */
 export async function removeStaleSockets(socket: string): Promise<void> {
   const directory = socket.slice(0, socket.lastIndexOf('/'))
   const names = await readdir(directory).catch(() => [])
@@ -111,9 +111,9 @@ export async function removeStaleSockets(socket: string): Promise<void> {
   await Promise.all(left.map(name => removeStale(join(directory, name)).catch(() => false)))
 }
 
-/** XDG_RUNTIME_DIR is the user's own; in a directory for all, ours has the user in its name. */
+/** XDG_RUNTIME_DIR is private; shared directories get a subdirectory per user. */
 function getSocketDirectory(environment: ControlSocketKey['environment']): string {
-  // Clients such as Codex keep the variable from what they start; the directory is nearly always this one.
+  // Clients such as Codex do not pass the variable on; this is its usual value.
   const runtime = environment.XDG_RUNTIME_DIR ?? `/run/user/${process.geteuid?.()}`
   const user = process.geteuid?.() ?? userInfo().username
   const places = [
@@ -127,7 +127,7 @@ function getSocketDirectory(environment: ControlSocketKey['environment']): strin
   return short
 }
 
-/** After a change of user it may still be the one of the user before. */
+/** After `su` it may belong to the previous user. */
 function isOwnDirectory(path: string): boolean {
   try {
     const found = statSync(path)
@@ -141,7 +141,7 @@ const KEY_LENGTH = 16
 
 const MAX_NAME_LENGTH = KEY_LENGTH + '.4194304.sock'.length
 
-/** A configuration file as one short word, with the environment that is laid over it. */
+/** Hash of configuration file and environment. */
 function hashSocketName({ file, env = '' }: ControlSocketKey): string {
   const text = JSON.stringify([file === undefined ? null : resolveRealPath(file), env])
   return hash('sha256', text, 'hex').slice(0, KEY_LENGTH)

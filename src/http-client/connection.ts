@@ -9,31 +9,30 @@ import type { ReplyParserCallbacks } from './reply-parser.ts'
 import { ReplyParser } from './reply-parser.ts'
 import { getPlatform } from '../util/platform.ts'
 
-/** Dependencies of a connection: the client that it belongs to. */
+/** Dependencies, given by the client. */
 export interface ConnectionDeps {
   readonly origin: ServerOrigin
   readonly clock: Clock
   readonly connectMs: number
   readonly client: HttpTransport
   readonly detour: Detour | undefined
-  /** Tells that the connection has come about. */
+  /** Called when connected. */
   onConnected(connection: ClientConnection): void
-  /** Tells that the connection has brought a reply, and can take another request. */
+  /** Called when the connection is idle again. */
   onReady(connection: ClientConnection): void
-  /** Tells that the connection is of no more use; `error` where it never came about. */
+  /** Called when the connection is closed; `error` is set if it never connected. */
   onClosed(connection: ClientConnection, error: Error | undefined): void
 }
 
-/** A request as it is written; text has a character for each byte. */
+/** An encoded request; text holds one character per byte. */
 export type EncodedRequest = string | Buffer | readonly Buffer[]
 
-/** The place that requests are sent to. */
 export interface ServerOrigin {
-  /** As the `host` header says it. */
+  /** Value for the `host` header. */
   readonly host: string
   readonly hostname: string
   readonly port: number
-  /** Opens TLS connections; undefined for plain ones. */
+  /** Opens TLS connections; undefined for plain HTTP. */
   readonly tls: TlsConnect | undefined
 }
 
@@ -48,36 +47,36 @@ const READ_BYTES = 64 * 1024
 
 const KEEP_ALIVE_PROBE_MS = 60_000
 
-/** Longest life of an idle connection where the server says nothing. */
+/** Default idle timeout, if the server sends none. */
 const DEFAULT_IDLE_MS = 4000
 
-/** So much earlier than the server, as our next request must not cross its goodbye. */
+/** Subtracted from the server's timeout, so that a request does not race its close. */
 const KEEP_ALIVE_MARGIN_MS = 2000
 
 const MAX_IDLE_MS = 600_000
 
 /**
- * The bytes of a read stand here until they are handled, which is at once: a system call fills it just before we are told. Only
- * Windows is given the place ahead of time, so there each connection has its own.
+ * Shared read buffer, as data is handled synchronously. Windows fills buffers ahead of time, so each connection has
+ * its own there.
  */
 const shared = getPlatform().name === 'win32' ? undefined : Buffer.allocUnsafeSlow(READ_BYTES)
 
-/** One connection to a server, kept open between requests. One request at a time. */
+/** A keep-alive connection with one request at a time. */
 export class ClientConnection implements RequestControl, ReplyParserCallbacks {
   readonly #deps: ConnectionDeps
   readonly #parser = new ReplyParser(this)
   readonly #socket: Socket
   readonly #clearConnectTimeout: () => void
   #handler: ReplyHandler | undefined
-  /** Reads the reply in place of the handler. */
+  /** Replaces the handler for this reply. */
   #detour: ReplyHandler | undefined
-  /** The request whose reply is awaited, if a detour may need it. */
+  /** The current request, if there is a detour. */
   #request: ClientRequest | undefined
   #isConnected = false
   #isOver = false
   #error: Error | undefined
   #head: ReplyHead | undefined
-  /** When it must not be used any more, by the clock, while it is idle. */
+  /** Clock time at which an idle connection expires. */
   #staleAt = 0
 
   constructor(host: ConnectionDeps) {
@@ -92,7 +91,7 @@ export class ClientConnection implements RequestControl, ReplyParserCallbacks {
     )
   }
 
-  /** True while an idle connection may be used once more. */
+  /** True if an idle connection can be reused. */
   isFresh(now: number): boolean {
     return !this.#isOver && now < this.#staleAt
   }
@@ -101,7 +100,7 @@ export class ClientConnection implements RequestControl, ReplyParserCallbacks {
     return this.#isOver
   }
 
-  /** Writes a request; false when it was given up in the last moment, and nothing was written. */
+  /** Writes a request; false if it was aborted before it was written. */
   send(text: EncodedRequest, handler: ReplyHandler, request: ClientRequest): boolean {
     this.#handler = handler
     this.#head = undefined
@@ -117,7 +116,7 @@ export class ClientConnection implements RequestControl, ReplyParserCallbacks {
 
   abort(handler: ReplyHandler, why: Error): void {
     if (this.#handler !== handler) return
-    // A request that was not written yet leaves the connection as it is.
+    // An unwritten request leaves the connection usable.
     if (this.#parser.isIdle) {
       this.#handler = undefined
       return handler.onError(why)
@@ -133,7 +132,7 @@ export class ClientConnection implements RequestControl, ReplyParserCallbacks {
     this.#socket.resume()
   }
 
-  /** Ends it, and the request that is on it. */
+  /** Closes the connection and fails its request. */
   destroy(why: Error): void {
     this.#fail(why)
   }
@@ -153,7 +152,7 @@ export class ClientConnection implements RequestControl, ReplyParserCallbacks {
       this.#detour = detour?.({ status, headers, request, handler, client, carrier: this })
   }
 
-  /** Takes the handler, or what reads in its place, off the connection. */
+  /** Detaches the current handler or detour. */
   #release(): ReplyHandler | undefined {
     const handler = this.#detour ?? this.#handler
     this.#handler = this.#detour = this.#request = undefined
@@ -174,7 +173,10 @@ export class ClientConnection implements RequestControl, ReplyParserCallbacks {
     handler?.onEnd()
   }
 
-  /** TLS hears a little later that all is written. A server that answers before it has read the request may never read it. */
+  /**
+   * TLS reports flushed writes late. A server that replies early may never read the rest, so do not reuse the
+   * connection then.
+   */
   #becomeIdleIfWritten(head: ReplyHead): void {
     if (this.#isOver) return
     if (this.#socket.writableLength === 0) this.#becomeIdle(head)
@@ -255,7 +257,7 @@ function createClosedError(): ClientError {
   return new ClientError('SOCKET', 'other side closed')
 }
 
-/** Opens TLS connections, each later one with what the server remembers of the first. Loaded only where a URL wants it. */
+/** Opens TLS connections with session resumption. `node:tls` is loaded lazily. */
 export function createTlsConnect(): TlsConnect {
   const { connect } = process.getBuiltinModule('node:tls')
   let session: Buffer | undefined

@@ -8,20 +8,20 @@ import { ClientError, createDestroyedError, MAX_WAITING } from './transport.ts'
 
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 
-/** No control character, so that a value cannot end its line; a character is a byte. */
+/** Excludes control characters, so that a value cannot end its line. One byte per character. */
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 
 const PATH = /^[\x21-\x7e]+$/
 
 interface HttpClientOptions {
   readonly clock: Clock
-  /** Most connections at a time; more requests wait for their turn. */
+  /** Connection limit; further requests queue. */
   readonly connections: number
-  /** Longest wait for a connection, TLS included. */
+  /** Connect timeout, including TLS. */
   readonly connectMs: number
-  /** Most connections that are kept while nobody uses them; all of them by default. */
+  /** Idle connection limit; default: unlimited. */
   readonly idle?: number | undefined
-  /** Finds another reader for odd replies. */
+  /** Replaces the handler for redirects and encoded replies. */
   readonly detour?: Detour | undefined
 }
 
@@ -32,12 +32,12 @@ interface QueuedRequest {
 }
 
 const SWEEP_MS = 1000
-/** Bodies above this are not worth a copy. */
+/** Larger bodies are not copied. */
 const MAX_COPIED = 32 * 1024
 
 /**
- * HTTP/1.1 to one origin, over connections that are kept open: a request leaves in one write, and a reply is read without a
- * stream. No pipelining, no redirects, no proxies, no deadlines but for connecting; nothing is ever sent twice.
+ * HTTP/1.1 client for one origin with keep-alive: one write per request, no stream per reply. No pipelining,
+ * redirects, proxies or retries; the only timeout is for connecting.
  */
 export class HttpClient implements HttpTransport {
   readonly #options: HttpClientOptions
@@ -45,12 +45,12 @@ export class HttpClient implements HttpTransport {
   readonly #deps: ConnectionDeps
   readonly #all = new Set<ClientConnection>()
   readonly #connecting = new Set<ClientConnection>()
-  /** Connections that can be used again, the latest used last. */
+  /** Idle connections, most recently used last. */
   readonly #idle: ClientConnection[] = []
   readonly #waiting: QueuedRequest[] = []
   #cancelSweep: (() => void) | undefined
   #closing: { readonly promise: Promise<void>; readonly resolve: () => void } | undefined
-  /** Why the last connection did not come about; undefined once one has. */
+  /** Last connect error; undefined once connected. */
   #unreachable: Error | undefined
   #isOver = false
   #isScheduled = false
@@ -101,10 +101,7 @@ export class HttpClient implements HttpTransport {
     return Promise.resolve()
   }
 
-  /**
-   * Behind all that has arrived: a server's goodbye, or whatever else is there already on an idle connection, is read before the
-   * next request is written on it. Nothing can have come on one that has only just been made.
-   */
+  /** Sends in the next event loop turn, so that a close already received on an idle connection is processed first. */
   #schedule(): void {
     if (this.#isScheduled) return
     this.#isScheduled = true
@@ -129,7 +126,7 @@ export class HttpClient implements HttpTransport {
     return undefined
   }
 
-  /** Opens connections until so many are on their way. */
+  /** Opens connections until `wanted` are connecting. */
   #open(wanted: number): void {
     const { connections } = this.#options
     while (this.#connecting.size < wanted && this.#all.size < connections) {
@@ -167,7 +164,7 @@ export class HttpClient implements HttpTransport {
     this.#connecting.delete(connection)
     const place = this.#idle.indexOf(connection)
     if (place >= 0) this.#idle.splice(place, 1)
-    // Each request that waits has a connection of its own on the way, so that each failure is one request's.
+    // Each queued request has its own connection attempt, so one failure fails one request.
     this.#unreachable = error ?? this.#unreachable
     if (error !== undefined) this.#waiting.shift()?.handler.onError(error)
     if (!this.#isOver) this.#open(this.#waiting.length)
@@ -182,7 +179,7 @@ export class HttpClient implements HttpTransport {
     if (this.#idle.length > 0) this.#cancelSweep = this.#options.clock.after(SWEEP_MS, () => this.#sweep())
   }
 
-  /** Ends what a close has waited for. */
+  /** Completes a pending close. */
   #finishClose(): void {
     if (this.#closing === undefined || this.#isOver) return
     if (this.#waiting.length === 0 && this.#all.size === this.#idle.length) void this.destroy()
@@ -193,7 +190,7 @@ function parseOrigin({ protocol, host, hostname, port }: URL): ServerOrigin {
   const isSecure = protocol === 'https:'
   return {
     host,
-    // An IPv6 address stands in brackets in a URL, and nowhere else.
+    // URLs put IPv6 addresses in brackets.
     hostname: hostname.startsWith('[') ? hostname.slice(1, -1) : hostname,
     port: port === '' ? (isSecure ? 443 : 80) : Number(port),
     tls: isSecure ? createTlsConnect() : undefined,
@@ -201,8 +198,8 @@ function parseOrigin({ protocol, host, hostname, port }: URL): ServerOrigin {
 }
 
 /**
- * A request as it goes out: head and body in one piece, or in several where it is large. Text has one byte for each character.
- * @throws ClientError when a part of it cannot be written as HTTP/1.1.
+ * Encodes a request, in one piece unless it is large. Text holds one character per byte.
+ * @throws ClientError if it cannot be encoded as HTTP/1.1
  */
 function encodeHttpRequest({ method, path, headers, body }: ClientRequest, host: string): EncodedRequest {
   if (!PATH.test(path)) throw new ClientError('INVALID_ARG', 'the path holds characters that no path has')
@@ -224,7 +221,7 @@ function appendBody(start: string, body: EncodedMessage): EncodedRequest {
     const pieces = [Buffer.from(head, 'latin1'), ...toBuffers(body)]
     return length > MAX_COPIED ? pieces : Buffer.concat(pieces)
   }
-  // As many bytes as characters: all of the body is ASCII, and Latin-1 writes it as it is.
+  // Equal lengths mean ASCII, which Latin-1 preserves.
   if (length === body.length) return head + body
   return Buffer.concat([Buffer.from(head, 'latin1'), Buffer.from(body)])
 }

@@ -3,8 +3,8 @@ import { isIP } from 'node:net'
 type ProxyEnvironment = Readonly<Record<string, string | undefined>>
 
 /**
- * The proxy that the environment names for a URL, as curl and Go read it: small letters win, a scheme may be missing, and
- * what runs on this machine is reached directly.
+ * Proxy for a URL from the environment, as in curl and Go: lower case wins, the scheme is optional, loopback is
+ * direct.
  */
 export function findProxy(
   { protocol, hostname, port }: URL,
@@ -29,7 +29,7 @@ function isLoopbackHost(host: string): boolean {
   return host === 'localhost' || host.endsWith('.localhost') || host === '::1' || /^127\./.test(host)
 }
 
-/** True where an entry of NO_PROXY names a host: all, a network, an address, or a name with those below it. */
+/** True if a NO_PROXY entry matches: `*`, a network, an address, or a domain with its subdomains. */
 function matchesNoProxy(entry: string, at: { readonly host: string; readonly port: string }): boolean {
   if (entry === '') return false
   if (entry === '*') return true

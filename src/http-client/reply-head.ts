@@ -1,17 +1,16 @@
 import type { ReplyHeaders } from './transport.ts'
 import { ClientError, READ_HEADERS } from './transport.ts'
 
-/** Delimiter of the body of a reply (RFC 9112, 6.3): so many bytes, chunks, or the end of the connection. */
+/** Body framing (RFC 9112, 6.3): length, chunks, or end of connection. */
 type Framing = number | 'chunked' | 'close'
 
-/** The head of a reply. */
 export interface ReplyHead {
   readonly status: number
   readonly headers: ReplyHeaders
   readonly framing: Framing
-  /** True where the connection can be used again after it. */
+  /** True if the connection can be reused. */
   readonly keepsAlive: boolean
-  /** The time that the server keeps an idle connection, in milliseconds, where it says so. */
+  /** Idle timeout of the server in ms, if sent. */
   readonly idleMs: number | undefined
 }
 
@@ -23,9 +22,9 @@ const LENGTH = /^\d{1,15}$/
 const HAS_NO_BODY: ReadonlySet<number> = new Set([204, 304])
 
 /**
- * Reads the head of a reply, as text with a character for each byte and without the blank line at its end. Strict, as two
- * readers who understand a head differently can be played off against each other: no folded lines, no bare line ends, and
- * nothing that leaves the length of the body open to opinion.
+ * Parses a reply head without its final blank line; text holds one character per byte. Strict against smuggling: no
+ * folded
+ * lines, no bare line feeds, no ambiguous body length.
  * @throws ClientError
  */
 export function parseHead(text: string): ReplyHead {
@@ -65,7 +64,7 @@ function getFraming(status: number, isNewest: boolean, headers: ReplyHeaders): F
   const { 'content-length': length, 'transfer-encoding': encoding } = headers
   if (encoding !== undefined) checkEncoding(encoding, isNewest)
   if (encoding !== undefined && length !== undefined) throw createHeadError('it has two lengths')
-  // Of a header that stands twice the values are a list, which no length is.
+  // Duplicate headers are joined, so their value is not a number.
   if (length !== undefined && !LENGTH.test(length)) throw createHeadError('its length is no number')
   if (status < 200 || HAS_NO_BODY.has(status)) return 0
   if (encoding !== undefined) return 'chunked'

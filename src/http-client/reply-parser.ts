@@ -2,12 +2,12 @@ import { ClientError, MAX_HEAD, MAX_INTERIM } from './transport.ts'
 import type { ReplyHead } from './reply-head.ts'
 import { parseHead } from './reply-head.ts'
 
-/** Bytes of a line with a chunk's size, or of all trailers. */
+/** Longest chunk size line, in bytes. */
 const MAX_LINE = 4096
 
 const MAX_TRAILERS = 16 * 1024
 
-/** A size in hex and its extensions (RFC 9112, 7.1.1): readers that differ on a doubtful one see different bodies. */
+/** Chunk size and extensions (RFC 9112, 7.1.1), strict against smuggling. */
 const SIZE =
   /^([0-9a-f]{1,8})(?:;[!#$%&'*+.^_`|~\w-]+(?:=(?:[!#$%&'*+.^_`|~\w-]+|"(?:[\t\x20\x21\x23-\x5b\x5d-\x7e\x80-\xff]|\\[\t\x20-\x7e\x80-\xff])*"))?)*$/i
 
@@ -17,35 +17,34 @@ const NEWLINE = 0x0a
 
 const AFTER_DATA = '\r\n'
 
-/** Takes what a reader reads. */
 export interface ReplyParserCallbacks {
   head(head: ReplyHead): void
   body(bytes: Buffer): void
-  /** The reply is complete; `isClean` when nothing came behind it. */
+  /** End of the reply; `isClean` if no bytes follow. */
   end(isClean: boolean): void
 }
 
 const END_OF_HEAD = Buffer.from('\r\n\r\n')
 
 const SWITCHING = 101
-/** Ends a line for some readers and not for others. */
+/** A line feed alone, which parsers treat differently. */
 const BARE_NEWLINE = /(?<!\r)\n/
 const BARE_NEWLINE_ERROR = 'the reply is no HTTP/1.1: a line of its head ends without a carriage return'
 
 const NOTHING = Buffer.alloc(0)
 
-/** Reads the replies on one connection, one after the other. */
+/** Parses consecutive replies on one connection. */
 export class ReplyParser {
   readonly #callbacks: ReplyParserCallbacks
   #state: 'idle' | 'head' | 'body' = 'idle'
-  /** The beginning of a head that is not complete. */
+  /** Buffered start of an incomplete head. */
   #partial: Buffer = NOTHING
   #interim = 0
   #isHeadOnly = false
   #chunks: ChunkDecoder | undefined
-  /** Bytes of the body that are still to come; Infinity where the end of the connection ends it. */
+  /** Remaining body bytes; Infinity if the body ends with the connection. */
   #remaining = 0
-  /** Replies of one server often have the very same head. */
+  /** Cache, as replies of one server often have equal heads. */
   #lastText = ''
   #lastHead: ReplyHead | undefined
   readonly #data = (piece: Buffer): boolean => {
@@ -57,43 +56,42 @@ export class ReplyParser {
     this.#callbacks = callbacks
   }
 
-  /** True while no reply is expected. */
   get isIdle(): boolean {
     return this.#state === 'idle'
   }
 
-  /** A request was sent: its reply comes next, with a length and no body where only its head was asked for. */
+  /** Expects a reply; `isHeadOnly` for HEAD requests, whose replies have no body. */
   expect(headAlone = false): void {
     this.#state = 'head'
     this.#isHeadOnly = headAlone
     this.#interim = 0
   }
 
-  /** Forgets the reply, as nobody listens any more. */
+  /** Discards the current reply. */
   stop(): void {
     this.#state = 'idle'
     this.#partial = NOTHING
   }
 
-  /** Takes what came; the bytes may be overwritten afterwards. @throws ClientError when they are no HTTP/1.1 */
+  /** Parses bytes, which may be overwritten afterwards. @throws ClientError on invalid HTTP/1.1 */
   push(bytes: Buffer): void {
     let at = 0
     while (at < bytes.length) {
       if (this.#state === 'idle') throw createUnexpectedError()
       at = this.#state === 'head' ? this.#readHead(bytes, at) : this.#readBody(bytes, at)
-      // Whoever heard of the end may have stopped us, or sent the next request.
+      // A callback may have stopped the parser or sent the next request.
       if (at < 0) return
     }
   }
 
-  /** The connection has ended; whether that was the end of a reply. */
+  /** Handles the end of the connection; true if it completed a reply. */
   handleConnectionEnd(): boolean {
     if (this.#state !== 'body' || this.#remaining !== Infinity || this.#chunks !== undefined) return false
     this.#finish(true)
     return true
   }
 
-  /** Returns where the head ends, or a negative number when all is read. */
+  /** Returns the end of the head, or a negative number if it is incomplete. */
   #readHead(bytes: Buffer, from: number): number {
     const known = this.#partial.length
     const all =
@@ -170,12 +168,12 @@ function createUnexpectedError(): ClientError {
   return new ClientError('MALFORMED', 'the server sent something that nobody had asked for')
 }
 
-/** Takes the chunks of a body apart (RFC 9112, 7.1). Trailers are checked, and nobody reads them. */
+/** Decodes chunked bodies (RFC 9112, 7.1). Trailers are validated and discarded. */
 class ChunkDecoder {
   #state: 'size' | 'data' | 'after' | 'trailers' | 'done' = 'size'
-  /** The beginning of a line that has not ended. */
+  /** Start of an incomplete line. */
   #line = ''
-  /** Bytes of the chunk that are still to come. */
+  /** Remaining bytes of the chunk. */
   #remaining = 0
   #trailers = 0
 
@@ -184,8 +182,7 @@ class ChunkDecoder {
   }
 
   /**
-   * Reads from `at` on and returns where it stopped: at the end of the body or of the bytes, or after a piece of data when
-   * `data` returns false.
+   * Decodes from `at`. Returns the end position: end of body or input, or after a piece if `data` returned false.
    * @throws ClientError
    */
   read(bytes: Buffer, at: number, data: (piece: Buffer) => boolean): number {

@@ -1,25 +1,25 @@
 import type { Exchange, HttpMethod } from '../api/index.ts'
 import type { EncodedMessage } from '../util/written.ts'
 
-/** HTTP to one origin: a request in; a head, a body and an end out. */
+/** HTTP to one origin. */
 export interface HttpTransport {
-  /** Sends a request as soon as there is a connection for it. Whatever goes wrong is the handler's to hear. */
+  /** Queues a request. All errors go to the handler. */
   dispatch(request: ClientRequest, handler: ReplyHandler): void
-  /** Takes no more requests; resolves when the last one has ended. */
+  /** Refuses new requests; resolves after the last reply. */
   close(): Promise<void>
-  /** Ends all connections, and fails what is on them or waits. */
+  /** Closes all connections and fails all requests. */
   destroy(): Promise<void>
 }
 
-/** A request as the client writes it. Header names in lower case; `host`, `connection` and `content-length` are its own. */
+/** A request with lower-case header names; the client sets `host`, `connection` and `content-length`. */
 export interface ClientRequest {
   readonly method: HttpMethod
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly body?: EncodedMessage | undefined
-  /** The call that it carries, for whoever puts credentials on it. */
+  /** The MCP exchange, for authorization. */
   readonly exchange?: Exchange | undefined
-  /** Redirects that led to this request. */
+  /** Number of redirects so far. */
   readonly redirects?: number
 }
 
@@ -39,52 +39,54 @@ const READ_HEADER_NAMES = [
 
 type ReadHeaderName = (typeof READ_HEADER_NAMES)[number]
 
-/** The headers of a reply that anybody here reads; all others are checked and forgotten. */
+/** Headers that are parsed; others are validated and discarded. */
 export const READ_HEADERS: ReadonlyMap<string, ReadHeaderName> = new Map(
   READ_HEADER_NAMES.map(name => [name, name]),
 )
 
 export type ReplyHeaders = Readonly<Partial<Record<ReadHeaderName, string>>>
 
-/** Carries a request that was sent. */
+/** Controls a request that was sent. */
 export interface RequestControl {
-  /** Gives up a reply that nobody waits for; `why` goes to its handler's `onError`. Nothing happens once it is over. */
+  /** Aborts a reply; `why` goes to `onError`. No effect after its end. */
   abort(handler: ReplyHandler, why: Error): void
-  /** Reads no more until `resume`, where it can. */
+  /** Pauses reading, if supported. */
   pause?(): void
   resume?(): void
 }
 
-/** Hears what comes of one request: `onSend`, `onHead`, `onBody` for each piece, then `onEnd` – or `onError`, once, at any time. */
+/**
+ * Callbacks for one request: `onSend`, `onHead`, `onBody` per piece, then `onEnd`; or `onError` once, at any time.
+ */
 export interface ReplyHandler {
   /**
-   * A connection is there, and the request is written next. A request that never gets here was never sent. Comes again if another
-   * carrier takes over.
+   * Called just before the request is written; without this call it was never sent. Repeated if the request is sent
+   * again.
    */
   onSend(carrier: RequestControl): void
-  /** The final status; interim ones (1xx) are passed over. */
+  /** Final status; 1xx are skipped. */
   onHead(status: number, headers: ReplyHeaders, carrier: RequestControl): void
-  /** The bytes are the handler's for the length of this call: a handler that keeps them copies them. */
+  /** `bytes` are valid only during the call; copy them to retain them. */
   onBody(bytes: Buffer, carrier: RequestControl): void
   onEnd(): void
   onError(error: Error): void
 }
 
-/** A reply that may need another reader than the handler of its request. */
+/** A reply that may need another handler. */
 export interface DetourReply {
   readonly status: number
   readonly headers: ReplyHeaders
   readonly request: ClientRequest
   readonly handler: ReplyHandler
   readonly carrier: RequestControl
-  /** Sent the request. */
+  /** The client that sent the request. */
   readonly client: HttpTransport
 }
 
-/** Returns what reads a redirect or an encoded reply in place of its handler; undefined if the handler does. */
+/** Returns a handler for a redirect or an encoded reply; undefined for the original one. */
 export type Detour = (reply: DetourReply) => ReplyHandler | undefined
 
-/** True if a reply is one that a detour is asked for. */
+/** True for redirects and encoded replies. */
 export function needsDetour(status: number, headers: ReplyHeaders): boolean {
   return status === 307 || status === 308 || headers['content-encoding'] !== undefined
 }
@@ -92,7 +94,7 @@ export function needsDetour(status: number, headers: ReplyHeaders): boolean {
 type ClientErrorCode =
   'INVALID_ARG' | 'CONNECT_TIMEOUT' | 'SOCKET' | 'MALFORMED' | 'DESTROYED' | 'OVERFLOW' | 'PROXY'
 
-/** A failure on the way to a server; errors of the system come as they are. */
+/** A client error; system errors are passed as they are. */
 export class ClientError extends Error {
   override readonly name = 'ClientError'
   readonly code: ClientErrorCode
@@ -103,14 +105,13 @@ export class ClientError extends Error {
   }
 }
 
-/** The error of a request that a closed client does not send. */
 export function createDestroyedError(): ClientError {
   return new ClientError('DESTROYED', 'the client is closed')
 }
 
-/** Most requests that may wait for a connection. */
+/** Queue limit. */
 export const MAX_WAITING = 20_000
-/** Largest head of a reply, in bytes. */
+/** Largest reply head, in bytes. */
 export const MAX_HEAD = 16 * 1024
-/** Interim replies (1xx) ahead of one reply. */
+/** Limit on 1xx replies before the final one. */
 export const MAX_INTERIM = 16

@@ -21,9 +21,9 @@ import {
   READ_HEADERS,
 } from './transport.ts'
 
-/** Credentials and trust of TLS connections, as PEM texts. */
+/** TLS credentials and CA, in PEM. */
 export interface TlsMaterial {
-  /** Trusted instead of the authorities of the system. */
+  /** Replaces the system's CAs. */
   readonly ca?: string | undefined
   readonly cert?: string | undefined
   readonly key?: string | undefined
@@ -31,33 +31,32 @@ export interface TlsMaterial {
 }
 
 export interface UndiciClientOptions {
-  /** Most connections at a time; more requests wait for their turn. */
+  /** Connection limit; further requests queue. */
   readonly connections: number
-  /** Longest wait for a connection, TLS included. */
+  /** Connect timeout, including TLS. */
   readonly connectMs: number
-  /** URL of the proxy that all connections go through. */
   readonly proxy?: string | undefined
   readonly tls?: TlsMaterial | undefined
-  /** Offers HTTP/2 to servers over TLS. */
+  /** Offers HTTP/2 over TLS. */
   readonly http2: boolean
-  /** Finds another reader for odd replies. */
+  /** Replaces the handler for redirects and encoded replies. */
   readonly detour?: Detour | undefined
 }
 
 /**
- * HTTP to one origin for all that the fast client does not do: proxies, authorities and certificates of one's own, HTTP/2.
- * undici is loaded by the first client; no redirects, no decompression, no retries, and no deadlines but for connecting.
+ * HTTP client on undici for proxies, custom CAs and client certificates, and HTTP/2. Loads undici lazily. No
+ * redirects, decompression or retries; the only timeout is for connecting.
  */
 export class UndiciClient implements HttpTransport {
   readonly #origin: string
   readonly #detour: Detour | undefined
   readonly #ready: Promise<void>
   #dispatcher: Dispatcher | undefined
-  /** Requests from before undici was there. */
+  /** Requests queued until undici is loaded. */
   readonly #early: [ClientRequest, ReplyHandler][] = []
-  /** Requests that have not been sent; shared with them. */
+  /** Count of unsent requests, shared with them. */
   readonly #waiting = { count: 0 }
-  /** Why there is no dispatcher, and will be none. */
+  /** Permanent error without a dispatcher. */
   #failure: Error | undefined
 
   constructor({ origin }: URL, options: UndiciClientOptions) {
@@ -104,7 +103,7 @@ export class UndiciClient implements HttpTransport {
       this.#detour?.({ ...odd, request, handler, carrier, client: this })
     const reply = new UndiciReply(handler, this.#waiting, detour)
     try {
-      // A reply may be silent for hours.
+      // Event streams may be silent for hours.
       const silent = { headersTimeout: 0, bodyTimeout: 0 }
       const whole = body === undefined ? undefined : inOnePiece(body)
       const headers = { ...request.headers }
@@ -134,18 +133,18 @@ function createUndiciDispatcher(
     uri: proxy,
     requestTls: connect,
     proxyTls: { timeout: connectMs, allowH2: false, ...createProxyTrust(tls?.ca) },
-    // A proxy that takes the connection and says nothing counts as one that cannot be reached.
+    // A silent proxy counts as unreachable.
     clientFactory: (to, given: Undici.Pool.Options) => new Pool(to, { ...given, headersTimeout: connectMs }),
     factory: (to, given: Undici.Pool.Options) => new Pool(to, { ...given, ...pool }),
   })
 }
 
-/** Made once, so that a file that is no certificate fails before anything is connected. */
+/** Created early, so that invalid certificates fail before connecting. */
 function createTlsContext({ ca, cert, key, passphrase }: TlsMaterial): SecureContext {
   return process.getBuiltinModule('node:tls').createSecureContext({ ca, cert, key, passphrase })
 }
 
-/** A proxy shows a certificate of the same authority as the server, or of one that everybody knows. */
+/** Trust the configured CA and the defaults, as a proxy may use either. */
 function createProxyTrust(ca: string | undefined): { ca?: string[] } {
   if (ca === undefined) return {}
   return { ca: [ca, ...process.getBuiltinModule('node:tls').getCACertificates('default')] }
@@ -154,18 +153,16 @@ function createProxyTrust(ca: string | undefined): { ca?: string[] } {
 type ReplyStart = Pick<DetourReply, 'status' | 'headers'>
 type FindDetour = (odd: ReplyStart, carrier: RequestControl) => ReplyHandler | undefined
 
-/** One request on undici. */
 class UndiciReply implements Dispatcher.DispatchHandler, RequestControl {
   readonly #handler: ReplyHandler
   readonly #waiting: { count: number }
   readonly #detour: FindDetour
-  /** Reads the reply: the handler, or a detour in its place. */
+  /** The handler, or a detour. */
   #reader: ReplyHandler
   #controller: Dispatcher.DispatchController | undefined
   #interim = 0
   #isOver = false
   #isWaiting = true
-  /** Bytes since its handler had a large read, as undici gives one chunk at a time, and the milliseconds that they took. */
 
   constructor(handler: ReplyHandler, waiting: { count: number }, detour: FindDetour) {
     this.#handler = this.#reader = handler
@@ -248,7 +245,7 @@ function selectHeaders(headers: Record<string, string | string[] | undefined>): 
 
 const CODES: Readonly<Record<string, ClientError['code']>> = {
   UND_ERR_CONNECT_TIMEOUT: 'CONNECT_TIMEOUT',
-  // Only the proxy has a deadline for its answer.
+  // Only proxies have a headers timeout.
   UND_ERR_HEADERS_TIMEOUT: 'PROXY',
   UND_ERR_SOCKET: 'SOCKET',
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'MALFORMED',
@@ -260,7 +257,7 @@ const CODES: Readonly<Record<string, ClientError['code']>> = {
   UND_ERR_PRX_CONN: 'PROXY',
 }
 
-/** An error of undici in the words of the port; errors of the system as they are. */
+/** Maps undici errors to ClientError; system errors are unchanged. */
 function toClientError(error: Error): Error {
   const status = /proxy.*?\b(\d{3})\b/i.exec(error.message)?.[1]
   if (status !== undefined) return new ClientError('PROXY', `the proxy answers HTTP ${status}`)

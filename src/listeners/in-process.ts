@@ -14,10 +14,10 @@ import { LineChannel } from './stdio/stdio-listener.ts'
 import type { DuplexDeps } from './duplex/duplex-connection.ts'
 import { DuplexConnection } from './duplex/duplex-connection.ts'
 
-/** Lines of ours are as long as they need to be. */
+/** Large, as lines come from this process. */
 const MAX_LINE = 64 * 1024 * 1024
 
-/** A client inside the process, on the same pipeline as any other: modern, one session. */
+/** Opens a modern in-process session on the normal pipeline. */
 export async function connect(gate: Gate, { client = gate.info }: ConnectOptions): Promise<Connection> {
   const side: ClientSide = {
     info: client,
@@ -62,7 +62,7 @@ function payloadOrThrow(answer: Answer): Payload {
   return getPayload(answer)
 }
 
-/** Transport for an MCP SDK `Client`: a pipe that never leaves the process. Either era, like any stdio listener. */
+/** In-process transport for an MCP SDK `Client` of either era. */
 export class InProcessTransport implements Transport {
   onmessage?: (message: JSONRPCMessage) => void
   onclose?: () => void

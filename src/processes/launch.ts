@@ -13,41 +13,38 @@ import { createSandboxArguments } from './sandbox.ts'
 import { makeDirectorySync } from '../util/storage/files.ts'
 import { readStartTime } from './proc-scan.ts'
 
-/** A program with its arguments, as it is really run. */
 interface LaunchCommand {
   readonly command: string
   readonly args: readonly string[]
 }
 
-/** Place in which a server is started. */
 interface LaunchOptions {
-  /** Directory of the configuration. */
+  /** Configuration directory. */
   readonly directory: string
   readonly cwd: string
-  /** The environment of the child. */
+  /** Child environment. */
   readonly env: Readonly<Record<string, string>>
-  /** The gateway's own. */
+  /** Gateway environment. */
   readonly gatewayEnv: Readonly<Record<string, string | undefined>>
-  /** Paths that may be written in its sandbox besides. */
+  /** Additional writable paths in the sandbox. */
   readonly writable?: readonly string[] | undefined
-  /** Its HOME in a sandbox, made when there is none; without one it is temporary. */
+  /** Persistent HOME in the sandbox, created if missing; default: temporary. */
   readonly ownHome?: string | undefined
-  /** Paths that no sandbox shows. */
+  /** Paths hidden from every sandbox. */
   readonly places?: readonly PrivatePlace[] | undefined
 }
 
 type LaunchSpec = Pick<StdioUpstreamConfig, 'command' | 'args' | 'ceilings' | 'sandbox'>
 
 /**
- * Chooses what is run for a server: itself, or what sets its ceilings and builds its sandbox first. Throws an Error that says
- * what is missing.
+ * Builds the command line: the server itself, or wrapped in limits and a sandbox. Throws if a requirement is missing.
  */
 export function createLaunch(spec: LaunchSpec, site: LaunchOptions): LaunchCommand {
   const { command, args, ceilings, sandbox } = spec
   const platform = getPlatform()
   if (sandbox !== undefined && !platform.hasSandbox) throw new Error('"sandbox: bwrap" works on Linux only')
   const program = (): string | undefined => findProgram(command, splitPath(site.env.PATH), site.cwd)
-  // A batch file of npm stands for the script that it would run.
+  // npm's batch files are replaced by the script they run.
   const batch = platform.hasModes ? undefined : program()
   const script = batch === undefined ? undefined : scriptBehind(batch)
   if (script !== undefined) return { command: 'node', args: [script, ...args] }
@@ -62,7 +59,7 @@ function createWrappedLaunch(
   program: string | undefined,
 ): LaunchCommand {
   const { args, ceilings, sandbox } = spec
-  // Whatever wraps it would fail in words of its own.
+  // Fail here with a clear message; wrappers would report their own.
   if (program === undefined)
     throw new Error(
       'command not found – is it installed, and is its folder on the PATH that the gateway passes on?',
@@ -98,16 +95,15 @@ function findBubblewrap({ gatewayEnv }: LaunchOptions): string {
   )
 }
 
-/** A program, where it runs and with which variables. */
 export interface SpawnOptions {
   readonly command: string
   readonly args: readonly string[]
   readonly cwd: string
-  /** All of its environment. */
+  /** The complete environment. */
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
-/** Runs a server with pipes to us, in a session and a group of its own. Never in a shell. Throws what `spawn` throws. */
+/** Spawns a server with pipes, in its own session and group, without a shell. Throws what `spawn` throws. */
 export function spawnServer({ command, args, cwd, env }: SpawnOptions): ChildProcessWithoutNullStreams {
   return spawn(command, args, {
     cwd,
@@ -119,7 +115,7 @@ export function spawnServer({ command, args, cwd, env }: SpawnOptions): ChildPro
   })
 }
 
-/** Runs what shall outlive us by a moment: a session of its own, one pipe from us, and nothing that keeps us alive. */
+/** Spawns a detached process with one pipe, which does not keep the gateway alive. */
 export function spawnWatcher({ command, args, cwd, env }: SpawnOptions): {
   watcher: ChildProcess
   pipe: Writable
@@ -129,12 +125,12 @@ export function spawnWatcher({ command, args, cwd, env }: SpawnOptions): {
     stdio: ['pipe', 'ignore', 'ignore'],
   })
   watcher.unref()
-  // A pipe to a child is a socket, whatever its type says.
+  // Typed as Writable, but pipes to children are sockets.
   if (watcher.stdin instanceof Socket) watcher.stdin.unref()
   return { watcher, pipe: watcher.stdin }
 }
 
-/** A process of ours and all that share its group. On Windows, where groups do not exist, the process alone. */
+/** A child and its process group. Windows has no groups, so only the child there. */
 export class ProcessGroup {
   readonly #child: ChildProcess
   readonly #start: string | undefined
@@ -149,7 +145,7 @@ export class ProcessGroup {
     else this.#child.kill(signal)
   }
 
-  /** True when anything of the group still runs. */
+  /** True if any process in the group is alive. */
   get isAlive(): boolean {
     return getPlatform().hasGroups && this.#send(0)
   }
@@ -160,12 +156,12 @@ export class ProcessGroup {
     try {
       return process.kill(-pid, signal)
     } catch (error) {
-      // EPERM: something is there, and is not ours to signal.
+      // EPERM: the process exists but is not ours.
       return (error as NodeJS.ErrnoException).code === 'EPERM'
     }
   }
 
-  /** The number of a group is not given away while anybody is in it; a new leader means that nobody of ours is. */
+  /** A group id is not reused while in use. A new leader means that our group is gone. */
   #isOurs(pid: number): boolean {
     const start = readStartTime(pid)
     return start === undefined || start === this.#start
@@ -174,21 +170,20 @@ export class ProcessGroup {
 
 const OUTPUT_TIMEOUT_MS = 5000
 const MAX_OUTPUT = 64 * 1024
-/** Length of what a failed program wrote to its stderr, as far as it is shown. */
+/** Longest stderr excerpt in an error. */
 const MAX_STDERR_LENGTH = 300
 
-/** A program with its arguments, and where it runs. */
 interface OutputCommand {
   readonly argv: readonly string[]
   readonly cwd: string
 }
 
-/** Output of a program, without the line end, or the reason why there is none. */
+/** Output without the final line break, or an error. */
 type CommandResult = { readonly text: string } | { readonly why: string }
 
 /**
- * Runs a program of the owner for what it prints: without a shell, with the gateway's own environment, for five seconds and
- * 64 KiB. Nothing of its process group outlives it: `execFile` cannot start a group.
+ * Runs an owner's program for its output: no shell, the gateway's environment, 5 s, 64 KiB. Kills its process group
+ * afterwards, which `execFile` cannot.
  */
 export async function runForOutput(
   { argv: [command = '', ...args], cwd }: OutputCommand,

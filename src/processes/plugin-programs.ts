@@ -10,21 +10,20 @@ import { StderrReader, RecentLines } from './stderr.ts'
 import { ProcessTable } from './process-table.ts'
 import { ServerProcess } from './server-process.ts'
 
-/** Surroundings that programs are run in. */
 interface ProgramsDeps {
   readonly log: Log
   readonly clock: Clock
   readonly room: ProcessRoom
-  /** Directory of the configuration. */
+  /** Configuration directory. */
   readonly directory: string
-  /** Paths that no sandbox shows. */
+  /** Paths hidden from every sandbox. */
   readonly privatePlaces: PrivatePlaces
-  /** The gateway's own variables. */
+  /** Gateway environment. */
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly hide: Hide
 }
 
-/** Programs that plugins run: in the same room, with the same marks and the same watchdog as local servers. */
+/** Programs of plugins, under the same process quota, marks and watchdog as local servers. */
 export class PluginPrograms implements Programs {
   readonly #options: ProgramsDeps
   #table: ProcessTable | undefined
@@ -104,7 +103,7 @@ export class PluginPrograms implements Programs {
     await (this.#table ??= new ProcessTable(log)).endOrphans(new Set([directory]))
   }
 
-  /** Nothing is launched any more: the watchdog may go when the last one has ended. */
+  /** Ends the watchdog after the last program. */
   async retire(): Promise<void> {
     await this.#table?.retire()
   }

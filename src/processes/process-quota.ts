@@ -1,6 +1,6 @@
 import type { Config, ProcessPermit, ProcessRoom, ProcessTurn, YieldingProcesses } from '../api/index.ts'
 
-/** Starts that may wait for their turn. */
+/** Queue limit. */
 const MAX_WAITING = 1024
 
 interface QueuedStart {
@@ -8,7 +8,7 @@ interface QueuedStart {
   readonly refuse: (why: Error) => void
 }
 
-/** Bounds how many processes the upstreams of one gateway start at a time, and how many they have. */
+/** Limits concurrent starts and running processes of one gateway. */
 export class ProcessQuota implements ProcessRoom {
   readonly #yielding = new Set<YieldingProcesses>()
   #waiting: QueuedStart[] = []
@@ -16,7 +16,7 @@ export class ProcessQuota implements ProcessRoom {
   #maxStarting: number
   #running = 0
   #starting = 0
-  /** Processes that are being ended, and those that were asked to make room and still run. */
+  /** Processes that are stopping, and idle ones asked to stop. */
   #leaving = 0
   #evicting = 0
 
@@ -29,7 +29,7 @@ export class ProcessQuota implements ProcessRoom {
     return new ProcessQuota(max, starting)
   }
 
-  /** New bounds, for what starts from now on. */
+  /** Changes the limits for future starts. */
   resize(max: number, starting: number): void {
     this.#max = max
     this.#maxStarting = starting
@@ -105,7 +105,7 @@ export class ProcessQuota implements ProcessRoom {
     }
   }
 
-  /** Ends the process that has had nothing to do for longest. */
+  /** Stops the process that has been idle longest. */
   #evictIdle(): boolean {
     const idle = [...this.#yielding].filter(({ idleSince }) => idleSince !== undefined)
     const [oldest] = idle.sort((a, b) => (a.idleSince ?? 0) - (b.idleSince ?? 0))

@@ -9,10 +9,9 @@ import { spawnWatcher } from './launch.ts'
 import { killMarked, isSameProcess, readStartTime } from './proc-scan.ts'
 
 /**
- * Script of the watchdog, for any POSIX shell. `$1` is what the marks of this run begin with. It reads `+ pid start`,
- * `- pid start` and `.`; at the end of its input without a `.` the gateway is dead. Servers have then lost their stdin
- * and get a moment, SIGTERM and another moment; then SIGKILL goes out until two looks in a row have found nothing.
- * A group is left alone when its number has a new leader.
+ * Watchdog script for any POSIX shell; `$1` is the mark prefix of this run. Reads `+ pid start`, `- pid start` and
+ * `.` lines. End of input without `.` means that the gateway died: servers have then lost stdin and get 0.2 s,
+ * SIGTERM, 0.4 s, then SIGKILL until two scans find none. Skips groups whose pid has been reused.
  */
 export const WATCHDOG_SCRIPT = `
 trap '' HUP INT QUIT TERM PIPE TSTP TTIN TTOU
@@ -68,15 +67,15 @@ done
 
 type GatewayEnvironment = Readonly<Record<string, string | undefined>>
 
-/** Directories in which a system has its tools, for a gateway without PATH. */
+/** Tool directories for a gateway without PATH. */
 const TOOLS = '/usr/bin:/bin:/usr/sbin:/sbin'
-/** A watchdog that keeps dying is not replaced for ever. */
+/** Restart limit. */
 const MAX_STARTS = 5
 
 /**
- * A small shell that outlives the gateway by a moment: it reads a pipe that only the gateway holds, and when that ends
- * without a farewell it ends every process of this run. It has a session of its own, so that nothing sent to the
- * gateway's group or terminal reaches it. About 1.6 MB, against 43 MB for a second Node.
+ * A shell that outlives the gateway briefly: if its pipe closes without a final `.`, it kills all processes of this
+ * run. It has its own session, so signals to the gateway's group or terminal do not reach it. Uses 1.6 MB, against 43
+ * MB for a second Node.
  */
 class Watchdog {
   readonly #run: string
@@ -85,13 +84,13 @@ class Watchdog {
   #pipe: Writable | undefined
   #starts = 0
 
-  /** `run` is what the marks of this run begin with. */
+  /** `run` is the mark prefix of this run. */
   constructor(run: string, log: Log) {
     this.#run = run
     this.#log = log
   }
 
-  /** Before the first process is there to be watched. `environment` is the gateway's own. */
+  /** Must run before the first process starts. `environment` is the gateway's own. */
   start(environment: GatewayEnvironment): void {
     if (this.#pipe !== undefined || this.#starts >= MAX_STARTS || !getPlatform().hasGroups) return
     this.#starts++
@@ -115,7 +114,7 @@ class Watchdog {
     this.#send(`- ${pid} ${start}`)
   }
 
-  /** All is well: it goes without another look. */
+  /** Ends the watchdog without a scan. */
   dismiss(): void {
     const pipe = this.#pipe
     this.#pipe = undefined
@@ -148,21 +147,20 @@ class Watchdog {
 }
 
 /**
- * Environment with the marks that the gateway carries, so that a gateway around us may end the watchdog, and without ours,
- * as the watchdog must not end itself.
+ * Carries the outer gateway's marks, so that it can kill this watchdog, but not this run's mark, so that the watchdog
+ * does not kill itself.
  */
 function watchdogEnvironment({ PATH, [MARK_VARIABLE]: outer }: GatewayEnvironment): Record<string, string> {
   const path = { PATH: PATH === undefined ? TOOLS : `${PATH}:${TOOLS}` }
   return outer === undefined ? path : { ...path, [MARK_VARIABLE]: outer }
 }
 
-/** Process that can be ended on the spot. */
 interface Killable {
   readonly pid: number | undefined
   kill(): void
 }
 
-/** Last handlers of all gateways in this process: Node suspects a leak where each has a listener for `exit` of its own. */
+/** Exit handlers of all gateways in this process, on one listener: Node warns about many. */
 const exitHandlers = new Set<() => void>()
 
 function runExitHandlers(): void {
@@ -178,12 +176,12 @@ function removeExitHandler(handler: () => void): void {
   if (exitHandlers.delete(handler) && exitHandlers.size === 0) process.off('exit', runExitHandlers)
 }
 
-/** The processes of one gateway, so that none outlives it, however it ends. */
+/** Processes of one gateway, none of which outlives it. */
 export class ProcessTable {
-  /** Generations that use it; the last one retires it. */
+  /** Generations using the table; the last one retires it. */
   owners = 0
   readonly #running = new Set<Killable>()
-  /** Beginning of the marks of this table, and of no others. */
+  /** Unique mark prefix. */
   readonly #run = `tapgate:${process.pid}:${readStartTime(process.pid) ?? '0'}:${randomBytes(16).toString('hex')}:`
   #marked = 0
   readonly #watchdog: Watchdog
@@ -192,7 +190,7 @@ export class ProcessTable {
     for (const running of this.#running) running.kill()
   }
   #isRetired = false
-  /** True once anything was started that may have left its group. */
+  /** True once a process was started that could have left its group. */
   #isUsed = false
 
   constructor(log: Log) {
@@ -200,7 +198,7 @@ export class ProcessTable {
     this.#watchdog = new Watchdog(this.#run, log)
   }
 
-  /** Makes ready for one more process; returns its mark. `environment` is the gateway's own. */
+  /** Prepares for a process; returns its mark. `environment` is the gateway's own. */
   prepare(
     directory: string,
     upstream: string,
@@ -212,26 +210,26 @@ export class ProcessTable {
   }
 
   add(killable: Killable): void {
-    // The last resort: it runs without an event loop, while the gateway exits.
+    // Last resort: runs synchronously while the gateway exits.
     if (this.#running.size === 0) addExitHandler(this.#killAll)
     this.#running.add(killable)
     if (killable.pid !== undefined) this.#watchdog.watch(killable.pid)
   }
 
-  /** Its group has ended: forgets it. After the last one of a gateway that stops, what left the groups is ended. */
+  /** Removes a process whose group has ended. After the last one, kills processes that left their group. */
   async delete(killable: Killable): Promise<void> {
     if (killable.pid !== undefined) this.#watchdog.forget(killable.pid)
     if (this.#running.delete(killable) && this.#running.size === 0) removeExitHandler(this.#killAll)
     await this.#check()
   }
 
-  /** No more will come: the watchdog may go whenever nothing runs. */
+  /** Called when no more processes start; ends the watchdog once all have exited. */
   async retire(): Promise<void> {
     this.#isRetired = true
     await this.#check()
   }
 
-  /** Ends what gateways that died have left behind in these directories. */
+  /** Kills processes that dead gateways left in these directories. */
   async endOrphans(directories: ReadonlySet<string>): Promise<void> {
     const places = new Set([...directories].map(hashDirectory))
     const upstreams = new Set<string>()
@@ -252,7 +250,7 @@ export class ProcessTable {
     if (!this.#isRetired || this.#running.size > 0) return
     if (this.#isUsed) {
       this.#isUsed = false
-      // Nothing that is older than this gateway is from it.
+      // Processes older than this gateway are not its own.
       const since = Number(readStartTime(process.pid) ?? 0)
       const ended = await killMarked(mark => this.#running.size === 0 && mark.startsWith(this.#run), since)
       if (ended.length > 0) this.#log.info('ended processes that left their group', { pids: ended })
@@ -261,17 +259,17 @@ export class ProcessTable {
   }
 }
 
-/** Says to which gateway a process belongs. */
+/** Parsed mark. */
 interface ProcessMark {
   readonly place: string
-  /** The gateway that started it. */
+  /** Gateway that started the process. */
   readonly owner: { readonly pid: number; readonly start: string }
   readonly upstream: string
 }
 
 const MARK_PATTERN = /^tapgate:(\d+):(\d+):[0-9a-f]{32}:([0-9a-f]{12}):\d+:([a-z0-9-]{1,64})$/
 
-/** Reads a mark; undefined for what is none. */
+/** Parses a mark; undefined if invalid. */
 function parseMark(text: string): ProcessMark | undefined {
   const [, pid, start, place, upstream] = MARK_PATTERN.exec(text) ?? []
   if (pid === undefined || start === undefined || place === undefined || upstream === undefined)
@@ -279,7 +277,7 @@ function parseMark(text: string): ProcessMark | undefined {
   return { place, owner: { pid: Number(pid), start }, upstream }
 }
 
-/** Names a directory of this user, where process ids mean the same. A container's processes have another place. */
+/** Hashes a directory with user and pid namespace, so that containers differ. */
 function hashDirectory(directory: string): string {
   const who = `${process.getuid?.() ?? ''}\0${readPidNamespace()}\0${directory}`
   return createHash('sha256').update(who).digest('hex').slice(0, 12)

@@ -8,15 +8,15 @@ import type { Platform } from '../util/platform.ts'
 import { getPlatform } from '../util/platform.ts'
 
 const KIBIBYTE = 1024
-/** Memory that runtimes reserve without using it (V8: 512 MiB for code), so the hard wall stands this much further out. */
+/** Runtimes reserve memory without using it (V8: 512 MiB for code), so the hard limit is higher by this. */
 const RESERVED = 1024 * 1024 * 1024
-/** Distance of the hard wall of tasks, which the kernel counts over all of a user: it only bounds a burst between two looks. */
+/** Margin of the hard task limit, which the kernel counts per user; it only bounds bursts between checks. */
 const TASKS_AHEAD = 1024
 const CHECK_INTERVAL_MS = 1000
-/** Processes that stay around a sandbox: bwrap, and its first process within. */
+/** Extra processes of a sandbox: bwrap and its init. */
 const SANDBOX_PROCESSES = 2
 
-/** Sets each limit given as a pair, says on stderr which it could not, and becomes the program. Arguments stay arguments. */
+/** Sets each limit pair, reports failures on stderr, then execs the program. Arguments are not interpreted. */
 const SCRIPT = `
 while [ "$1" != -- ]; do
   if [ "$1" = -u ]; then ulimit -u "$2" 2>/dev/null || ulimit -p "$2" 2>/dev/null
@@ -28,7 +28,7 @@ shift
 exec "$@"
 `
 
-/** The command line that runs `argv` below its ceilings; `argv` itself where there are none. */
+/** Wraps a command line in its limits, if any. */
 export function wrapWithLimits(
   ceilings: CeilingsConfig | undefined,
   argv: readonly string[],
@@ -44,7 +44,7 @@ function listLimits(
 ): string[] {
   const pairs: [string, number | undefined][] = [
     ['-d', memory === undefined ? undefined : Math.ceil((parseSize(memory) + RESERVED) / KIBIBYTE)],
-    // The kernel counts all tasks of the user, but those of a sandbox by themselves.
+    // The kernel counts tasks per user, but separately per sandbox.
     ['-u', pids === undefined ? undefined : pids + (isSandboxed ? 0 : countSystemTasks() + TASKS_AHEAD)],
     ['-n', files],
     ['-f', fileSize === undefined ? undefined : Math.ceil(parseSize(fileSize) / 512)],
@@ -53,7 +53,7 @@ function listLimits(
   return pairs.flatMap(([flag, value]) => (value === undefined ? [] : [flag, String(value)]))
 }
 
-/** Names the ceilings that this machine does not keep, as one line for people; undefined when it keeps them all. */
+/** Describes limits that this platform cannot enforce; undefined if it enforces all. */
 export function describeUnsupportedLimits(
   ceilings: CeilingsConfig | undefined,
   platform: Platform,
@@ -65,14 +65,13 @@ export function describeUnsupportedLimits(
   return undefined
 }
 
-/** A server that runs below ceilings. */
 interface LimitedServer {
   readonly pid: number | undefined
-  /** Tells that the server has taken too much, and that all of it was killed. */
+  /** Called after the server was killed for exceeding a limit. */
   giveUp(why: string): void
 }
 
-/** Looks once a second at what a server and all it started use together, and kills all of it once that is too much. Linux only. */
+/** Checks the total usage of a server's process tree every second, and kills it above a limit. Linux only. */
 export function watchCeilings(
   { ceilings, sandbox }: Pick<StdioUpstreamConfig, 'ceilings' | 'sandbox'>,
   server: LimitedServer,
@@ -92,7 +91,7 @@ export function watchCeilings(
     const why = describeTaskExcess(count, most) ?? describeMemoryExcess(known, memory)
     if (why === undefined) return
     cancel()
-    // What is stopped starts nothing more, and its children are still its own.
+    // Stop first: a stopped process cannot fork, and its children remain attributable.
     for (let before = -1, round = 0; before !== known.length && round < MAX_STOP_ROUNDS; round++) {
       before = known.length
       for (const each of known) signalProcess(each, 'SIGSTOP')
@@ -105,10 +104,10 @@ export function watchCeilings(
   return () => cancel()
 }
 
-/** Looks at a tree that is being stopped. */
+/** Scans of a tree while stopping it. */
 const MAX_STOP_ROUNDS = 50
 
-/** A process with all of its session, what is still there of the tree as it was known, and all that these have started. */
+/** A process with its session, known members, and all descendants. */
 function findTree(root: number, known: readonly ProcessId[]): ProcessId[] {
   const all = listProcesses()
   const wasKnown = new Set(known.map(({ pid, start }) => `${pid} ${start}`))
@@ -145,7 +144,6 @@ function readResidentSize(pid: number): number {
   return Number(kibibytes ?? 0) * KIBIBYTE
 }
 
-/** Processes and threads of the whole machine. */
 function countSystemTasks(): number {
   return Number(/\/(\d+) /.exec(readOr('/proc/loadavg', ''))?.[1] ?? 4096)
 }

@@ -13,20 +13,20 @@ import {
   listUserPlaces,
 } from './sandbox-paths.ts'
 
-/** One thing that a sandbox shows. */
+/** A path shown in a sandbox. */
 interface Mount {
   readonly path: string
-  /** A private path is shown for the gateway itself, refused to a configuration, and left out of what was found. */
+  /** Private paths: shown for the gateway, an error for the configuration, skipped for the system. */
   readonly from: 'gateway' | 'configuration' | 'system'
   readonly mayWrite?: boolean
 }
 
-/** More mounts make a start slow, and a list of arguments too long. */
+/** More would slow the start and exceed the argument limit. */
 const MAX_MOUNTS = 2000
 
 /**
- * The arguments that show files in a sandbox, and nothing private among them. A directory with something private in it is
- * built anew from its other entries: a mask over a file is gone when somebody else replaces that file.
+ * Creates mount arguments that exclude private paths. A directory with private entries is rebuilt from the others, as
+ * a mask over a file is lost when the file is replaced.
  */
 function createMountArguments(shown: readonly Mount[], places: readonly PrivatePlace[]): string[] {
   const view = new MountPlan(places.map(resolvePlace))
@@ -34,7 +34,7 @@ function createMountArguments(shown: readonly Mount[], places: readonly PrivateP
   return view.arguments
 }
 
-/** A path with its links resolved, as far as it exists. */
+/** Resolves links in the existing part of a path. */
 function resolveExisting(name: string): string {
   try {
     return realpathSync(name)
@@ -44,12 +44,12 @@ function resolveExisting(name: string): string {
   }
 }
 
-/** True when a path is another, or lies in it. */
+/** True if `inner` equals or is inside `outer`. */
 function isWithin(inner: string, outer: string): boolean {
   return inner === outer || inner.startsWith(outer === '/' ? '/' : `${outer}/`)
 }
 
-/** Directories before what is in them, and what may be written last of equals. */
+/** Sorts parents before children, and writable mounts first among equals. */
 function sortMounts(shown: readonly Mount[]): Mount[] {
   return shown
     .map(each => ({ each, real: resolveExisting(each.path) }))
@@ -72,7 +72,7 @@ function resolvePlace({ directory, ...rest }: PrivatePlace): PrivatePlace {
 class MountPlan {
   readonly #places: readonly PrivatePlace[]
   readonly #mounts: string[][] = []
-  /** Directories that were built anew: nothing can be added to them. */
+  /** Rebuilt directories, which become read-only. */
   readonly #rebuilt: string[] = []
   readonly #names = new Set<string>()
   readonly #accepted: { readonly real: string; readonly mayWrite: boolean }[] = []
@@ -103,7 +103,7 @@ class MountPlan {
     this.#addAlias(name, real)
   }
 
-  /** The name it is known by, unless that is reached through what is shown already. */
+  /** Links the given name to the real path, unless it is already visible. */
   #addAlias(name: string, real: string): void {
     if (real === name || this.#names.has(name) || this.#isShown(resolveExisting(path.dirname(name)), false))
       return
@@ -156,26 +156,25 @@ function matchesPlace(at: string, { directory, names }: PrivatePlace): boolean {
     : path.dirname(at) === directory && names.test(path.basename(at))
 }
 
-/** Program that a sandbox is made around. */
 interface SandboxOptions extends SandboxedProgram {
-  /** Directory of the configuration; relative paths are relative to it. */
+  /** Configuration directory, base of relative paths. */
   readonly directory: string
-  /** Home directory of the user, for `~/`; never shown as a whole. */
+  /** User's home for `~/`; never shown as a whole. */
   readonly home: string
-  /** A HOME that is kept from one run to the next; undefined for one that ends with the process. */
+  /** Persistent HOME; default: temporary. */
   readonly ownHome?: string | undefined
-  /** Paths that can be written besides those that the configuration names. */
+  /** Additional writable paths. */
   readonly writable?: readonly string[] | undefined
-  /** Paths that are never shown. */
+  /** Paths hidden always. */
   readonly places: readonly PrivatePlace[]
-  /** The gateway's own environment, which says where it keeps what is its own. */
+  /** Gateway environment, used to find its private directories. */
   readonly gatewayEnv: Readonly<Record<string, string | undefined>>
 }
 
-/** Settings that `sandbox: bwrap` stands for. The schema has the same defaults. */
+/** Meaning of `sandbox: bwrap`; must match the schema defaults. */
 const DEFAULTS: SandboxConfig = { type: 'bwrap', read: [], write: [], network: false, hide: [] }
 const TEMPORARY_HOME = '/tmp/home'
-/** Directories in which others have theirs: never shown unless they are named. */
+/** Shared directories, shown only if configured explicitly. */
 const WIDE_DIRECTORIES = [
   '/',
   '/home',
@@ -190,19 +189,19 @@ const WIDE_DIRECTORIES = [
 ]
 
 /**
- * The arguments of bwrap, up to and with `--`: an allow-list of files, and no network, process or right but those that are
- * given. The environment is the one that bwrap itself gets, so that no secret stands in a list of arguments. Throws an
- * Error for a path that cannot be shown.
+ * Arguments for bwrap including `--`: no files, network, processes or capabilities beyond the allow-list. Variables
+ * are passed through bwrap's own environment, so that secrets do not appear in arguments. Throws if a path cannot be
+ * shown.
  */
 export function createSandboxArguments(config: SandboxConfig | 'bwrap', site: SandboxOptions): string[] {
   const settings = config === 'bwrap' ? DEFAULTS : config
   const home = getHome(site)
   return [
-    // No new session: what is sent to the group must reach what is inside.
+    // No new session, so that group signals reach the inner processes.
     ...['--die-with-parent', '--unshare-pid', '--unshare-ipc', '--unshare-uts', '--cap-drop', 'ALL'],
     ...(settings.network ? [] : ['--unshare-net']),
     ...['--dev', '/dev', '--proc', '/proc', ...OWN_FOLDERS.flatMap(folder => ['--tmpfs', folder])],
-    // The kernel lets user 0 write its settings without any capability, and bwrap leaves them as they are for that user.
+    // For uid 0 the kernel allows writing /proc/sys without capabilities, and bwrap leaves it writable.
     ...['--ro-bind', '/proc/sys', '/proc/sys'],
     ...listSystemLinks().flatMap(([name, target]) => ['--symlink', target, name]),
     ...createMountArguments(listMounts(settings, site), listHiddenPlaces(settings, site)),
@@ -217,7 +216,7 @@ function listHiddenPlaces(settings: SandboxConfig, site: SandboxOptions): Privat
   return [...site.places, ...listUserPlaces(site.gatewayEnv), ...listHidden(settings, site)]
 }
 
-/** Path of its HOME; undefined where its environment says so already. */
+/** HOME to set; undefined if the environment sets it. */
 function getHome({ env, gatewayEnv, ownHome }: SandboxOptions): string | undefined {
   if (env.HOME !== undefined && env.HOME !== gatewayEnv.HOME) return undefined
   return ownHome ?? TEMPORARY_HOME
@@ -245,7 +244,7 @@ function listMounts({ read, write, network }: SandboxConfig, site: SandboxOption
   ]
 }
 
-/** The working directory, unless it is shown anyway. */
+/** The working directory, unless already shown. */
 function listProjectMounts(
   { cwd }: SandboxOptions,
   named: readonly Mount[],

@@ -11,38 +11,36 @@ import { ProcessGroup, spawnServer } from './launch.ts'
 import type { StderrReader } from './stderr.ts'
 import type { ProcessTable } from './process-table.ts'
 
-/** Options of a server's process. */
 interface ServerProcessOptions extends SpawnOptions {
-  /** Most bytes of one line of its stdout. */
+  /** Longest stdout line, in bytes. */
   readonly maxLine: number
-  /** Its stderr. */
   readonly stderr: StderrReader
   readonly log: Log
   readonly clock: Clock
   readonly table: ProcessTable
   onLine(line: Buffer): void
-  /** Gets both ends of a line that was too long; a process without this is stopped by such a line. */
+  /** Receives both ends of an overlong line; without it such a line stops the process. */
   onSkipped?(line: SkippedLine): void
-  /** Gets all it writes instead, of a program that is not talked to. */
+  /** Receives raw output instead of lines. */
   onOutput?(chunk: Buffer, from: 'stdout' | 'stderr'): void
-  /** Told once, when it can no longer be talked to; with how it exited, where it has. */
+  /** Called once when the process is unusable, with its exit status if known. */
   onEnd(reason: Reason, exit?: ProgramExit): void
 }
 
 const STOP_STEP_MS = 2000
-/** The same for what a server that is gone has left in its group. */
+/** Step timeout if only group members remain. */
 const ORPHAN_MS = 500
-/** Time for output that is still in the pipe to arrive after the exit. */
+/** Time for buffered output after the exit. */
 const DRAIN_MS = 50
-/** The same where the output is all there is, and nobody can ask for it again. */
+/** Longer for raw output, which cannot be requested again. */
 const OUTPUT_DRAIN_MS = 2000
-/** Time that a process may live on without one of its pipes. */
+/** Time that a process may run after closing a pipe. */
 const PIPE_GRACE_MS = 250
 const POLL_MS = 20
-/** Bytes that may wait for the process to read them. */
+/** Unread stdin limit, in bytes. */
 const MAX_WAITING = 8 * 1024 * 1024
 
-/** A server that runs as a child of ours: lines in, lines out, and nothing left when it is stopped. */
+/** A server process with line-based stdin and stdout. Nothing is left after it is stopped. */
 export class ServerProcess {
   readonly #options: ServerProcessOptions
   readonly #child: ChildProcessWithoutNullStreams
@@ -58,7 +56,7 @@ export class ServerProcess {
   #queued = 0
   #hasDropped = false
 
-  /** Throws what `spawn` throws for arguments that no process could have. */
+  /** Throws what `spawn` throws for invalid arguments. */
   constructor(options: ServerProcessOptions) {
     this.#options = options
     this.#stdout = new LineSplitter({
@@ -88,7 +86,6 @@ export class ServerProcess {
     return this.#child.pid
   }
 
-  /** True when it is spoken to line by line. */
   get #isLineBased(): boolean {
     return this.#options.onOutput === undefined
   }
@@ -97,19 +94,19 @@ export class ServerProcess {
     return this.#options.stderr.lastOutput
   }
 
-  /** Bytes that were sent, and wait for it to read them. */
+  /** Bytes not yet read by the process. */
   get unread(): number {
     return this.#queued + this.#child.stdin.writableLength
   }
 
-  /** Writes a line to its stdin; false if too much waits there already. */
+  /** Writes a line; false if the process does not read. */
   send(line: EncodedMessage): boolean {
     if (this.unread > MAX_WAITING) return false
     this.write(line, getByteLength(line))
     return true
   }
 
-  /** Writes a reply or notification; one that finds no room is dropped, and the first one is logged. */
+  /** Writes a reply or notification, or drops it if the queue is full; logs the first drop. */
   reply(line: string): void {
     const isSent = this.send(line)
     if (!isSent && !this.#hasDropped) {
@@ -119,7 +116,7 @@ export class ServerProcess {
     this.#hasDropped = !isSent
   }
 
-  /** Queues a line for its stdin, all of one tick in one write. */
+  /** Queues a line; all lines of a tick are written at once. */
   write(line: EncodedMessage, bytes: number): void {
     if (this.#hasEnded || !this.#child.stdin.writable) return
     if (this.#queue.length === 0) setImmediate(this.#flush)
@@ -127,13 +124,15 @@ export class ServerProcess {
     this.#queued += bytes + 1
   }
 
-  /** End of stdin, SIGTERM and SIGKILL to the whole group, two seconds for each, less when only remains are left. */
+  /**
+   * Closes stdin, then sends SIGTERM and SIGKILL to the group, with 2 s each, or less if only group members remain.
+   */
   stop(): Promise<void> {
     this.#stopping ??= this.#terminate()
     return this.#stopping
   }
 
-  /** Ends the group on the spot, without waiting. */
+  /** Kills the group immediately. */
   kill(): void {
     this.#group.signal('SIGKILL')
   }
@@ -145,7 +144,7 @@ export class ServerProcess {
     this.#queued = 0
     const { stdin } = this.#child
     if (!stdin.writable) return
-    // As many bytes as characters: all of it is ASCII, which Latin-1 writes at less cost.
+    // Equal lengths mean ASCII, which Latin-1 writes faster.
     if (typeof lines === 'string') stdin.write(lines, lines.length === bytes ? 'latin1' : 'utf8')
     else if (Buffer.isBuffer(lines)) stdin.write(lines)
     else writeTogether(stdin, lines)
@@ -174,7 +173,7 @@ export class ServerProcess {
     stdin.on('error', () => this.#endAfterGrace('it closed its stdin'))
   }
 
-  /** Passes on the output of a process that is not talked to: it may close what it likes. */
+  /** Forwards raw output; such a process may close its pipes. */
   #forwardOutput(): void {
     const { stdin, stdout, stderr } = this.#child
     stdout.on('data', (chunk: Buffer) => this.#options.onOutput?.(chunk, 'stdout'))
@@ -188,7 +187,7 @@ export class ServerProcess {
     })
   }
 
-  /** Stops a process that still runs, and is of no more use. */
+  /** Stops a running process that is unusable. */
   giveUp(why: string): void {
     this.#end(why)
     void this.stop()
@@ -197,7 +196,7 @@ export class ServerProcess {
   #end(why: string): void {
     if (this.#hasEnded) return
     this.#stdout.end()
-    // That may have been the line too many.
+    // The last line may have been overlong.
     if (this.#isOver()) return
     this.#hasEnded = true
     this.#options.stderr.end()
@@ -218,7 +217,7 @@ export class ServerProcess {
       this.#group.signal(signal)
       await this.#within(this.#hasExited ? ORPHAN_MS : STOP_STEP_MS, () => this.#isGone())
     }
-    // Its last output may still be on the way.
+    // Final output may still arrive.
     await this.#within(2 * DRAIN_MS, () => this.#hasEnded)
     this.#child.stdout.destroy()
     this.#child.stderr.destroy()

@@ -4,37 +4,35 @@ import type { Hide } from '../util/secrets.ts'
 import { visible } from '../util/log.ts'
 import { withoutSequences } from '../util/plain-text.ts'
 
-/** Bytes that are kept of each upstream. */
+/** Stored bytes per upstream. */
 const MAX_BYTES = 64 * 1024
-/** Cost of a line besides its text. */
 const LINE_OVERHEAD_BYTES = 64
 
-/** The line of an error that says what it is, in the forms of most languages. */
+/** Matches error lines of common languages. */
 const ERROR =
   /^(Uncaught |Unhandled |Exception in thread "[^"]*" )?[\w.$]*(Error|Exception)( \[\w+\])?(:|$)|^(fatal|error|panic)\b|panicked at/i
 
-/** Beyond these a line costs nothing but being counted. */
+/** Lines above these rates are only counted. */
 const LOGGED_PER_SECOND = 100
 const KEPT_PER_SECOND = 1000
 const MAX_LINE_LENGTH = 4096
 const KEPT_BYTES = 8192
-/** Most characters of the last lines in an error text. */
+/** Longest excerpt in an error. */
 const MAX_SHOWN_LENGTH = 300
 
-/** Receivers of what a process writes on stderr. */
 interface StderrOptions {
   readonly log: Log
   readonly clock: Clock
-  /** Takes out what must not be shown to anybody. */
+  /** Removes secrets. */
   readonly hide: Hide
-  /** The last lines of its upstream. */
+  /** Recent lines of the upstream. */
   readonly recent: RecentLines
 }
 
-/** Reads what a process writes on stderr: logs it, not too fast, and keeps its last lines, and its end for error texts. */
+/** Reads stderr: logs it at a limited rate, stores recent lines, and provides the last ones for errors. */
 export class StderrReader {
   readonly #options: StderrOptions
-  /** The process that speaks, once there is one. */
+  /** Set once the process is spawned. */
   pid: number | undefined = undefined
   readonly #lines: LineSplitter
   #tail: Buffer = Buffer.alloc(0)
@@ -61,7 +59,7 @@ export class StderrReader {
     this.#report()
   }
 
-  /** The last lines, for the detail of an error; undefined when there are none. */
+  /** Last lines for an error detail, if any. */
   get lastOutput(): string | undefined {
     const last = extractLastLine(this.#options.hide(withoutSequences(this.#tail.toString('utf8'))))
     return last === '' ? undefined : visible(last, MAX_SHOWN_LENGTH)
@@ -96,7 +94,7 @@ export class StderrReader {
   }
 }
 
-/** Puts the end of a process's output on one line: its last error if there is one, else the last lines. */
+/** Summarizes output on one line: the last error, else the last lines. */
 export function extractLastLine(text: string): string {
   const lines = text.split(/\r?\n/).filter(line => line.trim() !== '')
   const error = lines.findLast(line => ERROR.test(line))
@@ -107,7 +105,7 @@ export function extractLastLine(text: string): string {
     .join(' | ')
 }
 
-/** The last lines that an upstream said, over all its processes, and whoever hears the next ones. */
+/** Recent stderr lines of an upstream across restarts, with listeners for new ones. */
 export class RecentLines implements UpstreamLogs {
   readonly #listeners = new Set<(line: LogLine) => void>()
   readonly #lines: LogLine[] = []
@@ -137,7 +135,7 @@ export class RecentLines implements UpstreamLogs {
     try {
       hear(line)
     } catch {
-      // Its trouble must not end the server that spoke.
+      // A failing listener must not affect the server.
       this.#listeners.delete(hear)
     }
   }

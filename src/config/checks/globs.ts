@@ -4,7 +4,7 @@ import type { Report } from '../../util/finding.ts'
 import { appendPointer } from '../../util/finding.ts'
 import { GLOB_PATHS } from '../keys.gen.ts'
 
-/** Globs that are not what somebody meant: a brace or bracket that is not closed, or more alternatives than are tried. */
+/** Reports malformed globs: unclosed braces or brackets, too many alternatives. */
 export function checkGlobs(config: unknown, report: Report): void {
   for (const path of GLOB_PATHS)
     visitPath(config, path, (value, pointer) => checkGlobValue(value, pointer, report))
@@ -12,7 +12,7 @@ export function checkGlobs(config: unknown, report: Report): void {
 
 type ValueCallback = (value: unknown, pointer: string) => void
 
-/** Calls `visit` with each value at a path of the schema, `*` standing for any name or index. */
+/** Calls `visit` for each value at a schema path; `*` matches any key or index. */
 export function visitPath(config: unknown, path: string, visit: ValueCallback): void {
   visitBelow(config, '', path.split('/').slice(1), visit)
 }

@@ -11,7 +11,7 @@ interface ListenerAddress {
 
 const EVERYWHERE = new Set(['0.0.0.0', '::', '[::]'])
 
-/** Listeners must not get into each other's way, nor be open to the world by accident. */
+/** Reports clashing addresses and listeners exposed without authentication. */
 export function checkListeners(config: unknown, report: Report): void {
   const listeners = readMap(config, 'listeners')
   const names = Object.keys(listeners)
@@ -34,7 +34,7 @@ export function checkListeners(config: unknown, report: Report): void {
   }
 }
 
-/** True if `auth` covers the listener; whether a plugin of somebody else's does, only the listener can tell. */
+/** True if `auth` covers the listener. Third-party authentication is unknown here. */
 function hasAuth(config: unknown, listener: string): boolean {
   if (readValue(config, 'auth') === undefined) return false
   return (
@@ -82,11 +82,11 @@ function reportExposed({ pointer, host }: ListenerAddress, report: Report): void
   })
 }
 
-/** Keys of a listener's paths, in the order in which they are looked up. */
+/** Path keys in lookup order. */
 const PATH_KEYS = [['path'], ['sse', 'path'], ['sse', 'messages'], ['ws', 'path']] as const
 const PROBES: ReadonlySet<string> = new Set(['/livez', '/healthz', '/readyz'])
 
-/** One path of a listener leads to one thing. */
+/** Reports duplicate paths of a listener. */
 export function checkPaths(config: unknown, report: Report): void {
   const listeners = readMap(config, 'listeners')
   for (const name of Object.keys(listeners)) {

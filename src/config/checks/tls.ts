@@ -5,13 +5,13 @@ import type { Report } from '../../util/finding.ts'
 import { checkKeyPair, appendPointer } from '../../util/finding.ts'
 import type { Config } from '../config.gen.ts'
 
-/** Reads a file whose path is relative to the configuration. */
+/** Reads a file relative to the configuration. */
 type ReadFile = (path: string) => Buffer
 
 const RELATIVE = 'correct the path; it is relative to the configuration file'
 const PEM = 'give a PEM file, which begins with -----BEGIN'
 
-/** Certificates and keys that are not there, are none, or do not belong together; and TLS settings where there is no TLS. */
+/** Reports missing, invalid or mismatched certificates and keys, and TLS settings on plain URLs. */
 export function checkTls(config: unknown, readFile: ReadFile, report: Report): void {
   const upstreams = readMap(config, 'upstreams')
   for (const name of Object.keys(upstreams)) {
@@ -21,7 +21,7 @@ export function checkTls(config: unknown, readFile: ReadFile, report: Report): v
     if (spec.tls === undefined || spec.enabled === false) continue
     const files = new TlsFiles(readFile, `${at}/tls`, report)
     checkFiles(readMap(spec, 'tls'), files)
-    // Those of a listener are required by the schema.
+    // The schema requires both for listeners.
     checkKeyPair(readMap(spec, 'tls'), `${at}/tls`, finding => report({ ...finding, severity: 'error' }))
   }
   const listeners = readMap(config, 'listeners')
@@ -32,7 +32,7 @@ export function checkTls(config: unknown, readFile: ReadFile, report: Report): v
   }
 }
 
-/** Names of the files of every `tls`, as the configuration writes them. */
+/** Lists the files of every `tls` section. */
 export function listTlsFiles({ upstreams, listeners }: Pick<Config, 'upstreams' | 'listeners'>): string[] {
   const all = [...Object.values(upstreams), ...Object.values(listeners)]
   return all.flatMap(spec =>
@@ -70,7 +70,7 @@ function checkFiles(tls: Readonly<Record<string, unknown>>, files: TlsFiles): vo
     files.refuse('cert', `it ran out on ${certificate.validTo}`, 'have it renewed', 'warning')
 }
 
-/** The files of one `tls`. */
+/** Files of one `tls` section. */
 class TlsFiles {
   readonly #read: ReadFile
   readonly #at: string

@@ -9,27 +9,27 @@ import { visitPath } from './globs.ts'
 
 type NameSection = 'tools' | 'prompts'
 
-/** Names that each upstream uses itself; a list that is not known is absent. */
+/** Original names per upstream; absent if unknown. */
 type KnownNames = ReadonlyMap<string, Readonly<Partial<Record<NameSection, readonly string[]>>>>
 
-/** Part of the configuration that speaks of names, and the names that it may use. */
+/** A configuration value that refers to names, and the valid names. */
 interface NameReference {
   readonly pointer: string
   readonly value: unknown
   readonly names: readonly string[]
   readonly whose: string
-  /** Globs that may be about something else, of which no list is known. */
+  /** Exempts globs that may match something without a known list. */
   readonly isExempt?: (glob: string) => boolean
 }
 
-/** Names that clients see, by kind; those of a kind that is not known whole are absent. */
+/** Exposed names by kind; absent if not fully known. */
 type VisibleNames = Partial<Record<NameSection, readonly string[]>>
 
 const SECTIONS: readonly NameSection[] = ['tools', 'prompts']
 const LISTS = ['allow', 'deny'] as const
 const MAPS = ['rename', 'describe', 'timeout'] as const
 
-/** Reports what is said of tools and prompts that no server lists: mostly a name that was mistyped, and stays open. */
+/** Warns about rules that match no listed tool or prompt, likely typos. */
 export function checkUnmatched(config: unknown, known: KnownNames, report: Report): void {
   for (const [upstream, lists] of known)
     for (const section of SECTIONS) {
@@ -44,7 +44,7 @@ export function checkUnmatched(config: unknown, known: KnownNames, report: Repor
   for (const [path, kinds] of Object.entries(SEEN_PATHS)) checkSeen(config, path, kinds, seen, report)
 }
 
-/** Keys of one upstream speak of its own names. */
+/** Upstream sections use the upstream's original names. */
 function checkOwn(
   config: unknown,
   upstream: string,
@@ -65,7 +65,7 @@ function checkOwn(
   }
 }
 
-/** Names under which all upstreams offer theirs; undefined while one list is not known, as its names may be any. */
+/** Exposed names of all upstreams; undefined if any list is unknown. */
 function listExposedNames(config: unknown, section: NameSection, known: KnownNames): string[] | undefined {
   const names: string[] = []
   for (const [upstream, spec] of Object.entries(readMap(config, 'upstreams'))) {
@@ -77,7 +77,7 @@ function listExposedNames(config: unknown, section: NameSection, known: KnownNam
   return names
 }
 
-/** Checks `filters` and profiles, which speak of the names that clients see. Returns those, and the ones behind the filters. */
+/** Checks `filters` and profiles, which use exposed names. Returns all names, including renamed ones. */
 function checkShared(
   config: unknown,
   section: NameSection,
@@ -96,7 +96,7 @@ function checkShared(
   return section === 'tools' ? [...filtered, ...ADDED_TOOLS] : filtered
 }
 
-/** Checks what speaks of tools, prompts and resources by the names that clients see. */
+/** Checks rules that use exposed names. */
 function checkSeen(
   config: unknown,
   path: string,
@@ -118,14 +118,14 @@ function checkSeen(
   })
 }
 
-/** True for the conditions of a route with a `to`: its server may answer to names that it does not list. */
+/** True for conditions of a route with `to`: its upstream may accept unlisted names. */
 function isSentElsewhere(config: unknown, pointer: string): boolean {
   const [, section, index = ''] = pointer.split('/')
   const route = section === 'routes' ? readList(config, 'routes')[Number(index)] : undefined
   return readMap({ route }, 'route')['to'] !== undefined
 }
 
-/** True for a glob that may match a URI: nothing before its first wildcard keeps it from being one. */
+/** True if a glob may match a URI. */
 function canBeUri(glob: string): boolean {
   return /^[a-z][a-z0-9+.-]*:/i.test(glob) || /^([a-z][a-z0-9+.-]*)?[*?[{\\]/i.test(glob)
 }
@@ -145,7 +145,7 @@ function listExposed(
   return [...own, ...listRenamed(spec[section], own)].map(name => prefix + name)
 }
 
-/** The other names that a filter gives. */
+/** New names from a filter's `rename`. */
 function listRenamed(filter: unknown, names: readonly string[]): string[] {
   const rename = readMap({ filter }, 'filter', 'rename')
   return names.flatMap(name => (Object.hasOwn(rename, name) ? [String(rename[name])] : []))
@@ -192,17 +192,17 @@ function reportUnmatched(
   })
 }
 
-/** Names are the server's: what could steer a terminal is not repeated. */
+/** Excludes names with characters that could control a terminal. */
 function isPlainName(name: string): boolean {
   return /^[\w./-]{1,128}$/.test(name)
 }
 
-/** Length of a tool's name that the models behind most clients accept. */
+/** Longest tool name that most models accept. */
 const MAX_LENGTH = 64
-/** More are counted. */
+/** Findings reported at most. */
 const MAX_COUNT = 20
 
-/** Tools that clients will see under a name too long for them; `known` has the names that each server uses itself. */
+/** Reports tools whose exposed names are too long for many clients; `known` holds original names. */
 export function checkLongNames(
   config: unknown,
   known: ReadonlyMap<string, { readonly tools?: readonly string[] }>,
@@ -226,7 +226,7 @@ function createLongNameFinding(upstream: string, tool: string, name: string): Fi
   }
 }
 
-/** The name that clients see; undefined where a filter hides the tool. */
+/** Exposed name of a tool; undefined if a filter hides it. */
 function getExposedName(config: unknown, upstream: string, tool: string): string | undefined {
   const spec = readMap(config, 'upstreams', upstream)
   const filter = readMap(spec, 'tools')

@@ -8,11 +8,11 @@ import type { Platform } from '../../util/platform.ts'
 interface UpstreamPrefix {
   readonly name: string
   readonly prefix: string
-  /** Pointer to report: the prefix if it is written down, else the upstream. */
+  /** Pointer to the prefix if configured, else to the upstream. */
   readonly pointer: string
 }
 
-/** Two upstreams must not give their tools the same names. */
+/** Reports prefixes that lead to equal tool names. */
 export function checkPrefixes(config: unknown, report: Report): void {
   const all = listPrefixes(config)
   all.forEach((one, i) => {
@@ -51,7 +51,7 @@ function comparePrefixes(one: UpstreamPrefix, other: UpstreamPrefix, report: Rep
   }
 }
 
-/** A command is one program: no arguments, no shell. `isFile` tells whether a path with spaces is one after all. */
+/** A command is a single program without arguments. `isFile` detects paths with spaces. */
 export function checkCommands(config: unknown, isFile: (path: string) => boolean, report: Report): void {
   const upstreams = readMap(config, 'upstreams')
   for (const name of Object.keys(upstreams)) {
@@ -62,7 +62,7 @@ export function checkCommands(config: unknown, isFile: (path: string) => boolean
   }
 }
 
-/** False for a path with blanks, also for one that is not there: what stands before the first blank is no program then. */
+/** False for paths with spaces, even missing ones, unless the part before the first space is a program. */
 function isCommandLine(command: string, isFile: (path: string) => boolean): boolean {
   if (!/[\s|&;<>`$"'*?]/.test(command) || isFile(command)) return false
   const [first = ''] = command.trim().split(/\s/)
@@ -79,7 +79,7 @@ function explainCommandLine(command: string): { message: string; hint: string } 
   return { message: 'the command holds more than the name of a program', hint }
 }
 
-/** Reports numbers of processes that do not fit with who shares them. */
+/** Reports process counts that contradict `isolation`. */
 export function checkPools(config: unknown, report: Report): void {
   const upstreams = readMap(config, 'upstreams')
   for (const name of Object.keys(upstreams)) {
@@ -123,7 +123,7 @@ function checkBounds(pool: unknown, pointer: string, report: Report): void {
   })
 }
 
-/** Warns of settings for a server process that this system cannot keep; another one may. */
+/** Warns about process settings that this system cannot enforce. */
 export function checkProcesses(config: unknown, platform: Platform, report: Report): void {
   const upstreams = readMap(config, 'upstreams')
   for (const name of Object.keys(upstreams)) {
@@ -149,14 +149,14 @@ export function checkProcesses(config: unknown, platform: Platform, report: Repo
 const INTERPRETER = /(^|\/)(node|bun|deno|python[\d.]*|ruby|tsx)$/
 const SCRIPT = /\.([cm]?[jt]s|py|rb)$/
 
-/** Lookups of what exists: a path, relative to the configuration, or a program by its name on a search path. */
+/** Existence checks for paths, relative to the configuration, and for programs on PATH. */
 interface ExistenceChecks {
   readonly path: (path: string) => boolean
   readonly program: (name: string, searchPath: string | undefined) => boolean
 }
 type ReportMissing = (key: string, path: string, hint: string) => void
 
-/** Warns of missing directories, commands and scripts of local servers; they may still come, so these are no errors. */
+/** Warns about missing directories, commands and scripts; they may be created later. */
 export function checkExisting(config: unknown, present: ExistenceChecks, report: Report): void {
   const upstreams = readMap(config, 'upstreams')
   for (const name of Object.keys(upstreams)) {
@@ -168,13 +168,13 @@ export function checkExisting(config: unknown, present: ExistenceChecks, report:
     const command = readText(spec, 'command') ?? ''
     if (/^[^\s/\\]+$/.test(command) && !present.program(command, readText(readMap(spec, 'env'), 'PATH')))
       warn('command', `${command} is not on the PATH`, 'install it, or give its whole path')
-    // Each project has a directory of its own.
+    // The directory differs per project.
     if (spec.cwd === 'project') continue
     checkServer(spec, present.path, (key, path, hint) => warn(key, `${path} does not exist`, hint))
   }
 }
 
-/** A command that holds more than a program is a mistake of its own. */
+/** Command lines are reported separately. */
 function isMissingProgram(command: string, isMissing: (path: string) => boolean): boolean {
   return command.includes('/') && isMissing(command) && !isCommandLine(command, path => !isMissing(path))
 }

@@ -3,7 +3,7 @@ import { getPlatform } from '../../util/platform.ts'
 import type { ValueOrigin, Tree } from './tree.ts'
 import { locateValues } from './tree.ts'
 
-/** A piece of a text with placeholders. */
+/** Part of a text with placeholders. */
 export type TemplatePart =
   | { readonly kind: 'text'; readonly text: string }
   | {
@@ -16,7 +16,7 @@ export type TemplatePart =
   | SourcePart<'exec'>
   | SourcePart<'keyring'>
 
-/** A placeholder whose value is kept elsewhere: in a file, by a command, in a keyring. */
+/** A placeholder for an external value: file, command or keyring. */
 interface SourcePart<Kind> {
   readonly kind: Kind
   readonly inner: readonly TemplatePart[]
@@ -28,7 +28,10 @@ const MAX_DEPTH = 16
 const SOURCES = ['file', 'exec', 'keyring'] as const
 const VARIABLE = /(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(:-|:\?|(?=\}))/y
 
-/** Takes a text apart at `${VAR}`, `${VAR:-default}`, `${VAR:?message}`, `${env:VAR}`, `${file:path}`, `${exec:command}` and `${keyring:name}`; `$${` is a plain `${`. */
+/**
+ * Parses `${VAR}`, `${VAR:-default}`, `${VAR:?message}`, `${env:VAR}`, `${file:path}`, `${exec:command}` and
+ * `${keyring:name}`; `$${` is a literal `${`.
+ */
 export function parseTemplate(text: string): Template {
   try {
     return { parts: new TemplateReader(text).read(0) }
@@ -48,7 +51,7 @@ class TemplateReader {
     this.#text = text
   }
 
-  /** Reads to the end, or inside a placeholder to its closing brace. */
+  /** Parses to the end, or within a placeholder to its closing brace. */
   read(depth: number): TemplatePart[] {
     if (depth > MAX_DEPTH) throw new TemplateError(`placeholders are nested deeper than ${MAX_DEPTH} levels`)
     const parts: TemplatePart[] = []
@@ -103,35 +106,35 @@ class TemplateReader {
 /** A command that prints a secret. */
 export interface SecretCommand {
   readonly argv: readonly string[]
-  /** Directory of the file that names it. */
+  /** Directory of the file that contains it. */
   readonly cwd: string
 }
 
-/** Output of a command, or the reason why there is none. */
+/** Command output or error. */
 type CommandOutput = { readonly text: string } | { readonly why: string }
 
-/** Runs a command without a shell, bounded in time and output. */
+/** Runs a command without a shell, with limits on time and output. */
 export type RunCommand = (command: SecretCommand) => Promise<CommandOutput>
 
-/** Output of each command; `leave` where none is to be run. */
+/** Outputs by command; `leave` if none is run. */
 export type Outputs = ReadonlyMap<string, CommandOutput> | 'leave'
 
 export const NOT_RUN: Outputs = new Map()
 
-/** Commands that print a secret of the system's keyring. `{name}` stands for the name of an entry. */
+/** Keyring commands; `{name}` is replaced with the entry name. */
 const LOOKUPS: Readonly<Partial<Record<NodeJS.Platform, readonly string[]>>> = {
   linux: ['secret-tool', 'lookup', 'service', 'tapgate', 'name', '{name}'],
   darwin: ['security', 'find-generic-password', '-s', 'tapgate', '-a', '{name}', '-w'],
 }
 
-/** Stands for what no command was run for. */
+/** Used as output if commands are not run. */
 const PLACEHOLDER_OUTPUT = 'not-run'
 
 type CommandOutcome =
   | { readonly text: string; readonly isPlaceholder?: boolean }
   | { readonly why: string; readonly hint?: string }
 
-/** The commands of one configuration: each runs once per load, however often it is named. */
+/** Commands of a configuration; equal ones run once per load. */
 export class SecretCommands {
   readonly #outputs: Outputs
   readonly #keyring: readonly string[] | undefined
@@ -142,12 +145,12 @@ export class SecretCommands {
     this.#keyring = getKeyringCommand(tree) ?? LOOKUPS[getPlatform().name]
   }
 
-  /** Those whose output is not there yet. */
+  /** Commands without output yet. */
   get pending(): SecretCommand[] {
     return [...this.#pending.values()]
   }
 
-  /** @param words of the command, or the name in the keyring */
+  /** @param words command words, or the keyring name */
   getOutput(kind: 'exec' | 'keyring', words: readonly string[] | string, cwd: string): CommandOutcome {
     const argv = typeof words === 'string' ? this.#lookup(words) : words
     if (argv === undefined)
@@ -159,7 +162,7 @@ export class SecretCommands {
     const output = this.#outputs.get(key)
     if (output === undefined) this.#pending.set(key, { argv, cwd })
     if (output === undefined) return { text: PLACEHOLDER_OUTPUT, isPlaceholder: true }
-    // Its arguments may be secrets themselves.
+    // Report only the program, as arguments may be secret.
     return 'text' in output ? output : { why: `${program} ${output.why}` }
   }
 
@@ -176,7 +179,7 @@ export function getCommandKey({ argv, cwd }: SecretCommand): string {
   return JSON.stringify([cwd, ...argv])
 }
 
-/** Read as it is written: a keyring that comes out of a placeholder is none. */
+/** Ignores placeholders in `secrets.keyring`. */
 function getKeyringCommand(tree: Tree): readonly string[] | undefined {
   const secrets = tree.kind === 'map' ? tree.entries.get('secrets')?.tree : undefined
   const value = secrets === undefined ? undefined : locateValues(secrets).value
@@ -184,7 +187,7 @@ function getKeyringCommand(tree: Tree): readonly string[] | undefined {
   return Array.isArray(keyring) && keyring.every(word => typeof word === 'string') ? keyring : undefined
 }
 
-/** Splits a command at blanks; the value of a placeholder is never split. Undefined if one has no value. */
+/** Splits a command at whitespace; placeholder values are not split. Undefined if one has no value. */
 export function splitWords(
   parts: readonly TemplatePart[],
   fill: (part: TemplatePart) => string | undefined,
@@ -199,7 +202,7 @@ export function splitWords(
   return words.filter(word => word !== '')
 }
 
-/** True where one of these placeholders runs a command. */
+/** True if a placeholder runs a command. */
 export function hasCommand(parts: readonly TemplatePart[]): boolean {
   return parts.some(part => {
     if (part.kind === 'text') return false
@@ -207,7 +210,7 @@ export function hasCommand(parts: readonly TemplatePart[]): boolean {
   })
 }
 
-/** The origin of a value with the placeholder that got it from elsewhere. */
+/** Adds command placeholders to an origin. */
 export function extendOrigin(origin: ValueOrigin, parts: readonly TemplatePart[]): ValueOrigin {
   const sources = parts.filter(({ kind }) => kind === 'exec' || kind === 'keyring')
   return origin.from !== 'file' || sources.length === 0

@@ -12,27 +12,26 @@ import { refuseUntrusted } from './trust.ts'
 import { parseYaml } from './parse-yaml.ts'
 
 const MAX_FILE_BYTES = 1024 * 1024
-/** Most files one configuration may be made of. */
+/** File limit per configuration. */
 const MAX_FILES = 64
 
-/** Reads files with what they extend; each file is read once. */
+/** Reads files with their `extends`, each once. */
 export class ConfigSources {
   readonly #report: ReportProblem
   readonly #given: { readonly file: string; readonly text: string } | undefined
   readonly #trees = new Map<string, Tree | 'open' | undefined>()
 
-  /** `given` is a text that is read in place of a file. */
+  /** `given` replaces a file's contents. */
   constructor(report: ReportProblem, given?: { readonly file: string; readonly text: string }) {
     this.#report = report
     this.#given = given
   }
 
-  /** Every file read so far. */
   get files(): string[] {
     return [...this.#trees.keys()]
   }
 
-  /** A file laid over what it extends; undefined after reporting why not. `from` is who wants it. */
+  /** Loads a file merged over its bases; undefined after reporting an error. `from` is the referring position. */
   load(file: string, from: ValueOrigin, pointer = ''): Tree | undefined {
     const known = this.#trees.get(file)
     if (known === 'open')
@@ -55,7 +54,7 @@ export class ConfigSources {
     if (!('text' in contents)) return this.#refuse(from, pointer, describeUnreadable(file, contents))
     const own = parseYaml(contents.text, file, this.#report)
     if (own === undefined) return undefined
-    // A file without content is one that an editor is about to write, or a mistake; as a configuration it would end everything.
+    // An empty file is likely being written by an editor; applying it would stop everything.
     if (isEmpty(own)) return this.#refuse(own.origin, '', 'the file is empty', 'begin with "version: 1"')
     if (own.kind === 'map') return this.#applyExtends(own, file)
     return this.#refuse(own.origin, '', 'the file must hold a map', 'begin with "version: 1"')
@@ -99,7 +98,7 @@ function parseBaseNames(tree: Tree): { name: string; origin: ValueOrigin }[] | u
   return names.length === items.length ? names : undefined
 }
 
-/** Names a configuration may have, first come first served. */
+/** Configuration names by priority. */
 const CONFIG_NAMES = ['gateway.yaml', 'gateway.yml', 'gateway.json'] as const
 
 interface Explorer {
@@ -108,8 +107,8 @@ interface Explorer {
 type ExplorerClass = new (options: Readonly<Record<string, unknown>>) => Explorer
 
 /**
- * Looks for a configuration from a directory upwards, as far as the home directory or the root.
- * @throws GatewayError GW_CONFIG_UNTRUSTED for one that another user could have written
+ * Searches upwards from a directory to the home directory or root.
+ * @throws GatewayError GW_CONFIG_UNTRUSTED if another user could have written the file
  */
 export async function findConfig(directory: string, home: string | undefined): Promise<string> {
   const explorer = await makeExplorer(home)
@@ -119,8 +118,8 @@ export async function findConfig(directory: string, home: string | undefined): P
   return found.filepath
 }
 
-// cosmiconfig() itself first looks for its own settings in the working directory and would run a .config/config.js there;
-// the class behind it does not, and with loaders that look at nothing but the name it neither parses nor runs anything.
+// cosmiconfig() would read its own settings from the working directory and run .config/config.js. Its Explorer class
+// does not, and these loaders neither parse nor run anything.
 async function makeExplorer(home: string | undefined): Promise<Explorer> {
   const module = (await import('cosmiconfig/dist/Explorer.js')) as unknown as { Explorer: ExplorerClass }
   return new module.Explorer({
@@ -139,12 +138,12 @@ async function makeExplorer(home: string | undefined): Promise<Explorer> {
   })
 }
 
-/** The user-wide directory that cosmiconfig tries last has files of other names; they are none of ours. */
+/** Ignores files with other names in cosmiconfig's global directory. */
 function loadOwnName(file: string): object | null {
   return CONFIG_NAMES.some(name => file.endsWith(name)) ? {} : null
 }
 
-/** `gateway.<env>.yaml` beside `gateway.yaml`, or what is wrong with that wish. */
+/** Finds the overlay `gateway.<env>.yaml`, or returns an error. */
 export function findOverlay(file: string, environment: string): { readonly file: string } | Finding {
   if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(environment)) {
     const message = `"${environment}" is not the name of an environment`

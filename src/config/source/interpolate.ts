@@ -11,26 +11,25 @@ import type { Scalar, ScalarTree, Tree } from './tree.ts'
 
 export type ConfigEnvironment = Readonly<Record<string, string | undefined>>
 
-/** A tree with its placeholders filled in. */
 interface InterpolatedTree {
   readonly tree: Tree
-  /** Values that must not be shown. */
+  /** Values to redact. */
   readonly secrets: readonly string[]
-  /** Pointers at which a placeholder could not be filled in; nothing more is to be said about them. */
+  /** Pointers with failed placeholders, excluded from further findings. */
   readonly broken: ReadonlySet<string>
   /** Files read by `${file:…}`. */
   readonly files: readonly string[]
-  /** Commands whose output is not there yet. */
+  /** Commands without output yet. */
   readonly commands: readonly SecretCommand[]
 }
 
 const MAX_FILE_BYTES = 64 * 1024
-/** Shorter ones would blank out half of every text they are looked for in. */
+/** Shorter values would redact too much text. */
 const MIN_SECRET_LENGTH = 4
 const FORMS =
   'write ${VAR}, ${VAR:-default}, ${VAR:?message}, ${file:path}, ${exec:command}, ${keyring:name}, or $${ for a plain ${'
 
-/** Fills in `${…}` in every string value; keys are left alone. */
+/** Replaces `${…}` in string values, not in keys. */
 export function interpolate(
   tree: Tree,
   environment: ConfigEnvironment,
@@ -86,7 +85,7 @@ class Interpolator {
     if (!text.includes('$') && !text.includes('{env:')) return scalar
     const spot = { pointer, scalar }
     const template = parseTemplate(text)
-    // A password with "${" in it is still a password: the mistake itself would quote it.
+    // Do not quote the mistake: a password may contain "${".
     if ('mistake' in template)
       return this.#refuse(
         spot,
@@ -100,7 +99,7 @@ class Interpolator {
     return { ...scalar, value, origin: extendOrigin(scalar.origin, template.parts) }
   }
 
-  /** A text that is one placeholder and nothing else may stand for a number or a boolean. */
+  /** A single placeholder may yield a number or boolean. */
   #value(text: string, parts: readonly TemplatePart[], pointer: string): Scalar {
     return parts.length === 1 && parts[0]?.kind !== 'text' ? coerce(text, pointer) : text
   }
@@ -119,7 +118,7 @@ class Interpolator {
   #variable(part: TemplatePart & { kind: 'variable' }, spot: ScalarLocation): string | undefined {
     const { name, operator, rest } = part
     const value = Object.hasOwn(this.#environment, name) ? this.#environment[name] : undefined
-    // As in a shell, an operator takes an empty variable for one that is not set.
+    // As in a shell, operators treat empty variables as unset.
     if (value === undefined || (value === '' && operator !== '')) {
       return operator === ':-' ? this.#fillParts(rest, spot) : this.#reportUnset(part, value, spot)
     }
@@ -150,7 +149,7 @@ class Interpolator {
     return text
   }
 
-  /** The output of a command; an opaque text where none is to be run, of which nothing more is said. */
+  /** Command output, or a placeholder that is excluded from findings. */
   #command(
     { kind, inner }: TemplatePart & { kind: 'exec' | 'keyring' },
     spot: ScalarLocation,
@@ -186,12 +185,12 @@ class Interpolator {
     return spot.scalar
   }
 
-  /** Forms of other tools, which stay as they are here. */
+  /** Warns about placeholder syntax of other tools, which is not replaced. */
   #warnOfOtherForms(parts: readonly TemplatePart[], spot: ScalarLocation): void {
     for (const part of parts) {
       if (part.kind !== 'text') continue
       const [form, name = ''] = /\{env:(\w+)\}/.exec(part.text) ?? /\$([A-Za-z_]\w*)/.exec(part.text) ?? []
-      // A password may well hold a "$", and must not be quoted for it.
+      // Do not quote a "$" in a password.
       if (form === undefined || (isSecretPath(spot.pointer) && !Object.hasOwn(this.#environment, name)))
         continue
       this.#addProblem(spot, `${form} is not filled in`, `write \${${name}} to fill it in`, 'warning')

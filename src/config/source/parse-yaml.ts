@@ -6,10 +6,10 @@ import type { TreeEntry, MapTree, ValueOrigin, Tree } from './tree.ts'
 import { MAX_DEPTH } from './tree.ts'
 
 const MAX_MISTAKES = 20
-/** Bounds the time of parsing: far more than a file of the most values has. */
+/** Bounds parsing time; far above what valid files need. */
 const MAX_TOKENS = 250_000
 
-/** Characters that no YAML has; line ends and tabs are none of them. */
+/** Control characters that YAML forbids, except line breaks and tabs. */
 // eslint-disable-next-line no-control-regex
 const CONTROL = /[\0-\x08\x0B\x0C\x0E-\x1F\x7F]/
 
@@ -24,7 +24,7 @@ const HINTS: Readonly<Partial<Record<ErrorCode, string>>> = {
   UNEXPECTED_TOKEN: 'put a value with "${…}", { } or [ ] in it into quotes',
 }
 
-/** Parses YAML (and so JSON); undefined after reporting why it could not. */
+/** Parses YAML or JSON; undefined after reporting errors. */
 export function parseYaml(text: string, file: string, report: ReportProblem): Tree | undefined {
   const lineCounter = new LineCounter()
   const place = (offset: number): ValueOrigin => {
@@ -41,7 +41,7 @@ export function parseYaml(text: string, file: string, report: ReportProblem): Tr
   const control = CONTROL.exec(text)
   if (control !== null)
     refuse(control.index, 'a control character cannot stand here', 'save the file as UTF-8 text')
-  // The other errors mostly follow from the first one.
+  // Later errors mostly result from the first.
   const { errors, warnings } = document
   for (const { code, pos, message } of errors.length > 0 ? errors.slice(0, 1) : warnings)
     refuse(pos[0], message, HINTS[code])
@@ -54,12 +54,12 @@ function hasTooManyTokens(text: string): boolean {
   return false
 }
 
-/** Most values of one file, what aliases repeat included. */
+/** Value limit per file, including alias expansion. */
 const MAX_VALUES = 50_000
 
 type Refuse = (offset: number, message: string, hint?: string) => void
 
-/** Turns parsed YAML into a tree; undefined after refusing what is wrong with it. */
+/** Converts parsed YAML to a tree; undefined after reporting errors. */
 export function parseNode(
   node: unknown,
   place: (offset: number) => ValueOrigin,
@@ -70,7 +70,7 @@ export function parseNode(
   return reader.refused ? undefined : tree
 }
 
-/** Aliases share the tree of their anchor, so that repeating one costs nothing but is still counted. */
+/** Aliases share their anchor's tree, but count towards the limit. */
 class NodeReader {
   refused = false
   readonly #place: (offset: number) => ValueOrigin

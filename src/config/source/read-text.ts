@@ -1,9 +1,9 @@
 import { accessSync, constants, readFileSync, statSync } from 'node:fs'
 
-/** Text of a file, or the reason why it could not be read. */
+/** File contents or a read error. */
 export type FileContents = { readonly text: string } | { readonly why: string }
 
-/** Reads a text file of bounded size; anything but a plain file is refused before it is opened. */
+/** Reads a text file up to a size limit. Special files are not opened. */
 export function readText(file: string, mostBytes: number): FileContents {
   try {
     const stats = statSync(file)
@@ -16,7 +16,7 @@ export function readText(file: string, mostBytes: number): FileContents {
   }
 }
 
-/** Why a file cannot be opened for reading; undefined when it can. */
+/** Reason why a file is unreadable; undefined if it is readable. */
 export function explainUnreadable(file: string): string | undefined {
   try {
     accessSync(file, constants.R_OK)
@@ -34,7 +34,7 @@ function decode(bytes: Uint8Array): FileContents {
   }
 }
 
-/** True with the mark that some editors, and shells of Windows, begin a file with. */
+/** Detects a UTF-16 byte order mark, common on Windows. */
 function isUtf16([first, second]: Uint8Array): boolean {
   return (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff)
 }

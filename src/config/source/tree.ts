@@ -1,14 +1,13 @@
 import { isPlain, setOwn } from '../../util/plain-data.ts'
 import { appendPointer } from '../../util/finding.ts'
 
-/** Origin of a value. */
 export type ValueOrigin =
   | {
       readonly from: 'file'
       readonly file: string
       readonly line: number
       readonly col: number
-      /** Placeholder that got it from somewhere else, as it is written. */
+      /** Placeholder that provided the value. */
       readonly by?: string
     }
   | { readonly from: 'set'; readonly text: string }
@@ -17,14 +16,14 @@ export type ValueOrigin =
 
 export type Scalar = string | number | boolean | null
 
-/** A configuration in which every value knows where it came from. */
+/** A configuration tree with the origin of each value. */
 export type Tree = MapTree | ListTree | ScalarTree
 
 export interface MapTree {
   readonly kind: 'map'
   readonly origin: ValueOrigin
   readonly entries: ReadonlyMap<string, TreeEntry>
-  /** Takes the place of what it is merged over. */
+  /** Replaces instead of merging. */
   readonly fresh?: boolean
 }
 
@@ -43,20 +42,20 @@ export interface ScalarTree {
   readonly kind: 'scalar'
   readonly origin: ValueOrigin
   readonly value: Scalar
-  /** A `null` that took something away. */
+  /** True if this `null` removed a value. */
   readonly removes?: boolean
 }
 
-/** Plain data with the origins of its keys and values, by JSON pointer. */
+/** Plain data with origins by JSON pointer. */
 export interface Located {
   readonly value: unknown
   readonly origins: Map<string, ValueOrigin>
   readonly keys: Map<string, ValueOrigin>
-  /** Pointers of `null`s that had nothing to remove. */
+  /** Pointers of `null`s without effect. */
   readonly empty: readonly string[]
 }
 
-/** Turns a tree into plain data; a `null` in a map removes its key. */
+/** Converts a tree to plain data; `null` in a map removes its key. */
 export function locateValues(tree: Tree): Located {
   const located = {
     origins: new Map<string, ValueOrigin>(),
@@ -95,10 +94,10 @@ function noteEmpty(
   located.origins.set(pointer, tree.origin)
 }
 
-/** Deepest nesting of a configuration. */
+/** Nesting limit. */
 export const MAX_DEPTH = 64
 
-/** A tree of plain JavaScript data; undefined stands for a value that no file could hold. */
+/** Creates a tree from plain data; undefined if it cannot be represented. */
 export function createTree(value: unknown, origin: ValueOrigin, depth = 0): Tree | undefined {
   if (depth > MAX_DEPTH) return undefined
   if (isScalar(value)) return { kind: 'scalar', origin, value }
@@ -126,7 +125,7 @@ function createMap(values: object, origin: ValueOrigin, depth: number): Tree | u
   return { kind: 'map', origin, entries }
 }
 
-/** Lays one tree over another: maps merge, everything else replaces, `null` removes. */
+/** Merges two trees: maps merge, other values replace, `null` removes. */
 export function mergeTrees(base: Tree | undefined, over: Tree): Tree {
   if (base === undefined) return over
   if (over.kind === 'map')

@@ -11,33 +11,34 @@ import { parseIpLiteral, createBlockList, classifyHost, classifyUrl } from './ad
 const MAX_BYTES = 64 * 1024
 const DEFAULT_TIMEOUT_MS = 10_000
 const MAX_REDIRECTS = 3
-/** Requests at a time, all together and for one origin that names what is asked; what floods us with names to ask is refused. */
+/** Limits on concurrent requests, in total and per naming origin, against floods. */
 const MAX_OPEN = 400
 const MAX_OPEN_PER_ORIGIN = 100
 
 type LookupAllCallback = (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void
 
-/** Finds every address of a name. */
+/** Resolves a name to all its addresses. */
 export type Lookup = (name: string, options: { readonly all: true }, done: LookupAllCallback) => void
 
 interface GuardOptions {
   readonly clock: Clock
   readonly log: Log
-  /** Says which proxy there is. */
+  /** Source of the proxy settings. */
   readonly environment: Readonly<Record<string, string | undefined>>
-  /** Entries of `network.private`. */
   readonly allowed: readonly string[]
-  /** Default: the system's. */
+  /** Default: the system resolver. */
   readonly lookup?: Lookup
 }
 
-/** Surroundings of all requests of one gateway. */
 interface GuardDeps extends Omit<GuardOptions, 'lookup'> {
   readonly lookup: Lookup
   readonly isExcepted: ExceptionMatcher
 }
 
-/** The fetch for every URL that somebody else named: it connects to no address that the one who named it could not reach. */
+/**
+ * Creates a fetch for URLs from third parties. It connects only to addresses that the naming party could reach itself
+ * (SSRF protection).
+ */
 export function guardedFetch(options: GuardOptions): Fetch {
   const lookup: Lookup = options.lookup ?? process.getBuiltinModule('node:dns').lookup
   const deps: GuardDeps = { ...options, lookup, isExcepted: createExceptionMatcher(options.allowed) }
@@ -60,7 +61,7 @@ export function guardedFetch(options: GuardOptions): Fetch {
   }
 }
 
-/** Requests that are open: a server that answers none of its own keeps no place of those that others name. */
+/** Counts open requests in total and per origin, so that one origin cannot exhaust the limit. */
 class FetchQuota {
   #open = 0
   readonly #each = new Map<string, number>()
@@ -95,7 +96,7 @@ async function runWithTimeout<T>(
   }
 }
 
-/** Asks, and follows redirects that stay within the origin. */
+/** Follows redirects within the same origin. */
 async function fetchWithRedirects(first: URL, request: FetchOptions, deps: GuardDeps): Promise<Response> {
   const namedBy = new URL(request.namedBy)
   const method = request.method ?? 'GET'
@@ -118,7 +119,7 @@ async function fetchWithRedirects(first: URL, request: FetchOptions, deps: Guard
   }
 }
 
-/** No coding of the body, whose size could not be told; and credentials are for the first one asked. */
+/** Disables compression, so that the size limit holds, and drops credentials on redirects. */
 function createRequestHeaders({ headers, body }: FetchOptions, hops: number): Headers {
   const sent = new Headers(headers)
   sent.set('accept-encoding', 'identity')
@@ -148,7 +149,7 @@ async function fetchOnce(
     })
     return await readResponse(reply, maxBytes)
   } finally {
-    // A connection is for one request: another one may not be allowed there.
+    // One connection per request, as each has its own allowed addresses.
     await dispatcher.destroy()
   }
 }
@@ -169,7 +170,7 @@ async function createDispatcher(
   const connect = buildConnector({ ...trust, lookup: guardedLookup(target, deps) })
   return new Agent({
     maxHeaderSize: MAX_HEAD,
-    // `lookup` is not asked about addresses.
+    // `lookup` is not called for IP addresses.
     connect: (to, done) => {
       const address = parseIpLiteral(to.hostname)
       const why = address === undefined ? undefined : explainAddressRefusal(target, address)
@@ -181,7 +182,7 @@ async function createDispatcher(
 
 type LookupCallback = (error: Error | null, address: string | LookupAddress[], family?: number) => void
 
-/** Looks a name up for a connection, and refuses it when one of its addresses is not allowed. */
+/** Resolves a name, and refuses it if any address is not allowed. */
 function guardedLookup(target: FetchTarget, deps: GuardDeps) {
   return (name: string, options: LookupOptions, done: LookupCallback): void =>
     deps.lookup(name, { ...options, all: true }, (error, addresses) => {
@@ -198,8 +199,7 @@ function guardedLookup(target: FetchTarget, deps: GuardDeps) {
 }
 
 /**
- * A proxy looks names up itself, and is the owner's own gate. What can be seen from here is checked all the same: a name that
- * leads to no public address here is not asked there.
+ * Proxies resolve names themselves. Check locally anyway: a name that resolves to a private address here is refused.
  */
 async function checkProxied(target: FetchTarget, deps: GuardDeps): Promise<void> {
   const { url, namedBy } = target
@@ -215,7 +215,7 @@ async function checkProxied(target: FetchTarget, deps: GuardDeps): Promise<void>
     throw createFetchRefusal(target, 'nobody here knows its address', undefined, deps)
 }
 
-/** The reply with all of its body, which is bounded. */
+/** Reads the body up to a limit. */
 async function readResponse(
   { statusCode, headers, body }: Undici.Dispatcher.ResponseData,
   maxBytes: number,
@@ -235,7 +235,7 @@ async function readResponse(
   return new Response(isEmpty ? null : Buffer.concat(pieces), { status: statusCode, headers: pairs })
 }
 
-/** The address is for the log alone: it would tell a stranger what this network looks like. */
+/** Logs the address but does not return it, to not leak the network layout. */
 function createFetchRefusal(
   target: FetchTarget,
   why: string | undefined,
@@ -256,16 +256,16 @@ function toFetchError(error: unknown, url: string): unknown {
   return gatewayError('GW_FETCH_FAILED', { url, why: getErrorMessage(error), cause: error })
 }
 
-/** Without what may be a secret: user, password and parameters. */
+/** Removes user, password and parameters, which may be secret. */
 function redactUrl(url: string | URL): string {
   const parsed = URL.parse(String(url))
   return parsed === null ? String(url).slice(0, 100) : `${parsed.origin}${parsed.pathname}`
 }
 
-/** Hosts and networks that are not public, and that anybody may name. */
+/** Matches hosts and networks from `network.private`. */
 type ExceptionMatcher = (host: string, address: string) => boolean
 
-/** @param entries of `network.private`: names, `*.` before a name, addresses, and networks */
+/** @param entries names, `*.` suffixes, addresses and networks */
 function createExceptionMatcher(entries: readonly string[]): ExceptionMatcher {
   const ranges = entries.map(parseRange).filter(range => range !== undefined)
   const list = createBlockList(...ranges)
@@ -273,7 +273,7 @@ function createExceptionMatcher(entries: readonly string[]): ExceptionMatcher {
   return (host, address) => {
     const family = isIP(address)
     if (family !== 0 && list.check(address, family === 6 ? 'ipv6' : 'ipv4')) return true
-    // A name may lead into a network, and not to what no network has.
+    // Names may lead into private networks, but never to reserved addresses.
     return classifyHost(address) !== 'never' && names.some(name => matchesHost(name, host))
   }
 }
@@ -290,14 +290,14 @@ function matchesHost(name: string, host: string): boolean {
   return name.startsWith('*.') ? plain.endsWith(name.slice(1)) : plain === name
 }
 
-/** Rules for one URL, out of who named it. */
+/** A URL, and the URL that named it. */
 interface FetchTarget {
   readonly url: URL
   readonly namedBy: URL
   readonly isExcepted: ExceptionMatcher
 }
 
-/** Says why this URL may not be asked whatever address it has; undefined when it depends. */
+/** Reason to refuse a URL regardless of DNS; undefined if it depends on the address. */
 function explainUrlRefusal({ url, namedBy, isExcepted }: FetchTarget): string | undefined {
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'only http and https are asked'
   if (url.username !== '' || url.password !== '') return 'it has a user or password in it'
@@ -305,7 +305,7 @@ function explainUrlRefusal({ url, namedBy, isExcepted }: FetchTarget): string | 
   return address === undefined ? undefined : explainAddressRefusal({ url, namedBy, isExcepted }, address)
 }
 
-/** Says why this URL may not be asked at an address; undefined when it may. */
+/** Reason to refuse an address; undefined if it is allowed. */
 function explainAddressRefusal(target: FetchTarget, address: string): string | undefined {
   const reach = classifyHost(address)
   if (reach === 'public')
@@ -315,10 +315,10 @@ function explainAddressRefusal(target: FetchTarget, address: string): string | u
 
 function isAllowed({ url, namedBy, isExcepted }: FetchTarget, address: string, reach: Reach): boolean {
   if (isExcepted(url.hostname, address)) return true
-  // Words of the owner himself.
+  // URLs from the configuration itself are trusted.
   if (url.href === namedBy.href) return true
   if (reach === 'never') return false
-  // A certificate proves that it is the very server the owner named, wherever that stands.
+  // TLS proves that it is the configured server, at any address.
   if (url.protocol === 'https:' && url.origin === namedBy.origin) return true
   const from = classifyUrl(namedBy)
   return reach === 'loopback' ? from === 'loopback' : from === 'loopback' || from === 'private'

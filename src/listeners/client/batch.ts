@@ -11,10 +11,10 @@ import { claimsModern } from './client-info.ts'
 import type { ResponseWriter } from './inbound-request.ts'
 
 const MAX_BATCH = 100
-/** Bytes of answers of one batch that may wait for its last one. */
+/** Buffered answers per batch, in bytes. */
 const MAX_WAITING = 16 * 1024 * 1024
 
-/** The messages of a JSON-RPC batch (2025-03-26), or the error that answers the whole of it. */
+/** Parses a JSON-RPC batch (2025-03-26); returns the error to answer if it is invalid. */
 export function parseBatch(received: Buffer): readonly Message[] | RpcError {
   const bytes = withoutBom(received)
   const spans: (readonly [start: number, end: number])[] = []
@@ -44,7 +44,8 @@ function isMisplaced(message: Message): boolean {
 }
 
 /**
- * Gathers the answers of a batch into one array; where they share a response with what goes ahead, each becomes a message of its own.
+ * Joins the answers to a batch into one array. If earlier messages made the response a stream, each answer becomes
+ * its own message.
  */
 export class BatchWriter implements ResponseWriter {
   readonly isShared = true
@@ -62,7 +63,7 @@ export class BatchWriter implements ResponseWriter {
     this.#expected = messages.filter(({ kind }) => kind === 'request' || kind === 'malformed').length
   }
 
-  /** True if no message of the batch gets an answer. */
+  /** True if the batch holds no request that needs an answer. */
   get isEmpty(): boolean {
     return this.#expected === 0
   }
@@ -79,7 +80,7 @@ export class BatchWriter implements ResponseWriter {
     return this.#beginStreaming() && this.#writer.send(message)
   }
 
-  /** Readies the way for a message ahead of the answers; false when there is none. */
+  /** Switches to streaming; false if the client cannot receive messages ahead of the answers. */
   #beginStreaming(): boolean {
     if (!this.canStream) return false
     if (this.#writer.isShared) return true
@@ -98,7 +99,7 @@ export class BatchWriter implements ResponseWriter {
   }
 
   prime(): void {
-    // Batches are older than ids to come back with.
+    // Batches (2025-03-26) predate resumable streams.
   }
 
   onLost(listener: () => void): void {
@@ -118,7 +119,6 @@ export class BatchWriter implements ResponseWriter {
   }
 }
 
-/** The JSON array of some texts of JSON. */
 function joinAnswers(answers: readonly (Buffer | string)[]): Buffer {
   const parts = answers.flatMap((answer, index) => [
     index === 0 ? OPEN : COMMA,

@@ -8,13 +8,13 @@ import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 
 const UNKNOWN = Object.freeze({ name: 'unknown', version: '' })
 
-/** True if a message claims to be modern: it names a protocol version in its `_meta`. */
+/** True if `_meta` names a protocol version, as modern messages do. */
 export function claimsModern(params: JsonObject | undefined): boolean {
   const meta = params?._meta
   return isObject(meta) && meta[META.protocolVersion] !== undefined
 }
 
-/** Reads the client's description of itself in the `_meta` of a modern request, which has passed `envelopeProblem`. */
+/** Reads client info from the `_meta` of a modern request that passed `envelopeProblem`. */
 export function parseModernClient(params: JsonObject | undefined): ClientSide {
   const meta = params?._meta as JsonObject
   return {
@@ -26,7 +26,9 @@ export function parseModernClient(params: JsonObject | undefined): ClientSide {
   }
 }
 
-/** Reads the client's description of itself in `initialize`; one that never said a thing is unknown, and takes any version. */
+/**
+ * Reads client info from `initialize` params. Without params the client is "unknown" and gets the default version.
+ */
 export function parseLegacyClient(params: JsonObject | undefined): ClientSide {
   return {
     info: parseClientInfo(params?.clientInfo),
@@ -46,7 +48,7 @@ function textOr(value: unknown, otherwise: string): string {
   return typeof value === 'string' ? value : otherwise
 }
 
-/** Checks the parameters of `initialize`; undefined when they are right. */
+/** Validates `initialize` params; undefined if they are valid. */
 export function checkInitialize(params: JsonObject | undefined): RpcError | undefined {
   if (typeof params?.protocolVersion !== 'string')
     return createParamsError('"protocolVersion" must be a string')
@@ -61,13 +63,12 @@ function createParamsError(what: string): RpcError {
   return rpcError(RPC.invalidParams, `Invalid params: initialize: ${what}`)
 }
 
-/** The refusal of a modern version that is not served; undefined when it is. */
+/** Returns an error for an unsupported modern version. */
 export function checkVersion(params: JsonObject | undefined): RpcError | undefined {
   const requested = (params?._meta as JsonObject)[META.protocolVersion] as string
   return isModern(requested) ? undefined : createVersionError(requested)
 }
 
-/** The refusal that names the modern versions served. */
 export function createVersionError(requested: unknown): RpcError {
   return rpcError(RPC.unsupportedVersion, 'Unsupported protocol version', {
     supported: MODERN_VERSIONS,
@@ -75,19 +76,19 @@ export function createVersionError(requested: unknown): RpcError {
   })
 }
 
-/** The refusal of a method that this era does not have; undefined when it has it, or nobody knows. */
+/** Returns an error if this era has no such method; undefined if it has, or if the method is unknown. */
 export function checkMethod(method: string, era: Era): RpcError | undefined {
   return isMethodOfEra(method, era) ? undefined : rpcError(RPC.methodNotFound, `Method not found: ${method}`)
 }
 
-/** Facts of a request that are known once its caller was let in. */
+/** Request fields known after authentication. */
 interface CallerContext {
   readonly caller: Principal
   readonly profile: string | undefined
   choices: Choices | undefined
 }
 
-/** Notes what a caller chooses by the query of its URL; returns the refusal of what it may not choose. */
+/** Applies choices from the URL query; returns a refusal if the caller must not make them. */
 export function applyChoices(
   { name, gate }: { readonly name: string; readonly gate: Gate },
   { url = '' }: IncomingMessage,
@@ -102,7 +103,7 @@ export function applyChoices(
   return undefined
 }
 
-/** True where both choose the same; to choose nothing is one choice, too. */
+/** True if both choices are equal; no choice equals no choice. */
 export function hasSameChoices(one: Choices = {}, other: Choices = {}): boolean {
   const names = Object.keys(one)
   return (

@@ -20,10 +20,10 @@ import type { EncodedMessage } from '../../util/written.ts'
 import { Payload } from '../../protocol/payload.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 
-/** The method whose answer is a stream that stays open. */
+/** Its answer is a stream that stays open. */
 export const LISTEN_METHOD = 'subscriptions/listen'
 
-/** An answer as the message its client reads. */
+/** Encodes an answer for the client's protocol version. */
 export function encodeAnswer(
   id: RpcId,
   method: string,
@@ -34,11 +34,10 @@ export function encodeAnswer(
   if (reader.era === 'legacy') {
     return writeResult(id, toLegacyResult(getPayload(answer), method, reader.version))
   }
-  // A wish for input and a task are never cacheable, so they are written as no method's result.
+  // Input requests and tasks are not cacheable, so encode them without a method.
   return writeResult(id, toModernResult(getPayload(answer), 'result' in answer ? method : ''))
 }
 
-/** The payload of an answer that is no error. */
 export function getPayload(answer: Exclude<Answer, { error: RpcError }>): Payload {
   if ('result' in answer) return answer.result
   return 'input' in answer ? answer.input : answer.task
@@ -50,25 +49,24 @@ function encodeFailure(id: RpcId, method: string, error: RpcError, reader: Reade
   return Buffer.from(encodeError(id, adaptError(error, reader, method)))
 }
 
-/** A notification as the message its client reads; undefined where its version has none of the kind. */
+/** Encodes a notification; undefined if the client's version does not define it. */
 export function encodeClientNotification(notification: Notification, reader: Reader): string | undefined {
   const fitted = adaptNotification(notification, reader)
   return fitted && encodeNotification(fitted.method, fitted.params)
 }
 
-/** An error as this client reads it. */
 export function adaptError(error: RpcError, reader: Reader, method?: string): RpcError {
   return reader.era === 'legacy' ? toLegacyError(error, reader, method) : toModernError(error)
 }
 
-/** The last answer of a `subscriptions/listen`: with its id on the result, and graceful when it is we who end it. */
+/** Final answer to `subscriptions/listen`: carries the request id, and is graceful if the gateway ends the stream. */
 export function createListenAnswer(answer: Answer, id: RpcId, isOurs: boolean): Answer {
   if ('result' in answer)
     return { result: Payload.of(stampSubscription(answer.result.value(), idAsJson(id)), answer.result.era) }
   return isOurs ? { result: Payload.of(stampSubscription({ resultType: 'complete' }, idAsJson(id))) } : answer
 }
 
-/** The answer of a request that ends because the gateway stops; the same as for those that come too late. */
+/** Answer to requests that a stopping gateway ends or refuses. */
 export function createStoppingAnswer(): Extract<Answer, { error: RpcError }> {
   const error = gatewayError('GW_STOPPING')
   return {
@@ -77,7 +75,7 @@ export function createStoppingAnswer(): Extract<Answer, { error: RpcError }> {
   }
 }
 
-/** Turns an exception into an answer without our internals in it; one that nobody threw on purpose is logged. */
+/** Turns an exception into an answer without internals; logs unexpected exceptions. */
 export function createErrorAnswer(
   thrown: unknown,
   log: Log,

@@ -37,35 +37,34 @@ import {
 import type { ServerRequests } from './server-requests.ts'
 import { Requester } from './server-requests.ts'
 
-/** Writes what one request sends to its client: messages ahead of the answer, and the answer. */
+/** Sends the messages and the answer for one request to its client. */
 export interface ResponseWriter {
-  /** True if messages can go ahead of the answer. */
+  /** True if messages can precede the answer. */
   readonly canStream: boolean
-  /** True if other requests write here too, so that each message stands for itself. */
+  /** True if several requests share this writer, so each message must be complete. */
   readonly isShared: boolean
-  /** Sends a message ahead of the answer that may be missed. */
+  /** Sends a message that may be dropped. */
   notify(message: string): void
-  /** Sends a message ahead of the answer; false when the client will never read it. */
+  /** Sends a message ahead of the answer; false if the client cannot receive it. */
   send(message: Buffer | string): boolean
-  /** Gives a client that waits an id to come back with, where it can use one. */
+  /** Sends an event id so that the client can resume, if the stream supports it. */
   prime(): void
-  /** False for an answer that would wait for others and for which there is no room; absent where none waits. */
+  /** False if a batched answer exceeds the buffer. Absent if answers are not buffered. */
   canBuffer?(answer: EncodedMessage): boolean
-  /** Writes the answer. The status and the headers are for a response that has not begun. */
+  /** Writes the answer. Status and headers apply only if the response has not started. */
   finish(status: number, message: EncodedMessage, headers?: Readonly<Record<string, string>>): void
-  /** Runs `listener` when the client goes away before its answer and cannot come back for it. */
+  /** Calls `listener` if the client disconnects before the answer and cannot resume. */
   onLost(listener: () => void): void
 }
 
-/** A connection that knows where its other end is. */
 export interface AddressedSocket {
   readonly remoteAddress?: string | undefined
 }
 
-/** Facts about a request beside its message: how it came, and what it differs in from its session. */
+/** How a request arrived, and where it differs from its session. */
 export interface RequestOrigin {
   readonly via: Via
-  /** The connection; absent where it has no address. */
+  /** Absent if the connection has no address. */
   readonly socket?: AddressedSocket | undefined
   readonly headers: Readonly<Record<string, string>> | undefined
   readonly principal: Principal | undefined
@@ -74,7 +73,7 @@ export interface RequestOrigin {
   readonly credentials?: Credentials | undefined
 }
 
-/** One request of a client on its way, over whatever it came. */
+/** One client request, on any transport. */
 export class InboundRequest implements Inbound {
   readonly id: RpcId
   readonly method: string
@@ -87,22 +86,22 @@ export class InboundRequest implements Inbound {
   readonly label: string | undefined
   readonly client: ClientSide | undefined
   readonly credentials: Credentials | undefined
-  /** The client has cancelled it, and wants nothing more of it. */
+  /** The client cancelled it and expects no answer. */
   isCancelled = false
   readonly writer: ResponseWriter
   readonly #socket: AddressedSocket | undefined
   readonly #requests: ServerRequests | undefined
-  /** The client that reads the answer, as well as it is known. */
+  /** The client that reads the answer, or the newest of its era until known. */
   #reader: Reader
   #running: Running | undefined = undefined
   #requester: Requester | undefined = undefined
   #ask: ((ask: Ask) => Promise<AskReply>) | undefined = undefined
   #isOver = false
   #isShutDown = false
-  /** Why it was cancelled before it began. */
+  /** Reason for a cancellation before the start. */
   #cancelledEarly: string | undefined
 
-  /** With `requests`, its client can be asked something. */
+  /** `requests` enables requests to the client. */
   constructor(
     request: RpcRequest,
     era: Era,
@@ -127,7 +126,7 @@ export class InboundRequest implements Inbound {
     this.#reader = newestReader(era)
   }
 
-  /** Read when somebody wants it: it costs a call of the system. */
+  /** Lazy, as it costs a system call. */
   get remoteAddress(): string | undefined {
     return this.#socket?.remoteAddress
   }
@@ -143,7 +142,7 @@ export class InboundRequest implements Inbound {
     return this.method === LISTEN_METHOD && this.era === 'modern'
   }
 
-  /** Asks the client on this request's own way; undefined where that is not possible. Most requests never look. */
+  /** Sends a request to the client on this request's stream; undefined if that is impossible. Created lazily. */
   get ask(): ((ask: Ask) => Promise<AskReply>) | undefined {
     const requests = this.#requests
     if (requests === undefined || this.#isOver || !this.writer.canStream) return undefined
@@ -158,10 +157,10 @@ export class InboundRequest implements Inbound {
     return requester
   }
 
-  /** Sends it through the pipeline; nothing is written to the client yet. Who has waited for the answer calls `settled`. */
+  /** Runs the pipeline without writing the answer. The caller must call `markAnswered` afterwards. */
   run(gate: Gate, session: Session, admission?: Admission): Promise<Answer> {
     this.#reader = this.client ?? session.client
-    // A stream of notifications may stay open for hours, and takes no place.
+    // Listen streams may stay open for hours, so they do not count against the limit.
     if (admission === undefined || this.isListen) return this.#start(gate, session)
     return admission.run(this.principal ?? session.principal, () => this.#start(gate, session))
   }
@@ -172,23 +171,25 @@ export class InboundRequest implements Inbound {
     return this.#running.answer
   }
 
-  /** Notes that its answer is there: its client is asked nothing more. No wait of its own, as that would cost each request a turn. */
+  /**
+   * Ends requests to the client. Called explicitly, as awaiting the answer here would cost a microtask per request.
+   */
   markAnswered(): void {
     this.#end('the request that asked is over')
   }
 
-  /** Resolves when it has its answer. */
+  /** Resolves when the request is answered. */
   get answered(): Promise<unknown> {
     return Promise.resolve(this.#running?.answer)
   }
 
-  /** Ends it with an error that says why: the gateway stops and waits no longer. */
+  /** Cancels with the shutdown error. */
   shutDown(): void {
     this.#isShutDown = true
     this.cancel('shutdown')
   }
 
-  /** Gives a client that has waited for long an id to come back with. */
+  /** Sends an event id so that the client of a slow request can resume. */
   prime(): void {
     this.writer.prime()
   }
@@ -204,7 +205,7 @@ export class InboundRequest implements Inbound {
     this.#requester?.end(reason)
   }
 
-  /** Writes the answer to the client. A stream that ends because the gateway stops ends gracefully. */
+  /** Writes the answer. Listen streams end gracefully if the gateway is stopping. */
   finish(answer: Answer, isStopping: boolean, log: Log): void {
     const final = this.#createFinalAnswer(answer, isStopping)
     let status = 'error' in final ? (final.http?.status ?? getErrorStatus(final.error, this.era)) : 200
@@ -224,7 +225,7 @@ export class InboundRequest implements Inbound {
     return this.#isShutDown && 'error' in answer ? createStoppingAnswer() : answer
   }
 
-  /** Answers with an error instead of running. */
+  /** Answers with an error without running. */
   refuse(error: RpcError): void {
     this.writer.finish(400, encodeError(this.id, adaptError(error, this.#reader)))
   }
@@ -245,7 +246,7 @@ const BAD_REQUEST: ReadonlySet<number> = new Set([
   RPC.unsupportedVersion,
 ])
 
-/** The HTTP status of an error answer: legacy clients look into the body only. */
+/** HTTP status for an error. Legacy clients read only the body, so they get 200. */
 export function getErrorStatus(error: RpcError, era: Era): number {
   if (era === 'legacy') return 200
   if (error.code === RPC.methodNotFound) return 404
@@ -254,7 +255,7 @@ export function getErrorStatus(error: RpcError, era: Era): number {
 
 const DUPLICATE_ID = rpcError(RPC.invalidRequest, 'Invalid request: a request with this id is still running')
 
-/** The requests of one client that are under way, by its own ids: `1` is not `"1"`. */
+/** Running requests of one client by its own ids; `1` and `"1"` differ. */
 export class OpenRequests {
   readonly #peer: RpcPeer<never, InboundRequest>
   readonly #max: number
@@ -272,14 +273,14 @@ export class OpenRequests {
     return this.#peer.received.values()
   }
 
-  /** Checks the id of a request that is to begin: the answers of two with one id could not be told apart. */
+  /** Rejects an id that is in use, as its answers would be ambiguous, and requests above the limit. */
   checkId(id: RpcId): RpcError | undefined {
     if (this.#peer.received.has(id)) return DUPLICATE_ID
     if (this.size < this.#max) return undefined
     return rpcError(RPC.internal, `Too many requests at a time; at most ${this.#max} may run`)
   }
 
-  /** Runs a request, which is one of these until it has its answer. */
+  /** Registers a request until it is answered. */
   async run(request: InboundRequest, gate: Gate, session: Session, admission?: Admission): Promise<Answer> {
     this.#peer.receive(request.id, request)
     const answer = await request.run(gate, session, admission)
@@ -288,7 +289,7 @@ export class OpenRequests {
     return answer
   }
 
-  /** Takes `notifications/cancelled`, which ends the request with strictly that id; `initialize` cannot be cancelled. */
+  /** Handles `notifications/cancelled` for an exact id match; `initialize` cannot be cancelled. */
   cancel(params: JsonObject | undefined): void {
     const { requestId, reason } = params ?? {}
     const id = this.#peer.received.known(requestId)

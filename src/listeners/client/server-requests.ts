@@ -6,9 +6,9 @@ import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import type { Drops } from '../../transport/unexpected-messages.ts'
 import { RpcPeer } from '../../protocol/rpc-peer.ts'
 
-/** Most requests to one client that wait for their reply at once. */
+/** Concurrent requests to one client. */
 const MAX_OPEN = 64
-/** A person may have to answer. */
+/** Long, as a person may have to answer. */
 const REPLY_TIMEOUT_MS = 600_000
 
 interface PendingServerRequest {
@@ -18,13 +18,13 @@ interface PendingServerRequest {
   readonly disarm: () => void
 }
 
-/** Requests of servers that one legacy client has not answered yet. Its replies are matched here, and nowhere else. */
+/** Pending server requests to one legacy client, matched with its replies. */
 export class ServerRequests {
   readonly #clock: Clock
   readonly #drops: Drops
   readonly #peer = new RpcPeer<PendingServerRequest>({ sent: MAX_OPEN, received: 0 })
   #closed: string | undefined
-  /** Begins the ids: a late reply to what another process asked in the same conversation is not one to ours. */
+  /** Random id prefix, so that late replies to another process are not matched. */
   #idPrefix = ''
 
   constructor(clock: Clock, drops: Drops) {
@@ -36,7 +36,7 @@ export class ServerRequests {
     return this.#peer.sent.size
   }
 
-  /** Sends a request to the client; resolves with the client's reply, or with an error when there will be none. */
+  /** Resolves with the client's reply, or an error if no reply can arrive. */
   async send(ask: Ask, requester: Requester): Promise<AskReply> {
     const { method, params } = ask
     if (this.#closed !== undefined) return createErrorReply(this.#closed)
@@ -55,20 +55,20 @@ export class ServerRequests {
     })
   }
 
-  /** Takes what the client replied. What answers nothing, or for the second time, is dropped and counted. */
+  /** Matches a reply. Unknown or duplicate replies are dropped and counted. */
   answer(response: RpcResponse): void {
     const waiting = this.#take(response.id)
     if (waiting === undefined) this.#drops.count('response')
     else waiting.reply(parseReply(response))
   }
 
-  /** Cancels all that one request has asked: it is over. */
+  /** Cancels all requests sent for one client request. */
   end(requester: Requester, reason: string): void {
     for (const waiting of this.#peer.sent.values())
       if (waiting.requester === requester) this.#cancel(waiting.id, reason)
   }
 
-  /** No reply can come any more. */
+  /** Fails all pending and future requests. */
   close(reason: string): void {
     this.#closed ??= reason
     for (const { id } of this.#peer.sent.values()) this.#cancel(id, reason)
@@ -87,9 +87,9 @@ export class ServerRequests {
   }
 }
 
-/** Sends requests of servers in the name of one request of the client, and cancels them when that is over. Made when the first one comes. */
+/** Sends server requests during one client request, and cancels them when it ends. Created lazily. */
 export class Requester {
-  /** Takes a message to the client on this request's own stream; false when it cannot arrive. */
+  /** Writes to this request's stream; false if the message cannot be delivered. */
   readonly deliver: (message: string) => boolean
   readonly #requests: ServerRequests
   #endReason: string | undefined

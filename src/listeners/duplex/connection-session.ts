@@ -26,7 +26,7 @@ import {
   checkVersion,
 } from '../client/client-info.ts'
 
-/** Different things that one client says of itself on one connection; beyond them the oldest is forgotten. */
+/** Distinct client infos cached per connection. */
 const MAX_CLIENTS = 16
 
 interface ConnectionSessionOptions {
@@ -38,13 +38,13 @@ interface ConnectionSessionOptions {
   readonly directory?: string | undefined
   readonly choices?: Choices | undefined
   notify(notification: Notification): boolean
-  /** Asks a legacy client outside any request. */
+  /** Sends a request to a legacy client outside any client request. */
   ask(ask: Ask): Promise<AskReply>
 }
 
 /**
- * The one conversation of a connection. A modern client says with each request who it is; where that changes, requests under
- * way keep what theirs said, and plugin state stays one.
+ * The session of a connection. Modern clients identify themselves in each request; running requests retain the info
+ * they were sent with, and all share one plugin state.
  */
 export class ConnectionSession {
   readonly #options: ConnectionSessionOptions
@@ -57,12 +57,12 @@ export class ConnectionSession {
     this.#options = options
   }
 
-  /** The session as it is, where it is open. */
+  /** The open session, if any. */
   get root(): Session | undefined {
     return this.#root
   }
 
-  /** The session for a request, or undefined when it has to be opened first. */
+  /** The session for a request; undefined if it must be opened first. */
   find(era: Era, client: ClientSide | undefined): Session | undefined {
     if (this.#root === undefined || this.#client === undefined) return undefined
     if (era === 'legacy')
@@ -70,13 +70,13 @@ export class ConnectionSession {
     return this.#root
   }
 
-  /** `initialize` after requests without it, or again: the same conversation knows better now. */
+  /** A late or repeated `initialize` updates the client info of the same session. */
   #updateLegacy(root: Session, known: ClientSide, client: ClientSide | undefined): Session {
     if (client !== undefined) Object.assign(known, client)
     return root
   }
 
-  /** A modern client as it was known before, where it says the same of itself again. */
+  /** Returns the cached object for equal client info. */
   reuseClient(client: ClientSide): ClientSide {
     const key = JSON.stringify(client)
     const known = this.#clients.get(key)
@@ -85,7 +85,7 @@ export class ConnectionSession {
     return client
   }
 
-  /** Opens the session; one of the other era, which did nothing but ask what we are, is closed. */
+  /** Opens the session, and closes one of the other era, which only served a probe. */
   async open(era: Era, client: ClientSide | undefined): Promise<Session> {
     this.close('the client chose another protocol era')
     const { gate, listener, principal, label, profile, directory, choices, notify, ask } = this.#options
@@ -111,7 +111,6 @@ export class ConnectionSession {
   }
 }
 
-/** Decision on a request: it goes on as this client, is refused, or is a `ping` before all else. */
 type EraDecision =
   | { readonly as: 'modern'; readonly client: ClientSide }
   | { readonly as: 'legacy'; readonly client: ClientSide | undefined }
@@ -128,7 +127,7 @@ const TOO_NEW = rpcError(
 )
 const MISSING_META = rpcError(RPC.invalidParams, 'Invalid params: _meta is missing')
 
-/** The era of a connection: its first message decides, and it stays (2026-07-28, versioning). */
+/** Protocol era of a connection, fixed by its first message (2026-07-28, versioning). */
 export class ConnectionEra {
   readonly #isLegacyOnly: boolean
   #era: Era | undefined
@@ -147,7 +146,7 @@ export class ConnectionEra {
     return this.#era === 'modern' ? { refused: createMissingMetaError(request) } : this.#admitLegacy(request)
   }
 
-  /** `server/discover` does not decide: a client may ask and then fall back to `initialize`. */
+  /** `server/discover` does not fix the era: the client may fall back to `initialize`. */
   #admitModern({ method, params }: RpcRequest): EraDecision {
     const problem = envelopeProblem(params) ?? checkVersion(params) ?? checkMethod(method, 'modern')
     if (problem !== undefined) return { refused: problem }

@@ -28,41 +28,39 @@ import { Requester, ServerRequests } from '../client/server-requests.ts'
 import { ConnectionEra, ConnectionSession } from './connection-session.ts'
 
 const MAX_RUNNING = 1024
-/** Time for the last bytes to leave. */
+/** Flush timeout at close. */
 const FLUSH_MS = 1000
-/** Time for what is about to be answered when the client has closed its end; the rest is cancelled, so that servers stop working for nobody. */
+/** Time for answers after the client closed its input. Later requests are cancelled to free their servers. */
 const LAST_ANSWERS_MS = 150
 
-/** Dependencies of a connection: those of its listener. */
+/** Dependencies, taken from the listener. */
 export type DuplexDeps = Pick<ListenerContext, 'name' | 'gate' | 'log' | 'clock'>
 
 export interface DuplexOptions {
   readonly channel: Channel
   readonly context: DuplexDeps
   readonly via: Via
-  /** The connection below it, where that has an address. */
+  /** Absent if the connection has no address. */
   readonly socket?: AddressedSocket | undefined
-  /** The client; nobody in particular on a local pipe. */
+  /** Default: anonymous. */
   readonly principal?: Principal
-  /** The name that the client gives to this conversation. */
   readonly label?: string | undefined
-  /** The view it gets. */
   readonly profile?: string | undefined
-  /** What it has chosen by its URL. */
+  /** Choices from the URL query. */
   readonly choices?: Choices | undefined
-  /** The directory that the client works in, where that is known before it is asked. */
+  /** The client's working directory, if known before it sends roots. */
   readonly directory?: string | undefined
-  /** Lets requests begin, where the listener bounds those of all its clients. */
+  /** Concurrency limit shared by all clients of the listener. */
   readonly admission?: Admission
-  /** Time that open requests may go on after the client has closed its end. */
+  /** Time for open requests to finish after the client closed its input. */
   readonly graceMs: number
-  /** True if this transport is older than the modern era. */
+  /** True for transports that predate the modern era. */
   readonly isLegacyOnly?: boolean
 }
 
-/** One client whose messages all take the same way: a pair of streams, a WebSocket, an event stream with its POSTs. */
+/** One client on a bidirectional transport: a pipe pair, a WebSocket, or an event stream with POSTs. */
 export class DuplexConnection {
-  /** Resolves when the conversation is over and all that was written has left. */
+  /** Resolves when the session is closed and all output is flushed. */
   readonly ended: Promise<void>
   readonly #options: DuplexOptions
   readonly #era: ConnectionEra
@@ -71,7 +69,7 @@ export class DuplexConnection {
   readonly #writer: ResponseWriter
   readonly #requests: ServerRequests
   readonly #open = new OpenRequests(MAX_RUNNING)
-  /** Messages that came while the session opens; undefined when it does not. */
+  /** Messages received while the session opens; undefined at other times. */
   #buffered: { message: Message; writer: ResponseWriter; arrived: Arrived | undefined }[] | undefined
   #isEnding = false
   #activeAt: number
@@ -113,7 +111,7 @@ export class DuplexConnection {
     })
   }
 
-  /** The time since which nothing happens here; undefined while something does. */
+  /** Time of the last activity; undefined while busy. */
   get idleSince(): number | undefined {
     return this.#isBusy ? undefined : this.#activeAt
   }
@@ -134,14 +132,14 @@ export class DuplexConnection {
     return this.#channel.tell(message)
   }
 
-  /** Reads on, unless the reader of our answers is behind or the session is not open yet. */
+  /** Pauses reading while the client is behind or the session is opening. */
   #updateFlow(): void {
     if (this.#isEnding || this.#channel.isBlocked || this.#buffered !== undefined) this.#channel.pause()
     else this.#channel.resume()
   }
 
   #receive(bytes: Buffer, arrived: Arrived | undefined): void {
-    // With requests open it is not idle, and the last of them touches it: the clock need not be read for each.
+    // Read the clock only if idle: open requests update the activity time when they end.
     if (this.#open.size === 0) this.#touch()
     if (!isBatch(bytes)) return this.#handle(parseMessage(bytes), this.#writer, arrived)
     const messages = parseBatch(bytes)
@@ -178,7 +176,7 @@ export class DuplexConnection {
     else void this.#run(running, session)
   }
 
-  /** Legacy clients can be asked something in the middle of a request, after their handshake. */
+  /** Legacy clients accept requests during a call, after the handshake. */
   #createInbound(
     request: RpcRequest,
     era: Era,
@@ -206,7 +204,7 @@ export class DuplexConnection {
     return this.#options.admission?.isFull === true ? OVERLOADED.error : undefined
   }
 
-  /** Opens the session for its first request; what comes meanwhile waits, so that order is kept. */
+  /** Opens the session for the first request. Buffers later messages to preserve their order. */
   async #openSession(request: InboundRequest, era: Era, client: ClientSide | undefined): Promise<void> {
     this.#buffered = []
     this.#updateFlow()
@@ -226,7 +224,7 @@ export class DuplexConnection {
     const { gate, log } = this.#options.context
     const answer: Answer = await this.#open.run(request, gate, session, this.#options.admission)
     if (this.#open.size === 0) this.#touch()
-    // A cancelled request is not answered, but a batch waits for each of its own.
+    // Cancelled requests get no answer, except in a batch, which waits for all.
     if (!request.isCancelled || request.writer !== this.#writer) request.finish(answer, this.#isEnding, log)
     this.#notifyIfIdle()
   }
@@ -239,7 +237,7 @@ export class DuplexConnection {
     if (!this.#isBusy) this.#onIdle()
   }
 
-  /** Reads no more, lets open requests end within `graceMs`, then cancels them. */
+  /** Stops reading, waits up to `graceMs` for open requests, then cancels them. */
   async end(reason: string, graceMs: number): Promise<void> {
     const { clock } = this.#options.context
     if (this.#isEnding) {
@@ -248,7 +246,7 @@ export class DuplexConnection {
     }
     this.#isEnding = true
     this.#channel.pause()
-    // Replies are read by nobody from here on.
+    // Replies are no longer read.
     this.#requests.close(reason)
     const quiet = new Promise<void>(resolve => (this.#onIdle = resolve))
     for (const request of this.#open.values()) if (request.isListen) request.cancel('shutdown')
@@ -267,7 +265,7 @@ export class DuplexConnection {
   }
 }
 
-/** Writes the messages of all requests to the one channel of their client. */
+/** Writes all messages to one channel. */
 class ChannelWriter implements ResponseWriter {
   readonly canStream = true
   readonly isShared = true
@@ -281,14 +279,14 @@ class ChannelWriter implements ResponseWriter {
     this.#channel.tell(message)
   }
 
-  /** Requests to a client are few, and not to be missed: they wait like answers. */
+  /** Queued like answers: requests to a client must not be dropped. */
   send(message: Buffer | string): boolean {
     this.#channel.write(message)
     return true
   }
 
   prime(): void {
-    // The connection itself is what would break.
+    // Not resumable: losing the stream means losing the connection.
   }
 
   finish(_status: number, message: EncodedMessage): void {
@@ -296,7 +294,7 @@ class ChannelWriter implements ResponseWriter {
   }
 
   onLost(): void {
-    // The requests of servers end with the connection.
+    // Server requests end with the connection.
   }
 }
 

@@ -7,10 +7,10 @@ import { authorizationKey } from '../../plugin.ts'
 import { Ticker } from '../../util/clock.ts'
 import type { RequestHeaders } from './request-guard.ts'
 
-/** By connection: a client proves itself once, in the handshake. */
+/** Cached per connection, as the handshake runs once. */
 const certificates = new WeakMap<Socket, ClientCertificate | undefined>()
 
-/** The certificate by which the other end of a connection has proved who it is, to an authority that the listener trusts. */
+/** Returns the verified client certificate of a connection. */
 export function readClientCertificate(socket: Socket): ClientCertificate | undefined {
   if (certificates.has(socket)) return certificates.get(socket)
   if (!isSecure(socket)) return undefined
@@ -20,7 +20,7 @@ export function readClientCertificate(socket: Socket): ClientCertificate | undef
   return certificate
 }
 
-/** Notes the certificate of a request that another process took and hands on by this connection. */
+/** Sets the client certificate of a request that a peer forwarded. */
 export function setCertificate(socket: Socket, certificate: ClientCertificate | undefined): void {
   certificates.set(socket, certificate)
 }
@@ -45,20 +45,19 @@ function describeCertificate({
   }
 }
 
-/** A distinguished name in the form of RFC 2253, the nearest part first; Node has one part on each line, the nearest last. */
+/** Converts Node's multi-line distinguished name to RFC 2253 order. */
 function formatDistinguishedName(lines: string | undefined): string {
   return (lines ?? '').split('\n').reverse().join(',')
 }
 
 type AuthResult = Principal | Refusal
 
-/** The listener that a request came to. */
 interface ReachedListener {
   readonly name: string
   readonly endpoint: string
 }
 
-/** Finds out who sent a request, or why it goes no further. At once where no plugin asks. */
+/** Authenticates a request; synchronous if no plugin taps `authenticate`. */
 export function authenticateRequest(
   context: ReachedListener & { readonly gate: Gate },
   request: IncomingMessage,
@@ -68,7 +67,7 @@ export function authenticateRequest(
   return context.gate.authenticate(headers.credentials)
 }
 
-/** Collects what a plugin may know of a request before its body is read. */
+/** Collects request facts for plugins before the body is read. */
 export function createCredentials(
   { name, endpoint }: ReachedListener,
   request: IncomingMessage,
@@ -85,7 +84,7 @@ export function createCredentials(
   }
 }
 
-/** By index and by length first: this is done for each header that a plugin asks for, and most requests have a dozen. */
+/** Hot path: called for each header that a plugin reads, so it compares lengths first. */
 function getHeaderValues(raw: readonly string[], wanted: string): readonly string[] {
   let values: string[] | undefined
   for (let at = 0; at + 1 < raw.length; at += 2) {
@@ -111,8 +110,8 @@ interface OpenStream {
 }
 
 /**
- * Responses and connections that stay open after the request that began them was let in. Their callers are authenticated
- * again now and then, and at each reload, so that a credential which has expired or was revoked opens nothing for longer.
+ * Long-lived responses and connections. Their callers are authenticated again every 30 s and on reload, to close
+ * those with expired or revoked credentials.
  */
 export class OpenStreams {
   readonly #gate: Gate
@@ -131,7 +130,7 @@ export class OpenStreams {
     )
   }
 
-  /** Notes what is open, until the function it returns is called. `end` closes it. */
+  /** Registers a stream; call the returned function to remove it. `end` closes the stream. */
   add(headers: RequestHeaders, end: (reason: string) => void): () => void {
     const open: OpenStream = { headers, end }
     this.#open.add(open)
@@ -152,7 +151,7 @@ export class OpenStreams {
     const { caller, credentials } = open.headers
     if (credentials === undefined) return
     const now = await this.#gate.authenticate(credentials)
-    // That we failed to find out is no reason to cut anybody off.
+    // Do not disconnect if authentication itself failed.
     const isUnsure = 'status' in now && now.status >= 500
     if (isUnsure || isSameCaller(caller, now) || !this.#open.delete(open)) return
     open.end('its credentials are no longer valid')

@@ -13,55 +13,53 @@ import { OpenConnections, SessionQuota } from './open-connections.ts'
 import type { RequestHeaders } from './request-guard.ts'
 import { SseStreams } from './sse-writer.ts'
 
-/** State that all requests of one HTTP listener share. */
+/** State shared by all requests to one HTTP listener. */
 export interface HttpContext {
   readonly name: string
   readonly gate: Gate
   readonly log: Log
   readonly clock: Clock
-  /** Others after a reload. */
+  /** Replaced on reload. */
   settings: HttpSettings
-  /** URL of the MCP endpoint, once it listens. */
+  /** URL of the MCP endpoint; empty until listening. */
   endpoint: string
   readonly sessions: LegacySessions
-  /** Sessions and connections of each caller. */
+  /** Sessions and connections per caller. */
   readonly quota: SessionQuota
   readonly streams: SseStreams
-  /** Large request bodies until they are answered, and large answers and events until their readers have taken them. */
+  /** Bytes of large request bodies, answers and events in memory. */
   readonly held: HeldBytes
   readonly admission: Admission
-  /** Modern requests in the pipeline, by a number of our own; legacy ones belong to their sessions. */
+  /** Modern requests by internal number. Legacy requests belong to their sessions. */
   readonly running: InFlight<InboundRequest>
-  /** Responses that stay open after their request was let in. */
+  /** Long-lived responses. */
   readonly openStreams: OpenStreams
-  /** Clients with a connection of their own. */
+  /** Clients with a dedicated connection. */
   readonly connections: OpenConnections
-  /** The event streams among them, by the id that lets their clients post. */
+  /** HTTP+SSE connections by session id. */
   readonly eventStreams: Map<string, PostedConversation>
-  /** Of this listener alone, for ids that no other conversation has. */
+  /** Random, makes session ids unique. */
   readonly instanceId: string
-  /** The number of the last modern request. */
   lastRequest: number
   isStopping: boolean
-  /** Hands a request that was read on to the process that has what it goes on with; false where that is this one. */
+  /** Forwards a request and its body to the process that owns the state; false if that is this process. */
   forward: ((arrival: Arrival, place: string, body: Buffer) => Promise<boolean>) | undefined
-  /** True if the log says already that modern clients lose what upstreams keep for a session. */
+  /** True after the warning about unlabelled modern clients was logged. */
   hasWarnedOfLoss: boolean
 }
 
-/** One request to an endpoint of the listener, with its headers sorted. */
+/** One request to a listener, with parsed headers. */
 export interface Arrival {
   readonly context: HttpContext
   readonly request: IncomingMessage
   readonly response: ServerResponse
   readonly headers: RequestHeaders
-  /** Of its URL, without the query. */
+  /** URL path without the query. */
   readonly path: string
-  /** The endpoint of the listener that the path names; undefined for a plugin's path, or nobody's. */
+  /** The matching endpoint; undefined for plugin paths and unknown paths. */
   readonly endpoint: ListenerEndpoint | undefined
 }
 
-/** Makes the state of a new listener. */
 export function createHttpContext(listener: ListenerContext, settings: HttpSettings): HttpContext {
   const { name, gate, log, clock, neighbours } = listener
   const held = new HeldBytes(settings.maxHeld)
@@ -76,7 +74,7 @@ export function createHttpContext(listener: ListenerContext, settings: HttpSetti
     get idleMs() {
       return context.settings.idleMs
     },
-    // All clients share one bound, however they came.
+    // One limit covers all transports.
     get max() {
       return context.settings.maxSessions - context.connections.size
     },

@@ -23,7 +23,7 @@ import { serveRequest } from './serve-request.ts'
 import { WriteTimeout } from './response.ts'
 import type { Upgrade } from './web-socket.ts'
 
-/** Streamable HTTP: both eras on one endpoint, and the probes beside it. */
+/** Streamable HTTP for both eras, and health probes. */
 export const listenHttp: Plugin = {
   name: 'listen-http',
   claims: { always: true },
@@ -34,7 +34,7 @@ export const listenHttp: Plugin = {
       hooks.createListener
         .for('http')
         .tap((spec, context) => new HttpListener(spec as HttpListenerSpec, context, config, upgradeTo))
-    // Only those who serve WebSockets load the code for them.
+    // Load WebSocket code only if configured.
     if (!hasWebSocket(config)) return tap()
     return import('./web-socket.ts').then(({ createUpgradeHandler }) => tap(createUpgradeHandler))
   },
@@ -49,11 +49,11 @@ function hasWebSocket({ listeners = {} }: Partial<Config>): boolean {
 const HEADERS_MS = 10_000
 const BODY_MS = 30_000
 const KEEP_ALIVE_MS = 30_000
-/** Time for the requests of those who connected last, where a load balancer still sent some. */
+/** Drain time: a load balancer may still send requests. */
 const LAST_REQUESTS_MS = 300
-/** Time for the errors that end open calls at a stop. */
+/** Time to write shutdown errors. */
 const FINAL_ANSWERS_MS = 500
-/** More than the guard lets pass, so that it sees what is too many. */
+/** Above the guard's limit, so that the guard can answer 431. */
 const MAX_HEADERS = 128
 
 class HttpListener implements Listener {
@@ -61,9 +61,9 @@ class HttpListener implements Listener {
   readonly #context: HttpContext
   readonly #directory: string
   readonly #server: Server | SecureServer
-  /** Every connection, and the response that is being written on it. */
+  /** Open connections with the current response of each. */
   readonly #connections = new Map<Socket, ServerResponse | undefined>()
-  /** Responses to what arrived at other processes. */
+  /** Responses to requests that peers forwarded. */
   readonly #forwarded = new Set<ServerResponse>()
   readonly #authenticates: boolean
   readonly #writeTimeout: WriteTimeout
@@ -105,7 +105,7 @@ class HttpListener implements Listener {
       requestTimeout: BODY_MS,
       connectionsCheckingInterval: 1000,
       keepAliveTimeout: KEEP_ALIVE_MS,
-      // Some clients offer HTTP/2 with every request, and are content with less. Node before 24.9 cannot tell.
+      // Some clients offer HTTP/2 with every request; ignore that. Node before 24.9 lacks this option.
       shouldUpgradeCallback: ({ headers }: IncomingMessage) =>
         upgrade !== undefined && headers.upgrade?.toLowerCase() === 'websocket',
     }
@@ -123,9 +123,9 @@ class HttpListener implements Listener {
           }
     const { gate } = this.#context
     const answerNow: HttpServe = (request, response) => {
-      // On a connection that ends, what comes behind its last request could not be answered; the last answer still goes out.
+      // Requests pipelined after the last one cannot be answered on a closing connection.
       if (request.socket.writableEnded) return
-      // Whoever keeps connections open is to have none left when the gateway stops.
+      // Close keep-alive connections while draining.
       if (gate.isDraining) response.shouldKeepAlive = false
       answer(request, response)
     }
@@ -151,7 +151,7 @@ class HttpListener implements Listener {
     return server
   }
 
-  /** Forwards requests that other processes own, and takes those that they forward. */
+  /** Forwards requests owned by peers, and accepts theirs. */
   async #joinPeers(neighbours: PeerDirectory): Promise<void> {
     const { PeerProxy, impersonateClient } = await import('./peer-proxy.ts')
     const context = this.#context
@@ -173,7 +173,7 @@ class HttpListener implements Listener {
         : peerProxy.forwardBody(place, { request, response, body })
   }
 
-  /** Notes that a connection is busy, so that a stop ends those that are not. */
+  /** Tracks busy connections, so that stopping closes idle ones immediately. */
   #trackResponse(socket: Socket, response: ServerResponse): void {
     if (this.#connections.has(socket)) this.#connections.set(socket, response)
     response.on('close', () => {
@@ -204,8 +204,8 @@ class HttpListener implements Listener {
   }
 
   /**
-   * The address stays, and what is made once for the server; all else is looked up at each request. Who is connected was
-   * let in as it is asked for now: not where that begins or ends to be asked.
+   * Applies new settings. Returns false if the server must be recreated: the address, TLS trust or authentication
+   * changed.
    */
   adapt(spec: ListenerConfig, config: Config, authenticates: boolean): boolean {
     if (spec.type !== 'http' || this.#url === undefined || authenticates !== this.#authenticates) return false
@@ -224,7 +224,7 @@ class HttpListener implements Listener {
     return true
   }
 
-  /** Serves another certificate to whoever connects from now on. */
+  /** Uses the new certificate for new connections. */
   #renewCertificate(tls: ListenerTls | undefined): void {
     if (tls === undefined || !('setSecureContext' in this.#server)) return
     const isSame = tls.cert === this.#tls?.cert && tls.key === this.#tls.key
@@ -243,12 +243,12 @@ class HttpListener implements Listener {
     return this.#stopped
   }
 
-  /** Accepts nobody any more; `shut` resolves when all have gone. */
+  /** Stops accepting; `shut` resolves when all connections are closed. */
   #closeServer(): { readonly shut: Promise<void> } {
     return { shut: new Promise<void>(resolve => this.#server.close(() => resolve())) }
   }
 
-  /** Accepts who has connected by now, before it accepts nobody any more, and serves what they send. */
+  /** Serves pending connections and their requests before it stops accepting. */
   async #closeServerAfterPending(): Promise<{ readonly shut: Promise<void> }> {
     await new Promise(resolve => setImmediate(resolve))
     const { shut } = this.#closeServer()
@@ -279,13 +279,13 @@ class HttpListener implements Listener {
     httpContext.openStreams.stop()
   }
 
-  /** Each call that is still open is answered with an error: a closed connection would say nothing. */
+  /** Answers open calls with a shutdown error instead of closing their connections. */
   async #endOpenCalls(): Promise<void> {
     const { clock, running, sessions } = this.#context
     const open = [...running.values(), ...sessions.openRequests()]
     for (const request of open) request.shutDown()
     await within(clock, FINAL_ANSWERS_MS, Promise.allSettled(open.map(request => request.answered)))
-    // An answer is written in the turn after it is there.
+    // Answers are written in the next event loop turn.
     await new Promise(resolve => setImmediate(resolve))
     const unread = [...this.#connections.keys()].filter(socket => socket.writableLength > 0)
     const read = unread.map(
@@ -300,7 +300,9 @@ class HttpListener implements Listener {
   }
 }
 
-/** Settings that a server keeps for its life. Its trust counts: who was let in by another authority does not stay. */
+/**
+ * Settings that require a new server. A change of client CA counts, as open connections were verified by the old one.
+ */
 function formatFixedSettings(
   { host, port, reusePort, ws, maxBody }: HttpSettings,
   tls: ListenerTls | undefined,
@@ -309,10 +311,7 @@ function formatFixedSettings(
   return JSON.stringify([host, port, reusePort, ws === undefined ? undefined : maxBody, trust])
 }
 
-/**
- * Makes the server. Node's HTTP is loaded when there is something to serve, and as `require` would bring it: an import
- * evaluates every member of it, `WebSocket` among them, and loads all of fetch for that, at 25 ms and 12 MB.
- */
+/** Loads Node's HTTP lazily and without `import`, which would evaluate `WebSocket` and load fetch (25 ms, 12 MB). */
 function createServer(
   options: ServerOptions,
   answer: HttpServe,

@@ -4,16 +4,15 @@ import { gatewayError } from '../../errors/errors.ts'
 import { isObject } from '../../protocol/json/json.ts'
 import { parseDuration, parseSize } from '../../util/units.ts'
 
-/** A listener's part of the configuration, ready for use. */
+/** Parsed configuration of an HTTP listener. */
 export interface HttpSettings {
   readonly host: string
   readonly port: number
-  /** Shares the port with other processes. */
   readonly reusePort: boolean
   readonly path: string
-  /** URL below which clients reach the listener, without a slash at its end; undefined where they use its own. */
+  /** Public base URL without a trailing slash; undefined if clients use the listener's address. */
   readonly publicUrl: string | undefined
-  /** Values of `Host` that are ours, with or without a port, lower case. */
+  /** Accepted `Host` values, lower case, with or without a port. */
   readonly hosts: ReadonlySet<string>
   readonly origins: ReadonlySet<string>
   readonly maxBody: number
@@ -21,20 +20,20 @@ export interface HttpSettings {
   readonly maxSessionsEach: number
   readonly maxConnections: number
   readonly idleMs: number
-  /** Time that a client may take nothing of what is written for it. */
+  /** Write timeout: time without read progress before a client is disconnected. */
   readonly unreadMs: number
   readonly maxRequests: number
   readonly maxHeld: number
-  /** Paths of HTTP+SSE; undefined when it is off. */
+  /** Paths for HTTP+SSE; undefined if disabled. */
   readonly sse: { readonly path: string; readonly messages: string } | undefined
-  /** Path of WebSocket; undefined when it is off. */
+  /** WebSocket path; undefined if disabled. */
   readonly ws: { readonly path: string } | undefined
   readonly names: HeaderNames
-  /** The eras that single requests may be of, for clients of this profile, or of none. */
+  /** Eras offered over single requests, per profile. */
   readonly offeredEras: (profile: string | undefined) => OfferedEras
-  /** The profile of clients that name none. */
+  /** Default profile. */
   readonly profile: string | undefined
-  /** Endpoints of the listener itself, by path. */
+  /** Built-in endpoints by path. */
   readonly endpoints: ReadonlyMap<string, ListenerEndpoint>
 }
 
@@ -43,7 +42,9 @@ export type HttpListenerSpec = Extract<ListenerConfig, { type: 'http' }>
 const LOOPBACK = ['localhost', '127.0.0.1', '[::1]']
 const WILDCARDS = new Set(['0.0.0.0', '[::]'])
 
-/** @throws GatewayError when the address is reachable by others and the configuration does not say that it is meant. */
+/**
+ * @throws GatewayError if the address is reachable by others without authentication and `exposeWithoutAuth` is false
+ */
 export function createHttpSettings(
   name: string,
   spec: HttpListenerSpec,
@@ -79,7 +80,7 @@ export function createHttpSettings(
   }
 }
 
-/** The names by which clients may speak of a listener. */
+/** Host names and origins that clients may use. */
 function listHostNames(
   { publicUrl, allowedHosts, allowedOrigins }: HttpListenerSpec,
   bound: string,
@@ -110,18 +111,17 @@ function isLoopback(host: string): boolean {
   return LOOPBACK.includes(host) || /^127(\.\d{1,3}){3}$/.test(host)
 }
 
-/** An address as it stands in a URL: IPv6 in brackets. */
+/** Formats a host for a URL, with brackets around IPv6. */
 export function formatUrlHost(host: string): string {
   return host.includes(':') && !host.startsWith('[') ? `[${host}]` : host
 }
 
-/** The listener's own endpoints: MCP, HTTP+SSE and where its clients post, WebSocket, and the probes. */
+/** Built-in endpoints; `messages` receives HTTP+SSE posts. */
 export type EndpointKind = 'mcp' | 'sse' | 'messages' | 'ws' | 'live' | 'ready'
 
-/** An endpoint of the listener itself. */
 export interface ListenerEndpoint {
   readonly kind: EndpointKind
-  /** The profile that the path names. */
+  /** Profile from the path. */
   readonly profile?: string
 }
 
@@ -131,7 +131,7 @@ interface EndpointPaths {
   readonly ws?: false | { readonly path: string }
 }
 
-/** Lists every path that an HTTP listener serves by itself; all others are a plugin's or nobody's. The first of two with one path counts. */
+/** Lists the paths that a listener serves itself. If two are equal, the first wins. */
 export function listEndpoints(
   { path, sse, ws }: EndpointPaths,
   profiles: Iterable<string>,
@@ -145,18 +145,18 @@ export function listEndpoints(
   return new Map(places.reverse())
 }
 
-/** The eras that a listener offers over single HTTP requests, and what decides it. */
+/** Eras offered over single requests. */
 interface OfferedEras {
   readonly modern: 'all' | 'labelled' | 'none'
-  /** Upstreams that keep something for each session, which a modern request without a label cannot come back to. */
+  /** Upstreams with state per session, which unlabelled modern requests lose. */
   readonly sessionUpstreams: readonly string[]
 }
 
 type ListenerEras = Pick<Extract<ListenerConfig, { type: 'http' }>, 'eras' | 'sessionLabel'>
 
 /**
- * A modern HTTP request is a session of its own. Where an upstream keeps something for each session, clients of both eras
- * are offered legacy sessions, unless they name their conversation.
+ * Each modern request is a session. If an upstream has state per session, only legacy sessions and labelled requests
+ * are offered.
  */
 export function getOfferedEras(
   config: Partial<Pick<Config, 'upstreams' | 'profiles'>>,
@@ -177,7 +177,7 @@ function isInView(view: { readonly upstreams?: readonly string[] } | undefined, 
   return view?.upstreams?.includes(upstream) ?? true
 }
 
-/** Says what that means for modern clients; undefined where there is nothing to say. */
+/** Describes the effect for modern clients; undefined if there is none. */
 export function describeEras(
   { modern, sessionUpstreams }: OfferedEras,
   label: string | false,
@@ -199,7 +199,7 @@ const LISTEN_ERRORS: Readonly<Record<string, string>> = {
   ENOTSUP: 'this system lets no two processes share a port: remove "reusePort"',
 }
 
-/** The error for an address that the system does not give a listener; `isTaken` where something listens there already. */
+/** Creates GW_LISTEN for a bind error; `isTaken` is true if the port is in use. */
 export function createListenError(
   listener: string,
   { host, port }: Pick<HttpSettings, 'host' | 'port'>,
@@ -211,15 +211,15 @@ export function createListenError(
   return gatewayError('GW_LISTEN', { listener, address, why, cause, isTaken: code === 'EADDRINUSE' })
 }
 
-/** Names of headers that a configuration speaks of, in lower case. */
+/** Header names from the configuration, in lower case. */
 export interface HeaderNames {
-  /** The header with the label of a conversation; undefined when none is read. */
+  /** Header with the session label; undefined if disabled. */
   readonly label: string | undefined
-  /** Passed on beside those that always are. */
+  /** Headers passed on in addition to the defaults. */
   readonly extraPassed: ReadonlySet<string>
 }
 
-/** Every header that any section names must get past the listener, or what that section says does nothing. */
+/** Collects every header that a section refers to; others do not pass the listener. */
 function createHeaderNames(
   { sessionLabel }: Extract<ListenerConfig, { type: 'http' }>,
   { sessionHeaders, upstreams, cache, policy }: Config,
@@ -236,7 +236,7 @@ function createHeaderNames(
   }
 }
 
-/** The headers by which any rule of a cache section tells answers apart. */
+/** Collects header names from cache `vary` rules. */
 function listVaryHeaders(section: unknown): string[] {
   if (!isObject(section)) return []
   return Object.entries(section).flatMap(([key, value]) => {

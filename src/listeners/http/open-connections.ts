@@ -9,12 +9,12 @@ import { DuplexConnection } from '../duplex/duplex-connection.ts'
 import type { Refusal } from './request-guard.ts'
 import { createRefusal, createTooManyRefusal } from './request-guard.ts'
 
-/** Most time between two looks for idle conversations; a reload may change how long they may be idle. */
+/** Longest sweep interval, as a reload may shorten the idle timeout. */
 export const SWEEP_MS = 30_000
 
-/** Counts the conversations of each caller, over every way to have one. Callers whom nobody asked who they are may have many. */
+/** Counts sessions and connections per caller, over all transports. Anonymous callers are not limited. */
 export class SessionQuota {
-  /** Most of one caller; another after a reload. */
+  /** Limit per caller, updated on reload. */
   max: number
   readonly #counts = new Map<string, number>()
 
@@ -26,7 +26,6 @@ export class SessionQuota {
     return (this.#counts.get(principalKey(principal)) ?? 0) >= this.max
   }
 
-  /** One more conversation, or with −1 one less. */
   count(principal: Principal, change: 1 | -1): void {
     const key = principalKey(principal)
     if (key === principalKey(ANONYMOUS)) return
@@ -36,16 +35,15 @@ export class SessionQuota {
   }
 }
 
-/** A channel over one connection of an HTTP listener. */
 export interface NetworkChannel extends Channel {
-  /** Resolves when the connection is gone. */
+  /** Resolves when the connection is closed. */
   close(): Promise<void>
 }
 
-/** A conversation whose client posts its messages, and gets ours on an event stream. */
+/** An HTTP+SSE session: the client posts messages and reads an event stream. */
 export interface PostedConversation {
   readonly principal: Principal
-  /** Takes what was posted, once it may; false when nobody is there to answer it any more. */
+  /** Receives a posted message; false if the stream is closed. */
   receivePost(body: Buffer, arrived: Arrived): Promise<boolean>
 }
 
@@ -56,7 +54,6 @@ type ConnectionOptions = Pick<
   readonly principal: Principal
 }
 
-/** State of the listener that its connections need. */
 interface ConnectionContext {
   readonly name: string
   readonly gate: Gate
@@ -70,11 +67,11 @@ interface ConnectionContext {
   readonly settings: { readonly maxSessions: number }
 }
 
-/** The conversations of an HTTP listener that have a connection of their own: event streams and WebSockets. Idle ones end. */
+/** Event streams and WebSockets of an HTTP listener. Idle ones are closed. */
 export class OpenConnections {
   readonly #open = new Map<DuplexConnection, Promise<void>>()
   readonly #sweeper: IdleSweeper<DuplexConnection>
-  /** Another after a reload. */
+  /** Updated on reload. */
   idleMs: number
 
   constructor(clock: Clock, idleMs: number) {
@@ -111,7 +108,7 @@ export class OpenConnections {
     this.#sweeper.arm()
   }
 
-  /** Lets what is under way end within `graceMs`, then cuts it. */
+  /** Waits up to `graceMs` for open requests, then disconnects. */
   async stop(graceMs: number): Promise<void> {
     this.#sweeper.stop()
     for (const connection of this.#open.keys()) void connection.end('shutdown', graceMs)
@@ -125,7 +122,7 @@ export class OpenConnections {
   }
 }
 
-/** Says why no conversation may begin; undefined when one may. */
+/** Returns a refusal if no connection may be opened. */
 export function checkCapacity(context: ConnectionContext, caller: Principal): Refusal | undefined {
   if (context.isStopping)
     return {

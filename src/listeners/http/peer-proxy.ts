@@ -18,13 +18,13 @@ import type { Refusal } from './request-guard.ts'
 import { createRefusal } from './request-guard.ts'
 import { sendRefusal } from './response.ts'
 
-/** Header that proves that a process of this gateway sends a request. Clients cannot reach the port that reads it. */
+/** Authenticates a peer's request. Clients cannot reach the port that accepts it. */
 const VOUCHER_HEADER = 'x-tapgate-handed'
 const HOP_BY_HOP: ReadonlySet<string> = new Set([
   ...['connection', 'keep-alive', 'transfer-encoding', 'upgrade', 'expect', VOUCHER_HEADER],
 ])
 const CONNECT_MS = 1000
-/** A machine that is gone is noticed by the kernel after about 15 s. */
+/** The kernel detects a dead machine after about 15 s. */
 const KEEP_ALIVE_MS = 5000
 const MAX_FREE_SOCKETS = 64
 
@@ -41,22 +41,21 @@ interface PeerProxyDeps {
   readonly neighbours: PeerDirectory
   readonly clock: Clock
   readonly log: Log
-  /** Answers a request here. */
+  /** Serves a request locally. */
   readonly serve: HttpServe
 }
 
-/** A request of a client, with its body if that was read. */
 interface ForwardedExchange {
   readonly request: IncomingMessage
   readonly response: ServerResponse
   readonly body?: Buffer
 }
 
-/** Reverse proxy to the process that owns a session, a parked call or a task. The caller is authenticated there. */
+/** Reverse proxy to the process that owns a session, parked call or task. The owner authenticates the caller. */
 export class PeerProxy {
   readonly #deps: PeerProxyDeps
   readonly #agents: { readonly http: Agent; readonly https: Agent }
-  /** Streams of other processes that clients read here. */
+  /** Responses that stream from peers. */
   readonly #streams = new Set<ServerResponse>()
   #isStopping = false
 
@@ -67,7 +66,7 @@ export class PeerProxy {
     this.#agents = { http: new http.Agent(options), https: new https.Agent(options) }
   }
 
-  /** Forwards a request whose session another process may own; false for all others. */
+  /** Forwards a request if a peer may own its session; else returns false. */
   forwardToOwner(request: IncomingMessage, response: ServerResponse): boolean {
     const id = findConversation(parseSessionId(request.rawHeaders), request.url ?? '')
     const place = placeOfConversation(id)
@@ -87,7 +86,10 @@ export class PeerProxy {
     if (!(await this.#forward(where, exchange))) refuseForwarded(NOT_FOUND, exchange)
   }
 
-  /** Forwards a request that was read to the process that `place` names; false if that is this one, or is gone. */
+  /**
+   * Forwards a request with its body to the process that `place` names; false if that is this process, or
+   * unreachable.
+   */
   async forwardBody(place: string, exchange: Required<ForwardedExchange>): Promise<boolean> {
     const where = await this.#deps.neighbours.find(place)
     if (where === 'here') return false
@@ -96,7 +98,7 @@ export class PeerProxy {
     return true
   }
 
-  /** Ends the streams that clients read here, so that they reconnect. Requests under way continue. */
+  /** Ends streams from peers so that clients reconnect. Open requests continue. */
   endStreams(): void {
     this.#isStopping = true
     for (const stream of this.#streams) stream.end()
@@ -107,7 +109,7 @@ export class PeerProxy {
     this.#agents.https.destroy()
   }
 
-  /** Resolves with false if the process could not be reached, so that nothing was sent. */
+  /** Resolves with false if the peer was unreachable and nothing was sent. */
   #forward(to: Peer, exchange: ForwardedExchange): Promise<boolean> {
     const { request, response, body } = exchange
     if (response.destroyed) return Promise.resolve(true)
@@ -156,7 +158,7 @@ export class PeerProxy {
       : process.getBuiltinModule('node:https').request({ ...to.tls, ...options, agent: this.#agents.https })
   }
 
-  /** Sends nothing before there is a connection: what was not sent can be answered here. */
+  /** Sends nothing until connected, so that an unsent request can be served locally. */
   #onConnected(outgoing: ClientRequest, to: Peer, connected: () => void): void {
     outgoing.on('socket', socket => {
       if (!socket.connecting && outgoing.reusedSocket) return connected()
@@ -183,7 +185,7 @@ export class PeerProxy {
     if (request.method === 'GET') this.#addStream(response)
     pipeline(answer, response, error => {
       if (error !== null && error !== undefined) response.destroy()
-      // An answer may come before the whole request was sent; the rest is read and dropped.
+      // The answer may precede the end of the request; discard the rest.
       if (!request.readableEnded) {
         request.unpipe(outgoing).resume()
         outgoing.destroy()
@@ -198,7 +200,7 @@ export class PeerProxy {
   }
 }
 
-/** Makes the connection of a request that another process forwarded look like that of its client. */
+/** Gives a forwarded request its client's address and certificate. */
 export function impersonateClient(
   { socket }: IncomingMessage,
   { remoteAddress, certificate }: ForwardedRequest,
@@ -208,7 +210,7 @@ export function impersonateClient(
   setCertificate(socket, certificate)
 }
 
-/** The session that a request names; the first of several, as its owner refuses them all. */
+/** Session id from the headers. The owner refuses duplicates, so the first one is enough. */
 function parseSessionId(lines: readonly string[]): string | undefined {
   for (let at = 0; at + 1 < lines.length; at += 2)
     if (lines[at]?.toLowerCase() === HEADER.session) return lines[at + 1]
@@ -231,5 +233,5 @@ function refuseForwarded(why: Refusal, { request, response }: ForwardedExchange)
   else sendRefusal(response, why)
 }
 
-// A client that disconnected is seen by the `close` that follows.
+// The `close` event handles disconnects.
 function ignore(): void {}

@@ -7,7 +7,7 @@ import { createTooLargeRefusal } from './request-guard.ts'
 import { sendRefusal } from './response.ts'
 import { createHold } from './sse-writer.ts'
 
-/** Bytes of a refused body that are read, in bodies' limits, so that its sender still reads why. */
+/** Bytes discarded of a refused body, in multiples of `limits.body`, so that its sender can read the refusal. */
 const MAX_DISCARDED_BODIES = 8
 
 interface UnreadRequest {
@@ -16,20 +16,19 @@ interface UnreadRequest {
   readonly response: ServerResponse
 }
 
-/** The request that a body belongs to. */
 interface BodyRequest extends UnreadRequest {
   readonly context: UnreadRequest['context'] & { readonly held: HeldBytes }
   readonly headers: Pick<RequestHeaders, 'own'>
 }
 
-/** Reasons not to read a body: it is larger than may be, there is no room for it now, or the client went away. */
+/** `no room`: the listener holds too many bytes. */
 type BodyFailure = 'too large' | 'no room' | 'gone'
 
 export function createBodyRefusal(unread: Exclude<BodyFailure, 'gone'>, max: number): Refusal {
   return unread === 'too large' ? createTooLargeRefusal(max) : OVERLOADED
 }
 
-/** Reads a body of at most `limits.body` bytes. A large one counts as held until it is answered. */
+/** Reads a body up to `limits.body`. Large bodies count as held until answered. */
 export function readBody(owner: BodyRequest): Promise<Buffer | BodyFailure> {
   const { context, request, response, headers } = owner
   const { maxBody } = context.settings
@@ -57,18 +56,18 @@ export function readBody(owner: BodyRequest): Promise<Buffer | BodyFailure> {
     if (!claimBytes(Number(headers.own['content-length'] ?? 0))) return
     request.on('data', onData)
     request.on('end', () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)))
-    // Whatever goes wrong, this follows; without a listener for errors there are none.
+    // Follows any error.
     request.on('close', () => resolve('gone'))
   })
 }
 
-/** Refuses a request whose body nobody wants. */
+/** Refuses a request and discards its body. */
 export function refuseUnread(unwanted: UnreadRequest, refused: Refusal): void {
   discardBody(unwanted)
   sendRefusal(unwanted.response, refused)
 }
 
-/** Reads a body that nobody wants, up to a bound: to cut it immediately would take our answer with it. */
+/** Discards a body up to a limit: an immediate close could lose the refusal. */
 function discardBody({ context, request }: Pick<UnreadRequest, 'context' | 'request'>): void {
   const most = context.settings.maxBody * MAX_DISCARDED_BODIES
   let length = 0

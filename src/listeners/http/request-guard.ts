@@ -6,25 +6,24 @@ import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import type { AddressedSocket, RequestOrigin } from '../client/inbound-request.ts'
 import type { HeaderNames, HttpSettings } from './listener-settings.ts'
 
-/** The headers of one request that are read here, with lower case names, and its caller. */
+/** Parsed request headers with lower-case names, and the caller. */
 export interface RequestHeaders {
-  /** The authenticated caller; ANONYMOUS until `authenticate` has run. */
+  /** ANONYMOUS until authenticated. */
   caller: Principal
-  /** Credentials that the caller was let in on; undefined until `authenticate` has run. */
+  /** Undefined until authenticated. */
   credentials: Credentials | undefined
-  /** For this listener only: never leaves it. */
+  /** Read by this listener, never passed on. */
   readonly own: Readonly<Record<string, string | undefined>>
-  /** Goes with the request on its way: nothing in it identifies or authorises anyone. */
+  /** Passed on with the request; holds no credentials. */
   readonly passed: Readonly<Record<string, string>>
-  /** The name that the caller gives to its conversation; undefined when it gives none. */
+  /** Session label from the client. */
   readonly label: string | undefined
-  /** The profile that the path names. */
+  /** Profile from the path. */
   profile: string | undefined
-  /** What the query chooses; undefined until the caller was let in, and where it chooses nothing. */
+  /** Choices from the query; undefined until authenticated. */
   choices: Choices | undefined
-  /** A header that may stand only once and does not. */
+  /** Name of a header that must be unique and is not. */
   readonly repeated: string | undefined
-  /** The connection that they came over. */
   socket: AddressedSocket | undefined
 }
 
@@ -42,10 +41,10 @@ const OWN = new Set([
   HEADER.lastEventId,
 ])
 const PASSED = new Set(['x-session-id', 'x-request-id', 'traceparent', 'tracestate', 'baggage'])
-/** Lists, which may come in several lines. */
+/** Lists, which may span several header lines. */
 const LISTS = new Set(['accept', 'access-control-request-headers', 'tracestate', 'baggage'])
 
-/** Sorts raw headers in one pass. Node would silently keep the first, or join them. */
+/** Parses raw headers in one pass. Node's own would keep the first or join duplicates silently. */
 export function readHeaders(
   raw: readonly string[],
   { label, extraPassed }: HeaderNames,
@@ -63,7 +62,7 @@ export function readHeaders(
     if (isRepeated(name, before)) repeated ??= name
     const value = joinValues(before, raw[at + 1] as string)
     into[name] = value
-    // A rule may be about what this listener reads too, such as `Origin`.
+    // Rules may also match headers read here, such as `Origin`.
     if (isOwn && extraPassed.has(name)) passed[name] = value
   }
   return {
@@ -91,7 +90,7 @@ function isPassed(name: string, alsoPassed: ReadonlySet<string>): boolean {
   return name.startsWith('mcp-') || PASSED.has(name) || alsoPassed.has(name)
 }
 
-/** Facts of a request that go through the pipeline beside its message. A gateway in front of this one may have one session with it for many clients. */
+/** Per-request values override the session's: a gateway in front may multiplex clients over one session. */
 export function createRequestOrigin({
   passed,
   caller,
@@ -106,7 +105,7 @@ export type { Refusal }
 
 const MAX_HEADERS = 100
 const LOCAL_ORIGIN = /^https?:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?$/
-/** A label is part of keys and of logs: a plain word. */
+/** Labels appear in keys and logs. */
 const LABEL = /^[A-Za-z0-9._-]{1,128}$/
 const OTHER_CHARSET = /;\s*charset\s*=(?!\s*"?utf-?8"?\s*(;|$))/i
 
@@ -114,12 +113,12 @@ export function createRefusal(status: number, message: string, code: number = RP
   return { status, error: rpcError(code, message) }
 }
 
-/** A refusal that ends the connection: where the next request begins on it may be another question than we think. */
+/** Closes the connection, as the start of the next request is uncertain. */
 function addConnectionClose(refused: Refusal): Refusal {
   return { ...refused, headers: { connection: 'close' } }
 }
 
-/** Checks how a request is framed: Node reads some forms that others in front of us read in other ways. */
+/** Refuses ambiguous framing that proxies may parse differently. */
 function checkFraming(request: IncomingMessage, { own }: RequestHeaders): Refusal | undefined {
   if (request.httpVersionMajor !== 1)
     return addConnectionClose(createRefusal(505, 'HTTP version not supported: 1.1 is spoken here'))
@@ -135,7 +134,7 @@ function checkFraming(request: IncomingMessage, { own }: RequestHeaders): Refusa
   )
 }
 
-/** Checks any request, whatever it asks for: its headers, where it was sent to, and from which page. Returns the refusal. */
+/** Checks header count, duplicates, framing, host and origin. */
 export function checkRequest(
   request: IncomingMessage,
   headers: RequestHeaders,
@@ -150,7 +149,7 @@ export function checkRequest(
   return checkFraming(request, headers) ?? checkAddress(headers, settings)
 }
 
-/** Checks where a request was sent to, and from which page. */
+/** Checks label, host and origin. */
 function checkAddress(headers: RequestHeaders, settings: HttpSettings): Refusal | undefined {
   if (headers.label !== undefined && !LABEL.test(headers.label))
     return createRefusal(
@@ -197,7 +196,7 @@ function isAllowedOrigin(origin: string, host: string | undefined, ours: Readonl
   )
 }
 
-/** Checks a body before it is read; returns the refusal. */
+/** Checks content type, encoding and declared length before reading. */
 export function checkBody(headers: RequestHeaders, maxBody: number): Refusal | undefined {
   const type = headers.own['content-type']
   if (type !== 'application/json' && !isJsonType(type))
@@ -223,7 +222,6 @@ export function createTooLargeRefusal(maxBody: number): Refusal {
   return createRefusal(413, `The body is larger than ${maxBody} bytes`)
 }
 
-/** The forms of answer a client takes. */
 export interface Accepts {
   readonly json: boolean
   readonly events: boolean
@@ -240,13 +238,12 @@ export function parseAccept(accept: string | undefined): Accepts {
   }
 }
 
-/** Refuses a client that takes neither form; one of them is enough. */
+/** Refuses a client that accepts neither form. */
 export function checkAccept(accepts: Accepts): Refusal | undefined {
   if (accepts.json || accepts.events) return undefined
   return createRefusal(406, 'Not acceptable: answers are application/json or text/event-stream')
 }
 
-/** Refusal where a limit is reached: that of all, or of this caller. */
 export function createTooManyRefusal(whose: 'all' | 'own'): Refusal {
   const full =
     whose === 'all'

@@ -14,19 +14,18 @@ import type { Accepts, Refusal } from './request-guard.ts'
 import type { EventStreamWriter, SseStream, SseStreams } from './sse-writer.ts'
 import { createHold } from './sse-writer.ts'
 
-/** Looks within the time limit: a connection is cut up to this part of it late. */
+/** Checks per timeout: a stalled connection may live a quarter longer. */
 const CHECKS_PER_LIMIT = 4
-/** Bytes that a reader must take within the limit, where as much waits for it: less is a way to hold memory for ever. */
+/** Minimum progress per timeout, so that slow readers cannot hold memory. */
 const MIN_TAKEN = 64 * 1024
 
-/** Progress of the reader of a connection. */
 interface ReadProgress {
   readonly written: number
   readonly queued: number
   readonly at: number
 }
 
-/** Cuts connections whose other end takes nothing of what was written for it, whoever wrote it. */
+/** Disconnects clients that do not read. */
 export class WriteTimeout {
   readonly #clock: Clock
   readonly #log: Log
@@ -64,7 +63,7 @@ export class WriteTimeout {
         this.#marks.set(socket, measureProgress(socket, now))
       else if (now - mark.at >= this.#limitMs()) stalled.push(socket)
     }
-    // Where it was this process that stood still, the system first takes what it can.
+    // If this process was stalled, let the system flush first.
     if (stalled.length > 0) setImmediate(() => this.#destroyStalled(stalled))
     return this.#marks.size > 0
   }
@@ -92,37 +91,35 @@ function hasRead(socket: Socket, mark: ReadProgress): boolean {
   return taken >= MIN_TAKEN
 }
 
-/** Bytes that the system has not taken of the write that is under way; Node looks at the same before its own timeouts. */
+/** Bytes of the current write still queued; Node's own timeouts check the same field. */
 function getQueuedBytes(socket: Socket): number {
   const { _handle: handle } = socket as { readonly _handle?: { readonly writeQueueSize?: number } | null }
   return handle?.writeQueueSize ?? 0
 }
 
-/** Bodies above this are not worth a copy. */
+/** Bodies above this are not copied. */
 const MAX_TEXT = 32 * 1024
 
-/** Makes a stream one that its reader can come back to. */
+/** Makes streams resumable. */
 export interface StreamRecorder {
-  /** True if streams begin with an id. */
+  /** True if streams begin with an event id. */
   readonly isPrimed: boolean
-  /** `request` is the one whose answer ends it, where it is one. */
   makeResumable(stream: SseStream): EventStreamWriter
 }
 
-/** State of the listener that a response needs. */
 interface ResponseContext {
   readonly held: HeldBytes
   readonly streams: SseStreams
 }
 
-/** One HTTP response that becomes JSON or an event stream as the call needs: decided by its first message. */
+/** One HTTP response. Its first message decides between JSON and an event stream. */
 export class HttpReply implements ResponseWriter {
   readonly isShared = false
-  /** Sent with the response, for the client to come back with. */
+  /** Sent in the `Mcp-Session-Id` header. */
   sessionId: string | undefined
-  /** Keeps what is streamed, for a client that comes back. */
+  /** Makes the stream resumable. */
   recorder: StreamRecorder | undefined
-  /** Request that is answered, where it is one. */
+  /** The request being answered, if any. */
   request: RpcId | undefined
   readonly accepts: Accepts
   readonly #response: ServerResponse
@@ -140,7 +137,7 @@ export class HttpReply implements ResponseWriter {
     return !this.#response.destroyed && !this.#response.writableEnded
   }
 
-  /** Runs when the client goes away before its answer. */
+  /** Calls `listener` if the client disconnects before the answer. */
   onDisconnect(listener: () => void): void {
     this.#response.on('close', () => {
       if (!this.#response.writableFinished) listener()
@@ -159,12 +156,12 @@ export class HttpReply implements ResponseWriter {
     if (this.#stream?.isResumable !== true) for (const listener of this.#onLost ?? []) listener()
   }
 
-  /** False for a client that takes no events: it misses what goes ahead of its answer, and still gets that. */
+  /** False for a client that does not accept events; it gets only the answer. */
   get canStream(): boolean {
     return this.#stream !== undefined || (this.isOpen && this.accepts.events)
   }
 
-  /** Counts what waits for this response. */
+  /** Counts bytes waiting for this response. */
   hold(): Hold {
     return createHold(this.#response, this.#context.held)
   }
@@ -200,7 +197,6 @@ export class HttpReply implements ResponseWriter {
     this.finish(status, encodeError(id, error))
   }
 
-  /** Answers that the message has arrived, and nothing else. */
   sendAccepted(): void {
     if (this.isOpen) sendNothing(this.#response, 202)
   }
@@ -231,17 +227,17 @@ export function sendJson(
   headers?: Readonly<Record<string, string>>,
 ): void {
   const length = getByteLength(body)
-  // As a list, which Node neither copies nor looks through twice.
+  // A flat list is neither copied nor validated twice by Node.
   if (headers === undefined) response.writeHead(status, createHeaderList(length))
   else response.writeHead(status, { ...JSON_HEADERS, 'content-length': length, ...headers })
-  // Head and body leave in one write where both are text; latin1 keeps the bytes as they are.
+  // Sends head and body in one write if both are text; latin1 preserves the bytes.
   if (body instanceof ByteText) response.end(body.text, 'latin1')
   else if (Buffer.isBuffer(body) && length <= MAX_TEXT) response.end(body.toString('latin1'), 'latin1')
   else if (typeof body === 'string' || Buffer.isBuffer(body)) response.end(body)
   else endWithPieces(response, body)
 }
 
-/** Head and all pieces leave in one write. */
+/** Sends head and pieces in one write. */
 function endWithPieces(response: ServerResponse, pieces: readonly Buffer[]): void {
   response.cork()
   for (const piece of pieces) response.write(piece)
@@ -264,7 +260,7 @@ export function sendNothing(
   response.end()
 }
 
-/** Makes the response to a request that no server of Node's has answered. Its module is loaded when it is needed. */
+/** Creates a response for a request outside Node's server. Loads `node:http` lazily. */
 export function createResponse(request: IncomingMessage): ServerResponse {
   return new (process.getBuiltinModule('node:http').ServerResponse)(request)
 }

@@ -53,7 +53,7 @@ const ALLOW = 'GET, POST, DELETE, OPTIONS'
 const HEADER_NAMES = /^[\w\s,-]*$/
 const PREFLIGHT_HEADERS = { 'access-control-allow-methods': ALLOW, 'access-control-max-age': '600' }
 
-/** Guards a request, and hands it to the endpoint that answers it. */
+/** Checks a request and routes it to its endpoint. */
 export async function serveRequest(
   context: HttpContext,
   request: IncomingMessage,
@@ -88,7 +88,7 @@ export async function serveRequest(
   }
 }
 
-/** Lets a request in, or says why it may not come now; a probe always may. */
+/** Runs the `admit` hooks; probes always pass. */
 function checkAdmission({ context, response, path, endpoint }: Arrival): Refusal | undefined {
   if (isProbe(endpoint)) return undefined
   const found = context.gate.admit(context.name, path)
@@ -101,7 +101,7 @@ function isProbe(place: ListenerEndpoint | undefined): boolean {
   return place?.kind === 'live' || place?.kind === 'ready'
 }
 
-/** Finds out who calls. A preflight carries no credentials, and whether we live is no secret. */
+/** Preflights carry no credentials, and liveness is public. */
 function authenticateArrival({
   context,
   request,
@@ -114,7 +114,7 @@ function authenticateArrival({
     : authenticateRequest(context, request, headers)
 }
 
-/** Finds out who probes: everybody may know whether we can serve, and callers that may use them, which servers we have. */
+/** Authenticates a readiness probe. Unknown callers get only the status, not the upstreams. */
 async function authenticateProbe(context: HttpContext, request: IncomingMessage): Promise<Principal> {
   const caller = await context.gate.authenticate({ ...createCredentials(context, request), isOptional: true })
   if ('status' in caller) return STRANGER
@@ -132,10 +132,10 @@ function admitCaller(arrival: Arrival, caller: Principal | Refusal): Promise<voi
   return isRefused ? refuseUnread(arrival, OVERLOADED) : routeArrival(arrival)
 }
 
-// A reader that went away is seen by the `close` that follows.
+// The `close` event handles disconnects.
 function ignore(): void {}
 
-/** Lets the page of an allowed origin read the answer. */
+/** Allows the origin's pages to read the answer. */
 function setCorsHeaders(origin: string, response: ServerResponse): void {
   response.setHeader('access-control-allow-origin', origin)
   response.setHeader('access-control-expose-headers', 'Mcp-Session-Id, Retry-After, WWW-Authenticate')
@@ -155,7 +155,7 @@ function routeArrival(arrival: Arrival): Promise<void> | void {
     : handler(arrival)
 }
 
-/** True where a conversation begins or goes on. The sender of a preflight was not asked who it is. */
+/** True for requests that belong to a session. Preflights are unauthenticated. */
 function canChoose({ request, endpoint }: Arrival): boolean {
   return (endpoint?.kind === 'mcp' || endpoint?.kind === 'sse') && request.method !== 'OPTIONS'
 }
@@ -167,7 +167,7 @@ function sendUpgradeRequired({ request, response }: Arrival): void {
 }
 
 function routeUnknownPath(arrival: Arrival): Promise<void> | void {
-  // The sender of a preflight was not asked for credentials.
+  // Preflights are unauthenticated.
   if (arrival.request.method === 'OPTIONS') return handlePreflight(arrival)
   return servePath(arrival) ?? sendNotFound(arrival)
 }
@@ -177,7 +177,7 @@ function sendLiveness({ request, response }: Arrival): void {
   sendJson(response, 200, '{"status":"alive"}')
 }
 
-/** Sends names, states and codes only: why something is down may tell too much. */
+/** Sends names, states and codes only, as reasons may leak details. */
 function sendReadiness({ context, request, response, headers: { caller } }: Arrival): void {
   request.resume()
   const { ready, upstreams, health } = context.gate.readiness(caller)
@@ -191,7 +191,7 @@ function sendReadiness({ context, request, response, headers: { caller } }: Arri
   sendJson(response, isReady ? 200 : 503, JSON.stringify(body))
 }
 
-/** True if nothing is known of a caller; also one that a plugin lets in without knowing who it is. */
+/** True for unauthenticated callers, including those a plugin admits without identity. */
 function isUnknownCaller({ issuer, subject }: Principal): boolean {
   return issuer === STRANGER.issuer && subject === STRANGER.subject
 }
@@ -213,7 +213,7 @@ function sendMethodNotAllowed({ request, response }: Arrival, allow: string): vo
   sendRefusal(response, { ...createRefusal(405, 'Method not allowed'), headers: { allow } })
 }
 
-/** Answers a preflight. The guard has let the origin pass, and what headers a tool wants nobody knows beforehand. */
+/** Answers a preflight. The origin was checked; any header is allowed, as tools may define their own. */
 function handlePreflight({ request, response, headers }: Arrival): void {
   request.resume()
   if (headers.own.origin === undefined) return sendNothing(response, 204, { allow: ALLOW })
@@ -225,7 +225,7 @@ function createAllowHeaders({ own }: RequestHeaders): Record<string, string> {
   return wanted !== undefined && HEADER_NAMES.test(wanted) ? { 'access-control-allow-headers': wanted } : {}
 }
 
-/** Answers on a path that a plugin serves; undefined where none does. */
+/** Answers on a plugin path; undefined if no plugin serves it. */
 function servePath(arrival: Arrival): Promise<void> | undefined {
   const request = createHttpRequest(arrival)
   const answer = arrival.context.gate.serve(request)
@@ -235,7 +235,7 @@ function servePath(arrival: Arrival): Promise<void> | undefined {
   })
 }
 
-/** Hands on what another process has. Its caller is asked there who it is. */
+/** Forwards to the owning process, which authenticates the caller. */
 async function forwardToOwner(arrival: Arrival, place: string, request: HttpRequest): Promise<boolean> {
   const { forward } = arrival.context
   return forward !== undefined && forward(arrival, place, await request.body())
@@ -289,11 +289,11 @@ async function sendReply(
 
 interface WriteDeadline {
   readonly clock: Clock
-  /** Time that a reader may take for what waits. */
+  /** Write timeout. */
   readonly patienceMs: number
 }
 
-/** Streams a body, no faster than it is read. A reader that does not read is cut. */
+/** Streams a body with backpressure; disconnects clients that do not read. */
 async function sendPieces(
   response: ServerResponse,
   pieces: AsyncIterable<string | Buffer>,

@@ -5,10 +5,10 @@ import type { HeldBytes } from '../../transport/backlog.ts'
 import { Hold, MAX_BEHIND, SMALL } from '../../transport/backlog.ts'
 import { Ticker } from '../../util/clock.ts'
 
-/** A reader with more than this unsent misses what may be missed. */
+/** Droppable messages are skipped above this. */
 const MAX_UNSENT = 1024 * 1024
 const KEEP_ALIVE_MS = 15_000
-/** Time that a client should wait before it comes back to a stream that broke. */
+/** Reconnect delay for clients. */
 const RETRY_MS = 1000
 const HEAD = Buffer.from('event: message\ndata: ')
 const TAIL = Buffer.from('\n\n')
@@ -19,7 +19,7 @@ export const SSE_HEADERS: Readonly<Record<string, string>> = Object.freeze({
   'x-accel-buffering': 'no',
 })
 
-/** The open streams of a listener, kept alive by a comment now and then. */
+/** Open event streams of a listener, kept alive by comments. */
 export class SseStreams {
   readonly #held: HeldBytes
   readonly #open = new Set<SseStream>()
@@ -37,7 +37,7 @@ export class SseStreams {
     )
   }
 
-  /** Starts an event stream on a response that has sent nothing yet. */
+  /** Starts an event stream on an unsent response. */
   open(response: ServerResponse, headers?: Readonly<Record<string, string>>): SseStream {
     response.writeHead(200, headers === undefined ? SSE_HEADERS : { ...SSE_HEADERS, ...headers })
     response.flushHeaders()
@@ -53,22 +53,20 @@ export class SseStreams {
   }
 }
 
-/** A way for messages one after the other, until the last. */
 export interface EventStreamWriter {
-  /** True if its reader may leave and come back. */
+  /** True if the reader can resume. */
   readonly isResumable: boolean
   readonly isOpen: boolean
-  /** Sends one message that may be missed; false when it will be. `isNews` where nobody needs an earlier one of the same text. */
+  /** Sends a droppable message; false if it is dropped. `isNews`: earlier equal messages are obsolete. */
   notify(message: string, isNews?: boolean): boolean
-  /** Sends one message; false when nobody will ever read it. */
+  /** Sends a message; false if it can never be read. */
   send(message: Buffer | string): boolean
-  /** Ends the stream, with a last message where there is one. */
   end(message?: Buffer | string): void
-  /** Tells the reader after how many milliseconds it should come back once the stream has ended. */
+  /** Sets the client's reconnect delay after the end. */
   retryAfter(ms: number): void
 }
 
-/** One event stream to one reader. */
+/** An event stream to one reader. */
 export class SseStream implements EventStreamWriter {
   readonly isResumable = false
   readonly #response: ServerResponse
@@ -88,7 +86,7 @@ export class SseStream implements EventStreamWriter {
     return this.notifyWithId(message)
   }
 
-  /** The same with an id, for who comes back with it. */
+  /** Like `notify`, with an event id. */
   notifyWithId(message: string, id?: string): boolean {
     const waiting = this.#response.writableLength
     if (waiting > MAX_UNSENT || (waiting > SMALL && this.#hold.isHalfFull)) return false
@@ -99,7 +97,7 @@ export class SseStream implements EventStreamWriter {
     return this.#write(formatEvent(message, id))
   }
 
-  /** Sends an id without a message (2025-11-25, resumability). */
+  /** Sends an event id without a message (2025-11-25, resumability). */
   prime(id: string): void {
     this.#write(`id: ${id}\nretry: ${RETRY_MS}\ndata: \n\n`)
   }
@@ -108,7 +106,7 @@ export class SseStream implements EventStreamWriter {
     this.#write(`retry: ${ms}\n\n`)
   }
 
-  /** Sends again what was sent before, at once, so that a reader who keeps up is not taken for one who does not. */
+  /** Sends stored events in one write, so that the reader does not count as slow. */
   replay(events: readonly { readonly id: string; readonly message: Buffer | string }[]): void {
     if (events.length === 0) return
     this.#write(Buffer.concat(events.map(({ message, id }) => Buffer.from(formatEvent(message, id)))))
@@ -124,7 +122,7 @@ export class SseStream implements EventStreamWriter {
     this.#hold.setUnsent(this.#response.writableLength)
   }
 
-  /** Ends the stream without waiting for a reader who has not taken everything. */
+  /** Ends the stream without waiting for a slow reader. */
   abort(): void {
     if (this.#response.writableLength > 0) this.#response.destroy()
     else this.end()
@@ -140,16 +138,15 @@ export class SseStream implements EventStreamWriter {
   }
 }
 
-/** The hold of a response, which ends with it. */
+/** Creates a hold that ends with the response. */
 export function createHold(response: ServerResponse, held: HeldBytes): Hold {
   const hold = new Hold(held)
   response.on('close', () => hold.end())
   return hold
 }
 
-/** A message as one event. */
 export function formatEvent(message: Buffer | string, id?: string): Buffer | string {
-  // Messages that we encode ourselves have no line ends in them.
+  // Messages encoded here contain no line breaks.
   if (typeof message === 'string')
     return id === undefined
       ? `event: message\ndata: ${message}\n\n`

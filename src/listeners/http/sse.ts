@@ -21,7 +21,7 @@ const SESSION_GONE = createRefusal(
   RPC.legacyNoSession,
 )
 
-/** GET: begins a conversation of HTTP+SSE (2024-11-05), which lasts as long as this stream. */
+/** GET: opens an HTTP+SSE session (2024-11-05), which lasts as long as the stream. */
 export function openEventStream({ context, request, response, headers }: Arrival): void {
   request.resume()
   const { sse } = context.settings
@@ -48,7 +48,7 @@ export function openEventStream({ context, request, response, headers }: Arrival
   channel.sendEndpoint(sse.messages)
 }
 
-/** POST: one message or batch of a conversation; its answer comes on the stream. */
+/** POST: one message or batch; its answer is sent on the stream. */
 export async function handleMessagePost(arrival: Arrival): Promise<void> {
   const { context, request, response, headers } = arrival
   const { maxBody } = context.settings
@@ -63,7 +63,7 @@ export async function handleMessagePost(arrival: Arrival): Promise<void> {
   if (!response.destroyed) sendNothing(response, 202)
 }
 
-/** Finds a conversation of this caller; one of another caller does not exist for it. */
+/** Finds a session of this caller; those of other callers are invisible. */
 function findChannel(
   { eventStreams }: HttpContext,
   url: string,
@@ -82,16 +82,15 @@ function parseSessionUrl(url: string): string {
 
 const KEEP_ALIVE_MS = 15_000
 
-/** State of the listener that a channel needs. */
 interface ChannelDeps {
   readonly held: HeldBytes
   readonly clock: Clock
   readonly sessions: { newId(): string }
 }
 
-/** One client of HTTP+SSE (2024-11-05): it posts its messages, and gets ours on one event stream. */
+/** An HTTP+SSE client (2024-11-05): posts messages and reads one event stream. */
 class SseChannel implements NetworkChannel, PostedConversation {
-  /** Lets a client post that knows it. */
+  /** Session id; secret, as it lets the client post. */
   readonly id: string
   readonly principal: Principal
   readonly #response: ServerResponse
@@ -138,7 +137,7 @@ class SseChannel implements NetworkChannel, PostedConversation {
     })
   }
 
-  /** Begins the stream: the client learns where to post. */
+  /** Starts the stream with the URL for posts. */
   sendEndpoint(messages: string): void {
     this.#response.writeHead(200, SSE_HEADERS)
     this.#response.write(`event: endpoint\ndata: ${messages}?sessionId=${this.id}\n\n`)

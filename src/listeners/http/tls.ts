@@ -9,10 +9,10 @@ import type { PluginApi } from '../../plugin.ts'
 import { formatDuration } from '../../util/plain-text.ts'
 import type { HttpListenerSpec } from './listener-settings.ts'
 
-/** Time before the end of a certificate from which on its owner is told. */
+/** Expiry warning period. */
 const WARNING_MS = 14 * 24 * 3_600_000
 
-/** Tells the owner when a certificate of a listener is about to end: it is the one that the last reload has read. */
+/** Reports listener certificates that expire soon, as of the last reload. */
 export function watchCertificates({ hooks, config, directory }: PluginApi): void {
   const files = Object.entries((config as Partial<Config>).listeners ?? {}).flatMap(([listener, spec]) =>
     spec.type === 'http' && spec.tls !== undefined
@@ -29,7 +29,7 @@ export function watchCertificates({ hooks, config, directory }: PluginApi): void
   })
 }
 
-/** The end of the first certificate in a file, in milliseconds since 1970; one that cannot be read has no end. */
+/** Expiry of the first certificate in a file, in ms since 1970; empty if unreadable. */
 function readCertificateExpiry(file: string): number[] {
   try {
     const { X509Certificate } = process.getBuiltinModule('node:crypto')
@@ -47,14 +47,13 @@ function listCertificateFindings(listener: string, end: number): HealthFinding[]
   return [finding('certificate-ended', { listener, when: `${formatDuration(-left)} ago` })]
 }
 
-/** The contents of the files of a listener's `tls`. */
+/** File contents for a listener's `tls`. */
 export interface ListenerTls {
   readonly cert: string
   readonly key: string
   readonly passphrase: string | undefined
-  /** Authorities of client certificates; undefined where clients are not asked for one. */
+  /** Client CA; undefined if no client certificate is requested. */
   readonly clientCa: string | undefined
-  /** True if a client without a certificate gets no connection. */
   readonly requiresClientCert: boolean
 }
 
@@ -63,10 +62,10 @@ interface TlsSource {
   readonly directory: string
 }
 
-/** Time in which a client must have ended its handshake. */
+/** Handshake timeout. */
 const HANDSHAKE_MS = 10_000
 
-/** @throws GatewayError GW_LISTEN when a file cannot be read, or no server can use it. */
+/** @throws GatewayError GW_LISTEN if a file is unreadable or invalid */
 export function readTls(spec: HttpListenerSpec, place: TlsSource): ListenerTls | undefined {
   if (spec.tls === undefined) return undefined
   const { cert, key, passphrase, clientCa, clientCert } = spec.tls
@@ -97,7 +96,7 @@ export function readTls(spec: HttpListenerSpec, place: TlsSource): ListenerTls |
   return tls
 }
 
-/** Options of a TLS server. A certificate that nobody trusts ends the connection; none at all may be fine. */
+/** TLS server options. An untrusted client certificate always fails; a missing one only if required. */
 export function createServerOptions(tls: ListenerTls): ServerOptions {
   const asks = tls.clientCa !== undefined
   return {
@@ -109,7 +108,7 @@ export function createServerOptions(tls: ListenerTls): ServerOptions {
   }
 }
 
-/** The part of the options that a server may be given anew while it listens. */
+/** Options that can change while listening. */
 export function createContextOptions({ cert, key, passphrase, clientCa }: ListenerTls): {
   cert: string
   key: string

@@ -13,14 +13,13 @@ import { checkRequest, readHeaders, createRefusal } from './request-guard.ts'
 import { createResponse, sendRefusal } from './response.ts'
 import { checkCapacity } from './open-connections.ts'
 
-/** Close codes of RFC 6455 and its registry: for credentials that are no longer valid, and for what may be tried again. */
+/** Close codes (RFC 6455 and its registry). */
 const POLICY_VIOLATION = 1008
 const TRY_AGAIN_LATER = 1013
 
-/** Answers the upgrade requests of an HTTP listener. */
 export type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => void
 
-/** Turns upgrade requests into conversations, under the same guards as any other request. */
+/** Opens WebSocket sessions, with the same checks as other requests. */
 export function createUpgradeHandler(context: HttpContext): Upgrade {
   const server = new WebSocketServer({
     noServer: true,
@@ -66,18 +65,18 @@ interface OpenWebSocket {
 }
 
 /**
- * Counts what has come of a message that is not there yet, as the beginning of a body over HTTP is counted: a frame of a
- * megabyte may take for ever. Where there is no room for it, the connection ends.
+ * Counts bytes of partial messages against the listener's limit, and closes the connection if it is exceeded: a large
+ * frame may never complete.
  */
 function limitPartialMessages({ held }: HttpContext, { webSocket, channel, request }: OpenWebSocket): void {
   const { socket } = request
   const hold = new Hold(held)
   let unfinished = 0
-  // Before those who read it, so that what follows the end of a message in the same piece counts for neither.
+  // Runs before the parser, so that bytes after the end of a message are not counted twice.
   socket.prependListener('data', (chunk: Buffer) => {
     unfinished += chunk.length
     if (unfinished <= SMALL || hold.claim(unfinished)) return
-    // The rest of it is read, so that its sender still reads why.
+    // Discard the rest, so that the client can read the close reason.
     socket.removeAllListeners('data').resume()
     void channel.close(TRY_AGAIN_LATER, 'too much is being read at the moment; try again')
     socket.end()

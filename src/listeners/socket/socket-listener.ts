@@ -13,24 +13,24 @@ import { DuplexConnection } from '../duplex/duplex-connection.ts'
 import { LineChannel } from '../stdio/stdio-listener.ts'
 
 const NEWLINE = 0x0a
-/** More is no greeting. */
+/** Longest hello line, in bytes. */
 const MAX_LENGTH = 16 * 1024
 const LABEL = /^[A-Za-z0-9._-]{1,128}$/
 
-/** Facts that a program tells of itself before its first message. */
+/** Introduction that a program sends before its first message. */
 interface Hello {
-  /** The directory that its client works in. */
+  /** The client's working directory. */
   readonly cwd?: string
   readonly profile?: string
-  /** Its client's name for the conversation. */
+  /** Session label. */
   readonly label?: string
-  /** True where its client reads all that comes: then nothing is said of the gateway. */
+  /** True to suppress the `attached` line, for clients that read all output. */
   readonly quiet?: boolean
 }
 
 /**
- * Reads a first line `{"attach": {…}}` where there is one; all else stays in the stream. Resolves with undefined for a
- * program that begins with MCP, and when the stream ends first.
+ * Reads an optional first line `{"attach": {…}}`; leaves everything else in the stream. Undefined if the program
+ * starts with MCP, or the stream ends.
  */
 async function readHello(stream: Duplex): Promise<Hello | undefined> {
   const { read, end } = await readFirstLine(stream)
@@ -40,7 +40,7 @@ async function readHello(stream: Duplex): Promise<Hello | undefined> {
   return hello
 }
 
-/** Reads up to the end of the first line, which is -1 where there is none. */
+/** `end` is the index of the line end, or -1. */
 async function readFirstLine(stream: Duplex): Promise<{ read: Buffer; end: number }> {
   let read = Buffer.alloc(0)
   for (;;) {
@@ -53,7 +53,7 @@ async function readFirstLine(stream: Duplex): Promise<{ read: Buffer; end: numbe
   }
 }
 
-/** Resolves with false when nothing more comes. */
+/** Resolves with false at the end of the stream. */
 function waitUntilReadable(stream: Duplex): Promise<boolean> {
   return new Promise(resolve => {
     const createSettler = (there: boolean) => (): void => {
@@ -93,14 +93,14 @@ function isNonEmptyText(value: unknown): value is string {
 }
 
 const MAX_CONNECTIONS = 256
-/** A program that says nothing at all for that long is no client. */
+/** Idle connections without a first line are closed. */
 const HELLO_TIMEOUT_MS = 30_000
-/** A client that reads nothing for that long is cut off. */
+/** Clients that do not read are disconnected. */
 const READ_TIMEOUT_MS = 60_000
 
 type SocketListenerSpec = Extract<ListenerConfig, { type: 'socket' }>
 
-/** Programs of this user on this machine, over a Unix socket or a named pipe: one JSON-RPC message a line, as on stdio. */
+/** Local programs over a Unix socket or named pipe, framed as on stdio. */
 export const listenSocket: Plugin = {
   name: 'listen-socket',
   claims: { always: true },
@@ -118,7 +118,7 @@ export const listenSocket: Plugin = {
 interface SocketListenerSettings {
   readonly path: string
   readonly profile: string | undefined
-  /** True where the gateway runs without it, if another one was faster. */
+  /** True if the gateway may run without the socket when another one owns it. */
   readonly optional: boolean
   readonly graceMs: number
 }
@@ -165,7 +165,7 @@ class SocketListener implements Listener {
     this.#watchUnread(new Map())
   }
 
-  /** Several gateways with one configuration may start at once, and find what a dead one has left. */
+  /** Locked: several gateways may start concurrently and find a stale socket. */
   async #claim(path: string): Promise<void> {
     await makeSocketDirectory(path)
     await withFileLock(`${path}.lock`, async () => {
@@ -200,7 +200,7 @@ class SocketListener implements Listener {
     void connection.ended.then(() => socket.end())
   }
 
-  /** The view of a program: that of the listener, where it has one, and its own choice elsewhere. */
+  /** The listener's profile wins over the program's. */
   #selectProfile(hello: Hello | undefined): string | undefined {
     const { profile } = this.#settings
     const wanted = hello?.profile
@@ -213,7 +213,7 @@ class SocketListener implements Listener {
     return profile
   }
 
-  /** Cuts off who has left all unread since the last look. */
+  /** Disconnects clients without read progress since the last check. */
   #watchUnread(before: ReadonlyMap<Socket, number>): void {
     this.#disarm = this.#context.clock.after(READ_TIMEOUT_MS, () => {
       const behind = new Map<Socket, number>()

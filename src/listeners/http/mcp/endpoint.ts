@@ -26,7 +26,7 @@ const LEGACY_ONLY = rpcError(RPC.unsupportedVersion, 'Unsupported protocol versi
 
 const NO_DISCOVERY = rpcError(RPC.methodNotFound, 'Method not found: server/discover')
 
-/** Answers a modern request: a conversation of its own, which ends when the client goes away. */
+/** Answers a modern request in a session that ends when the client disconnects. */
 async function answerModern(
   context: HttpContext,
   request: RpcRequest,
@@ -52,7 +52,10 @@ async function answerModern(
   forget?.()
 }
 
-/** Checks in the order of 2026-07-28, Streamable HTTP: the version first, as another version may have other headers. */
+/**
+ * Validates in the specified order (2026-07-28, Streamable HTTP): version first, as other versions may define other
+ * headers.
+ */
 function checkModernRequest(
   { method, params }: RpcRequest,
   headers: Readonly<Record<string, string>>,
@@ -64,7 +67,7 @@ function checkModernRequest(
   return checkVersion(params) ?? mismatch ?? checkMethod(method, 'modern')
 }
 
-/** Refuses single requests where they would lose what is kept for a session: clients of both eras are sent to legacy sessions. */
+/** Refuses modern requests that would lose session state, so that clients use legacy sessions. */
 function checkEra(
   context: HttpContext,
   { label, profile }: RequestHeaders,
@@ -72,7 +75,7 @@ function checkEra(
 ): RpcError | undefined {
   const { modern, sessionUpstreams } = context.settings.offeredEras(profile)
   if (label !== undefined && modern !== 'none') return undefined
-  // Some clients fail on an unsupported version instead of falling back, so a probe is answered as by a server that knows no other era.
+  // Some clients do not fall back on an unsupported version, so answer probes like a legacy-only server.
   if (modern !== 'all') return method === 'server/discover' ? NO_DISCOVERY : LEGACY_ONLY
   if (sessionUpstreams.length > 0 && !context.hasWarnedOfLoss) warnOfLoss(context, sessionUpstreams)
   return undefined
@@ -89,7 +92,7 @@ function warnOfLoss(context: HttpContext, upstreams: readonly string[]): void {
   )
 }
 
-/** Runs a request in a session of its own, outside which nobody listens and nobody can be asked. */
+/** Runs a request in a session without a channel for notifications or client requests. */
 async function runInOwnSession(
   context: HttpContext,
   inbound: InboundRequest,
@@ -134,7 +137,7 @@ function dropNotification(): boolean {
   return false
 }
 
-/** POST: one message, of either era, or a batch of legacy ones. */
+/** POST: one message of either era, or a legacy batch. */
 export async function handlePost(arrival: Arrival): Promise<void> {
   const { context, response, headers } = arrival
   const { maxBody } = context.settings
@@ -151,21 +154,20 @@ export async function handlePost(arrival: Arrival): Promise<void> {
   await handleMessage({ context, headers, reply }, message)
 }
 
-/** Hands on what another process keeps for a client: a call that waits for it, a task, or a result. */
+/** Forwards a request whose parked call, task or result another process owns. */
 async function forwardToOwner(arrival: Arrival, message: Message, body: Buffer): Promise<boolean> {
   if (message.kind !== 'request' || !claimsModern(message.params)) return false
   const place = placeOfWork(message.params)
   return place !== undefined && (await arrival.context.forward?.(arrival, place, body)) === true
 }
 
-/** A request that was read. */
 interface ReceivedMessage {
   readonly context: HttpContext
   readonly headers: RequestHeaders
   readonly reply: HttpReply
 }
 
-/** Answers a message by its era (2026-07-28, versioning): the body says which, the headers only confirm. */
+/** Dispatches by era (2026-07-28, versioning): the body decides, headers only confirm. */
 function handleMessage(read: ReceivedMessage, message: Message): Promise<void> | void {
   const { context, headers, reply } = read
   if (message.kind === 'malformed') return reply.sendError(400, message.error, message.id)
@@ -193,7 +195,7 @@ function createStoppingRefusal(): Refusal {
   return { status: 503, error, ...http }
 }
 
-/** Takes a notification, or a reply to something we asked. Modern ones have nothing that they could be about. */
+/** Handles a notification or a reply. Modern clients send none that apply. */
 function handleNonRequest(read: ReceivedMessage, message: RpcNotification | RpcResponse): void {
   const { context, headers, reply } = read
   const isModern =
@@ -205,7 +207,7 @@ function handleNonRequest(read: ReceivedMessage, message: RpcNotification | RpcR
   reply.sendAccepted()
 }
 
-/** GET: the session's stream for what belongs to no request, or the rest of a stream that broke. */
+/** GET: opens the standalone stream of a session, or resumes a broken stream. */
 export function handleGet({ context, request, response, headers }: Arrival): void {
   request.resume()
   if (context.isStopping) return sendRefusal(response, createStoppingRefusal())
@@ -224,7 +226,7 @@ export function handleGet({ context, request, response, headers }: Arrival): voi
   owner.setStandaloneStream(openStream(context, owner, { response, headers }))
 }
 
-/** Goes on with the one stream that the event was of. */
+/** Resumes the stream that an event belongs to. */
 function resumeStream(
   context: HttpContext,
   owner: LegacySession,
@@ -237,7 +239,7 @@ function resumeStream(
     const why = 'Bad request: Last-Event-ID is not of this session, or what followed it is no longer kept'
     return sendRefusal(response, createRefusal(400, why, RPC.legacyBadRequest))
   }
-  // "No content" is how readers of events are told not to come back (HTML, server-sent events).
+  // 204 tells EventSource clients not to reconnect (HTML, server-sent events).
   const isRead = place.stream.isOver && owner.events.listAfter(place).length === 0
   if (isRead) return sendNothing(response, 204, { [HEADER.session]: owner.id })
   place.stream.resume(openStream(context, owner, reader), place.after)
@@ -250,7 +252,7 @@ function openStream(context: HttpContext, owner: LegacySession, { response }: Ev
   return context.streams.open(response, { [HEADER.session]: owner.id })
 }
 
-/** DELETE: the client ends its session. */
+/** DELETE: ends the session. */
 export function handleDelete({ context, request, response, headers }: Arrival): void {
   request.resume()
   if (headers.own[HEADER.session] === undefined) return sendRefusal(response, createSessionRequired('DELETE'))

@@ -6,21 +6,20 @@ import type { EventStreamWriter, SseStream } from '../sse-writer.ts'
 const MAX_EVENTS = 256
 const MAX_STREAM_EVENTS = 128
 const MAX_BYTES = 1024 * 1024
-/** Of all sessions of a listener together: the room of which they may take one half. */
+/** Shared by all sessions of a listener; they may use half of it. */
 export const MAX_STORED_BYTES = 128 * 1024 * 1024
 const EVENT_ID = /^([\w-]{8}\.\d{1,15})\.(\d{1,15})$/
 
 /**
- * The last events of one session, for a client that comes back with the id of the last one it read. An id is the
- * session's tag, the stream and the event's number in the session. Beyond its bounds, or where the room of all sessions is
- * short, its oldest events are dropped.
+ * Recent events of one session, for resumption by `Last-Event-ID`. An id holds the session's tag, stream number and
+ * event number. The oldest events are dropped above the limits.
  */
 export class EventStore {
-  /** Ids of another session are none of ours. */
+  /** Random, so that ids from other sessions do not match. */
   readonly #tag = randomBytes(6).toString('base64url')
   readonly #streams = new Map<string, ResumableStream>()
   #events: StoredEvent[] = []
-  /** By what it says: the last event of each text of which nobody needs an earlier one. */
+  /** Latest event per text, for messages that make earlier equal ones obsolete. */
   #latest: Map<Buffer | string, StoredEvent> | undefined
   #bytes = 0
   readonly #hold: Hold
@@ -32,21 +31,21 @@ export class EventStore {
     this.#hold = new Hold(held)
   }
 
-  /** A new stream, read by `live` for now. */
+  /** Creates a stream with its first reader. */
   createStream(live: SseStream): ResumableStream {
     const stream = new ResumableStream(this, `${this.#tag}.${++this.#lastStream}`, live)
     this.#streams.set(stream.id, stream)
     return stream
   }
 
-  /** The id of an event without content, which nobody has to see twice. */
+  /** Id for an event without content. */
   createEventId(stream: ResumableStream): string {
     return formatEventId(stream, ++this.#lastEvent)
   }
 
   /**
-   * Keeps a message, where it is not too large, and gives it an id. `isNews` where one that says the same is worth nothing
-   * before it, such as a second change of one list: of those the last is kept, and what else was said stays longer.
+   * Stores a message unless it is too large, and gives it an id. `isNews` drops an earlier equal message, such as
+   * `list_changed`, to save space.
    */
   store(stream: ResumableStream, message: Buffer | string, isNews = false): StoredEvent {
     const number = ++this.#lastEvent
@@ -77,17 +76,17 @@ export class EventStore {
     while (this.#isOverLimit() || !this.#claim()) this.#drop(0)
   }
 
-  /** True if the newest event was kept. */
+  /** True if the event, the newest, was stored. */
   has(event: StoredEvent): boolean {
     return this.#events.at(-1) === event
   }
 
-  /** The events of a stream after one of them, as far as they are kept. */
+  /** Stored events of a stream after a position. */
   listAfter({ stream, after }: StreamPosition): StoredEvent[] {
     return this.#events.filter(event => event.stream === stream && event.number > after)
   }
 
-  /** The place that an event id names; undefined when it is not of this session, or its stream is forgotten. */
+  /** Parses an event id; undefined if it is from another session, or the stream was removed. */
   find(eventId: string): StreamPosition | undefined {
     const [, id = '', number] = EVENT_ID.exec(eventId) ?? []
     const stream = this.#streams.get(id)
@@ -95,7 +94,7 @@ export class EventStore {
     return stream === undefined ? undefined : { stream, after }
   }
 
-  /** Forgets a stream: half an answer is worse than none. */
+  /** Removes a stream: a partial answer is useless. */
   forget(stream: ResumableStream): void {
     for (const event of this.#events) if (event.stream === stream) this.#count(event, -1)
     this.#events = this.#events.filter(event => event.stream !== stream)
@@ -103,7 +102,7 @@ export class EventStore {
     this.#claim()
   }
 
-  /** The session is over. */
+  /** Called when the session ends. */
   close(): void {
     this.#isClosed = true
     this.#hold.end()
@@ -117,7 +116,7 @@ export class EventStore {
     return this.#events.length > MAX_EVENTS || this.#bytes > MAX_BYTES
   }
 
-  /** Counts what is kept; false if there is no room for it. */
+  /** Claims the bytes in use; false if the shared limit is reached. */
   #claim(): boolean {
     return this.#hold.claim(this.#bytes)
   }
@@ -149,12 +148,12 @@ function createEvent(stream: ResumableStream, number: number, message: Buffer | 
   return { id: formatEventId(stream, number), number, stream, message, size }
 }
 
-/** A stream that its reader may leave and come back to. What is sent meanwhile is kept, within bounds. */
+/** A stream that its reader can leave and resume. Messages in between are stored, within limits. */
 export class ResumableStream implements EventStreamWriter {
-  /** Begins the ids of its events. */
+  /** Prefix of its event ids. */
   readonly id: string
   readonly isResumable = true
-  /** Count of its events that are kept; the store keeps it. */
+  /** Number of stored events, updated by the store. */
   storedEvents = 0
   readonly #store: EventStore
   #live: SseStream
@@ -166,17 +165,17 @@ export class ResumableStream implements EventStreamWriter {
     this.#live = live
   }
 
-  /** True if somebody reads it now. */
+  /** True if a reader is connected. */
   get isOpen(): boolean {
     return this.#live.isOpen
   }
 
-  /** True if its last message was sent. */
+  /** True after the last message. */
   get isOver(): boolean {
     return this.#isOver
   }
 
-  /** Gives the reader an id to come back with before there is anything to read. */
+  /** Sends an event id ahead of any message. */
   prime(): void {
     this.#live.prime(this.#store.createEventId(this))
   }
@@ -185,7 +184,7 @@ export class ResumableStream implements EventStreamWriter {
     if (!this.#isOver) this.#live.retryAfter(ms)
   }
 
-  /** Sends a message; what its reader misses now, it may still come back for. */
+  /** Sends a message, and stores it for a reader that resumes. */
   notify(message: string, isNews = false): boolean {
     if (this.#isOver) return false
     const event = this.#store.store(this, message, isNews)
@@ -207,7 +206,7 @@ export class ResumableStream implements EventStreamWriter {
     if (!isWhole) this.#store.forget(this)
   }
 
-  /** Goes on with another reader, who has read all up to an event. The one before has left, whether we saw it or not. */
+  /** Attaches a new reader that has read up to an event, and detaches the previous one. */
   resume(live: SseStream, after: number): void {
     this.#live.abort()
     this.#live = live
@@ -224,9 +223,8 @@ interface StoredEvent {
   readonly size: number
 }
 
-/** A place in a stream to go on from. */
 interface StreamPosition {
   readonly stream: ResumableStream
-  /** The number of the last event that was read. */
+  /** Number of the last event read. */
   readonly after: number
 }

@@ -14,7 +14,7 @@ import { createRequestOrigin, createRefusal, createTooManyRefusal } from '../req
 import type { HttpReply } from '../response.ts'
 import type { LegacySession } from './legacy-sessions.ts'
 
-/** Finds the session that a legacy request belongs to, or says why there is none. */
+/** Finds the session for a legacy request, or returns a refusal. */
 export function findSession(
   context: HttpContext,
   { caller, own, passed, profile, choices }: RequestHeaders,
@@ -50,7 +50,7 @@ export function findSession(
   )
 }
 
-/** Answers a batch (2025-03-26): its messages run side by side. */
+/** Answers a batch (2025-03-26); its messages run concurrently. */
 export async function answerBatch(
   context: HttpContext,
   body: Buffer,
@@ -69,7 +69,6 @@ export async function answerBatch(
   if (writer.isEmpty) reply.sendAccepted()
 }
 
-/** Takes one message of a session, alone or in a batch. */
 export function handleSessionMessage(
   context: HttpContext,
   owner: LegacySession,
@@ -85,7 +84,7 @@ export function handleSessionMessage(
   return undefined
 }
 
-/** Answers a request of a session. The client may go away and the request still runs to its end. */
+/** Answers a session request, which runs to completion even if the client disconnects. */
 async function answerLegacy(
   context: HttpContext,
   owner: LegacySession,
@@ -108,7 +107,7 @@ function runInSession(context: HttpContext, owner: LegacySession, inbound: Inbou
   return running
 }
 
-/** Opens a session; the answer of `initialize` carries its id. */
+/** Opens a session; the answer to `initialize` carries its id. */
 export async function handleInitialize(
   context: HttpContext,
   request: RpcRequest,
@@ -123,7 +122,7 @@ export async function handleInitialize(
   const inbound = new InboundRequest(request, 'legacy', createRequestOrigin(headers), reply)
   const answer = await runInSession(context, owner, inbound)
   owner.touch(context.clock.now())
-  // Without this answer the client never learns the id.
+  // Without this answer the client never learns the session id.
   const isLost = 'error' in answer || !reply.isOpen
   if (isLost) reply.sessionId = undefined
   inbound.finish(answer, context.isStopping, context.log)
