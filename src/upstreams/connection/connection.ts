@@ -1,4 +1,4 @@
-import type { Answer, Call, Clock, Notification, ServerSide, Session } from '../../api/index.ts'
+import type { Answer, Call, Clock, Exchange, Notification, ServerSide, Session } from '../../api/index.ts'
 import type { GatewayError, Reason } from '../../errors/errors.ts'
 import { gatewayError, getErrorMessage } from '../../errors/errors.ts'
 import { findReplyId, skippedReplyId } from '../../protocol/broken-message.ts'
@@ -86,6 +86,8 @@ export class Connection implements ConnectionEvents, IncomingSide {
   readonly #requests = new IncomingRequests(this)
   readonly #notifications = new IncomingNotifications(this, this.#requests)
   /** On a stream that all share, where a message may be of any of them. */
+  /** Exchanges to which a request of the server was attributed. */
+  readonly #asked = new WeakSet<Exchange>()
   readonly #cancelled: CancelledCalls
   /** Clients' calls among the requests that wait. */
   #calls = 0
@@ -160,10 +162,15 @@ export class Connection implements ConnectionEvents, IncomingSide {
 
   askingCall(): Call | undefined {
     const open = this.peer.sent.values().flatMap(({ call }) => (call && canAsk(call.method) ? [call] : []))
-    const [only, another] = open
-    if (only === undefined || another !== undefined) return undefined
-    // What a cancelled call asks may go to its own client, who is asked in the call that it has open.
-    return this.#cancelled.mayBeMeant(only.exchange.session) ? undefined : only
+    const [first, ...more] = open
+    const session = first?.exchange.session
+    if (session === undefined || more.some(({ exchange }) => exchange.session !== session)) return undefined
+    // A cancelled call may still ask; only its own client can be asked then.
+    if (this.#cancelled.mayBeMeant(session)) return undefined
+    // Most calls ask once, in the order in which they were sent.
+    const asking = open.find(({ exchange }) => !this.#asked.has(exchange)) ?? first
+    if (asking !== undefined) this.#asked.add(asking.exchange)
+    return asking
   }
 
   reply(text: string): void {

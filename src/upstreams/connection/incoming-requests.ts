@@ -24,7 +24,7 @@ import type { ConnectionHost, Pending } from '../transport.ts'
 
 const KNOWN: ReadonlySet<string> = new Set(['elicitation/create', 'sampling/createMessage', 'roots/list'])
 const WHOSE =
-  'the gateway cannot tell which client this request is for: on a shared connection exactly one call has to be open; set isolation: session or limits.concurrency: 1 for this upstream'
+  'the gateway cannot tell which client this request is for: calls of several clients share its connection; set isolation: session or limits.concurrency: 1 for this upstream'
 /** Visits to a URL that may still be completed; the oldest are forgotten first. */
 const VISITS = { max: 1000, share: 100 }
 
@@ -40,7 +40,7 @@ export interface IncomingSide {
   roots: { readonly of: string | undefined } | undefined
   /** The client's call that waits for its answer, when there is exactly one. */
   onlyCall(): Pending | undefined
-  /** The only open call that can be the reason of a request of the server. */
+  /** An open call whose client a request of the server is for; undefined if calls of several clients are open. */
   askingCall(): Call | undefined
   reply(text: string): void
 }

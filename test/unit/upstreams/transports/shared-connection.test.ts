@@ -26,7 +26,20 @@ describe('a legacy server that asks on a connection that all share', { concurren
     assert.ok(it.asked.every(({ exchange }) => exchange === call.exchange))
   })
 
-  it('is refused while two calls are open, with one warning that says what to set', async t => {
+  it('reaches the client of all open calls', async t => {
+    const it = await server(t)
+    const first = tool('hold', 'open')
+    const held = it.upstream.dispatch(first)
+    await until(() => it.stderr().includes('hold open'), 'one call is open')
+
+    const calls = ['one', 'two', 'three'].map(text => sameClient(tool('ask', text), first))
+    const answers = await Promise.all(calls.map(call => it.upstream.dispatch(call)))
+    assert.deepEqual(answers.map(textOf), ['one', 'two', 'three'])
+    await it.upstream.dispatch(release('open'))
+    await held
+  })
+
+  it('is refused while calls of two clients are open, with one warning that says what to set', async t => {
     const it = await server(t)
     const held = it.upstream.dispatch(tool('hold', 'open'))
     await until(() => it.stderr().includes('hold open'), 'one call is open')
