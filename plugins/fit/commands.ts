@@ -2,7 +2,7 @@ import type { CommandCall, JsonObject, PluginCommands } from '../../src/plugin.t
 import { suggestHint, toOneLine, filterObjects } from '../../src/plugin.ts'
 
 /** Name of the row for clients that the table does not have. */
-const NOBODY = 'unknown'
+const UNKNOWN_CLIENT = 'unknown'
 
 export const commands: PluginCommands = {
   fit: {
@@ -13,27 +13,27 @@ export const commands: PluginCommands = {
     gateway: 'any',
     args: { client: { description: 'A client of the table, or a name by which one introduces itself.' } },
     flags: { profile: { value: '<name>', summary: 'As seen through this profile.' } },
-    run: call => (call.args.client === undefined ? overview(call) : one(call, call.args.client)),
+    run: call => (call.args.client === undefined ? showOverview(call) : showClient(call, call.args.client)),
   },
 }
 
-async function one(call: CommandCall, client: string): Promise<void> {
+async function showClient(call: CommandCall, client: string): Promise<void> {
   const report = await call.withGateway('whole', async ask => {
     const { profile } = call.flags
     await ask('listing', { client, ...(profile === undefined ? {} : { profile }) })
     return ask('fit.report', { client })
   })
-  if (report.client === NOBODY && client !== NOBODY) {
+  if (report.client === UNKNOWN_CLIENT && client !== UNKNOWN_CLIENT) {
     const { CLIENTS } = await import('./profiles.ts')
     const name = toOneLine(client)
     call.err.line(
       `no client of the table is called ${name}: it is shown what anybody else is${suggestHint(client, CLIENTS)}`,
     )
   }
-  call.print(report, () => linesOf(report, call))
+  call.print(report, () => formatReport(report, call))
 }
 
-async function overview(call: CommandCall): Promise<void> {
+async function showOverview(call: CommandCall): Promise<void> {
   const reports = await call.withGateway('whole', async ask => {
     const { clients } = await ask('fit.clients')
     const found: JsonObject[] = []
@@ -44,20 +44,20 @@ async function overview(call: CommandCall): Promise<void> {
     }
     return found
   })
-  call.print({ clients: reports }, () => call.table(reports.map(rowOf)))
+  call.print({ clients: reports }, () => call.table(reports.map(formatClientRow)))
 }
 
-function toolsIn({ tools }: JsonObject): string {
+function formatToolCount({ tools }: JsonObject): string {
   return tools === 1 ? '1 tool' : `${String(tools)} tools`
 }
 
-function rowOf(report: JsonObject): string[] {
+function formatClientRow(report: JsonObject): string[] {
   const changes = filterObjects(report.changes)
   const renamed = changes.filter(({ shown }) => shown !== undefined).length
   const hidden = changes.filter(({ unfit }) => unfit !== undefined).length
   return [
     String(report.client),
-    toolsIn(report),
+    formatToolCount(report),
     `${renamed} under another name`,
     `${changes.length - hidden} in another form`,
     `${hidden} not shown`,
@@ -65,7 +65,7 @@ function rowOf(report: JsonObject): string[] {
   ]
 }
 
-function linesOf(report: JsonObject, { out }: CommandCall): string[] {
+function formatReport(report: JsonObject, { out }: CommandCall): string[] {
   const changes = filterObjects(report.changes)
   const many =
     report.tooMany === undefined
@@ -73,7 +73,7 @@ function linesOf(report: JsonObject, { out }: CommandCall): string[] {
       : [
           `${String(report.client)} takes ${String(report.tooMany)} tools, and is shown ${String(report.tools)}`,
         ]
-  if (changes.length === 0) return [`${toolsIn(report)}, each as its server lists it`, ...many]
+  if (changes.length === 0) return [`${formatToolCount(report)}, each as its server lists it`, ...many]
   const lines = changes.flatMap(({ name, shown, notes, unfit }) => {
     const title = out.paint('bold', toOneLine(String(name)))
     if (unfit !== undefined)

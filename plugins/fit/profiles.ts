@@ -29,7 +29,7 @@ export interface ClientProfile {
 }
 
 /** A row of clients.json. */
-interface Row {
+interface ClientRow {
   readonly client: string
   readonly match: readonly string[]
   readonly longestName?: number
@@ -44,7 +44,7 @@ interface Row {
 }
 
 /** Settings of clients in the configuration, by a glob for their names. */
-type OwnClients = Readonly<
+type ConfiguredClients = Readonly<
   Record<
     string,
     Partial<Omit<ClientProfile, 'client'>> & {
@@ -53,60 +53,63 @@ type OwnClients = Readonly<
   >
 >
 
-const ROWS: readonly Row[] = table.clients
+const ROWS: readonly ClientRow[] = table.clients
 /** Names are remembered up to this length; a longer one is nobody's. */
 const MAX_CLIENT_LENGTH = 200
-const REMEMBERED = 1000
+const MAX_CACHED = 1000
 /** Words that bridges put behind the name of the client that they speak for, such as `cursor (via mcp-remote 0.1)`. */
 const VIA = / \(via .*$/
 
 /** Names of the clients in the table. */
 export const CLIENTS: readonly string[] = ROWS.map(({ client }) => client)
 
-const UNKNOWN = profileOf(table.unknown)
+const UNKNOWN = parseClientRow(table.unknown)
 
 /** Finds what a client can read by the name that it introduces itself with. */
-export class Profiles {
+export class ClientProfiles {
   readonly all: readonly ClientProfile[]
-  readonly #rows: readonly { readonly isIt: (name: string) => boolean; readonly profile: ClientProfile }[]
-  readonly #known = new BoundedMap<string, ClientProfile>({ max: REMEMBERED })
+  readonly #rows: readonly { readonly matches: (name: string) => boolean; readonly profile: ClientProfile }[]
+  readonly #known = new BoundedMap<string, ClientProfile>({ max: MAX_CACHED })
 
-  constructor(own: OwnClients) {
+  constructor(own: ConfiguredClients) {
     const mine = Object.entries(own).map(([pattern, { like, ...values }]) => {
-      const base = like === undefined ? UNKNOWN : (named(like) ?? UNKNOWN)
-      return { isIt: compileGlobs(pattern.toLowerCase()), profile: { ...base, ...values, client: pattern } }
+      const base = like === undefined ? UNKNOWN : (findTableProfile(like) ?? UNKNOWN)
+      return {
+        matches: compileGlobs(pattern.toLowerCase()),
+        profile: { ...base, ...values, client: pattern },
+      }
     })
     const known = ROWS.map(row => ({
-      isIt: compileGlobs([row.client, ...row.match]),
-      profile: profileOf(row),
+      matches: compileGlobs([row.client, ...row.match]),
+      profile: parseClientRow(row),
     }))
     this.#rows = [...mine, ...known]
     this.all = [...this.#rows.map(({ profile }) => profile), UNKNOWN]
   }
 
   /** The profile of a client; that of unknown ones where no row is about it. */
-  of(name: string): ClientProfile {
+  getProfile(name: string): ClientProfile {
     if (name.length > MAX_CLIENT_LENGTH) return UNKNOWN
     const known = this.#known.use(name)
     if (known !== undefined) return known
     const plain = name.replace(VIA, '').toLowerCase()
-    const found = this.#rows.find(({ isIt }) => isIt(plain))?.profile ?? UNKNOWN
+    const found = this.#rows.find(({ matches }) => matches(plain))?.profile ?? UNKNOWN
     this.#known.set(name, found)
     return found
   }
 
   /** The profile of this row, or of the client that introduces itself so. */
-  named(client: string): ClientProfile {
-    return this.all.find(one => one.client === client) ?? this.of(client)
+  getNamedProfile(client: string): ClientProfile {
+    return this.all.find(one => one.client === client) ?? this.getProfile(client)
   }
 }
 
-function named(client: string): ClientProfile | undefined {
+function findTableProfile(client: string): ClientProfile | undefined {
   const row = ROWS.find(one => one.client === client)
-  return row && profileOf(row)
+  return row && parseClientRow(row)
 }
 
-function profileOf({ resources = true, prompts = true, ...row }: Row): ClientProfile {
+function parseClientRow({ resources = true, prompts = true, ...row }: ClientRow): ClientProfile {
   const { client, prefix, longestName, mostTools, patience, largestResult } = row
   const dialect = row.dialect as Dialect
   const characters = row.characters as Characters

@@ -2,18 +2,18 @@ import type { Plugin, Report } from '../../src/plugin.ts'
 import { readList, readMap, appendPointer } from '../../src/plugin.ts'
 
 /** Names that carry credentials, or that HTTP and MCP own: they end at this gateway. */
-const KEPT =
+const RESERVED_HEADERS =
   /^(authorization|proxy-authorization|cookie|host|origin|accept|accept-encoding|content-.*|connection|keep-alive|transfer-encoding|te|trailer|upgrade|expect|user-agent|forwarded|x-forwarded-.*|x-api-key|mcp-.*|last-event-id)$/i
 
 /** A caller's credentials never travel upstream, whatever the configuration says. */
-function check(config: unknown, report: Report): void {
+function checkForwardHeaders(config: unknown, report: Report): void {
   const upstreams = readMap(config, 'upstreams')
   for (const name of Object.keys(upstreams)) {
     const standing = Object.keys(readMap(upstreams, name, 'headers')).map(header => header.toLowerCase())
     readList(upstreams, name, 'forwardHeaders').forEach((header, i) => {
       if (typeof header !== 'string') return
       const pointer = `${appendPointer('/upstreams', name)}/forwardHeaders/${i}`
-      if (KEPT.test(header))
+      if (RESERVED_HEADERS.test(header))
         report({
           pointer,
           message: `header "${header}" of a caller never goes on to a server`,
@@ -33,7 +33,7 @@ function check(config: unknown, report: Report): void {
 export const forwardHeaders: Plugin = {
   name: 'forward-headers',
   claims: { upstream: ['forwardHeaders'] },
-  check,
+  check: checkForwardHeaders,
   setup({ config, hooks }) {
     const wanted = new Map<string, readonly string[]>()
     for (const [name, spec] of Object.entries(config.upstreams)) {

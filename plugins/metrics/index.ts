@@ -10,9 +10,9 @@ import type {
   Plugin,
 } from '../../src/plugin.ts'
 import { GatewayError, checkKnownName, readList, readMap, METHODS } from '../../src/plugin.ts'
-import type { Family } from './calls.ts'
-import { Calls, CONTENT_TYPES, exposition, formatFor } from './calls.ts'
-import { gauge, healthFamilies, ProcessFigures, upstreamFamilies } from './upstreams.ts'
+import type { Family } from './call-metrics.ts'
+import { CallMetrics, CONTENT_TYPES, formatExposition, negotiateFormat } from './call-metrics.ts'
+import { createGauge, collectHealthFamilies, ProcessMetrics, collectUpstreamFamilies } from './upstreams.ts'
 
 /** Bounds that OpenTelemetry gives for durations of MCP operations, in seconds. */
 const BOUNDS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300]
@@ -22,7 +22,7 @@ const MAX_ERRORS = 50
 const OTHER_ERROR = '_OTHER'
 const TOOL_ERROR = 'tool_error'
 
-interface Line {
+interface DurationSeries {
   readonly buckets: Float64Array
   count: number
   seconds: number
@@ -32,13 +32,13 @@ interface Line {
  * The two histograms that OpenTelemetry names for MCP: `mcp.server.operation.duration` of requests of clients,
  * `mcp.client.operation.duration` of tries at servers. In Prometheus a dot is `_`, and the unit stands at the end.
  */
-class Operations {
+class OperationMetrics {
   readonly #server = new Histogram()
   readonly #client = new Histogram()
 
   /** A request of a client is settled after so many milliseconds. */
-  settled({ method, answer }: Exchange, ms: number): void {
-    this.#server.add(method, errorTypeOf(answer), ms)
+  recordRequest({ method, answer }: Exchange, ms: number): void {
+    this.#server.recordDuration(method, getErrorType(answer), ms)
   }
 
   /** Wraps the calls of a server: each try is measured. */
@@ -48,12 +48,12 @@ class Operations {
       const began = clock.now()
       return next(call).then(
         answer => {
-          this.#client.add(method, errorTypeOf(answer), clock.now() - began)
+          this.#client.recordDuration(method, getErrorType(answer), clock.now() - began)
           return answer
         },
         (error: unknown) => {
           const type = error instanceof GatewayError ? error.code : OTHER_ERROR
-          this.#client.add(method, type, clock.now() - began)
+          this.#client.recordDuration(method, type, clock.now() - began)
           throw error
         },
       )
@@ -80,10 +80,10 @@ class Operations {
 
 /** Durations by method and class of error. */
 class Histogram {
-  readonly #lines = new Map<string, Map<string, Line>>()
+  readonly #lines = new Map<string, Map<string, DurationSeries>>()
 
-  add(method: string, errorType: string, ms: number): void {
-    const line = this.#line(METHODS.has(method) ? method : OTHER, errorType)
+  recordDuration(method: string, errorType: string, ms: number): void {
+    const line = this.#getSeries(METHODS.has(method) ? method : OTHER, errorType)
     const seconds = ms / 1000
     line.count++
     line.seconds += seconds
@@ -92,9 +92,9 @@ class Histogram {
     if (bucket < BOUNDS.length) line.buckets[bucket] = (line.buckets[bucket] as number) + 1
   }
 
-  #line(method: string, errorType: string): Line {
+  #getSeries(method: string, errorType: string): DurationSeries {
     let byError = this.#lines.get(method)
-    if (byError === undefined) this.#lines.set(method, (byError = new Map<string, Line>()))
+    if (byError === undefined) this.#lines.set(method, (byError = new Map<string, DurationSeries>()))
     const type = byError.has(errorType) || byError.size < MAX_ERRORS ? errorType : OTHER_ERROR
     let line = byError.get(type)
     if (line === undefined) {
@@ -106,12 +106,16 @@ class Histogram {
 
   samples(): Figure['samples'] {
     return [...this.#lines].flatMap(([method, byError]) =>
-      [...byError].flatMap(([errorType, line]) => samplesOf(line, method, errorType)),
+      [...byError].flatMap(([errorType, line]) => formatSamples(line, method, errorType)),
     )
   }
 }
 
-function samplesOf({ buckets, count, seconds }: Line, method: string, errorType: string): Figure['samples'] {
+function formatSamples(
+  { buckets, count, seconds }: DurationSeries,
+  method: string,
+  errorType: string,
+): Figure['samples'] {
   const labels: Record<string, string> = { mcp_method_name: method }
   if (errorType !== '') labels.error_type = errorType
   let sum = 0
@@ -129,21 +133,21 @@ function samplesOf({ buckets, count, seconds }: Line, method: string, errorType:
 }
 
 /** `error.type` of an answer; empty where nothing went wrong. */
-function errorTypeOf(answer: Answer | undefined): string {
+function getErrorType(answer: Answer | undefined): string {
   if (answer === undefined) return OTHER_ERROR
   if ('error' in answer) return String(answer.error.code)
   return 'result' in answer && answer.result.isToolError ? TOOL_ERROR : ''
 }
 
 /** Requests that servers may make of clients; a method of their own invention is counted as one of the others. */
-const ASKS = ['elicitation/create', 'sampling/createMessage', 'roots/list']
+const CLIENT_REQUESTS = ['elicitation/create', 'sampling/createMessage', 'roots/list']
 
 interface MetricsState {
-  readonly calls: Calls
-  readonly operations: Operations
-  readonly asks: Map<string, number>
+  readonly calls: CallMetrics
+  readonly operations: OperationMetrics
+  readonly clientRequests: Map<string, number>
   refused: number
-  readonly process: ProcessFigures
+  readonly process: ProcessMetrics
   /** Generations that use it. */
   owners: number
 }
@@ -167,66 +171,70 @@ export const metrics: Plugin<NonNullable<Config['metrics']>> = {
     const { path, listeners, tools } = options
     const bounds = [...new Set(options.buckets)].sort((a, b) => a - b)
     // Counters go on through reloads.
-    const kept = slot.gateway<MetricsState>(() => ({
-      calls: new Calls(bounds, tools),
-      operations: new Operations(),
-      asks: new Map(),
+    const state = slot.gateway<MetricsState>(() => ({
+      calls: new CallMetrics(bounds, tools),
+      operations: new OperationMetrics(),
+      clientRequests: new Map(),
       refused: 0,
-      process: new ProcessFigures(Date.now() / 1000 - process.uptime()),
+      process: new ProcessMetrics(Date.now() / 1000 - process.uptime()),
       owners: 0,
     }))
-    const { calls, operations, asks } = kept
+    const { calls, operations, clientRequests } = state
 
     hooks.ready.tap(() => {
-      calls.adopt(bounds, tools)
-      kept.owners++
-      kept.process.start()
+      calls.configure(bounds, tools)
+      state.owners++
+      state.process.start()
     })
     hooks.settled.tap(exchange => {
       const ms = clock.now() - exchange.startedAt
-      calls.add(exchange, ms)
-      operations.settled(exchange, ms)
+      calls.recordCall(exchange, ms)
+      operations.recordRequest(exchange, ms)
     })
     // Innermost, so that each try of a call is one.
     hooks.dispatch.tap({ stage: 'transform' }, next => operations.wrap(next, clock))
-    hooks.refused.tap(() => void kept.refused++)
+    hooks.refused.tap(() => void state.refused++)
     hooks.clientRequest.tap({ stage: 'trace' }, ({ method }) => {
-      const known = ASKS.includes(method) ? method : 'other'
-      asks.set(known, (asks.get(known) ?? 0) + 1)
+      const known = CLIENT_REQUESTS.includes(method) ? method : 'other'
+      clientRequests.set(known, (clientRequests.get(known) ?? 0) + 1)
     })
     hooks.http.for(path).tap(request => {
       const isMeant = listeners === undefined || listeners.includes(request.listener)
-      return isMeant ? reply(request, () => families(request, kept)) : { status: 404 }
+      return isMeant ? replyWithMetrics(request, () => collectFamilies(request, state)) : { status: 404 }
     })
     hooks.close.tap(() => {
-      kept.owners--
-      if (kept.owners <= 0) kept.process.stop()
+      state.owners--
+      if (state.owners <= 0) state.process.stop()
     })
   },
 }
 
-function reply({ method, header }: HttpRequest, found: () => Family[]): HttpReply {
+function replyWithMetrics({ method, header }: HttpRequest, found: () => Family[]): HttpReply {
   if (method !== 'GET' && method !== 'HEAD') return { status: 405, headers: { allow: 'GET, HEAD' } }
-  const format = formatFor(header('accept'))
+  const format = negotiateFormat(header('accept'))
   const headers = { 'content-type': CONTENT_TYPES[format], 'cache-control': 'no-store' }
-  return { status: 200, headers, body: exposition(found(), format) }
+  return { status: 200, headers, body: formatExposition(found(), format) }
 }
 
-function families(
+function collectFamilies(
   { gate }: HttpRequest,
-  { calls, operations, asks, refused, process }: MetricsState,
+  { calls, operations, clientRequests, refused, process }: MetricsState,
 ): Family[] {
   const { upstreams, sessions, running } = gate.status()
   return [
     ...calls.families(),
     ...operations.families(),
-    gauge('tapgate_calls_in_flight', 'Requests that are not answered yet.', running),
-    gauge('tapgate_sessions', 'Conversations that are open.', sessions),
+    createGauge('tapgate_calls_in_flight', 'Requests that are not answered yet.', running),
+    createGauge('tapgate_sessions', 'Conversations that are open.', sessions),
     {
       name: 'tapgate_asks',
       type: 'counter',
       help: 'What servers asked of clients.',
-      samples: [...asks].map(([method, value]) => ({ suffix: '_total', labels: { method }, value })),
+      samples: [...clientRequests].map(([method, value]) => ({
+        suffix: '_total',
+        labels: { method },
+        value,
+      })),
     },
     {
       name: 'tapgate_refused_requests',
@@ -234,8 +242,8 @@ function families(
       help: 'HTTP requests whose sender was not let in.',
       samples: [{ suffix: '_total', value: refused }],
     },
-    ...upstreamFamilies(upstreams),
-    ...healthFamilies(gate.health()),
+    ...collectUpstreamFamilies(upstreams),
+    ...collectHealthFamilies(gate.health()),
     ...gate.figures(),
     ...process.families(),
   ]

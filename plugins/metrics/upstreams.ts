@@ -1,7 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { Health, UpstreamStatus } from '../../src/plugin.ts'
 import { isObject, LEVELS } from '../../src/plugin.ts'
-import type { Family, Sample } from './calls.ts'
+import type { Family, Sample } from './call-metrics.ts'
 
 const LAG_RESOLUTION_MS = 20
 
@@ -27,7 +27,7 @@ const KNOWN: ReadonlyMap<string, KnownMetric> = new Map<string, KnownMetric>([
 ])
 
 /** Of the core, and said in other ways. */
-const LEFT_OUT: ReadonlySet<string> = new Set([
+const IGNORED_KEYS: ReadonlySet<string> = new Set([
   'type',
   'problem',
   'pid',
@@ -39,19 +39,19 @@ const LEFT_OUT: ReadonlySet<string> = new Set([
 ])
 
 /** No figures of how much. */
-const TIME = /(At|Ms)$/
+const TIME_KEY = /(At|Ms)$/
 
 const MAX_DEPTH = 3
 
 /** Figures of each upstream, with every one that a plugin adds to its status. */
-export function upstreamFamilies(upstreams: readonly UpstreamStatus[]): Family[] {
+export function collectUpstreamFamilies(upstreams: readonly UpstreamStatus[]): Family[] {
   const found = new Map<string, { type: Family['type']; samples: Sample[] }>()
-  const add = (name: string, type: Family['type'], sample: Sample): void => {
+  const addSample = (name: string, type: Family['type'], sample: Sample): void => {
     const family = found.get(name) ?? { type, samples: [] }
     family.samples.push(type === 'counter' ? { suffix: '_total', ...sample } : sample)
     found.set(name, family)
   }
-  for (const status of upstreams) addOne(status, add)
+  for (const status of upstreams) addUpstream(status, addSample)
   return [...found].map(([name, { type, samples }]) => ({
     name: `tapgate_upstream_${name}`,
     type,
@@ -61,7 +61,7 @@ export function upstreamFamilies(upstreams: readonly UpstreamStatus[]): Family[]
 }
 
 /** Health of the gateway, and each finding by its code. */
-export function healthFamilies({ level, findings }: Health): Family[] {
+export function collectHealthFamilies({ level, findings }: Health): Family[] {
   const counts = new Map<string, number>()
   for (const { code, level, upstream = '' } of findings) {
     const key = JSON.stringify({ code, level, ...(upstream === '' ? {} : { upstream }) })
@@ -72,7 +72,7 @@ export function healthFamilies({ level, findings }: Health): Family[] {
     value,
   }))
   return [
-    gauge(
+    createGauge(
       'tapgate_health_level',
       'The worst of the findings: 0 ok, 1 info, 2 warning, 3 error.',
       LEVELS.indexOf(level),
@@ -86,7 +86,7 @@ export function healthFamilies({ level, findings }: Health): Family[] {
   ]
 }
 
-type Add = (name: string, type: Family['type'], sample: Sample) => void
+type AddSample = (name: string, type: Family['type'], sample: Sample) => void
 
 const HELP: Readonly<Record<string, string>> = {
   up: 'Whether an upstream is ready to be called, or sleeps until it is.',
@@ -98,7 +98,7 @@ const HELP: Readonly<Record<string, string>> = {
   retries: 'Calls that were made once more.',
 }
 
-function addOne(status: UpstreamStatus, add: Add): void {
+function addUpstream(status: UpstreamStatus, add: AddSample): void {
   const { name: upstream, state, dropped = {}, runtime, ...others } = status
   add('up', 'gauge', { labels: { upstream }, value: state === 'ready' || state === 'idle' ? 1 : 0 })
   add('state', 'gauge', { labels: { upstream, state }, value: 1 })
@@ -107,34 +107,34 @@ function addOne(status: UpstreamStatus, add: Add): void {
   if (runtime !== undefined)
     add('instances', 'gauge', { labels: { upstream }, value: runtime.instances.length })
   for (const [key, value] of Object.entries({ runtime, ...others }))
-    if (!LEFT_OUT.has(key)) walk([key], value, upstream, add)
+    if (!IGNORED_KEYS.has(key)) addValues([key], value, upstream, add)
 }
 
 /** Every number below becomes a figure, so does a boolean; a text under `state` becomes a label. */
-function walk(path: readonly string[], value: unknown, upstream: string, add: Add): void {
+function addValues(path: readonly string[], value: unknown, upstream: string, add: AddSample): void {
   const last = path.at(-1) ?? ''
-  if (TIME.test(last)) return
+  if (TIME_KEY.test(last)) return
   if (isObject(value) && path.length < MAX_DEPTH)
-    for (const [inner, member] of Object.entries(value)) walk([...path, inner], member, upstream, add)
+    for (const [inner, member] of Object.entries(value)) addValues([...path, inner], member, upstream, add)
   else if (last === 'state' && typeof value === 'string')
-    add(snake(path), 'gauge', { labels: { upstream, state: value }, value: 1 })
+    add(toSnakeCase(path), 'gauge', { labels: { upstream, state: value }, value: 1 })
   else addFigure(path, typeof value === 'boolean' ? Number(value) : value, upstream, add)
 }
 
-function addFigure(path: readonly string[], value: unknown, upstream: string, add: Add): void {
+function addFigure(path: readonly string[], value: unknown, upstream: string, add: AddSample): void {
   if (typeof value !== 'number' || !Number.isFinite(value)) return
-  const { name, type } = KNOWN.get(path.join('.')) ?? { name: snake(path), type: 'gauge' }
+  const { name, type } = KNOWN.get(path.join('.')) ?? { name: toSnakeCase(path), type: 'gauge' }
   add(name, type, { labels: { upstream }, value })
 }
 
 /** `inFlight` as `in_flight`; whatever else may not stand in a name becomes `_`. */
-function snake(path: readonly string[]): string {
+function toSnakeCase(path: readonly string[]): string {
   const words = path.map(word => word.replace(/(?<=[a-z0-9])[A-Z]/g, capital => `_${capital}`))
   return words.join('_').toLowerCase().replace(/\W/g, '_')
 }
 
 /** Figures of the process, under the names that Prometheus' own dashboards expect. */
-export class ProcessFigures {
+export class ProcessMetrics {
   #lag: ReturnType<typeof monitorEventLoopDelay> | undefined = undefined
   readonly #startedAt: number
 
@@ -160,21 +160,21 @@ export class ProcessFigures {
     const p99 = this.#lag === undefined || this.#lag.count === 0 ? 0 : this.#lag.percentile(99) / NANOSECONDS
     this.#lag?.reset()
     return [
-      counter('process_cpu_seconds', 'CPU time of the process.', (user + system) / 1e6),
-      gauge('process_resident_memory_bytes', 'Memory of the process.', rss),
-      gauge('process_start_time_seconds', 'When the process started, since 1970.', this.#startedAt),
-      gauge('nodejs_heap_size_used_bytes', 'Heap in use.', heapUsed),
-      gauge('nodejs_heap_size_total_bytes', 'Heap that was taken.', heapTotal),
-      gauge('nodejs_eventloop_lag_p99_seconds', 'Delay of the event loop since the last scrape.', p99),
+      createCounter('process_cpu_seconds', 'CPU time of the process.', (user + system) / 1e6),
+      createGauge('process_resident_memory_bytes', 'Memory of the process.', rss),
+      createGauge('process_start_time_seconds', 'When the process started, since 1970.', this.#startedAt),
+      createGauge('nodejs_heap_size_used_bytes', 'Heap in use.', heapUsed),
+      createGauge('nodejs_heap_size_total_bytes', 'Heap that was taken.', heapTotal),
+      createGauge('nodejs_eventloop_lag_p99_seconds', 'Delay of the event loop since the last scrape.', p99),
     ]
   }
 }
 
 /** A family of one sample. */
-export function gauge(name: string, help: string, value: number): Family {
+export function createGauge(name: string, help: string, value: number): Family {
   return { name, type: 'gauge', help, samples: [{ value }] }
 }
 
-function counter(name: string, help: string, value: number): Family {
+function createCounter(name: string, help: string, value: number): Family {
   return { name, type: 'counter', help, samples: [{ suffix: '_total', value }] }
 }

@@ -10,7 +10,7 @@ const ONLY_FOR: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** Looks at what belongs together: keys and grants, callers and their authentication, a token and a header. */
-export function check(config: unknown, report: Report): void {
+export function checkOAuth(config: unknown, report: Report): void {
   checkPerson(config, report)
   const upstreams = readMap(config, 'upstreams')
   const hasListeners = Object.keys(readMap(config, 'listeners')).length > 0

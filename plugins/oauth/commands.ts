@@ -6,7 +6,7 @@ const HEAD = ['upstream', 'account', 'state', 'ends', 'scopes', 'issuer']
 const MAX_DIGEST = 16
 
 /** Logins as people read them. */
-function loginLines(
+function formatLogins(
   { logins }: JsonObject,
   { out, table }: Pick<CommandCall, 'out' | 'table'>,
   now = Date.now(),
@@ -14,39 +14,39 @@ function loginLines(
   const rows = (Array.isArray(logins) ? logins : []).filter(isObject)
   if (rows.length === 0) return ['no logins']
   const head = HEAD.map(text => out.paint('dim', text))
-  const lines = table([head, ...rows.map(row => cells(row, out, now))])
+  const lines = table([head, ...rows.map(row => formatCells(row, out, now))])
   const whys = rows.flatMap(({ upstream, why }) =>
-    typeof why === 'string' ? [out.paint('dim', `${textOf(upstream)}: ${toOneLine(why)}`)] : [],
+    typeof why === 'string' ? [out.paint('dim', `${formatText(upstream)}: ${toOneLine(why)}`)] : [],
   )
   return [...lines, ...whys]
 }
 
 /** `logged out of github` */
-function logoutLine({ upstream, removed, revoked }: JsonObject): string {
-  if (removed === 0) return `nobody was logged in to ${textOf(upstream)}`
+function formatLogout({ upstream, removed, revoked }: JsonObject): string {
+  if (removed === 0) return `nobody was logged in to ${formatText(upstream)}`
   const told = revoked === true ? ', and the authorization server knows' : ''
-  return `logged out of ${textOf(upstream)}${told}`
+  return `logged out of ${formatText(upstream)}${told}`
 }
 
-function cells(row: JsonObject, out: CommandCall['out'], now: number): string[] {
+function formatCells(row: JsonObject, out: CommandCall['out'], now: number): string[] {
   const { upstream, account, caller, state, expiresAt, renews, scopes, issuer } = row
   return [
-    textOf(upstream),
-    typeof caller === 'string' ? textOf(caller) : textOf(account).slice(0, MAX_DIGEST),
-    out.paint(state === 'granted' ? 'green' : 'yellow', textOf(state)),
-    endText(expiresAt, renews === true, now),
+    formatText(upstream),
+    typeof caller === 'string' ? formatText(caller) : formatText(account).slice(0, MAX_DIGEST),
+    out.paint(state === 'granted' ? 'green' : 'yellow', formatText(state)),
+    formatExpiry(expiresAt, renews === true, now),
     Array.isArray(scopes) && scopes.length > 0 ? toOneLine(scopes.join(' ')) : '-',
-    textOf(issuer),
+    formatText(issuer),
   ]
 }
 
-function endText(expiresAt: unknown, renews: boolean, now: number): string {
+function formatExpiry(expiresAt: unknown, renews: boolean, now: number): string {
   if (renews) return 'is renewed'
   if (typeof expiresAt !== 'number') return '-'
   return expiresAt <= now ? 'over' : `in ${formatDuration(expiresAt - now)}`
 }
 
-function textOf(value: unknown): string {
+function formatText(value: unknown): string {
   return typeof value === 'string' && value !== '' ? toOneLine(value) : '-'
 }
 
@@ -85,7 +85,7 @@ export const commands: PluginCommands = {
     },
     async run(call) {
       const { login } = await import('./commands/login.ts')
-      return withLogins(call, ask => login(ask, call))
+      return runWithLogins(call, ask => login(ask, call))
     },
   },
   logout: {
@@ -96,10 +96,10 @@ export const commands: PluginCommands = {
     flags: { account: ACCOUNT },
     async run(call) {
       const { account } = call.flags
-      const gone = await withLogins(call, ask =>
+      const gone = await runWithLogins(call, ask =>
         ask('login.logout', { upstream: call.args.upstream, account }),
       )
-      call.print(gone, () => [logoutLine(gone)])
+      call.print(gone, () => [formatLogout(gone)])
     },
   },
   logins: {
@@ -107,14 +107,14 @@ export const commands: PluginCommands = {
     examples: ['gateway logins', 'gateway logins --json'],
     gateway: 'any',
     async run(call) {
-      const listed = await withLogins(call, ask => ask('login.list'))
-      call.print(listed, () => loginLines(listed, call))
+      const listed = await runWithLogins(call, ask => ask('login.list'))
+      call.print(listed, () => formatLogins(listed, call))
     },
   },
 }
 
 /** Says where logins are configured, to somebody whose gateway has none. */
-async function withLogins<T>(call: CommandCall, use: (ask: AskGateway) => Promise<T>): Promise<T> {
+async function runWithLogins<T>(call: CommandCall, use: (ask: AskGateway) => Promise<T>): Promise<T> {
   try {
     return await call.withGateway('unstarted', use)
   } catch (error) {

@@ -9,7 +9,7 @@ export interface GrantKey {
 }
 
 /** A caller, as `auth` has identified it. */
-export interface Caller {
+export interface CallerIdentity {
   readonly issuer: string
   readonly subject: string
 }
@@ -27,7 +27,7 @@ export interface Grant {
   /** Scopes that calls were refused for since: the next login asks for them too. */
   readonly scopesWanted?: readonly string[]
   /** The caller, where it is the login of one. */
-  readonly caller?: Caller
+  readonly caller?: CallerIdentity
   /** The registration that it was made with. */
   readonly client: ClientIdentity
   /** Grows with each write to the vault, over all grants, and is never used again. */
@@ -38,7 +38,7 @@ export interface Grant {
 export type NewGrant = Omit<Grant, 'generation'>
 
 /** A grant, whose it is, and when it was written, in milliseconds since 1970. */
-export type KeptGrant = GrantKey & Grant & { readonly at: number }
+export type StoredGrant = GrantKey & Grant & { readonly at: number }
 
 /** Identity of this gateway at an authorization server. */
 export interface ClientIdentity {
@@ -65,7 +65,7 @@ export interface PendingLogin {
 export interface LostGrant extends GrantKey {
   /** One line for people, without a token. */
   readonly why: string
-  readonly caller?: Caller
+  readonly caller?: CallerIdentity
   /** Milliseconds since 1970. */
   readonly at: number
 }
@@ -81,8 +81,8 @@ export interface CallerCounts {
 /** Grants on disk, sealed. Several processes may have it open. Rejects with GW_VAULT_* errors where the disk, the file or the key is no good. */
 export interface Vault {
   /** The newest one where no issuer is given. */
-  find(account: string, resource: string, issuer?: string): Promise<KeptGrant | undefined>
-  list(): Promise<readonly KeptGrant[]>
+  find(account: string, resource: string, issuer?: string): Promise<StoredGrant | undefined>
+  list(): Promise<readonly StoredGrant[]>
   /**
    * Writes a grant and gives its generation. `over` is the generation that must be there, 0 for none; without it the grant
    * replaces whatever is there, as a login does. Undefined: another was faster, nothing is written. With `over` the caller and
@@ -92,13 +92,18 @@ export interface Vault {
   /** Removes that generation alone; false where another is there. With `why` it is remembered as lost. */
   remove(key: GrantKey, generation: number, why?: string): Promise<boolean>
   /** Notes scopes that calls of an account were refused for, with that generation of its grant. */
-  want(account: string, resource: string, generation: number, scopes: readonly string[]): Promise<void>
+  addWantedScopes(
+    account: string,
+    resource: string,
+    generation: number,
+    scopes: readonly string[],
+  ): Promise<void>
   /** Time at which an account last got a grant, in milliseconds since 1970; undefined where it has none. */
-  grantedAt(account: string, resource: string): number | undefined
+  getGrantTime(account: string, resource: string): number | undefined
   /** Counts at once what is open already; undefined where it is not, or cannot be read. */
-  callers(resource: string): CallerCounts | undefined
+  countCallers(resource: string): CallerCounts | undefined
   /** Those that were taken away, until a new login; those of one account at one resource, where that is said. */
-  lost(of?: Pick<GrantKey, 'account' | 'resource'>): Promise<readonly LostGrant[]>
+  listLost(of?: Pick<GrantKey, 'account' | 'resource'>): Promise<readonly LostGrant[]>
   /** True where nobody else has it. It is over after so many milliseconds by itself. */
   lease(key: GrantKey, owner: string, ms: number): Promise<boolean>
   release(key: GrantKey, owner: string): Promise<void>
@@ -106,9 +111,9 @@ export interface Vault {
    * Notes that the refresh token of a grant goes out now. False where it went out before, by somebody who has not said what came
    * of it: then it must not go out again. A vault without this leaves that to the authorization server.
    */
-  spend?(grant: NewGrant, owner: string): Promise<boolean>
+  claimRefreshToken?(grant: NewGrant, owner: string): Promise<boolean>
   /** The refresh token was not used up, and may go out again. */
-  giveBack?(grant: NewGrant, owner: string): Promise<void>
+  returnRefreshToken?(grant: NewGrant, owner: string): Promise<void>
   registration(issuer: string, redirectUri: string): Promise<ClientIdentity | undefined>
   saveRegistration(issuer: string, redirectUri: string, client: ClientIdentity): Promise<void>
   /** Drops a registration that its server does not know any more. */
@@ -125,11 +130,11 @@ export interface Vault {
 /** Work of the flow for the grants: one request to the authorization server. */
 export interface TokenEndpoint {
   /** Never rejects for what the server does; `signal` ends it after its own time, whoever waits. */
-  refresh(key: GrantKey, grant: Grant, signal: AbortSignal): Promise<Refreshed>
+  refresh(key: GrantKey, grant: Grant, signal: AbortSignal): Promise<RefreshResult>
 }
 
 /** Answer of the authorization server to a refresh. */
-export type Refreshed =
+export type RefreshResult =
   /** Without `refresh` the old refresh token stays good. */
   | { readonly kind: 'granted'; readonly grant: NewGrant }
   /** An error of OAuth. `invalid_grant` ends the grant; others, such as `invalid_client`, are no fault of it. */
@@ -150,7 +155,7 @@ export interface Grants {
   /** A token that is good now, refreshed ahead of its expiry. */
   access(account: string, resource: string): Promise<Access>
   /** The token of that generation was refused with 401: one forced refresh for all who say so. */
-  refused(account: string, resource: string, generation: number): Promise<Access>
+  renewRefused(account: string, resource: string, generation: number): Promise<Access>
 }
 
 /** Account of the gateway itself. */

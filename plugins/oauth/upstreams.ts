@@ -2,10 +2,10 @@ import type { Config, UpstreamConfig } from '../../src/plugin.ts'
 import type { OAuthSpec } from './flow/upstream-flow.ts'
 
 /** Upstreams that are reached over a network: they have headers. */
-type Reached = Extract<UpstreamConfig, { readonly headers: object }>
+type NetworkUpstream = Extract<UpstreamConfig, { readonly headers: object }>
 
 /** A spec with `oauth`. */
-export type OAuthUpstream = Reached & { readonly oauth: OAuthSpec }
+export type OAuthUpstream = NetworkUpstream & { readonly oauth: OAuthSpec }
 
 /** True for upstreams that log in. */
 export function hasOAuth(spec: UpstreamConfig): spec is OAuthUpstream {
@@ -13,23 +13,23 @@ export function hasOAuth(spec: UpstreamConfig): spec is OAuthUpstream {
 }
 
 /** URL that an upstream is reached at by its configuration: what its logins are for. `check` refuses one without. */
-export function addressOf(spec: OAuthUpstream): string {
+export function getAddress(spec: OAuthUpstream): string {
   const address = 'url' in spec ? spec.url : spec.server
   if (address === undefined) throw new Error('an upstream with "oauth" needs "server"')
   return address
 }
 
 /** True where callers log in to an upstream with a browser, each for itself. */
-export function isConnected(spec: UpstreamConfig): spec is OAuthUpstream {
-  return spec.enabled && hasOAuth(spec) && spec.oauth.grant === 'code' && isOfCaller(spec)
+export function hasBrowserLogins(spec: UpstreamConfig): spec is OAuthUpstream {
+  return spec.enabled && hasOAuth(spec) && spec.oauth.grant === 'code' && isPerCaller(spec)
 }
 
-export function hasLoginsOfCallers({ upstreams }: Config): boolean {
-  return Object.values(upstreams).some(isConnected)
+export function hasCallerLogins({ upstreams }: Config): boolean {
+  return Object.values(upstreams).some(hasBrowserLogins)
 }
 
 /** True where each caller has a login of its own. */
-export function isOfCaller({ oauth }: Pick<OAuthUpstream, 'oauth'>): boolean {
+export function isPerCaller({ oauth }: Pick<OAuthUpstream, 'oauth'>): boolean {
   const isDelegated = oauth.grant === 'exchange' || oauth.grant === 'id-jag'
   return oauth.account === 'caller' || (isDelegated && oauth.subject?.file === undefined)
 }

@@ -1,19 +1,19 @@
 import { isIP } from 'node:net'
 import { compileGlobs, Payload, sanitizeText, readText } from '../../src/plugin.ts'
-import { nameOperations } from './document/parts.ts'
-import { readDocument } from './document/read.ts'
+import { nameOperations } from './document/operation-parts.ts'
+import { readDocument } from './document/read-document.ts'
 import type { ApiDocument, Operation } from './document/types.ts'
 import type { OpenApiSpec } from './source.ts'
-import { urlOf } from './source.ts'
-import type { Tool } from './tools/tool.ts'
-import { toolOf } from './tools/tool.ts'
+import { parseDocumentUrl } from './source.ts'
+import type { OpenApiTool } from './tools/tool.ts'
+import { createTool } from './tools/tool.ts'
 
 /** Names that lead to no public address. */
 const PRIVATE =
   /(^|\.)(localhost|local|internal|intranet|lan|corp|home|home\.arpa|localdomain|test|invalid|example|onion)$/i
 
 /** Origin of a document. */
-interface From {
+interface DocumentOrigin {
   /** Undefined where it is a file. */
   readonly url: URL | undefined
   /** The server of the configuration. */
@@ -25,9 +25,9 @@ interface From {
  * public server reached by https.
  * @throws Error which says to write `server`
  */
-function serverOf(servers: unknown, { url, server }: From): URL {
+function resolveServer(servers: unknown, { url, server }: DocumentOrigin): URL {
   if (server !== undefined) return new URL(server)
-  const named = firstServer(servers, url)
+  const named = parseFirstServer(servers, url)
   if (named === undefined) throw new Error('it names no server; write the URL as "server"')
   if (url !== undefined && named.origin !== url.origin)
     throw new Error(`it names a server of another origin, ${named.origin}; write the one to call as "server"`)
@@ -37,14 +37,14 @@ function serverOf(servers: unknown, { url, server }: From): URL {
 }
 
 /** Base path of servers of one operation; undefined where they are another origin's, whom nobody has allowed. */
-function ownPath(servers: unknown, base: URL, { url, server }: From): string | undefined {
+function resolveBasePath(servers: unknown, base: URL, { url, server }: DocumentOrigin): string | undefined {
   // The owner has said where all of it is.
   if (server !== undefined || servers === undefined) return base.pathname
-  const named = firstServer(servers, url ?? base)
+  const named = parseFirstServer(servers, url ?? base)
   return named?.origin === base.origin ? named.pathname : undefined
 }
 
-function firstServer(servers: unknown, relativeTo: URL | undefined): URL | undefined {
+function parseFirstServer(servers: unknown, relativeTo: URL | undefined): URL | undefined {
   const [first] = Array.isArray(servers) ? (servers as unknown[]) : []
   const template = readText(first, 'url') ?? (relativeTo === undefined ? undefined : '/')
   if (template === undefined) return undefined
@@ -72,10 +72,10 @@ function isPublic({ protocol, hostname }: URL): boolean {
 export interface Api {
   readonly document: ApiDocument
   readonly server: URL
-  readonly tools: ReadonlyMap<string, Tool>
+  readonly tools: ReadonlyMap<string, OpenApiTool>
   readonly list: Payload
   /** Operations that are no tools, though they were meant to be. */
-  readonly leftOut: readonly string[]
+  readonly skipped: readonly string[]
   readonly instructions: string | undefined
 }
 
@@ -83,38 +83,38 @@ export interface Api {
 const MAX_NAME = 64
 const MIN_NAME = 16
 /** Time after which others have a turn. */
-const TURN_MS = 10
+const YIELD_AFTER_MS = 10
 const MAX_INSTRUCTIONS = 1000
 
 /** Makes tools of a document's operations. @throws Error that says why it cannot be used */
-export async function apiOf(spec: OpenApiSpec, name: string, data: unknown): Promise<Api> {
+export async function createApi(spec: OpenApiSpec, name: string, data: unknown): Promise<Api> {
   const document = readDocument(data)
-  const server = serverOf(document.servers, { url: urlOf(spec), server: spec.server })
+  const server = resolveServer(document.servers, { url: parseDocumentUrl(spec), server: spec.server })
   const prefix = spec.prefix ?? `${name}__`
   const names = nameOperations(document.operations, Math.max(MIN_NAME, MAX_NAME - prefix.length))
-  const isWanted = filterOf(spec)
-  const tools = new Map<string, Tool>()
-  const leftOut = [...document.leftOut]
+  const isWanted = compileFilter(spec)
+  const tools = new Map<string, OpenApiTool>()
+  const skipped = [...document.skipped]
   let since = performance.now()
   for (const [operation, tool] of names) {
     if (!isWanted(operation, tool)) continue
-    if (performance.now() - since > TURN_MS) {
+    if (performance.now() - since > YIELD_AFTER_MS) {
       await new Promise(resolve => setImmediate(resolve))
       since = performance.now()
     }
     const why = addTool(tools, { operation, name: tool, spec, document, server })
-    if (why !== undefined) leftOut.push(`${operation.method} ${operation.path}: ${why}`)
+    if (why !== undefined) skipped.push(`${operation.method} ${operation.path}: ${why}`)
   }
-  const listed = [...tools.values()].map(tool => tool.listed)
+  const listed = [...tools.values()].map(tool => tool.definition)
   const list = { resultType: 'complete', tools: listed, ttlMs: 300_000, cacheScope: 'public' }
   return {
-    ...{ document, server, tools, leftOut },
+    ...{ document, server, tools, skipped },
     list: Payload.of(list, 'modern'),
-    instructions: instructionsOf(document),
+    instructions: formatInstructions(document),
   }
 }
 
-interface Adding {
+interface ToolAddition {
   readonly operation: Operation
   readonly name: string
   readonly spec: OpenApiSpec
@@ -124,22 +124,22 @@ interface Adding {
 
 /** Adds a tool, or says why there is none. */
 function addTool(
-  tools: Map<string, Tool>,
-  { operation, name, spec, document, server }: Adding,
+  tools: Map<string, OpenApiTool>,
+  { operation, name, spec, document, server }: ToolAddition,
 ): string | undefined {
-  const from = { url: urlOf(spec), server: spec.server }
-  const basePath = ownPath(operation.servers, server, from)
+  const from = { url: parseDocumentUrl(spec), server: spec.server }
+  const basePath = resolveBasePath(operation.servers, server, from)
   if (basePath === undefined) return 'it is on another server; write the one of all as "server"'
   if (tools.has(name)) return 'another one has its name'
   try {
-    tools.set(name, toolOf(operation, document, { name, basePath, hasOutput: spec.outputSchemas }))
+    tools.set(name, createTool(operation, document, { name, basePath, hasOutput: spec.outputSchemas }))
     return undefined
   } catch (error) {
     return error instanceof Error ? error.message : String(error)
   }
 }
 
-function filterOf({ operations = {} }: OpenApiSpec): (operation: Operation, name: string) => boolean {
+function compileFilter({ operations = {} }: OpenApiSpec): (operation: Operation, name: string) => boolean {
   const { allow, deny = [], tags } = operations
   const isAllowed = allow === undefined ? () => true : compileGlobs(allow)
   const isDenied = compileGlobs(deny)
@@ -150,7 +150,7 @@ function filterOf({ operations = {} }: OpenApiSpec): (operation: Operation, name
   }
 }
 
-function instructionsOf({ title, description }: ApiDocument): string | undefined {
+function formatInstructions({ title, description }: ApiDocument): string | undefined {
   if (description === undefined) return undefined
   return `${title}: ${sanitizeText(description)}`.slice(0, MAX_INSTRUCTIONS)
 }

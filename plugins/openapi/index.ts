@@ -7,7 +7,7 @@ export const openApi: Plugin<undefined> = {
   name: 'openapi',
   claims: { upstream: ['document'], makesUpstreams: true },
   errors: ERRORS,
-  check,
+  check: checkOpenApi,
   reads: config =>
     Object.values(readMap(config, 'upstreams'))
       .map(spec => spec as { type?: unknown; document?: unknown })
@@ -25,7 +25,7 @@ export const openApi: Plugin<undefined> = {
 }
 
 /** Documents that could not be read, whatever is there, and headers that would name who calls twice. */
-function check(config: unknown, report: Report): void {
+function checkOpenApi(config: unknown, report: Report): void {
   const upstreams = readMap(config, 'upstreams')
   for (const name of Object.keys(upstreams)) {
     const spec = readMap(upstreams, name)

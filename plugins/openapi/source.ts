@@ -20,23 +20,24 @@ export const openApiError = defineErrors(ERRORS)
 const MAX_YAML = 4 * 1024 * 1024
 
 /** Means of reading a document. */
-export type Reading = Pick<PluginApi, 'fetch' | 'parseYaml' | 'directory'>
+export type SourceDeps = Pick<PluginApi, 'fetch' | 'parseYaml' | 'directory'>
 
 /** URL of a document; undefined where it is a file. */
-export function urlOf({ document }: Pick<OpenApiSpec, 'document'>): URL | undefined {
+export function parseDocumentUrl({ document }: Pick<OpenApiSpec, 'document'>): URL | undefined {
   return /^https?:\/\//i.test(document) ? (URL.parse(document) ?? undefined) : undefined
 }
 
 /** A document as plain data. @throws Error that says why there is none */
-export async function readSource(spec: OpenApiSpec, reading: Reading): Promise<unknown> {
-  const url = urlOf(spec)
-  const text = url === undefined ? await readFileOf(spec, reading) : await fetchText(url, spec, reading)
+export async function readSource(spec: OpenApiSpec, reading: SourceDeps): Promise<unknown> {
+  const url = parseDocumentUrl(spec)
+  const text =
+    url === undefined ? await readDocumentFile(spec, reading) : await fetchDocument(url, spec, reading)
   if (/^\s*\{/.test(text.slice(0, 1000))) return JSON.parse(text) as unknown
   if (text.length > MAX_YAML) throw new Error(`as YAML it may have ${MAX_YAML} characters; make it JSON`)
   return reading.parseYaml(text)
 }
 
-async function readFileOf(spec: OpenApiSpec, { directory }: Reading): Promise<string> {
+async function readDocumentFile(spec: OpenApiSpec, { directory }: SourceDeps): Promise<string> {
   // A FIFO would keep us waiting for a writer.
   const handle = await open(
     resolve(directory, spec.document),
@@ -46,33 +47,33 @@ async function readFileOf(spec: OpenApiSpec, { directory }: Reading): Promise<st
     const found = await handle.stat()
     const limit = parseSize(spec.maxDocument)
     if (!found.isFile()) throw new Error('it is no file')
-    if (found.size > limit) throw tooLarge(limit)
+    if (found.size > limit) throw createTooLargeError(limit)
     const text = await handle.readFile('utf8')
-    if (text.length > limit) throw tooLarge(limit)
-    return withoutMark(text)
+    if (text.length > limit) throw createTooLargeError(limit)
+    return stripByteOrderMark(text)
   } finally {
     await handle.close()
   }
 }
 
-async function fetchText(url: URL, spec: OpenApiSpec, { fetch }: Reading): Promise<string> {
+async function fetchDocument(url: URL, spec: OpenApiSpec, { fetch }: SourceDeps): Promise<string> {
   const maxBytes = parseSize(spec.maxDocument)
   const reply = await fetch(url, { namedBy: url, maxBytes, withinMs: parseDuration(spec.startupTimeout) })
   if (!reply.ok) throw new Error(`HTTP ${reply.status}`)
-  return withoutMark(await reply.text())
+  return stripByteOrderMark(await reply.text())
 }
 
-function tooLarge(limit: number): Error {
+function createTooLargeError(limit: number): Error {
   return new Error(`it is larger than ${limit} bytes; "maxDocument" allows more`)
 }
 
-function withoutMark(text: string): string {
+function stripByteOrderMark(text: string): string {
   return text.startsWith('\uFEFF') ? text.slice(1) : text
 }
 
 /** Text that is another one when the file is; undefined where it is no file, or not there. */
-export function stampOf(spec: OpenApiSpec, directory: string): string | undefined {
-  if (urlOf(spec) !== undefined) return undefined
+export function readFileStamp(spec: OpenApiSpec, directory: string): string | undefined {
+  if (parseDocumentUrl(spec) !== undefined) return undefined
   const found = statSync(resolve(directory, spec.document), { throwIfNoEntry: false })
   return found === undefined ? undefined : `${found.ino} ${found.size} ${found.mtimeMs}`
 }

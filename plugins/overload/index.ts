@@ -6,57 +6,57 @@ import { collectGarbage, defineFindings, gatewayError, parseDuration, RPC } from
 const MIB = 1024 * 1024
 
 /** V8 from 13 on has a young generation of up to 192 MiB beside what `--max-old-space-size` says, older ones of 48 MiB. */
-const YOUNG = Number(process.versions.v8.split('.', 1)[0]) >= 13 ? 192 * MIB : 48 * MIB
+const YOUNG_GENERATION_BYTES = Number(process.versions.v8.split('.', 1)[0]) >= 13 ? 192 * MIB : 48 * MIB
 
 /** Room for the requests under way when the last one was let in; a collection near the end takes seconds. */
-const RESERVE = 24 * MIB
+const RESERVE_BYTES = 24 * MIB
 
 /** Time between two looks. */
-const EVERY_MS = 250
+const CHECK_INTERVAL_MS = 250
 
 /** Looks in a row that must be late: one is a moment, or a machine that slept. */
-const LATE_CHECKS = 3
+const MIN_LATE_CHECKS = 3
 
 /** Garbage is collected for the sake of a look at most this often. */
 const COLLECT_MS = 5000
 
 /** From where on connections end with their answer, and from where on nothing new is taken. */
-interface Limits {
+interface OverloadLimits {
   readonly keepAlive: number
   readonly refuse: number
   readonly lagMs: number
 }
 
-export type Level = 'quiet' | 'close' | 'refuse'
+export type OverloadLevel = 'quiet' | 'close' | 'refuse'
 
-interface WatchOptions {
+interface MonitorDeps {
   readonly clock: Clock
   readonly log: Log
   readonly measure: Measure
 }
 
 /** Looks at heap, memory and the lag of the event loop now and then. */
-export class Watch {
-  level: Level = 'quiet'
+export class OverloadMonitor {
+  level: OverloadLevel = 'quiet'
   /** At the last look, as parts of one. */
   heap = 0
   memory = 0
   lagMs = 0
   refused = 0
-  readonly #options: WatchOptions
-  #limits: Limits = { keepAlive: 1, refuse: 1, lagMs: 0 }
+  readonly #options: MonitorDeps
+  #limits: OverloadLimits = { keepAlive: 1, refuse: 1, lagMs: 0 }
   #starts = 0
   #late = 0
   #due = 0
   #collectedAt = -COLLECT_MS
   #stopTimer: (() => void) | undefined
 
-  constructor(options: WatchOptions) {
+  constructor(options: MonitorDeps) {
     this.#options = options
   }
 
   /** Each generation starts it, and stops it when it ends; the newest limits hold. */
-  start(limits: Limits): void {
+  start(limits: OverloadLimits): void {
     this.#limits = limits
     this.#starts++
     if (this.#stopTimer !== undefined) return
@@ -73,14 +73,14 @@ export class Watch {
 
   #arm(): void {
     const { clock } = this.#options
-    this.#due = clock.now() + EVERY_MS
-    this.#stopTimer = clock.after(EVERY_MS, () => {
-      this.#look()
+    this.#due = clock.now() + CHECK_INTERVAL_MS
+    this.#stopTimer = clock.after(CHECK_INTERVAL_MS, () => {
+      this.#check()
       this.#arm()
     })
   }
 
-  #look(): void {
+  #check(): void {
     const { clock, measure } = this.#options
     const { refuse, lagMs } = this.#limits
     const now = clock.now()
@@ -92,29 +92,34 @@ export class Watch {
       this.#collectedAt = now
       if (measure.collect()) this.heap = measure.heap()
     }
-    this.#become(this.#levelNow())
+    this.#setLevel(this.#computeLevel())
   }
 
-  #levelNow(): Level {
+  #computeLevel(): OverloadLevel {
     const { keepAlive, refuse } = this.#limits
     const fullest = Math.max(this.heap, this.memory)
-    if (fullest >= refuse || this.#late >= LATE_CHECKS) return 'refuse'
+    if (fullest >= refuse || this.#late >= MIN_LATE_CHECKS) return 'refuse'
     return fullest >= keepAlive ? 'close' : 'quiet'
   }
 
-  #become(level: Level): void {
+  #setLevel(level: OverloadLevel): void {
     const before = this.level
     this.level = level
     if (level === before) return
     const { log } = this.#options
     const { heap, memory, refused } = this
-    const figures = { heap: percent(heap), memory: percent(memory), lateLooks: this.#late, refused }
+    const figures = {
+      heap: formatPercent(heap),
+      memory: formatPercent(memory),
+      lateLooks: this.#late,
+      refused,
+    }
     if (level === 'refuse') log.warn('overloaded: new requests are refused for a while', figures)
     else if (before === 'refuse') log.info('requests are taken again', figures)
   }
 }
 
-function percent(part: number): string {
+function formatPercent(part: number): string {
   return `${Math.round(part * 100)} %`
 }
 
@@ -127,19 +132,19 @@ interface Measure {
 }
 
 /** Measures of this process. The end of the old generation is what ends a process, and V8 tells only of old and young together. */
-function measure(): Measure {
-  const heapLimit = v8.getHeapStatistics().heap_size_limit - YOUNG - RESERVE
+function createMeasure(): Measure {
+  const heapLimit = v8.getHeapStatistics().heap_size_limit - YOUNG_GENERATION_BYTES - RESERVE_BYTES
   const there = process.constrainedMemory()
   const memoryLimit = there > 0 ? Math.min(there, totalmem()) : totalmem()
   return {
-    heap: () => oldBytes() / heapLimit,
+    heap: () => countOldBytes() / heapLimit,
     memory: () => process.memoryUsage.rss() / memoryLimit,
     // V8 collects as it allocates: a process that refuses all work allocates nothing, and would stay full of garbage.
     collect: collectGarbage,
   }
 }
 
-function oldBytes(): number {
+function countOldBytes(): number {
   let bytes = 0
   for (const { space_name: name, space_used_size: used } of v8.getHeapSpaceStatistics())
     if (name !== 'new_space') bytes += used
@@ -159,7 +164,7 @@ const HEALTH = {
   },
 } as const
 
-const found = defineFindings(HEALTH)
+const createFinding = defineFindings(HEALTH)
 
 /** Refuses new work while the process is near the end of its memory, or behind its time, and says so. */
 export const overload: Plugin<Exclude<Config['overload'], false>> = {
@@ -171,8 +176,8 @@ export const overload: Plugin<Exclude<Config['overload'], false>> = {
     const figuresPath = config.metrics?.path
     const limits = { keepAlive: keepAlive / 100, refuse: refuse / 100, lagMs: parseDuration(options.lag) }
     // The watch, with its counts, goes on through reloads.
-    const watch = slot.gateway(() => new Watch({ clock, log, measure: measure() }))
-    const refusal = busy()
+    const watch = slot.gateway(() => new OverloadMonitor({ clock, log, measure: createMeasure() }))
+    const refusal = createRefusal()
 
     hooks.ready.tap(() => watch.start(limits))
     hooks.admit.tap((_listener, path) => {
@@ -183,14 +188,16 @@ export const overload: Plugin<Exclude<Config['overload'], false>> = {
       watch.refused++
       return refusal
     })
-    hooks.load.tap(load => ({ ...load, ...loadOf(watch) }))
-    hooks.health.tap(findings => (watch.level === 'quiet' ? undefined : [...findings, overloaded(watch)]))
-    hooks.figures.tap(figures => [...figures, ...figuresOf(watch)])
+    hooks.load.tap(load => ({ ...load, ...getLoad(watch) }))
+    hooks.health.tap(findings =>
+      watch.level === 'quiet' ? undefined : [...findings, createOverloadFinding(watch)],
+    )
+    hooks.figures.tap(figures => [...figures, ...collectFigures(watch)])
     hooks.close.tap(() => watch.stop())
   },
 }
 
-function busy(): Refusal {
+function createRefusal(): Refusal {
   const { message } = gatewayError('GW_OVERLOADED')
   return {
     status: 503,
@@ -199,21 +206,21 @@ function busy(): Refusal {
   }
 }
 
-function overloaded({ level, heap, memory, lagMs }: Watch): HealthFinding {
-  const percent = (part: number): string => `${Math.round(part * 100)} %`
-  const why = `heap ${percent(heap)}, memory ${percent(memory)}, ${Math.round(lagMs)} ms behind`
-  return found(level === 'refuse' ? 'overloaded' : 'nearly-overloaded', { why })
+function createOverloadFinding({ level, heap, memory, lagMs }: OverloadMonitor): HealthFinding {
+  const formatPercent = (part: number): string => `${Math.round(part * 100)} %`
+  const why = `heap ${formatPercent(heap)}, memory ${formatPercent(memory)}, ${Math.round(lagMs)} ms behind`
+  return createFinding(level === 'refuse' ? 'overloaded' : 'nearly-overloaded', { why })
 }
 
-function loadOf({ level, heap, memory, lagMs, refused }: Watch): Omit<Load, 'held' | 'rss'> {
+function getLoad({ level, heap, memory, lagMs, refused }: OverloadMonitor): Omit<Load, 'held' | 'rss'> {
   return { shedding: level === 'quiet' ? 'none' : level, heap, memory, lagMs, refused }
 }
 
-function figuresOf({ heap, memory, lagMs, refused }: Watch): Figure[] {
+function collectFigures({ heap, memory, lagMs, refused }: OverloadMonitor): Figure[] {
   return [
-    gauge('tapgate_heap_ratio', 'Part of the heap limit that is in use.', heap),
-    gauge('tapgate_memory_ratio', 'Part of the memory that is there which the process has.', memory),
-    gauge('tapgate_loop_lag_seconds', 'How late the event loop was at the last look.', lagMs / 1000),
+    createGauge('tapgate_heap_ratio', 'Part of the heap limit that is in use.', heap),
+    createGauge('tapgate_memory_ratio', 'Part of the memory that is there which the process has.', memory),
+    createGauge('tapgate_loop_lag_seconds', 'How late the event loop was at the last look.', lagMs / 1000),
     {
       name: 'tapgate_overload_refused',
       type: 'counter',
@@ -223,6 +230,6 @@ function figuresOf({ heap, memory, lagMs, refused }: Watch): Figure[] {
   ]
 }
 
-function gauge(name: string, help: string, value: number): Figure {
+function createGauge(name: string, help: string, value: number): Figure {
   return { name, type: 'gauge', help, samples: [{ value }] }
 }

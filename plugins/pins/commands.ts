@@ -1,7 +1,7 @@
 import type { CommandCall, PluginCommands } from '../../src/plugin.ts'
 import { toOneLine } from '../../src/plugin.ts'
-import type { Change } from './compare.ts'
-import type { Current, Described } from './current.ts'
+import type { PinChange } from './compare.ts'
+import type { CurrentPins, DescribedUpstream } from './current-pins.ts'
 import type { UpstreamPins } from './lock-file.ts'
 
 /** Exit code where something is not as it was accepted. */
@@ -27,8 +27,8 @@ export const commands: PluginCommands = {
       },
     },
     async run(call) {
-      const found = await load(call, call.args.upstream)
-      return call.flags.check === true ? checked(call, found) : written(call, found)
+      const found = await loadPins(call, call.args.upstream)
+      return call.flags.check === true ? checkPins(call, found) : writePins(call, found)
     },
   },
   'lock diff': {
@@ -39,16 +39,16 @@ export const commands: PluginCommands = {
     gateway: 'any',
     args: { upstream: { description: 'Of this one only.' } },
     async run(call) {
-      const found = await load(call, call.args.upstream)
-      const { changesBetween, digestOf } = await import('./compare.ts')
+      const found = await loadPins(call, call.args.upstream)
+      const { comparePins, hashPins } = await import('./compare.ts')
       const rows = found.described.map(({ upstream, pins, problem }) => ({
         upstream,
         ...(problem === undefined ? {} : { problem }),
         ...(pins === undefined
           ? {}
-          : { hash: digestOf(pins), changes: changesBetween(found.accepted?.get(upstream), pins) }),
+          : { hash: hashPins(pins), changes: comparePins(found.accepted?.get(upstream), pins) }),
       }))
-      call.print({ file: found.file, upstreams: rows }, () => rows.flatMap(row => diffLines(row, call)))
+      call.print({ file: found.file, upstreams: rows }, () => rows.flatMap(row => formatDiff(row, call)))
     },
   },
   'lock accept': {
@@ -60,20 +60,20 @@ export const commands: PluginCommands = {
     flags: {
       expect: { required: true, value: '<hash>', summary: 'The hash that "gateway lock diff" said.' },
     },
-    run: call => accept(call, call.args.upstream ?? '', String(call.flags.expect)),
+    run: call => acceptPins(call, call.args.upstream ?? '', String(call.flags.expect)),
   },
 }
 
-async function load(call: CommandCall, only?: string): Promise<Current> {
-  const { current } = await import('./current.ts')
-  return current(call, only)
+async function loadPins(call: CommandCall, only?: string): Promise<CurrentPins> {
+  const { readCurrentPins } = await import('./current-pins.ts')
+  return readCurrentPins(call, only)
 }
 
 /** Says what differs, for CI. What is gone offends nobody. */
-async function checked(call: CommandCall, { file, accepted, described }: Current): Promise<number> {
-  const { changesBetween } = await import('./compare.ts')
+async function checkPins(call: CommandCall, { file, accepted, described }: CurrentPins): Promise<number> {
+  const { comparePins } = await import('./compare.ts')
   const rows = described.map(({ upstream, pins, problem }) => {
-    const all = pins === undefined ? [] : changesBetween(accepted?.get(upstream), pins)
+    const all = pins === undefined ? [] : comparePins(accepted?.get(upstream), pins)
     const unpinned = pins?.package?.type === 'unpinned' ? pins.package.says : undefined
     return { upstream, problem, unpinned, changes: all.filter(({ status }) => status !== 'gone') }
   })
@@ -86,7 +86,7 @@ async function checked(call: CommandCall, { file, accepted, described }: Current
     ...rows.flatMap(({ upstream, problem, unpinned, changes }) => [
       ...(problem === undefined ? [] : [`${upstream}: cannot be asked: ${problem}`]),
       ...(unpinned === undefined ? [] : [`${upstream}: unpinned: ${unpinned}`]),
-      ...changes.map(change => `${upstream}: ${nameOf(change)} ${change.status}`),
+      ...changes.map(change => `${upstream}: ${formatChangeName(change)} ${change.status}`),
     ]),
     ...(isFine ? [`${rows.length} ${rows.length === 1 ? 'server' : 'servers'} as ${file} has them`] : []),
   ])
@@ -94,8 +94,8 @@ async function checked(call: CommandCall, { file, accepted, described }: Current
 }
 
 /** Takes in what is new; returns 1 where something changed, so that nobody takes it for accepted. */
-async function written(call: CommandCall, found: Current): Promise<number> {
-  const [{ changesBetween, withNew, withoutGone }, { writeLock }] = await Promise.all([
+async function writePins(call: CommandCall, found: CurrentPins): Promise<number> {
+  const [{ comparePins, addNewPins, dropMissingPins }, { writeLock }] = await Promise.all([
     import('./compare.ts'),
     import('./lock-file.ts'),
   ])
@@ -106,53 +106,53 @@ async function written(call: CommandCall, found: Current): Promise<number> {
   const rows = described.map(({ upstream, pins, problem }) => {
     if (pins === undefined) return { upstream, problem, isFirst: false, added: [], changed: [] }
     const before = accepted?.get(upstream)
-    const next = withNew(before, pins)
-    lock.set(upstream, isPruning ? withoutGone(next, pins) : next)
-    const changes = changesBetween(before, pins)
-    const changed = changesBetween(next, pins).filter(({ status }) => status !== 'gone')
+    const next = addNewPins(before, pins)
+    lock.set(upstream, isPruning ? dropMissingPins(next, pins) : next)
+    const changes = comparePins(before, pins)
+    const changed = comparePins(next, pins).filter(({ status }) => status !== 'gone')
     const added = changes.filter(({ status }) => status === 'new')
     return { upstream, problem, isFirst: before === undefined, added, changed }
   })
   writeLock(file, lock)
-  await reload(call)
+  await reloadGateway(call)
   call.print({ file, upstreams: rows }, () => [
-    ...rows.flatMap(rowLines),
-    ...unpinnedLines(described),
+    ...rows.flatMap(formatLockRow),
+    ...formatUnpinned(described),
     `wrote ${file}`,
   ])
   return rows.every(({ problem, changed }) => problem === undefined && changed.length === 0) ? 0 : DRIFTED
 }
 
-interface Row {
+interface LockRow {
   readonly upstream: string
   readonly problem: string | undefined
   /** True if nothing of it was accepted before. */
   readonly isFirst: boolean
-  readonly added: readonly Change[]
-  readonly changed: readonly Change[]
+  readonly added: readonly PinChange[]
+  readonly changed: readonly PinChange[]
 }
 
-function rowLines({ upstream, problem, isFirst, added, changed }: Row): string[] {
+function formatLockRow({ upstream, problem, isFirst, added, changed }: LockRow): string[] {
   if (problem !== undefined) return [`${upstream}: left as it was, as it cannot be asked: ${problem}`]
   return [
     `${upstream}: ${added.length} taken in`,
-    ...(isFirst ? [] : added.map(change => `${upstream}: ${nameOf(change)} is new, and taken in`)),
+    ...(isFirst ? [] : added.map(change => `${upstream}: ${formatChangeName(change)} is new, and taken in`)),
     ...changed.map(
       change =>
-        `${upstream}: ${nameOf(change)} has changed, and stays as it was accepted – gateway lock diff ${upstream}`,
+        `${upstream}: ${formatChangeName(change)} has changed, and stays as it was accepted – gateway lock diff ${upstream}`,
     ),
   ]
 }
 
-function unpinnedLines(described: readonly Described[]): string[] {
+function formatUnpinned(described: readonly DescribedUpstream[]): string[] {
   return described.flatMap(({ upstream, pins }) =>
     pins?.package?.type === 'unpinned' ? [`${upstream}: unpinned: ${pins.package.says}`] : [],
   )
 }
 
-async function accept(call: CommandCall, name: string, expect: string): Promise<number> {
-  const { file, accepted, described } = await load(call, name)
-  const [{ digestOf, changesBetween }, { writeLock }, { pinsError }] = await Promise.all([
+async function acceptPins(call: CommandCall, name: string, expect: string): Promise<number> {
+  const { file, accepted, described } = await loadPins(call, name)
+  const [{ hashPins, comparePins }, { writeLock }, { pinsError }] = await Promise.all([
     import('./compare.ts'),
     import('./lock-file.ts'),
     import('./errors.ts'),
@@ -162,20 +162,20 @@ async function accept(call: CommandCall, name: string, expect: string): Promise<
     const { gatewayError } = await import('../../src/plugin.ts')
     throw gatewayError('GW_UPSTREAM_DOWN', { upstream: name, why: one?.problem ?? 'it says nothing' })
   }
-  const found = digestOf(one.pins)
+  const found = hashPins(one.pins)
   if (found !== expect) throw pinsError('GW_PINS_EXPECT', { upstream: name, found })
-  const changes = changesBetween(accepted?.get(name), one.pins)
+  const changes = comparePins(accepted?.get(name), one.pins)
   writeLock(file, new Map([...(accepted ?? []), [name, one.pins]]))
-  await reload(call)
+  await reloadGateway(call)
   call.print({ file, upstream: name, hash: found, accepted: changes.length }, () => [
-    ...changes.map(change => `${name}: ${nameOf(change)} ${change.status}, accepted`),
+    ...changes.map(change => `${name}: ${formatChangeName(change)} ${change.status}, accepted`),
     `wrote ${file}`,
   ])
   return 0
 }
 
 /** The gateway that runs with this configuration reads the file anew; without one there is nothing to do. */
-async function reload(call: CommandCall): Promise<void> {
+async function reloadGateway(call: CommandCall): Promise<void> {
   try {
     await call.withGateway('running', ask => ask('reload'))
   } catch (error) {
@@ -185,8 +185,8 @@ async function reload(call: CommandCall): Promise<void> {
   }
 }
 
-function diffLines(
-  row: { upstream: string; problem?: string; hash?: string; changes?: readonly Change[] },
+function formatDiff(
+  row: { upstream: string; problem?: string; hash?: string; changes?: readonly PinChange[] },
   { out }: CommandCall,
 ): string[] {
   const { upstream, problem, hash, changes = [] } = row
@@ -195,7 +195,7 @@ function diffLines(
   return [
     out.paint('bold', upstream),
     ...changes.flatMap(change => [
-      `  ${nameOf(change)} ${change.status}`,
+      `  ${formatChangeName(change)} ${change.status}`,
       ...change.lines.map(line => `    ${line}`),
       ...change.findings.map(text => `    ${out.paint('yellow', 'note')} ${text}`),
     ]),
@@ -203,6 +203,6 @@ function diffLines(
   ]
 }
 
-function nameOf({ what, name }: Change): string {
+function formatChangeName({ what, name }: PinChange): string {
   return what === name ? what : `${what} ${JSON.stringify(name)}`
 }

@@ -1,13 +1,13 @@
 import type { JsonObject } from '../../src/plugin.ts'
 import { canonicalizeJson, isObject } from '../../src/plugin.ts'
 import type { PinnedKind } from './definition.ts'
-import { definitionOf, hashOf, nameOf, PINNED } from './definition.ts'
-import { differences, hasMixedWord, unseenIn } from './text.ts'
+import { extractDefinition, hashValue, getDefinitionName, PINNED } from './definition.ts'
+import { listDifferences, hasMixedWord, countInvisible } from './text.ts'
 import type { Pin, UpstreamPins } from './lock-file.ts'
 import type { PackagePin } from './packages.ts'
 
 /** Longest description that nobody wonders about. */
-const LONG = 4096
+const MAX_UNREMARKED_LENGTH = 4096
 
 /** Signs that a text wants more of its reader than to be understood. They advise; nothing is decided by them. */
 const SIGNS: readonly (readonly [says: string, sign: RegExp])[] = [
@@ -29,21 +29,23 @@ const SIGNS: readonly (readonly [says: string, sign: RegExp])[] = [
 ]
 
 /** Remarks on a definition or on instructions, for whoever reviews them. */
-function findingsIn(accepted: JsonObject | string): string[] {
-  const texts = textsIn(accepted)
+function listFindings(accepted: JsonObject | string): string[] {
+  const texts = collectTexts(accepted)
   const all = texts.join('\n')
-  const unseen = unseenIn(all)
+  const unseen = countInvisible(all)
   return [
     ...(unseen === 0 ? [] : [`holds ${unseen} characters that nobody sees, shown as \\u…`]),
     ...(hasMixedWord(all) ? ['mixes letters of alphabets that look alike'] : []),
     ...SIGNS.filter(([, sign]) => sign.test(all)).map(([says]) => says),
-    ...(texts.some(text => text.length > LONG) ? [`has a text of more than ${LONG} characters`] : []),
+    ...(texts.some(text => text.length > MAX_UNREMARKED_LENGTH)
+      ? [`has a text of more than ${MAX_UNREMARKED_LENGTH} characters`]
+      : []),
   ]
 }
 
 /** Remarks on a change: hints that say of a tool that it is less harmless than it was. */
-function findingsOnChange(before: JsonObject, now: JsonObject): string[] {
-  const [old, young] = [hintsOf(before), hintsOf(now)]
+function listChangeFindings(before: JsonObject, now: JsonObject): string[] {
+  const [old, young] = [readHints(before), readHints(now)]
   return [
     ...(old.readOnlyHint && !young.readOnlyHint ? ['does no longer say that it only reads'] : []),
     ...(!old.destructiveHint && young.destructiveHint ? ['may destroy something now'] : []),
@@ -52,7 +54,7 @@ function findingsOnChange(before: JsonObject, now: JsonObject): string[] {
 }
 
 /** Hints with the defaults of the protocol. */
-function hintsOf({
+function readHints({
   annotations,
 }: JsonObject): Record<'readOnlyHint' | 'destructiveHint' | 'openWorldHint', boolean> {
   const hints = isObject(annotations) ? annotations : {}
@@ -64,14 +66,16 @@ function hintsOf({
   }
 }
 
-function textsIn(value: unknown): string[] {
+function collectTexts(value: unknown): string[] {
   if (typeof value === 'string') return [value]
-  if (Array.isArray(value)) return value.flatMap(textsIn)
-  return isObject(value) ? Object.entries(value).flatMap(([key, member]) => [key, ...textsIn(member)]) : []
+  if (Array.isArray(value)) return value.flatMap(collectTexts)
+  return isObject(value)
+    ? Object.entries(value).flatMap(([key, member]) => [key, ...collectTexts(member)])
+    : []
 }
 
 /** One thing that is not as it was accepted. */
-export interface Change {
+export interface PinChange {
   readonly what: PinnedKind | 'instructions' | 'package'
   readonly name: string
   readonly status: 'new' | 'changed' | 'gone'
@@ -82,86 +86,88 @@ export interface Change {
 }
 
 /** Pins of a server as it describes itself now. Of two things with one name clients see the first. */
-export function pinsOf(described: JsonObject, own: PackagePin | undefined): UpstreamPins {
+export function createPins(described: JsonObject, own: PackagePin | undefined): UpstreamPins {
   const lists = isObject(described.lists) ? described.lists : {}
-  const kinds = PINNED.map(kind => [kind, definitionsIn(lists[kind], kind)] as const)
+  const kinds = PINNED.map(kind => [kind, pinDefinitions(lists[kind], kind)] as const)
   const { instructions } = described
   return {
     ...(own === undefined ? {} : { package: own }),
-    ...(typeof instructions === 'string' ? { instructions: pin(instructions) } : {}),
+    ...(typeof instructions === 'string' ? { instructions: createPin(instructions) } : {}),
     definitions: Object.fromEntries(kinds) as unknown as UpstreamPins['definitions'],
   }
 }
 
-function definitionsIn(list: unknown, kind: PinnedKind): Map<string, Pin<JsonObject>> {
+function pinDefinitions(list: unknown, kind: PinnedKind): Map<string, Pin<JsonObject>> {
   const found = new Map<string, Pin<JsonObject>>()
   for (const value of Array.isArray(list) ? (list as unknown[]) : []) {
-    if (!isObject(value) || found.has(nameOf(kind, value))) continue
-    found.set(nameOf(kind, value), pin(definitionOf(kind, value)))
+    if (!isObject(value) || found.has(getDefinitionName(kind, value))) continue
+    found.set(getDefinitionName(kind, value), createPin(extractDefinition(kind, value)))
   }
   return found
 }
 
-function pin<T>(accepted: T): Pin<T> {
-  return { hash: hashOf(accepted), accepted }
+function createPin<T>(accepted: T): Pin<T> {
+  return { hash: hashValue(accepted), accepted }
 }
 
-const NONE: UpstreamPins = {
+const NO_PINS: UpstreamPins = {
   definitions: { tools: new Map(), prompts: new Map(), resourceTemplates: new Map() },
 }
 
 /** All that is not as it was accepted, in order: the program, the instructions, then each kind by name. */
-export function changesBetween(accepted: UpstreamPins | undefined, now: UpstreamPins): Change[] {
-  const before = accepted ?? NONE
+export function comparePins(accepted: UpstreamPins | undefined, now: UpstreamPins): PinChange[] {
+  const before = accepted ?? NO_PINS
   return [
-    ...packageChange(before.package, now.package),
-    ...textChange(before.instructions, now.instructions, accepted !== undefined),
-    ...PINNED.flatMap(kind => definitionChanges(kind, before.definitions[kind], now.definitions[kind])),
+    ...comparePackages(before.package, now.package),
+    ...compareInstructions(before.instructions, now.instructions, accepted !== undefined),
+    ...PINNED.flatMap(kind => compareDefinitions(kind, before.definitions[kind], now.definitions[kind])),
   ]
 }
 
-function packageChange(before: PackagePin | undefined, now: PackagePin | undefined): Change[] {
+function comparePackages(before: PackagePin | undefined, now: PackagePin | undefined): PinChange[] {
   const findings = now?.type === 'unpinned' ? [now.says] : []
   if (canonicalizeJson(before) === canonicalizeJson(now)) return []
   const status = before === undefined ? 'new' : now === undefined ? 'gone' : 'changed'
-  return [{ what: 'package', name: 'package', status, lines: differences(before ?? {}, now ?? {}), findings }]
+  return [
+    { what: 'package', name: 'package', status, lines: listDifferences(before ?? {}, now ?? {}), findings },
+  ]
 }
 
 /** Instructions of a server that was accepted without any are a change. */
-function textChange(
+function compareInstructions(
   before: Pin<string> | undefined,
   now: Pin<string> | undefined,
   isKnown: boolean,
-): Change[] {
+): PinChange[] {
   if (before?.hash === now?.hash) return []
   const status = now === undefined ? 'gone' : isKnown ? 'changed' : 'new'
   const [old, young] = [before?.accepted ?? '', now?.accepted ?? '']
   // As texts of lines, whatever their number.
-  const lines = differences({ text: `${old}\n` }, { text: `${young}\n` })
-  return [{ what: 'instructions', name: 'instructions', status, lines, findings: findingsIn(young) }]
+  const lines = listDifferences({ text: `${old}\n` }, { text: `${young}\n` })
+  return [{ what: 'instructions', name: 'instructions', status, lines, findings: listFindings(young) }]
 }
 
-function definitionChanges(
+function compareDefinitions(
   what: PinnedKind,
   before: ReadonlyMap<string, Pin<JsonObject>>,
   now: ReadonlyMap<string, Pin<JsonObject>>,
-): Change[] {
+): PinChange[] {
   const names = [...new Set([...before.keys(), ...now.keys()])].sort()
-  return names.flatMap((name): Change[] => {
+  return names.flatMap((name): PinChange[] => {
     const [old, young] = [before.get(name), now.get(name)]
     if (old?.hash === young?.hash) return []
     if (young === undefined) return [{ what, name, status: 'gone', lines: [], findings: [] }]
-    const findings = findingsIn(young.accepted)
+    const findings = listFindings(young.accepted)
     if (old === undefined)
-      return [{ what, name, status: 'new', lines: differences({}, young.accepted), findings }]
-    const lines = differences(old.accepted, young.accepted)
-    const onChange = findingsOnChange(old.accepted, young.accepted)
+      return [{ what, name, status: 'new', lines: listDifferences({}, young.accepted), findings }]
+    const lines = listDifferences(old.accepted, young.accepted)
+    const onChange = listChangeFindings(old.accepted, young.accepted)
     return [{ what, name, status: 'changed', lines, findings: [...onChange, ...findings] }]
   })
 }
 
 /** The accepted pins with what is new in addition: what has changed stays as it was accepted. */
-export function withNew(accepted: UpstreamPins | undefined, now: UpstreamPins): UpstreamPins {
+export function addNewPins(accepted: UpstreamPins | undefined, now: UpstreamPins): UpstreamPins {
   if (accepted === undefined) return now
   const kinds = PINNED.map(
     kind => [kind, new Map([...now.definitions[kind], ...accepted.definitions[kind]])] as const,
@@ -175,7 +181,7 @@ export function withNew(accepted: UpstreamPins | undefined, now: UpstreamPins): 
 }
 
 /** The accepted pins without what the server has no longer. */
-export function withoutGone(accepted: UpstreamPins, now: UpstreamPins): UpstreamPins {
+export function dropMissingPins(accepted: UpstreamPins, now: UpstreamPins): UpstreamPins {
   const kinds = PINNED.map(kind => {
     const kept = [...accepted.definitions[kind]].filter(([name]) => now.definitions[kind].has(name))
     return [kind, new Map(kept)] as const
@@ -184,12 +190,12 @@ export function withoutGone(accepted: UpstreamPins, now: UpstreamPins): Upstream
 }
 
 /** One hash for all that a server says now: whoever accepts it names what he has read. */
-export function digestOf({ package: own, instructions, definitions }: UpstreamPins): string {
+export function hashPins({ package: own, instructions, definitions }: UpstreamPins): string {
   const kinds = PINNED.map(kind => {
     const hashes = [...definitions[kind]].map(([name, { hash }]) => [name, hash] as const)
     return [kind, Object.fromEntries(hashes)] as const
   })
-  return hashOf({
+  return hashValue({
     package: own ?? null,
     instructions: instructions?.hash ?? null,
     ...Object.fromEntries(kinds),

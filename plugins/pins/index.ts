@@ -2,12 +2,12 @@ import type { Figure, HealthFinding, JsonObject, Plugin, PluginApi, Report } fro
 import { BoundedMap, defineFindings, readMap, appendPointer, readValue } from '../../src/plugin.ts'
 import { isPinnedKind } from './definition.ts'
 import { ERRORS } from './errors.ts'
-import type { Drift, Mode, Status } from './judge.ts'
-import { Judge, withholds } from './judge.ts'
+import type { Drift, Mode, Status } from './pin-judge.ts'
+import { PinJudge, shouldWithhold } from './pin-judge.ts'
 import { lockPath, readLock } from './lock-file.ts'
-import { modesOf } from './modes.ts'
-import type { ProgramDrift } from './starts.ts'
-import { Starts } from './starts.ts'
+import { listModes } from './modes.ts'
+import type { ProgramDrift } from './start-guard.ts'
+import { StartGuard } from './start-guard.ts'
 
 /** Findings of the pins. */
 const HEALTH = {
@@ -28,21 +28,25 @@ const HEALTH = {
   },
 } as const
 
-const found = defineFindings(HEALTH)
+const createFinding = defineFindings(HEALTH)
 const STATUSES: readonly Status[] = ['new', 'changed']
 
 /** The drift of each upstream, as it was judged last. */
-function pinsFindings(judge: Judge, modes: ReadonlyMap<string, Mode>, hasLock: boolean): HealthFinding[] {
-  if (!hasLock) return [found('pins-no-lock')]
+function listHealthFindings(
+  judge: PinJudge,
+  modes: ReadonlyMap<string, Mode>,
+  hasLock: boolean,
+): HealthFinding[] {
+  if (!hasLock) return [createFinding('pins-no-lock')]
   return [...judge.counts()].flatMap(([upstream, counts]) => {
     const mode = modes.get(upstream) ?? 'off'
-    const held = STATUSES.filter(status => withholds(mode, status))
+    const held = STATUSES.filter(status => shouldWithhold(mode, status))
     const sum = (statuses: readonly Status[]): number =>
       statuses.reduce((total, status) => total + counts[status], 0)
     const passed = STATUSES.filter(status => !held.includes(status) && status === 'changed')
     return [
-      ...(sum(held) > 0 ? [found('pins-held', { upstream, count: sum(held) })] : []),
-      ...(sum(passed) > 0 ? [found('pins-changed', { upstream, count: sum(passed) })] : []),
+      ...(sum(held) > 0 ? [createFinding('pins-held', { upstream, count: sum(held) })] : []),
+      ...(sum(passed) > 0 ? [createFinding('pins-changed', { upstream, count: sum(passed) })] : []),
     ]
   })
 }
@@ -54,12 +58,12 @@ interface DriftLog {
   readonly counts: Map<string, number>
 }
 
-const MAX_TOLD = 10_000
+const MAX_LOGGED = 10_000
 
 /** Variables that say where programs and packages are. */
 const VARIABLES = ['PATH', 'HOME', 'npm_config_cache'] as const
 
-const SAYS: Readonly<Record<Status, string>> = {
+const STATUS_TEXTS: Readonly<Record<Status, string>> = {
   same: 'as gateway.lock has it',
   new: 'not in gateway.lock',
   changed: 'another one than gateway.lock has',
@@ -71,12 +75,12 @@ export const pins: Plugin<Mode> = {
   claims: { section: 'pins', upstream: ['pins'] },
   errors: ERRORS,
   health: HEALTH,
-  check,
-  reads: config => (modesOf(config).size === 0 ? [] : ['gateway.lock']),
+  check: checkPinsConfig,
+  reads: config => (listModes(config).size === 0 ? [] : ['gateway.lock']),
   commands: () => import('./commands.ts'),
   setup(api) {
     const { config, directory, hooks, log, programs, slot } = api
-    const modes = modesOf(config)
+    const modes = listModes(config)
     if (modes.size === 0) return
     const file = lockPath(directory)
     const lock = readLock(file)
@@ -87,14 +91,24 @@ export const pins: Plugin<Mode> = {
       })
     const told = slot.gateway<DriftLog>(() => ({
       hashes: new WeakMap(),
-      drifts: new BoundedMap({ max: MAX_TOLD }),
+      drifts: new BoundedMap({ max: MAX_LOGGED }),
       counts: new Map(),
     }))
-    const judge = new Judge({ lock, modes, hashes: told.hashes, drifted: drift => tell(drift, told, api) })
+    const judge = new PinJudge({
+      lock,
+      modes,
+      hashes: told.hashes,
+      onDrift: drift => reportDrift(drift, told, api),
+    })
 
-    const around = { directory, environment: programs.environment(VARIABLES, {}) }
-    const starts = new Starts({ lock, modes, around, drifted: drift => tellProgram(drift, told, api) })
-    hooks.starting.tap(({ upstream, spec }) => starts.refusal(upstream, spec))
+    const lookup = { directory, environment: programs.environment(VARIABLES, {}) }
+    const starts = new StartGuard({
+      lock,
+      modes,
+      lookup,
+      onDrift: drift => reportProgramDrift(drift, told, api),
+    })
+    hooks.starting.tap(({ upstream, spec }) => starts.checkStart(upstream, spec))
 
     // Ahead of all that renames, describes or hides: what is judged is what the server said.
     hooks.catalog.tap(
@@ -106,19 +120,22 @@ export const pins: Plugin<Mode> = {
       const pin = entry?.marks?.pin
       if (pin === undefined) return undefined
       const does = entry?.refusal === undefined ? 'passes' : 'refuses'
-      return [...steps, { by: 'pins', at: 'listing', does, text: `its definition is ${SAYS[pin as Status]}` }]
+      return [
+        ...steps,
+        { by: 'pins', at: 'listing', does, text: `its definition is ${STATUS_TEXTS[pin as Status]}` },
+      ]
     })
     hooks.status.tap(status => {
       const counts = judge.counts().get(status.name)
       return counts === undefined ? status : { ...status, pins: { mode: modes.get(status.name), ...counts } }
     })
-    hooks.figures.tap(figures => [...figures, ...figuresOf(judge, told)])
-    hooks.health.tap(findings => [...findings, ...pinsFindings(judge, modes, lock !== undefined)])
+    hooks.figures.tap(figures => [...figures, ...collectFigures(judge, told)])
+    hooks.health.tap(findings => [...findings, ...listHealthFindings(judge, modes, lock !== undefined)])
   },
 }
 
 /** Says each drift once: in the log, in the audit, in a figure. */
-function tell(drift: Drift, told: DriftLog, { log, record }: PluginApi<Mode>): void {
+function reportDrift(drift: Drift, told: DriftLog, { log, record }: PluginApi<Mode>): void {
   const { upstream, what, name, hash, status, like, isWithheld } = drift
   const key = JSON.stringify([upstream, what, name, hash, status])
   if (told.drifts.has(key)) return
@@ -141,7 +158,7 @@ function tell(drift: Drift, told: DriftLog, { log, record }: PluginApi<Mode>): v
 }
 
 /** Says once that a program is another one, whether it was started or not. */
-function tellProgram(
+function reportProgramDrift(
   { upstream, status, message, isWithheld }: ProgramDrift,
   { drifts }: DriftLog,
   { log, record }: PluginApi<Mode>,
@@ -157,7 +174,7 @@ function tellProgram(
   record({ kind: 'definition', name: 'package', outcome: isWithheld ? 'withheld' : status, fields })
 }
 
-function figuresOf(judge: Judge, { counts }: DriftLog): Figure[] {
+function collectFigures(judge: PinJudge, { counts }: DriftLog): Figure[] {
   const states = [...judge.counts()].flatMap(([upstream, own]) =>
     Object.entries(own).map(([status, value]) => ({ labels: { upstream, status }, value })),
   )
@@ -182,7 +199,7 @@ function figuresOf(judge: Judge, { counts }: DriftLog): Figure[] {
 }
 
 /** Modes that say nothing. */
-function check(config: unknown, report: Report): void {
+function checkPinsConfig(config: unknown, report: Report): void {
   const upstreams = readMap(config, 'upstreams')
   const names = Object.keys(upstreams)
   for (const name of names) {

@@ -38,18 +38,18 @@ const BARE =
   /^(?:-(?:d|i|t|P|it|ti|dit|q)|--(?:rm|init|detach|interactive|tty|privileged|read-only|quiet|publish-all|no-healthcheck|oom-kill-disable))$/
 
 /** The program that a server is made of; undefined where it is none of ours. */
-export function packageOf(spec: UpstreamConfig, around: LookupEnvironment): PackagePin | undefined {
+export function identifyPackage(spec: UpstreamConfig, lookup: LookupEnvironment): PackagePin | undefined {
   if (spec.type !== 'stdio') return undefined
   const { command, args } = spec
-  const cwd = resolve(around.directory, spec.cwd === 'project' ? '.' : spec.cwd)
-  const [runner, rest] = runnerOf(command, args)
-  if (runner === 'npm') return npmPackage(rest, cwd, around)
-  if (runner === 'uvx') return pythonPackage(rest)
-  return runner === 'docker' ? image(rest) : localProgram(command, args, cwd, around)
+  const cwd = resolve(lookup.directory, spec.cwd === 'project' ? '.' : spec.cwd)
+  const [runner, rest] = parseRunner(command, args)
+  if (runner === 'npm') return identifyNpmPackage(rest, cwd, lookup)
+  if (runner === 'uvx') return identifyPythonPackage(rest)
+  return runner === 'docker' ? identifyImage(rest) : identifyLocalProgram(command, args, cwd, lookup)
 }
 
 /** Runner that starts packages or images by their names, and its arguments. */
-function runnerOf(
+function parseRunner(
   command: string,
   args: readonly string[],
 ): readonly [string | undefined, readonly string[]] {
@@ -61,7 +61,7 @@ function runnerOf(
   return name === 'docker' || name === 'podman' ? ['docker', args] : [undefined, args]
 }
 
-function npmPackage(args: readonly string[], cwd: string, around: LookupEnvironment): PackagePin {
+function identifyNpmPackage(args: readonly string[], cwd: string, lookup: LookupEnvironment): PackagePin {
   const named = args.findIndex(arg => arg === '-p' || arg === '--package')
   const joined = args.find(arg => arg.startsWith('--package='))?.slice('--package='.length)
   const wanted = joined ?? (named >= 0 ? args[named + 1] : args.find(arg => !arg.startsWith('-')))
@@ -69,23 +69,23 @@ function npmPackage(args: readonly string[], cwd: string, around: LookupEnvironm
   if (name === undefined) return { type: 'unpinned', says: 'no package is named' }
   if (!EXACT.test(version))
     return { type: 'unpinned', says: `${name} has no exact version: whatever is published next will run` }
-  const integrity = [...rootsOf(cwd, around)]
-    .map(root => integrityOf(root, name, version))
+  const integrity = [...listPackageRoots(cwd, lookup)]
+    .map(root => findIntegrity(root, name, version))
     .find(one => one !== undefined)
   return { type: 'npm', name, version, ...(integrity === undefined ? {} : { integrity }) }
 }
 
 /** Directories that may have a package installed: those above, and what npx keeps. */
-function* rootsOf(cwd: string, { environment }: LookupEnvironment): Generator<string> {
+function* listPackageRoots(cwd: string, { environment }: LookupEnvironment): Generator<string> {
   for (let at = cwd; ; at = dirname(at)) {
     yield at
     if (dirname(at) === at) break
   }
   const kept = join(environment.npm_config_cache ?? join(environment.HOME ?? homedir(), '.npm'), '_npx')
-  for (const name of directoryNames(kept)) yield join(kept, name)
+  for (const name of listDirectory(kept)) yield join(kept, name)
 }
 
-function directoryNames(directory: string): string[] {
+function listDirectory(directory: string): string[] {
   try {
     return readdirSync(directory).sort()
   } catch {
@@ -93,16 +93,16 @@ function directoryNames(directory: string): string[] {
   }
 }
 
-function integrityOf(root: string, name: string, version: string): string | undefined {
+function findIntegrity(root: string, name: string, version: string): string | undefined {
   const key = `node_modules/${name}`
   for (const file of [join(root, 'node_modules', '.package-lock.json'), join(root, 'package-lock.json')]) {
-    const found = lockedPackage(file, key)
+    const found = readLockedPackage(file, key)
     if (found?.version === version && typeof found.integrity === 'string') return found.integrity
   }
   return undefined
 }
 
-function lockedPackage(file: string, key: string): Readonly<Record<string, unknown>> | undefined {
+function readLockedPackage(file: string, key: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const lock: unknown = JSON.parse(readFileSync(file, 'utf8'))
     const packages = isObject(lock) && isObject(lock.packages) ? lock.packages : {}
@@ -113,7 +113,7 @@ function lockedPackage(file: string, key: string): Readonly<Record<string, unkno
   }
 }
 
-function pythonPackage(args: readonly string[]): PackagePin {
+function identifyPythonPackage(args: readonly string[]): PackagePin {
   const from = args.indexOf('--from')
   const wanted = (from >= 0 ? args[from + 1] : args.find(arg => !arg.startsWith('-'))) ?? ''
   const [, name = wanted, version] = /^([\w.[\]-]+)(?:==|@)(\d[\w.+!-]*)$/.exec(wanted) ?? []
@@ -121,7 +121,7 @@ function pythonPackage(args: readonly string[]): PackagePin {
   return { type: 'unpinned', says: `${wanted} has no exact version: whatever is published next will run` }
 }
 
-function image(args: readonly string[]): PackagePin {
+function identifyImage(args: readonly string[]): PackagePin {
   const rest = args.slice(args.indexOf('run') + 1)
   let at = 0
   while (at < rest.length && rest[at]?.startsWith('-') === true) {
@@ -133,36 +133,36 @@ function image(args: readonly string[]): PackagePin {
   return { type: 'unpinned', says: `image ${name} has no digest: whatever its tag means next will run` }
 }
 
-function localProgram(
+function identifyLocalProgram(
   command: string,
   args: readonly string[],
   cwd: string,
-  around: LookupEnvironment,
+  lookup: LookupEnvironment,
 ): PackagePin {
-  const folders = around.environment.PATH?.split(delimiter)
+  const folders = lookup.environment.PATH?.split(delimiter)
   const isInterpreter = INTERPRETER.test(basename(command))
   const script = isInterpreter ? args.map(arg => resolve(cwd, arg)).find(isFile) : undefined
   const file = script ?? (isInterpreter ? undefined : findProgram(command, folders, cwd))
   if (file === undefined) return { type: 'unpinned', says: `${command} names no file that could be hashed` }
   const real = realpathSync(file)
-  const sha256 = fileHash(real)
+  const sha256 = hashFile(real)
   if (sha256 === undefined) return { type: 'unpinned', says: `${command} cannot be read` }
-  return installed(real, sha256) ?? { type: 'file', path: basename(real), sha256 }
+  return identifyInstalledPackage(real, sha256) ?? { type: 'file', path: basename(real), sha256 }
 }
 
 /** The npm package that a file belongs to. */
-function installed(file: string, sha256: string): PackagePin | undefined {
+function identifyInstalledPackage(file: string, sha256: string): PackagePin | undefined {
   const found = /^(.*?)\/(node_modules\/(?:.*\/node_modules\/)?((?:@[^/]+\/)?[^/]+))\//.exec(file)
   const [, root = '', key = '', name] = found ?? []
   if (name === undefined) return undefined
-  const about = lockedPackage(join(root, 'node_modules', '.package-lock.json'), key)
-  const version = about?.version ?? packageVersion(join(root, key, 'package.json'))
+  const about = readLockedPackage(join(root, 'node_modules', '.package-lock.json'), key)
+  const version = about?.version ?? readPackageVersion(join(root, key, 'package.json'))
   if (typeof version !== 'string') return undefined
   const integrity = typeof about?.integrity === 'string' ? { integrity: about.integrity } : {}
   return { type: 'npm', name, version, ...integrity, sha256 }
 }
 
-function packageVersion(file: string): unknown {
+function readPackageVersion(file: string): unknown {
   try {
     const parsed: unknown = JSON.parse(readFileSync(file, 'utf8'))
     return isObject(parsed) ? parsed.version : undefined
@@ -175,7 +175,7 @@ function isFile(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isFile() === true
 }
 
-function fileHash(file: string): string | undefined {
+function hashFile(file: string): string | undefined {
   try {
     if (statSync(file).size > MAX_BYTES) return undefined
     return createHash('sha256').update(readFileSync(file)).digest('hex')

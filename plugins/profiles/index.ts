@@ -27,7 +27,7 @@ import {
 } from '../../src/plugin.ts'
 
 /** Profiles speak of upstreams that exist, and listeners of profiles that do. */
-function check(config: unknown, report: Report, { names }: CheckedOptions): void {
+function checkProfiles(config: unknown, report: Report, { names }: CheckedOptions): void {
   const profiles = readMap(config, 'profiles')
   const upstream = { what: 'upstream', names: names.upstreams }
   for (const name of Object.keys(profiles)) {
@@ -52,7 +52,7 @@ function check(config: unknown, report: Report, { names }: CheckedOptions): void
 
 /** A rule that goes by the name a client says would be passed by saying the same name in another view. */
 function checkPrefixes(config: unknown, report: Report): void {
-  const what = ruledByName(config)
+  const what = findNameRules(config)
   if (what === undefined) return
   const profiles = readMap(config, 'profiles')
   for (const name of Object.keys(profiles)) {
@@ -63,14 +63,14 @@ function checkPrefixes(config: unknown, report: Report): void {
   }
 }
 
-function ruledByName(config: unknown): string | undefined {
-  const isByName = (route: unknown): boolean => NAMED.some(key => key in readMap(route, 'match'))
+function findNameRules(config: unknown): string | undefined {
+  const isByName = (route: unknown): boolean => NAME_KEYS.some(key => key in readMap(route, 'match'))
   if (readList(config, 'routes').some(isByName)) return 'routes'
   const rules = readMap(config, 'rateLimit', 'rules')
   return Object.keys(rules).some(name => 'tools' in readMap(rules, name)) ? 'rateLimit.rules' : undefined
 }
 
-const NAMED = ['tool', 'prompt']
+const NAME_KEYS = ['tool', 'prompt']
 
 /** Methods that say what clients are to know of the gateway as a whole. */
 const INTRODUCTIONS = ['initialize', 'server/discover']
@@ -82,9 +82,9 @@ const INTRODUCTIONS = ['initialize', 'server/discover']
 export const profiles: Plugin<NonNullable<Config['profiles']>> = {
   name: 'profiles',
   claims: { section: 'profiles' },
-  check,
+  check: checkProfiles,
   setup({ config, options, hooks }) {
-    const views = profilesOf(options, config)
+    const views = createProfileViews(options, config)
 
     hooks.session.tap({ stage: 'identify' }, session => {
       if (views.find(session) === 'none')
@@ -99,12 +99,12 @@ export const profiles: Plugin<NonNullable<Config['profiles']>> = {
       if (profile === 'none') return []
       if (profile === 'all') return undefined
       return entries
-        .filter(entry => common.has(entry.upstream) || profile.shows(entry))
-        .map(entry => profile.dressed(entry))
+        .filter(entry => common.has(entry.upstream) || profile.isVisible(entry))
+        .map(entry => profile.renameEntry(entry))
     })
     hooks.dispatch.tap((next, { name, isForAll }) => {
       if (isForAll === true) common.add(name)
-      return isForAll === true ? undefined : guarded(next, name, views)
+      return isForAll === true ? undefined : guardDispatch(next, name, views)
     })
     hooks.explain.tap((steps, { exchange: { session } }) => [
       ...steps,
@@ -122,7 +122,7 @@ export const profiles: Plugin<NonNullable<Config['profiles']>> = {
 }
 
 /** Says which view of the gateway the caller has. */
-function explainView(views: Profiles, asked: string | undefined, viewer: Session): ExplainStep {
+function explainView(views: ProfileViews, asked: string | undefined, viewer: Session): ExplainStep {
   const profile = views.find(viewer)
   const base = { by: 'profiles', at: 'caller' } as const
   if (profile === 'none')
@@ -137,71 +137,72 @@ function explainView(views: Profiles, asked: string | undefined, viewer: Session
 }
 
 /** Lists pass: they are the same for all profiles, and filtered above. */
-function guarded(next: Dispatch, name: string, views: Profiles): Dispatch {
+function guardDispatch(next: Dispatch, name: string, views: ProfileViews): Dispatch {
   return call => {
     const profile = views.find(call.exchange.session)
-    const isHidden = profile === 'none' || (profile !== 'all' && !profile.has(name))
+    const isHidden = profile === 'none' || (profile !== 'all' && !profile.hasUpstream(name))
     if (!isHidden || METHODS.get(call.method)?.to === 'list') return next(call)
     return Promise.resolve(refuse(RPC.methodNotFound, `Method not found: ${call.method}`))
   }
 }
 
-type Options = NonNullable<Config['profiles']>
-type Spec = Options[string]
-type Section = 'tools' | 'prompts' | 'resources'
+type ProfilesConfig = NonNullable<Config['profiles']>
+type ProfileSpec = ProfilesConfig[string]
+type ProfileSection = 'tools' | 'prompts' | 'resources'
 
 /** One view, ready for use. */
-interface Profile {
+interface ProfileView {
   readonly name: string
   readonly instructions: string | undefined
   /** True if it shows this upstream. */
-  has(upstream: string): boolean
-  shows(this: void, entry: CatalogEntry): boolean
+  hasUpstream(upstream: string): boolean
+  isVisible(this: void, entry: CatalogEntry): boolean
   /** The entry under the name that it has here. */
-  dressed(entry: CatalogEntry): CatalogEntry
+  renameEntry(entry: CatalogEntry): CatalogEntry
 }
 
 /** All profiles, and whose they are. */
-interface Profiles {
+interface ProfileViews {
   /** The profile of this viewer: `all` where none applies, `none` where the one asked for is not for him. */
-  find(viewer: Viewer): Profile | 'all' | 'none'
+  find(viewer: Viewer): ProfileView | 'all' | 'none'
 }
 
 /** Prepares them once: looked up with every request. */
-function profilesOf(options: Options, config: Config): Profiles {
+function createProfileViews(options: ProfilesConfig, config: Config): ProfileViews {
   const known = new Map(
-    Object.entries(options).map(([name, spec]) => [name, profileOf(name, spec, config)] as const),
+    Object.entries(options).map(([name, spec]) => [name, createProfileView(name, spec, config)] as const),
   )
-  const nameOf = listProfiles({ profiles: options, auth: config.auth })
+  const getProfileName = listProfiles({ profiles: options, auth: config.auth })
   return {
     find: viewer => {
-      const name = nameOf(viewer)
+      const name = getProfileName(viewer)
       const profile = name === undefined ? undefined : known.get(name)
       return profile ?? (viewer.profile === undefined ? 'all' : 'none')
     },
   }
 }
 
-function profileOf(name: string, spec: Spec, config: Config): Profile {
+function createProfileView(name: string, spec: ProfileSpec, config: Config): ProfileView {
   const shown = spec.upstreams === undefined ? undefined : new Set(spec.upstreams)
-  const has = (upstream: string): boolean => shown?.has(upstream) !== false
-  const permits: Record<Section, (name: string) => boolean> = {
-    tools: permitted(spec.tools),
-    prompts: permitted(spec.prompts),
-    resources: permitted(spec.resources, compileAllowedUris, compileForbiddenUris),
+  const hasUpstream = (upstream: string): boolean => shown?.has(upstream) !== false
+  const permits: Record<ProfileSection, (name: string) => boolean> = {
+    tools: compilePermits(spec.tools),
+    prompts: compilePermits(spec.prompts),
+    resources: compilePermits(spec.resources, compileAllowedUris, compileForbiddenUris),
   }
-  const prefixes = prefixesOf(spec, config)
+  const prefixes = listPrefixes(spec, config)
   return {
     name,
     instructions: spec.instructions,
-    has,
-    shows: ({ kind, upstream, exposed }) => has(upstream) && permits[LISTS[kind].capability](exposed),
-    dressed: entry => prefixed(entry, prefixes.get(entry.upstream)),
+    hasUpstream,
+    isVisible: ({ kind, upstream, exposed }) =>
+      hasUpstream(upstream) && permits[LISTS[kind].capability](exposed),
+    renameEntry: entry => applyPrefix(entry, prefixes.get(entry.upstream)),
   }
 }
 
-function permitted(
-  { allow, deny = [] }: NonNullable<Spec['tools']> = {},
+function compilePermits(
+  { allow, deny = [] }: NonNullable<ProfileSpec['tools']> = {},
   allows = compileGlobs,
   forbids = compileGlobs,
 ): (name: string) => boolean {
@@ -215,7 +216,7 @@ interface Prefix {
   readonly to: string
 }
 
-function prefixesOf({ prefixes = {} }: Spec, { upstreams }: Config): ReadonlyMap<string, Prefix> {
+function listPrefixes({ prefixes = {} }: ProfileSpec, { upstreams }: Config): ReadonlyMap<string, Prefix> {
   const entries = Object.entries(prefixes).map(
     ([name, to]) => [name, { from: upstreams[name]?.prefix ?? `${name}__`, to }] as const,
   )
@@ -223,7 +224,7 @@ function prefixesOf({ prefixes = {} }: Spec, { upstreams }: Config): ReadonlyMap
 }
 
 /** A name that the filters have changed altogether has no prefix to change. */
-function prefixed(entry: CatalogEntry, prefix: Prefix | undefined): CatalogEntry {
+function applyPrefix(entry: CatalogEntry, prefix: Prefix | undefined): CatalogEntry {
   if (prefix === undefined || LISTS[entry.kind].capability === 'resources') return entry
   if (!entry.exposed.startsWith(prefix.from)) return entry
   return { ...entry, exposed: prefix.to + entry.exposed.slice(prefix.from.length) }

@@ -1,14 +1,14 @@
 import type { Clock, Log } from '../../src/plugin.ts'
 import { getErrorMessage } from '../../src/plugin.ts'
-import type { Quotas } from './quota.ts'
+import type { DayQuotas } from './day-quotas.ts'
 
 /** Least time between two attempts while nothing can be counted. */
 const RETRY_MS = 1000
 /** The time that calls stay reserved for this process, once one was counted. */
 const RETURN_MS = 1000
 
-interface DayCountsOptions {
-  readonly open: (directory: string) => Quotas
+interface DayCountsDeps {
+  readonly open: (directory: string) => DayQuotas
   readonly directory: string
   readonly clock: Clock
   readonly log: Log
@@ -16,24 +16,24 @@ interface DayCountsOptions {
 
 /** Counts of days on a disk that may be full or gone. Answers are undefined then, and the log says why. */
 export class DayCounts {
-  readonly #options: DayCountsOptions
-  #quotas: Quotas | undefined = undefined
+  readonly #options: DayCountsDeps
+  #quotas: DayQuotas | undefined = undefined
   #failedAt: number | undefined = undefined
   #stopTimer: (() => void) | undefined = undefined
 
-  constructor(options: DayCountsOptions) {
+  constructor(options: DayCountsDeps) {
     this.#options = options
   }
 
   /** True if one more is allowed today. */
-  hasRoom(rule: string, key: string, max: number): boolean | undefined {
-    return this.#tried(quotas => quotas.hasRoom(rule, key, max, Date.now()))
+  hasCapacity(rule: string, key: string, max: number): boolean | undefined {
+    return this.#attempt(quotas => quotas.hasCapacity(rule, key, max, Date.now()))
   }
 
   /** Counts one; false when another has taken the last meanwhile. */
-  take(rule: string, key: string, max: number): boolean | undefined {
-    this.#stopTimer ??= this.#options.clock.after(RETURN_MS, () => this.#giveBack())
-    return this.#tried(quotas => quotas.take(rule, key, max, Date.now()))
+  countCall(rule: string, key: string, max: number): boolean | undefined {
+    this.#stopTimer ??= this.#options.clock.after(RETURN_MS, () => this.#returnReserved())
+    return this.#attempt(quotas => quotas.countCall(rule, key, max, Date.now()))
   }
 
   close(): void {
@@ -43,30 +43,30 @@ export class DayCounts {
     this.#quotas = undefined
   }
 
-  #giveBack(): void {
+  #returnReserved(): void {
     this.#stopTimer = undefined
-    if (this.#quotas !== undefined) this.#tried(quotas => (quotas.giveBack(), true))
+    if (this.#quotas !== undefined) this.#attempt(quotas => (quotas.returnReserved(), true))
   }
 
-  #tried(count: (quotas: Quotas) => boolean): boolean | undefined {
+  #attempt(count: (quotas: DayQuotas) => boolean): boolean | undefined {
     const { open, directory, clock } = this.#options
     if (this.#failedAt !== undefined && clock.now() - this.#failedAt < RETRY_MS) return undefined
     try {
       const result = count((this.#quotas ??= open(directory)))
-      this.#worked()
+      this.#handleSuccess()
       return result
     } catch (error) {
-      this.#failed(error)
+      this.#handleFailure(error)
       return undefined
     }
   }
 
-  #worked(): void {
+  #handleSuccess(): void {
     if (this.#failedAt !== undefined) this.#options.log.warn('day quotas are counted again')
     this.#failedAt = undefined
   }
 
-  #failed(error: unknown): void {
+  #handleFailure(error: unknown): void {
     const { clock, log, directory } = this.#options
     if (this.#failedAt === undefined)
       log.error('day quotas cannot be counted', { reason: getErrorMessage(error), directory })

@@ -7,7 +7,7 @@ import { gatewayError, GatewayError, toOneLine, parseDuration, getErrorMessage }
 const HOST = '127.0.0.1'
 const PATH = '/oauth/callback'
 /** Time in which the browser must have taken its page. */
-const LAST_WORDS_MS = 1000
+const CLOSE_TIMEOUT_MS = 1000
 
 /** Words for the browser. They say nothing that came with the request. */
 const PAGES = {
@@ -17,7 +17,7 @@ const PAGES = {
 } as const
 
 /** The address on this machine that a browser comes back to. */
-interface Loopback {
+interface LoopbackServer {
   readonly redirectUri: string
   /** Resolves when the browser has its page. */
   close(): Promise<void>
@@ -29,15 +29,17 @@ interface Loopback {
  */
 async function openLoopback(
   port: number,
-  came: (url: URL) => Promise<boolean> | undefined,
-): Promise<Loopback> {
+  onCallback: (url: URL) => Promise<boolean> | undefined,
+): Promise<LoopbackServer> {
   let redirectUri = ''
   const server = createServer({ maxHeaderSize: 32 * 1024, requestTimeout: 10_000 }, (request, response) => {
-    const url = callbackOf(request, redirectUri)
-    if (url === undefined) return send(response, 404, 'strange')
-    const outcome = came(url)
-    if (outcome === undefined) return send(response, 400, 'strange')
-    void outcome.then(isGranted => send(response, isGranted ? 200 : 400, isGranted ? 'granted' : 'failed'))
+    const url = parseCallback(request, redirectUri)
+    if (url === undefined) return sendPage(response, 404, 'strange')
+    const outcome = onCallback(url)
+    if (outcome === undefined) return sendPage(response, 400, 'strange')
+    void outcome.then(isGranted =>
+      sendPage(response, isGranted ? 200 : 400, isGranted ? 'granted' : 'failed'),
+    )
   })
   server.maxConnections = 16
   await new Promise<void>((resolve, reject) => {
@@ -45,20 +47,20 @@ async function openLoopback(
     server.listen({ host: HOST, port, exclusive: true }, resolve)
   })
   redirectUri = `http://${HOST}:${(server.address() as AddressInfo).port}${PATH}`
-  const close = (): Promise<void> =>
+  const closeServer = (): Promise<void> =>
     new Promise(resolve => {
-      const late = setTimeout(() => server.closeAllConnections(), LAST_WORDS_MS)
+      const late = setTimeout(() => server.closeAllConnections(), CLOSE_TIMEOUT_MS)
       server.close(() => {
         clearTimeout(late)
         resolve()
       })
       server.closeIdleConnections()
     })
-  return { redirectUri, close }
+  return { redirectUri, close: closeServer }
 }
 
 /** The address of a request that is the browser's way back; another name of this machine is a trick of somebody else's page. */
-function callbackOf(
+function parseCallback(
   { method, url = '', headers: { host } }: IncomingMessage,
   redirectUri: string,
 ): URL | undefined {
@@ -70,7 +72,7 @@ function callbackOf(
     : undefined
 }
 
-function send(response: ServerResponse, status: number, page: keyof typeof PAGES): void {
+function sendPage(response: ServerResponse, status: number, page: keyof typeof PAGES): void {
   response.writeHead(status, {
     'content-type': 'text/html; charset=utf-8',
     'cache-control': 'no-store',
@@ -92,7 +94,7 @@ const INTERRUPTED = 130
 const REFUSALS: ReadonlySet<string> = new Set(['GW_LOGIN_FAILED', 'GW_LOGIN_UNKNOWN', 'GW_LOGIN_BUSY'])
 
 /** Outcome of a login, for whoever waits at the terminal. */
-type Outcome =
+type LoginOutcome =
   | { readonly kind: 'granted'; readonly login: JsonObject }
   | { readonly kind: 'refused'; readonly error: GatewayError }
   | { readonly kind: 'late' }
@@ -100,57 +102,57 @@ type Outcome =
 
 /** Logs in at the terminal, and gives the exit code. */
 export async function login(ask: AskGateway, call: CommandCall): Promise<number> {
-  const waitMs = waitOf(call)
+  const waitMs = parseTimeout(call)
   const interrupted = new AbortController()
   const forget = call.onInterrupt(() => interrupted.abort())
   try {
     const outcome =
       call.flags.device === true
-        ? await byDevice(ask, call, waitMs, interrupted.signal)
-        : await byBrowser(ask, call, waitMs, interrupted.signal)
-    return told(outcome, call)
+        ? await loginByDevice(ask, call, waitMs, interrupted.signal)
+        : await loginByBrowser(ask, call, waitMs, interrupted.signal)
+    return printOutcome(outcome, call)
   } catch (error) {
     if (error instanceof GatewayError && REFUSALS.has(error.code))
-      return told({ kind: 'refused', error }, call)
+      return printOutcome({ kind: 'refused', error }, call)
     throw error
   } finally {
     forget()
   }
 }
 
-async function byBrowser(
+async function loginByBrowser(
   ask: AskGateway,
   call: CommandCall,
   waitMs: number,
   signal: AbortSignal,
-): Promise<Outcome> {
-  const finished = Promise.withResolvers<Outcome>()
+): Promise<LoginOutcome> {
+  const finished = Promise.withResolvers<LoginOutcome>()
   const over = new AbortController()
   let state = ''
   let isTaken = false
-  const finish = async (url: URL): Promise<boolean> => {
-    const outcome = await finishedBy(ask, url)
+  const finishLogin = async (url: URL): Promise<boolean> => {
+    const outcome = await finishCallback(ask, url)
     finished.resolve(outcome)
     return outcome.kind === 'granted'
   }
-  const loopback = await openLoopback(portOf(call), url => {
+  const loopback = await openLoopback(parsePort(call), url => {
     if (isTaken || state === '' || url.searchParams.get('state') !== state) return undefined
     isTaken = true
-    return finish(url)
+    return finishLogin(url)
   })
   try {
     const { redirectUri } = loopback
-    const begun = await ask('login.begin', { ...paramsOf(call), redirectUri })
+    const begun = await ask('login.begin', { ...createParams(call), redirectUri })
     state = String(begun.state)
-    show(String(begun.url), call)
+    showLoginPage(String(begun.url), call)
     const place = { redirectUri, state, signal: AbortSignal.any([signal, over.signal]) }
-    void pasted(call, place, url => {
+    void promptForAddress(call, place, url => {
       if (isTaken) return
       isTaken = true
-      if (url === undefined) finished.resolve(refusedOf(gatewayError('GW_INTERRUPTED')))
-      else void finish(url)
+      if (url === undefined) finished.resolve(createRefusal(gatewayError('GW_INTERRUPTED')))
+      else void finishLogin(url)
     })
-    return await ended(finished.promise, waitMs, signal)
+    return await waitForOutcome(finished.promise, waitMs, signal)
   } finally {
     over.abort()
     await loopback.close()
@@ -158,38 +160,38 @@ async function byBrowser(
 }
 
 /** A code that is typed in on another machine (RFC 8628). */
-async function byDevice(
+async function loginByDevice(
   ask: AskGateway,
   call: CommandCall,
   waitMs: number,
   signal: AbortSignal,
-): Promise<Outcome> {
-  const begun = await ask('login.device', paramsOf(call))
+): Promise<LoginOutcome> {
+  const begun = await ask('login.device', createParams(call))
   const { url, code } = begun
   call.err.line(`On any machine, open ${call.err.paint('bold', toOneLine(String(url)))}`)
   call.err.line(`and type in ${call.err.paint('bold', toOneLine(String(code)))}`)
   const granted = ask('login.device.wait', { handle: begun.handle }).then(
-    (login): Outcome => ({ kind: 'granted', login }),
-    refusedOf,
+    (login): LoginOutcome => ({ kind: 'granted', login }),
+    createRefusal,
   )
-  return ended(granted, waitMs, signal)
+  return waitForOutcome(granted, waitMs, signal)
 }
 
-async function finishedBy(ask: AskGateway, url: URL): Promise<Outcome> {
+async function finishCallback(ask: AskGateway, url: URL): Promise<LoginOutcome> {
   try {
     return { kind: 'granted', login: await ask('login.finish', { url: url.href }) }
   } catch (error) {
-    return refusedOf(error)
+    return createRefusal(error)
   }
 }
 
-function refusedOf(error: unknown): Outcome {
+function createRefusal(error: unknown): LoginOutcome {
   const known = error instanceof GatewayError ? error : gatewayError('GW_INTERNAL', { cause: error })
   return { kind: 'refused', error: known }
 }
 
 /** Shows where to log in, and opens the browser of whoever sits here. */
-function show(url: string, call: CommandCall): void {
+function showLoginPage(url: string, call: CommandCall): void {
   const { err, flags } = call
   const isOpen = flags['no-browser'] !== true && call.openBrowser(url)
   err.line(
@@ -208,27 +210,31 @@ interface LoginCallback {
 }
 
 /** The address at which a browser on another machine ended, typed in by hand; undefined where that is declined. */
-async function pasted(
+async function promptForAddress(
   call: CommandCall,
   { redirectUri, state, signal }: LoginCallback,
-  came: (url: URL | undefined) => void,
+  onAddress: (url: URL | undefined) => void,
 ): Promise<void> {
   if (!call.canAsk) return
   const form = { properties: { address: { type: 'string' } }, required: ['address'] }
   for (;;) {
     const filled = await call.fillIn(form, signal)
     if (signal.aborted) return
-    if (filled === undefined) return came(undefined)
+    if (filled === undefined) return onAddress(undefined)
     const url = URL.parse(String(filled.address))
     const isOurs = url !== null && url.href.startsWith(redirectUri) && url.searchParams.get('state') === state
-    if (isOurs) return came(url)
+    if (isOurs) return onAddress(url)
     call.err.line(`That is not where this login ends: the address begins with ${redirectUri}?`)
   }
 }
 
-async function ended(outcome: Promise<Outcome>, waitMs: number, signal: AbortSignal): Promise<Outcome> {
+async function waitForOutcome(
+  outcome: Promise<LoginOutcome>,
+  waitMs: number,
+  signal: AbortSignal,
+): Promise<LoginOutcome> {
   let timer: NodeJS.Timeout | undefined
-  const others = new Promise<Outcome>(resolve => {
+  const others = new Promise<LoginOutcome>(resolve => {
     timer = setTimeout(() => resolve({ kind: 'late' }), waitMs)
     signal.addEventListener('abort', () => resolve({ kind: 'interrupted' }), { once: true })
   })
@@ -239,16 +245,16 @@ async function ended(outcome: Promise<Outcome>, waitMs: number, signal: AbortSig
   }
 }
 
-function told(outcome: Outcome, call: CommandCall): number {
+function printOutcome(outcome: LoginOutcome, call: CommandCall): number {
   const { upstream = '' } = call.args
   if (outcome.kind === 'granted') {
     const { scopes, keptIn } = outcome.login
     const where = typeof keptIn === 'string' ? [call.out.paint('dim', `kept in ${toOneLine(keptIn)}`)] : []
-    call.print(outcome.login, () => [`logged in to ${upstream}${scopesText(scopes)}`, ...where])
+    call.print(outcome.login, () => [`logged in to ${upstream}${formatScopes(scopes)}`, ...where])
     return 0
   }
   if (outcome.kind === 'interrupted') return INTERRUPTED
-  const { code, message, hint } = outcome.kind === 'refused' ? outcome.error : lateError(upstream)
+  const { code, message, hint } = outcome.kind === 'refused' ? outcome.error : createTimeoutError(upstream)
   if (call.flags.json === true) call.print({ error: { code, message, hint } }, () => [])
   else {
     call.err.line(`${call.err.paint('red', 'error')} ${toOneLine(message)}`)
@@ -257,16 +263,16 @@ function told(outcome: Outcome, call: CommandCall): number {
   return outcome.kind === 'refused' ? REFUSED : TIMED_OUT
 }
 
-function lateError(upstream: string): Pick<GatewayError, 'code' | 'message' | 'hint'> {
+function createTimeoutError(upstream: string): Pick<GatewayError, 'code' | 'message' | 'hint'> {
   const message = `nobody logged in to upstream "${upstream}" in time`
   return { code: 'GW_LOGIN_UNKNOWN', message, hint: `Begin again with: gateway login ${upstream}` }
 }
 
-function scopesText(scopes: unknown): string {
+function formatScopes(scopes: unknown): string {
   return Array.isArray(scopes) && scopes.length > 0 ? `: ${toOneLine(scopes.join(' '))}` : ''
 }
 
-function paramsOf({ args, flags: { account, scope } }: CommandCall): JsonObject {
+function createParams({ args, flags: { account, scope } }: CommandCall): JsonObject {
   return {
     upstream: args.upstream,
     ...(account === undefined ? {} : { account }),
@@ -274,14 +280,14 @@ function paramsOf({ args, flags: { account, scope } }: CommandCall): JsonObject 
   }
 }
 
-function portOf({ flags: { port } }: CommandCall): number {
+function parsePort({ flags: { port } }: CommandCall): number {
   if (port === undefined) return 0
   const number = Number(port)
   if (Number.isInteger(number) && number > 0 && number < 65_536) return number
   throw gatewayError('GW_USAGE', { what: `--port must be a number from 1 to 65535, and not ${String(port)}` })
 }
 
-function waitOf({ flags: { timeout } }: CommandCall): number {
+function parseTimeout({ flags: { timeout } }: CommandCall): number {
   if (timeout === undefined) return MAX_MS
   try {
     return Math.min(parseDuration(String(timeout)), MAX_MS)

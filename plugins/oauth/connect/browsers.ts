@@ -14,7 +14,7 @@ interface RequestCount {
 }
 
 /** Counts requests, so that nobody tries ids and codes at will: ten a minute for an address, for a link that is open, and for a browser that is known. */
-export class Arrivals {
+export class RequestLimiter {
   readonly #clock: Clock
   readonly #seen = new BoundedMap<string, RequestCount>({ max: MAX_SEEN })
 
@@ -23,7 +23,7 @@ export class Arrivals {
   }
 
   /** True where there is room for one more. */
-  admit(who: string): boolean {
+  tryAdmit(who: string): boolean {
     const now = this.#clock.now()
     const known = this.#seen.get(who)
     const seen = known === undefined || now - known.since >= WITHIN_MS ? { count: 0, since: now } : known
@@ -34,7 +34,7 @@ export class Arrivals {
 }
 
 /** State of one browser, by its cookie. */
-export interface Browser {
+export interface BrowserState {
   /** Value of the cookie. */
   readonly cookie: string
   readonly until: number
@@ -57,11 +57,11 @@ const MAX_BEGUN = 20
 const COOKIE_BYTES = 32
 
 /** Browsers that have opened a link. */
-export class Browsers {
+export class BrowserStore {
   readonly #clock: Clock
   readonly #key = randomBytes(32)
   /** By a digest of the cookie, so that the look-up takes no time that says anything. */
-  readonly #browsers = new BoundedMap<string, Browser>({ max: MAX_BROWSERS })
+  readonly #browsers = new BoundedMap<string, BrowserState>({ max: MAX_BROWSERS })
 
   readonly #suffix: string
 
@@ -72,14 +72,14 @@ export class Browsers {
   }
 
   /** The browser that sends a request; undefined for one that brings no cookie of ours. */
-  find(request: HttpRequest, base: string): Browser | undefined {
+  findBrowser(request: HttpRequest, base: string): BrowserState | undefined {
     const cookie = parseCookie(request.header('cookie'), this.#cookieName(base))
     const browser = cookie === undefined ? undefined : this.#browsers.get(hashSecret(cookie))
     return browser !== undefined && this.#clock.now() < browser.until ? browser : undefined
   }
 
-  open(): Browser {
-    const browser: Browser = {
+  openBrowser(): BrowserState {
+    const browser: BrowserState = {
       cookie: randomBytes(COOKIE_BYTES).toString('base64url'),
       until: this.#clock.now() + LINK_MS,
       person: undefined,
@@ -94,22 +94,22 @@ export class Browsers {
   }
 
   /** Another cookie for a browser whose person has logged in: who knew the old one knows nothing. */
-  renew(browser: Browser, person: Person): Browser {
+  renewCookie(browser: BrowserState, person: Person): BrowserState {
     this.#browsers.delete(hashSecret(browser.cookie))
-    const next = this.open()
+    const next = this.openBrowser()
     next.person = person
     return next
   }
 
   /** Notes a login that began in a browser; the oldest is forgotten where there are many. */
-  begin(browser: Browser, state: string, link: string): void {
+  noteLogin(browser: BrowserState, state: string, link: string): void {
     const [oldest] = browser.begun.keys()
     if (browser.begun.size >= MAX_BEGUN && oldest !== undefined) browser.begun.delete(oldest)
     browser.begun.set(state, link)
   }
 
   /** The header that gives a browser its cookie. Over plain HTTP, which is for loopback alone, browsers take no `__Host-`. */
-  cookieFor({ cookie }: Browser, base: string): string {
+  formatCookie({ cookie }: BrowserState, base: string): string {
     const secure = isSecure(base) ? '; Secure' : ''
     return `${this.#cookieName(base)}=${cookie}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${LINK_MS / 1000}${secure}`
   }
@@ -119,14 +119,14 @@ export class Browsers {
   }
 
   /** Proof that a form was made for this browser and this link. */
-  tokenOf({ cookie }: Browser, link: string): string {
+  createFormToken({ cookie }: BrowserState, link: string): string {
     return createHmac('sha256', this.#key)
       .update(JSON.stringify([cookie, link]))
       .digest('base64url')
   }
 
-  isToken(browser: Browser, link: string, sent: string): boolean {
-    return isSameSecret(this.tokenOf(browser, link), sent)
+  isFormToken(browser: BrowserState, link: string, sent: string): boolean {
+    return isSameSecret(this.createFormToken(browser, link), sent)
   }
 }
 

@@ -32,10 +32,10 @@ const LETTERS = 'ABCDEFGHJKMNPQRSTVWXYZ23456789'
 const CODE_LETTERS = 8
 
 /** The links that are open, by an id that is no secret: who opens one must still show who he is. */
-export class Links {
+export class LoginLinks {
   readonly #clock: Clock
-  readonly #byId = new BoundedMap<string, Link>({ max: MAX_LINKS, share: MAX_OF_CALLER })
-  readonly #byCaller = new BoundedMap<string, Link>({ max: MAX_LINKS, share: MAX_OF_CALLER })
+  readonly #byId = new BoundedMap<string, LoginLink>({ max: MAX_LINKS, share: MAX_OF_CALLER })
+  readonly #byCaller = new BoundedMap<string, LoginLink>({ max: MAX_LINKS, share: MAX_OF_CALLER })
 
   readonly #newId: () => string
 
@@ -46,11 +46,11 @@ export class Links {
   }
 
   /** The open link of a caller for an upstream, or a new one. */
-  open(request: LinkRequest): Link {
-    const key = keyOf(request.account, request.upstream)
+  openOrCreate(request: LinkRequest): LoginLink {
+    const key = createLinkKey(request.account, request.upstream)
     const known = this.#byCaller.get(key)
     if (known?.isOpen === true && known.base === request.base) return known
-    const link = new Link(request, this.#clock, this.#newId())
+    const link = new LoginLink(request, this.#clock, this.#newId())
     const caller = principalKey(request.principal)
     this.#byId.set(link.id, link, caller)
     this.#byCaller.set(key, link, caller)
@@ -58,24 +58,24 @@ export class Links {
   }
 
   /** A link that is open, or has been used within its time. */
-  find(id: string): Link | undefined {
+  findById(id: string): LoginLink | undefined {
     const link = this.#byId.get(id)
     return link?.isInTime === true ? link : undefined
   }
 
   /** The link of a caller for an upstream, within its time. */
-  of(account: string, upstream: string): Link | undefined {
-    const link = this.#byCaller.get(keyOf(account, upstream))
+  findByCaller(account: string, upstream: string): LoginLink | undefined {
+    const link = this.#byCaller.get(createLinkKey(account, upstream))
     return link?.isInTime === true ? link : undefined
   }
 }
 
-function keyOf(account: string, upstream: string): string {
+function createLinkKey(account: string, upstream: string): string {
   return JSON.stringify([account, upstream])
 }
 
 /** One link. */
-export class Link implements LinkRequest {
+export class LoginLink implements LinkRequest {
   readonly id: string
   readonly principal: Principal
   readonly account: string
@@ -100,7 +100,7 @@ export class Link implements LinkRequest {
     this.base = request.base
     this.proof = request.proof
     this.client = request.client
-    this.code = request.proof === 'code' ? newCode() : undefined
+    this.code = request.proof === 'code' ? createCode() : undefined
     this.#clock = clock
     this.#until = clock.now() + LINK_MS
   }
@@ -131,26 +131,26 @@ export class Link implements LinkRequest {
   }
 
   /** Notes a client that wants to hear of the end, by the id that it knows the visit by. */
-  tell(elicitationId: string, session: Session): void {
+  notifyOnDone(elicitationId: string, session: Session): void {
     if (this.#told.size < MAX_TOLD) this.#told.set(elicitationId, session)
   }
 
   /** Resolves when the login is made, or after so many milliseconds. */
-  made(withinMs: number): Promise<void> {
+  waitUntilDone(withinMs: number): Promise<void> {
     if (this.#isDone) return Promise.resolve()
     return new Promise(resolve => {
-      const end = (): void => {
+      const finish = (): void => {
         disarm()
-        this.#waiting.delete(end)
+        this.#waiting.delete(finish)
         resolve()
       }
-      const disarm = this.#clock.after(withinMs, end)
-      this.#waiting.add(end)
+      const disarm = this.#clock.after(withinMs, finish)
+      this.#waiting.add(finish)
     })
   }
 
   /** The login is made: calls that wait go on, and clients hear of it. */
-  done(): void {
+  complete(): void {
     this.#isDone = true
     for (const end of [...this.#waiting]) end()
     for (const [elicitationId, session] of this.#told)
@@ -159,7 +159,7 @@ export class Link implements LinkRequest {
   }
 }
 
-function newCode(): string {
+function createCode(): string {
   const letters = Array.from({ length: CODE_LETTERS }, () => LETTERS[randomInt(LETTERS.length)]).join('')
   return `${letters.slice(0, CODE_LETTERS / 2)}-${letters.slice(CODE_LETTERS / 2)}`
 }

@@ -32,7 +32,7 @@ export function documentUrl({ listeners }: Config): string | undefined {
 /** Serves the document at the gateway's public URL, to everybody. */
 export function serveDocument({ authenticate, http }: PluginHooks, url: string, name: string): void {
   const redirect = url.slice(0, -DOCUMENT.length) + CALLBACK
-  const body = JSON.stringify(clientDocument(url, name, [redirect]))
+  const body = JSON.stringify(createClientDocument(url, name, [redirect]))
   const headers = { 'content-type': 'application/json', 'cache-control': `public, max-age=${MAX_AGE_S}` }
   authenticate.tap({ stage: 'trace' }, ({ path }) => (path === DOCUMENT ? STRANGER : undefined))
   http
@@ -52,7 +52,7 @@ interface ConfiguredClient {
 }
 
 /** Dependencies of the search for a client identity. */
-interface ClientHost {
+interface ClientDeps {
   readonly upstream: string
   readonly client: ConfiguredClient | undefined
   /** URL of the gateway's own client metadata document, where it has a public one. */
@@ -63,10 +63,10 @@ interface ClientHost {
   readonly name: string
 }
 
-type Method = ClientIdentity['method']
+type AuthMethod = ClientIdentity['method']
 
 /** Ways to authenticate in a registration, the one that is liked most first. */
-const METHODS: readonly Method[] = ['none', 'client_secret_basic', 'client_secret_post']
+const METHODS: readonly AuthMethod[] = ['none', 'client_secret_basic', 'client_secret_post']
 /**
  * Stands where others have their redirect URI: a client that logs in by device code has none. It is the grant's own name, so
  * that registrations are kept by it.
@@ -78,29 +78,38 @@ export const LOOPBACK = /^(127\.\d+\.\d+\.\d+|\[::1\]|localhost)$/
 const RENEW_MS = 60_000
 
 /** The gateway's identity at an authorization server: configured, or a metadata document, or registered now. */
-export async function clientAt(
-  host: ClientHost,
+export async function resolveClient(
+  host: ClientDeps,
   server: AuthorizationServer,
   redirectUri: string,
 ): Promise<ClientIdentity> {
   const { client } = host
   const takesDocuments = server.client_id_metadata_document_supported === true
-  if (client !== undefined && !isDocument(client.id)) return configured(host, client, server, redirectUri)
-  const document = client?.id ?? documentFor(host, redirectUri)
+  if (client !== undefined && !isDocumentUrl(client.id))
+    return useConfiguredClient(host, client, server, redirectUri)
+  const document = client?.id ?? selectDocument(host, redirectUri)
   if (document !== undefined && takesDocuments)
     return { id: document, method: client?.keyFile === undefined ? 'none' : 'private_key_jwt', redirectUri }
-  if (server.registration_endpoint !== undefined) return registered(host, server, redirectUri)
-  throw refused(host, server, redirectUri, 'it takes neither registrations nor client metadata documents')
+  if (server.registration_endpoint !== undefined) return findOrRegister(host, server, redirectUri)
+  throw createClientError(
+    host,
+    server,
+    redirectUri,
+    'it takes neither registrations nor client metadata documents',
+  )
 }
 
 /** True for an id that is the address of a client metadata document. */
-function isDocument(id: string): boolean {
+function isDocumentUrl(id: string): boolean {
   const url = URL.parse(id)
   return url?.protocol === 'https:' && url.pathname !== '/'
 }
 
 /** Way in which a configured client authenticates. */
-export function methodOf({ secret, method, keyFile }: ConfiguredClient, server: AuthorizationServer): Method {
+export function selectAuthMethod(
+  { secret, method, keyFile }: ConfiguredClient,
+  server: AuthorizationServer,
+): AuthMethod {
   if (method !== undefined) return method
   if (keyFile !== undefined) return 'private_key_jwt'
   if (secret === undefined) return 'none'
@@ -111,8 +120,8 @@ export function methodOf({ secret, method, keyFile }: ConfiguredClient, server: 
 }
 
 /** An id that one authorization server gave says nothing at another, which might only want to see it. */
-async function configured(
-  host: ClientHost,
+async function useConfiguredClient(
+  host: ClientDeps,
   client: ConfiguredClient,
   server: AuthorizationServer,
   redirectUri: string,
@@ -120,31 +129,41 @@ async function configured(
   const elsewhere =
     client.issuer ?? (await host.vault.list()).find(one => one.client.id === client.id)?.issuer
   if (elsewhere !== undefined && !isSameIssuer(elsewhere, server.issuer))
-    throw refused(host, server, redirectUri, `the configured client "${client.id}" is one of ${elsewhere}`)
+    throw createClientError(
+      host,
+      server,
+      redirectUri,
+      `the configured client "${client.id}" is one of ${elsewhere}`,
+    )
   const { id, secret } = client
-  return { id, method: methodOf(client, server), redirectUri, ...(secret === undefined ? {} : { secret }) }
+  return {
+    id,
+    method: selectAuthMethod(client, server),
+    redirectUri,
+    ...(secret === undefined ? {} : { secret }),
+  }
 }
 
 /** Our own document names the redirects of our own origin alone. */
-function documentFor({ document }: ClientHost, redirectUri: string): string | undefined {
-  if (document === undefined || !isDocument(document)) return undefined
+function selectDocument({ document }: ClientDeps, redirectUri: string): string | undefined {
+  if (document === undefined || !isDocumentUrl(document)) return undefined
   return URL.parse(redirectUri)?.origin === new URL(document).origin ? document : undefined
 }
 
-async function registered(
-  host: ClientHost,
+async function findOrRegister(
+  host: ClientDeps,
   server: AuthorizationServer,
   redirectUri: string,
 ): Promise<ClientIdentity> {
   const known = await host.vault.registration(server.issuer, redirectUri)
   if (known !== undefined && (known.expiresAt ?? Infinity) > Date.now() + RENEW_MS) return known
-  const identity = await register(host, server, redirectUri)
+  const identity = await registerClient(host, server, redirectUri)
   await host.vault.saveRegistration(server.issuer, redirectUri, identity)
   return identity
 }
 
-async function register(
-  host: ClientHost,
+async function registerClient(
+  host: ClientDeps,
   server: AuthorizationServer,
   redirectUri: string,
 ): Promise<ClientIdentity> {
@@ -152,29 +171,38 @@ async function register(
   const supported = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
   const method = METHODS.find(one => supported.includes(one))
   if (method === undefined)
-    throw refused(host, server, redirectUri, `it wants clients to authenticate by ${supported.join(' or ')}`)
+    throw createClientError(
+      host,
+      server,
+      redirectUri,
+      `it wants clients to authenticate by ${supported.join(' or ')}`,
+    )
   try {
     const { lib, options } = wire
-    const metadata = metadataOf({ name, redirectUri, method })
+    const metadata = createMetadata({ name, redirectUri, method })
     // Options of all requests are the same, but for the type of the body.
     const plain = options() as unknown as DynamicClientRegistrationRequestOptions
     const response = await lib.dynamicClientRegistrationRequest(server, metadata, plain)
-    const client = await lib.processDynamicClientRegistrationResponse(await completed(response))
-    return identityOf(client, method, redirectUri)
+    const client = await lib.processDynamicClientRegistrationResponse(await normalizeRegistration(response))
+    return createIdentity(client, method, redirectUri)
   } catch (error) {
-    const why = `it refuses to register the gateway (${wire.said(error) ?? getErrorMessage(error)})`
-    throw refused(host, server, redirectUri, why)
+    const why = `it refuses to register the gateway (${wire.getErrorCode(error) ?? getErrorMessage(error)})`
+    throw createClientError(host, server, redirectUri, why)
   }
 }
 
-interface Described {
+interface RegistrationRequest {
   readonly name: string
   readonly redirectUri: string
-  readonly method: Method
+  readonly method: AuthMethod
 }
 
 /** Names no scopes: a server that keeps a client to those that it was registered with would refuse every later step. */
-function metadataOf({ name, redirectUri, method }: Described): Partial<OmitSymbolProperties<Client>> {
+function createMetadata({
+  name,
+  redirectUri,
+  method,
+}: RegistrationRequest): Partial<OmitSymbolProperties<Client>> {
   if (redirectUri === DEVICE_GRANT)
     return {
       client_name: name,
@@ -195,7 +223,7 @@ function metadataOf({ name, redirectUri, method }: Described): Partial<OmitSymbo
 }
 
 /** Many servers say nothing of the end of a secret that does not end, or answer 200 (RFC 7591 wants 0, and 201). */
-async function completed(response: Response): Promise<Response> {
+async function normalizeRegistration(response: Response): Promise<Response> {
   if (!response.ok) return response
   const value: unknown = await response.json().catch(() => undefined)
   if (!isObject(value)) return Response.json(null, { status: 201 })
@@ -203,9 +231,9 @@ async function completed(response: Response): Promise<Response> {
 }
 
 /** Identity as the server registered it: what the server made of the request counts, whatever was asked for. */
-function identityOf(
+function createIdentity(
   client: OmitSymbolProperties<Client>,
-  asked: Method,
+  asked: AuthMethod,
   redirectUri: string,
 ): ClientIdentity {
   const said = client.token_endpoint_auth_method
@@ -221,7 +249,11 @@ function identityOf(
 }
 
 /** The gateway's own client metadata document, as it is served at its public URL. */
-export function clientDocument(document: string, name: string, redirectUris: readonly string[]): JsonObject {
+export function createClientDocument(
+  document: string,
+  name: string,
+  redirectUris: readonly string[],
+): JsonObject {
   return {
     client_id: document,
     client_name: name,
@@ -232,8 +264,8 @@ export function clientDocument(document: string, name: string, redirectUris: rea
   }
 }
 
-function refused(
-  { upstream }: ClientHost,
+function createClientError(
+  { upstream }: ClientDeps,
   { issuer }: AuthorizationServer,
   redirect: string,
   why: string,

@@ -14,7 +14,7 @@ interface FetchFromOptions {
 }
 
 /** Place of a login, and what it is for. */
-export interface Discovered {
+export interface DiscoveredServer {
   /** Identifier of the protected resource, as its metadata has it. */
   readonly resource: string
   readonly server: AuthorizationServer
@@ -23,7 +23,7 @@ export interface Discovered {
 }
 
 /** The upstream whose login is looked for. */
-export interface DiscoveryHost {
+export interface DiscoveryDeps {
   readonly upstream: string
   readonly url: string
   /** The issuer of the configuration; default the first that the resource names. */
@@ -46,21 +46,27 @@ const MAX_NAMED = 100
 const MAX_SAID = 400
 
 /** Finds the authorization server of an upstream; `metadata` is the URL of its challenge, where it named one. */
-export async function discover(host: DiscoveryHost, metadata: string | undefined): Promise<Discovered> {
-  const about = await resourceMetadata(host, metadata)
+export async function discoverServer(
+  host: DiscoveryDeps,
+  metadata: string | undefined,
+): Promise<DiscoveredServer> {
+  const about = await fetchResourceMetadata(host, metadata)
   const issuer = host.issuer ?? about.servers[0] ?? new URL(host.url).origin
-  return { resource: about.resource, server: await serverMetadata(host, issuer), scopes: about.scopes }
+  return { resource: about.resource, server: await fetchServerMetadata(host, issuer), scopes: about.scopes }
 }
 
 /** Fetches the metadata of an authorization server (RFC 8414, or OpenID Connect), which must be that of the issuer. */
-export async function serverMetadata(host: DiscoveryHost, issuer: string): Promise<AuthorizationServer> {
-  const found = await firstDocument(host, serverUrls(issuer))
-  if (found === undefined) throw unusable(host, `${issuer} has no metadata`)
+export async function fetchServerMetadata(host: DiscoveryDeps, issuer: string): Promise<AuthorizationServer> {
+  const found = await fetchFirstDocument(host, listServerUrls(issuer))
+  if (found === undefined) throw createMetadataError(host, `${issuer} has no metadata`)
   const { origin } = URL.parse(issuer) ?? { origin: issuer }
   const { issuer: named } = found.document
   const isIssuer = isSameIssuer(named, issuer) || (found.isAtRoot && isSameIssuer(named, origin))
   if (!isIssuer)
-    throw unusable(host, `the metadata of ${issuer} is that of another issuer, ${JSON.stringify(named)}`)
+    throw createMetadataError(
+      host,
+      `the metadata of ${issuer} is that of another issuer, ${JSON.stringify(named)}`,
+    )
   return found.document as unknown as AuthorizationServer
 }
 
@@ -74,20 +80,24 @@ function normalizeIssuer(issuer: string): string {
   return origin === '' ? issuer : origin.toLowerCase() + rest.replace(/\/$/, '')
 }
 
-async function resourceMetadata(host: DiscoveryHost, named: string | undefined): Promise<ResourceMetadata> {
+async function fetchResourceMetadata(
+  host: DiscoveryDeps,
+  named: string | undefined,
+): Promise<ResourceMetadata> {
   const pointer = named === undefined ? undefined : URL.parse(named, host.url)?.href
-  const found = await firstDocument(host, [
+  const found = await fetchFirstDocument(host, [
     ...(pointer === undefined ? [] : [pointer]),
-    ...resourceUrls(host.url),
+    ...listResourceUrls(host.url),
   ])
   // Servers of 2025-03-26 are their own authorization server. Most APIs publish no metadata of the resource.
   const own = host.issuer ?? new URL(host.url).origin
-  if (found === undefined) return { resource: canonicalResource(host.url), servers: [own], scopes: undefined }
+  if (found === undefined)
+    return { resource: canonicalizeResource(host.url), servers: [own], scopes: undefined }
   const { resource, scopes_supported, authorization_servers } = found.document
   if (typeof resource !== 'string' || !covers(resource, host.url))
-    throw unusable(host, `its metadata is that of another resource, ${JSON.stringify(resource)}`)
-  const scopes = textsIn(scopes_supported)
-  const servers = textsIn(authorization_servers)
+    throw createMetadataError(host, `its metadata is that of another resource, ${JSON.stringify(resource)}`)
+  const scopes = readStrings(scopes_supported)
+  const servers = readStrings(authorization_servers)
   return {
     resource,
     servers: servers.length === 0 ? [own] : servers,
@@ -95,13 +105,13 @@ async function resourceMetadata(host: DiscoveryHost, named: string | undefined):
   }
 }
 
-function resourceUrls(url: string): string[] {
+function listResourceUrls(url: string): string[] {
   const { origin, pathname } = new URL(url)
   const path = pathname === '/' ? '' : pathname
   return [...new Set([`${origin}${WELL_KNOWN_RESOURCE}${path}`, `${origin}${WELL_KNOWN_RESOURCE}`])]
 }
 
-function serverUrls(issuer: string): string[] {
+function listServerUrls(issuer: string): string[] {
   const { origin, pathname } = URL.parse(issuer) ?? { origin: issuer, pathname: '' }
   const path = pathname.replace(/\/$/, '')
   const atRoot = [`${origin}${WELL_KNOWN_SERVER}`, `${origin}${WELL_KNOWN_OPENID}`]
@@ -121,13 +131,13 @@ interface FoundDocument {
 }
 
 /** Fetches the first of the documents that exists. A failing place is skipped, and reported if no other has the document. */
-async function firstDocument(
-  host: DiscoveryHost,
+async function fetchFirstDocument(
+  host: DiscoveryDeps,
   urls: readonly string[],
 ): Promise<FoundDocument | undefined> {
   let failure: GatewayError | undefined
   for (const url of new Set(urls)) {
-    const document = await documentAt(host, url)
+    const document = await fetchDocument(host, url)
     if (document instanceof GatewayError) failure ??= document
     else if (document !== undefined) return { document, isAtRoot: isAtRoot(url) }
   }
@@ -140,39 +150,42 @@ function isAtRoot(url: string): boolean {
 }
 
 /** The document, undefined if there is none, or the failure after which another place may be asked. */
-async function documentAt(host: DiscoveryHost, url: string): Promise<JsonObject | GatewayError | undefined> {
+async function fetchDocument(
+  host: DiscoveryDeps,
+  url: string,
+): Promise<JsonObject | GatewayError | undefined> {
   let response: Response
   try {
     response = await host.fetchFrom(url, { headers: { accept: 'application/json' } })
   } catch (cause) {
-    if (cause instanceof GatewayError) throw unusable(host, cause.message, cause)
-    return unusable(host, `${url} cannot be fetched (${getErrorMessage(cause)})`, cause)
+    if (cause instanceof GatewayError) throw createMetadataError(host, cause.message, cause)
+    return createMetadataError(host, `${url} cannot be fetched (${getErrorMessage(cause)})`, cause)
   }
-  if (response.status >= 500) return unusable(host, `${url} answers HTTP ${response.status}`)
+  if (response.status >= 500) return createMetadataError(host, `${url} answers HTTP ${response.status}`)
   if (response.status !== 200) return undefined
   // Many sites answer every path with a page of theirs.
   const value: unknown = await response.json().catch(() => undefined)
-  return isObject(value) ? withoutNulls(value) : undefined
+  return isObject(value) ? dropNullMembers(value) : undefined
 }
 
 /** A copy in which a member that is null is absent. */
-export function withoutNulls(value: JsonObject): JsonObject {
+export function dropNullMembers(value: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== null))
 }
 
-function textsIn(value: unknown): string[] {
+function readStrings(value: unknown): string[] {
   return Array.isArray(value) ? value.filter(one => typeof one === 'string').slice(0, MAX_NAMED) : []
 }
 
 /** Words of strangers are in it, who may say much. */
-function unusable({ upstream }: DiscoveryHost, said: string, cause?: unknown): GatewayError {
+function createMetadataError({ upstream }: DiscoveryDeps, said: string, cause?: unknown): GatewayError {
   const line = toOneLine(said)
   const why = line.length > MAX_SAID ? `${line.slice(0, MAX_SAID)}…` : line
   return oauthError('GW_OAUTH_METADATA', { upstream, why, cause })
 }
 
 /** A server's URL as its resource identifier (RFC 8707): no fragment, and no slash alone at the end. */
-export function canonicalResource(url: string): string {
+export function canonicalizeResource(url: string): string {
   const parsed = new URL(url)
   parsed.hash = ''
   parsed.username = ''

@@ -3,16 +3,16 @@ import { LOOPBACK } from './client-identity.ts'
 import type { Log } from '../../../src/plugin.ts'
 import { isObject } from '../../../src/plugin.ts'
 import { oauthError } from '../errors.ts'
-import type { Caller, ClientIdentity, GrantKey, NewGrant, PendingLogin, Vault } from '../types.ts'
+import type { CallerIdentity, ClientIdentity, GrantKey, NewGrant, PendingLogin, Vault } from '../types.ts'
 import type { UpstreamFlow } from './upstream-flow.ts'
-import { grantOf, whyFailed } from './wire.ts'
+import { createGrant, formatFailure } from './wire.ts'
 
 /** A login that somebody wants to make. */
 interface LoginRequest {
   readonly upstream: string
   readonly account: string
   /** The caller, where it is the account of one. */
-  readonly caller?: Caller | undefined
+  readonly caller?: CallerIdentity | undefined
   /** Address that the browser comes back to. */
   readonly redirectUri: string
   /** Scopes beside those that the server asks for; those that calls were refused for are known. */
@@ -37,17 +37,17 @@ export interface FinishedLogin extends GrantKey {
 }
 
 /** Dependencies of logins. */
-export interface LoginsHost {
+export interface LoginDeps {
   readonly vault: Vault
   readonly log: Log
   /** @throws GatewayError where there is no such upstream, or none that logs in with a browser. */
   flow(upstream: string): UpstreamFlow
   /** A grant was written in this process. */
-  granted(account: string, resource: string, upstream: string): void
+  onGranted(account: string, resource: string, upstream: string): void
 }
 
 /** Longest time that a browser may be away. */
-const MAX_AWAY_MS = 600_000
+const MAX_PENDING_MS = 600_000
 
 /** State of a login that is away, as it lies in the vault. */
 interface StoredLogin {
@@ -60,22 +60,22 @@ interface StoredLogin {
   readonly scopes: readonly string[]
   readonly client: ClientIdentity
   readonly server: AuthorizationServer
-  readonly caller?: Caller
+  readonly caller?: CallerIdentity
 }
 
 /** Logins with a browser: authorization code with PKCE. Begun by one process, they may be finished by another. */
-export class Logins {
-  readonly #host: LoginsHost
+export class BrowserLogins {
+  readonly #deps: LoginDeps
 
-  constructor(host: LoginsHost) {
-    this.#host = host
+  constructor(host: LoginDeps) {
+    this.#deps = host
   }
 
   /**
    * Finds out where to log in, registers the gateway there if it must, and gives the page for the browser.
    * @throws GatewayError GW_OAUTH_METADATA, GW_OAUTH_CLIENT, GW_LOGIN_BUSY
    */
-  async begin({
+  async beginLogin({
     upstream,
     account,
     caller,
@@ -83,12 +83,12 @@ export class Logins {
     scopes = [],
     ...given
   }: LoginRequest): Promise<BegunLogin> {
-    const flow = this.#host.flow(upstream)
-    const { server, resource, scopes: asked } = await flow.prepare(account, scopes)
+    const flow = this.#deps.flow(upstream)
+    const { server, resource, scopes: asked } = await flow.prepareLogin(account, scopes)
     assertPkce(upstream, server)
-    const endpoint = authorizationEndpoint(upstream, server)
-    const client = await flow.clientFor(server, redirectUri)
-    const { lib } = await flow.wire()
+    const endpoint = parseAuthorizationEndpoint(upstream, server)
+    const client = await flow.getClient(server, redirectUri)
+    const { lib } = await flow.loadWire()
     const verifier = lib.generateRandomCodeVerifier()
     const state = given.state ?? lib.generateRandomState()
     const away: StoredLogin = {
@@ -99,11 +99,11 @@ export class Logins {
       verifier,
       scopes: asked,
       client,
-      server: essentials(server),
+      server: pickEssentials(server),
       ...(caller === undefined ? {} : { caller }),
     }
-    const expiresAt = Date.now() + MAX_AWAY_MS
-    if (!(await this.#host.vault.savePending({ state, account, expiresAt, value: { ...away } })))
+    const expiresAt = Date.now() + MAX_PENDING_MS
+    if (!(await this.#deps.vault.savePending({ state, account, expiresAt, value: { ...away } })))
       throw oauthError('GW_LOGIN_BUSY')
     const parameters = {
       response_type: 'code',
@@ -126,25 +126,25 @@ export class Logins {
    * good for nothing afterwards.
    * @throws GatewayError GW_LOGIN_UNKNOWN, GW_LOGIN_FAILED
    */
-  async finish(
+  async finishLogin(
     callbackUrl: string | URL,
     isMeant?: (login: PendingLogin) => boolean,
   ): Promise<FinishedLogin> {
     const url = new URL(callbackUrl)
     const state = url.searchParams.get('state') ?? ''
-    const pending = state === '' ? undefined : await this.#host.vault.takePending(state)
+    const pending = state === '' ? undefined : await this.#deps.vault.takePending(state)
     if (pending === undefined || isMeant?.(pending) === false) throw oauthError('GW_LOGIN_UNKNOWN')
-    const away = awayIn(pending)
+    const away = parseStoredLogin(pending)
     if (away === undefined) throw oauthError('GW_LOGIN_UNKNOWN')
     const { upstream, resource, server, scopes, caller } = away
-    const flow = this.#host.flow(upstream)
+    const flow = this.#deps.flow(upstream)
     if (away.of !== flow.resource) throw oauthError('GW_LOGIN_UNKNOWN')
-    const grant = await this.#exchange(flow, away, url, state)
+    const grant = await this.#exchangeCode(flow, away, url, state)
     const key: GrantKey = { account: pending.account, resource: flow.resource, issuer: server.issuer }
-    await this.#host.vault.put(key, { ...grant, audience: resource, ...(caller && { caller }) })
-    flow.loggedIn(pending.account)
-    this.#host.granted(pending.account, key.resource, upstream)
-    this.#host.log.info('somebody has logged in', {
+    await this.#deps.vault.put(key, { ...grant, audience: resource, ...(caller && { caller }) })
+    flow.clearChallenge(pending.account)
+    this.#deps.onGranted(pending.account, key.resource, upstream)
+    this.#deps.log.info('somebody has logged in', {
       upstream,
       account: pending.account,
       issuer: server.issuer,
@@ -153,25 +153,25 @@ export class Logins {
     return { ...key, upstream, scopes: grant.scopesGranted }
   }
 
-  async #exchange(flow: UpstreamFlow, away: StoredLogin, url: URL, state: string): Promise<NewGrant> {
+  async #exchangeCode(flow: UpstreamFlow, away: StoredLogin, url: URL, state: string): Promise<NewGrant> {
     const { upstream, resource, redirectUri, verifier, scopes, client, server } = away
-    const wire = await flow.wire()
+    const wire = await flow.loadWire()
     const { lib } = wire
     const known = { client_id: client.id }
     try {
       // Before anything else: the issuer of the answer (RFC 9207), byte for byte.
       const answer = lib.validateAuthResponse(server, known, url.searchParams, state)
-      const auth = await wire.authOf(client, flow.keySpec)
+      const auth = await wire.createClientAuth(client, flow.keySpec)
       const options = wire.options({ more: { resource } })
       const response = await lib.authorizationCodeGrantRequest(
         ...([server, known, auth, answer, redirectUri, verifier, options] as const),
       )
       const tokens = await lib.processAuthorizationCodeResponse(server, known, response)
-      return grantOf(tokens, { client, scopes })
+      return createGrant(tokens, { client, scopes })
     } catch (error) {
-      if (wire.said(error) === 'invalid_client')
-        await this.#host.vault.dropRegistration(server.issuer, redirectUri)
-      throw oauthError('GW_LOGIN_FAILED', { upstream, why: whyFailed(wire, error), cause: error })
+      if (wire.getErrorCode(error) === 'invalid_client')
+        await this.#deps.vault.dropRegistration(server.issuer, redirectUri)
+      throw oauthError('GW_LOGIN_FAILED', { upstream, why: formatFailure(wire, error), cause: error })
     }
   }
 }
@@ -187,7 +187,7 @@ function assertPkce(
 }
 
 /** A URL that a person's browser is sent to: nothing but http and https, and http on loopback alone. */
-function authorizationEndpoint(
+function parseAuthorizationEndpoint(
   upstream: string,
   { issuer, authorization_endpoint: said }: AuthorizationServer,
 ): URL {
@@ -200,22 +200,22 @@ function authorizationEndpoint(
 }
 
 /** The part of the metadata that the way back needs, as it was checked at the beginning. */
-function essentials(server: AuthorizationServer): AuthorizationServer {
+function pickEssentials(server: AuthorizationServer): AuthorizationServer {
   return {
     issuer: server.issuer,
-    ...picked(server, 'token_endpoint'),
-    ...picked(server, 'authorization_response_iss_parameter_supported'),
-    ...picked(server, 'token_endpoint_auth_methods_supported'),
+    ...pickMember(server, 'token_endpoint'),
+    ...pickMember(server, 'authorization_response_iss_parameter_supported'),
+    ...pickMember(server, 'token_endpoint_auth_methods_supported'),
   }
 }
 
-function picked<K extends keyof AuthorizationServer>(
+function pickMember<K extends keyof AuthorizationServer>(
   server: AuthorizationServer,
   key: K,
 ): Partial<AuthorizationServer> {
   return server[key] === undefined ? {} : { [key]: server[key] }
 }
 
-function awayIn({ value }: PendingLogin): StoredLogin | undefined {
+function parseStoredLogin({ value }: PendingLogin): StoredLogin | undefined {
   return isObject(value.server) && isObject(value.client) ? (value as unknown as StoredLogin) : undefined
 }

@@ -5,7 +5,7 @@ import type * as Lib from 'oauth4webapi'
 import { GatewayError, isObject, getErrorMessage } from '../../../src/plugin.ts'
 import type { ClientIdentity, NewGrant } from '../types.ts'
 import type { FetchFrom } from './discovery.ts'
-import { withoutNulls } from './discovery.ts'
+import { dropNullMembers } from './discovery.ts'
 
 /** Scope that lets its holder renew a login without a browser (OpenID Connect). */
 const OFFLINE = 'offline_access'
@@ -25,7 +25,7 @@ interface ScopeSources {
 }
 
 /** The scopes that a login asks for; empty to leave them to the authorization server. */
-export function scopesFor({
+export function selectScopes({
   challenged,
   ofResource,
   bound,
@@ -33,18 +33,21 @@ export function scopesFor({
   ofServer,
 }: ScopeSources): readonly string[] {
   const named = challenged ?? ofResource
-  const wanted = named === undefined ? (bound ?? []) : within(named, bound)
-  const scopes = union(before, wanted.length === 0 && bound !== undefined ? bound : wanted)
-  return ofServer?.includes(OFFLINE) === true ? union(scopes, [OFFLINE]) : scopes
+  const wanted = named === undefined ? (bound ?? []) : limitScopes(named, bound)
+  const scopes = mergeScopes(before, wanted.length === 0 && bound !== undefined ? bound : wanted)
+  return ofServer?.includes(OFFLINE) === true ? mergeScopes(scopes, [OFFLINE]) : scopes
 }
 
 /** The scopes that the configuration allows. */
-export function within(scopes: readonly string[], bound: readonly string[] | undefined): readonly string[] {
+export function limitScopes(
+  scopes: readonly string[],
+  bound: readonly string[] | undefined,
+): readonly string[] {
   return bound === undefined ? scopes : scopes.filter(scope => bound.includes(scope))
 }
 
 /** Each scope once, those of the first list first. */
-export function union(one: readonly string[], other: readonly string[]): readonly string[] {
+export function mergeScopes(one: readonly string[], other: readonly string[]): readonly string[] {
   return [...new Set([...one, ...other])]
 }
 
@@ -63,13 +66,13 @@ const SCHEME = /(?:^|,)\s*bearer(?:\s+|$)/gi
 const MAX_SCOPES = 100
 
 /** Reads the Bearer challenge of `WWW-Authenticate`, beside which there may be others. */
-export function challengeOf(header: string | undefined): Challenge {
+export function parseChallenge(header: string | undefined): Challenge {
   if (header === undefined) return NOTHING
   for (const { index, 0: scheme } of header.matchAll(SCHEME)) {
-    const found = parametersAt(header, index + scheme.length)
+    const found = parseParameters(header, index + scheme.length)
     return {
       metadata: found.get('resource_metadata'),
-      scopes: scopesOf(found.get('scope')),
+      scopes: parseScopes(found.get('scope')),
       error: found.get('error'),
     }
   }
@@ -77,14 +80,14 @@ export function challengeOf(header: string | undefined): Challenge {
 }
 
 /** Splits a list of scopes; undefined where it names none. */
-function scopesOf(text: string | undefined): readonly string[] | undefined {
+function parseScopes(text: string | undefined): readonly string[] | undefined {
   const scopes = [...new Set(text?.split(' ').filter(scope => SCOPE.test(scope)))].slice(0, MAX_SCOPES)
   return scopes.length === 0 ? undefined : scopes
 }
 
 const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]{1,256}$/
 
-function parametersAt(header: string, start: number): Map<string, string> {
+function parseParameters(header: string, start: number): Map<string, string> {
   const found = new Map<string, string>()
   PARAMETER.lastIndex = start
   for (let match = PARAMETER.exec(header); match !== null; match = PARAMETER.exec(header)) {
@@ -134,7 +137,7 @@ export class Wire {
         const { method, headers, body } = init
         const text = body as string | URLSearchParams | undefined
         const options = { method, headers, body: text, signal: init.signal ?? undefined }
-        return dropNulls(await this.#fetchFrom(url, options))
+        return stripNulls(await this.#fetchFrom(url, options))
       },
       ...(signal === undefined ? {} : { signal }),
       ...(more === undefined ? {} : { additionalParameters: more }),
@@ -142,24 +145,24 @@ export class Wire {
   }
 
   /** The way a client authenticates at the token endpoint. */
-  async authOf({ secret, method }: ClientIdentity, key?: KeySpec): Promise<Lib.ClientAuth> {
+  async createClientAuth({ secret, method }: ClientIdentity, key?: KeySpec): Promise<Lib.ClientAuth> {
     const { lib } = this
     if (method === 'private_key_jwt' && key !== undefined) {
       const kid = key.id === undefined ? {} : { kid: key.id }
-      return lib.PrivateKeyJwt({ key: await this.#privateKey(key), ...kid })
+      return lib.PrivateKeyJwt({ key: await this.#readPrivateKey(key), ...kid })
     }
     if (secret === undefined || method === 'none') return lib.None()
-    return method === 'client_secret_post' ? lib.ClientSecretPost(secret) : basic(secret)
+    return method === 'client_secret_post' ? lib.ClientSecretPost(secret) : createBasicAuth(secret)
   }
 
   /** The words of an OAuth error; undefined for any other failure. Servers may quote what they were sent, so only the code is told. */
-  said(error: unknown): string | undefined {
-    if (error instanceof this.lib.ResponseBodyError) return codeOf(error.error)
-    if (error instanceof this.lib.AuthorizationResponseError) return codeOf(error.error)
+  getErrorCode(error: unknown): string | undefined {
+    if (error instanceof this.lib.ResponseBodyError) return sanitizeErrorCode(error.error)
+    if (error instanceof this.lib.AuthorizationResponseError) return sanitizeErrorCode(error.error)
     return undefined
   }
 
-  async #privateKey({ file, algorithm }: KeySpec): ReturnType<typeof importPKCS8> {
+  async #readPrivateKey({ file, algorithm }: KeySpec): ReturnType<typeof importPKCS8> {
     const { importPKCS8: read } = await import('jose')
     const path = isAbsolute(file) ? file : join(this.#directory, file)
     return read(await readFile(path, 'utf8'), algorithm)
@@ -167,24 +170,24 @@ export class Wire {
 }
 
 /** The same answer, with members that are null left out: many servers write null for what they do not give. */
-async function dropNulls(response: Response): Promise<Response> {
+async function stripNulls(response: Response): Promise<Response> {
   if (response.body === null) return response
   const text = await response.text()
   const { status, statusText, headers } = response
-  return new Response(withoutNullsIn(text), { status, statusText, headers })
+  return new Response(stripJsonNulls(text), { status, statusText, headers })
 }
 
-function withoutNullsIn(text: string): string {
+function stripJsonNulls(text: string): string {
   try {
     const value: unknown = JSON.parse(text)
-    return isObject(value) ? JSON.stringify(withoutNulls(value)) : text
+    return isObject(value) ? JSON.stringify(dropNullMembers(value)) : text
   } catch {
     return text
   }
 }
 
 /** Tokens of an answer as a grant. */
-export function grantOf(
+export function createGrant(
   tokens: Lib.TokenEndpointResponse,
   {
     client,
@@ -202,7 +205,7 @@ export function grantOf(
   return {
     access,
     scopesRequested: scopes,
-    scopesGranted: scopesOf(tokens.scope) ?? scopes,
+    scopesGranted: parseScopes(tokens.scope) ?? scopes,
     client,
     ...(renewed === undefined ? {} : { refresh: renewed }),
     ...(seconds === undefined ? {} : { expiresAt: Date.now() + seconds * 1000 }),
@@ -210,26 +213,26 @@ export function grantOf(
 }
 
 /** Why a request to an authorization server came to nothing, in words without a secret. */
-export function whyFailed(wire: Wire, error: unknown): string {
+export function formatFailure(wire: Wire, error: unknown): string {
   const { cause } = error as { cause?: unknown }
-  const said = wire.said(error)
+  const said = wire.getErrorCode(error)
   if (said !== undefined) return said
   if (error instanceof GatewayError) return error.message
   return getErrorMessage(cause instanceof GatewayError ? cause : error)
 }
 
 /** Encodes id and secret as forms are (RFC 6749, 2.3.1), and no more: many servers do not decode what needs no code. */
-function basic(secret: string): Lib.ClientAuth {
+function createBasicAuth(secret: string): Lib.ClientAuth {
   return (_server, { client_id: id }, _body, headers) => {
-    const pair = Buffer.from(`${formEncoded(id)}:${formEncoded(secret)}`).toString('base64')
+    const pair = Buffer.from(`${encodeFormValue(id)}:${encodeFormValue(secret)}`).toString('base64')
     headers.set('authorization', `Basic ${pair}`)
   }
 }
 
-function formEncoded(text: string): string {
+function encodeFormValue(text: string): string {
   return new URLSearchParams([['', text]]).toString().slice(1)
 }
 
-function codeOf(error: string): string {
+function sanitizeErrorCode(error: string): string {
   return /^[\w.-]{1,100}$/.test(error) ? error : 'an error without a proper code'
 }

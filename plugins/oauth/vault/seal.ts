@@ -12,13 +12,13 @@ import { isAbsolute, join } from 'node:path'
 import { loadKeyFile, getErrorMessage } from '../../../src/plugin.ts'
 import { vaultError } from '../errors.ts'
 
-const NAME = 'grants.key'
+const KEY_FILE = 'grants.key'
 const BYTES = 32
 /** Shorter ones can be guessed. */
 const MIN_LENGTH = 32
 
 /** Places where the key may be. */
-export interface KeyPlaces {
+export interface KeySources {
   /** A file that the owner brings. */
   readonly file?: string | undefined
   /** Gives what a program of the owner's prints, such as `secret-tool lookup`; it goes before the file. */
@@ -34,14 +34,20 @@ export interface KeyPlaces {
  * what leaks of it, and not against who reads everything of this user.
  * @throws GatewayError GW_VAULT_KEY
  */
-export async function vaultKey({ file, command, directory, state }: KeyPlaces): Promise<Buffer | undefined> {
-  if (command !== undefined) return brought('secrets.keyCommand', async () => Buffer.from(await command()))
+export async function loadVaultKey({
+  file,
+  command,
+  directory,
+  state,
+}: KeySources): Promise<Buffer | undefined> {
+  if (command !== undefined)
+    return readProvidedKey('secrets.keyCommand', async () => Buffer.from(await command()))
   if (file !== undefined) {
     const path = isAbsolute(file) ? file : join(directory, file)
-    return brought(path, () => readFile(path))
+    return readProvidedKey(path, () => readFile(path))
   }
   if (state === undefined) return undefined
-  const path = join(state, NAME)
+  const path = join(state, KEY_FILE)
   try {
     return await loadKeyFile(path, BYTES)
   } catch (cause) {
@@ -49,16 +55,16 @@ export async function vaultKey({ file, command, directory, state }: KeyPlaces): 
   }
 }
 
-async function brought(from: string, read: () => Promise<Buffer>): Promise<Buffer> {
+async function readProvidedKey(from: string, read: () => Promise<Buffer>): Promise<Buffer> {
   try {
-    return withoutLineEnd(await read())
+    return stripLineEnd(await read())
   } catch (cause) {
     throw vaultError('GW_VAULT_KEY', { file: from, why: getErrorMessage(cause), cause })
   }
 }
 
 /** A key without the line end that editors put behind it. */
-function withoutLineEnd(bytes: Buffer): Buffer {
+function stripLineEnd(bytes: Buffer): Buffer {
   const text = bytes.toString('latin1').replace(/\r?\n$/, '')
   if (text.length < MIN_LENGTH) throw new Error(`a key has at least ${MIN_LENGTH} characters`)
   return Buffer.from(text, 'latin1')
@@ -86,7 +92,7 @@ export class RowSeal {
   seal(value: unknown, place: readonly (string | number)[]): Buffer {
     const nonce = randomBytes(NONCE)
     const cipher = createCipheriv(CIPHER, this.#key, nonce, { authTagLength: TAG })
-    cipher.setAAD(placeBytes(place))
+    cipher.setAAD(encodePlace(place))
     const sealed = Buffer.concat([cipher.update(JSON.stringify(value), 'utf8'), cipher.final()])
     return Buffer.concat([Buffer.of(VERSION), nonce, cipher.getAuthTag(), sealed])
   }
@@ -96,7 +102,7 @@ export class RowSeal {
     if (sealed.length < HEAD || sealed[0] !== VERSION) return undefined
     const nonce = sealed.subarray(1, 1 + NONCE)
     const decipher = createDecipheriv(CIPHER, this.#key, nonce, { authTagLength: TAG })
-    decipher.setAAD(placeBytes(place))
+    decipher.setAAD(encodePlace(place))
     decipher.setAuthTag(sealed.subarray(1 + NONCE, HEAD))
     try {
       return JSON.parse(
@@ -109,10 +115,10 @@ export class RowSeal {
 }
 
 /** A digest to look something up by that nobody should find in the file. */
-export function lookupOf(secret: string): string {
+export function hashLookupKey(secret: string): string {
   return createHash('sha256').update(secret).digest('base64url')
 }
 
-function placeBytes(place: readonly (string | number)[]): Buffer {
+function encodePlace(place: readonly (string | number)[]): Buffer {
   return Buffer.from(JSON.stringify(place))
 }

@@ -1,8 +1,8 @@
 import type { SharedStore } from '../../../src/plugin.ts'
 import { isObject } from '../../../src/plugin.ts'
 import type { ClientIdentity, GrantKey, NewGrant, PendingLogin } from '../types.ts'
-import { lookupOf } from './seal.ts'
-import { digestOf } from './shared-record.ts'
+import { hashLookupKey } from './seal.ts'
+import { hashParts } from './shared-record.ts'
 
 /** A login that nobody uses for so long is forgotten. */
 export const LIFE_MS = 365 * 86_400_000
@@ -35,20 +35,20 @@ export class SharedKeys {
     await this.store.delete(leaseKey(key), owner)
   }
 
-  async spend({ refresh = '' }: NewGrant, owner: string): Promise<boolean> {
+  async claimRefreshToken({ refresh = '' }: NewGrant, owner: string): Promise<boolean> {
     const { store } = this
     const name = spentKey(refresh)
     if (await store.put(name, owner, { ms: SPENT_MS, when: 'absent' })) return true
     return store.put(name, owner, { ms: SPENT_MS, when: { is: owner } })
   }
 
-  async giveBack({ refresh = '' }: NewGrant, owner: string): Promise<void> {
+  async returnRefreshToken({ refresh = '' }: NewGrant, owner: string): Promise<void> {
     await this.store.delete(spentKey(refresh), owner)
   }
 
   async registration(issuer: string, redirectUri: string): Promise<ClientIdentity | undefined> {
     const name = registrationKey(issuer, redirectUri)
-    const found = this.#opened(name, await this.store.get(name))
+    const found = this.#openSealed(name, await this.store.get(name))
     return found as unknown as ClientIdentity | undefined
   }
 
@@ -67,7 +67,7 @@ export class SharedKeys {
     const ms = Math.min(expiresAt - this.now(), MAX_PENDING_MS)
     if (ms <= 0) return false
     const bound = { by: 1, ms: MAX_PENDING_MS, most: MAX_PENDING_EACH }
-    if ((await store.count(pendingOf(account), bound)).got < 1) return false
+    if ((await store.count(pendingCountKey(account), bound)).got < 1) return false
     const name = pendingKey(state)
     const sealed = store.seal(JSON.stringify({ account, expiresAt: this.now() + ms, value }), name)
     return store.put(name, sealed, { ms, when: 'absent' })
@@ -76,15 +76,15 @@ export class SharedKeys {
   async takePending(state: string): Promise<PendingLogin | undefined> {
     const { store } = this
     const name = pendingKey(state)
-    const found = this.#opened(name, await store.take(name))
+    const found = this.#openSealed(name, await store.take(name))
     if (found === undefined || typeof found.account !== 'string') return undefined
     const { account, expiresAt, value } = found
-    await store.count(pendingOf(account), { by: -1, ms: MAX_PENDING_MS }).catch(() => undefined)
+    await store.count(pendingCountKey(account), { by: -1, ms: MAX_PENDING_MS }).catch(() => undefined)
     if (Number(expiresAt) <= this.now()) return undefined
     return { state, account, expiresAt: Number(expiresAt), value: isObject(value) ? value : {} }
   }
 
-  #opened(name: string, sealed: string | undefined): Record<string, unknown> | undefined {
+  #openSealed(name: string, sealed: string | undefined): Record<string, unknown> | undefined {
     const text = sealed === undefined ? undefined : this.store.open(sealed, name)
     const value: unknown = text === undefined ? undefined : JSON.parse(text)
     return isObject(value) ? value : undefined
@@ -92,21 +92,21 @@ export class SharedKeys {
 }
 
 function leaseKey({ account, resource, issuer }: GrantKey): string {
-  return `lease ${digestOf(account, resource, issuer)}`
+  return `lease ${hashParts(account, resource, issuer)}`
 }
 
 function spentKey(refresh: string): string {
-  return `spent ${lookupOf(refresh)}`
+  return `spent ${hashLookupKey(refresh)}`
 }
 
 function registrationKey(issuer: string, redirectUri: string): string {
-  return `client ${digestOf(issuer, redirectUri)}`
+  return `client ${hashParts(issuer, redirectUri)}`
 }
 
 function pendingKey(state: string): string {
-  return `login ${lookupOf(state)}`
+  return `login ${hashLookupKey(state)}`
 }
 
-function pendingOf(account: string): string {
+function pendingCountKey(account: string): string {
   return `logins of ${account}`
 }

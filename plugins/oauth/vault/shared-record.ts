@@ -3,10 +3,10 @@ import { setTimeout as rest } from 'node:timers/promises'
 import type { SharedStore } from '../../../src/plugin.ts'
 import { isObject } from '../../../src/plugin.ts'
 import { vaultError } from '../errors.ts'
-import type { Caller, GrantKey, KeptGrant, NewGrant } from '../types.ts'
+import type { CallerIdentity, GrantKey, StoredGrant, NewGrant } from '../types.ts'
 
 /** One account at one server, as it is listed. */
-export interface Listed {
+export interface ListedLogin {
   readonly account: string
   readonly resource: string
   readonly state: 'granted' | 'lost'
@@ -27,10 +27,13 @@ export class GrantIndex {
   }
 
   /** Notes what is true of a record now; undefined takes it from the list. False where there is no room. */
-  async note(of: Pick<Listed, 'account' | 'resource'>, state: Listed['state'] | undefined): Promise<boolean> {
-    const key = shardOf(of)
+  async updateEntry(
+    of: Pick<ListedLogin, 'account' | 'resource'>,
+    state: ListedLogin['state'] | undefined,
+  ): Promise<boolean> {
+    const key = getShardKey(of)
     return changeText(this.#store, key, this.#lifeMs, text => {
-      const listed = listedIn(text)
+      const listed = parseListed(text)
       const known = listed.find(one => one.account === of.account && one.resource === of.resource)
       if (known?.state === state) return { result: true }
       const others = listed.filter(one => one !== known)
@@ -39,28 +42,28 @@ export class GrantIndex {
     })
   }
 
-  async all(): Promise<Listed[]> {
-    const found: Listed[] = []
+  async listAll(): Promise<ListedLogin[]> {
+    const found: ListedLogin[] = []
     for (let shard = 0; shard < SHARDS; shard++) {
-      const key = nameOf(shard)
+      const key = formatShardKey(shard)
       const sealed = await this.#store.get(key)
-      found.push(...listedIn(sealed === undefined ? undefined : this.#store.open(sealed, key)))
+      found.push(...parseListed(sealed === undefined ? undefined : this.#store.open(sealed, key)))
     }
     return found
   }
 }
 
-function shardOf({ account, resource }: Pick<Listed, 'account' | 'resource'>): string {
-  return nameOf(Buffer.from(digestOf(account, resource), 'base64url').readUInt8(0) % SHARDS)
+function getShardKey({ account, resource }: Pick<ListedLogin, 'account' | 'resource'>): string {
+  return formatShardKey(Buffer.from(hashParts(account, resource), 'base64url').readUInt8(0) % SHARDS)
 }
 
-function nameOf(shard: number): string {
+function formatShardKey(shard: number): string {
   return `list ${shard}`
 }
 
 /** Reads a part; one that somebody else has written is as good as empty, as each write of a grant lists it anew. */
-function listedIn(text: string | undefined): Listed[] {
-  return text === undefined ? [] : (JSON.parse(text) as Listed[])
+function parseListed(text: string | undefined): ListedLogin[] {
+  return text === undefined ? [] : (JSON.parse(text) as ListedLogin[])
 }
 
 /** Others that may be faster, one after another. */
@@ -68,7 +71,7 @@ const MAX_ATTEMPTS = 30
 const MAX_BACKOFF_MS = 20
 
 /** Next form of a text, and the result of the change; nothing is written without `next`. */
-interface Change<T> {
+interface TextChange<T> {
   readonly result: T
   readonly next?: string | undefined
 }
@@ -81,7 +84,7 @@ export async function changeText<T>(
   store: SharedStore,
   key: string,
   ms: number,
-  change: (text: string | undefined, isForeign: boolean) => Change<T>,
+  change: (text: string | undefined, isForeign: boolean) => TextChange<T>,
 ): Promise<T> {
   for (let tries = 0; tries < MAX_ATTEMPTS; tries++) {
     const before = await store.get(key)
@@ -107,7 +110,7 @@ interface IssuedLoss {
   readonly issuer: string
   readonly at: number
   readonly why: string
-  readonly caller?: Caller | undefined
+  readonly caller?: CallerIdentity | undefined
 }
 
 /** All that is kept of one account at one server. */
@@ -125,15 +128,15 @@ const IN_A_MS = 4096
 
 /** Name of a record. Nobody finds out from it whose it is. */
 export function recordKey({ account, resource }: Pick<GrantKey, 'account' | 'resource'>): string {
-  return `grants ${digestOf(account, resource)}`
+  return `grants ${hashParts(account, resource)}`
 }
 
-export function digestOf(...parts: readonly string[]): string {
+export function hashParts(...parts: readonly string[]): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('base64url')
 }
 
 /** A record as it was written; undefined for any other text. */
-export function recordIn(text: string | undefined): GrantRecord | undefined {
+export function parseRecord(text: string | undefined): GrantRecord | undefined {
   if (text === undefined) return undefined
   const value: unknown = JSON.parse(text)
   return isObject(value) && Array.isArray(value.grants) && Array.isArray(value.lost)
@@ -142,10 +145,10 @@ export function recordIn(text: string | undefined): GrantRecord | undefined {
 }
 
 /** The newest grant, or that of an issuer. */
-export function grantIn(
+export function findGrant(
   { grants }: GrantRecord,
   { account, resource, issuer }: { account: string; resource: string; issuer?: string | undefined },
-): KeptGrant | undefined {
+): StoredGrant | undefined {
   const own = grants.filter(one => issuer === undefined || one.issuer === issuer)
   const [newest] = own.toSorted((a, b) => b.generation - a.generation)
   if (newest === undefined) return undefined
@@ -153,7 +156,7 @@ export function grantIn(
   return { account, resource, issuer: newest.issuer, ...grant, generation, at }
 }
 
-export function generationIn({ grants }: GrantRecord, issuer: string): number {
+export function findGeneration({ grants }: GrantRecord, issuer: string): number {
   return grants.find(one => one.issuer === issuer)?.generation ?? 0
 }
 
@@ -163,7 +166,7 @@ export function nextGeneration({ grants }: GrantRecord, now: number): number {
   return Math.max(last + 1, now * IN_A_MS + Math.floor(Math.random() * IN_A_MS))
 }
 
-export function withGrant({ grants, lost }: GrantRecord, next: IssuedGrant): GrantRecord {
+export function addGrant({ grants, lost }: GrantRecord, next: IssuedGrant): GrantRecord {
   const others = grants.filter(({ issuer }) => issuer !== next.issuer)
   return {
     grants: [...others, next].slice(-MAX_ISSUERS),
@@ -172,7 +175,7 @@ export function withGrant({ grants, lost }: GrantRecord, next: IssuedGrant): Gra
 }
 
 /** Without the grant of an issuer; remembered as lost where it is said why. */
-export function withoutGrant(
+export function removeGrant(
   { grants, lost }: GrantRecord,
   gone: string,
   at: number,

@@ -67,7 +67,7 @@ export interface ApiDocument {
   readonly description: string | undefined
   readonly operations: readonly Operation[]
   /** Operations that cannot be tools, as `GET /path: why`. */
-  readonly leftOut: readonly string[]
+  readonly skipped: readonly string[]
   readonly servers: unknown
   readonly schemes: ReadonlyMap<string, SecurityScheme>
   readonly references: References
@@ -80,4 +80,4 @@ export interface References {
 }
 
 /** A member of plain data that is an object of its own. */
-export type Plain = JsonObject
+export type PlainObject = JsonObject

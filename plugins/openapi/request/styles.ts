@@ -21,39 +21,46 @@ const SEPARATORS: Readonly<Record<string, string>> = {
 const MAX_DEPTH = 16
 
 /** A value as pairs of a query or a form, both sides encoded. */
-export function pairsOf(value: Value, written: StyledParameter): string[] {
+export function formatPairs(value: Value, written: StyledParameter): string[] {
   const { name, style, explode, encode } = written
   const key = encode(name)
   if (style === 'deepObject' && typeof value === 'object' && value !== null)
-    return deepPairs(value, key, encode, 0)
-  if (typeof value !== 'object' || value === null) return [`${key}=${encode(textOf(value))}`]
+    return formatDeepPairs(value, key, encode, 0)
+  if (typeof value !== 'object' || value === null) return [`${key}=${encode(stringifyValue(value))}`]
   if (!Array.isArray(value)) {
-    const texts = mapTexts(value, explode, encode)
-    return explode ? texts : joined(key, texts, style)
+    const texts = formatMap(value, explode, encode)
+    return explode ? texts : joinPair(key, texts, style)
   }
-  const texts = value.map(one => encode(textOf(one)))
-  return explode && style === 'form' ? texts.map(text => `${key}=${text}`) : joined(key, texts, style)
+  const texts = value.map(one => encode(stringifyValue(one)))
+  return explode && style === 'form' ? texts.map(text => `${key}=${text}`) : joinPair(key, texts, style)
 }
 
-function joined(key: string, texts: readonly string[], style: string): string[] {
+function joinPair(key: string, texts: readonly string[], style: string): string[] {
   return texts.length === 0 ? [] : [`${key}=${texts.join(SEPARATORS[style] ?? ',')}`]
 }
 
 /** `filter[created][gte]=1`, and `filter[0]=a` for lists. */
-function deepPairs(value: object, key: string, encode: StyledParameter['encode'], depth: number): string[] {
+function formatDeepPairs(
+  value: object,
+  key: string,
+  encode: StyledParameter['encode'],
+  depth: number,
+): string[] {
   if (depth > MAX_DEPTH) throw new Error(`it is nested deeper than ${MAX_DEPTH} levels`)
   return Object.entries(value).flatMap(([name, inner]: [string, unknown]) => {
     const nested = `${key}[${encode(name)}]`
     return typeof inner === 'object' && inner !== null
-      ? deepPairs(inner, nested, encode, depth + 1)
-      : [`${nested}=${encode(textOf(inner))}`]
+      ? formatDeepPairs(inner, nested, encode, depth + 1)
+      : [`${nested}=${encode(stringifyValue(inner))}`]
   })
 }
 
 /** A value as a piece of a path or as a header. */
-export function pieceOf(value: Value, { name, style, explode, encode }: StyledParameter): string {
+export function formatPiece(value: Value, { name, style, explode, encode }: StyledParameter): string {
   const isMap = typeof value === 'object' && value !== null && !Array.isArray(value)
-  const texts = isMap ? mapTexts(value, explode, encode) : [value].flat().map(one => encode(textOf(one)))
+  const texts = isMap
+    ? formatMap(value, explode, encode)
+    : [value].flat().map(one => encode(stringifyValue(one)))
   if (style === 'label') return `.${texts.join(explode ? '.' : ',')}`
   if (style !== 'matrix') return texts.join(',')
   const key = encode(name)
@@ -61,20 +68,22 @@ export function pieceOf(value: Value, { name, style, explode, encode }: StyledPa
   return texts.map(text => (isMap ? `;${text}` : `;${key}=${text}`)).join('')
 }
 
-function mapTexts(value: object, explode: boolean, encode: StyledParameter['encode']): string[] {
-  const entries = Object.entries(value).map(([name, inner]) => [encode(name), encode(textOf(inner))] as const)
+function formatMap(value: object, explode: boolean, encode: StyledParameter['encode']): string[] {
+  const entries = Object.entries(value).map(
+    ([name, inner]) => [encode(name), encode(stringifyValue(inner))] as const,
+  )
   return explode ? entries.map(([name, text]) => `${name}=${text}`) : entries.flat()
 }
 
 /** One value as text; what has members of its own as JSON. */
-export function textOf(value: Value): string {
+export function stringifyValue(value: Value): string {
   if (typeof value === 'string') return value
   if (value === null || value === undefined) return ''
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
 
 /** Encodes all but letters, digits and `-_.~`. */
-export function strictly(text: string): string {
+export function encodeStrict(text: string): string {
   return encodeURIComponent(text.toWellFormed()).replace(
     /[!'()*]/g,
     character => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
@@ -82,6 +91,8 @@ export function strictly(text: string): string {
 }
 
 /** Leaves what `allowReserved` lets stand, but for what would end a value. */
-export function reservedly(text: string): string {
-  return strictly(text).replace(/%(3A|2F|3F|40|21|24|27|28|29|2A|2C|3B)/g, code => decodeURIComponent(code))
+export function encodeReserved(text: string): string {
+  return encodeStrict(text).replace(/%(3A|2F|3F|40|21|24|27|28|29|2A|2C|3B)/g, code =>
+    decodeURIComponent(code),
+  )
 }

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto'
 import type { Answer, Clock, Figure, SharedStore } from '../../../src/plugin.ts'
 import { BoundedMap } from '../../../src/plugin.ts'
-import { dayOf, untilTomorrow } from '../days.ts'
-import type { Rule, RuleConfig, Subject, Uncounted } from '../rule.ts'
-import { WARNING_MS, Windows } from '../rule.ts'
-import type { Taken } from '../taken.ts'
-import { placesOf, refusal } from '../taken.ts'
-import type { Question, SharedCount, Verdict } from './reserves.ts'
-import { Reserves, StoreHealth } from './reserves.ts'
+import { formatDay, getMsUntilTomorrow } from '../days.ts'
+import type { RateLimitRule, RuleConfig, LimitSubject, UncountedPolicy } from '../rule.ts'
+import { DEFAULT_RETRY_MS, MinuteWindows } from '../rule.ts'
+import type { RuleKey } from '../rule-counting.ts'
+import { listRuleKeys, createLimitRefusal } from '../rule-counting.ts'
+import type { CountRequest, SharedCount, LimitDecision } from './batch-reserves.ts'
+import { BatchReserves, StoreHealth } from './batch-reserves.ts'
 
 const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
@@ -29,102 +29,105 @@ export interface MeterDeps {
 
 /** One way in which a rule counts. */
 interface Meter {
-  take(key: string, uncounted: Uncounted): Verdict | Promise<Verdict>
+  take(key: string, uncounted: UncountedPolicy): LimitDecision | Promise<LimitDecision>
   /** Gives back what was taken and is not used, as something else refused the call. */
   giveBack(key: string): void
   close(): Promise<void>
 }
 
 /** The minute of a rule, over all replicas. */
-export function minuteMeter(name: string, spec: RuleConfig, around: MeterDeps): Meter {
+export function createMinuteMeter(name: string, spec: RuleConfig, deps: MeterDeps): Meter {
   const { perMinute: most = 0, onStoreLoss } = spec
-  const windows = new Windows(most)
+  const windows = new MinuteWindows(most)
   const allowed = `${most} a minute`
   const count: SharedCount = {
-    ahead: aheadOf(most),
+    ahead: computeAhead(most),
     patienceMs: onStoreLoss === 'refuse' ? undefined : PATIENCE_MS,
-    owes: onStoreLoss !== 'refuse',
-    ask: (key, question) =>
-      around.store.permits(storeKey('minute', name, key), { most, ms: MINUTE_MS, ...question }),
-    decide: key => {
-      if (onStoreLoss === 'refuse') return { allowed, retryAfterMs: WARNING_MS, isStoreLost: true }
-      const share = Math.max(1, Math.floor(most / around.store.sharers))
-      const wait = windows.wait(key, around.clock.now(), share)
+    reportsDebt: onStoreLoss !== 'refuse',
+    requestBatch: (key, question) =>
+      deps.store.permits(createStoreKey('minute', name, key), { most, ms: MINUTE_MS, ...question }),
+    decideLocally: key => {
+      if (onStoreLoss === 'refuse') return { allowed, retryAfterMs: DEFAULT_RETRY_MS, isStoreLost: true }
+      const share = Math.max(1, Math.floor(most / deps.store.sharers))
+      const wait = windows.getWaitMs(key, deps.clock.now(), share)
       return wait === 0 ? undefined : { allowed, retryAfterMs: wait }
     },
-    full: waitMs => ({ allowed, retryAfterMs: waitMs }),
-    used: key => windows.take(key, around.clock.now()),
+    createExceeded: waitMs => ({ allowed, retryAfterMs: waitMs }),
+    onUsed: key => windows.countCall(key, deps.clock.now()),
   }
-  const reserves = new Reserves(count, around.health, around.clock)
+  const reserves = new BatchReserves(count, deps.health, deps.clock)
   return {
-    take: key => reserves.take(key),
-    giveBack: key => reserves.giveBack(key),
+    take: key => reserves.takeOne(key),
+    giveBack: key => reserves.returnOne(key),
     close: () => reserves.close(),
   }
 }
 
 /** The day of a rule, over all replicas. */
-function dayMeter(name: string, { perDay: most = 0 }: RuleConfig, around: MeterDeps): Meter {
+function createDayMeter(name: string, { perDay: most = 0 }: RuleConfig, deps: MeterDeps): Meter {
   const allowed = `${most} a day`
   /** Counts as the store said last: one that has forgotten them goes on from there. */
   const seen = new BoundedMap<string, number>({ max: MAX_KEYS })
-  const ask = async (key: string, { wanted, ahead, unused }: Question): ReturnType<SharedCount['ask']> => {
-    const { got, total } = await around.store.count(storeKey('day', name, key), {
+  const requestBatch = async (
+    key: string,
+    { wanted, ahead, unused }: CountRequest,
+  ): ReturnType<SharedCount['requestBatch']> => {
+    const { got, total } = await deps.store.count(createStoreKey('day', name, key), {
       by: wanted - unused,
       ...{ ahead, most, ms: 2 * DAY_MS, from: seen.get(key) ?? 0 },
     })
     seen.set(key, total)
-    const left = untilTomorrow(Date.now())
+    const left = getMsUntilTomorrow(Date.now())
     return { got: got + unused, forMs: left, waitMs: total < most ? 0 : left }
   }
   const count: SharedCount = {
-    ahead: aheadOf(most),
+    ahead: computeAhead(most),
     patienceMs: undefined,
-    owes: false,
-    ask,
-    decide: () => ({ allowed, retryAfterMs: WARNING_MS, isUncounted: true }),
-    full: () => ({ allowed, retryAfterMs: untilTomorrow(Date.now()) }),
-    used: () => undefined,
+    reportsDebt: false,
+    requestBatch,
+    decideLocally: () => ({ allowed, retryAfterMs: DEFAULT_RETRY_MS, isUncounted: true }),
+    createExceeded: () => ({ allowed, retryAfterMs: getMsUntilTomorrow(Date.now()) }),
+    onUsed: () => undefined,
   }
-  const reserves = new Reserves(count, around.health, around.clock)
-  const ofToday = (key: string): string => `${dayOf(Date.now())} ${key}`
-  const judge = (verdict: Verdict, uncounted: Uncounted): Verdict =>
+  const reserves = new BatchReserves(count, deps.health, deps.clock)
+  const createDayKey = (key: string): string => `${formatDay(Date.now())} ${key}`
+  const applyPolicy = (verdict: LimitDecision, uncounted: UncountedPolicy): LimitDecision =>
     verdict?.isUncounted === true && uncounted === 'continue' ? undefined : verdict
   return {
     take: (key, uncounted) => {
-      const verdict = reserves.take(ofToday(key))
+      const verdict = reserves.takeOne(createDayKey(key))
       return verdict instanceof Promise
-        ? verdict.then(known => judge(known, uncounted))
-        : judge(verdict, uncounted)
+        ? verdict.then(known => applyPolicy(known, uncounted))
+        : applyPolicy(verdict, uncounted)
     },
-    giveBack: key => reserves.giveBack(ofToday(key)),
+    giveBack: key => reserves.returnOne(createDayKey(key)),
     close: () => reserves.close(),
   }
 }
 
 /** Calls at a time, in this process alone. */
-function ownFlightMeter(rule: Rule): Meter {
+function createInFlightMeter(rule: RateLimitRule): Meter {
   return {
     take: key => {
-      const full = rule.crowded(key)
-      if (full === undefined) rule.enter(key)
+      const full = rule.findInFlightExceeded(key)
+      if (full === undefined) rule.acquire(key)
       return full
     },
-    giveBack: key => rule.leave(key),
+    giveBack: key => rule.release(key),
     close: () => Promise.resolve(),
   }
 }
 
-function aheadOf(most: number): number {
+function computeAhead(most: number): number {
   return most < SMALL ? 0 : Math.min(Math.floor(most / PART), MAX_AHEAD)
 }
 
-function storeKey(sort: string, name: string, key: string): string {
+function createStoreKey(sort: string, name: string, key: string): string {
   const whole = `${sort} ${name} ${key}`
   return whole.length <= LONG_KEY ? whole : `${sort} ${createHash('sha256').update(whole).digest('hex')}`
 }
 
-interface Meters {
+interface RuleMeters {
   readonly spec: RuleConfig
   readonly flight: Meter
   readonly minute: Meter
@@ -132,50 +135,54 @@ interface Meters {
 }
 
 /** Meters of the rules that count in a store, and the store of the generation that runs: they outlive reloads. */
-export interface SharedState {
-  readonly around: MeterDeps
-  readonly meters: Map<string, Meters>
+export interface SharedCountingState {
+  readonly deps: MeterDeps
+  readonly meters: Map<string, RuleMeters>
   users: number
 }
 
-export function newSharedState(store: SharedStore, clock: Clock): SharedState {
-  return { around: { store, clock, health: new StoreHealth() }, meters: new Map(), users: 0 }
+export function createSharedState(store: SharedStore, clock: Clock): SharedCountingState {
+  return { deps: { store, clock, health: new StoreHealth() }, meters: new Map(), users: 0 }
 }
 
 const LIMITS = { flight: 'inFlight', minute: 'perMinute', day: 'perDay' } as const
 
 /** One count that a request is on. */
-interface Step {
-  readonly rule: Rule
+interface CountStep {
+  readonly rule: RateLimitRule
   readonly key: string
   readonly meter: Meter
 }
 
 /** Counts in what several processes share. */
 export class SharedCounting {
-  readonly #state: SharedState
-  readonly #meters = new Map<Rule, Meters>()
+  readonly #state: SharedCountingState
+  readonly #meters = new Map<RateLimitRule, RuleMeters>()
 
-  constructor(state: SharedState, store: SharedStore, rules: readonly Rule[]) {
+  constructor(state: SharedCountingState, store: SharedStore, rules: readonly RateLimitRule[]) {
     this.#state = state
-    state.around.store = store
-    for (const rule of rules) this.#meters.set(rule, metersOf(rule, state))
+    state.deps.store = store
+    for (const rule of rules) this.#meters.set(rule, createMeters(rule, state))
   }
 
   get figures(): Figure[] {
-    const { asked, alone } = this.#state.around.health
+    const { requestCount, localCount } = this.#state.deps.health
     return [
-      counter('limits_asked', 'Questions about limits that several processes have in common.', asked),
-      counter('limits_alone', 'Calls that were let in while nobody could be asked.', alone),
+      createCounter(
+        'limits_asked',
+        'Questions about limits that several processes have in common.',
+        requestCount,
+      ),
+      createCounter('limits_alone', 'Calls that were let in while nobody could be asked.', localCount),
     ]
   }
 
-  begin(): void {
+  addUser(): void {
     this.#state.users++
   }
 
   /** Gives back what nobody will use, with the last generation. */
-  async end(): Promise<void> {
+  async removeUser(): Promise<void> {
     if (--this.#state.users > 0) return
     const all = [...this.#state.meters.values()]
     await Promise.all(
@@ -185,24 +192,24 @@ export class SharedCounting {
 
   /** Counts one on each of the rules, or on none where one is full. */
   admit(
-    rules: readonly Rule[],
-    subject: Subject,
-    uncounted: Uncounted,
-  ): Taken[] | Answer | Promise<Taken[] | Answer> {
-    const places = placesOf(rules, subject)
-    if (places.length === 0) return places
-    const steps = this.#stepsOf(places)
-    const held = places.filter(({ rule }) => rule.hasInFlight)
-    const refused = goThrough(steps, 0, uncounted)
+    rules: readonly RateLimitRule[],
+    subject: LimitSubject,
+    uncounted: UncountedPolicy,
+  ): RuleKey[] | Answer | Promise<RuleKey[] | Answer> {
+    const keys = listRuleKeys(rules, subject)
+    if (keys.length === 0) return keys
+    const steps = this.#listSteps(keys)
+    const held = keys.filter(({ rule }) => rule.hasInFlight)
+    const refused = takeSteps(steps, 0, uncounted)
     return refused instanceof Promise ? refused.then(answer => answer ?? held) : (refused ?? held)
   }
 
-  leave(taken: readonly Taken[]): void {
+  release(taken: readonly RuleKey[]): void {
     for (const { rule, key } of taken) this.#meters.get(rule)?.flight.giveBack(key)
   }
 
-  /** Takes places on what is under way once more, for calls that go on; returns those that there was room for. */
-  async again(taken: readonly Taken[]): Promise<readonly Taken[]> {
+  /** Takes keys on what is under way once more, for calls that go on; returns those that there was room for. */
+  async reacquire(taken: readonly RuleKey[]): Promise<readonly RuleKey[]> {
     const verdicts = await Promise.all(
       taken.map(async ({ rule, key }) => this.#meters.get(rule)?.flight.take(key, 'continue')),
     )
@@ -210,9 +217,9 @@ export class SharedCounting {
   }
 
   /** Those that cannot be given back come last. */
-  #stepsOf(places: readonly Taken[]): Step[] {
+  #listSteps(keys: readonly RuleKey[]): CountStep[] {
     return (['flight', 'minute', 'day'] as const).flatMap(sort =>
-      places.flatMap(({ rule, key }) => {
+      keys.flatMap(({ rule, key }) => {
         const meter = this.#meters.get(rule)?.[sort]
         return meter === undefined || rule.spec[LIMITS[sort]] === undefined ? [] : { rule, key, meter }
       }),
@@ -221,49 +228,49 @@ export class SharedCounting {
 }
 
 /** Takes step after step, and waits where one must. */
-function goThrough(
-  steps: readonly Step[],
+function takeSteps(
+  steps: readonly CountStep[],
   from: number,
-  uncounted: Uncounted,
+  uncounted: UncountedPolicy,
 ): Answer | undefined | Promise<Answer | undefined> {
   for (let at = from; at < steps.length; at++) {
     const step = steps[at]
     const verdict = step?.meter.take(step.key, uncounted)
     if (verdict instanceof Promise)
       return verdict.then(known =>
-        known === undefined ? goThrough(steps, at + 1, uncounted) : takeBack(steps, at, known),
+        known === undefined ? takeSteps(steps, at + 1, uncounted) : undoSteps(steps, at, known),
       )
-    if (verdict !== undefined) return takeBack(steps, at, verdict)
+    if (verdict !== undefined) return undoSteps(steps, at, verdict)
   }
   return undefined
 }
 
-function takeBack(steps: readonly Step[], at: number, full: NonNullable<Verdict>): Answer {
+function undoSteps(steps: readonly CountStep[], at: number, full: NonNullable<LimitDecision>): Answer {
   for (const { meter, key } of steps.slice(0, at)) meter.giveBack(key)
-  return refusal({ ...full, rule: steps[at]?.rule.name ?? '' })
+  return createLimitRefusal({ ...full, rule: steps[at]?.rule.name ?? '' })
 }
 
 /** Those of a rule that counts as before go on; what counts by the rule itself is of one generation. */
-function metersOf(rule: Rule, { around, meters }: SharedState): Meters {
+function createMeters(rule: RateLimitRule, { deps, meters }: SharedCountingState): RuleMeters {
   const { name, spec } = rule
   const before = meters.get(name)
-  const known = isSame(before?.spec, spec) ? before : undefined
-  const made: Meters = {
+  const known = hasSameLimits(before?.spec, spec) ? before : undefined
+  const made: RuleMeters = {
     spec,
-    minute: known?.minute ?? minuteMeter(name, spec, around),
-    flight: ownFlightMeter(rule),
-    day: known?.day ?? dayMeter(name, spec, around),
+    minute: known?.minute ?? createMinuteMeter(name, spec, deps),
+    flight: createInFlightMeter(rule),
+    day: known?.day ?? createDayMeter(name, spec, deps),
   }
   meters.set(name, made)
   return made
 }
 
-function isSame(one: RuleConfig | undefined, other: RuleConfig): boolean {
-  const limitsOf = ({ perMinute, perDay, inFlight, onStoreLoss }: RuleConfig): string =>
+function hasSameLimits(one: RuleConfig | undefined, other: RuleConfig): boolean {
+  const formatLimits = ({ perMinute, perDay, inFlight, onStoreLoss }: RuleConfig): string =>
     JSON.stringify([perMinute, perDay, inFlight, onStoreLoss])
-  return one !== undefined && limitsOf(one) === limitsOf(other)
+  return one !== undefined && formatLimits(one) === formatLimits(other)
 }
 
-function counter(name: string, help: string, value: number): Figure {
+function createCounter(name: string, help: string, value: number): Figure {
   return { name: `tapgate_${name}`, type: 'counter', help, samples: [{ suffix: '_total', value }] }
 }

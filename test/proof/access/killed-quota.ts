@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { makeKey } from '../../../src/cli/scaffold/new-key.ts'
-import { openQuotas } from '../../../plugins/rate-limit/quota.ts'
+import { openQuotas } from '../../../plugins/rate-limit/day-quotas.ts'
 import { testClient, testUpstream } from '../../../src/testing/index.ts'
 import { serveHttpGateway } from '../../peers/gateway.ts'
 
@@ -56,7 +56,7 @@ export async function killedQuota(quota: number, kills: number): Promise<Day> {
   }
   const quotas = openQuotas(state)
   let left = 0
-  while (quotas.take('daily', JSON.stringify(['api-key', '', 'caller']), quota, Date.now())) left++
+  while (quotas.countCall('daily', JSON.stringify(['api-key', '', 'caller']), quota, Date.now())) left++
   quotas.close()
   const executed = upstream.received('tools/call').length
   await upstream[Symbol.asyncDispose]()

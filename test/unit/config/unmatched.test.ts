@@ -5,7 +5,7 @@ import { describe, it, type TestContext } from 'node:test'
 import { stateDirectory } from '../../../src/cli/load-source.ts'
 import { validate } from '../../../src/cli/local/validate.ts'
 import type { Terminal } from '../../../src/cli/output/terminal.ts'
-import { namesBeside } from '../../../plugins/fit/as-tools/definitions.ts'
+import { assignToolNames } from '../../../plugins/fit/as-tools/builtin-tools.ts'
 import { NAMES as SURFACE_TOOLS } from '../../../plugins/surface/meta-tools.ts'
 import { checkUnmatched } from '../../../src/config/checks/tool-names.ts'
 import { loadConfig } from '../../../src/config/index.ts'
@@ -126,7 +126,7 @@ describe('what names a tool that no server lists', () => {
   })
 
   it('knows the tools that "surface" and "fit" add', () => {
-    const tools = [...Object.values(SURFACE_TOOLS), ...Object.values(namesBeside([]))]
+    const tools = [...Object.values(SURFACE_TOOLS), ...Object.values(assignToolNames([]))]
     const found: unknown[] = []
     const config = { policy: { deny: [{ for: [...tools, 'run_cod'], when: 'true' }] } }
 

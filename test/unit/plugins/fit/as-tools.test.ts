@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
-import { toolAnswer } from '../../../../plugins/fit/as-tools/tap-calls.ts'
+import { toToolAnswer } from '../../../../plugins/fit/as-tools/tap-calls.ts'
 import { answer, refuse, type JsonObject, type Plugin } from '../../../../src/plugin.ts'
 import {
   closeAfter,
@@ -107,7 +107,7 @@ for (const era of ['legacy', 'modern'] as const)
 test('pictures stay pictures, and of several contents each stands behind its URI', () => {
   const picture = { uri: 'memo://picture', mimeType: 'image/png', blob: 'iVBORw0KGgo=' }
   const file = { uri: 'memo://zip', mimeType: 'application/zip', blob: 'UEsDBA==' }
-  const made = toolAnswer('readResource', answer({ contents: [picture, file] }), false)
+  const made = toToolAnswer('readResource', answer({ contents: [picture, file] }), false)
   assert.ok('result' in made)
   assert.deepEqual(made.result.value().content, [
     { type: 'text', text: 'memo://picture:' },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { pinsOf } from '../../../../plugins/pins/compare.ts'
-import { Judge, type Drift, type Mode } from '../../../../plugins/pins/judge.ts'
+import { createPins } from '../../../../plugins/pins/compare.ts'
+import { PinJudge, type Drift, type Mode } from '../../../../plugins/pins/pin-judge.ts'
 import { createEntry, unlistedEntry, type CatalogEntry } from '../../../../src/api/catalog-entry.ts'
 import type { JsonObject } from '../../../../src/protocol/json/json.ts'
 import { TOOL } from './drifts.ts'
@@ -9,11 +9,11 @@ import { TOOL } from './drifts.ts'
 function judgeWith(mode: Mode, instructions?: string) {
   const drifts: Drift[] = []
   const described = { lists: { tools: [TOOL] }, ...(instructions === undefined ? {} : { instructions }) }
-  const judge = new Judge({
-    lock: new Map([['mail', pinsOf(described, undefined)]]),
+  const judge = new PinJudge({
+    lock: new Map([['mail', createPins(described, undefined)]]),
     modes: new Map([['mail', mode]]),
     hashes: new WeakMap(),
-    drifted: drift => drifts.push(drift),
+    onDrift: drift => drifts.push(drift),
   })
   return { judge, drifts }
 }
@@ -57,7 +57,7 @@ test('a name that no list has is judged by what its server listed last, and by t
 })
 
 test('instructions are passed on as they were accepted, and withheld where they changed or are new', () => {
-  const text = (judge: Judge, said: string): string[] =>
+  const text = (judge: PinJudge, said: string): string[] =>
     judge.instructions([{ upstream: 'mail', text: said }]).map(one => one.text)
 
   assert.deepEqual(text(judgeWith('withhold', 'Be kind.').judge, 'Be kind.'), ['Be kind.'])

@@ -11,14 +11,14 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import { pinsOf } from '../../../../plugins/pins/compare.ts'
-import { lockText, readLock, writeLock } from '../../../../plugins/pins/lock-file.ts'
+import { createPins } from '../../../../plugins/pins/compare.ts'
+import { formatLock, readLock, writeLock } from '../../../../plugins/pins/lock-file.ts'
 import { GatewayError } from '../../../../src/errors/errors.ts'
 import { testGateway } from '../../../../src/testing/index.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 import { PROMPT, TEMPLATE, TOOL } from './drifts.ts'
 
-const PINS = pinsOf(
+const PINS = createPins(
   {
     instructions: 'One.\r\nTwo \u200b.\n',
     lists: {
@@ -54,7 +54,7 @@ test('what is written is read as it was, is sorted, and holds no character that 
 
   assert.deepEqual(read?.get('b'), PINS)
   assert.deepEqual([...(read?.keys() ?? [])], ['a', 'b'])
-  assert.equal(lockText(read ?? new Map()), text)
+  assert.equal(formatLock(read ?? new Map()), text)
   assert.match(text, /Two \\u200b\./)
   assert.match(text, /"\\u202e"/)
   assert.doesNotMatch(text, /[\u200b\u202e\r]/)

@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import { packageOf } from '../../../../plugins/pins/packages.ts'
+import { identifyPackage } from '../../../../plugins/pins/packages.ts'
 import type { UpstreamConfig } from '../../../../src/plugin.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 
@@ -28,7 +28,7 @@ function place(
   }
   const environment = { PATH: join(directory, 'bin'), HOME: directory }
   return (command, ...args) =>
-    packageOf({ type: 'stdio', command, args, cwd: '.' } as unknown as UpstreamConfig, {
+    identifyPackage({ type: 'stdio', command, args, cwd: '.' } as unknown as UpstreamConfig, {
       directory,
       environment,
     })

@@ -3,10 +3,10 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import { pinsOf } from '../../../../plugins/pins/compare.ts'
+import { createPins } from '../../../../plugins/pins/compare.ts'
 import { writeLock } from '../../../../plugins/pins/lock-file.ts'
-import { packageOf, type PackagePin } from '../../../../plugins/pins/packages.ts'
-import { programStatus } from '../../../../plugins/pins/starts.ts'
+import { identifyPackage, type PackagePin } from '../../../../plugins/pins/packages.ts'
+import { compareProgram } from '../../../../plugins/pins/start-guard.ts'
 import type { UpstreamConfig } from '../../../../src/plugin.ts'
 import { closeAfter, testClient, testGateway, type TestGateway } from '../../../../src/testing/index.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
@@ -52,8 +52,8 @@ function place(t: TestContext): Place {
     script,
     started: () => readFileSync(notes, 'utf8').split('started').length - 1,
     lock: () => {
-      const own = packageOf(spec as unknown as UpstreamConfig, { directory, environment: {} })
-      const pins = pinsOf({ lists: { tools: TOOLS } }, own)
+      const own = identifyPackage(spec as unknown as UpstreamConfig, { directory, environment: {} })
+      const pins = createPins({ lists: { tools: TOOLS } }, own)
       writeLock(join(directory, 'gateway.lock'), new Map([['s', pins]]))
     },
     open: async (pins, more = {}) =>
@@ -141,5 +141,5 @@ test('programs are compared by what both know of them', () => {
     [undefined, undefined, 'same'],
   ]
   for (const [accepted, now, status] of cases)
-    assert.equal(programStatus(accepted, now), status, JSON.stringify([accepted, now]))
+    assert.equal(compareProgram(accepted, now), status, JSON.stringify([accepted, now]))
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { check } from '../../../../plugins/policy/index.ts'
-import { Compiler, type Expression } from '../../../../plugins/policy/expression.ts'
+import { checkPolicy } from '../../../../plugins/policy/index.ts'
+import { ExpressionCompiler, type Expression } from '../../../../plugins/policy/expression.ts'
 import {
   ClientFacts,
   type Facts,
@@ -13,17 +13,17 @@ import {
   SessionFacts,
   ToolFacts,
   UpstreamFacts,
-} from '../../../../plugins/policy/facts.ts'
+} from '../../../../plugins/policy/expression-variables.ts'
 
 function compiled(text: string): Expression {
-  const result = new Compiler().compile(text)
+  const result = new ExpressionCompiler().compile(text)
   if ('mistakes' in result)
     assert.fail(`${text}: ${result.mistakes.map(({ message }) => message).join('; ')}`)
   return result.expression
 }
 
 function refusal(text: string): string | undefined {
-  const result = new Compiler().compile(text)
+  const result = new ExpressionCompiler().compile(text)
   return 'mistakes' in result ? (result.mistakes[0]?.message ?? '') : undefined
 }
 
@@ -214,7 +214,7 @@ function findings(
   more: object = {},
 ): { pointer: string; message: string; hint?: string | undefined }[] {
   const found: { pointer: string; message: string; hint?: string | undefined }[] = []
-  check({ policy, ...more }, finding => found.push(finding))
+  checkPolicy({ policy, ...more }, finding => found.push(finding))
   return found
 }
 

@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
 import fc from 'fast-check'
 import { makeKey } from '../../../../src/cli/scaffold/new-key.ts'
-import { untilTomorrow } from '../../../../plugins/rate-limit/days.ts'
-import { openQuotas } from '../../../../plugins/rate-limit/quota.ts'
-import { Windows } from '../../../../plugins/rate-limit/rule.ts'
+import { getMsUntilTomorrow } from '../../../../plugins/rate-limit/days.ts'
+import { openQuotas } from '../../../../plugins/rate-limit/day-quotas.ts'
+import { MinuteWindows } from '../../../../plugins/rate-limit/rule.ts'
 import type { JsonObject } from '../../../../src/plugin.ts'
 import {
   closeAfter,
@@ -34,17 +34,17 @@ describe('the last minute of a key', () => {
     })
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 20 }), calls, (max, steps) => {
-        const windows = new Windows(max)
+        const windows = new MinuteWindows(max)
         const admitted: { key: string; at: number }[] = []
         let now = 0
         for (const { key, after } of steps) {
           now += after
           const recent = admitted.filter(one => one.key === key && one.at > now - 60_000)
-          const wait = windows.wait(key, now)
+          const wait = windows.getWaitMs(key, now)
           assert.equal(wait > 0, recent.length === max)
           if (wait > 0) assert.equal(wait, (recent[0]?.at ?? 0) + 60_000 - now)
           else {
-            windows.take(key, now)
+            windows.countCall(key, now)
             admitted.push({ key, at: now })
           }
         }
@@ -62,15 +62,17 @@ describe('the quota of a day', () => {
     const one = openQuotas(directory)
     const other = openQuotas(directory)
     cleanup(t, () => [one, other].forEach(quotas => quotas.close()))
-    const taken = Array.from({ length: 7 }, (_, i) => (i % 2 === 0 ? one : other).take('r', 'alice', 5, noon))
+    const taken = Array.from({ length: 7 }, (_, i) =>
+      (i % 2 === 0 ? one : other).countCall('r', 'alice', 5, noon),
+    )
     assert.deepEqual(taken, [true, true, true, true, true, false, false])
-    assert.equal(one.hasRoom('r', 'alice', 5, noon), false)
-    assert.equal(one.hasRoom('r', 'bob', 5, noon), true)
-    const tomorrow = noon + untilTomorrow(noon)
-    assert.equal(one.hasRoom('r', 'alice', 5, tomorrow - 1), false)
-    assert.equal(one.take('r', 'alice', 5, tomorrow), true)
+    assert.equal(one.hasCapacity('r', 'alice', 5, noon), false)
+    assert.equal(one.hasCapacity('r', 'bob', 5, noon), true)
+    const tomorrow = noon + getMsUntilTomorrow(noon)
+    assert.equal(one.hasCapacity('r', 'alice', 5, tomorrow - 1), false)
+    assert.equal(one.countCall('r', 'alice', 5, tomorrow), true)
     // A clock that is set back gives nothing anew.
-    assert.equal(one.hasRoom('r', 'alice', 5, noon), false)
+    assert.equal(one.hasCapacity('r', 'alice', 5, noon), false)
   })
 })
 

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { minuteMeter, type MeterDeps } from '../../../../plugins/rate-limit/shared/shared-counting.ts'
-import { Reserves, type SharedCount, StoreHealth } from '../../../../plugins/rate-limit/shared/reserves.ts'
+import { createMinuteMeter, type MeterDeps } from '../../../../plugins/rate-limit/shared/shared-counting.ts'
+import {
+  BatchReserves,
+  type SharedCount,
+  StoreHealth,
+} from '../../../../plugins/rate-limit/shared/batch-reserves.ts'
 import { gatewayError, type SharedStore } from '../../../../src/plugin.ts'
 import { SharedMemory } from '../../../fixtures/shared-memory.ts'
 import { HandClock } from '../../fixtures/hand-clock.ts'
@@ -13,11 +17,11 @@ function counted(store: SharedStore, most: number, more: Partial<SharedCount> = 
   return {
     ahead: most < 20 ? 0 : Math.min(Math.floor(most / 10), 50),
     patienceMs: 100,
-    owes: true,
-    ask: (key, question) => store.permits(key, { most, ms: WINDOW_MS, ...question }),
-    decide: () => ({ allowed: '', retryAfterMs: 1 }),
-    full: waitMs => ({ allowed: '', retryAfterMs: waitMs }),
-    used: () => undefined,
+    reportsDebt: true,
+    requestBatch: (key, question) => store.permits(key, { most, ms: WINDOW_MS, ...question }),
+    decideLocally: () => ({ allowed: '', retryAfterMs: 1 }),
+    createExceeded: waitMs => ({ allowed: '', retryAfterMs: waitMs }),
+    onUsed: () => undefined,
     ...more,
   }
 }
@@ -36,10 +40,10 @@ test('what was got and not used is given back after a second, and at the end', a
     return got
   }
   const count = counted(store, 200, {
-    ask: (key, question) => store.permits(key, { most: 200, ms: 60_000, ...question }),
+    requestBatch: (key, question) => store.permits(key, { most: 200, ms: 60_000, ...question }),
   })
-  const reserves = new Reserves(count, new StoreHealth(), clock)
-  for (let call = 0; call < 10; call++) assert.equal(await reserves.take('k'), undefined)
+  const reserves = new BatchReserves(count, new StoreHealth(), clock)
+  for (let call = 0; call < 10; call++) assert.equal(await reserves.takeOne('k'), undefined)
   await settled()
   assert.ok((await room()) < 190, 'some are reserved')
 
@@ -49,7 +53,7 @@ test('what was got and not used is given back after a second, and at the end', a
   await settled()
   assert.equal(await room(), 190)
 
-  for (let call = 0; call < 5; call++) assert.equal(await reserves.take('k'), undefined)
+  for (let call = 0; call < 5; call++) assert.equal(await reserves.takeOne('k'), undefined)
   await settled()
   await reserves.close()
   assert.equal(await room(), 185)
@@ -86,7 +90,7 @@ test('while the store is away each process allows its part, and tells of it late
   const clock = new HandClock(1_000_000)
   const away = unsteady(clock, 3)
   const spec = { per: [], perMinute: 30, onStoreLoss: 'share' as const }
-  const meter = minuteMeter('few', spec, aroundOf(away.store, clock))
+  const meter = createMinuteMeter('few', spec, aroundOf(away.store, clock))
   away.is = 'away'
 
   const verdicts = []
@@ -110,7 +114,7 @@ test('with "refuse" nothing is let in that is not reserved', async () => {
   const clock = new HandClock(1_000_000)
   const away = unsteady(clock, 3)
   const spec = { per: [], perMinute: 30, onStoreLoss: 'refuse' as const }
-  const meter = minuteMeter('few', spec, aroundOf(away.store, clock))
+  const meter = createMinuteMeter('few', spec, aroundOf(away.store, clock))
   for (let call = 0; call < 3; call++) assert.equal(await meter.take('k', 'refuse'), undefined)
   await settled()
   away.is = 'away'
@@ -126,7 +130,7 @@ test('calls do not wait for a store that is late, and what it says late counts',
   const clock = new HandClock(1_000_000)
   const late = unsteady(clock, 1)
   const spec = { per: [], perMinute: 5, onStoreLoss: 'share' as const }
-  const meter = minuteMeter('few', spec, aroundOf(late.store, clock))
+  const meter = createMinuteMeter('few', spec, aroundOf(late.store, clock))
   late.is = 'late'
 
   let first: unknown = 'waits'

@@ -90,9 +90,9 @@ test('a login that one replica writes is there for the others, and only over the
   assert.equal(await one.remove(KEY, first, 'too late'), false)
   assert.equal((await one.list()).length, 1)
   assert.equal(await two.remove(KEY, winner, 'it was refused'), true)
-  assert.deepEqual([await one.list(), (await one.lost()).map(({ why }) => why)], [[], ['it was refused']])
+  assert.deepEqual([await one.list(), (await one.listLost()).map(({ why }) => why)], [[], ['it was refused']])
   assert.deepEqual(
-    (await two.lost(KEY)).map(({ issuer }) => issuer),
+    (await two.listLost(KEY)).map(({ issuer }) => issuer),
     [KEY.issuer],
   )
 })
@@ -145,7 +145,7 @@ test('a refresh token that a replica took with it when it died never goes out a 
   assert.deepEqual(kinds(answers), ['login'])
   assert.match(JSON.stringify(answers), /was stopped meanwhile/)
   assert.deepEqual(server.presented, ['f.0'])
-  assert.match((await world.vault().lost(KEY))[0]?.why ?? '', /was stopped meanwhile/)
+  assert.match((await world.vault().listLost(KEY))[0]?.why ?? '', /was stopped meanwhile/)
 })
 
 test('one that died before it sent anything leaves the refresh to another, after its lease', async t => {
@@ -227,5 +227,5 @@ test('a store that comes back empty has no logins, and takes new ones', async t 
     /nobody has logged in/,
   )
   assert.ok((await empty.vault().put(KEY, grantOf('g'), 0)) !== undefined)
-  assert.equal(empty.vault().callers(KEY.resource), undefined)
+  assert.equal(empty.vault().countCallers(KEY.resource), undefined)
 })

@@ -5,7 +5,7 @@ import type {
   Operation,
   Parameter,
   ParameterLocation,
-  Plain,
+  PlainObject,
   References,
   RequestBody,
 } from './types.ts'
@@ -20,40 +20,40 @@ export function nameOperations(
   operations: readonly Operation[],
   maxLength: number,
 ): ReadonlyMap<Operation, string> {
-  const plain = operations.map(operation => [operation, plainName(operation)] as const)
+  const plain = operations.map(operation => [operation, createOperationName(operation)] as const)
   const counts = new Map<string, number>()
   for (const [, name] of plain)
-    counts.set(shortened(name, '', maxLength), (counts.get(shortened(name, '', maxLength)) ?? 0) + 1)
+    counts.set(truncateName(name, '', maxLength), (counts.get(truncateName(name, '', maxLength)) ?? 0) + 1)
   return new Map(
     plain.map(([operation, name]) => {
-      const isUnique = counts.get(shortened(name, '', maxLength)) === 1
-      const hash = `_${hashOf(operation)}`
-      return [operation, isUnique && name.length <= maxLength ? name : shortened(name, hash, maxLength)]
+      const isUnique = counts.get(truncateName(name, '', maxLength)) === 1
+      const hash = `_${hashOperation(operation)}`
+      return [operation, isUnique && name.length <= maxLength ? name : truncateName(name, hash, maxLength)]
     }),
   )
 }
 
-function plainName({ id, method, path }: Operation): string {
-  const own = id === undefined ? '' : cleaned(id)
+function createOperationName({ id, method, path }: Operation): string {
+  const own = id === undefined ? '' : sanitizeName(id)
   if (own !== '') return own
-  const made = cleaned(`${method.toLowerCase()}${path}`)
+  const made = sanitizeName(`${method.toLowerCase()}${path}`)
   return made === '' ? 'operation' : made
 }
 
 /** Of a text what every client takes in a name. */
-export function cleaned(text: string): string {
+export function sanitizeName(text: string): string {
   return text.replace(/[^A-Za-z0-9_-]+/g, '_').replace(/^_+|(?<!_)_+$/g, '')
 }
 
-function shortened(name: string, end: string, maxLength: number): string {
+function truncateName(name: string, end: string, maxLength: number): string {
   return name.slice(0, maxLength - end.length) + end
 }
 
-function hashOf({ method, path }: Operation): string {
+function hashOperation({ method, path }: Operation): string {
   return createHash('sha256').update(`${method} ${path}`).digest('hex').slice(0, HASH_LENGTH)
 }
 
-const PLACES: ReadonlySet<unknown> = new Set(['path', 'query', 'header', 'cookie'])
+const LOCATIONS: ReadonlySet<unknown> = new Set(['path', 'query', 'header', 'cookie'])
 const STYLES: Readonly<Record<ParameterLocation, string>> = {
   path: 'simple',
   query: 'form',
@@ -61,20 +61,20 @@ const STYLES: Readonly<Record<ParameterLocation, string>> = {
   cookie: 'form',
 }
 /** Headers that are the client's own, or say who calls: a document cannot make an argument of them. */
-const OWNED =
+const RESERVED_HEADERS =
   /^(accept|accept-encoding|authorization|connection|content-length|content-type|cookie|expect|forwarded|host|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|user-agent|x-forwarded-.*)$/i
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 
 /** Parameters of an operation: those of its path, and its own, which win. */
-export function parametersOf(all: readonly Plain[]): Parameter[] {
+export function parseParameters(all: readonly PlainObject[]): Parameter[] {
   return [
-    ...new Map(all.flatMap(one => parameterOf(one)).map(one => [`${one.in} ${one.name}`, one])).values(),
+    ...new Map(all.flatMap(one => parseParameter(one)).map(one => [`${one.in} ${one.name}`, one])).values(),
   ]
 }
 
-function parameterOf(one: Plain): Parameter[] {
+function parseParameter(one: PlainObject): Parameter[] {
   const { name, in: place } = one
-  if (typeof name !== 'string' || !isPlace(place) || !isArgument(name, place)) return []
+  if (typeof name !== 'string' || !isLocation(place) || !isArgument(name, place)) return []
   const style = readText(one, 'style') ?? STYLES[place]
   const [content] = Object.values(readMap(one, 'content'))
   return [
@@ -91,11 +91,11 @@ function parameterOf(one: Plain): Parameter[] {
 }
 
 function isArgument(name: string, place: ParameterLocation): boolean {
-  return place === 'header' ? HEADER_NAME.test(name) && !OWNED.test(name) : name !== ''
+  return place === 'header' ? HEADER_NAME.test(name) && !RESERVED_HEADERS.test(name) : name !== ''
 }
 
-function isPlace(value: unknown): value is ParameterLocation {
-  return PLACES.has(value)
+function isLocation(value: unknown): value is ParameterLocation {
+  return LOCATIONS.has(value)
 }
 
 /** True for `application/json` and all that is JSON by its suffix. */
@@ -112,7 +112,7 @@ const PREFERRED = [
 ]
 
 /** The body of a request, in the form that is best to write. */
-export function bodyOf(given: unknown, references: References): RequestBody | undefined {
+export function parseBody(given: unknown, references: References): RequestBody | undefined {
   const body = references.follow(given)
   if (!isObject(body)) return undefined
   const types = Object.keys(readMap(body, 'content'))
@@ -123,16 +123,16 @@ export function bodyOf(given: unknown, references: References): RequestBody | un
   return {
     required: body.required === true,
     description: readText(body, 'description'),
-    contentType: plainType(contentType),
+    contentType: normalizeContentType(contentType),
     schema: isObject(media) ? media.schema : undefined,
     encoding: new Map(
-      Object.entries(readMap(media, 'encoding')).map(([name, one]) => [name, encodingOf(one)]),
+      Object.entries(readMap(media, 'encoding')).map(([name, one]) => [name, parseEncoding(one)]),
     ),
   }
 }
 
 /** A type that can be sent: ranges, and what no header holds, become bytes. */
-export function plainType(contentType: string): string {
+export function normalizeContentType(contentType: string): string {
   return /^[\w.!#$&^+-]+\/[\w.!#$&^+-]+(\s*;\s*[\w-]+=[\w-]+)*$/.test(contentType)
     ? contentType
     : contentType.startsWith('*/')
@@ -140,7 +140,7 @@ export function plainType(contentType: string): string {
       : 'application/octet-stream'
 }
 
-function encodingOf(one: unknown): Encoding {
+function parseEncoding(one: unknown): Encoding {
   const explode = readMap(one).explode
   return {
     style: readText(one, 'style'),
@@ -150,7 +150,7 @@ function encodingOf(one: unknown): Encoding {
 }
 
 /** The schema of the JSON that a success brings; undefined where there is none, or more than one. */
-export function resultOf(operation: Plain, references: References): unknown {
+export function findResultSchema(operation: PlainObject, references: References): unknown {
   const schemas: unknown[] = []
   for (const [status, given] of Object.entries(readMap(operation, 'responses'))) {
     if (!/^2(\d\d|XX)$/i.test(status)) continue
@@ -159,11 +159,11 @@ export function resultOf(operation: Plain, references: References): unknown {
     const json = content.find(([type]) => isJsonType(type))
     schemas.push(json === undefined ? undefined : readMap(json[1]).schema)
   }
-  return oneOf(schemas)
+  return findCommonSchema(schemas)
 }
 
 /** The schema that all have in common. */
-export function oneOf(schemas: readonly unknown[]): unknown {
+export function findCommonSchema(schemas: readonly unknown[]): unknown {
   const [first] = schemas
   const text = JSON.stringify(first)
   return schemas.every(one => JSON.stringify(one) === text) ? first : undefined

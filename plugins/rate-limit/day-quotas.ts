@@ -3,7 +3,7 @@ import { closeSync, openSync, readdirSync, readFileSync, rmSync, writeSync } fro
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { isSqlBusy, makeDirectorySync, SqlDatabase } from '../../src/plugin.ts'
-import { DAY_MS, dayOf } from './days.ts'
+import { DAY_MS, formatDay } from './days.ts'
 
 const FILE = /^quota-([0-9a-f-]{36})\.(?:lock|used)$/
 const COUNT_BYTES = 4
@@ -13,7 +13,7 @@ const COUNT_BYTES = 4
  * reservation, with the operating system before the call goes on. Another file is locked for as long as the process lives, so
  * that others know when it is dead, and give back what it had not used.
  */
-class Reserve {
+class ReserveFile {
   readonly owner = randomUUID()
   readonly #directory: string
   readonly #lock: DatabaseSync
@@ -23,13 +23,13 @@ class Reserve {
   /** Made while no other process looks for dead ones. */
   constructor(directory: string) {
     this.#directory = directory
-    this.#lock = new DatabaseSync(lockOf(directory, this.owner))
+    this.#lock = new DatabaseSync(getLockPath(directory, this.owner))
     this.#lock.exec('PRAGMA busy_timeout = 2000; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE')
-    this.#file = openSync(usedOf(directory, this.owner), 'wx', 0o600)
+    this.#file = openSync(getUsedPath(directory, this.owner), 'wx', 0o600)
   }
 
   /** Notes that so many calls of a reservation were let in. */
-  note(slot: number, used: number): void {
+  recordUse(slot: number, used: number): void {
     this.#count.writeUInt32LE(used)
     writeSync(this.#file, this.#count, 0, COUNT_BYTES, slot * COUNT_BYTES)
   }
@@ -43,16 +43,16 @@ class Reserve {
 }
 
 /** Processes that have left files here, but for those that live. */
-function deadOwners(directory: string, own: string | undefined): string[] {
+function listDeadOwners(directory: string, own: string | undefined): string[] {
   const owners = new Set(readdirSync(directory).flatMap(name => FILE.exec(name)?.[1] ?? []))
-  return [...owners].filter(owner => owner !== own && !isAlive(lockOf(directory, owner)))
+  return [...owners].filter(owner => owner !== own && !isAlive(getLockPath(directory, owner)))
 }
 
 /** Calls of a reservation that a dead process has let in; undefined where nobody can say. */
-function usedBy(directory: string, owner: string): (slot: number) => number | undefined {
+function readUsedCounts(directory: string, owner: string): (slot: number) => number | undefined {
   let counts: Buffer
   try {
-    counts = readFileSync(usedOf(directory, owner))
+    counts = readFileSync(getUsedPath(directory, owner))
   } catch {
     return () => undefined
   }
@@ -61,7 +61,8 @@ function usedBy(directory: string, owner: string): (slot: number) => number | un
 }
 
 function removeReserve(directory: string, owner: string): void {
-  for (const path of [usedOf(directory, owner), lockOf(directory, owner)]) rmSync(path, { force: true })
+  for (const path of [getUsedPath(directory, owner), getLockPath(directory, owner)])
+    rmSync(path, { force: true })
 }
 
 function isAlive(lock: string): boolean {
@@ -77,11 +78,11 @@ function isAlive(lock: string): boolean {
   }
 }
 
-function lockOf(directory: string, owner: string): string {
+function getLockPath(directory: string, owner: string): string {
   return join(directory, `quota-${owner}.lock`)
 }
 
-function usedOf(directory: string, owner: string): string {
+function getUsedPath(directory: string, owner: string): string {
   return join(directory, `quota-${owner}.used`)
 }
 
@@ -90,14 +91,14 @@ const BUSY_MS = 2000
 const BATCH = 256
 const AMPLE = 4
 /** Least time between two looks for the reservations of dead processes, by the wall clock. */
-const LOOK_MS = 1000
+const RECLAIM_INTERVAL_MS = 1000
 
 const ADD = `INSERT INTO quota VALUES (?, ?, ?, 1) ON CONFLICT DO UPDATE SET used = used + 1 WHERE used < ?`
 const RESERVE = `INSERT INTO quota VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET used = used + excluded.used`
 const GIVE_BACK = 'UPDATE quota SET used = max(0, used - ?) WHERE day = ? AND rule = ? AND key = ?'
 
 /** Calls that this process may let in before it asks the file again; the file counts them already. */
-interface Reserved {
+interface ReservedCalls {
   readonly day: string
   readonly rule: string
   readonly key: string
@@ -112,18 +113,18 @@ interface Reserved {
  * process loses one; only a machine that loses its power may. Many are reserved at a time, as a transaction for each call costs
  * more than the call; how many of those were used is noted call by call.
  */
-export class Quotas {
+export class DayQuotas {
   readonly #database: DatabaseSync
   readonly #sql: SqlDatabase
   readonly #directory: string
-  readonly #reserved = new Map<string, Reserved>()
+  readonly #reserved = new Map<string, ReservedCalls>()
   /** Keys of which one was counted since the last giving back: who comes again is worth a reservation. */
   readonly #seen = new Set<string>()
-  #reserve: Reserve | undefined
+  #reserve: ReserveFile | undefined
   #slots = 0
   #day = ''
   #dayNumber = -1
-  #lookedAt = -Infinity
+  #reclaimedAt = -Infinity
 
   constructor(database: DatabaseSync, directory: string) {
     this.#database = database
@@ -134,31 +135,32 @@ export class Quotas {
         PRIMARY KEY (day, rule, key)) WITHOUT ROWID;
       CREATE TABLE IF NOT EXISTS reserved (owner TEXT, slot INTEGER, day TEXT, rule TEXT, key TEXT,
         size INTEGER NOT NULL, PRIMARY KEY (owner, slot)) WITHOUT ROWID`)
-    this.#bury()
+    this.#reclaimDeadReserves()
   }
 
   /** True if one more is allowed today. */
-  hasRoom(rule: string, key: string, max: number, now: number): boolean {
-    const day = this.#today(now)
-    if (this.#own(rule, key, max, day) !== undefined || this.#used(day, rule, key) < max) return true
-    if (Math.abs(now - this.#lookedAt) < LOOK_MS) return false
-    this.#lookedAt = now
-    this.#bury()
-    return this.#used(day, rule, key) < max
+  hasCapacity(rule: string, key: string, max: number, now: number): boolean {
+    const day = this.#getDay(now)
+    if (this.#findReserved(rule, key, max, day) !== undefined || this.#readUsed(day, rule, key) < max)
+      return true
+    if (Math.abs(now - this.#reclaimedAt) < RECLAIM_INTERVAL_MS) return false
+    this.#reclaimedAt = now
+    this.#reclaimDeadReserves()
+    return this.#readUsed(day, rule, key) < max
   }
 
   /** Counts one; false when another has taken the last meanwhile. */
-  take(rule: string, key: string, max: number, now: number): boolean {
-    const day = this.#today(now)
-    const reserved = this.#own(rule, key, max, day)
-    if (reserved === undefined) return this.#ask(rule, key, max, day)
-    this.#reserve?.note(reserved.slot, ++reserved.used)
+  countCall(rule: string, key: string, max: number, now: number): boolean {
+    const day = this.#getDay(now)
+    const reserved = this.#findReserved(rule, key, max, day)
+    if (reserved === undefined) return this.#countInDatabase(rule, key, max, day)
+    this.#reserve?.recordUse(reserved.slot, ++reserved.used)
     reserved.left--
     return true
   }
 
   /** Gives back what is reserved and not used: other processes may want it. */
-  giveBack(): void {
+  returnReserved(): void {
     this.#seen.clear()
     if (this.#reserved.size === 0) return
     this.#sql.whole(() => {
@@ -173,7 +175,7 @@ export class Quotas {
   close(): void {
     let areGivenBack = false
     try {
-      this.giveBack()
+      this.returnReserved()
       areGivenBack = true
     } finally {
       this.#reserve?.close(areGivenBack)
@@ -181,43 +183,43 @@ export class Quotas {
     }
   }
 
-  #own(rule: string, key: string, max: number, day: string): Reserved | undefined {
-    const own = this.#reserved.get(idOf(rule, key))
+  #findReserved(rule: string, key: string, max: number, day: string): ReservedCalls | undefined {
+    const own = this.#reserved.get(createCountKey(rule, key))
     return own !== undefined && own.left > 0 && own.day === day && own.max === max ? own : undefined
   }
 
-  #used(day: string, rule: string, key: string): number {
+  #readUsed(day: string, rule: string, key: string): number {
     const row = this.#sql.get('SELECT used FROM quota WHERE day = ? AND rule = ? AND key = ?', day, rule, key)
     return Number(row?.used ?? 0)
   }
 
   /** One statement or one transaction, so that two generations, or two processes, never count the same one. */
-  #ask(rule: string, key: string, max: number, day: string): boolean {
-    const id = idOf(rule, key)
+  #countInDatabase(rule: string, key: string, max: number, day: string): boolean {
+    const id = createCountKey(rule, key)
     if (max < AMPLE * BATCH || !this.#seen.has(id)) {
       this.#seen.add(id)
-      return this.#add(rule, key, max, day)
+      return this.#addOne(rule, key, max, day)
     }
     const made = this.#sql.whole(() =>
-      max - this.#used(day, rule, key) < AMPLE * BATCH
-        ? this.#add(rule, key, max, day)
-        : this.#makeReserve(rule, key, max, day),
+      max - this.#readUsed(day, rule, key) < AMPLE * BATCH
+        ? this.#addOne(rule, key, max, day)
+        : this.#reserveBatch(rule, key, max, day),
     )
     if (typeof made === 'boolean') return made
     this.#reserved.set(id, made)
     return true
   }
 
-  #add(rule: string, key: string, max: number, day: string): boolean {
+  #addOne(rule: string, key: string, max: number, day: string): boolean {
     return this.#sql.run(ADD, day, rule, key, max) === 1
   }
 
   /** Reserves some calls, and counts the first of them. Each reservation has a place of its own, which no row names yet. */
-  #makeReserve(rule: string, key: string, max: number, day: string): Reserved {
-    const reserve = (this.#reserve ??= new Reserve(this.#directory))
-    const before = this.#reserved.get(idOf(rule, key))
+  #reserveBatch(rule: string, key: string, max: number, day: string): ReservedCalls {
+    const reserve = (this.#reserve ??= new ReserveFile(this.#directory))
+    const before = this.#reserved.get(createCountKey(rule, key))
     const slot = this.#slots++
-    reserve.note(slot, 1)
+    reserve.recordUse(slot, 1)
     this.#sql.run(RESERVE, day, rule, key, BATCH)
     this.#sql.run(
       'INSERT INTO reserved VALUES (?, ?, ?, ?, ?, ?)',
@@ -236,17 +238,17 @@ export class Quotas {
   }
 
   /** Gives back what processes had reserved that have died. */
-  #bury(): void {
-    if (deadOwners(this.#directory, this.#reserve?.owner).length === 0) return
+  #reclaimDeadReserves(): void {
+    if (listDeadOwners(this.#directory, this.#reserve?.owner).length === 0) return
     this.#sql.whole(() => {
       // Looked for again, as nobody begins or ends meanwhile.
-      for (const owner of deadOwners(this.#directory, this.#reserve?.owner)) {
-        const usedOf = usedBy(this.#directory, owner)
+      for (const owner of listDeadOwners(this.#directory, this.#reserve?.owner)) {
+        const getUsed = readUsedCounts(this.#directory, owner)
         for (const { slot, day, rule, key, size } of this.#sql.all(
           'SELECT * FROM reserved WHERE owner = ?',
           owner,
         )) {
-          const left = Number(size) - (usedOf(Number(slot)) ?? Number(size))
+          const left = Number(size) - (getUsed(Number(slot)) ?? Number(size))
           if (left > 0) this.#sql.run(GIVE_BACK, left, day ?? '', rule ?? '', key ?? '')
         }
         this.#sql.run('DELETE FROM reserved WHERE owner = ?', owner)
@@ -255,29 +257,29 @@ export class Quotas {
     })
   }
 
-  #today(now: number): string {
+  #getDay(now: number): string {
     const number = Math.floor(now / DAY_MS)
     if (number !== this.#dayNumber) {
       this.#dayNumber = number
-      this.#day = dayOf(now)
+      this.#day = formatDay(now)
       // Yesterday is kept: a clock that is set back must not give it anew.
-      this.#sql.run('DELETE FROM quota WHERE day < ?', dayOf(now - DAY_MS))
+      this.#sql.run('DELETE FROM quota WHERE day < ?', formatDay(now - DAY_MS))
     }
     return this.#day
   }
 }
 
 /** Names of rules are configured, and have no line ends. */
-function idOf(rule: string, key: string): string {
+function createCountKey(rule: string, key: string): string {
   return `${rule}\n${key}`
 }
 
 /** Opens the counts in a directory, which is made for the owner alone where there is none. */
-export function openQuotas(directory: string): Quotas {
+export function openQuotas(directory: string): DayQuotas {
   makeDirectorySync(directory, 0o700)
   const database = new DatabaseSync(join(directory, 'quota.sqlite'))
   try {
-    return new Quotas(database, directory)
+    return new DayQuotas(database, directory)
   } catch (error) {
     database.close()
     throw error

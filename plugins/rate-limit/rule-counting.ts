@@ -1,6 +1,6 @@
 import type { Answer } from '../../src/plugin.ts'
 import { defineErrors, refuse, RPC } from '../../src/plugin.ts'
-import type { Full, Rule, Subject, Uncounted } from './rule.ts'
+import type { LimitExceeded, RateLimitRule, LimitSubject, UncountedPolicy } from './rule.ts'
 
 /** Errors of rate limits and quotas. */
 export const ERRORS = {
@@ -27,49 +27,49 @@ export const ERRORS = {
 const rateLimitError = defineErrors(ERRORS)
 
 /** A rule that a request is on, and under which key. */
-export interface Taken {
-  readonly rule: Rule
+export interface RuleKey {
+  readonly rule: RateLimitRule
   readonly key: string
 }
 
 /** The rules that are about a subject, each with the key of its count. */
-export function placesOf(rules: readonly Rule[], subject: Subject): Taken[] {
-  const places: Taken[] = []
+export function listRuleKeys(rules: readonly RateLimitRule[], subject: LimitSubject): RuleKey[] {
+  const keys: RuleKey[] = []
   for (const rule of rules) {
-    const key = rule.isOfTools && subject.tool === '' ? undefined : rule.keyOf(subject)
-    if (key !== undefined) places.push({ rule, key })
+    const key = rule.needsTool && subject.tool === '' ? undefined : rule.getKey(subject)
+    if (key !== undefined) keys.push({ rule, key })
   }
-  return places
+  return keys
 }
 
 /** Counts one on each of them, or on none when one is full: that one, and why. */
-export function take(
-  places: readonly Taken[],
-  uncounted: Uncounted,
-): (Full & { readonly rule: string }) | undefined {
-  for (const { rule, key } of places) {
-    const full = rule.full(key, uncounted)
+export function countOnRules(
+  keys: readonly RuleKey[],
+  uncounted: UncountedPolicy,
+): (LimitExceeded & { readonly rule: string }) | undefined {
+  for (const { rule, key } of keys) {
+    const full = rule.findExceeded(key, uncounted)
     if (full !== undefined) return { ...full, rule: rule.name }
   }
-  for (const { rule, key } of places) {
-    const full = rule.take(key, uncounted)
+  for (const { rule, key } of keys) {
+    const full = rule.countCall(key, uncounted)
     if (full !== undefined) return { ...full, rule: rule.name }
   }
   return undefined
 }
 
 /** Notes those that bound what is under way. */
-export function enter(taken: readonly Taken[]): Taken[] {
+export function acquireSlots(taken: readonly RuleKey[]): RuleKey[] {
   const entered = taken.filter(({ rule }) => rule.hasInFlight)
-  for (const { rule, key } of entered) rule.enter(key)
+  for (const { rule, key } of entered) rule.acquire(key)
   return entered
 }
 
-export function leave(entered: readonly Taken[]): void {
-  for (const { rule, key } of entered) rule.leave(key)
+export function releaseSlots(entered: readonly RuleKey[]): void {
+  for (const { rule, key } of entered) rule.release(key)
 }
 
-export function refusal(full: Full & { readonly rule: string }): Answer {
+export function createLimitRefusal(full: LimitExceeded & { readonly rule: string }): Answer {
   const { rule, allowed, retryAfterMs } = full
   const error =
     full.isUncounted === true

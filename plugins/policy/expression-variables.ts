@@ -22,10 +22,10 @@ export const FIELDS = {
   pin: { status: 'string' },
 } as const
 
-type Structured = keyof typeof FIELDS
+type StructuredVariable = keyof typeof FIELDS
 
 /** Variables of expressions. */
-export type Variable = Structured | 'args' | 'method' | 'phase' | 'now'
+export type Variable = StructuredVariable | 'args' | 'method' | 'phase' | 'now'
 
 /** Variables that are one value, by their types in CEL. */
 export const VALUES = {
@@ -36,7 +36,7 @@ export const VALUES = {
 } as const
 
 export const VARIABLES: readonly Variable[] = [
-  ...(Object.keys(FIELDS) as Structured[]),
+  ...(Object.keys(FIELDS) as StructuredVariable[]),
   ...(Object.keys(VALUES) as (keyof typeof VALUES)[]),
 ]
 

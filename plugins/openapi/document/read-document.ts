@@ -1,11 +1,18 @@
 import type { HttpMethod } from '../../../src/plugin.ts'
 import { isObject, readList, readMap, toOneLine, readText } from '../../../src/plugin.ts'
-import { bodyOf, isJsonType, oneOf, parametersOf, plainType, resultOf } from './parts.ts'
+import {
+  parseBody,
+  isJsonType,
+  findCommonSchema,
+  parseParameters,
+  normalizeContentType,
+  findResultSchema,
+} from './operation-parts.ts'
 import type {
   ApiDocument,
   Operation,
   Parameter,
-  Plain,
+  PlainObject,
   References,
   RequestBody,
   Requirements,
@@ -13,7 +20,7 @@ import type {
 } from './types.ts'
 
 /** Members of a parameter of 2.0 that belong to its schema in 3. */
-const OF_SCHEMA =
+const SCHEMA_MEMBERS =
   'type format items enum default minimum maximum exclusiveMinimum exclusiveMaximum minLength maxLength pattern minItems maxItems uniqueItems multipleOf'.split(
     ' ',
   )
@@ -26,24 +33,28 @@ const STYLES: Readonly<Record<string, string>> = {
 }
 
 /** Parameters of an operation of 2.0, but for those that make its body. */
-function swaggerParameters(all: readonly Plain[]): Parameter[] {
-  return parametersOf(
+function parseSwaggerParameters(all: readonly PlainObject[]): Parameter[] {
+  return parseParameters(
     all.map(one => {
       const list = readText(one, 'collectionFormat') ?? 'csv'
       const style = one.in === 'query' || one.in === 'cookie' ? (STYLES[list] ?? 'form') : 'simple'
-      return { ...one, schema: schemaOf(one), style, explode: list === 'multi' }
+      return { ...one, schema: extractSchema(one), style, explode: list === 'multi' }
     }),
   )
 }
 
-function schemaOf(one: Plain): Plain {
-  const entries = OF_SCHEMA.filter(key => one[key] !== undefined).map(key => [key, one[key]])
-  const schema = Object.fromEntries(entries) as Plain
+function extractSchema(one: PlainObject): PlainObject {
+  const entries = SCHEMA_MEMBERS.filter(key => one[key] !== undefined).map(key => [key, one[key]])
+  const schema = Object.fromEntries(entries) as PlainObject
   return schema.type === 'file' ? { ...schema, type: 'string', format: 'binary' } : schema
 }
 
 /** The body of an operation of 2.0: one parameter, or all that are `formData`. */
-function swaggerBody(all: readonly Plain[], operation: Plain, document: Plain): RequestBody | undefined {
+function parseSwaggerBody(
+  all: readonly PlainObject[],
+  operation: PlainObject,
+  document: PlainObject,
+): RequestBody | undefined {
   const own = readList(operation, 'consumes')
   const types = (own.length > 0 ? own : readList(document, 'consumes')).filter(
     type => typeof type === 'string',
@@ -53,7 +64,7 @@ function swaggerBody(all: readonly Plain[], operation: Plain, document: Plain): 
   if (body !== undefined) {
     const contentType = types.find(isJsonType) ?? types[0] ?? 'application/json'
     const required = body.required === true
-    return { ...shared, required, contentType: plainType(contentType), schema: body.schema }
+    return { ...shared, required, contentType: normalizeContentType(contentType), schema: body.schema }
   }
   const fields = all.filter(one => one.in === 'formData' && typeof one.name === 'string')
   if (fields.length === 0) return undefined
@@ -61,7 +72,7 @@ function swaggerBody(all: readonly Plain[], operation: Plain, document: Plain): 
   const isMultipart = hasFile || (types.includes('multipart/form-data') && !types.includes(FORM))
   const required = fields.filter(field => field.required === true).map(({ name }) => String(name))
   const properties = fields.map(field => {
-    const described = { ...schemaOf(field), description: readText(field, 'description') }
+    const described = { ...extractSchema(field), description: readText(field, 'description') }
     return [String(field.name), described] as const
   })
   const encoding = fields.map(({ name, collectionFormat }) => {
@@ -80,17 +91,17 @@ function swaggerBody(all: readonly Plain[], operation: Plain, document: Plain): 
 const FORM = 'application/x-www-form-urlencoded'
 
 /** The schema of the one JSON result of 2.0. */
-function swaggerResult(operation: Plain, references: References): unknown {
+function findSwaggerResult(operation: PlainObject, references: References): unknown {
   const schemas = Object.entries(readMap(operation, 'responses'))
     .filter(([status]) => /^2\d\d$/.test(status))
     .map(([, given]) => references.follow(given))
     .flatMap(response => (isObject(response) && response.schema !== undefined ? [response.schema] : []))
   const [only] = schemas
-  return isObject(only) && only.type === 'file' ? undefined : oneOf(schemas)
+  return isObject(only) && only.type === 'file' ? undefined : findCommonSchema(schemas)
 }
 
 /** `host`, `basePath` and `schemes` as servers of 3. */
-function swaggerServers(document: Plain): unknown {
+function convertSwaggerServers(document: PlainObject): unknown {
   const host = readText(document, 'host')
   const path = readText(document, 'basePath') ?? ''
   if (host === undefined) return [{ url: path === '' ? '/' : path }]
@@ -124,46 +135,46 @@ export function readDocument(document: unknown): ApiDocument {
   const isSwagger = document.swagger === '2.0' || document.swagger === 2
   if (!isSwagger && !/^3\.[0-2](\.|$)/.test(String(document.openapi)))
     throw new Error('it is none of OpenAPI 2.0, 3.0 or 3.1 ("swagger" or "openapi" says which)')
-  const references = referencesIn(document)
-  const found = operationsIn({ document, isSwagger, references })
+  const references = createReferences(document)
+  const found = parseOperations({ document, isSwagger, references })
   const description = readText(document, 'info', 'description')
   return {
     title: toOneLine(readText(document, 'info', 'title') ?? 'API').slice(0, 200),
     version: toOneLine(String(readMap(document, 'info').version ?? '0')).slice(0, 50),
     description,
     ...found,
-    servers: isSwagger ? swaggerServers(document) : document.servers,
-    schemes: schemesIn(document, references),
+    servers: isSwagger ? convertSwaggerServers(document) : document.servers,
+    schemes: parseSecuritySchemes(document, references),
     references,
   }
 }
 
-interface Reading {
-  readonly document: Plain
+interface DocumentContext {
+  readonly document: PlainObject
   readonly isSwagger: boolean
   readonly references: References
 }
 
-function operationsIn(reading: Reading): Pick<ApiDocument, 'operations' | 'leftOut'> {
+function parseOperations(reading: DocumentContext): Pick<ApiDocument, 'operations' | 'skipped'> {
   const operations: Operation[] = []
-  const leftOut: string[] = []
+  const skipped: string[] = []
   for (const [path, given] of Object.entries(readMap(reading.document, 'paths'))) {
     const shown = toOneLine(path).slice(0, 100)
-    const item = attempted(() => reading.references.follow(given))
-    if (typeof item === 'string') leftOut.push(`${shown}: ${item}`)
+    const item = attemptRead(() => reading.references.follow(given))
+    if (typeof item === 'string') skipped.push(`${shown}: ${item}`)
     if (!isObject(item)) continue
     for (const [key, method] of Object.entries(METHODS)) {
-      const attempt = attempted(() => operationAt(reading, { path, item, key, method }))
+      const attempt = attemptRead(() => parseOperation(reading, { path, item, key, method }))
       if (attempt === undefined) continue
-      if (typeof attempt === 'string') leftOut.push(`${method} ${shown}: ${attempt}`)
-      else if (operations.length >= MAX_OPERATIONS) leftOut.push(`${method} ${shown}: there are too many`)
+      if (typeof attempt === 'string') skipped.push(`${method} ${shown}: ${attempt}`)
+      else if (operations.length >= MAX_OPERATIONS) skipped.push(`${method} ${shown}: there are too many`)
       else operations.push(attempt)
     }
   }
-  return { operations, leftOut }
+  return { operations, skipped }
 }
 
-function attempted<T>(read: () => T): T | string {
+function attemptRead<T>(read: () => T): T | string {
   try {
     return read()
   } catch (error) {
@@ -171,16 +182,16 @@ function attempted<T>(read: () => T): T | string {
   }
 }
 
-interface ParsedOperation {
+interface OperationSource {
   readonly path: string
-  readonly item: Plain
+  readonly item: PlainObject
   readonly key: string
   readonly method: HttpMethod
 }
 
-function operationAt(
-  reading: Reading,
-  { path, item: shared, key, method }: ParsedOperation,
+function parseOperation(
+  reading: DocumentContext,
+  { path, item: shared, key, method }: OperationSource,
 ): Operation | undefined {
   if (!isObject(shared[key])) return undefined
   const own = shared[key]
@@ -188,8 +199,10 @@ function operationAt(
     throw new Error('that is no path')
   const given = [...readList(shared, 'parameters'), ...readList(own, 'parameters')]
   const all = given.map(one => reading.references.follow(one)).filter(isObject)
-  const parts = reading.isSwagger ? swaggerParts(reading, own, all) : partsOf(reading, own, all)
-  checkPieces(path, parts.parameters)
+  const parts = reading.isSwagger
+    ? parseSwaggerParts(reading, own, all)
+    : parseOperationParts(reading, own, all)
+  checkPathParameters(path, parts.parameters)
   const said = { ...shared, ...own }
   return {
     ...{ method, path, ...parts },
@@ -198,31 +211,39 @@ function operationAt(
     description: readText(said, 'description'),
     tags: readList(own, 'tags').filter(tag => typeof tag === 'string'),
     isDeprecated: own.deprecated === true,
-    security: requirementsOf(own.security ?? reading.document.security),
+    security: parseRequirements(own.security ?? reading.document.security),
     servers: said.servers,
   }
 }
 
-type Parts = Pick<Operation, 'parameters' | 'body' | 'result'>
+type OperationParts = Pick<Operation, 'parameters' | 'body' | 'result'>
 
-function partsOf({ references }: Reading, own: Plain, all: readonly Plain[]): Parts {
-  const body = bodyOf(own.requestBody, references)
-  return { parameters: parametersOf(all), body, result: resultOf(own, references) }
+function parseOperationParts(
+  { references }: DocumentContext,
+  own: PlainObject,
+  all: readonly PlainObject[],
+): OperationParts {
+  const body = parseBody(own.requestBody, references)
+  return { parameters: parseParameters(all), body, result: findResultSchema(own, references) }
 }
 
-function swaggerParts({ references, document }: Reading, own: Plain, all: readonly Plain[]): Parts {
-  const body = swaggerBody(all, own, document)
-  return { parameters: swaggerParameters(all), body, result: swaggerResult(own, references) }
+function parseSwaggerParts(
+  { references, document }: DocumentContext,
+  own: PlainObject,
+  all: readonly PlainObject[],
+): OperationParts {
+  const body = parseSwaggerBody(all, own, document)
+  return { parameters: parseSwaggerParameters(all), body, result: findSwaggerResult(own, references) }
 }
 
 /** Each piece of a path that may vary must be described. */
-function checkPieces(path: string, parameters: readonly Parameter[]): void {
+function checkPathParameters(path: string, parameters: readonly Parameter[]): void {
   for (const [, name] of path.matchAll(/\{([^{}]*)\}/g))
     if (!parameters.some(one => one.in === 'path' && one.name === name))
       throw new Error(`nothing describes its parameter "${toOneLine(String(name)).slice(0, 50)}"`)
 }
 
-function requirementsOf(security: unknown): Requirements | undefined {
+function parseRequirements(security: unknown): Requirements | undefined {
   if (!Array.isArray(security)) return undefined
   return security.filter(isObject).map(alternative => Object.keys(alternative))
 }
@@ -234,33 +255,33 @@ const MAX_HOPS = 32
  * Follows `#/…` within one document. Files and URLs are never read: who writes a document must not choose what this machine
  * reads for him.
  */
-function referencesIn(document: unknown): References {
+function createReferences(document: unknown): References {
   return {
     follow(value) {
       let found = value
       for (let hops = 0; isObject(found) && typeof found.$ref === 'string'; hops++) {
         if (hops >= MAX_HOPS) throw new Error('its references lead to each other')
-        found = find(document, found.$ref)
+        found = lookUpReference(document, found.$ref)
       }
       return found
     },
   }
 }
 
-function find(document: unknown, reference: string): unknown {
+function lookUpReference(document: unknown, reference: string): unknown {
   if (!reference.startsWith('#/'))
-    throw new Error(`it refers to ${shown(reference)}, which is not in the document`)
+    throw new Error(`it refers to ${quoteReference(reference)}, which is not in the document`)
   let found = document
   for (const part of reference.slice(2).split('/')) {
-    const key = decoded(part)
+    const key = decodePointerToken(part)
     const isThere = typeof found === 'object' && found !== null && Object.hasOwn(found, key)
-    if (!isThere) throw new Error(`it refers to ${shown(reference)}, and that is not there`)
+    if (!isThere) throw new Error(`it refers to ${quoteReference(reference)}, and that is not there`)
     found = (found as Record<string, unknown>)[key]
   }
   return found
 }
 
-function decoded(part: string): string {
+function decodePointerToken(part: string): string {
   let text = part
   try {
     text = decodeURIComponent(part)
@@ -270,20 +291,23 @@ function decoded(part: string): string {
   return text.replaceAll('~1', '/').replaceAll('~0', '~')
 }
 
-function shown(reference: string): string {
+function quoteReference(reference: string): string {
   return JSON.stringify(reference.slice(0, 100))
 }
 
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 
 /** The security schemes of a document, by name; those that nobody can put on a request are left out. */
-function schemesIn(document: Plain, references: References): ReadonlyMap<string, SecurityScheme> {
+function parseSecuritySchemes(
+  document: PlainObject,
+  references: References,
+): ReadonlyMap<string, SecurityScheme> {
   const schemes = {
     ...readMap(document, 'securityDefinitions'),
     ...readMap(document, 'components', 'securitySchemes'),
   }
   const found = Object.entries(schemes).flatMap(([name, given]) => {
-    const scheme = schemeOf(references.follow(given))
+    const scheme = parseSecurityScheme(references.follow(given))
     return scheme === undefined ? [] : [[name, scheme] as const]
   })
   return new Map(found)
@@ -298,15 +322,17 @@ const KINDS: ReadonlyMap<string, 'basic' | 'bearer'> = new Map([
   ['openIdConnect', 'bearer'],
 ])
 
-function schemeOf(given: unknown): SecurityScheme | undefined {
+function parseSecurityScheme(given: unknown): SecurityScheme | undefined {
   const type = readText(given, 'type')
   const scheme = type === 'http' ? ` ${readText(given, 'scheme')?.toLowerCase() ?? ''}` : ''
   const kind = KINDS.get(`${type ?? ''}${scheme}`)
   if (kind !== undefined) return { kind }
-  return type === 'apiKey' ? keyOf(readText(given, 'in'), readText(given, 'name') ?? '') : undefined
+  return type === 'apiKey'
+    ? parseApiKeyScheme(readText(given, 'in'), readText(given, 'name') ?? '')
+    : undefined
 }
 
-function keyOf(place: string | undefined, name: string): SecurityScheme | undefined {
+function parseApiKeyScheme(place: string | undefined, name: string): SecurityScheme | undefined {
   if (place === 'query') return { kind: 'apiKey', in: place, name }
   const isIn = place === 'header' || place === 'cookie'
   return isIn && TOKEN.test(name) ? { kind: 'apiKey', in: place, name } : undefined

@@ -7,13 +7,13 @@ export const CONTENT_TYPES: Readonly<Record<Format, string>> = {
 }
 
 /** Outcomes of the calls of one tool. */
-class Tool {
+class ToolCounts {
   readonly counts = new Float64Array(OUTCOMES.length)
 }
 
 /** The calls of one method to one upstream. */
-class Line {
-  readonly tools = new Map<string, Tool>()
+class CallSeries {
+  readonly tools = new Map<string, ToolCounts>()
   readonly buckets: Float64Array
   count = 0
   seconds = 0
@@ -23,38 +23,38 @@ class Line {
   }
 }
 
-const PLACES: Readonly<Record<string, number>> = Object.fromEntries(
+const OUTCOME_INDEX: Readonly<Record<string, number>> = Object.fromEntries(
   OUTCOMES.map((name, place) => [name, place]),
 )
 
 const OTHER = 'other'
 
 /** Counts calls by what they were and what came of them. All of its series exist once; a call looks them up and adds one. */
-export class Calls {
+export class CallMetrics {
   #bounds: readonly number[]
-  #mostTools: number
-  readonly #lines = new Map<string, Map<string, Line>>()
+  #maxTools: number
+  readonly #lines = new Map<string, Map<string, CallSeries>>()
 
   /** `bounds` in seconds, ascending. */
   constructor(bounds: readonly number[], mostTools: number) {
     this.#bounds = bounds
-    this.#mostTools = mostTools
+    this.#maxTools = mostTools
   }
 
   /** Takes over other settings. Other bounds begin the histogram anew, as its old counts say nothing of them. */
-  adopt(bounds: readonly number[], mostTools: number): void {
-    this.#mostTools = mostTools
+  configure(bounds: readonly number[], mostTools: number): void {
+    this.#maxTools = mostTools
     if (String(bounds) === String(this.#bounds)) return
     this.#bounds = bounds
     this.#lines.clear()
   }
 
-  add(exchange: Exchange, ms: number): void {
+  recordCall(exchange: Exchange, ms: number): void {
     const { route } = exchange
     const method = METHODS.has(exchange.method) ? exchange.method : OTHER
-    const line = this.#line(method, route?.to === 'one' ? route.upstream : '')
-    const { counts } = this.#tool(line, nameOf(exchange))
-    const place = PLACES[getOutcome(exchange)] as number
+    const line = this.#getSeries(method, route?.to === 'one' ? route.upstream : '')
+    const { counts } = this.#getTool(line, getCalledName(exchange))
+    const place = OUTCOME_INDEX[getOutcome(exchange)] as number
     counts[place] = (counts[place] as number) + 1
     const seconds = ms / 1000
     line.count++
@@ -71,35 +71,35 @@ export class Calls {
         name: 'tapgate_calls',
         type: 'counter',
         help: 'Requests of clients that are settled.',
-        samples: this.#counted(),
+        samples: this.#collectCounts(),
       },
       {
         name: 'tapgate_call_duration_seconds',
         type: 'histogram',
         help: 'Time from the arrival of a request to its answer.',
-        samples: this.#timed(),
+        samples: this.#collectDurations(),
       },
     ]
   }
 
-  #line(method: string, upstream: string): Line {
+  #getSeries(method: string, upstream: string): CallSeries {
     let byUpstream = this.#lines.get(method)
-    if (byUpstream === undefined) this.#lines.set(method, (byUpstream = new Map<string, Line>()))
+    if (byUpstream === undefined) this.#lines.set(method, (byUpstream = new Map<string, CallSeries>()))
     let line = byUpstream.get(upstream)
-    if (line === undefined) byUpstream.set(upstream, (line = new Line(this.#bounds.length)))
+    if (line === undefined) byUpstream.set(upstream, (line = new CallSeries(this.#bounds.length)))
     return line
   }
 
-  #tool({ tools }: Line, name: string): Tool {
+  #getTool({ tools }: CallSeries, name: string): ToolCounts {
     const known = tools.get(name)
     if (known !== undefined) return known
-    const own = name === '' || tools.size < this.#mostTools ? name : OTHER
-    const tool = tools.get(own) ?? new Tool()
+    const own = name === '' || tools.size < this.#maxTools ? name : OTHER
+    const tool = tools.get(own) ?? new ToolCounts()
     tools.set(own, tool)
     return tool
   }
 
-  #counted(): Sample[] {
+  #collectCounts(): Sample[] {
     const samples: Sample[] = []
     for (const [method, upstream, { tools }] of this.#all())
       for (const [tool, { counts }] of tools)
@@ -111,14 +111,14 @@ export class Calls {
     return samples
   }
 
-  #timed(): Sample[] {
+  #collectDurations(): Sample[] {
     const samples: Sample[] = []
     for (const [method, upstream, { buckets, count, seconds }] of this.#all()) {
       const labels = { method, upstream }
       let sum = 0
       this.#bounds.forEach((bound, place) => {
         sum += buckets[place] as number
-        samples.push({ suffix: '_bucket', labels: { ...labels, le: boundText(bound) }, value: sum })
+        samples.push({ suffix: '_bucket', labels: { ...labels, le: formatBound(bound) }, value: sum })
       })
       samples.push({ suffix: '_bucket', labels: { ...labels, le: '+Inf' }, value: count })
       samples.push({ suffix: '_sum', labels, value: seconds }, { suffix: '_count', labels, value: count })
@@ -126,19 +126,19 @@ export class Calls {
     return samples
   }
 
-  *#all(): Generator<[method: string, upstream: string, line: Line]> {
+  *#all(): Generator<[method: string, upstream: string, line: CallSeries]> {
     for (const [method, byUpstream] of this.#lines)
       for (const [upstream, line] of byUpstream) yield [method, upstream, line]
   }
 }
 
 /** Name of the tool or prompt called, as clients know it; empty for what no server has, or any peer could make series. URIs are too many. */
-function nameOf({ params, route }: Exchange): string {
+function getCalledName({ params, route }: Exchange): string {
   return route?.to === 'one' && typeof params?.name === 'string' ? params.name : ''
 }
 
 /** OpenMetrics wants the canonical form of a float. */
-function boundText(bound: number): string {
+function formatBound(bound: number): string {
   return Number.isInteger(bound) ? `${bound}.0` : String(bound)
 }
 
@@ -152,32 +152,32 @@ export type Sample = Figure['samples'][number]
 type Format = 'text' | 'openmetrics'
 
 /** Picks the format that a reader asks for. */
-export function formatFor(accept: readonly string[]): Format {
+export function negotiateFormat(accept: readonly string[]): Format {
   return accept.join(',').includes('application/openmetrics-text') ? 'openmetrics' : 'text'
 }
 
 /** Families as text. Those without a sample are left out. */
-export function exposition(families: readonly Family[], format: Format): string {
+export function formatExposition(families: readonly Family[], format: Format): string {
   let text = ''
-  for (const family of families) if (family.samples.length > 0) text += familyText(family, format)
+  for (const family of families) if (family.samples.length > 0) text += formatFamily(family, format)
   return format === 'openmetrics' ? `${text}# EOF\n` : text
 }
 
-function familyText({ name, type, help, samples }: Family, format: Format): string {
+function formatFamily({ name, type, help, samples }: Family, format: Format): string {
   // The older format names a counter as its samples are named.
   const shown = type === 'counter' && format === 'text' ? `${name}_total` : name
-  let text = `# HELP ${shown} ${escaped(help, /[\\\n]/g)}\n# TYPE ${shown} ${type}\n`
+  let text = `# HELP ${shown} ${escapeText(help, /[\\\n]/g)}\n# TYPE ${shown} ${type}\n`
   for (const { suffix = '', labels, value } of samples)
-    text += `${name}${suffix}${labelText(labels)} ${value}\n`
+    text += `${name}${suffix}${formatLabels(labels)} ${value}\n`
   return text
 }
 
-function labelText(labels: Sample['labels']): string {
+function formatLabels(labels: Sample['labels']): string {
   if (labels === undefined) return ''
-  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escaped(value, /[\\\n"]/g)}"`)
+  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escapeText(value, /[\\\n"]/g)}"`)
   return `{${pairs.join(',')}}`
 }
 
-function escaped(text: string, special: RegExp): string {
+function escapeText(text: string, special: RegExp): string {
   return text.toWellFormed().replace(special, character => (character === '\n' ? '\\n' : `\\${character}`))
 }

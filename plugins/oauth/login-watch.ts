@@ -3,7 +3,7 @@ import type { LoginCounts } from './callers.ts'
 import { loginFinding } from './errors.ts'
 import type { OAuthService } from './service.ts'
 import { GATEWAY_ACCOUNT } from './types.ts'
-import { isOfCaller } from './upstreams.ts'
+import { isPerCaller } from './upstreams.ts'
 
 /** Pause between two looks at the vault while a server waits for a login that another process may make. */
 const LOOK_MS = 1000
@@ -14,35 +14,36 @@ export function watchLogins(hooks: PluginHooks, service: OAuthService, clock: Cl
   /** Generation of the login with which a server was started last: the same one is not tried again and again. */
   const tried = new Map<string, number>()
   const upstreams = new Map<string, Upstream>()
-  let takeBack: (() => void) | undefined
+  let cancelTimer: (() => void) | undefined
   let isClosed = false
 
-  const look = async (): Promise<void> => {
+  const startWaiting = async (): Promise<void> => {
     for (const name of waiting) {
       const flow = service.flows.get(name)
       if (flow === undefined) waiting.delete(name)
       else if (await hasNewLogin(name)) void upstreams.get(name)?.start()
     }
-    takeBack = undefined
+    cancelTimer = undefined
     arm()
   }
   const hasNewLogin = async (name: string): Promise<boolean> => {
     const { resource } = service.flow(name)
-    const standing = await service.grants.standing(GATEWAY_ACCOUNT, resource)
+    const standing = await service.grants.getStatus(GATEWAY_ACCOUNT, resource)
     if (standing.kind !== 'granted' || tried.get(name) === standing.grant.generation) return false
     tried.set(name, standing.grant.generation)
     return true
   }
   const arm = (): void => {
-    if (waiting.size > 0 && !isClosed) takeBack ??= clock.after(LOOK_MS, () => void look().catch(again))
+    if (waiting.size > 0 && !isClosed)
+      cancelTimer ??= clock.after(LOOK_MS, () => void startWaiting().catch(rearm))
   }
-  const noted = (name: string, state: UpstreamState): void => {
+  const noteState = (name: string, state: UpstreamState): void => {
     if (state === 'needs_auth') waiting.add(name)
     else waiting.delete(name)
     arm()
   }
-  const again = (): void => {
-    takeBack = undefined
+  const rearm = (): void => {
+    cancelTimer = undefined
     arm()
   }
 
@@ -53,28 +54,28 @@ export function watchLogins(hooks: PluginHooks, service: OAuthService, clock: Cl
 
   hooks.dispatch.tap((next, upstream) => {
     upstreams.set(upstream.name, upstream)
-    if (upstream.state === 'needs_auth') noted(upstream.name, upstream.state)
+    if (upstream.state === 'needs_auth') noteState(upstream.name, upstream.state)
     return next
   })
-  hooks.upstreamState.tap(noted)
+  hooks.upstreamState.tap(noteState)
   hooks.close.tap(() => {
     isClosed = true
     forget()
-    takeBack?.()
+    cancelTimer?.()
   })
 }
 
 /** Shows in `ps`, `inspect` and `/metrics` how many callers have logged in, and how many wait. */
 export function showCallers({ figures, health, ready, status }: PluginHooks, service: OAuthService): void {
-  const countsOf = (name: string): LoginCounts | undefined => {
+  const getCounts = (name: string): LoginCounts | undefined => {
     const flow = service.flows.get(name)
-    if (flow === undefined || !isOfCaller(flow.spec) || flow.spec.oauth.grant !== 'code') return undefined
-    return service.waiting.counts(name, flow.resource)
+    if (flow === undefined || !isPerCaller(flow.spec) || flow.spec.oauth.grant !== 'code') return undefined
+    return service.waiting.countLogins(name, flow.resource)
   }
   // Whoever counts does not wait, so that the vault is opened ahead.
   ready.tap(() => void service.vault.version().catch(() => undefined))
   status.tap(shown => {
-    const logins = countsOf(shown.name)
+    const logins = getCounts(shown.name)
     if (logins === undefined) return undefined
     return { ...shown, logins: { ...logins } }
   })
@@ -84,20 +85,23 @@ export function showCallers({ figures, health, ready, status }: PluginHooks, ser
         ? { ...one, fix: `gateway login ${one.upstream}` }
         : one,
     ),
-    ...[...service.flows.keys()].flatMap(upstream => waitFinding(upstream, countsOf(upstream))),
+    ...[...service.flows.keys()].flatMap(upstream => createWaitFinding(upstream, getCounts(upstream))),
   ])
-  figures.tap(all => [...all, figureOf([...service.flows.keys()], countsOf)])
+  figures.tap(all => [...all, createCallersFigure([...service.flows.keys()], getCounts)])
 }
 
-function waitFinding(upstream: string, counts: LoginCounts | undefined): HealthFinding[] {
+function createWaitFinding(upstream: string, counts: LoginCounts | undefined): HealthFinding[] {
   if (counts === undefined || counts.waiting === 0) return []
   const waiting = `${counts.waiting} ${counts.waiting === 1 ? 'caller' : 'callers'}`
   return [loginFinding('callers-wait-for-login', { upstream, waiting, granted: counts.granted })]
 }
 
-function figureOf(names: readonly string[], countsOf: (name: string) => LoginCounts | undefined): Figure {
+function createCallersFigure(
+  names: readonly string[],
+  getCounts: (name: string) => LoginCounts | undefined,
+): Figure {
   const samples = names.flatMap(upstream =>
-    Object.entries(countsOf(upstream) ?? {}).map(([state, value]: [string, number]) => ({
+    Object.entries(getCounts(upstream) ?? {}).map(([state, value]: [string, number]) => ({
       labels: { upstream, state },
       value,
     })),

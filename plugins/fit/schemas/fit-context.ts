@@ -7,15 +7,15 @@ const MAX_NODES = 20_000
 const MAX_DEPTH = 48
 
 /** A tool's schema cannot be brought into a form that its reader takes. */
-export class Unfit extends Error {}
+export class UnfitError extends Error {}
 
 /** Work on one schema: what it is about, what was done, and how much of it. */
-export class Work {
+export class FitContext {
   readonly root: JsonObject
   /** Changes in words. */
   readonly notes = new Set<string>()
   /** References that are being put in their place, from the outermost on. */
-  readonly open: string[] = []
+  readonly openReferences: string[] = []
   #nodes = 0
 
   constructor(root: JsonObject) {
@@ -23,13 +23,13 @@ export class Work {
   }
 
   /** Counts a schema; throws where there are too many, or they lie too deep. */
-  count(depth: number): void {
+  countSchema(depth: number): void {
     if (++this.#nodes > MAX_NODES)
-      throw new Unfit(`its schema has more than ${MAX_NODES} parts when references are followed`)
-    if (depth > MAX_DEPTH) throw new Unfit(`its schema is deeper than ${MAX_DEPTH} levels`)
+      throw new UnfitError(`its schema has more than ${MAX_NODES} parts when references are followed`)
+    if (depth > MAX_DEPTH) throw new UnfitError(`its schema is deeper than ${MAX_DEPTH} levels`)
   }
 
-  note(text: string): void {
+  addNote(text: string): void {
     this.notes.add(text)
   }
 }
@@ -53,24 +53,24 @@ export function mapItems(list: readonly unknown[], change: (item: unknown) => un
 }
 
 /** The object without some of its members; the very same where it has none of them. */
-export function without(object: JsonObject, keys: ReadonlySet<string>): JsonObject {
+export function omitMembers(object: JsonObject, keys: ReadonlySet<string>): JsonObject {
   return mapMembers(object, (key, value) => (keys.has(key) ? undefined : value))
 }
 
 /** The schemas of a member such as `anyOf`. */
-export function schemasIn(schema: JsonObject, key: string): readonly unknown[] | undefined {
+export function readSchemaList(schema: JsonObject, key: string): readonly unknown[] | undefined {
   const list = schema[key]
   return Array.isArray(list) ? (list as unknown[]) : undefined
 }
 
 /** The strings of a member such as `required`. */
-export function textsIn(schema: JsonObject, key: string): string[] {
+export function readStrings(schema: JsonObject, key: string): string[] {
   const list = schema[key]
   return Array.isArray(list) ? list.filter(one => typeof one === 'string') : []
 }
 
 /** A member that is a map of schemas, such as `properties`. */
-export function mapIn(schema: JsonObject, key: string): JsonObject {
+export function readSchemaMap(schema: JsonObject, key: string): JsonObject {
   const map = schema[key]
   return isObject(map) ? map : {}
 }

@@ -1,11 +1,11 @@
 import type { UpstreamConfig } from '../../src/plugin.ts'
 import { canonicalizeJson } from '../../src/plugin.ts'
-import { differences } from './text.ts'
+import { listDifferences } from './text.ts'
 import { pinsError } from './errors.ts'
-import type { Mode } from './judge.ts'
+import type { Mode } from './pin-judge.ts'
 import type { Lock } from './lock-file.ts'
 import type { PackagePin, LookupEnvironment } from './packages.ts'
-import { packageOf } from './packages.ts'
+import { identifyPackage } from './packages.ts'
 
 /** Result of comparing a program with the accepted one: `unknown` where something that was accepted cannot be told here. */
 type ProgramStatus = 'same' | 'changed' | 'new' | 'unknown'
@@ -19,63 +19,63 @@ export interface ProgramDrift {
 }
 
 /** Compares the program of a server with the one that was accepted. */
-export function programStatus(accepted: PackagePin | undefined, now: PackagePin | undefined): ProgramStatus {
+export function compareProgram(accepted: PackagePin | undefined, now: PackagePin | undefined): ProgramStatus {
   if (accepted === undefined) return now === undefined ? 'same' : 'new'
   if (accepted.type === 'unpinned') return now?.type === 'unpinned' ? 'unknown' : 'changed'
-  if (accepted.type === 'npm' && now?.type === 'npm') return npmStatus(accepted, now)
+  if (accepted.type === 'npm' && now?.type === 'npm') return compareNpmPackages(accepted, now)
   return canonicalizeJson(accepted) === canonicalizeJson(now) ? 'same' : 'changed'
 }
 
 type NpmPin = Extract<PackagePin, { type: 'npm' }>
 
-function npmStatus(accepted: NpmPin, now: NpmPin): ProgramStatus {
+function compareNpmPackages(accepted: NpmPin, now: NpmPin): ProgramStatus {
   if (accepted.name !== now.name || accepted.version !== now.version) return 'changed'
-  const statuses = (['integrity', 'sha256'] as const).map(part => partStatus(accepted[part], now[part]))
+  const statuses = (['integrity', 'sha256'] as const).map(part => compareHash(accepted[part], now[part]))
   return (['changed', 'unknown'] as const).find(status => statuses.includes(status)) ?? 'same'
 }
 
 /** A package that is not installed here has no integrity yet. */
-function partStatus(accepted: string | undefined, now: string | undefined): ProgramStatus {
+function compareHash(accepted: string | undefined, now: string | undefined): ProgramStatus {
   if (accepted === undefined || accepted === now) return 'same'
   return now === undefined ? 'unknown' : 'changed'
 }
 
-interface Parts {
+interface StartGuardDeps {
   readonly lock: Lock | undefined
   readonly modes: ReadonlyMap<string, Mode>
-  readonly around: LookupEnvironment
+  readonly lookup: LookupEnvironment
   /** Hears of every drift; whoever hears it twice keeps that to himself. */
-  drifted(drift: ProgramDrift): void
+  onDrift(drift: ProgramDrift): void
 }
 
 /** Looks at programs before they run, each time anew: a file may be another one since. */
-export class Starts {
-  readonly #parts: Parts
+export class StartGuard {
+  readonly #deps: StartGuardDeps
 
-  constructor(parts: Parts) {
-    this.#parts = parts
+  constructor(parts: StartGuardDeps) {
+    this.#deps = parts
   }
 
   /** Says why a server must not be started; undefined where it may. One that nobody has locked may: its tools are judged. */
-  refusal(upstream: string, spec: UpstreamConfig): string | undefined {
-    const { lock, modes, around } = this.#parts
+  checkStart(upstream: string, spec: UpstreamConfig): string | undefined {
+    const { lock, modes, lookup } = this.#deps
     const mode = modes.get(upstream)
     const pins = lock?.get(upstream)
     if (mode === undefined || mode === 'off' || pins === undefined) return undefined
-    const now = packageOf(spec, around)
-    const status = programStatus(pins.package, now)
+    const now = identifyPackage(spec, lookup)
+    const status = compareProgram(pins.package, now)
     if (status === 'same') return undefined
-    const isWithheld = withholds(mode, status, pins.package)
-    const lines = differences(pins.package ?? {}, now ?? {})
+    const isWithheld = shouldWithholdProgram(mode, status, pins.package)
+    const lines = listDifferences(pins.package ?? {}, now ?? {})
     const what = lines.join('; ') || 'nothing says what will run'
     const { message } = pinsError('GW_PACKAGE_CHANGED', { upstream, what })
-    this.#parts.drifted({ upstream, status, message, isWithheld })
+    this.#deps.onDrift({ upstream, status, message, isWithheld })
     return isWithheld ? message : undefined
   }
 }
 
 /** Programs that were accepted without saying what runs are warned of alone: there is nothing to compare. */
-function withholds(mode: Mode, status: ProgramStatus, accepted: PackagePin | undefined): boolean {
+function shouldWithholdProgram(mode: Mode, status: ProgramStatus, accepted: PackagePin | undefined): boolean {
   if (mode === 'warn' || (accepted?.type === 'unpinned' && status === 'unknown')) return false
   return status === 'changed' || mode === 'strict'
 }

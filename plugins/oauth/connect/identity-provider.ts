@@ -1,17 +1,17 @@
 import type { AuthorizationServer, ValidateSignatureOptions } from 'oauth4webapi'
 import type { Config, PluginApi } from '../../../src/plugin.ts'
-import type { DiscoveryHost } from '../flow/discovery.ts'
-import { serverMetadata } from '../flow/discovery.ts'
+import type { DiscoveryDeps } from '../flow/discovery.ts'
+import { fetchServerMetadata } from '../flow/discovery.ts'
 import { Wire } from '../flow/wire.ts'
 import type { Person, PersonLogin } from './browsers.ts'
 
 type PersonSpec = NonNullable<NonNullable<Config['oauth']>['person']>
 
 /** The gateway's own identity provider, at which people show who they are. Nothing that it gives is kept. */
-export class People {
+export class IdentityProvider {
   readonly issuer: string
   readonly #spec: PersonSpec
-  readonly #host: DiscoveryHost
+  readonly #deps: DiscoveryDeps
   readonly #directory: string
   #wire: Promise<Wire> | undefined
   #server: Promise<AuthorizationServer> | undefined
@@ -22,19 +22,19 @@ export class People {
     this.#spec = spec
     this.#directory = directory
     // URLs that the configuration names may be private; URLs that those name, only where those are so themselves.
-    const fetchFrom: DiscoveryHost['fetchFrom'] = (url, options) =>
+    const fetchFrom: DiscoveryDeps['fetchFrom'] = (url, options) =>
       fetch(url, { ...options, namedBy: issuer })
-    this.#host = { upstream: 'oauth.person', url: issuer, issuer, fetchFrom }
+    this.#deps = { upstream: 'oauth.person', url: issuer, issuer, fetchFrom }
   }
 
   /** Sends a browser to the identity provider. */
-  async begin(
+  async beginLogin(
     link: string,
     base: string,
     state: string,
   ): Promise<{ readonly url: string; readonly login: PersonLogin }> {
-    const { lib } = await this.#lib()
-    const server = await this.#metadata()
+    const { lib } = await this.#getWire()
+    const server = await this.#getMetadata()
     const endpoint = URL.parse(server.authorization_endpoint ?? '')
     if (endpoint === null || !/^https?:$/.test(endpoint.protocol))
       throw new Error(`${this.issuer} has no authorization endpoint`)
@@ -47,7 +47,7 @@ export class People {
     const parameters = {
       response_type: 'code',
       client_id: this.#spec.clientId,
-      redirect_uri: redirectUri(base),
+      redirect_uri: getPersonRedirectUri(base),
       scope: 'openid',
       state: login.state,
       nonce: login.nonce,
@@ -62,20 +62,20 @@ export class People {
    * Reads who has logged in: from an ID token that the provider gave to us, for this login, and signed.
    * @throws Error which says why not, for the log
    */
-  async finish(
+  async finishLogin(
     parameters: URLSearchParams,
     { state, nonce, verifier }: PersonLogin,
     base: string,
   ): Promise<Person> {
-    const wire = await this.#lib()
+    const wire = await this.#getWire()
     const { lib } = wire
-    const server = await this.#metadata()
+    const server = await this.#getMetadata()
     const { clientId, clientSecret } = this.#spec
     const client = { client_id: clientId }
     const answer = lib.validateAuthResponse(server, client, parameters, state)
     const response = await lib.authorizationCodeGrantRequest(
-      ...([server, client, authOf(lib, clientSecret, server)] as const),
-      ...([answer, redirectUri(base), verifier, wire.options()] as const),
+      ...([server, client, createClientAuth(lib, clientSecret, server)] as const),
+      ...([answer, getPersonRedirectUri(base), verifier, wire.options()] as const),
     )
     const tokens = await lib.processAuthorizationCodeResponse(server, client, response, {
       expectedNonce: nonce,
@@ -89,14 +89,14 @@ export class People {
     return { issuer: claims.iss, subject: claims.sub }
   }
 
-  #lib(): Promise<Wire> {
-    this.#wire ??= import('oauth4webapi').then(lib => new Wire(lib, this.#host.fetchFrom, this.#directory))
+  #getWire(): Promise<Wire> {
+    this.#wire ??= import('oauth4webapi').then(lib => new Wire(lib, this.#deps.fetchFrom, this.#directory))
     return this.#wire
   }
 
   /** Asked for once, and again where that failed. */
-  #metadata(): Promise<AuthorizationServer> {
-    this.#server ??= serverMetadata(this.#host, this.issuer).catch((error: unknown) => {
+  #getMetadata(): Promise<AuthorizationServer> {
+    this.#server ??= fetchServerMetadata(this.#deps, this.issuer).catch((error: unknown) => {
       this.#server = undefined
       throw error
     })
@@ -105,11 +105,11 @@ export class People {
 }
 
 /** The address that the identity provider sends browsers back to; register exactly this one. */
-function redirectUri(base: string): string {
+function getPersonRedirectUri(base: string): string {
   return `${base}/oauth/person`
 }
 
-function authOf(
+function createClientAuth(
   lib: Wire['lib'],
   secret: string | undefined,
   { token_endpoint_auth_methods_supported: methods }: AuthorizationServer,

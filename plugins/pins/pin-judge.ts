@@ -1,10 +1,10 @@
 import type { CatalogEntry, JsonObject, UpstreamInstructions } from '../../src/plugin.ts'
 import { BoundedMap } from '../../src/plugin.ts'
 import type { PinnedKind } from './definition.ts'
-import { bodyHash, definitionOf, hashOf, isPinnedKind } from './definition.ts'
+import { hashBody, extractDefinition, hashValue, isPinnedKind } from './definition.ts'
 import { pinsError } from './errors.ts'
 import type { Lock, UpstreamPins } from './lock-file.ts'
-import { skeleton } from './text.ts'
+import { createSkeleton } from './text.ts'
 
 /** Mode of one upstream. */
 export type Mode = 'off' | 'warn' | 'withhold' | 'strict'
@@ -13,14 +13,14 @@ export type Mode = 'off' | 'warn' | 'withhold' | 'strict'
 export type Status = 'same' | 'new' | 'changed'
 
 /** Judgement of one definition. */
-interface Verdict {
+interface PinVerdict {
   readonly status: Status
   /** Name of the accepted one that it may be taken for, where it has another name. */
   readonly like?: string
 }
 
 /** A definition that is not as it was accepted, when it is first seen. */
-export interface Drift extends Verdict {
+export interface Drift extends PinVerdict {
   readonly upstream: string
   readonly what: 'tools' | 'prompts' | 'resourceTemplates' | 'instructions'
   readonly name: string
@@ -31,64 +31,64 @@ export interface Drift extends Verdict {
 /** Names whose last verdict is kept, for whoever asks for one that no list has. */
 const MAX_NAMES = 50_000
 
-const WORDS: Readonly<Record<PinnedKind, string>> = {
+const KIND_NAMES: Readonly<Record<PinnedKind, string>> = {
   tools: 'tool',
   prompts: 'prompt',
   resourceTemplates: 'resource template',
 }
 
 /** Lookups in the pins of one upstream, for names that the pins do not have. */
-interface Likeness {
+interface SimilarityIndex {
   readonly bySkeleton: ReadonlyMap<string, string>
   readonly byBody: ReadonlyMap<string, string>
   readonly byDescription: ReadonlyMap<string, string>
 }
 
 /** Parts that a judge works with. */
-interface Bench {
+interface PinJudgeDeps {
   readonly lock: Lock | undefined
   /** By upstream; those without one are not judged. */
   readonly modes: ReadonlyMap<string, Mode>
   /** Hashes by what a server listed, so that each is made once. */
   readonly hashes: WeakMap<JsonObject, string>
   /** Hears of every drift; whoever hears it twice keeps that to himself. */
-  drifted(drift: Drift): void
+  onDrift(drift: Drift): void
 }
 
 /** Compares what servers describe with what their owner accepted. A definition that was judged costs one look-up. */
-export class Judge {
-  readonly #bench: Bench
+export class PinJudge {
+  readonly #deps: PinJudgeDeps
   /** Entries as they are passed on, by those that came. */
   readonly #judged = new WeakMap<CatalogEntry, CatalogEntry>()
   /** Verdicts by upstream, kind and name, as they were given last. */
-  readonly #last = new BoundedMap<string, Verdict>({ max: MAX_NAMES })
-  readonly #likeness = new Map<string, Likeness>()
+  readonly #last = new BoundedMap<string, PinVerdict>({ max: MAX_NAMES })
+  readonly #likeness = new Map<string, SimilarityIndex>()
 
-  constructor(bench: Bench) {
-    this.#bench = bench
+  constructor(bench: PinJudgeDeps) {
+    this.#deps = bench
   }
 
   /** The entry with its mark, and withheld where its upstream's mode says so. */
   judge(entry: CatalogEntry): CatalogEntry {
-    const mode = this.#bench.modes.get(entry.upstream)
+    const mode = this.#deps.modes.get(entry.upstream)
     const { kind } = entry
     // An empty name is the question whether anything of an upstream may be seen.
     if (mode === undefined || !isPinnedKind(kind) || entry.original === '') return entry
     const known = this.#judged.get(entry)
     if (known !== undefined) return known
-    if (entry.isUnlisted === true) return this.#unlisted(entry, kind, mode)
+    if (entry.isUnlisted === true) return this.#judgeUnlisted(entry, kind, mode)
     const hash = this.#hash(entry, kind)
-    const verdict = this.#verdict(entry, kind, hash)
-    this.#last.set(keyOf(entry), verdict)
-    const judged = marked(entry, verdict, mode)
-    if (verdict.status !== 'same') this.#tell(judged, verdict, hash)
+    const verdict = this.#judgeDefinition(entry, kind, hash)
+    this.#last.set(createEntryKey(entry), verdict)
+    const judged = markEntry(entry, verdict, mode)
+    if (verdict.status !== 'same') this.#reportDrift(judged, verdict, hash)
     this.#judged.set(entry, judged)
     return judged
   }
 
   /** Instructions that may be passed on. */
   instructions(all: readonly UpstreamInstructions[]): readonly UpstreamInstructions[] {
-    return all.filter(({ upstream, text }) => this.#mayInstruct(upstream, text))
+    return all.filter(({ upstream, text }) => this.#canPassInstructions(upstream, text))
   }
 
   /** Number of names by upstream and status, as they were judged last. */
@@ -103,36 +103,36 @@ export class Judge {
     return counts
   }
 
-  #mayInstruct(upstream: string, text: string): boolean {
-    const mode = this.#bench.modes.get(upstream)
+  #canPassInstructions(upstream: string, text: string): boolean {
+    const mode = this.#deps.modes.get(upstream)
     if (mode === undefined) return true
-    const pins = this.#bench.lock?.get(upstream)
-    const hash = hashOf(text)
+    const pins = this.#deps.lock?.get(upstream)
+    const hash = hashValue(text)
     if (pins?.instructions?.hash === hash) return true
     // A server that was accepted without instructions has changed when it has some.
     const status = pins === undefined ? 'new' : 'changed'
-    const isWithheld = withholds(mode, status)
-    this.#bench.drifted({ upstream, what: 'instructions', name: 'instructions', hash, status, isWithheld })
+    const isWithheld = shouldWithhold(mode, status)
+    this.#deps.onDrift({ upstream, what: 'instructions', name: 'instructions', hash, status, isWithheld })
     return !isWithheld
   }
 
   #hash({ value }: CatalogEntry, kind: PinnedKind): string {
-    let hash = this.#bench.hashes.get(value)
-    if (hash === undefined) this.#bench.hashes.set(value, (hash = hashOf(definitionOf(kind, value))))
+    let hash = this.#deps.hashes.get(value)
+    if (hash === undefined) this.#deps.hashes.set(value, (hash = hashValue(extractDefinition(kind, value))))
     return hash
   }
 
-  #verdict({ upstream, original, value }: CatalogEntry, kind: PinnedKind, hash: string): Verdict {
-    const pins = this.#bench.lock?.get(upstream)
+  #judgeDefinition({ upstream, original, value }: CatalogEntry, kind: PinnedKind, hash: string): PinVerdict {
+    const pins = this.#deps.lock?.get(upstream)
     if (pins === undefined) return { status: 'new' }
     const accepted = pins.definitions[kind].get(original)
     if (accepted !== undefined) return { status: accepted.hash === hash ? 'same' : 'changed' }
-    const like = this.#like(upstream, kind, pins, original, definitionOf(kind, value))
+    const like = this.#findSimilar(upstream, kind, pins, original, extractDefinition(kind, value))
     return like === undefined ? { status: 'new' } : { status: 'changed', like }
   }
 
   /** The accepted one that a new name may be taken for, or that went on under it: a rename is a change. */
-  #like(
+  #findSimilar(
     upstream: string,
     kind: PinnedKind,
     pins: UpstreamPins,
@@ -141,42 +141,42 @@ export class Judge {
   ): string | undefined {
     const key = JSON.stringify([upstream, kind])
     let likeness = this.#likeness.get(key)
-    if (likeness === undefined) this.#likeness.set(key, (likeness = likenessOf(kind, pins)))
+    if (likeness === undefined) this.#likeness.set(key, (likeness = indexSimilarNames(kind, pins)))
     const { bySkeleton, byBody, byDescription } = likeness
-    const looks = bySkeleton.get(skeleton(name))
+    const looks = bySkeleton.get(createSkeleton(name))
     if (looks !== undefined) return looks
-    const body = bodyHash(definition)
+    const body = hashBody(definition)
     if (body === undefined) return undefined
     return byBody.get(body) ?? byDescription.get(String(definition.description).trim())
   }
 
   /** A name that no list has is judged by what is known of it: a route or a guess leads past nothing that is withheld. */
-  #unlisted(entry: CatalogEntry, kind: PinnedKind, mode: Mode): CatalogEntry {
-    const known = this.#last.get(keyOf(entry))
-    if (known !== undefined) return marked(entry, known, mode)
-    const isAccepted = this.#bench.lock?.get(entry.upstream)?.definitions[kind].has(entry.original) === true
-    return isAccepted ? entry : marked(entry, { status: 'new' }, mode)
+  #judgeUnlisted(entry: CatalogEntry, kind: PinnedKind, mode: Mode): CatalogEntry {
+    const known = this.#last.get(createEntryKey(entry))
+    if (known !== undefined) return markEntry(entry, known, mode)
+    const isAccepted = this.#deps.lock?.get(entry.upstream)?.definitions[kind].has(entry.original) === true
+    return isAccepted ? entry : markEntry(entry, { status: 'new' }, mode)
   }
 
-  #tell({ upstream, kind, original, refusal }: CatalogEntry, verdict: Verdict, hash: string): void {
+  #reportDrift({ upstream, kind, original, refusal }: CatalogEntry, verdict: PinVerdict, hash: string): void {
     const isWithheld = refusal !== undefined
-    this.#bench.drifted({ ...verdict, upstream, what: kind as PinnedKind, name: original, hash, isWithheld })
+    this.#deps.onDrift({ ...verdict, upstream, what: kind as PinnedKind, name: original, hash, isWithheld })
   }
 }
 
 /** True where a definition of this status is kept back. */
-export function withholds(mode: Mode, status: Status): boolean {
+export function shouldWithhold(mode: Mode, status: Status): boolean {
   return status === 'changed'
     ? mode === 'withhold' || mode === 'strict'
     : status === 'new' && mode === 'strict'
 }
 
-function marked(entry: CatalogEntry, { status, like }: Verdict, mode: Mode): CatalogEntry {
+function markEntry(entry: CatalogEntry, { status, like }: PinVerdict, mode: Mode): CatalogEntry {
   const judged = { ...entry, marks: { ...entry.marks, pin: status } }
-  if (!withholds(mode, status)) return judged
+  if (!shouldWithhold(mode, status)) return judged
   const code = status === 'new' ? 'GW_DEFINITION_NEW' : 'GW_DEFINITION_CHANGED'
   const { message, entry: row } = pinsError(code, {
-    what: WORDS[entry.kind as PinnedKind],
+    what: KIND_NAMES[entry.kind as PinnedKind],
     name: entry.exposed,
     upstream: entry.upstream,
     like: like === undefined ? '' : `, and "${like}" is much like it`,
@@ -185,13 +185,13 @@ function marked(entry: CatalogEntry, { status, like }: Verdict, mode: Mode): Cat
   return { ...judged, refusal: { code: row.rpc ?? 0, message, data: { code, reason } } }
 }
 
-function likenessOf(kind: PinnedKind, { definitions }: UpstreamPins): Likeness {
+function indexSimilarNames(kind: PinnedKind, { definitions }: UpstreamPins): SimilarityIndex {
   const bySkeleton = new Map<string, string>()
   const byBody = new Map<string, string>()
   const byDescription = new Map<string, string>()
   for (const [name, { accepted }] of definitions[kind]) {
-    bySkeleton.set(skeleton(name), name)
-    const body = bodyHash(accepted)
+    bySkeleton.set(createSkeleton(name), name)
+    const body = hashBody(accepted)
     if (body === undefined) continue
     byBody.set(body, name)
     byDescription.set(String(accepted.description).trim(), name)
@@ -199,6 +199,6 @@ function likenessOf(kind: PinnedKind, { definitions }: UpstreamPins): Likeness {
   return { bySkeleton, byBody, byDescription }
 }
 
-function keyOf({ upstream, kind, original }: CatalogEntry): string {
+function createEntryKey({ upstream, kind, original }: CatalogEntry): string {
   return JSON.stringify([upstream, kind, original])
 }

@@ -2,51 +2,58 @@ import type { CatalogEntry, JsonObject } from '../../../src/plugin.ts'
 import { isOwnName, assignOwnNames } from '../../../src/plugin.ts'
 
 /** Kinds of things that a client may be given by tools. */
-export interface Kinds {
+export interface AsToolsKinds {
   readonly resources: boolean
   readonly prompts: boolean
 }
 
 /** Tools of our own by what they do. */
-export type Meta = 'listResources' | 'readResource' | 'listPrompts' | 'getPrompt'
+export type BuiltinTool = 'listResources' | 'readResource' | 'listPrompts' | 'getPrompt'
 
 /** Names of our tools in one list. */
-export type Names = Readonly<Record<Meta, string>>
+export type BuiltinToolNames = Readonly<Record<BuiltinTool, string>>
 
-const NAMES: Names = {
+const NAMES: BuiltinToolNames = {
   listResources: 'list_resources',
   readResource: 'read_resource',
   listPrompts: 'list_prompts',
   getPrompt: 'get_prompt',
 }
-const METAS = Object.keys(NAMES) as Meta[]
-const TAILS = Object.values(NAMES)
+const BUILTIN_TOOLS = Object.keys(NAMES) as BuiltinTool[]
+const BASE_NAMES = Object.values(NAMES)
 
 /** Tells whether a name can be one of ours: a real tool of that name makes ours longer. */
-export function mayBeOurs(name: unknown): name is string {
-  return isOwnName(name, TAILS)
+export function canBeBuiltinName(name: unknown): name is string {
+  return isOwnName(name, BASE_NAMES)
 }
 
 /** Names of our tools beside these: as they are or, where a real tool has one of them, all behind a prefix. */
-export function namesBeside(entries: readonly CatalogEntry[]): Names {
+export function assignToolNames(entries: readonly CatalogEntry[]): BuiltinToolNames {
   return assignOwnNames(NAMES, entries)
 }
 
 /** Finds which of our tools has a name, among those for these kinds. */
-export function metaOf(name: string, names: Names, { resources, prompts }: Kinds): Meta | undefined {
-  const meta = METAS.find(one => names[one] === name)
+export function findBuiltinTool(
+  name: string,
+  names: BuiltinToolNames,
+  { resources, prompts }: AsToolsKinds,
+): BuiltinTool | undefined {
+  const meta = BUILTIN_TOOLS.find(one => names[one] === name)
   if (meta === undefined) return undefined
   return (meta === 'listResources' || meta === 'readResource' ? resources : prompts) ? meta : undefined
 }
 
 /** Our tools for these kinds. */
-export function toolsFor({ resources, prompts }: Kinds, names: Names): CatalogEntry[] {
-  return [...(resources ? resourceTools(names) : []), ...(prompts ? promptTools(names) : [])]
+export function listBuiltinTools(
+  { resources, prompts }: AsToolsKinds,
+  names: BuiltinToolNames,
+): CatalogEntry[] {
+  return [...(resources ? createResourceTools(names) : []), ...(prompts ? createPromptTools(names) : [])]
 }
 
-function resourceTools(names: Names): CatalogEntry[] {
+function createResourceTools(names: BuiltinToolNames): CatalogEntry[] {
   return [
-    own(names.listResources, {
+    createBuiltinEntry(names.listResources, {
       title: 'List resources',
       description: `Documents, files and records that servers offer by URI. Read one with ${names.readResource}.`,
       inputSchema: {
@@ -57,7 +64,7 @@ function resourceTools(names: Names): CatalogEntry[] {
         },
       },
     }),
-    own(names.readResource, {
+    createBuiltinEntry(names.readResource, {
       title: 'Read a resource',
       description: `The content of a resource, by a URI from ${names.listResources} or from another result.`,
       inputSchema: {
@@ -69,14 +76,14 @@ function resourceTools(names: Names): CatalogEntry[] {
   ]
 }
 
-function promptTools(names: Names): CatalogEntry[] {
+function createPromptTools(names: BuiltinToolNames): CatalogEntry[] {
   return [
-    own(names.listPrompts, {
+    createBuiltinEntry(names.listPrompts, {
       title: 'List prompts',
       description: `Instructions for usual tasks that servers offer by name. Get one with ${names.getPrompt}, and follow it.`,
       inputSchema: { type: 'object', properties: { cursor: CURSOR } },
     }),
-    own(names.getPrompt, {
+    createBuiltinEntry(names.getPrompt, {
       title: 'Get a prompt',
       description: `The text of a prompt, by a name from ${names.listPrompts}.`,
       inputSchema: {
@@ -95,16 +102,16 @@ function promptTools(names: Names): CatalogEntry[] {
 }
 
 const CURSOR = { type: 'string', description: 'The nextCursor of the last answer, for more.' }
-const READS = { readOnlyHint: true, openWorldHint: false }
+const READ_ONLY = { readOnlyHint: true, openWorldHint: false }
 
 /** A tool that no server has. A list that shows few tools shows these: nothing else leads to what they give. */
-function own(name: string, value: JsonObject): CatalogEntry {
+function createBuiltinEntry(name: string, value: JsonObject): CatalogEntry {
   return {
     kind: 'tools',
     upstream: '',
     original: name,
     exposed: name,
-    value: { name, ...value, annotations: READS },
+    value: { name, ...value, annotations: READ_ONLY },
     marks: { pinned: 'always' },
   }
 }

@@ -1,12 +1,12 @@
 import type { JsonObject, SqlDatabase, SqlRow } from '../../../src/plugin.ts'
 import { isObject, getSqlNumber, getSqlText } from '../../../src/plugin.ts'
 import type {
-  Caller,
+  CallerIdentity,
   CallerCounts,
   ClientIdentity,
   Grant,
   GrantKey,
-  KeptGrant,
+  StoredGrant,
   LostGrant,
   NewGrant,
   PendingLogin,
@@ -14,7 +14,7 @@ import type {
 import { GATEWAY_ACCOUNT } from '../types.ts'
 import { vaultError } from '../errors.ts'
 import type { RowSeal } from './seal.ts'
-import { lookupOf } from './seal.ts'
+import { hashLookupKey } from './seal.ts'
 
 /** Grants of all callers together. */
 const MAX_GRANTS = 100_000
@@ -43,10 +43,10 @@ export class GrantStore {
     this.#seal = seal
     this.#file = file
     this.#now = now
-    this.#prove()
+    this.#verifyKey()
   }
 
-  find(account: string, resource: string, issuer?: string): KeptGrant | undefined {
+  find(account: string, resource: string, issuer?: string): StoredGrant | undefined {
     const row =
       issuer === undefined
         ? this.#database.get(
@@ -55,23 +55,23 @@ export class GrantStore {
             resource,
           )
         : this.#database.get(`SELECT * FROM grants WHERE ${OF_KEY}`, account, resource, issuer)
-    return row === undefined ? undefined : this.#grantIn(row)
+    return row === undefined ? undefined : this.#openGrant(row)
   }
 
-  list(): KeptGrant[] {
+  list(): StoredGrant[] {
     const rows = this.#database.all('SELECT * FROM grants ORDER BY resource, account, issuer')
-    return rows.map(row => this.#grantIn(row))
+    return rows.map(row => this.#openGrant(row))
   }
 
   put(key: GrantKey, grant: NewGrant, over?: number): number | undefined {
     return this.#database.whole(() => {
-      const before = this.#generationOf(key)
+      const before = this.#getGeneration(key)
       if (over !== undefined && over !== before) return undefined
-      if (before === 0) this.#makeRoom()
+      if (before === 0) this.#checkCapacity()
       const counted = this.#database.get('UPDATE counter SET last = last + 1 RETURNING last')
       const generation = getSqlNumber(counted?.last)
-      const whole = over === undefined ? grant : { ...this.#keptIn(key), ...grant }
-      const value = this.#seal.seal(grantOf(whole), placeOf('grants', key, generation))
+      const whole = over === undefined ? grant : { ...this.#readStickyMembers(key), ...grant }
+      const value = this.#seal.seal(pickMembers(whole), createPlace('grants', key, generation))
       const at = this.#now()
       this.#database.run(
         'INSERT OR REPLACE INTO grants VALUES (?, ?, ?, ?, ?, ?)',
@@ -87,34 +87,37 @@ export class GrantStore {
 
   remove(key: GrantKey, generation: number, why?: string): boolean {
     return this.#database.whole(() => {
-      const { caller } = why === undefined ? {} : this.#keptIn(key)
+      const { caller } = why === undefined ? {} : this.#readStickyMembers(key)
       const sql = `DELETE FROM grants WHERE ${OF_KEY} AND generation = ?`
       if (this.#database.run(sql, ...columns(key), generation) === 0) return false
-      if (why !== undefined) this.#noteLost(key, why, caller)
+      if (why !== undefined) this.#insertLost(key, why, caller)
       return true
     })
   }
 
   /** Keeps its generation: the tokens are the same. */
-  want(account: string, resource: string, generation: number, scopes: readonly string[]): void {
+  addWantedScopes(account: string, resource: string, generation: number, scopes: readonly string[]): void {
     this.#database.whole(() => {
       const sql = 'SELECT * FROM grants WHERE account = ? AND resource = ? AND generation = ?'
       const row = this.#database.get(sql, account, resource, generation)
       if (row === undefined) return
-      const grant = this.#grantIn(row)
+      const grant = this.#openGrant(row)
       const scopesWanted = [...new Set([...(grant.scopesWanted ?? []), ...scopes])].slice(0, MAX_WANTED)
-      const value = this.#seal.seal(grantOf({ ...grant, scopesWanted }), placeOf('grants', grant, generation))
+      const value = this.#seal.seal(
+        pickMembers({ ...grant, scopesWanted }),
+        createPlace('grants', grant, generation),
+      )
       this.#database.run(`UPDATE grants SET value = ? WHERE ${OF_KEY}`, value, ...columns(grant))
     })
   }
 
-  grantedAt(account: string, resource: string): number | undefined {
+  getGrantTime(account: string, resource: string): number | undefined {
     const sql = 'SELECT max(at) AS at FROM grants WHERE account = ? AND resource = ?'
     const at = this.#database.get(sql, account, resource)?.at
     return at === null || at === undefined ? undefined : getSqlNumber(at)
   }
 
-  callers(resource: string): CallerCounts {
+  countCallers(resource: string): CallerCounts {
     const own = 'resource = ? AND account <> ?'
     const counting = `SELECT count(DISTINCT account) AS n FROM grants WHERE ${own}`
     const losing = `SELECT DISTINCT account FROM lost WHERE ${own}
@@ -124,11 +127,11 @@ export class GrantStore {
     return { granted: getSqlNumber(n), lost: lost.map(({ account }) => getSqlText(account) ?? '') }
   }
 
-  lost(): LostGrant[] {
+  listLost(): LostGrant[] {
     return this.#database.all('SELECT * FROM lost').flatMap(row => {
-      const key = keyIn(row)
-      const value = this.#opened(row, placeOf('lost', key))
-      const caller = isObject(value.caller) ? { caller: value.caller as unknown as Caller } : {}
+      const key = parseKey(row)
+      const value = this.#openRow(row, createPlace('lost', key))
+      const caller = isObject(value.caller) ? { caller: value.caller as unknown as CallerIdentity } : {}
       return [{ ...key, at: getSqlNumber(row.at), why: String(value.why), ...caller }]
     })
   }
@@ -150,7 +153,7 @@ export class GrantStore {
     const sql = 'SELECT value FROM registrations WHERE issuer = ? AND redirect = ?'
     const row = this.#database.get(sql, issuer, redirectUri)
     if (row === undefined) return undefined
-    return this.#opened(row, ['registrations', issuer, redirectUri]) as unknown as ClientIdentity
+    return this.#openRow(row, ['registrations', issuer, redirectUri]) as unknown as ClientIdentity
   }
 
   saveRegistration(issuer: string, redirectUri: string, client: ClientIdentity): void {
@@ -169,7 +172,7 @@ export class GrantStore {
   savePending({ state, account, expiresAt, value }: PendingLogin): boolean {
     const now = this.#now()
     const until = Math.min(expiresAt, now + MAX_PENDING_MS)
-    const key = lookupOf(state)
+    const key = hashLookupKey(state)
     const sealed = this.#seal.seal({ account, value }, ['pending', key, until])
     return this.#database.whole(() => {
       this.#database.run('DELETE FROM pending WHERE until <= ? OR until > ?', now, now + MAX_PENDING_MS)
@@ -181,13 +184,13 @@ export class GrantStore {
   }
 
   takePending(state: string): PendingLogin | undefined {
-    const key = lookupOf(state)
+    const key = hashLookupKey(state)
     const row = this.#database.get('DELETE FROM pending WHERE state = ? RETURNING *', key)
     if (row === undefined) return undefined
     const expiresAt = getSqlNumber(row.until)
     const now = this.#now()
     if (expiresAt <= now || expiresAt > now + MAX_PENDING_MS) return undefined
-    const { account, value } = this.#opened(row, ['pending', key, expiresAt])
+    const { account, value } = this.#openRow(row, ['pending', key, expiresAt])
     return { state, account: String(account), expiresAt, value: isObject(value) ? value : {} }
   }
 
@@ -200,7 +203,7 @@ export class GrantStore {
   }
 
   /** Finds out whether the key is the one that sealed what is there; the first one is taken. */
-  #prove(): void {
+  #verifyKey(): void {
     this.#database.whole(() => {
       const row = this.#database.get('SELECT value FROM proof')
       if (row === undefined) {
@@ -213,21 +216,21 @@ export class GrantStore {
     })
   }
 
-  #generationOf(key: GrantKey): number {
+  #getGeneration(key: GrantKey): number {
     const row = this.#database.get(`SELECT generation FROM grants WHERE ${OF_KEY}`, ...columns(key))
     return getSqlNumber(row?.generation)
   }
 
-  #makeRoom(): void {
+  #checkCapacity(): void {
     const { n } = this.#database.get('SELECT count(*) AS n FROM grants') ?? {}
     if (getSqlNumber(n) >= MAX_GRANTS) throw vaultError('GW_VAULT_FULL', { max: MAX_GRANTS })
   }
 
   /** Members of a grant that stay when it is renewed; none of one that nobody can read. */
-  #keptIn(key: GrantKey): Pick<Grant, 'caller' | 'scopesWanted'> {
+  #readStickyMembers(key: GrantKey): Pick<Grant, 'caller' | 'scopesWanted'> {
     const row = this.#database.get(`SELECT * FROM grants WHERE ${OF_KEY}`, ...columns(key))
     if (!(row?.value instanceof Uint8Array)) return {}
-    const opened = this.#seal.open(row.value, placeOf('grants', key, getSqlNumber(row.generation)))
+    const opened = this.#seal.open(row.value, createPlace('grants', key, getSqlNumber(row.generation)))
     const { caller, scopesWanted } = (opened ?? {}) as Partial<Grant>
     return {
       ...(caller === undefined ? {} : { caller }),
@@ -235,8 +238,8 @@ export class GrantStore {
     }
   }
 
-  #noteLost(key: GrantKey, why: string, caller: Caller | undefined): void {
-    const value = this.#seal.seal({ why, caller }, placeOf('lost', key))
+  #insertLost(key: GrantKey, why: string, caller: CallerIdentity | undefined): void {
+    const value = this.#seal.seal({ why, caller }, createPlace('lost', key))
     const at = this.#now()
     this.#database.run('INSERT OR REPLACE INTO lost VALUES (?, ?, ?, ?, ?)', ...columns(key), at, value)
     const oldest = `DELETE FROM lost WHERE (account, resource, issuer) IN
@@ -244,14 +247,14 @@ export class GrantStore {
     this.#database.run(oldest)
   }
 
-  #grantIn(row: SqlRow): KeptGrant {
-    const key = keyIn(row)
+  #openGrant(row: SqlRow): StoredGrant {
+    const key = parseKey(row)
     const generation = getSqlNumber(row.generation)
-    const grant = this.#opened(row, placeOf('grants', key, generation)) as unknown as NewGrant
+    const grant = this.#openRow(row, createPlace('grants', key, generation)) as unknown as NewGrant
     return { ...key, ...grant, generation, at: getSqlNumber(row.at) }
   }
 
-  #opened({ value }: SqlRow, place: readonly (string | number)[]): JsonObject {
+  #openRow({ value }: SqlRow, place: readonly (string | number)[]): JsonObject {
     const opened = value instanceof Uint8Array ? this.#seal.open(value, place) : undefined
     if (isObject(opened)) return opened
     const why = `a row of "${String(place[0])}" is not what was written there`
@@ -263,17 +266,17 @@ function columns({ account, resource, issuer }: GrantKey): [string, string, stri
   return [account, resource, issuer]
 }
 
-function keyIn(row: SqlRow): GrantKey {
-  const text = (name: string): string => getSqlText(row[name]) ?? ''
-  return { account: text('account'), resource: text('resource'), issuer: text('issuer') }
+function parseKey(row: SqlRow): GrantKey {
+  const readText = (name: string): string => getSqlText(row[name]) ?? ''
+  return { account: readText('account'), resource: readText('resource'), issuer: readText('issuer') }
 }
 
-function placeOf(table: string, key: GrantKey, ...more: number[]): (string | number)[] {
+function createPlace(table: string, key: GrantKey, ...more: number[]): (string | number)[] {
   return [table, ...columns(key), ...more]
 }
 
 /** Takes its own members alone: whoever refreshes a kept grant hands on its key and generation too. */
-function grantOf(grant: NewGrant): Omit<Grant, 'generation'> {
+function pickMembers(grant: NewGrant): Omit<Grant, 'generation'> {
   const { access, audience, refresh, expiresAt, scopesRequested, scopesGranted, client } = grant
   const { scopesWanted = [], caller } = grant
   return {

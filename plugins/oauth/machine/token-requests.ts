@@ -4,17 +4,17 @@ import type { AuthorizationServer, ClientAuth, TokenEndpointResponse } from 'oau
 import type { Clock, Log, OutgoingRequest } from '../../../src/plugin.ts'
 import { BoundedMap, GatewayError, getErrorMessage, getToken } from '../../../src/plugin.ts'
 import { oauthError } from '../errors.ts'
-import type { Tokens } from '../flow/authorizer.ts'
-import type { Discovered } from '../flow/discovery.ts'
+import type { TokenSource } from '../flow/authorizer.ts'
+import type { DiscoveredServer } from '../flow/discovery.ts'
 import { isSameIssuer } from '../flow/discovery.ts'
 import type { OAuthSpec, UpstreamFlow } from '../flow/upstream-flow.ts'
-import { configuredIdentity, keySpecOf } from '../flow/upstream-flow.ts'
+import { createConfiguredIdentity, getKeySpec } from '../flow/upstream-flow.ts'
 import type { Wire } from '../flow/wire.ts'
-import { whyFailed, within } from '../flow/wire.ts'
+import { formatFailure, limitScopes } from '../flow/wire.ts'
 import type { Access } from '../types.ts'
 
 /** Accounts whose tokens are kept at a time. */
-const MAX_KEPT = 1000
+const MAX_CACHED = 1000
 /** A token is renewed this long before its end, or in the last quarter of a shorter life. */
 const AHEAD_MS = 60_000
 const QUARTER = 4
@@ -33,87 +33,87 @@ interface CachedToken {
 }
 
 /** Tokens of grants that need nobody at a browser. They live in memory alone, as another one is to be had at any time. */
-export function machineTokens(flow: UpstreamFlow, host: MachineHost): Tokens {
+export function createMachineTokens(flow: UpstreamFlow, host: MachineDeps): TokenSource {
   return new MachineTokens(flow, host)
 }
 
-class MachineTokens implements Tokens {
-  readonly isOfPeople = false
+class MachineTokens implements TokenSource {
+  readonly isInteractive = false
   readonly #flow: UpstreamFlow
-  readonly #host: MachineHost
-  readonly #kept = new BoundedMap<string, CachedToken>({ max: MAX_KEPT })
+  readonly #deps: MachineDeps
+  readonly #cached = new BoundedMap<string, CachedToken>({ max: MAX_CACHED })
   readonly #flights = new Map<string, Promise<Access>>()
-  readonly #failed = new BoundedMap<string, { readonly access: Access; readonly until: number }>({
-    max: MAX_KEPT,
+  readonly #failures = new BoundedMap<string, { readonly access: Access; readonly until: number }>({
+    max: MAX_CACHED,
   })
-  readonly #requests: Requests
+  readonly #requests: TokenRequests
   #generation = 0
 
-  constructor(flow: UpstreamFlow, host: MachineHost) {
+  constructor(flow: UpstreamFlow, host: MachineDeps) {
     this.#flow = flow
-    this.#host = host
-    this.#requests = new Requests(flow, host)
+    this.#deps = host
+    this.#requests = new TokenRequests(flow, host)
   }
 
   access(account: string, request: OutgoingRequest): Promise<Access> {
-    const subject = this.#subjectOf(request)
-    const now = this.#host.clock.now()
-    const kept = this.#kept.use(account)
+    const subject = this.#getSubjectToken(request)
+    const now = this.#deps.clock.now()
+    const kept = this.#cached.use(account)
     if (kept !== undefined && now < kept.dueAt && kept.subject === subject)
       return Promise.resolve({ kind: 'token', token: kept.token, generation: kept.generation })
-    return this.#once(account, subject)
+    return this.#requestOnce(account, subject)
   }
 
-  refused(account: string, generation: number, request: OutgoingRequest): Promise<Access> {
-    if (this.#kept.get(account)?.generation === generation) this.#kept.delete(account)
+  renewRefused(account: string, generation: number, request: OutgoingRequest): Promise<Access> {
+    if (this.#cached.get(account)?.generation === generation) this.#cached.delete(account)
     return this.access(account, request)
   }
 
   /** One request at a time for all who wait with the same token. */
-  #once(account: string, subject: string | undefined): Promise<Access> {
+  #requestOnce(account: string, subject: string | undefined): Promise<Access> {
     const key = JSON.stringify([account, subject ?? null])
-    const failed = this.#failed.get(key)
-    if (failed !== undefined && this.#host.clock.now() < failed.until) return Promise.resolve(failed.access)
+    const failed = this.#failures.get(key)
+    if (failed !== undefined && this.#deps.clock.now() < failed.until) return Promise.resolve(failed.access)
     let flight = this.#flights.get(key)
     if (flight === undefined) {
-      flight = this.#ask(account, subject, key).finally(() => this.#flights.delete(key))
+      flight = this.#requestToken(account, subject, key).finally(() => this.#flights.delete(key))
       this.#flights.set(key, flight)
     }
     return flight
   }
 
-  async #ask(account: string, subject: string | undefined, key: string): Promise<Access> {
+  async #requestToken(account: string, subject: string | undefined, key: string): Promise<Access> {
     try {
-      const issued = await this.#requests.issue(account, subject)
-      this.#failed.delete(key)
-      return this.#keep(account, subject, issued)
+      const issued = await this.#requests.issueToken(account, subject)
+      this.#failures.delete(key)
+      return this.#cacheToken(account, subject, issued)
     } catch (error) {
-      const wire = await this.#flow.wire()
-      const why = error instanceof GatewayError ? error.message : whyFailed(wire, error)
-      this.#host.log.warn('no token was given', { account, why })
+      const wire = await this.#flow.loadWire()
+      const why = error instanceof GatewayError ? error.message : formatFailure(wire, error)
+      this.#deps.log.warn('no token was given', { account, why })
       const access: Access = { kind: 'unavailable', why }
-      this.#failed.set(key, { access, until: this.#host.clock.now() + PAUSE_MS })
+      this.#failures.set(key, { access, until: this.#deps.clock.now() + PAUSE_MS })
       return access
     }
   }
 
-  #keep(account: string, subject: string | undefined, { token, seconds }: Issued): Access {
+  #cacheToken(account: string, subject: string | undefined, { token, seconds }: IssuedToken): Access {
     const lifeMs = seconds === undefined || seconds <= 0 ? UNKNOWN_MS : seconds * 1000
-    const dueAt = this.#host.clock.now() + lifeMs - Math.min(AHEAD_MS, lifeMs / QUARTER)
+    const dueAt = this.#deps.clock.now() + lifeMs - Math.min(AHEAD_MS, lifeMs / QUARTER)
     const generation = ++this.#generation
-    this.#host.keepSecret(token)
-    this.#kept.set(account, { token, generation, dueAt, subject })
+    this.#deps.keepSecret(token)
+    this.#cached.set(account, { token, generation, dueAt, subject })
     return { kind: 'token', token, generation }
   }
 
   /** The caller's own token, where one is exchanged. */
-  #subjectOf({ principal }: OutgoingRequest): string | undefined {
+  #getSubjectToken({ principal }: OutgoingRequest): string | undefined {
     return this.#requests.needsSubject && principal !== undefined ? getToken(principal) : undefined
   }
 }
 
 /** Surroundings of grants without a browser. */
-export interface MachineHost {
+export interface MachineDeps {
   /** Hides a token wherever text leaves. */
   keepSecret(token: string): void
   readonly clock: Clock
@@ -122,13 +122,13 @@ export interface MachineHost {
 }
 
 /** A token that was given. */
-export interface Issued {
+export interface IssuedToken {
   readonly token: string
   /** Its life; undefined where nothing is said of it. */
   readonly seconds: number | undefined
 }
 
-type Client = OAuthSpec['client']
+type OAuthClientSpec = OAuthSpec['client']
 type Parameters = Record<string, string>
 
 const JWT_BEARER = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
@@ -141,18 +141,18 @@ const LOCATED_MS = 600_000
 const MAX_TOKEN = 64 * 1024
 
 /** A request without a client of its own: the assertion says who it is. */
-const nobody: ClientAuth = () => undefined
+const noClientAuth: ClientAuth = () => undefined
 
 /** The requests of one upstream's grant to authorization servers. */
-export class Requests {
+export class TokenRequests {
   readonly #flow: UpstreamFlow
-  readonly #host: MachineHost
+  readonly #deps: MachineDeps
   readonly #oauth: OAuthSpec
   #located: { readonly found: TokenIssuer; readonly until: number } | undefined
 
-  constructor(flow: UpstreamFlow, host: MachineHost) {
+  constructor(flow: UpstreamFlow, host: MachineDeps) {
     this.#flow = flow
-    this.#host = host
+    this.#deps = host
     this.#oauth = flow.spec.oauth
   }
 
@@ -163,50 +163,57 @@ export class Requests {
   }
 
   /** Asks for a token, once. Rejects with a GatewayError that says why there is none. */
-  async issue(account: string, subject: string | undefined): Promise<Issued> {
-    const wire = await this.#flow.wire()
+  async issueToken(account: string, subject: string | undefined): Promise<IssuedToken> {
+    const wire = await this.#flow.loadWire()
     try {
-      const place = await this.#locate(account)
-      const { access_token: token, expires_in: seconds } = await this.#asked(wire, place, subject)
+      const place = await this.#locateIssuer(account)
+      const { access_token: token, expires_in: seconds } = await this.#requestGrant(wire, place, subject)
       return { token, seconds }
     } catch (error) {
       this.#located = undefined
       if (error instanceof GatewayError) throw error
-      const why = whyFailed(wire, error)
+      const why = formatFailure(wire, error)
       throw oauthError('GW_OAUTH_REFUSED', { upstream: this.#flow.spec.name, why, cause: error })
     }
   }
 
-  #asked(wire: Wire, place: TokenIssuer, subject: string | undefined): Promise<TokenEndpointResponse> {
+  #requestGrant(wire: Wire, place: TokenIssuer, subject: string | undefined): Promise<TokenEndpointResponse> {
     const { grant } = this.#oauth
-    if (grant === 'workload') return this.#workload(wire, place)
-    if (grant === 'exchange') return this.#exchange(wire, place, subject)
-    if (grant === 'id-jag') return this.#enterprise(wire, place, subject)
-    return this.#clientCredentials(wire, place)
+    if (grant === 'workload') return this.#requestWorkloadToken(wire, place)
+    if (grant === 'exchange') return this.#exchangeToken(wire, place, subject)
+    if (grant === 'id-jag') return this.#requestEnterpriseToken(wire, place, subject)
+    return this.#requestClientCredentials(wire, place)
   }
 
-  async #clientCredentials(wire: Wire, { server, parameters }: TokenIssuer): Promise<TokenEndpointResponse> {
-    const { client, auth } = await this.#client(wire, server, this.#oauth.client)
+  async #requestClientCredentials(
+    wire: Wire,
+    { server, parameters }: TokenIssuer,
+  ): Promise<TokenEndpointResponse> {
+    const { client, auth } = await this.#createClient(wire, server, this.#oauth.client)
     const options = wire.options()
     const response = await wire.lib.clientCredentialsGrantRequest(server, client, auth, parameters, options)
     return wire.lib.processClientCredentialsResponse(server, client, response)
   }
 
   /** The assertion is the workload's own, so that there is no other client (SEP-1933). */
-  async #workload(wire: Wire, { server, parameters }: TokenIssuer): Promise<TokenEndpointResponse> {
-    const assertion = await this.#read(this.#oauth.assertionFile ?? '')
-    return this.#generic(wire, { server, client: undefined }, JWT_BEARER, { assertion, ...parameters })
+  async #requestWorkloadToken(
+    wire: Wire,
+    { server, parameters }: TokenIssuer,
+  ): Promise<TokenEndpointResponse> {
+    const assertion = await this.#readToken(this.#oauth.assertionFile ?? '')
+    return this.#requestGeneric(wire, { server, client: undefined }, JWT_BEARER, { assertion, ...parameters })
   }
 
-  async #exchange(
+  async #exchangeToken(
     wire: Wire,
     place: TokenIssuer,
     subject: string | undefined,
   ): Promise<TokenEndpointResponse> {
     const { identityProvider, audience, client } = this.#oauth
-    const at = identityProvider === undefined ? { server: place.server, client } : await this.#provider()
-    return this.#generic(wire, at, EXCHANGE, {
-      ...(await this.#subject(subject)),
+    const at =
+      identityProvider === undefined ? { server: place.server, client } : await this.#getIdentityProvider()
+    return this.#requestGeneric(wire, at, EXCHANGE, {
+      ...(await this.#createSubject(subject)),
       requested_token_type: `${TOKEN_TYPE}access_token`,
       ...(audience === undefined ? {} : { audience }),
       ...place.parameters,
@@ -214,30 +221,33 @@ export class Requests {
   }
 
   /** The identity provider of the company says who it is for, and the server's own authorization server believes it. */
-  async #enterprise(
+  async #requestEnterpriseToken(
     wire: Wire,
     place: TokenIssuer,
     subject: string | undefined,
   ): Promise<TokenEndpointResponse> {
-    const assertion = await this.#generic(wire, await this.#provider(), EXCHANGE, {
-      ...(await this.#subject(subject)),
+    const assertion = await this.#requestGeneric(wire, await this.#getIdentityProvider(), EXCHANGE, {
+      ...(await this.#createSubject(subject)),
       requested_token_type: ID_JAG,
       audience: place.server.issuer,
       ...place.parameters,
     })
     const { client } = this.#oauth
     const grant = { assertion: assertion.access_token, ...place.parameters }
-    return this.#generic(wire, { server: place.server, client }, JWT_BEARER, grant)
+    return this.#requestGeneric(wire, { server: place.server, client }, JWT_BEARER, grant)
   }
 
-  async #generic(
+  async #requestGeneric(
     wire: Wire,
-    { server, client: configured }: { readonly server: AuthorizationServer; readonly client: Client },
+    {
+      server,
+      client: configured,
+    }: { readonly server: AuthorizationServer; readonly client: OAuthClientSpec },
     grant: string,
     parameters: Parameters,
   ): Promise<TokenEndpointResponse> {
     const { lib } = wire
-    const { client, auth } = await this.#client(wire, server, configured)
+    const { client, auth } = await this.#createClient(wire, server, configured)
     const response = await lib.genericTokenEndpointRequest(
       ...([server, client, auth, grant, parameters, wire.options()] as const),
     )
@@ -246,64 +256,71 @@ export class Requests {
     return lib.processGenericTokenEndpointResponse(server, client, response, { recognizedTokenTypes })
   }
 
-  async #client(
+  async #createClient(
     wire: Wire,
     server: AuthorizationServer,
-    client: Client,
+    client: OAuthClientSpec,
   ): Promise<{ readonly client: { readonly client_id: string }; readonly auth: ClientAuth }> {
-    if (client === undefined) return { client: { client_id: '-' }, auth: nobody }
+    if (client === undefined) return { client: { client_id: '-' }, auth: noClientAuth }
     if (client.issuer !== undefined && !isSameIssuer(client.issuer, server.issuer))
-      throw this.#refused(`the configured client "${client.id}" is one of ${client.issuer}, and of no other`)
-    const auth = await wire.authOf(configuredIdentity(client, server), keySpecOf(client))
+      throw this.#createRefusedError(
+        `the configured client "${client.id}" is one of ${client.issuer}, and of no other`,
+      )
+    const auth = await wire.createClientAuth(createConfiguredIdentity(client, server), getKeySpec(client))
     return { client: { client_id: client.id }, auth }
   }
 
-  async #provider(): Promise<{ readonly server: AuthorizationServer; readonly client: Client }> {
+  async #getIdentityProvider(): Promise<{
+    readonly server: AuthorizationServer
+    readonly client: OAuthClientSpec
+  }> {
     const { identityProvider } = this.#oauth
-    if (identityProvider === undefined) throw this.#refused('no identityProvider is configured')
+    if (identityProvider === undefined) throw this.#createRefusedError('no identityProvider is configured')
     const { issuer, tokenEndpoint, client } = identityProvider
     if (tokenEndpoint !== undefined) return { server: { issuer, token_endpoint: tokenEndpoint }, client }
-    return { server: await this.#flow.serverOf(issuer), client }
+    return { server: await this.#flow.getServer(issuer), client }
   }
 
-  async #subject(own: string | undefined): Promise<Parameters> {
+  async #createSubject(own: string | undefined): Promise<Parameters> {
     const { file, type = 'access_token' } = this.#oauth.subject ?? {}
-    const token = file === undefined ? own : await this.#read(file)
+    const token = file === undefined ? own : await this.#readToken(file)
     if (token === undefined)
-      throw this.#refused('the caller came with no token that could be exchanged; auth.jwt takes tokens')
+      throw this.#createRefusedError(
+        'the caller came with no token that could be exchanged; auth.jwt takes tokens',
+      )
     return { subject_token: token, subject_token_type: `${TOKEN_TYPE}${type}` }
   }
 
-  async #locate(account: string): Promise<TokenIssuer> {
-    const now = this.#host.clock.now()
+  async #locateIssuer(account: string): Promise<TokenIssuer> {
+    const now = this.#deps.clock.now()
     if (this.#located !== undefined && now < this.#located.until) return this.#located.found
-    const { server, resource, scopes: known, challenge } = await this.#flow.locate(account)
+    const { server, resource, scopes: known, challenge } = await this.#flow.locateServer(account)
     const bound = this.#oauth.scopes
-    const scopes = within(challenge.scopes ?? bound ?? known ?? [], bound)
+    const scopes = limitScopes(challenge.scopes ?? bound ?? known ?? [], bound)
     const scope: Parameters = scopes.length === 0 ? {} : { scope: scopes.join(' ') }
     const found = { server, parameters: { ...scope, resource } }
     this.#located = { found, until: now + LOCATED_MS }
     return found
   }
 
-  async #read(file: string): Promise<string> {
-    const path = isAbsolute(file) ? file : join(this.#host.directory, file)
+  async #readToken(file: string): Promise<string> {
+    const path = isAbsolute(file) ? file : join(this.#deps.directory, file)
     try {
       const text = (await readFile(path, 'utf8')).trim()
       if (text === '' || text.length > MAX_TOKEN) throw new Error('it holds no token')
       return text
     } catch (cause) {
       const why = (cause as NodeJS.ErrnoException).code ?? getErrorMessage(cause)
-      throw this.#refused(`${file} cannot be read (${why})`)
+      throw this.#createRefusedError(`${file} cannot be read (${why})`)
     }
   }
 
-  #refused(why: string): GatewayError {
+  #createRefusedError(why: string): GatewayError {
     return oauthError('GW_OAUTH_REFUSED', { upstream: this.#flow.spec.name, why })
   }
 }
 
 /** An authorization server, with the parameters that every request for this resource has. */
-interface TokenIssuer extends Pick<Discovered, 'server'> {
+interface TokenIssuer extends Pick<DiscoveredServer, 'server'> {
   readonly parameters: Parameters & { readonly resource: string }
 }

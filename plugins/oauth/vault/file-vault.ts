@@ -16,14 +16,14 @@ import type {
   CallerCounts,
   ClientIdentity,
   GrantKey,
-  KeptGrant,
+  StoredGrant,
   LostGrant,
   NewGrant,
   PendingLogin,
   Vault,
 } from '../types.ts'
 import { RowSeal } from './seal.ts'
-import { GrantStore } from './store.ts'
+import { GrantStore } from './grant-store.ts'
 
 /** `tgrt`, in the header of the file: what else is a database is not ours. */
 const APPLICATION_ID = 0x74677274
@@ -80,8 +80,8 @@ CREATE INDEX pending_by_account ON pending (account);
 
 /** Opens the database, for its owner alone; in memory without a path. A file that is no good stays as it is. @throws GatewayError GW_VAULT_* */
 function openDatabase(path: string | undefined): SqlDatabase {
-  const file = fileOf(path)
-  return told(file, () => {
+  const file = getFileName(path)
+  return mapSqlErrors(file, () => {
     if (path !== undefined) prepareFile(path)
     const database = new (loadSqlite().DatabaseSync)(path ?? ':memory:')
     try {
@@ -136,12 +136,12 @@ function migrate(database: Sqlite.DatabaseSync, file: string): void {
 const DAMAGED: ReadonlySet<number> = new Set([11, 26])
 
 /** Name of the file, for people. */
-function fileOf(path: string | undefined): string {
+function getFileName(path: string | undefined): string {
   return path ?? 'memory'
 }
 
 /** Does something with the file; what goes wrong is said in the words of the table. */
-function told<T>(file: string, work: () => T): T {
+function mapSqlErrors<T>(file: string, work: () => T): T {
   try {
     return work()
   } catch (cause) {
@@ -156,12 +156,12 @@ function told<T>(file: string, work: () => T): T {
 }
 
 /** Name of the file. */
-export const NAME = 'grants.sqlite'
+export const VAULT_FILE = 'grants.sqlite'
 /** Least time between two attempts to open it. */
 const RETRY_MS = 1000
 
 /** Dependencies of a vault. */
-interface VaultOptions {
+interface VaultDeps {
   /** Directory of the file; undefined where nothing outlives this process. */
   readonly directory: string | undefined
   /** Finds the key; undefined for one of this process alone. @throws GatewayError GW_VAULT_KEY */
@@ -171,84 +171,89 @@ interface VaultOptions {
   /** Milliseconds since 1970. */
   readonly now?: () => number
   /** Hears each secret that goes in or out, so that no text shows it. */
-  saw?(secret: string): void
+  onSecret?(secret: string): void
 }
 
 /** The vault in its file. It is opened when it is first used, and again after a failure. */
 export class FileVault implements Vault {
-  readonly #options: VaultOptions
+  readonly #options: VaultDeps
   readonly #path: string | undefined
   #store: GrantStore | undefined
   #opening: Promise<GrantStore> | undefined
   #failure: { readonly error: unknown; readonly at: number } | undefined
 
-  constructor(options: VaultOptions) {
+  constructor(options: VaultDeps) {
     this.#options = options
-    this.#path = options.directory === undefined ? undefined : join(options.directory, NAME)
+    this.#path = options.directory === undefined ? undefined : join(options.directory, VAULT_FILE)
   }
 
-  find(account: string, resource: string, issuer?: string): Promise<KeptGrant | undefined> {
-    return this.#with(store => this.#seen(store.find(account, resource, issuer)))
+  find(account: string, resource: string, issuer?: string): Promise<StoredGrant | undefined> {
+    return this.#runWithStore(store => this.#reportSecrets(store.find(account, resource, issuer)))
   }
 
-  list(): Promise<readonly KeptGrant[]> {
-    return this.#with(store => store.list())
+  list(): Promise<readonly StoredGrant[]> {
+    return this.#runWithStore(store => store.list())
   }
 
   put(key: GrantKey, grant: NewGrant, over?: number): Promise<number | undefined> {
-    return this.#with(store => store.put(key, this.#seen(grant), over))
+    return this.#runWithStore(store => store.put(key, this.#reportSecrets(grant), over))
   }
 
   remove(key: GrantKey, generation: number, why?: string): Promise<boolean> {
-    return this.#with(store => store.remove(key, generation, why))
+    return this.#runWithStore(store => store.remove(key, generation, why))
   }
 
-  want(account: string, resource: string, generation: number, scopes: readonly string[]): Promise<void> {
-    return this.#with(store => store.want(account, resource, generation, scopes))
+  addWantedScopes(
+    account: string,
+    resource: string,
+    generation: number,
+    scopes: readonly string[],
+  ): Promise<void> {
+    return this.#runWithStore(store => store.addWantedScopes(account, resource, generation, scopes))
   }
 
-  grantedAt(account: string, resource: string): number | undefined {
-    return this.#now(store => store.grantedAt(account, resource))
+  getGrantTime(account: string, resource: string): number | undefined {
+    return this.#readIfOpen(store => store.getGrantTime(account, resource))
   }
 
-  callers(resource: string): CallerCounts | undefined {
-    return this.#now(store => store.callers(resource))
+  countCallers(resource: string): CallerCounts | undefined {
+    return this.#readIfOpen(store => store.countCallers(resource))
   }
 
-  lost(): Promise<readonly LostGrant[]> {
-    return this.#with(store => store.lost())
+  listLost(): Promise<readonly LostGrant[]> {
+    return this.#runWithStore(store => store.listLost())
   }
 
   lease(key: GrantKey, owner: string, ms: number): Promise<boolean> {
-    return this.#with(store => store.lease(key, owner, ms))
+    return this.#runWithStore(store => store.lease(key, owner, ms))
   }
 
   release(key: GrantKey, owner: string): Promise<void> {
-    return this.#with(store => store.release(key, owner))
+    return this.#runWithStore(store => store.release(key, owner))
   }
 
   registration(issuer: string, redirectUri: string): Promise<ClientIdentity | undefined> {
-    return this.#with(store => store.registration(issuer, redirectUri))
+    return this.#runWithStore(store => store.registration(issuer, redirectUri))
   }
 
   saveRegistration(issuer: string, redirectUri: string, client: ClientIdentity): Promise<void> {
-    return this.#with(store => store.saveRegistration(issuer, redirectUri, client))
+    return this.#runWithStore(store => store.saveRegistration(issuer, redirectUri, client))
   }
 
   dropRegistration(issuer: string, redirectUri: string): Promise<void> {
-    return this.#with(store => store.dropRegistration(issuer, redirectUri))
+    return this.#runWithStore(store => store.dropRegistration(issuer, redirectUri))
   }
 
   savePending(login: PendingLogin): Promise<boolean> {
-    return this.#with(store => store.savePending(login))
+    return this.#runWithStore(store => store.savePending(login))
   }
 
   takePending(state: string): Promise<PendingLogin | undefined> {
-    return this.#with(store => store.takePending(state))
+    return this.#runWithStore(store => store.takePending(state))
   }
 
   version(): Promise<number> {
-    return this.#with(store => store.version())
+    return this.#runWithStore(store => store.version())
   }
 
   close(): void {
@@ -261,15 +266,15 @@ export class FileVault implements Vault {
     return this.#failure === undefined ? undefined : getErrorMessage(this.#failure.error)
   }
 
-  #seen<G extends NewGrant | undefined>(grant: G): G {
-    const { saw } = this.#options
+  #reportSecrets<G extends NewGrant | undefined>(grant: G): G {
+    const { onSecret } = this.#options
     for (const secret of [grant?.access, grant?.refresh, grant?.client.secret])
-      if (secret !== undefined) saw?.(secret)
+      if (secret !== undefined) onSecret?.(secret)
     return grant
   }
 
   /** Looks at what is open: whoever counts neither waits nor fails. */
-  #now<T>(use: (store: GrantStore) => T): T | undefined {
+  #readIfOpen<T>(use: (store: GrantStore) => T): T | undefined {
     try {
       return this.#store && use(this.#store)
     } catch {
@@ -277,28 +282,28 @@ export class FileVault implements Vault {
     }
   }
 
-  async #with<T>(use: (store: GrantStore) => T): Promise<T> {
-    const store = this.#store ?? (await this.#opened())
-    return told(fileOf(this.#path), () => use(store))
+  async #runWithStore<T>(use: (store: GrantStore) => T): Promise<T> {
+    const store = this.#store ?? (await this.#ensureOpen())
+    return mapSqlErrors(getFileName(this.#path), () => use(store))
   }
 
-  async #opened(): Promise<GrantStore> {
+  async #ensureOpen(): Promise<GrantStore> {
     const { clock } = this.#options
     if (this.#failure !== undefined && clock.now() - this.#failure.at < RETRY_MS) throw this.#failure.error
-    this.#opening ??= this.#open().finally(() => {
+    this.#opening ??= this.#openStore().finally(() => {
       this.#opening = undefined
     })
     return this.#opening
   }
 
-  async #open(): Promise<GrantStore> {
+  async #openStore(): Promise<GrantStore> {
     const { clock, log, key, now } = this.#options
     try {
       const seal = new RowSeal((await key()) ?? randomBytes(32))
       const database = openDatabase(this.#path)
       try {
-        const file = fileOf(this.#path)
-        this.#store = told(file, () => new GrantStore(database, seal, file, now))
+        const file = getFileName(this.#path)
+        this.#store = mapSqlErrors(file, () => new GrantStore(database, seal, file, now))
       } catch (error) {
         database.close()
         throw error

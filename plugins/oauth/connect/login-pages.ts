@@ -1,0 +1,367 @@
+import type { AuditEvent, HttpReply, HttpRequest, Log } from '../../../src/plugin.ts'
+import { getErrorMessage } from '../../../src/plugin.ts'
+import type { BegunLogin, BrowserLogins } from '../flow/login.ts'
+import type { RequestLimiter, BrowserState, BrowserStore } from './browsers.ts'
+import type { ConsentStore, ReplicaNames, SentCallers } from './replica-state.ts'
+import {
+  renderAlreadyDone,
+  renderConsentPage,
+  parseForm,
+  renderMessage,
+  renderUnknownLogin,
+  renderForbidden,
+  redirect,
+  renderUnknownLink,
+  addCookie,
+} from './pages.ts'
+import type { LoginLink, LoginLinks } from './links.ts'
+import type { IdentityProvider } from './identity-provider.ts'
+
+/** Parts of the gateway that the pages need. */
+interface LoginPagesDeps {
+  readonly links: LoginLinks
+  readonly browsers: BrowserStore
+  readonly requestLimiter: RequestLimiter
+  readonly names: ReplicaNames
+  readonly sentCallers: Pick<SentCallers, 'publishLogin'>
+  readonly consents: ConsentStore
+  readonly logins: Pick<BrowserLogins, 'beginLogin' | 'finishLogin'>
+  readonly identityProvider: IdentityProvider | undefined
+  readonly log: Log
+  getBaseUrl(listener: string): string | undefined
+  /** Looks up what a login to an upstream would be asked for, and where. */
+  previewLogin(upstream: string, account: string): Promise<LoginPreview>
+  record(event: AuditEvent): void
+}
+
+/** A login as the person sees it before it begins. */
+export interface LoginPreview {
+  readonly host: string
+  readonly issuer: string
+  readonly scopes: readonly string[]
+}
+
+/** A request to a page, once it is known which link and browser it is of. */
+interface ConsentVisit {
+  readonly request: HttpRequest
+  readonly link: LoginLink
+  readonly browser: BrowserState
+  readonly isNew: boolean
+}
+
+export const CONNECT = '/oauth/connect/'
+export const PERSON = '/oauth/person'
+export const CALLBACK = '/oauth/callback'
+
+/** One of this process, or one that says which replica it is of. */
+const ID = /^[\w.-]{22,200}$/
+
+/** True for paths that anybody may ask for without a credential: the pages find out who it is by themselves. */
+export function isPagePath(path: string): boolean {
+  return (
+    path === PERSON || path === CALLBACK || (path.startsWith(CONNECT) && ID.test(path.slice(CONNECT.length)))
+  )
+}
+
+/** The pages on which callers log in to upstreams. */
+export class LoginPages {
+  readonly #deps: LoginPagesDeps
+
+  constructor(host: LoginPagesDeps) {
+    this.#deps = host
+  }
+
+  async serveRequest(request: HttpRequest): Promise<HttpReply | undefined> {
+    const { browsers, requestLimiter, log, getBaseUrl } = this.#deps
+    const base = getBaseUrl(request.listener)
+    if (base === undefined || !isPagePath(request.path)) return renderUnknownLink()
+    const at = this.#findReplica(request)
+    if (at !== undefined) return { ...renderUnknownLink(), at }
+    const browser = browsers.findBrowser(request, base)
+    if (!requestLimiter.tryAdmit(this.#getSenderKey(request, browser)))
+      return renderMessage(429, 'Too many requests', 'Wait a minute, and then try again.')
+    try {
+      return await this.#route(request, base, browser)
+    } catch (error) {
+      log.warn('a page for a login failed', {
+        path: request.path.slice(0, CONNECT.length),
+        reason: getErrorMessage(error),
+      })
+      return renderMessage(
+        502,
+        'That did not work',
+        'The login cannot be made now. The log of the gateway says why.',
+      )
+    }
+  }
+
+  /** The replica that has the link, and knows the browser. */
+  #findReplica({ path, query }: HttpRequest): string | undefined {
+    const { names } = this.#deps
+    if (path.startsWith(CONNECT)) return names.findReplica('link', path.slice(CONNECT.length))
+    return names.findReplica(path === PERSON ? 'person' : 'state', query.get('state') ?? '')
+  }
+
+  /** Browsers behind one proxy have one address: who brings a link that is open does not wait for those who try others. */
+  #getSenderKey({ path, remoteAddress = '' }: HttpRequest, browser: BrowserState | undefined): string {
+    if (browser !== undefined) return `browser ${browser.cookie}`
+    const link = this.#deps.links.findById(path.slice(CONNECT.length))
+    return link === undefined ? `address ${remoteAddress}` : `link ${link.id}`
+  }
+
+  #route(
+    request: HttpRequest,
+    base: string,
+    browser: BrowserState | undefined,
+  ): HttpReply | undefined | Promise<HttpReply | undefined> {
+    const { path, method } = request
+    if (path === PERSON) return method === 'GET' ? this.#finishPersonLogin(request, base, browser) : undefined
+    if (path === CALLBACK)
+      return method === 'GET' ? this.#finishUpstreamLogin(request, base, browser) : undefined
+    return this.#serveLink(request, base, browser)
+  }
+
+  #serveLink(
+    request: HttpRequest,
+    base: string,
+    browser: BrowserState | undefined,
+  ): HttpReply | undefined | Promise<HttpReply> {
+    const { path, method } = request
+    const link = this.#deps.links.findById(path.slice(CONNECT.length))
+    if (link === undefined || link.base !== base) return renderUnknownLink()
+    if (link.isDone) return renderAlreadyDone()
+    if (method === 'GET') {
+      const own = browser ?? this.#deps.browsers.openBrowser()
+      return this.#showConsent({ request, link, browser: own, isNew: browser === undefined })
+    }
+    if (method !== 'POST') return undefined
+    return browser === undefined
+      ? renderForbidden()
+      : this.#handleForm({ request, link, browser, isNew: false })
+  }
+
+  async #showConsent(visit: ConsentVisit): Promise<HttpReply> {
+    const { link, browser, request, isNew } = visit
+    const cookie = this.#deps.browsers.formatCookie(browser, link.base)
+    const proof = checkProof(visit)
+    if (proof === 'other') return this.#refuseVisit(visit)
+    if (proof === 'none' && link.proof === 'person') {
+      const { identityProvider, names } = this.#deps
+      if (identityProvider === undefined) return renderForbidden()
+      const { url, login } = await identityProvider.beginLogin(link.id, link.base, names.createName('person'))
+      browser.login = login
+      return addCookie(redirect(url), cookie)
+    }
+    const look = await this.#deps.previewLogin(link.upstream, link.account)
+    // Another page may have sent the browser here: then the person has not asked for anything yet.
+    const mayGoOn = proof === 'shown' && isUserNavigation(request)
+    if (mayGoOn && (await this.#deps.consents.hasConsent(createConsentKey(link, look))))
+      return this.#beginLogin(visit, look)
+    const page = this.#renderConsent(visit, look)
+    return isNew ? addCookie(page, cookie) : page
+  }
+
+  #renderConsent(visit: ConsentVisit, look: LoginPreview, problem?: string): HttpReply {
+    const { link, browser } = visit
+    browser.shown.set(link.id, createConsentKey(link, look))
+    const { issuer, subject } = link.principal
+    return renderConsentPage({
+      ...{ upstream: link.upstream, host: look.host, scopes: look.scopes },
+      server: new URL(look.issuer).host,
+      ...{ subject, issuer, client: link.client },
+      action: link.url,
+      token: this.#deps.browsers.createFormToken(browser, link.id),
+      wantsCode: link.proof === 'code' && checkProof(visit) !== 'shown',
+      problem,
+    })
+  }
+
+  async #handleForm(visit: ConsentVisit): Promise<HttpReply> {
+    const { link } = visit
+    const form = await this.#readForm(visit)
+    if (form === undefined) return renderForbidden()
+    if (checkProof(visit) === 'other') return this.#refuseVisit(visit)
+    if (form.get('answer') !== 'allow') {
+      this.#recordOutcome(link, 'declined')
+      return renderMessage(200, 'Nothing was allowed', 'You can close this page.')
+    }
+    const refused = link.proof === 'code' ? await this.#checkCode(visit, form.get('code') ?? '') : undefined
+    if (refused !== undefined) return refused
+    return checkProof(visit) === 'shown' ? this.#beginLogin(visit) : renderForbidden()
+  }
+
+  /** Fields that were filled in, if the form is one that this browser got from us for this link. */
+  async #readForm({ request, link, browser }: ConsentVisit): Promise<URLSearchParams | undefined> {
+    const [site = 'same-origin'] = request.header('sec-fetch-site')
+    const form = await parseForm(request)
+    const isOurs =
+      form !== undefined && this.#deps.browsers.isFormToken(browser, link.id, form.get('token') ?? '')
+    return isOurs && site === 'same-origin' ? form : undefined
+  }
+
+  /** Answer to a code that is wrong; undefined for the right one, which is typed once in a browser. */
+  async #checkCode(visit: ConsentVisit, typed: string): Promise<HttpReply | undefined> {
+    const { link, browser } = visit
+    if (browser.proved.has(link.id)) return undefined
+    if (link.isCode(typed)) {
+      browser.proved.add(link.id)
+      return undefined
+    }
+    this.#recordOutcome(link, 'wrong code')
+    if (!link.isInTime) return renderUnknownLink()
+    const look = await this.#deps.previewLogin(link.upstream, link.account)
+    return {
+      ...this.#renderConsent(visit, look, 'That is not the code that your client shows.'),
+      status: 403,
+    }
+  }
+
+  /** Sends the browser to the authorization server; twice to the same place for who clicks twice. */
+  async #beginLogin(visit: ConsentVisit, look?: LoginPreview): Promise<HttpReply> {
+    const { link, browser } = visit
+    const shown = look === undefined ? browser.shown.get(link.id) : createConsentKey(link, look)
+    const known = browser.starts.get(link.id)
+    const start = known ?? this.#startLogin(link)
+    browser.starts.set(link.id, start)
+    const begun = await start.catch((error: unknown) => {
+      browser.starts.delete(link.id)
+      throw error
+    })
+    const asked: LoginPreview = { host: '', issuer: begun.issuer, scopes: begun.scopes }
+    if (shown !== createConsentKey(link, asked)) {
+      browser.starts.delete(link.id)
+      const now = await this.#deps.previewLogin(link.upstream, link.account)
+      return this.#renderConsent(visit, now, 'What is asked for has changed meanwhile.')
+    }
+    this.#deps.browsers.noteLogin(browser, begun.state, link.id)
+    return redirect(begun.url)
+  }
+
+  #startLogin({ upstream, account, base, principal }: LoginLink): Promise<BegunLogin> {
+    const { issuer, subject } = principal
+    const caller = { issuer, subject }
+    const state = this.#deps.names.createName('state')
+    return this.#deps.logins.beginLogin({ upstream, account, caller, redirectUri: base + CALLBACK, state })
+  }
+
+  /** The identity provider has sent the browser back: now it is known who sits before it. */
+  async #finishPersonLogin(
+    { query }: HttpRequest,
+    base: string,
+    browser: BrowserState | undefined,
+  ): Promise<HttpReply> {
+    const { identityProvider, browsers, links, log } = this.#deps
+    const login = browser?.login
+    if (browser === undefined || login === undefined || identityProvider === undefined)
+      return renderForbidden()
+    // Any page may send the browser here: what it makes up ends no login.
+    if (query.get('state') !== login.state) return renderForbidden()
+    browser.login = undefined
+    const link = links.findById(login.link)
+    if (link === undefined) return renderUnknownLink()
+    try {
+      const person = await identityProvider.finishLogin(query, login, base)
+      return addCookie(redirect(link.url), browsers.formatCookie(browsers.renewCookie(browser, person), base))
+    } catch (error) {
+      log.warn('nobody could be identified for a login', {
+        upstream: link.upstream,
+        reason: getErrorMessage(error),
+      })
+      this.#recordOutcome(link, 'unidentified')
+      return renderMessage(
+        403,
+        'That did not work',
+        'It could not be found out who you are. Open the link again.',
+      )
+    }
+  }
+
+  /** The authorization server of an upstream has sent the browser back. */
+  async #finishUpstreamLogin(
+    { query }: HttpRequest,
+    base: string,
+    browser: BrowserState | undefined,
+  ): Promise<HttpReply> {
+    const state = query.get('state') ?? ''
+    const id = browser?.begun.get(state)
+    if (browser === undefined || id === undefined) return renderUnknownLogin()
+    browser.begun.delete(state)
+    browser.starts.delete(id)
+    const link = this.#deps.links.findById(id)
+    if (link === undefined) return renderUnknownLogin()
+    if (link.isDone) return renderAlreadyDone()
+    const { logins, consents, log } = this.#deps
+    try {
+      const made = await logins.finishLogin(
+        `${base}${CALLBACK}?${query.toString()}`,
+        ({ account }) => account === link.account,
+      )
+      const consent = browser.shown.get(link.id)
+      if (consent !== undefined) consents.addConsent(consent)
+      log.debug('a caller has logged in', { upstream: made.upstream })
+      this.#recordOutcome(link, 'made')
+      link.complete()
+      await this.#deps.sentCallers.publishLogin(link)
+      return renderMessage(200, 'You are logged in', 'You can close this page, and go on in your client.')
+    } catch (error) {
+      log.warn('a login failed', { upstream: link.upstream, reason: getErrorMessage(error) })
+      this.#recordOutcome(link, 'failed')
+      return renderMessage(
+        400,
+        'The login did not work',
+        'Open the link in your client again. The log of the gateway says more.',
+      )
+    }
+  }
+
+  #refuseVisit({ link, browser }: ConsentVisit): HttpReply {
+    const { person } = browser
+    this.#deps.log.warn('somebody opened the login of somebody else', {
+      upstream: link.upstream,
+      subject: person?.subject,
+    })
+    this.#recordOutcome(
+      link,
+      'denied',
+      person === undefined ? {} : { person: person.subject, at: person.issuer },
+    )
+    return renderMessage(
+      403,
+      'This link is not yours',
+      'Somebody else asked for this login. Nothing was allowed. Who sent it to you may want to use your account.',
+    )
+  }
+
+  #recordOutcome(
+    { upstream, principal }: LoginLink,
+    outcome: string,
+    more: Record<string, string> = {},
+  ): void {
+    const { issuer, subject } = principal
+    this.#deps.record({
+      kind: 'login',
+      name: 'oauth.connect',
+      outcome,
+      fields: { upstream, issuer, subject, ...more },
+    })
+  }
+}
+
+/** Tells whether the person before the browser is the one who asked. */
+function checkProof({ link, browser }: ConsentVisit): 'shown' | 'none' | 'other' {
+  if (link.proof === 'code') return browser.proved.has(link.id) ? 'shown' : 'none'
+  const { person } = browser
+  if (person === undefined) return 'none'
+  const { issuer, subject } = link.principal
+  return person.issuer === issuer && person.subject === subject ? 'shown' : 'other'
+}
+
+function createConsentKey({ account, upstream }: LoginLink, { issuer, scopes }: LoginPreview): string {
+  return JSON.stringify([account, upstream, issuer, [...scopes].sort()])
+}
+
+/** True for a navigation that a person began, by a click on this origin or by typing. */
+function isUserNavigation(request: HttpRequest): boolean {
+  const [site] = request.header('sec-fetch-site')
+  return site === 'none' || site === 'same-origin'
+}
