@@ -24,8 +24,8 @@ async function attach(args) {
   const { setFlagsFromString } = process.getBuiltinModule('node:v8')
   for (const flag of ['--no-opt', '--no-maglev', '--no-sparkplug', '--regexp-interpret-all'])
     setFlagsFromString(flag)
-  const { attachAlone } = await import('../dist/src/cli/background/attach.js')
-  return attachAlone(args, process)
+  const { attachWithoutCli } = await import('../dist/src/cli/background/attach.js')
+  return attachWithoutCli(args, process)
 }
 
 /** Halves the startup time. Frequent commands have their own cache, as the first run decides which code is cached. */

@@ -94,7 +94,7 @@ const STARTERS: ReadonlySet<string> = new Set([
   'src/processes/launch.ts',
   'src/plugin-host/failure.ts',
   'src/cli/output/browser.ts',
-  'src/cli/background/own-program.ts',
+  'src/cli/background/run-program.ts',
 ])
 
 test('child processes are started where that belongs', () => {

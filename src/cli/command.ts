@@ -29,7 +29,7 @@ interface CommandRun<F, A> {
   /** All words that are no flags. */
   readonly words: readonly string[]
   /** Words behind `--`, for commands that take another command. */
-  readonly behind: readonly string[]
+  readonly passthrough: readonly string[]
   readonly terminal: Terminal
   readonly host: Host
   readonly config: Interfaces.Config
@@ -58,7 +58,9 @@ export interface CommandSpec<F extends FlagOutput, A extends FlagOutput> {
 type FlagOutput = Record<string, any>
 
 /** A command for oclif. Errors go to `main` as they are. */
-export function command<F extends FlagOutput, A extends FlagOutput>(spec: CommandSpec<F, A>): Command.Class {
+export function createCommand<F extends FlagOutput, A extends FlagOutput>(
+  spec: CommandSpec<F, A>,
+): Command.Class {
   const { summary, description, usage, examples = [], args, flags, takesRest, takesCommand, run } = spec
   return class extends Command {
     static override summary = summary
@@ -72,7 +74,7 @@ export function command<F extends FlagOutput, A extends FlagOutput>(spec: Comman
     async run(): Promise<number | void> {
       const { host, terminal } = this.config.options as HostedOptions
       const end = takesCommand === true ? this.argv.indexOf('--') : -1
-      const [before, behind] =
+      const [before, passthrough] =
         end === -1 ? [this.argv, []] : [this.argv.slice(0, end), this.argv.slice(end + 1)]
       const parsed = await this.parse<F, FlagOutput, A>(
         {
@@ -87,7 +89,7 @@ export function command<F extends FlagOutput, A extends FlagOutput>(spec: Comman
         args: parsed.args,
         flags: parsed.flags,
         words: parsed.argv.map(String),
-        ...{ behind, terminal, host, config: this.config },
+        ...{ passthrough, terminal, host, config: this.config },
         print(value, lines) {
           if ((parsed.flags as { json?: boolean }).json === true) out.json(value)
           else for (const line of lines()) out.line(line)
@@ -102,24 +104,24 @@ export function command<F extends FlagOutput, A extends FlagOutput>(spec: Comman
 }
 
 /** A flag without a value. */
-export function toggle(options: Parameters<typeof boolean<boolean>>[0]) {
+export function booleanFlag(options: Parameters<typeof boolean<boolean>>[0]) {
   return boolean(options)
 }
 
 /** A word that a command needs. */
-export function word(description: string) {
+export function requiredArgument(description: string) {
   return argument({ required: true, description, ignoreStdin: true })
 }
 
 /** A word that may be left out. */
-export function optionalWord(description: string) {
+export function optionalArgument(description: string) {
   return argument({ description, ignoreStdin: true })
 }
 
 const helpGroup = 'GLOBAL'
 
 /** Refuses an empty value, which a variable that is not set leaves behind. */
-async function filled(value: string): Promise<string> {
+async function rejectEmpty(value: string): Promise<string> {
   if (value !== '') return value
   const { CLIError } = await import('@oclif/core/errors')
   throw new CLIError('It has an empty value: give it another one, or leave it out')
@@ -132,13 +134,13 @@ export const JSON_FLAG = { json: boolean({ helpGroup, summary: 'Print JSON on st
 export const CONFIG_FLAGS = {
   config: string({
     char: 'c',
-    parse: filled,
+    parse: rejectEmpty,
     helpGroup,
     helpValue: '<file>',
     summary: 'Configuration file. Default: the nearest gateway.yaml upwards.',
   }),
   env: string({
-    parse: filled,
+    parse: rejectEmpty,
     helpGroup,
     helpValue: '<name>',
     summary: 'Environment: gateway.<name>.yaml goes on top. Default: GATEWAY_ENV.',
@@ -158,7 +160,7 @@ export const CONTROL_FLAGS = {
   config: CONFIG_FLAGS.config,
   env: CONFIG_FLAGS.env,
   socket: string({
-    parse: filled,
+    parse: rejectEmpty,
     helpGroup,
     helpValue: '<file>',
     summary: 'Control socket of the gateway. Default: that of the one which runs with the configuration.',
@@ -167,7 +169,7 @@ export const CONTROL_FLAGS = {
 }
 
 /** Flags that choose a gateway, for every command that asks one as a client does. */
-export const ASK_FLAGS = {
+export const QUERY_FLAGS = {
   fresh: boolean({
     summary:
       'Start a gateway for this command though one runs, as --set does too; it writes to no audit and counts on no limit.',

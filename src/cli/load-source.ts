@@ -4,16 +4,16 @@ import type { LoadedConfig } from '../config/index.ts'
 import { withConfig } from '../config/index.ts'
 import type { Terminal } from './output/terminal.ts'
 
-const DIGITS = 16
+const HASH_DIGITS = 16
 
 /** Directory that keeps what is known of the servers of a configuration file; undefined where there is no file, or no home. */
-export function stateDirectory(
+export function getStateDirectory(
   { file }: Pick<LoadedConfig, 'file'>,
   { environment }: Pick<Terminal, 'environment'>,
 ): string | undefined {
   const base = getStateBase(environment)
   if (file === undefined || base === undefined) return undefined
-  return join(base, 'tapgate', createHash('sha256').update(file).digest('hex').slice(0, DIGITS))
+  return join(base, 'tapgate', createHash('sha256').update(file).digest('hex').slice(0, HASH_DIGITS))
 }
 
 /** As the XDG base directory specification has it: a relative path is no path. */
@@ -44,7 +44,7 @@ export async function loadSource(
 }
 
 /** The same with its listeners replaced. */
-export function withListeners(
+export function replaceListeners(
   source: LoadedConfig,
   listeners: LoadedConfig['config']['listeners'],
 ): LoadedConfig {
@@ -55,7 +55,7 @@ export function withListeners(
  * The configuration file that a command means, without reading it: the one that is named, or the nearest gateway.yaml.
  * @throws GatewayError GW_CONFIG_NOT_FOUND, GW_CONFIG_UNTRUSTED
  */
-export async function configFile(
+export async function findConfigFile(
   { config }: { readonly config?: string | undefined },
   { cwd, environment }: Pick<Terminal, 'cwd' | 'environment'>,
 ): Promise<string> {

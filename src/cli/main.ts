@@ -23,7 +23,7 @@ function trustAuthorities(file: string, warn: (text: string) => void): void {
 export async function main(argv: string[]): Promise<void> {
   trustOwnAuthorities()
   process.exitCode = await run(argv, process)
-  await Promise.all([flushed(process.stdout), flushed(process.stderr)])
+  await Promise.all([flushStream(process.stdout), flushStream(process.stderr)])
   process.exit()
 }
 
@@ -34,7 +34,7 @@ function trustOwnAuthorities(): void {
   trustAuthorities(authorities, text => void process.stderr.write(`${text}\n`))
 }
 
-function flushed(stream: NodeJS.WriteStream): Promise<void> {
+function flushStream(stream: NodeJS.WriteStream): Promise<void> {
   return new Promise(resolve => {
     if (stream.destroyed || stream.writableEnded) resolve()
     else stream.write('', () => resolve())

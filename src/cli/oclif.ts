@@ -3,8 +3,8 @@ import { Config } from '@oclif/core/config'
 import { getHelpFlagAdditions, normalizeArgv } from '@oclif/core/help'
 import type { Interfaces } from '@oclif/core'
 import { COMMANDS } from './commands.ts'
-import { COMPLETE, complete } from './completion.ts'
-import { foreignCommands } from './plugin-commands.ts'
+import { COMPLETE_COMMAND, printCompletions } from './completion.ts'
+import { loadExternalCommands } from './plugin-commands.ts'
 import type { Host, Terminal } from './output/terminal.ts'
 import type { HostedOptions } from './command.ts'
 import { showHelp } from './command.ts'
@@ -22,8 +22,8 @@ export async function runWithOclif(
   host: Host,
   terminal: Terminal,
 ): Promise<number> {
-  const commands = { ...COMMANDS, ...(await foreignCommands(argv, COMMANDS, terminal)) }
-  if (argv[0] === COMPLETE) return complete(argv.slice(2), commands, terminal)
+  const commands = { ...COMMANDS, ...(await loadExternalCommands(argv, COMMANDS, terminal)) }
+  if (argv[0] === COMPLETE_COMMAND) return printCompletions(argv.slice(2), commands, terminal)
   const plugin = createOclifPlugin(commands, own)
   const plugins = new Map([[plugin.name, plugin]])
   const options: HostedOptions = { root: own.root, pjson: own.manifest, plugins, host, terminal }
@@ -71,12 +71,14 @@ function createOclifPlugin(
 function createLoadable(id: string, command: Command.Class): Command.Loadable {
   command.id = id
   const { summary, description, usage, examples, strict, hidden, aliases, hiddenAliases } = command
-  const named = <T extends object>(all: Readonly<Record<string, T>>): Record<string, T & { name: string }> =>
+  const addNames = <T extends object>(
+    all: Readonly<Record<string, T>>,
+  ): Record<string, T & { name: string }> =>
     Object.fromEntries(Object.entries(all).map(([name, one]) => [name, { ...one, name }]))
   return {
     ...{ id, summary, description, usage, examples, strict, hidden, aliases, hiddenAliases },
-    args: named(command.args),
-    flags: named(command.flags),
+    args: addNames(command.args),
+    flags: addNames(command.flags),
     hasDynamicHelp: false,
     pluginType: 'core',
     load: () => Promise.resolve(command),

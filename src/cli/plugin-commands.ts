@@ -9,7 +9,7 @@ import { declaredCommands } from '../plugin-host/manifest.ts'
 import { loadConfigured } from '../plugin-host/resolve.ts'
 import type { Plugin } from '../plugin.ts'
 import type { Finding } from '../util/finding.ts'
-import { command, CONFIG_FLAGS, CONTROL_FLAGS, JSON_FLAG } from './command.ts'
+import { createCommand, CONFIG_FLAGS, CONTROL_FLAGS, JSON_FLAG } from './command.ts'
 import type { SourceFlags } from './load-source.ts'
 import { loadSource } from './load-source.ts'
 import type { Terminal } from './output/terminal.ts'
@@ -38,7 +38,7 @@ export function createPluginCommand(spec: PluginCommand, options: readonly strin
       argument({ description, required, ignoreStdin: true, ...(choices && { options: [...choices] }) }),
     ],
   )
-  return command({
+  return createCommand({
     ...{ summary: spec.summary, description: spec.description, usage: spec.usage, examples: spec.examples },
     takesRest: spec.takesRest,
     args: Object.fromEntries(args) as Command.Class['args'],
@@ -50,14 +50,14 @@ export function createPluginCommand(spec: PluginCommand, options: readonly strin
       try {
         return (await spec.run(createCommandCall(given, flags, options, terminal, host))) ?? 0
       } catch (error) {
-        throw absent(error, options)
+        throw convertUnknownVerb(error, options)
       }
     },
   })
 }
 
 /** An error, or the one that says that the gateway which was asked has not what the command is about. */
-function absent(error: unknown, options: readonly string[]): unknown {
+function convertUnknownVerb(error: unknown, options: readonly string[]): unknown {
   return error instanceof GatewayError && error.code === 'GW_VERB_UNKNOWN'
     ? gatewayError('GW_NOT_CONFIGURED', { keys: options.join('.') })
     : error
@@ -98,51 +98,54 @@ function createFlag({
   return multiple === true ? string({ ...one, multiple, multipleNonGreedy: true }) : string(one)
 }
 
-type Commands = Readonly<Record<string, Command.Class>>
+type CommandMap = Readonly<Record<string, Command.Class>>
 
 /**
  * The commands of plugins from elsewhere, as the configuration in reach names them. Names and summaries are read from their
  * packages; code of a plugin runs only where the command line names one of its commands. What cannot be read has none.
  */
-export async function foreignCommands(
+export async function loadExternalCommands(
   argv: readonly string[],
-  own: Commands,
+  own: CommandMap,
   terminal: Terminal,
-): Promise<Commands> {
+): Promise<CommandMap> {
   const typed = argv.filter(word => !word.startsWith('-'))
-  if (!isConcerned(typed[0], own)) return {}
-  const flags = sourceFlags(argv)
+  if (!mayNameExternalCommand(typed[0], own)) return {}
+  const flags = parseSourceFlags(argv)
   const found: Record<string, Command.Class> = {}
-  for (const plugin of await pluginsInReach(flags, terminal))
+  for (const plugin of await listConfiguredPlugins(flags, terminal))
     for (const [name, summary] of declaredCommands(plugin.use, plugin.directory)) {
       const id = name.replaceAll(' ', ':')
       if (id in own || id in found) continue
       const load = (): Promise<Command.Class> => loadCommand(plugin.name, name, flags, terminal)
       // A command that cannot be loaded has its summary alone as help, and running it says why.
-      const loaded = isNamed(name, typed) ? await load().catch(() => undefined) : undefined
-      found[id] = loaded ?? placeholder(summary, load)
+      const loaded = isCommandTyped(name, typed) ? await load().catch(() => undefined) : undefined
+      found[id] = loaded ?? createPlaceholder(summary, load)
     }
   return found
 }
 
 /** True where commands from elsewhere may be meant, or are to be listed; all others need not wait for a look at them. */
-function isConcerned(first: string | undefined, own: Commands): boolean {
+function mayNameExternalCommand(first: string | undefined, own: CommandMap): boolean {
   if (first === undefined || first === 'help' || first === 'completion') return true
   return !Object.keys(own).some(id => id.split(':')[0] === first)
 }
 
-function isNamed(name: string, typed: readonly string[]): boolean {
+function isCommandTyped(name: string, typed: readonly string[]): boolean {
   const words = typed[0] === 'help' ? typed.slice(1) : typed
   return name.split(' ').every((word, i) => word === words[i])
 }
 
-async function pluginsInReach(flags: SourceFlags, { cwd, environment }: Terminal): Promise<NamedPlugin[]> {
+async function listConfiguredPlugins(
+  flags: SourceFlags,
+  { cwd, environment }: Terminal,
+): Promise<NamedPlugin[]> {
   const { listNamedPlugins } = await import('../config/index.ts')
   return listNamedPlugins({ file: flags.config, env: flags.env, cwd, environment }).catch(() => [])
 }
 
 /** The flags that say which configuration is meant, before anything is known of the command. */
-function sourceFlags(argv: readonly string[]): SourceFlags {
+function parseSourceFlags(argv: readonly string[]): SourceFlags {
   const findFlagValue = (...names: readonly string[]): string | undefined => {
     const at = argv.findIndex(word => names.includes(word))
     const joined = argv.find(word => names.some(name => word.startsWith(`${name}=`)))
@@ -169,7 +172,7 @@ async function loadCommand(
 }
 
 /** Stands for a command that has not been loaded. */
-function placeholder(summary: string, load: () => Promise<Command.Class>): Command.Class {
+function createPlaceholder(summary: string, load: () => Promise<Command.Class>): Command.Class {
   return class extends Command {
     static override summary = summary
     static override strict = false

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Host, Terminal } from './output/terminal.ts'
 import type { OwnManifest } from './oclif.ts'
-import type { KnownCommand } from './output/report.ts'
+import type { KnownCommand } from './output/report-error.ts'
 
 const VERSION_FLAGS: readonly (string | undefined)[] = ['--version', '-v']
 
@@ -17,10 +17,10 @@ export async function run(argv: readonly string[], host: Host): Promise<number> 
   const { createTerminal } = await import('./output/terminal.ts')
   const terminal = createTerminal(host)
   try {
-    return await runLoaded(argv, host, terminal)
+    return await runCommandLine(argv, host, terminal)
   } catch (error) {
-    const { report } = await import('./output/report.ts')
-    return report(error, argv, terminal, knownCommands)
+    const { reportError } = await import('./output/report-error.ts')
+    return reportError(error, argv, terminal, listCommands)
   }
 }
 
@@ -32,7 +32,7 @@ function printVersion({ stdout, platform }: Host): number {
 }
 
 /** As people type them: `agents list`. */
-async function knownCommands(): Promise<KnownCommand[]> {
+async function listCommands(): Promise<KnownCommand[]> {
   const { COMMANDS } = await import('./commands.ts')
   return Object.entries(COMMANDS).map(([id, { flags }]) => ({
     name: id.replaceAll(':', ' '),
@@ -40,14 +40,14 @@ async function knownCommands(): Promise<KnownCommand[]> {
   }))
 }
 
-async function runLoaded(argv: readonly string[], host: Host, terminal: Terminal): Promise<number> {
-  nameUser(process.env)
+async function runCommandLine(argv: readonly string[], host: Host, terminal: Terminal): Promise<number> {
+  setUserDefaults(process.env)
   const { runWithOclif } = await import('./oclif.ts')
   return runWithOclif(argv, readManifest(), host, terminal)
 }
 
 /** Gives a user without a line in /etc/passwd, as in a container, the shell and home that oclif asks for when it is loaded. */
-function nameUser(environment: NodeJS.ProcessEnv): void {
+function setUserDefaults(environment: NodeJS.ProcessEnv): void {
   try {
     userInfo()
   } catch {

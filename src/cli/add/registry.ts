@@ -18,17 +18,18 @@ interface RegistryEntry {
 }
 
 /** Names of the reverse DNS form, in letters that look like no others. */
-export const NAME = /^[A-Za-z0-9](?:[A-Za-z0-9.-]{0,198}[A-Za-z0-9])?\/[A-Za-z0-9][A-Za-z0-9._-]{0,198}$/
+export const REGISTRY_NAME =
+  /^[A-Za-z0-9](?:[A-Za-z0-9.-]{0,198}[A-Za-z0-9])?\/[A-Za-z0-9][A-Za-z0-9._-]{0,198}$/
 
-const OFFICIAL = 'io.modelcontextprotocol.registry/official'
+const OFFICIAL_META = 'io.modelcontextprotocol.registry/official'
 const MAX_ALTERNATIVES = 50
 
 /** Reads one row of a registry (v0.1), or a `server.json` alone; undefined where it is none. */
 function parseRegistryEntry(row: unknown): RegistryEntry | undefined {
   const server = isObject(row) && isObject(row.server) ? row.server : row
   const name = readText(server, 'name')
-  if (name === undefined || !NAME.test(name)) return undefined
-  const official = readMap(row, '_meta', OFFICIAL)
+  if (name === undefined || !REGISTRY_NAME.test(name)) return undefined
+  const official = readMap(row, '_meta', OFFICIAL_META)
   return {
     name,
     description: toOneLine(readText(server, 'description') ?? '').slice(0, 300),
@@ -64,11 +65,14 @@ export class Registry {
       'file' in this.#place
         ? await readRows(this.#place.file)
         : await this.#searchRows(wanted, this.#place.url)
-    const fits = ({ name, description }: RegistryEntry): boolean => {
+    const hasAllWords = ({ name, description }: RegistryEntry): boolean => {
       const text = `${name} ${description}`.toLowerCase()
       return wanted.every(word => text.includes(word))
     }
-    return newest(rows.flatMap(row => parseRegistryEntry(row) ?? []).filter(fits)).slice(0, MAX_COUNT)
+    return selectNewest(rows.flatMap(row => parseRegistryEntry(row) ?? []).filter(hasAllWords)).slice(
+      0,
+      MAX_COUNT,
+    )
   }
 
   /** One server, of a version or the newest. @throws GatewayError GW_REGISTRY */
@@ -76,7 +80,7 @@ export class Registry {
     if ('url' in this.#place) return this.#findInRegistry(this.#place.url, name, version)
     const all = (await readRows(this.#place.file)).flatMap(row => parseRegistryEntry(row) ?? [])
     const own = all.filter(entry => entry.name === name)
-    const found = version === undefined ? newest(own)[0] : own.find(entry => entry.version === version)
+    const found = version === undefined ? selectNewest(own)[0] : own.find(entry => entry.version === version)
     if (found !== undefined) return found
     const meant = suggestName(
       name,
@@ -86,13 +90,13 @@ export class Registry {
       version === undefined || own.length === 0
         ? `it has no server "${name}"`
         : `it has no version ${version} of "${name}"`
-    throw this.#error(meant === undefined || own.length > 0 ? what : `${what} – ${meant}`)
+    throw this.#createError(meant === undefined || own.length > 0 ? what : `${what} – ${meant}`)
   }
 
   async #findInRegistry(url: string, name: string, version = 'latest'): Promise<RegistryEntry> {
     const path = `v0.1/servers/${encodeURIComponent(name)}/versions/${encodeURIComponent(version)}`
-    const entry = parseRegistryEntry(await this.#ask(url, path))
-    if (entry?.name !== name) throw this.#error(`it says nothing of "${name}"`)
+    const entry = parseRegistryEntry(await this.#fetchJson(url, path))
+    if (entry?.name !== name) throw this.#createError(`it says nothing of "${name}"`)
     return entry
   }
 
@@ -107,7 +111,7 @@ export class Registry {
         limit: '100',
         ...(cursor === undefined ? {} : { cursor }),
       })
-      const reply = await this.#ask(url, `v0.1/servers?${query.toString()}`)
+      const reply = await this.#fetchJson(url, `v0.1/servers?${query.toString()}`)
       rows.push(...readList(reply, 'servers'))
       cursor = readText(reply, 'metadata', 'nextCursor')
       if (cursor === undefined || cursor === '') break
@@ -115,7 +119,7 @@ export class Registry {
     return rows
   }
 
-  async #ask(url: string, path: string): Promise<unknown> {
+  async #fetchJson(url: string, path: string): Promise<unknown> {
     try {
       const target = new URL(path, url.endsWith('/') ? url : `${url}/`)
       const reply = await this.#fetch(target, { namedBy: url, maxBytes: PAGE_BYTES })
@@ -123,11 +127,11 @@ export class Registry {
       if (!reply.ok) throw new Error(`HTTP ${reply.status}`)
       return await reply.json()
     } catch (error) {
-      throw this.#error(getErrorMessage(error))
+      throw this.#createError(getErrorMessage(error))
     }
   }
 
-  #error(why: string): Error {
+  #createError(why: string): Error {
     return gatewayError('GW_REGISTRY', {
       registry: 'file' in this.#place ? this.#place.file : this.#place.url,
       why,
@@ -155,7 +159,7 @@ async function readRows(file: string): Promise<unknown[]> {
 }
 
 /** The highest version of each server. */
-function newest(entries: readonly RegistryEntry[]): RegistryEntry[] {
+function selectNewest(entries: readonly RegistryEntry[]): RegistryEntry[] {
   const best = new Map<string, RegistryEntry>()
   for (const entry of entries) {
     const known = best.get(entry.name)

@@ -7,9 +7,9 @@ import { getAttachSocketPath, connectSocket } from '../../control/sockets.ts'
 import { gatewayError, GatewayError, getOwnerReason } from '../../errors/errors.ts'
 import { readOwnPackage } from '../../util/version.ts'
 import type { Host } from '../output/terminal.ts'
-import { runOwnProgram } from './own-program.ts'
+import { runOwnProgram } from './run-program.ts'
 
-const OPTIONS = {
+const ATTACH_OPTIONS = {
   config: { type: 'string', short: 'c' },
   env: { type: 'string' },
   set: { type: 'string', multiple: true },
@@ -22,13 +22,13 @@ const OPTIONS = {
  * Runs `gateway attach` without the rest of the command line, which would take more memory than the relay itself. Returns
  * the exit code, or undefined for what the command line must look at: help, mistakes, and what goes wrong.
  */
-export async function attachAlone(args: readonly string[], host: Host): Promise<number | undefined> {
+export async function attachWithoutCli(args: readonly string[], host: Host): Promise<number | undefined> {
   try {
-    return await attach(parseArgs({ args: [...args], options: OPTIONS }).values, host)
+    return await attach(parseArgs({ args: [...args], options: ATTACH_OPTIONS }).values, host)
   } catch (error) {
     // A mistake in the arguments, or a flag such as --help, is for the whole command line.
     if (!(error instanceof GatewayError)) return undefined
-    const problems = await problemLines(error, host.cwd())
+    const problems = await formatProblems(error, host.cwd())
     const lines = [`error ${error.code}: ${getOwnerReason(error)}`, ...problems, `hint: ${error.hint}`]
     host.stderr.write(lines.map(line => `${line}\n`).join(''))
     return error.entry.exit ?? 1
@@ -36,7 +36,7 @@ export async function attachAlone(args: readonly string[], host: Host): Promise<
 }
 
 /** Lines that say what is wrong with the configuration, where that is the error; loaded for that alone. */
-async function problemLines({ fields }: GatewayError, cwd: string): Promise<string[]> {
+async function formatProblems({ fields }: GatewayError, cwd: string): Promise<string[]> {
   const problems = (fields.problems ?? []) as readonly Problem[]
   if (problems.length === 0) return []
   const { formatProblem } = await import('../../config/problem.ts')
@@ -55,8 +55,8 @@ export interface AttachFlags {
   readonly 'no-start'?: boolean | undefined
 }
 
-const LABEL = /^[A-Za-z0-9._-]{1,128}$/
-const ATTEMPTS = 3
+const LABEL_PATTERN = /^[A-Za-z0-9._-]{1,128}$/
+const MAX_ATTEMPTS = 3
 
 /**
  * Connects the client on stdin and stdout to the gateway of a configuration, which is started where none runs. Returns the
@@ -66,31 +66,31 @@ const ATTEMPTS = 3
  */
 export async function attach(flags: AttachFlags, host: Host): Promise<number> {
   const { label, profile } = flags
-  if (label !== undefined && !LABEL.test(label))
+  if (label !== undefined && !LABEL_PATTERN.test(label))
     throw gatewayError('GW_USAGE', {
       what: '--label is 1 to 128 letters, digits, dots, underscores, hyphens',
     })
   // Before the client's first message, so that what is wrong is an error of this command.
-  let first: Socket | undefined = await connectAnyhow(flags, host)
-  const say = (text: string): void => void host.stderr.write(`${text}\n`)
+  let first: Socket | undefined = await connectOrStart(flags, host)
+  const printLine = (text: string): void => void host.stderr.write(`${text}\n`)
   const relay = new Relay({
     input: host.stdin,
     output: host.stdout,
     hello: { cwd: host.cwd(), profile, label },
     connect: async () => {
-      const socket = first ?? (await connectAnyhow(flags, host))
+      const socket = first ?? (await connectOrStart(flags, host))
       first = undefined
       return socket
     },
-    onAttached: ({ version }) => checkVersion(version, say),
-    onGiveUp: why => say(`the gateway is gone: ${why}`),
+    onAttached: ({ version }) => checkVersion(version, printLine),
+    onGiveUp: why => printLine(`the gateway is gone: ${why}`),
   })
   return relay.run()
 }
 
-async function connectAnyhow(flags: AttachFlags, host: Host): Promise<Socket> {
-  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-    const known = attempt === 0 ? knownSocket(flags, host) : undefined
+async function connectOrStart(flags: AttachFlags, host: Host): Promise<Socket> {
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    const known = attempt === 0 ? getNamedSocket(flags, host) : undefined
     const path = known ?? (await resolveSocket(flags, host))
     const socket = await connectSocket(path)
     if (socket !== undefined) return socket
@@ -99,7 +99,7 @@ async function connectAnyhow(flags: AttachFlags, host: Host): Promise<Socket> {
 }
 
 /** The socket of a configuration that is named; where it must be looked for, `gateway up` knows. */
-function knownSocket({ config, env }: AttachFlags, { cwd, env: environment }: Host): string | undefined {
+function getNamedSocket({ config, env }: AttachFlags, { cwd, env: environment }: Host): string | undefined {
   if (config === undefined) return undefined
   return getAttachSocketPath({
     file: resolve(cwd(), config),
@@ -111,7 +111,7 @@ function knownSocket({ config, env }: AttachFlags, { cwd, env: environment }: Ho
 /** The socket of the gateway that runs, or has been started now. */
 async function resolveSocket(flags: AttachFlags, host: Host): Promise<string> {
   const { text, exit } = await runOwnProgram(host, createStartCommand(flags))
-  const { socket, error } = parsed(text)
+  const { socket, error } = parseAttachMessage(text)
   if (socket !== undefined) return socket
   const { code = 'GW_INTERNAL', message = text, hint = '', problems } = error ?? {}
   throw new GatewayError(code, { message, hint, problems }, { text: '{message}', hint: '{hint}', exit })
@@ -130,7 +130,7 @@ interface AttachMessage {
   readonly error?: Partial<Record<'code' | 'message' | 'hint', string>> & { readonly problems?: unknown }
 }
 
-function parsed(text: string): AttachMessage {
+function parseAttachMessage(text: string): AttachMessage {
   try {
     return JSON.parse(text) as AttachMessage
   } catch {

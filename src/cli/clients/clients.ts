@@ -6,7 +6,7 @@ import type { Terminal } from '../output/terminal.ts'
 import data from './clients.json' with { type: 'json' }
 
 /** A program that uses MCP servers: where it keeps their list, and in which form. A row of clients.json. */
-export interface Client {
+export interface ClientDefinition {
   readonly name: string
   readonly title: string
   readonly format: 'json' | 'toml' | 'yaml'
@@ -36,21 +36,21 @@ export interface Client {
   readonly checked: { readonly version: string; readonly against: string }
 }
 
-export const CLIENTS = data.clients as unknown as readonly Client[]
+export const CLIENTS = data.clients as unknown as readonly ClientDefinition[]
 
 /** The file of a client's settings: the user's, or that of the project in the working directory. */
 export function findSettingsFile(
-  client: Client,
+  client: ClientDefinition,
   scope: 'user' | 'project',
   terminal: Pick<Terminal, 'cwd' | 'environment'>,
 ): string | undefined {
   const { cwd, environment } = terminal
-  if (scope === 'user') return ownSettings(client, environment)
+  if (scope === 'user') return findUserSettings(client, environment)
   return client.project === undefined ? undefined : resolve(cwd, client.project)
 }
 
-function ownSettings(
-  { home, others = [], user }: Client,
+function findUserSettings(
+  { home, others = [], user }: ClientDefinition,
   environment: Terminal['environment'],
 ): string | undefined {
   const own = home === undefined ? undefined : environment[home.variable]
@@ -61,7 +61,7 @@ function ownSettings(
 }
 
 /** True where the client seems to be on this machine: its settings are there, or their directory. */
-export function isInstalled(client: Client, terminal: Terminal): boolean {
+export function isInstalled(client: ClientDefinition, terminal: Terminal): boolean {
   const file = findSettingsFile(client, 'user', terminal)
   if (file === undefined) return false
   const directory = dirname(file)
@@ -87,7 +87,7 @@ export interface EntryValues {
 
 /** A client's entry for the gateway; undefined where the client takes no URL. */
 export function createClientEntry(
-  { stdio, http }: Client,
+  { stdio, http }: ClientDefinition,
   { name, line, url }: EntryValues,
 ): JsonObject | undefined {
   const [command, ...args] = line
@@ -109,13 +109,13 @@ export function createClientEntry(
 }
 
 /** A way to add the gateway to a client by hand: a link or a command where the client has one, and the text for its settings. */
-interface Export {
+interface ClientExport {
   readonly client: string
   readonly link?: string
   readonly snippet: JsonObject | undefined
 }
 
-export function exported(client: Client, values: EntryValues): Export {
+export function createExport(client: ClientDefinition, values: EntryValues): ClientExport {
   const entry = createClientEntry(client, values)
   const link = entry === undefined ? undefined : createInstallLink(client.name, values.name, entry)
   const snippet =

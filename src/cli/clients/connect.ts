@@ -4,17 +4,17 @@ import { dirname, isAbsolute, relative, sep } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { gatewayError, getErrorMessage } from '../../errors/errors.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
-import type { Client, EntryValues } from './clients.ts'
+import type { ClientDefinition, EntryValues } from './clients.ts'
 import { CLIENTS, createClientEntry, isInstalled, findSettingsFile } from './clients.ts'
-import type { Connected, Connections } from './connections.ts'
-import { hashBytes } from './connections.ts'
-import type { SettingsFile } from './edit.ts'
-import { selectEditor, readSettingsFile, writeSettingsFile } from './edit.ts'
+import type { ConnectRecord, ConnectRecords } from './connect-records.ts'
+import { hashBytes } from './connect-records.ts'
+import type { SettingsFile } from './settings-editor.ts'
+import { selectEditor, readSettingsFile, writeSettingsFile } from './settings-editor.ts'
 import type { Terminal } from '../output/terminal.ts'
 
 /** Change that would be made to a client's settings, or the reason why there is none. */
-export interface Plan {
-  readonly client: Client
+export interface ConnectPlan {
+  readonly client: ClientDefinition
   /** Absent where the client has no such file on this system. */
   readonly file?: string
   readonly entry?: JsonObject
@@ -28,7 +28,7 @@ export interface Plan {
 export interface ConnectOptions {
   readonly scope: 'user' | 'project'
   readonly values: EntryValues
-  readonly connections: Connections
+  readonly connections: ConnectRecords
   readonly terminal: Terminal
 }
 
@@ -42,8 +42,11 @@ export interface ClientStatus {
   readonly connected: readonly string[]
 }
 
-export async function foundClients(connections: Connections, terminal: Terminal): Promise<ClientStatus[]> {
-  const all = await connections.all()
+export async function listClientStatus(
+  connections: ConnectRecords,
+  terminal: Terminal,
+): Promise<ClientStatus[]> {
+  const all = await connections.list()
   return CLIENTS.map(client => ({
     client: client.name,
     title: client.title,
@@ -54,7 +57,7 @@ export async function foundClients(connections: Connections, terminal: Terminal)
 }
 
 /** Works out what connecting a client would write. Never throws: a problem is a part of the plan. */
-export async function planConnect(client: Client, options: ConnectOptions): Promise<Plan> {
+export async function planConnect(client: ClientDefinition, options: ConnectOptions): Promise<ConnectPlan> {
   const { scope, values, connections, terminal } = options
   const entry = createClientEntry(client, values)
   if (entry === undefined) return { client, problem: 'it takes no URL: leave --http out' }
@@ -66,12 +69,12 @@ export async function planConnect(client: Client, options: ConnectOptions): Prom
     }
   try {
     const before = await readSettingsFile(file)
-    await refuseOutside(file, scope, terminal.cwd)
+    await throwIfOutsideProject(file, scope, terminal.cwd)
     const editor = selectEditor(client)
     const text = before.text ?? ''
     const present = await editor.read(text, values.name)
     if (isDeepStrictEqual(present, entry)) return { client, file, entry, before, isDone: true }
-    if (present !== undefined && !(await isOurs(present, before.path, values.name, connections)))
+    if (present !== undefined && !(await isOwnEntry(present, before.path, values.name, connections)))
       return {
         client,
         file,
@@ -88,7 +91,11 @@ export async function planConnect(client: Client, options: ConnectOptions): Prom
 }
 
 /** A link of a project must not lead to other files of its user. @throws Error in words */
-async function refuseOutside(file: string, scope: ConnectOptions['scope'], directory: string): Promise<void> {
+async function throwIfOutsideProject(
+  file: string,
+  scope: ConnectOptions['scope'],
+  directory: string,
+): Promise<void> {
   if (scope === 'user') return
   let place = file
   while (!existsSync(place)) place = dirname(place)
@@ -98,11 +105,11 @@ async function refuseOutside(file: string, scope: ConnectOptions['scope'], direc
 }
 
 /** True where the entry is as `gateway connect` has written it. */
-async function isOurs(
+async function isOwnEntry(
   present: unknown,
   file: string,
   name: string,
-  connections: Connections,
+  connections: ConnectRecords,
 ): Promise<boolean> {
   return isDeepStrictEqual(present, (await connections.find(file, name))?.entry)
 }
@@ -112,17 +119,17 @@ async function isOurs(
  * theirs at any time, also while their owner thinks about the plan.
  * @throws GatewayError GW_USAGE where the settings cannot take it any more
  */
-export async function carryOut(plan: Plan, options: ConnectOptions): Promise<void> {
+export async function applyPlan(plan: ConnectPlan, options: ConnectOptions): Promise<void> {
   if (plan.after === undefined) return
   const now = await planConnect(plan.client, options)
   const { file = '', problem } = now
   if (problem !== undefined)
     throw gatewayError('GW_USAGE', { what: `${file} was changed meanwhile: ${problem}` })
-  await write(now, options)
+  await writePlan(now, options)
 }
 
-async function write(
-  { client, entry, before, after }: Plan,
+async function writePlan(
+  { client, entry, before, after }: ConnectPlan,
   { values: { name }, connections }: ConnectOptions,
 ): Promise<void> {
   if (entry === undefined || before === undefined || after === undefined) return
@@ -131,7 +138,7 @@ async function write(
   const bytes = before.text === undefined ? undefined : await readFile(before.path)
   // The file as it was before the first time is the one that comes back.
   const isSame = earlier !== undefined && bytes !== undefined && hashBytes(bytes) === earlier.written
-  const backup = isSame ? earlier.backup : bytes && (await connections.keep(client.name, bytes, at))
+  const backup = isSame ? earlier.backup : bytes && (await connections.saveBackup(client.name, bytes, at))
   await writeSettingsFile(before, after)
   const written = hashBytes(await readFile(before.path))
   await connections.add({
@@ -141,11 +148,11 @@ async function write(
 }
 
 /** Writes another entry in the place of one of ours, and notes it; the file as it was before the first one is kept. */
-export async function rewrite(
-  client: Client,
-  connected: Connected,
+export async function replaceEntry(
+  client: ClientDefinition,
+  connected: ConnectRecord,
   entry: JsonObject,
-  connections: Connections,
+  connections: ConnectRecords,
 ): Promise<void> {
   const before = await readSettingsFile(connected.file)
   const isSame = hashBytes(await readFile(before.path)) === connected.written
@@ -156,7 +163,7 @@ export async function rewrite(
 }
 
 /** Result of taking one entry back. */
-export interface Undone {
+export interface UndoResult {
   readonly client: string
   readonly file: string
   readonly name: string
@@ -166,8 +173,8 @@ export interface Undone {
 }
 
 /** Change that taking one entry back would make. */
-export interface Undoing {
-  readonly result: Undone
+export interface UndoPlan {
+  readonly result: UndoResult
   /** Settings as they are; absent where they stay. */
   readonly before?: SettingsFile
   /** Text of the settings after that; undefined where the file goes, as there was none. */
@@ -175,33 +182,36 @@ export interface Undoing {
 }
 
 /** Works out what taking an entry back would change. An entry that was changed since then is left. Never throws. */
-export async function planUndo(connected: Connected): Promise<Undoing> {
+export async function planUndo(connected: ConnectRecord): Promise<UndoPlan> {
   const { client: id, file, name, entry, written, backup } = connected
-  const result = (outcome: Undone['outcome'], why?: string): Undone => ({
+  const createResult = (outcome: UndoResult['outcome'], why?: string): UndoResult => ({
     ...{ client: id, file, name, outcome },
     ...(why === undefined ? {} : { why }),
   })
   const client = CLIENTS.find(one => one.name === id)
   try {
     const now = await readSettingsFile(file)
-    if (now.text === undefined || client === undefined) return { result: result('gone') }
+    if (now.text === undefined || client === undefined) return { result: createResult('gone') }
     if (hashBytes(await readFile(file)) === written) {
       const after = backup === undefined ? undefined : await readFile(backup, 'utf8')
-      return { result: result('restored'), before: { ...now, hasMark: false }, after }
+      return { result: createResult('restored'), before: { ...now, hasBom: false }, after }
     }
     const editor = selectEditor(client)
     const present = await editor.read(now.text, name)
-    if (present === undefined) return { result: result('gone') }
+    if (present === undefined) return { result: createResult('gone') }
     if (!isDeepStrictEqual(present, entry))
-      return { result: result('left', 'the entry was changed since then') }
-    return { result: result('removed'), before: now, after: await editor.remove(now.text, name) }
+      return { result: createResult('left', 'the entry was changed since then') }
+    return { result: createResult('removed'), before: now, after: await editor.remove(now.text, name) }
   } catch (error) {
-    return { result: result('left', getErrorMessage(error)) }
+    return { result: createResult('left', getErrorMessage(error)) }
   }
 }
 
 /** Takes back what `connect` has written, and nothing else. */
-export async function undo(connected: Connected, connections: Connections): Promise<Undone> {
+export async function undoConnect(
+  connected: ConnectRecord,
+  connections: ConnectRecords,
+): Promise<UndoResult> {
   const { result, before, after } = await planUndo(connected)
   if (result.outcome === 'left') return result
   try {
@@ -215,16 +225,16 @@ export async function undo(connected: Connected, connections: Connections): Prom
 }
 
 /** The lines that a text gains and loses, each with its sign, with a line of what stands around them. */
-export function changedLines(before: string, after: string): string[] {
+export function formatDiff(before: string, after: string): string[] {
   const [old, now] = [before.split('\n'), after.split('\n')]
   let start = 0
   while (start < old.length && start < now.length && old[start] === now[start]) start++
   let end = 0
   while (end < Math.min(old.length, now.length) - start && old.at(-1 - end) === now.at(-1 - end)) end++
-  const around = (index: number): string[] =>
+  const formatContext = (index: number): string[] =>
     now[index] === undefined || now[index] === '' ? [] : [`  ${now[index]}`]
   return [
-    ...(start > 0 ? around(start - 1) : []),
+    ...(start > 0 ? formatContext(start - 1) : []),
     ...old
       .slice(start, old.length - end)
       .filter(line => line !== '')
@@ -233,6 +243,6 @@ export function changedLines(before: string, after: string): string[] {
       .slice(start, now.length - end)
       .filter(line => line !== '')
       .map(line => `+ ${line}`),
-    ...(end > 0 ? around(now.length - end) : []),
+    ...(end > 0 ? formatContext(now.length - end) : []),
   ]
 }

@@ -1,12 +1,12 @@
 import { string } from '@oclif/core/flags'
-import { command, CONFIG_FLAGS, JSON_FLAG, optionalWord, toggle } from '../command.ts'
+import { createCommand, CONFIG_FLAGS, JSON_FLAG, optionalArgument, booleanFlag } from '../command.ts'
 
 const { config, env, json } = CONFIG_FLAGS
-const args = { client: optionalWord('Names of clients.') }
+const args = { client: optionalArgument('Names of clients.') }
 
 /** Commands that write the gateway into the settings of clients. */
 export const CLIENT_COMMANDS = {
-  connect: command({
+  connect: createCommand({
     summary: 'Write the gateway into the settings of clients: editors, agents, desktops.',
     description: [
       'Without a client it lists those of this machine. What would change is shown first, and asked about. Comments, other',
@@ -24,8 +24,8 @@ export const CLIENT_COMMANDS = {
     takesRest: true,
     args,
     flags: {
-      yes: toggle({ char: 'y', summary: 'Do not ask.' }),
-      all: toggle({ summary: 'Every client of this machine.' }),
+      yes: booleanFlag({ char: 'y', summary: 'Do not ask.' }),
+      all: booleanFlag({ summary: 'Every client of this machine.' }),
       name: string({ default: 'gateway', helpValue: '<name>', summary: 'Name of the entry.' }),
       scope: string({
         options: ['user', 'project'],
@@ -33,18 +33,18 @@ export const CLIENT_COMMANDS = {
         summary: "The user's settings, or the project's.",
       }),
       http: string({ helpValue: '<url>', summary: 'Connect to this URL, in place of gateway attach.' }),
-      'dry-run': toggle({ summary: 'Show what would change.' }),
-      export: toggle({ summary: 'Print links and snippets, and write nothing.' }),
+      'dry-run': booleanFlag({ summary: 'Show what would change.' }),
+      export: booleanFlag({ summary: 'Print links and snippets, and write nothing.' }),
       ...{ config, env, json },
     },
     async run({ words, flags, terminal, host }) {
-      const { sayConnect } = await import('../clients/say.ts')
+      const { runConnect } = await import('../clients/connect-command.ts')
       const scope = flags.scope === 'project' ? 'project' : 'user'
-      return sayConnect(words, { ...flags, scope }, terminal, host)
+      return runConnect(words, { ...flags, scope }, terminal, host)
     },
   }),
 
-  disconnect: command({
+  disconnect: createCommand({
     summary: 'Take back what gateway connect has written.',
     description: [
       'Settings that nobody has changed since then are as they were, byte for byte; from others the entry alone is removed.',
@@ -54,15 +54,15 @@ export const CLIENT_COMMANDS = {
     takesRest: true,
     args,
     flags: {
-      all: toggle({ summary: 'Every client that was connected.' }),
-      'dry-run': toggle({ summary: 'Show what would change.' }),
+      all: booleanFlag({ summary: 'Every client that was connected.' }),
+      'dry-run': booleanFlag({ summary: 'Show what would change.' }),
       ...JSON_FLAG,
     },
     run: async ({ words, flags, terminal }) =>
-      (await import('../clients/say.ts')).sayDisconnect(words, flags, terminal),
+      (await import('../clients/connect-command.ts')).runDisconnect(words, flags, terminal),
   }),
 
-  bundle: command({
+  bundle: createCommand({
     summary: 'Write a .mcpb that connects Claude Desktop to the gateway of a configuration.',
     description: [
       'The bundle holds the relay of gateway attach, so the application shares its servers with all other clients of this',
@@ -84,6 +84,6 @@ export const CLIENT_COMMANDS = {
       ...{ config, env, json },
     },
     run: async ({ flags, terminal, host }) =>
-      (await import('../bundle/bundle.ts')).sayBundle(flags, terminal, host),
+      (await import('../bundle/bundle.ts')).runBundle(flags, terminal, host),
   }),
 }

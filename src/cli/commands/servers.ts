@@ -1,5 +1,12 @@
 import { string } from '@oclif/core/flags'
-import { command, CONFIG_FLAGS, JSON_FLAG, optionalWord, word, toggle } from '../command.ts'
+import {
+  createCommand,
+  CONFIG_FLAGS,
+  JSON_FLAG,
+  optionalArgument,
+  requiredArgument,
+  booleanFlag,
+} from '../command.ts'
 
 const { config } = CONFIG_FLAGS
 const REGISTRY_FLAGS = {
@@ -9,7 +16,7 @@ const REGISTRY_FLAGS = {
       'The registry: URL of its API, or a file that it was saved in. Default: "registry" of gateway.yaml.',
   }),
 }
-const yes = toggle({ char: 'y', default: false, summary: 'Write without asking.' })
+const yes = booleanFlag({ char: 'y', default: false, summary: 'Write without asking.' })
 const output = string({
   char: 'o',
   default: 'gateway.yaml',
@@ -17,13 +24,13 @@ const output = string({
   summary: 'Where to write the configuration.',
 })
 
-function given(helpValue: string, summary: string) {
+function repeatableFlag(helpValue: string, summary: string) {
   return string({ multiple: true, multipleNonGreedy: true, helpValue, summary })
 }
 
 /** Commands that write servers into a configuration. */
-export const SERVERS = {
-  init: command({
+export const SERVER_COMMANDS = {
+  init: createCommand({
     summary: 'Make one gateway of the servers that clients on this machine have, and connect them to it.',
     description: [
       'Finds the settings of clients, takes each server once, moves secrets into files of their own, writes a configuration,',
@@ -38,21 +45,22 @@ export const SERVERS = {
     ],
     flags: {
       output,
-      yes: toggle({ char: 'y', summary: 'Do not ask: take all servers, and connect all clients.' }),
-      'dry-run': toggle({ summary: 'Print the configuration, and write nothing.' }),
+      yes: booleanFlag({ char: 'y', summary: 'Do not ask: take all servers, and connect all clients.' }),
+      'dry-run': booleanFlag({ summary: 'Print the configuration, and write nothing.' }),
       starter: string({
         options: ['files', 'memory', 'everything'],
         summary: 'Begin with this server, in place of those of clients.',
       }),
-      'no-start': toggle({ summary: 'Do not start the gateway.' }),
-      'no-connect': toggle({ summary: 'Leave the settings of clients as they are.' }),
-      force: toggle({ summary: 'Overwrite a configuration that is there.' }),
+      'no-start': booleanFlag({ summary: 'Do not start the gateway.' }),
+      'no-connect': booleanFlag({ summary: 'Leave the settings of clients as they are.' }),
+      force: booleanFlag({ summary: 'Overwrite a configuration that is there.' }),
       ...JSON_FLAG,
     },
-    run: async ({ flags, terminal, host }) => (await import('../init/say.ts')).sayInit(flags, terminal, host),
+    run: async ({ flags, terminal, host }) =>
+      (await import('../init/init-command.ts')).runInit(flags, terminal, host),
   }),
 
-  import: command({
+  import: createCommand({
     summary: "Write a gateway.yaml from clients' lists of MCP servers.",
     description: [
       'Reads the files of Claude, Cursor, VS Code, Gemini, Codex, opencode, Windsurf, Zed, Goose and others (JSON, TOML, YAML),',
@@ -65,11 +73,11 @@ export const SERVERS = {
       'gateway import servers-config.json --remote https://tools.example.com/mcp',
     ],
     takesRest: true,
-    args: { file: word('The file to read; more may follow.') },
+    args: { file: requiredArgument('The file to read; more may follow.') },
     flags: {
       output,
-      force: toggle({ summary: 'Overwrite a file that exists.' }),
-      'dry-run': toggle({ summary: 'Print the configuration instead of writing it.' }),
+      force: booleanFlag({ summary: 'Overwrite a file that exists.' }),
+      'dry-run': booleanFlag({ summary: 'Print the configuration instead of writing it.' }),
       remote: string({
         default: '${REMOTE_GATEWAY_URL}',
         helpValue: '<url>',
@@ -82,16 +90,16 @@ export const SERVERS = {
       ...JSON_FLAG,
     },
     async run({ words, flags, terminal, print }) {
-      const { importServers, importLines } = await import('../import/import.ts')
+      const { importServers, formatImport } = await import('../import/import.ts')
       const { cwd, environment, err } = terminal
       const options = { ...flags, dryRun: flags['dry-run'], files: words, cwd, environment }
       const imported = await importServers(options)
-      print(imported, () => importLines(imported, terminal))
+      print(imported, () => formatImport(imported, terminal))
       if (!flags.json) for (const note of imported.notes) err.line(`${err.paint('yellow', 'note')} ${note}`)
     },
   }),
 
-  search: command({
+  search: createCommand({
     summary: 'Look for servers in a registry.',
     description:
       'All of the words must be in the name or the description. The last column but one says how it can be added.',
@@ -100,12 +108,13 @@ export const SERVERS = {
       'gateway search database --json',
     ],
     takesRest: true,
-    args: { words: word('A word; more may follow.') },
+    args: { words: requiredArgument('A word; more may follow.') },
     flags: { ...REGISTRY_FLAGS, config, ...JSON_FLAG },
-    run: async ({ words, flags, terminal }) => (await import('../add/say.ts')).search(words, flags, terminal),
+    run: async ({ words, flags, terminal }) =>
+      (await import('../add/add-command.ts')).runSearch(words, flags, terminal),
   }),
 
-  add: command({
+  add: createCommand({
     summary: 'Add a server to gateway.yaml: from a registry, a package, an image, a URL or a command.',
     description: [
       'Shows the change, starts the server once (in a sandbox where there is one), shows its tools, and then asks.',
@@ -122,19 +131,19 @@ export const SERVERS = {
       'gateway add --name notes --yes -- node ./notes.js',
     ],
     takesCommand: true,
-    args: { what: optionalWord('A name of the registry, npm:, pypi:, docker:, openapi:, or a URL.') },
+    args: { what: optionalArgument('A name of the registry, npm:, pypi:, docker:, openapi:, or a URL.') },
     flags: {
       yes,
       name: string({
         helpValue: '<name>',
         summary: 'Its name among the upstreams. Default: made of its own.',
       }),
-      'env-var': given(
+      'env-var': repeatableFlag(
         '<key=value>',
         'A variable of its environment; a token goes into a file for you alone.',
       ),
-      header: given('<line>', "A header, as 'Name: value'; a token goes into a file for you alone."),
-      arg: given('<name=value>', 'A value that its registry entry asks for.'),
+      header: repeatableFlag('<line>', "A header, as 'Name: value'; a token goes into a file for you alone."),
+      arg: repeatableFlag('<name=value>', 'A value that its registry entry asks for.'),
       server: string({
         helpValue: '<url>',
         summary: 'For openapi: the URL that paths are appended to. Default: the one that its document names.',
@@ -144,12 +153,12 @@ export const SERVERS = {
         options: ['remote', 'npm', 'pypi', 'oci', 'nuget', 'sse'],
         summary: 'Which of several ways to run it. Default: the first, remote ones ahead.',
       }),
-      'no-start': toggle({ default: false, summary: 'Add it without having started it.' }),
-      'no-sandbox': toggle({
+      'no-start': booleanFlag({ default: false, summary: 'Add it without having started it.' }),
+      'no-sandbox': booleanFlag({
         default: false,
         summary: 'Run it without a sandbox, also where there is one.',
       }),
-      'dry-run': toggle({
+      'dry-run': booleanFlag({
         default: false,
         summary: 'Show the change, and neither start nor write anything.',
       }),
@@ -157,28 +166,28 @@ export const SERVERS = {
       config,
       ...JSON_FLAG,
     },
-    async run({ args, flags, words: [, more], behind, terminal, host }) {
-      const { usage } = await import('../add/target.ts')
+    async run({ args, flags, words: [, more], passthrough, terminal, host }) {
+      const { createUsageError } = await import('../add/add-target.ts')
       if (more !== undefined)
-        throw usage(`"${more}" is one thing too many; a command, or arguments, stand behind --`)
-      const { add } = await import('../add/say.ts')
-      return add({ what: args.what, command: behind, flags }, terminal, host)
+        throw createUsageError(`"${more}" is one thing too many; a command, or arguments, stand behind --`)
+      const { runAdd } = await import('../add/add-command.ts')
+      return runAdd({ what: args.what, command: passthrough, flags }, terminal, host)
     },
   }),
 
-  remove: command({
+  remove: createCommand({
     summary: 'Take a server out of gateway.yaml.',
     description:
       'Shows the change and asks. Comments elsewhere are kept, and the file before is gateway.yaml.bak.',
     examples: ['gateway remove notes', 'gateway remove notes --dry-run'],
-    args: { name: word('Its name among the upstreams.') },
+    args: { name: requiredArgument('Its name among the upstreams.') },
     flags: {
       yes,
-      'dry-run': toggle({ default: false, summary: 'Show the change and write nothing.' }),
+      'dry-run': booleanFlag({ default: false, summary: 'Show the change and write nothing.' }),
       config,
       ...JSON_FLAG,
     },
     run: async ({ args, flags, terminal, host }) =>
-      (await import('../add/say.ts')).remove(args.name, flags, terminal, host),
+      (await import('../add/add-command.ts')).runRemove(args.name, flags, terminal, host),
   }),
 }

@@ -9,24 +9,24 @@ import { toOneLine, plural } from '../../util/plain-text.ts'
 import { writeWhole } from '../../util/storage/files.ts'
 import { CLIENTS, findSettingsFile } from '../clients/clients.ts'
 import type { Terminal } from '../output/terminal.ts'
-import { freeName, upstreamName } from '../server-names.ts'
-import type { EntryNotes } from './read.ts'
-import { convertServers, readSettings } from './read.ts'
-import { convert } from './server.ts'
-import { escape, extractSecrets, writeTokens } from './tokens.ts'
+import { findFreeName, toUpstreamName } from '../server-names.ts'
+import type { EntryNotes } from './read-settings.ts'
+import { convertServers, readSettings } from './read-settings.ts'
+import { convertEntry } from './convert-entry.ts'
+import { escapePlaceholders, extractSecrets, writeTokens } from './tokens.ts'
 
 /** Place of the schema where the gateway is installed beside the configuration. */
-const BESIDE = './node_modules/tapgate/schemas/gateway.json'
+const INSTALLED_SCHEMA = './node_modules/tapgate/schemas/gateway.json'
 
 /** First line of a configuration, by which editors complete and check it: the schema of the gateway that writes it. */
-export function schemaLine(target: string, launcher = String(process.argv[1])): string {
+export function formatSchemaLine(target: string, launcher = String(process.argv[1])): string {
   return `# yaml-language-server: $schema=${formatSchemaComment(launcher, target)}`
 }
 
 function formatSchemaComment(launcher: string, target: string): string {
   // A global installation is called by a link, which has no schema beside it.
   const schema = existsSync(launcher) && resolve(dirname(realpathSync(launcher)), '../schemas/gateway.json')
-  if (schema === false || !existsSync(schema)) return BESIDE
+  if (schema === false || !existsSync(schema)) return INSTALLED_SCHEMA
   const path = relative(dirname(target), schema)
   return path.startsWith('..') ? schema : `./${path}`
 }
@@ -46,7 +46,7 @@ interface ImportOptions {
 }
 
 /** Result of an import: what was read and written. */
-export interface Imported {
+export interface ImportResult {
   /** Relative to the working directory where it is near, with forward slashes; undefined on a dry run. */
   readonly file: string | undefined
   /** Client that the settings are of. */
@@ -69,7 +69,7 @@ export interface Imported {
  * Writes a gateway.yaml from other programs' lists of servers.
  * @throws GatewayError GW_IMPORT, GW_FILE_EXISTS
  */
-export async function importServers(options: ImportOptions): Promise<Imported> {
+export async function importServers(options: ImportOptions): Promise<ImportResult> {
   const { files, output, force, dryRun, secrets, cwd, environment = {} } = options
   const target = resolve(cwd, output)
   const fromHere = relative(cwd, target).split(sep).join('/')
@@ -78,10 +78,10 @@ export async function importServers(options: ImportOptions): Promise<Imported> {
   const read = await Promise.all(files.map(file => readSettings(resolve(cwd, file))))
   if (!dryRun && !force && existsSync(target)) throw gatewayError('GW_FILE_EXISTS', { file: shown })
   const parts = read.map((settings, i) => createConfig(settings, String(files[i]), options, heard))
-  const config = merged(parts, files, heard)
+  const config = mergeConfigs(parts, files, heard)
   const { tokens, upstreams } = extractSecrets(
     config.upstreams as JsonObject,
-    file => `\${file:${isAbsolute(secrets ?? '') ? '' : './'}${escape(secrets ?? '')}/${file}}`,
+    file => `\${file:${isAbsolute(secrets ?? '') ? '' : './'}${escapePlaceholders(secrets ?? '')}/${file}}`,
   )
   const text = formatConfig(secrets === undefined ? config : { ...config, upstreams }, files, target)
   if (!dryRun) {
@@ -89,7 +89,7 @@ export async function importServers(options: ImportOptions): Promise<Imported> {
     // For its owner alone: settings may hold secrets.
     await writeWhole(target, Buffer.from(text), rename)
   }
-  const connect = files.map(file => connectLine(resolve(cwd, file), shown, { cwd, environment }))
+  const connect = files.map(file => formatConnectCommand(resolve(cwd, file), shown, { cwd, environment }))
   return {
     file: dryRun ? undefined : shown,
     format: [...new Set(parts.map(({ format }) => format))].join(', '),
@@ -120,7 +120,7 @@ class ImportNotes implements EntryNotes {
   }
 }
 
-interface Part {
+interface ImportedConfig {
   readonly format: string
   readonly config: JsonObject
 }
@@ -129,13 +129,17 @@ interface Part {
  * All of them in one; a name that is taken by another server gets a number.
  * @throws GatewayError GW_IMPORT when there is none
  */
-function merged(parts: readonly Part[], files: readonly string[], { note }: EntryNotes): JsonObject {
+function mergeConfigs(
+  parts: readonly ImportedConfig[],
+  files: readonly string[],
+  { note }: EntryNotes,
+): JsonObject {
   const upstreams: Record<string, JsonObject> = {}
   for (const { config } of parts)
     for (const [name, spec] of Object.entries(config.upstreams as Record<string, JsonObject>)) {
       const same = Object.values(upstreams).some(known => JSON.stringify(known) === JSON.stringify(spec))
       if (same && Object.hasOwn(upstreams, name)) continue
-      const own = freeName(name, upstreams)
+      const own = findFreeName(name, upstreams)
       if (own !== name) note(name, `is another server in another file; this one is called "${own}" here`)
       upstreams[own] = spec
     }
@@ -149,17 +153,17 @@ function createConfig(
   file: string,
   { remote, cwd: directory }: Pick<ImportOptions, 'remote' | 'cwd'>,
   notes: EntryNotes,
-): Part {
+): ImportedConfig {
   const head = { version: 1, listeners: { stdio: { type: 'stdio' } } }
-  if (isSplit(settings))
+  if (isSplitConfig(settings))
     return {
       format: 'local and remote tools',
-      config: { ...head, ...splitConfig(settings, remote, directory, notes) },
+      config: { ...head, ...convertSplitConfig(settings, remote, directory, notes) },
     }
   const { format, entries } = convertServers(settings, { file, directory }, notes)
   const upstreams: Record<string, JsonObject> = {}
   for (const { given, upstream } of entries) {
-    const name = freeName(upstreamName(given), upstreams)
+    const name = findFreeName(toUpstreamName(given), upstreams)
     if (name !== given) notes.note(given, `is called "${name}" here`)
     upstreams[name] = upstream
   }
@@ -167,7 +171,7 @@ function createConfig(
 }
 
 /** The command that gives the client of these settings the gateway in place of its servers. */
-function connectLine(
+function formatConnectCommand(
   settings: string,
   config: string,
   terminal: Pick<Terminal, 'cwd' | 'environment'>,
@@ -180,12 +184,12 @@ function connectLine(
 }
 
 /** A file that says which tools are remote and which servers are local. */
-export function isSplit(settings: JsonObject): boolean {
+export function isSplitConfig(settings: JsonObject): boolean {
   return isObject(settings.localServers) || Array.isArray(settings.remoteTools)
 }
 
 /** The configuration of a local gateway in front of a remote one, with the names as they are. */
-export function splitConfig(
+export function convertSplitConfig(
   settings: JsonObject,
   remote: string,
   directory: string,
@@ -197,7 +201,7 @@ export function splitConfig(
     if (!isObject(server)) continue
     const { workingDirectory, ...rest } = server
     const isProject = isProjectRoot(workingDirectory)
-    const converted = convert(
+    const converted = convertEntry(
       isProject ? rest : server,
       { placeholders: 'braces', timeout: 'either', inputs: new Map(), directory },
       { note: text => note(name, text), leave: key => leave(name, key) },
@@ -206,7 +210,7 @@ export function splitConfig(
     else upstreams[name] = { ...converted.upstream, prefix: '', ...(isProject ? { cwd: 'project' } : {}) }
   }
   const tools = Array.isArray(settings.remoteTools)
-    ? settings.remoteTools.map(tool => escape(String(tool)))
+    ? settings.remoteTools.map(tool => escapePlaceholders(String(tool)))
     : undefined
   if (tools === undefined) return { upstreams }
   upstreams.remote = { type: 'http', url: remote, prefix: '', tools: { allow: tools } }
@@ -220,7 +224,7 @@ function isProjectRoot(value: unknown): boolean {
 
 function formatConfig(config: JsonObject, from: readonly string[], target: string): string {
   const names = from.map(file => basename(file)).join(', ')
-  const head = [schemaLine(target), `# Made from ${toOneLine(names)} by "gateway import".`]
+  const head = [formatSchemaLine(target), `# Made from ${toOneLine(names)} by "gateway import".`]
   return `${head.join('\n')}\n${toYaml(config)}`
 }
 
@@ -231,7 +235,7 @@ export function listVariables(text: string): string[] {
 }
 
 /** Report of what was done, and of what is left to do. */
-export function importLines(imported: Imported, { out }: Terminal): string[] {
+export function formatImport(imported: ImportResult, { out }: Terminal): string[] {
   const { file, format, upstreams, notes, left, variables, connect, text } = imported
   if (file === undefined) return text.trimEnd().split('\n')
   const count = plural(upstreams.length, 'upstream')
@@ -240,7 +244,7 @@ export function importLines(imported: Imported, { out }: Terminal): string[] {
     ...(variables.length > 0
       ? [`${out.paint('yellow', 'needs')} ${variables.join(', ')} in the environment`]
       : []),
-    ...tokenLines(imported, out),
+    ...formatTokens(imported, out),
     ...(left.length > 0 ? [`${out.paint('dim', 'left to the client:')} ${left.join(', ')}`] : []),
     '',
     out.paint('dim', 'Check it:'),
@@ -252,7 +256,10 @@ export function importLines(imported: Imported, { out }: Terminal): string[] {
 }
 
 /** Says where tokens went, and which can be read where they are. */
-function tokenLines({ file = '', tokens: { places, directory } }: Imported, out: Terminal['out']): string[] {
+function formatTokens(
+  { file = '', tokens: { places, directory } }: ImportResult,
+  out: Terminal['out'],
+): string[] {
   if (places.length === 0) return []
   const what = `${plural(places.length, 'token')} (${places.join(', ')})`
   const said =

@@ -6,15 +6,15 @@ import { GatewayError, gatewayError, getErrorMessage } from '../../errors/errors
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { makeDirectory, writeWhole } from '../../util/storage/files.ts'
 import { isSecretName } from '../../util/secrets.ts'
-import { schemaLine, listVariables } from '../import/import.ts'
+import { formatSchemaLine, listVariables } from '../import/import.ts'
 import { extractSecrets, writeTokens } from '../import/tokens.ts'
-import type { FoundServer } from './find-servers.ts'
+import type { DetectedServer } from './find-servers.ts'
 
 /** Directory beside the configuration, with a file for each secret. */
-const SECRETS = 'secrets'
+const SECRETS_DIRECTORY = 'secrets'
 
 /** Configuration as it would be, before anything is written. */
-export interface Draft {
+export interface ConfigDraft {
   readonly text: string
   readonly secrets: ReturnType<typeof extractSecrets>['tokens']
   /** Variables that are not set here. */
@@ -30,15 +30,17 @@ interface DraftOptions {
 
 /** A configuration of these servers, with where each is from, and every secret in a file of its own. */
 export function createDraft(
-  servers: readonly FoundServer[],
+  servers: readonly DetectedServer[],
   { environment, launcher, target }: DraftOptions,
-): Draft {
-  const formatPlaceholder = (file: string): string => `\${file:./${SECRETS}/${file}}`
+): ConfigDraft {
+  const formatPlaceholder = (file: string): string => `\${file:./${SECRETS_DIRECTORY}/${file}}`
   const given = Object.fromEntries(servers.map(({ name, upstream }) => [name, upstream]))
   const { tokens, upstreams } = extractSecrets(given, formatPlaceholder, isSecret)
   const variables = listVariables(JSON.stringify(upstreams)).filter(name => environment[name] === undefined)
-  const blocks = servers.map(({ name, from }) => block(name, upstreams[name] as JsonObject, from, variables))
-  return { text: [...head(launcher, target), ...blocks].join('\n'), secrets: tokens, variables }
+  const blocks = servers.map(({ name, from }) =>
+    formatServerBlock(name, upstreams[name] as JsonObject, from, variables),
+  )
+  return { text: [...createHeader(launcher, target), ...blocks].join('\n'), secrets: tokens, variables }
 }
 
 /** Tells whether a setting of a server is a secret: paths and sentences among its variables are none, whatever their length. */
@@ -46,9 +48,9 @@ function isSecret([key, name = '']: readonly string[], text: string): boolean {
   return key !== 'env' || isSecretName(name) || !/[/\\\s]/.test(text)
 }
 
-function head(launcher: string, target: string): string[] {
+function createHeader(launcher: string, target: string): string[] {
   return [
-    schemaLine(target, launcher),
+    formatSchemaLine(target, launcher),
     '# Made by "gateway init". After a change: gateway validate, then gateway reload.',
     'version: 1',
     '',
@@ -61,7 +63,7 @@ function head(launcher: string, target: string): string[] {
 }
 
 /** A server, below a comment that says whose it was. What is not set is empty, so that all others start. */
-function block(
+function formatServerBlock(
   name: string,
   upstream: JsonObject,
   from: readonly string[],
@@ -84,12 +86,16 @@ function block(
  * Writes the secrets and then the configuration, for their owner alone; of two that do so at once, one does.
  * @throws GatewayError GW_FILE_EXISTS, GW_INIT; then nothing of it is left
  */
-export async function writeDraft({ text, secrets }: Draft, target: string, force: boolean): Promise<void> {
-  const directory = join(dirname(target), SECRETS)
+export async function writeDraft(
+  { text, secrets }: ConfigDraft,
+  target: string,
+  force: boolean,
+): Promise<void> {
+  const directory = join(dirname(target), SECRETS_DIRECTORY)
   const hadSecrets = existsSync(directory)
   if (!force && existsSync(target)) throw gatewayError('GW_FILE_EXISTS', { file: target })
   try {
-    if (secrets.length > 0) await keepSecrets(secrets, directory)
+    if (secrets.length > 0) await writeSecrets(secrets, directory)
     await writeWhole(target, Buffer.from(text), force ? rename : link)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST')
@@ -100,7 +106,7 @@ export async function writeDraft({ text, secrets }: Draft, target: string, force
   }
 }
 
-async function keepSecrets(secrets: Draft['secrets'], directory: string): Promise<void> {
+async function writeSecrets(secrets: ConfigDraft['secrets'], directory: string): Promise<void> {
   await makeDirectory(directory, 0o700)
   await writeTokens(secrets, directory)
   // Whoever has the configuration under version control keeps these out of it.

@@ -6,19 +6,19 @@ import { comparePlan, parsePlanned, planConfig } from '../../gateway/plan.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { toOneLine, plural } from '../../util/plain-text.ts'
 import type { SourceFlags } from '../load-source.ts'
-import { loadSource, stateDirectory } from '../load-source.ts'
-import { table, uncut } from '../output/table.ts'
+import { loadSource, getStateDirectory } from '../load-source.ts'
+import { formatTable, withoutWidth } from '../output/table.ts'
 import type { Terminal } from '../output/terminal.ts'
 import type { ControlFlags } from '../remote/connect.ts'
-import { inRunning } from '../remote/connect.ts'
-import type { AskedGateway, AskFlags } from './ask-gateway.ts'
-import { sayWhich, withAsked, withGateway } from './ask-gateway.ts'
-import type { GivenArguments } from './call.ts'
+import { withRunningGateway } from '../remote/connect.ts'
+import type { GatewayHandle, QueryFlags } from './gateway-handle.ts'
+import { printUsedGateway, withGatewayHandle, withGateway } from './gateway-handle.ts'
+import type { ToolArguments } from './call.ts'
 import { createArguments } from './call.ts'
 import { listAllTools } from './tools.ts'
 
 /** Flags that say whose call it would be, and with what. */
-interface ExplainFlags extends AskFlags {
+interface ExplainFlags extends QueryFlags {
   readonly as?: string | undefined
   readonly scope?: readonly string[] | undefined
   readonly client?: string | undefined
@@ -28,7 +28,7 @@ interface ExplainFlags extends AskFlags {
 /** Explains the outcome of a call, step by step, from the gateway that runs or one of the command's own. */
 export function explainTool(
   tool: string,
-  given: GivenArguments | undefined,
+  given: ToolArguments | undefined,
   flags: ExplainFlags,
   terminal: Terminal,
 ): Promise<Explanation> {
@@ -40,20 +40,25 @@ export function explainTool(
     ...(client === undefined ? {} : { client }),
     ...(profile === undefined ? {} : { profile }),
   }
-  return withAsked(flags, terminal, async gateway => {
-    const params = given === undefined ? asked : { ...asked, arguments: await typed(gateway, tool, given) }
+  return withGatewayHandle(flags, terminal, async gateway => {
+    const params =
+      given === undefined ? asked : { ...asked, arguments: await createTypedArguments(gateway, tool, given) }
     return (await gateway.control('explain', params)) as unknown as Explanation
   })
 }
 
 /** The arguments as `gateway call` sends them: its schema says which value is text. */
-async function typed(gateway: AskedGateway, tool: string, given: GivenArguments): Promise<JsonObject> {
+async function createTypedArguments(
+  gateway: GatewayHandle,
+  tool: string,
+  given: ToolArguments,
+): Promise<JsonObject> {
   if (given.pairs.length === 0) return given.whole
   const tools = await listAllTools(gateway)
   return createArguments(given, tools.find(({ name }) => name === tool)?.inputSchema)
 }
 
-const PAINT = {
+const STEP_STYLES = {
   passes: 'dim',
   changes: 'cyan',
   answers: 'green',
@@ -63,7 +68,7 @@ const PAINT = {
 } as const
 
 /** The way as people read it: who, where to, each step, and the end. */
-export function explanationLines(explanation: Explanation, { out }: Pick<Terminal, 'out'>): string[] {
+export function formatExplanation(explanation: Explanation, { out }: Pick<Terminal, 'out'>): string[] {
   const { tool, caller, client, profile, upstream, original, outcome, steps } = explanation
   const scopes = caller.scopes.length === 0 ? '' : ` with ${caller.scopes.join(' ')}`
   const view = profile === undefined ? '' : `, profile ${profile}`
@@ -71,19 +76,19 @@ export function explanationLines(explanation: Explanation, { out }: Pick<Termina
   const rows = steps.map(({ at, by, does, text, rule }) => [
     out.paint('dim', at),
     by,
-    out.paint(PAINT[does], does),
+    out.paint(STEP_STYLES[does], does),
     toOneLine(rule === undefined ? text : `${text} (${rule})`),
   ])
   return [
     `${out.paint('bold', toOneLine(tool))} ${toOneLine(target)}`.trimEnd(),
     out.paint('dim', toOneLine(`called by ${caller.subject}${scopes}, client ${client}${view}`)),
-    ...table(rows, uncut(out)),
+    ...formatTable(rows, withoutWidth(out)),
     `${out.paint(outcome.what === 'refused' ? 'red' : 'green', outcome.what)} by ${outcome.by}: ${toOneLine(outcome.text)}`,
   ]
 }
 
 /** Exit code where something would change. */
-export const WOULD_CHANGE = 6
+export const CHANGES_EXIT_CODE = 6
 
 /** Flags that say which configuration would follow which. */
 export interface PlanFlags extends ControlFlags, SourceFlags {
@@ -92,10 +97,10 @@ export interface PlanFlags extends ControlFlags, SourceFlags {
 }
 
 /** Lists the differences that the configuration of the flags would make to the gateway that runs, or to its file. */
-export async function makePlan(flags: PlanFlags, terminal: Terminal): Promise<Plan> {
+export async function createPlan(flags: PlanFlags, terminal: Terminal): Promise<Plan> {
   const next = await loadSource(flags, terminal)
-  const state = stateDirectory(next, terminal)
-  return withPresent(flags, terminal, describe =>
+  const state = getStateDirectory(next, terminal)
+  return withCurrentConfig(flags, terminal, describe =>
     comparePlan(describe, next, (source, upstream, use) =>
       withGateway(source, terminal, ({ generation }) => use(generation), { beside: true, state, upstream }),
     ),
@@ -103,7 +108,7 @@ export async function makePlan(flags: PlanFlags, terminal: Terminal): Promise<Pl
 }
 
 /** The gateway that runs with the present file, or with the new one if that was edited in place; else the present file. */
-async function withPresent(
+async function withCurrentConfig(
   flags: PlanFlags,
   terminal: Terminal,
   use: (describe: (salt: string) => Promise<Planned>) => Promise<Plan>,
@@ -111,34 +116,34 @@ async function withPresent(
   const { against, env, socket } = flags
   const files = against === undefined ? [flags.config, undefined] : [against]
   for (const config of files) {
-    const running = await inRunning({ config, env, socket }, terminal, client => {
-      sayWhich(client, terminal)
+    const running = await withRunningGateway({ config, env, socket }, terminal, client => {
+      printUsedGateway(client, terminal)
       return use(async salt => parsePlanned(await client.request('plan.present', { salt })))
-    }).catch((error: unknown) => noFile(error, against))
+    }).catch((error: unknown) => ignoreMissingFile(error, against))
     if (running !== undefined) return running.value
   }
   const source = await loadSource({ config: against, env }, terminal).catch((error: unknown) => {
-    noFile(error, against)
+    ignoreMissingFile(error, against)
     throw gatewayError('GW_USAGE', {
       what: 'no gateway runs, and there is no gateway.yaml: say --against <file>',
     })
   })
   terminal.err.line(terminal.err.paint('dim', 'no gateway runs; comparing with the file'))
-  const beside = { beside: true, state: stateDirectory(source, terminal) }
+  const beside = { beside: true, state: getStateDirectory(source, terminal) }
   const describeFile = ({ generation }: Parameters<Parameters<typeof withGateway>[2]>[0]): Promise<Plan> =>
     use(salt => planConfig(generation, salt, source.config))
   return withGateway(withoutTraces(source), terminal, describeFile, beside)
 }
 
 /** Without a file in reach there is none that runs with it. */
-function noFile(error: unknown, against: string | undefined): undefined {
+function ignoreMissingFile(error: unknown, against: string | undefined): undefined {
   if (against === undefined && error instanceof GatewayError && error.code === 'GW_CONFIG_NOT_FOUND')
     return undefined
   throw error
 }
 
 /** The plan as people read it. */
-export function planLines(
+export function formatPlan(
   { servers, tools, settings, changes }: Plan,
   { out }: Pick<Terminal, 'out'>,
 ): string[] {
@@ -153,14 +158,18 @@ export function planLines(
     ...tools.changed.map(name => ['~', 'tool', `${name} is described in another way`] as const),
     ...settings.map(key => ['~', 'setting', key] as const),
   ]
-  const painted = rows.map(([mark, kind, text]) => [out.paint(STYLES[mark], mark), kind, toOneLine(text)])
+  const painted = rows.map(([mark, kind, text]) => [
+    out.paint(DIFF_STYLES[mark], mark),
+    kind,
+    toOneLine(text),
+  ])
   const unknown = Object.entries(servers.unknown).map(([name, why]) => `${name} could not be asked: ${why}`)
   return [
-    ...table(painted, uncut(out)),
+    ...formatTable(painted, withoutWidth(out)),
     ...unknown.map(text => out.paint('yellow', toOneLine(text))),
     ...(changes ? [] : [out.paint('green', 'nothing would change')]),
     out.paint('dim', `kept: ${plural(servers.kept.length, 'server')}`),
   ]
 }
 
-const STYLES = { '+': 'green', '-': 'red', '~': 'yellow' } as const
+const DIFF_STYLES = { '+': 'green', '-': 'red', '~': 'yellow' } as const

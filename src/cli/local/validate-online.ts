@@ -6,14 +6,14 @@ import type { JsonObject } from '../../protocol/json/json.ts'
 import { filterObjects } from '../../protocol/json/json.ts'
 import { within } from '../../util/clock.ts'
 import { toOneLine, plural } from '../../util/plain-text.ts'
-import { table } from '../output/table.ts'
+import { formatTable } from '../output/table.ts'
 import type { Terminal } from '../output/terminal.ts'
-import { withUnstarted } from './ask-gateway.ts'
+import { withUnstartedGateway } from './gateway-handle.ts'
 
 /** Time that lists have once the servers have started, or run out of theirs. */
-const LISTS_MS = 15_000
+const LISTS_TIMEOUT_MS = 15_000
 /** Names that are printed of each kind; `--json` has all. */
-const MAX_COUNT = 10
+const MAX_ROWS = 10
 
 /** A server, and what came of its handshake. */
 interface CheckedServer extends Pick<UpstreamStatus, 'name' | 'type' | 'state'> {
@@ -50,7 +50,7 @@ interface ListCost {
 }
 
 /** All that can only be said by asking the servers. */
-export interface Online {
+export interface OnlineValidation {
   readonly servers: readonly CheckedServer[]
   readonly warnings: readonly Problem[]
   readonly duplicates: readonly Duplicate[]
@@ -63,13 +63,17 @@ export interface Online {
 }
 
 /** Starts the servers of a configuration for as long as it takes to ask them, and says what is there. Nothing is called or recorded. */
-export async function askServers(source: LoadedConfig, terminal: Terminal, ms: number): Promise<Online> {
-  return withUnstarted(withoutTraces(source), terminal, async gateway => {
+export async function checkServersOnline(
+  source: LoadedConfig,
+  terminal: Terminal,
+  ms: number,
+): Promise<OnlineValidation> {
+  return withUnstartedGateway(withoutTraces(source), terminal, async gateway => {
     await gateway.start()
-    await inTime(ms, gateway.settled())
-    const inspection = await inTime(LISTS_MS, gateway.inspect())
+    await awaitWithin(ms, gateway.settled())
+    const inspection = await awaitWithin(LISTS_TIMEOUT_MS, gateway.inspect())
     const asked = new ListClient(source, gateway)
-    const all = inspection === undefined ? undefined : await inTime(LISTS_MS, asked.lists())
+    const all = inspection === undefined ? undefined : await awaitWithin(LISTS_TIMEOUT_MS, asked.requestAll())
     const servers = [...gateway.upstreams.values()].map(one => createServerReport(one.status(), inspection))
     const { clients = [], profiles = [] } = all ?? {}
     return {
@@ -95,7 +99,7 @@ const TIMER = {
 }
 
 /** What came in time; undefined where nothing did. */
-async function inTime<T>(ms: number, wanted: Promise<T>): Promise<T | undefined> {
+async function awaitWithin<T>(ms: number, wanted: Promise<T>): Promise<T | undefined> {
   return (await within(TIMER, ms, wanted)) ? wanted : undefined
 }
 
@@ -126,37 +130,37 @@ class ListClient {
     this.notAsked = profiles.flatMap(([name, { principals }]) => (principals === undefined ? [] : [name]))
   }
 
-  async lists(): Promise<{
+  async requestAll(): Promise<{
     readonly clients: readonly FittedClient[]
     readonly profiles: readonly ListCost[]
   }> {
-    const names = await this.#clients()
+    const names = await this.#requestClients()
     const clients: FittedClient[] = []
     const profiles: ListCost[] = []
     for (const profile of this.#profiles) {
-      const { count, tokens } = await this.#listing('tapgate', profile)
+      const { count, tokens } = await this.#requestListing('tapgate', profile)
       profiles.push({ profile: profile ?? '', tools: Number(count), tokens: Number(tokens) })
       for (const client of names) {
-        await this.#listing(client, profile)
+        await this.#requestListing(client, profile)
         const report = await this.#gateway.control('fit.report', { client })
-        clients.push(fittedClient(report, client, profile))
+        clients.push(createClientReport(report, client, profile))
       }
     }
     return { clients, profiles }
   }
 
-  #listing(client: string, profile: string | undefined): Promise<JsonObject> {
+  #requestListing(client: string, profile: string | undefined): Promise<JsonObject> {
     return this.#gateway.control('listing', { client, ...(profile === undefined ? {} : { profile }) })
   }
 
   /** Rows of the table of clients; none where lists are not fitted. */
-  async #clients(): Promise<string[]> {
+  async #requestClients(): Promise<string[]> {
     const asked = await this.#gateway.control('fit.clients', {}).catch(() => undefined)
     return filterObjects(asked?.clients).map(({ client }) => String(client))
   }
 }
 
-function fittedClient(report: JsonObject, client: string, profile: string | undefined): FittedClient {
+function createClientReport(report: JsonObject, client: string, profile: string | undefined): FittedClient {
   const changes = filterObjects(report.changes)
   return {
     client,
@@ -180,24 +184,24 @@ export function isReached({ state }: Pick<CheckedServer, 'state'>): boolean {
 }
 
 /** What people read, on stdout. */
-export function onlineLines(online: Online, terminal: Terminal): string[] {
+export function formatOnline(online: OnlineValidation, terminal: Terminal): string[] {
   const { out } = terminal
   const late = online.isCut ? [out.paint('yellow', 'some lists did not come in time')] : []
   return [
-    ...table(
-      online.servers.map(server => serverRow(server, terminal)),
+    ...formatTable(
+      online.servers.map(server => formatServerRow(server, terminal)),
       out,
     ),
-    ...some('withheld, as another server has the name', duplicateRows(online), terminal),
-    ...some('under another name', renamedRows(online), terminal),
-    ...some('not shown', unfitRows(online), terminal),
-    ...some('too many tools', tooManyRows(online), terminal),
-    ...some('tokens of the list, as estimated', costRows(online), terminal),
+    ...formatRowSection('withheld, as another server has the name', formatDuplicates(online), terminal),
+    ...formatRowSection('under another name', formatRenamed(online), terminal),
+    ...formatRowSection('not shown', formatUnfit(online), terminal),
+    ...formatRowSection('too many tools', formatTooMany(online), terminal),
+    ...formatRowSection('tokens of the list, as estimated', formatListCosts(online), terminal),
     ...late,
   ]
 }
 
-function serverRow(
+function formatServerRow(
   { name, state, era, version, problem, tools }: CheckedServer,
   { out }: Terminal,
 ): string[] {
@@ -207,7 +211,7 @@ function serverRow(
   return [out.paint('bold', name), out.paint(color, state), said, rest]
 }
 
-function duplicateRows({ duplicates }: Online): string[][] {
+function formatDuplicates({ duplicates }: OnlineValidation): string[][] {
   return duplicates.map(({ kind, name, owner, withheld }) => [
     toOneLine(name),
     `${kind} of ${withheld}`,
@@ -215,37 +219,37 @@ function duplicateRows({ duplicates }: Online): string[][] {
   ])
 }
 
-function renamedRows({ clients }: Online): string[][] {
+function formatRenamed({ clients }: OnlineValidation): string[][] {
   const rows = clients.flatMap(({ client, profile, renamed }) =>
     renamed.map(({ name, shown }) => ({
       key: JSON.stringify([name, shown]),
       name,
       shown,
-      who: who(client, profile),
+      who: formatClientName(client, profile),
     })),
   )
-  return grouped(rows, ({ name, shown }, names) => [toOneLine(name), `→ ${toOneLine(shown)}`, names])
+  return groupRows(rows, ({ name, shown }, names) => [toOneLine(name), `→ ${toOneLine(shown)}`, names])
 }
 
-function unfitRows({ clients }: Online): string[][] {
+function formatUnfit({ clients }: OnlineValidation): string[][] {
   const rows = clients.flatMap(({ client, profile, unfit }) =>
     unfit.map(({ name, why }) => ({
       key: JSON.stringify([name, why]),
       name,
       why,
-      who: who(client, profile),
+      who: formatClientName(client, profile),
     })),
   )
-  return grouped(rows, ({ name, why }, names) => [toOneLine(name), toOneLine(why), names])
+  return groupRows(rows, ({ name, why }, names) => [toOneLine(name), toOneLine(why), names])
 }
 
-function tooManyRows({ clients }: Online): string[][] {
+function formatTooMany({ clients }: OnlineValidation): string[][] {
   return clients.flatMap(({ client, profile, tools, tooMany }) =>
-    tooMany === undefined ? [] : [[who(client, profile), `${tools}, and it takes ${tooMany}`]],
+    tooMany === undefined ? [] : [[formatClientName(client, profile), `${tools}, and it takes ${tooMany}`]],
   )
 }
 
-function costRows({ profiles }: Online): string[][] {
+function formatListCosts({ profiles }: OnlineValidation): string[][] {
   return profiles.map(({ profile, tools, tokens }) => [
     profile === '' ? 'no profile' : profile,
     plural(tools, 'tool'),
@@ -253,12 +257,12 @@ function costRows({ profiles }: Online): string[][] {
   ])
 }
 
-function who(client: string, profile: string | undefined): string {
+function formatClientName(client: string, profile: string | undefined): string {
   return profile === undefined ? client : `${client} (${profile})`
 }
 
 /** Rows that say the same of several clients are one. */
-function grouped<T extends { readonly key: string; readonly who: string }>(
+function groupRows<T extends { readonly key: string; readonly who: string }>(
   rows: readonly T[],
   write: (row: T, names: string) => string[],
 ): string[][] {
@@ -267,9 +271,9 @@ function grouped<T extends { readonly key: string; readonly who: string }>(
   )
 }
 
-function some(title: string, rows: readonly string[][], { out }: Terminal): string[] {
+function formatRowSection(title: string, rows: readonly string[][], { out }: Terminal): string[] {
   if (rows.length === 0) return []
   const more =
-    rows.length > MAX_COUNT ? [out.paint('dim', `  and ${rows.length - MAX_COUNT} more; --json has all`)] : []
-  return ['', out.paint('bold', title), ...table(rows.slice(0, MAX_COUNT), out, 2), ...more]
+    rows.length > MAX_ROWS ? [out.paint('dim', `  and ${rows.length - MAX_ROWS} more; --json has all`)] : []
+  return ['', out.paint('bold', title), ...formatTable(rows.slice(0, MAX_ROWS), out, 2), ...more]
 }

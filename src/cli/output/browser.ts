@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url'
 import { findProgram } from '../../util/find-program.ts'
 import { splitPath, getPlatform } from '../../util/platform.ts'
 
-type Environment = Readonly<Record<string, string | undefined>>
+type BrowserEnvironment = Readonly<Record<string, string | undefined>>
 
 /** A program with its arguments: no shell reads them. */
 type Opener = readonly [command: string, ...args: string[]]
@@ -22,7 +22,7 @@ const MAX_AGE_MS = 300_000
 export function openBrowser(
   url: string,
   directory: string | undefined,
-  environment: Environment,
+  environment: BrowserEnvironment,
   platform = getPlatform().name,
 ): boolean {
   const parsed = URL.parse(url)
@@ -38,7 +38,7 @@ export function openBrowser(
 }
 
 /** Of a session over SSH the browser is elsewhere, and without a display there is none. */
-function findOpener(environment: Environment, platform: NodeJS.Platform): Opener | undefined {
+function findOpener(environment: BrowserEnvironment, platform: NodeJS.Platform): Opener | undefined {
   if (environment.SSH_CONNECTION !== undefined) return undefined
   if (platform === 'win32') return ['rundll32', 'url.dll,FileProtocolHandler']
   if (platform === 'darwin') return ['open']
@@ -52,7 +52,7 @@ function findOpener(environment: Environment, platform: NodeJS.Platform): Opener
 function writePage(url: string, directory: string): string | undefined {
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 })
-    removeOld(directory)
+    removeOldPages(directory)
     const file = join(directory, `${randomBytes(8).toString('hex')}.html`)
     const address = url.replaceAll('&', '&amp;').replaceAll('"', '&quot;')
     const refresh = `<meta http-equiv="refresh" content="0;url=${address}">`
@@ -63,7 +63,7 @@ function writePage(url: string, directory: string): string | undefined {
   }
 }
 
-function removeOld(directory: string): void {
+function removeOldPages(directory: string): void {
   for (const name of readdirSync(directory)) {
     const file = join(directory, name)
     const { mtimeMs } = statSync(file, { throwIfNoEntry: false }) ?? { mtimeMs: 0 }

@@ -7,7 +7,7 @@ import { sanitizeText } from '../../util/plain-text.ts'
 import type { Host, Terminal } from './terminal.ts'
 
 /** Stands for input that does not fit, and is asked for again. */
-const WRONG = Symbol('wrong')
+const INVALID = Symbol('wrong')
 
 /** A form, filled in at the terminal; undefined when it is declined. Ctrl-C declines, and is heard by the process too. */
 export async function promptForSchema(
@@ -25,7 +25,7 @@ export async function promptForSchema(
   })
   lines.once('close', () => given.abort())
   try {
-    return await filled(schema, lines, given.signal)
+    return await fillSchema(schema, lines, given.signal)
   } catch (error) {
     if (given.signal.aborted) return undefined
     throw error
@@ -34,7 +34,7 @@ export async function promptForSchema(
   }
 }
 
-async function filled(
+async function fillSchema(
   schema: unknown,
   lines: Interface,
   signal: AbortSignal,
@@ -67,7 +67,7 @@ async function promptForValue(
     const text = (await lines.question(prompt, { signal })).trim()
     if (text === '') return undefined
     const value = parsePromptValue(text, property, choices)
-    if (value !== WRONG) return value
+    if (value !== INVALID) return value
   }
 }
 
@@ -81,22 +81,22 @@ function getChoices(property: unknown): readonly unknown[] | undefined {
 }
 
 function parsePromptValue(text: string, property: unknown, choices: readonly unknown[] | undefined): unknown {
-  if (choices !== undefined) return choices.find(choice => String(choice) === text) ?? WRONG
+  if (choices !== undefined) return choices.find(choice => String(choice) === text) ?? INVALID
   const type = isObject(property) ? property.type : undefined
-  if (type === 'boolean') return yesOrNo(text)
+  if (type === 'boolean') return parseYesNo(text)
   if (type !== 'number' && type !== 'integer') return text
   const number = Number(text)
   const isFit = type === 'number' ? Number.isFinite(number) : Number.isInteger(number)
-  return isFit ? number : WRONG
+  return isFit ? number : INVALID
 }
 
-function yesOrNo(text: string): unknown {
+function parseYesNo(text: string): unknown {
   if (/^(y|yes|true)$/i.test(text)) return true
-  return /^(n|no|false)$/i.test(text) ? false : WRONG
+  return /^(n|no|false)$/i.test(text) ? false : INVALID
 }
 
 /** Asks one question, and gives the line that was typed. */
-export type Ask = (question: string) => Promise<string>
+export type AskQuestion = (question: string) => Promise<string>
 
 /** True where somebody sits at a terminal who can be asked. */
 export function canAsk({ err }: Pick<Terminal, 'err'>, host: Host): boolean {
@@ -107,12 +107,12 @@ export function canAsk({ err }: Pick<Terminal, 'err'>, host: Host): boolean {
  * Asks questions on stderr, whose answers are lines of stdin.
  * @throws GatewayError GW_INTERRUPTED where Ctrl-C or Ctrl-D is the answer
  */
-export async function withQuestions<T>(host: Host, use: (ask: Ask) => Promise<T>): Promise<T> {
+export async function withQuestions<T>(host: Host, use: (ask: AskQuestion) => Promise<T>): Promise<T> {
   const lines = createInterface({ input: host.stdin, output: host.stderr })
   // A line that never comes would be waited for without end.
   const ended = new AbortController()
   lines.once('close', () => ended.abort())
-  const ask: Ask = question =>
+  const ask: AskQuestion = question =>
     lines.question(question, { signal: ended.signal }).catch((cause: unknown) => {
       host.stderr.write('\n')
       throw gatewayError('GW_INTERRUPTED', { cause })

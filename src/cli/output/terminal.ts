@@ -1,15 +1,15 @@
 import { styleText } from 'node:util'
 
-type Style = Parameters<typeof styleText>[0]
+type TextStyle = Parameters<typeof styleText>[0]
 
 /** One of the two streams people read. */
-export interface Output {
+export interface TerminalOutput {
   /** Writes text and a line end. */
   line(text?: string): void
   /** Writes a value as indented JSON, as commands do with `--json`. */
   json(value: unknown): void
   /** Colours text where colours are wanted. */
-  paint(style: Style, text: string): string
+  paint(style: TextStyle, text: string): string
   /** Columns of the terminal; undefined where there is none. */
   readonly width: number | undefined
 }
@@ -18,8 +18,8 @@ export interface Output {
 export interface Terminal {
   readonly cwd: string
   readonly environment: Readonly<Record<string, string | undefined>>
-  readonly out: Output
-  readonly err: Output
+  readonly out: TerminalOutput
+  readonly err: TerminalOutput
 }
 
 /** Reads what commands need of the process, once. */
@@ -33,14 +33,14 @@ export function createTerminal(from: Host): Terminal {
   }
 }
 
-function createOutput(stream: NodeJS.WriteStream, environment: Terminal['environment']): Output {
+function createOutput(stream: NodeJS.WriteStream, environment: Terminal['environment']): TerminalOutput {
   // A reader that went away (`| head`) is no failure of ours.
   stream.on('error', () => {})
   const colour = stream.isTTY && !environment['NO_COLOR'] && stream.getColorDepth(environment) > 2
-  const line = (text = ''): void => void stream.write(`${text}\n`)
+  const writeLine = (text = ''): void => void stream.write(`${text}\n`)
   return {
-    line,
-    json: value => line(JSON.stringify(value, undefined, 2)),
+    line: writeLine,
+    json: value => writeLine(JSON.stringify(value, undefined, 2)),
     paint: (style, text) => (colour ? styleText(style, text, { validateStream: false }) : text),
     width: stream.isTTY ? Math.max(40, stream.columns || 80) : undefined,
   }

@@ -10,7 +10,7 @@ import type { Health } from '../../errors/health.ts'
 import { formatDuration, toOneLine } from '../../util/plain-text.ts'
 import { getPlatform, resolvedAddress } from '../../util/platform.ts'
 import type { SourceFlags } from '../load-source.ts'
-import { configFile, loadSource } from '../load-source.ts'
+import { findConfigFile, loadSource } from '../load-source.ts'
 import type { Terminal } from '../output/terminal.ts'
 
 /** The flags that say which running gateway is meant. */
@@ -28,16 +28,16 @@ export async function withControl<T>(
   which: 'running' | 'one' = 'running',
 ): Promise<T> {
   const socket = await findSocket(flags, terminal, which).catch(async (error: unknown) => {
-    throw await withOthers(error, terminal)
+    throw await addOthersHint(error, terminal)
   })
   return use(await connectControl(socket))
 }
 
-const NOT_HERE: ReadonlySet<string> = new Set(['GW_CONFIG_NOT_FOUND', 'GW_NO_GATEWAY'])
+const NOT_FOUND_CODES: ReadonlySet<string> = new Set(['GW_CONFIG_NOT_FOUND', 'GW_NO_GATEWAY'])
 
 /** The error of who finds no gateway here; its hint leads to those that run elsewhere. */
-async function withOthers(error: unknown, { environment }: Terminal): Promise<unknown> {
-  if (!(error instanceof GatewayError) || !NOT_HERE.has(error.code)) return error
+async function addOthersHint(error: unknown, { environment }: Terminal): Promise<unknown> {
+  if (!(error instanceof GatewayError) || !NOT_FOUND_CODES.has(error.code)) return error
   const { length } = await findAllLivingSockets(environment).catch(() => [])
   if (length === 0) return error
   const who =
@@ -49,7 +49,7 @@ async function withOthers(error: unknown, { environment }: Terminal): Promise<un
 }
 
 /** The same where one runs; undefined where none does. Values set for the command alone are for a gateway of its own. */
-export async function inRunning<T>(
+export async function withRunningGateway<T>(
   flags: ControlFlags & SourceFlags,
   terminal: Terminal,
   use: (client: ControlClient) => Promise<T>,
@@ -71,19 +71,23 @@ async function findSocket(
 ): Promise<string> {
   const { cwd, environment } = terminal
   if (flags.socket !== undefined) return resolvedAddress(flags.socket, cwd, getPlatform())
-  const file = await configFile(flags, terminal)
+  const file = await findConfigFile(flags, terminal)
   const env = flags.env ?? environment['GATEWAY_ENV']
   const place: ControlSocketKey = { file, env, environment }
   const living = await findLivingSockets(place)
   const [only, ...others] = living
-  if (only === undefined) return configuredSocket(file, flags, terminal)
+  if (only === undefined) return findConfiguredSocket(file, flags, terminal)
   if (others.length === 0 || which === 'one') return only
   const { length: count } = living
-  throw gatewayError('GW_MANY_GATEWAYS', { count, config: file, sockets: await aboutThem(living, cwd) })
+  throw gatewayError('GW_MANY_GATEWAYS', {
+    count,
+    config: file,
+    sockets: await describeGateways(living, cwd),
+  })
 }
 
 /** Only a configuration that says so has its socket elsewhere; one that is broken now says nothing. */
-async function configuredSocket(file: string, flags: ControlFlags, terminal: Terminal): Promise<string> {
+async function findConfiguredSocket(file: string, flags: ControlFlags, terminal: Terminal): Promise<string> {
   const source = await loadSource({ config: file, env: flags.env }, terminal, 'leave').catch(() => undefined)
   const socket = source?.config.control.socket
   if (source === undefined || socket === undefined) throw gatewayError('GW_NO_GATEWAY', { config: file })
@@ -93,24 +97,24 @@ async function configuredSocket(file: string, flags: ControlFlags, terminal: Ter
 }
 
 /** A gateway that runs, and the socket it is steered by. */
-interface RunningOne extends Ps {
+interface RunningGatewayInfo extends PsOutput {
   readonly socket: string
 }
 
 /** Every gateway of this user that answers. */
-export async function allRunning({ environment }: Terminal): Promise<RunningOne[]> {
-  const found = await Promise.all((await findAllLivingSockets(environment)).map(requestAbout))
+export async function listRunningGateways({ environment }: Terminal): Promise<RunningGatewayInfo[]> {
+  const found = await Promise.all((await findAllLivingSockets(environment)).map(requestInfo))
   return found.filter(one => one !== undefined)
 }
 
 /** Text that tells several apart: `pid 4711, up 2h 5m, http://127.0.0.1:8080/mcp, gateway.yaml: --socket /run/…`. */
-async function aboutThem(sockets: readonly string[], cwd: string): Promise<string> {
-  const found = await Promise.all(sockets.map(requestAbout))
-  const texts = found.map((one, i) => (one === undefined ? String(sockets[i]) : about(one, cwd)))
+async function describeGateways(sockets: readonly string[], cwd: string): Promise<string> {
+  const found = await Promise.all(sockets.map(requestInfo))
+  const texts = found.map((one, i) => (one === undefined ? String(sockets[i]) : describeGateway(one, cwd)))
   return texts.map(text => `\n  ${text}`).join('')
 }
 
-function about({ gateway, listeners, socket }: RunningOne, cwd: string): string {
+function describeGateway({ gateway, listeners, socket }: RunningGatewayInfo, cwd: string): string {
   const { pid, startedAt, config } = gateway
   const parts = [
     `pid ${pid}`,
@@ -121,10 +125,10 @@ function about({ gateway, listeners, socket }: RunningOne, cwd: string): string 
   return `${parts.map(toOneLine).join(', ')}: --socket ${socket}`
 }
 
-async function requestAbout(socket: string): Promise<RunningOne | undefined> {
+async function requestInfo(socket: string): Promise<RunningGatewayInfo | undefined> {
   try {
     const client = await connectControl(socket)
-    return { ...((await client.request('ps')) as unknown as Ps), socket }
+    return { ...((await client.request('ps')) as unknown as PsOutput), socket }
   } catch {
     // The gateway may have ended since it was seen.
     return undefined
@@ -132,7 +136,7 @@ async function requestAbout(socket: string): Promise<RunningOne | undefined> {
 }
 
 /** Output of `gateway ps --json`. */
-export interface Ps {
+export interface PsOutput {
   readonly gateway: {
     readonly name: string
     readonly version: string

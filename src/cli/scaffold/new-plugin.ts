@@ -6,7 +6,7 @@ import { gatewayError } from '../../errors/errors.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { makeDirectory } from '../../util/storage/files.ts'
 
-/** The files of a new plugin by name; NAME stands for its name, DIRECTORY for where it is, VERSION for that of the gateway. */
+/** The files of a new plugin by name; PLUGIN_NAME stands for its name, DIRECTORY for where it is, VERSION for that of the gateway. */
 const PLUGIN_TEMPLATE: Readonly<Record<string, string>> = {
   'package.json': `{
   "name": "NAME",
@@ -106,7 +106,7 @@ gateway it belongs to into \`node_modules\` where nothing else provides it; a fr
 `,
 }
 
-const NAME = /^[a-z][a-z0-9]*(?:-[a-z0-9]+)*$/
+const PLUGIN_NAME = /^[a-z][a-z0-9]*(?:-[a-z0-9]+)*$/
 
 const MAX_NAME_LENGTH = 64
 
@@ -129,8 +129,8 @@ interface NewPlugin {
 }
 
 /** Writes a plugin that passes its own test. */
-export async function newPlugin({ name, dir, force, cwd, own }: NewPluginOptions): Promise<NewPlugin> {
-  await checkName(name)
+export async function createPlugin({ name, dir, force, cwd, own }: NewPluginOptions): Promise<NewPlugin> {
+  await validateName(name)
   const target = resolve(cwd, dir, name)
   const directory = relative(cwd, target).split(sep).join('/')
   const files = Object.keys(PLUGIN_TEMPLATE)
@@ -148,12 +148,12 @@ export async function newPlugin({ name, dir, force, cwd, own }: NewPluginOptions
       join(target, file),
       text.replace(/NAME|DIRECTORY|VERSION/g, word => words[word] ?? word),
     )
-  await provide(own.name, own.root, target)
+  await linkGateway(own.name, own.root, target)
   return { name, directory, files: files.map(file => `${directory}/${file}`) }
 }
 
 /** Links the gateway beside the plugin where it would not be found: it may be installed globally, or nowhere yet. */
-async function provide(name: string, root: string, target: string): Promise<void> {
+async function linkGateway(name: string, root: string, target: string): Promise<void> {
   try {
     createRequire(join(target, 'index.ts')).resolve(`${name}/plugin`)
   } catch {
@@ -165,7 +165,7 @@ async function provide(name: string, root: string, target: string): Promise<void
 }
 
 /** Lists the steps that follow. */
-export function nextSteps({ name, directory, files }: NewPlugin, { out }: Terminal): string[] {
+export function formatPluginSteps({ name, directory, files }: NewPlugin, { out }: Terminal): string[] {
   return [
     ...files.map(file => `${out.paint('green', 'wrote')} ${file}`),
     '',
@@ -179,8 +179,8 @@ export function nextSteps({ name, directory, files }: NewPlugin, { out }: Termin
   ]
 }
 
-async function checkName(name: string): Promise<void> {
-  if (!NAME.test(name) || name.length > MAX_NAME_LENGTH) {
+async function validateName(name: string): Promise<void> {
+  if (!PLUGIN_NAME.test(name) || name.length > MAX_NAME_LENGTH) {
     throw gatewayError('GW_USAGE', {
       what: `"${name}" is no name for a plugin: use lower-case letters, digits and single dashes`,
     })

@@ -33,7 +33,7 @@ export function serveControl(options: ControlOptions): ServeControl {
     await open?.close()
     open = undefined
   }
-  const become = async (source: LoadedConfig): Promise<void> => {
+  const moveSocket = async (source: LoadedConfig): Promise<void> => {
     const path = await chooseSocketPath(source, options)
     if (path === wanted) return
     wanted = path
@@ -46,8 +46,8 @@ export function serveControl(options: ControlOptions): ServeControl {
       log.warn('there is no control socket', { code, reason: getErrorMessage(error) })
     }))
   // Where a second signal ends the process at once, nothing else removes it.
-  host.once('exit', () => remove(open))
-  return { follow: source => attempt(() => become(source)), close: () => attempt(close) }
+  host.once('exit', () => removeSocket(open))
+  return { follow: source => attempt(() => moveSocket(source)), close: () => attempt(close) }
 }
 
 async function chooseSocketPath(
@@ -80,7 +80,7 @@ async function openControlSocket(
   return opened
 }
 
-function remove(open: Control | undefined): void {
+function removeSocket(open: Control | undefined): void {
   if (open === undefined) return
   try {
     unlinkSync(open.socket)

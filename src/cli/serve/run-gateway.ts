@@ -10,16 +10,16 @@ import type { Host } from '../output/terminal.ts'
  * Counts memory outside of the heap, such as buffers of large messages, as heap. Otherwise V8 collects all of the heap after
  * each 64 MiB of it, which takes more than half of the time of a 1 MB reply. V8 13 (Node 24) has the flag.
  */
-const FLAG = '--external-memory-accounted-in-global-limit'
+const V8_MEMORY_FLAG = '--external-memory-accounted-in-global-limit'
 
 /** Sets the V8 flag of a gateway process. A program that embeds a gateway decides for itself. */
 function tuneV8(): void {
-  if (process.versions.v8.startsWith('13.')) v8.setFlagsFromString(FLAG)
+  if (process.versions.v8.startsWith('13.')) v8.setFlagsFromString(V8_MEMORY_FLAG)
 }
 
-const LONG_MS = 2 ** 30
+const KEEP_ALIVE_MS = 2 ** 30
 /** Clients that start a gateway ask it at once. */
-const FIRST_WORDS_MS = 50
+const SETTLE_DELAY_MS = 50
 
 /** A gateway as the commands need it, be it one process or several. */
 export type RunningGateway = Pick<
@@ -47,21 +47,21 @@ export async function runGateway(
   gateway: RunningGateway,
   { host, log, started, settled, stopped, ended = () => gateway.ended, hangUp }: RunOptions,
 ): Promise<number> {
-  const signalled = stopSignal(host, log).then(async signal => {
+  const signalled = waitForStopSignal(host, log).then(async signal => {
     // Whoever presses Ctrl-C has no load balancer before it.
     if (signal === 'SIGTERM') await gateway.drain()
     return 0
   })
-  const accident = reportStrays(host, log)
-  onHangUp(host, hangUp)
-  const release = stayAlive()
+  const accident = logUncaughtErrors(host, log)
+  handleHangUp(host, hangUp)
+  const release = keepProcessAlive()
   tuneV8()
   let later: NodeJS.Timeout | undefined
   let isOver = false
   try {
     await gateway.start()
     started?.()
-    if (settled !== undefined) later = setTimeout(settled, FIRST_WORDS_MS, () => isOver)
+    if (settled !== undefined) later = setTimeout(settled, SETTLE_DELAY_MS, () => isOver)
     return await Promise.race([signalled, accident, ended().then(() => 0)])
   } finally {
     isOver = true
@@ -72,7 +72,7 @@ export async function runGateway(
   }
 }
 
-function stopSignal(host: Host, log: Log): Promise<'SIGTERM' | 'SIGINT'> {
+function waitForStopSignal(host: Host, log: Log): Promise<'SIGTERM' | 'SIGINT'> {
   return new Promise(resolve => {
     let asked = false
     const stop = (signal: 'SIGTERM' | 'SIGINT'): void => {
@@ -87,17 +87,17 @@ function stopSignal(host: Host, log: Log): Promise<'SIGTERM' | 'SIGINT'> {
 }
 
 // A rejection nobody took is one exchange's bad luck; after an exception that nobody caught nothing is certain any more.
-function reportStrays(host: Host, log: Log): Promise<number> {
-  host.on('unhandledRejection', thrown => log.error('unhandled rejection', internal(thrown)))
+function logUncaughtErrors(host: Host, log: Log): Promise<number> {
+  host.on('unhandledRejection', thrown => log.error('unhandled rejection', describeInternalError(thrown)))
   return new Promise(resolve => {
     host.on('uncaughtException', thrown => {
-      log.error('uncaught exception, stopping', internal(thrown))
+      log.error('uncaught exception, stopping', describeInternalError(thrown))
       resolve(1)
     })
   })
 }
 
-function internal(thrown: unknown): Record<string, unknown> {
+function describeInternalError(thrown: unknown): Record<string, unknown> {
   return {
     code: 'GW_INTERNAL',
     reason: getOwnerReason(thrown),
@@ -106,7 +106,7 @@ function internal(thrown: unknown): Record<string, unknown> {
 }
 
 // The same signal comes when a terminal is closed, and then it means the end.
-function onHangUp(host: Host, hangUp: (() => void) | undefined): void {
+function handleHangUp(host: Host, hangUp: (() => void) | undefined): void {
   const hadTerminal = isatty(2)
   host.on('SIGHUP', () => {
     const terminalGone = host.platform === 'win32' || (hadTerminal && !isatty(2))
@@ -116,7 +116,7 @@ function onHangUp(host: Host, hangUp: (() => void) | undefined): void {
 }
 
 /** Sends what code prints with `console` to stderr: stdout belongs to the protocol. A program that embeds the command line decides for itself. */
-export function guardStdout({ stdout }: Host, target: Console = console): void {
+export function redirectConsole({ stdout }: Host, target: Console = console): void {
   if (stdout !== process.stdout) return
   const toStderr = target.error.bind(target)
   target.log = toStderr
@@ -126,7 +126,7 @@ export function guardStdout({ stdout }: Host, target: Console = console): void {
 }
 
 /** Keeps the process from ending while something is awaited: the gateway's own timers never do. Returns the way to take it back. */
-export function stayAlive(): () => void {
-  const timer = setInterval(() => {}, LONG_MS)
+export function keepProcessAlive(): () => void {
+  const timer = setInterval(() => {}, KEEP_ALIVE_MS)
   return () => clearInterval(timer)
 }

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 
 /** Facts that a system needs to run the gateway of a configuration for a user. */
-export interface ServiceFacts {
+export interface ServiceParameters {
   /** Name of the service: letters, digits and hyphens. */
   readonly name: string
   /** Whole paths of program and launcher, then the arguments. */
@@ -22,7 +22,7 @@ export interface ServiceKind {
   readonly refused: string
   /** The file that describes the service; undefined where this user has no place for it. */
   file(name: string, environment: Readonly<Record<string, string | undefined>>): string | undefined
-  text(facts: ServiceFacts): string
+  text(facts: ServiceParameters): string
   /** Encoding of that file. */
   readonly encoding: 'utf8' | 'utf16le'
   /** Programs that make the system take the file, or forget it; the first word is the program. */
@@ -32,7 +32,7 @@ export interface ServiceKind {
 }
 
 /** Seconds until it is started again. */
-const PAUSE = 2
+const RESTART_DELAY_S = 2
 
 const systemd: ServiceKind = {
   platform: 'linux',
@@ -56,12 +56,12 @@ const systemd: ServiceKind = {
       '',
       '[Service]',
       'Type=simple',
-      `WorkingDirectory=${unitPath(directory)}`,
-      ...Object.entries(environment).map(([key, value]) => `Environment=${quoted(`${key}=${value}`)}`),
-      `ExecStart=${line.map(quoted).join(' ')}`,
+      `WorkingDirectory=${escapeUnitPath(directory)}`,
+      ...Object.entries(environment).map(([key, value]) => `Environment=${quoteUnitWord(`${key}=${value}`)}`),
+      `ExecStart=${line.map(quoteUnitWord).join(' ')}`,
       `ExecReload=/bin/kill -HUP $MAINPID`,
       'Restart=on-failure',
-      `RestartSec=${PAUSE}`,
+      `RestartSec=${RESTART_DELAY_S}`,
       '# The gateway ends its servers itself, and they have time for it.',
       'KillMode=mixed',
       'TimeoutStopSec=90',
@@ -80,13 +80,13 @@ const systemd: ServiceKind = {
 }
 
 /** A word of a unit file: systemd fills in `%` and `$`, and reads escapes. */
-function quoted(word: string): string {
+function quoteUnitWord(word: string): string {
   const escaped = word.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')
   return `"${escaped.replaceAll('%', '%%').replaceAll('$', '$$$$')}"`
 }
 
 /** A path that is all of a value: nothing is quoted there. */
-function unitPath(path: string): string {
+function escapeUnitPath(path: string): string {
   return path.replaceAll('%', '%%')
 }
 
@@ -97,51 +97,61 @@ const launchd: ServiceKind = {
   refused: 'it needs your session on the desktop; gateway up starts it until you log out',
   encoding: 'utf8',
   file: (name, { HOME }) =>
-    HOME ? join(HOME, 'Library', 'LaunchAgents', `${label(name)}.plist`) : undefined,
+    HOME ? join(HOME, 'Library', 'LaunchAgents', `${formatLabel(name)}.plist`) : undefined,
   text: ({ name, line, directory, environment, log }) =>
     [
       '<?xml version="1.0" encoding="UTF-8"?>',
       '<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">',
       '<plist version="1.0">',
       '<dict>',
-      ...entry('Label', text(label(name))),
-      ...entry('ProgramArguments', ['<array>', ...line.map(word => `  ${text(word)}`), '</array>']),
-      ...entry('WorkingDirectory', text(directory)),
-      ...entry('EnvironmentVariables', [
+      ...formatPlistEntry('Label', formatPlistString(formatLabel(name))),
+      ...formatPlistEntry('ProgramArguments', [
+        '<array>',
+        ...line.map(word => `  ${formatPlistString(word)}`),
+        '</array>',
+      ]),
+      ...formatPlistEntry('WorkingDirectory', formatPlistString(directory)),
+      ...formatPlistEntry('EnvironmentVariables', [
         '<dict>',
-        ...Object.entries(environment).flatMap(([key, value]) => entry(key, text(value))),
+        ...Object.entries(environment).flatMap(([key, value]) =>
+          formatPlistEntry(key, formatPlistString(value)),
+        ),
         '</dict>',
       ]),
-      ...entry('RunAtLoad', '<true/>'),
-      ...entry('KeepAlive', ['<dict>', ...entry('SuccessfulExit', '<false/>'), '</dict>']),
-      ...entry('ThrottleInterval', `<integer>${PAUSE * 5}</integer>`),
-      ...entry('ExitTimeOut', '<integer>90</integer>'),
-      ...entry('Umask', '<integer>63</integer>'),
-      ...entry('StandardOutPath', text(log)),
-      ...entry('StandardErrorPath', text(log)),
+      ...formatPlistEntry('RunAtLoad', '<true/>'),
+      ...formatPlistEntry('KeepAlive', [
+        '<dict>',
+        ...formatPlistEntry('SuccessfulExit', '<false/>'),
+        '</dict>',
+      ]),
+      ...formatPlistEntry('ThrottleInterval', `<integer>${RESTART_DELAY_S * 5}</integer>`),
+      ...formatPlistEntry('ExitTimeOut', '<integer>90</integer>'),
+      ...formatPlistEntry('Umask', '<integer>63</integer>'),
+      ...formatPlistEntry('StandardOutPath', formatPlistString(log)),
+      ...formatPlistEntry('StandardErrorPath', formatPlistString(log)),
       '</dict>',
       '</plist>',
       '',
     ].join('\n'),
   enable: file => [['launchctl', 'load', '-w', file]],
   disable: file => [['launchctl', 'unload', '-w', file]],
-  status: name => ['launchctl', 'list', label(name)],
+  status: name => ['launchctl', 'list', formatLabel(name)],
 }
 
-function label(name: string): string {
+function formatLabel(name: string): string {
   return `dev.tapgate.${name}`
 }
 
-function entry(key: string, value: string | readonly string[]): string[] {
-  return [`<key>${xml(key)}</key>`, ...[value].flat()].map(one => `  ${one}`)
+function formatPlistEntry(key: string, value: string | readonly string[]): string[] {
+  return [`<key>${escapeXml(key)}</key>`, ...[value].flat()].map(one => `  ${one}`)
 }
 
-function text(value: string): string {
-  return `<string>${xml(value)}</string>`
+function formatPlistString(value: string): string {
+  return `<string>${escapeXml(value)}</string>`
 }
 
 /** Text in XML, which has no control characters. */
-function xml(value: string): string {
+function escapeXml(value: string): string {
   // eslint-disable-next-line no-control-regex -- they are what is looked for
   const plain = value.replace(/[\x00-\x08\x0b\x0c\x0e-\x1f]/g, '')
   return plain
@@ -163,7 +173,7 @@ const taskScheduler: ServiceKind = {
     [
       '<?xml version="1.0" encoding="UTF-16"?>',
       '<Task version="1.2" xmlns="http://schemas.microsoft.com/windows/2004/02/mit/task">',
-      `  <RegistrationInfo><Description>tapgate, the MCP gateway (${xml(name)})</Description></RegistrationInfo>`,
+      `  <RegistrationInfo><Description>tapgate, the MCP gateway (${escapeXml(name)})</Description></RegistrationInfo>`,
       '  <Triggers><LogonTrigger><Enabled>true</Enabled></LogonTrigger></Triggers>',
       '  <Principals><Principal id="Author"><LogonType>InteractiveToken</LogonType><RunLevel>LeastPrivilege</RunLevel></Principal></Principals>',
       '  <Settings>',
@@ -175,9 +185,9 @@ const taskScheduler: ServiceKind = {
       '    <RestartOnFailure><Interval>PT1M</Interval><Count>5</Count></RestartOnFailure>',
       '  </Settings>',
       '  <Actions Context="Author"><Exec>',
-      `    <Command>${xml(program)}</Command>`,
-      `    <Arguments>${xml(args.map(windowsWord).join(' '))}</Arguments>`,
-      `    <WorkingDirectory>${xml(directory)}</WorkingDirectory>`,
+      `    <Command>${escapeXml(program)}</Command>`,
+      `    <Arguments>${escapeXml(args.map(quoteWindowsArgument).join(' '))}</Arguments>`,
+      `    <WorkingDirectory>${escapeXml(directory)}</WorkingDirectory>`,
       '  </Exec></Actions>',
       '</Task>',
       '',
@@ -194,7 +204,7 @@ const taskScheduler: ServiceKind = {
 }
 
 /** A word of a command line as Windows programs split it. */
-function windowsWord(word: string): string {
+function quoteWindowsArgument(word: string): string {
   if (/^[^\s"]+$/.test(word)) return word
   return `"${word.replace(/(\\*)"/g, '$1$1\\"').replace(/(\\+)$/, '$1$1')}"`
 }

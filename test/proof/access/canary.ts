@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { stringify } from 'yaml'
-import { makeKey } from '../../../src/cli/scaffold/new-key.ts'
+import { createKey } from '../../../src/cli/scaffold/new-key.ts'
 import { testClient, testUpstream, type TestClient } from '../../../src/testing/index.ts'
 import { LAUNCHER } from '../../peers/gateway.ts'
 import { startIssuer } from './issuer.ts'
@@ -27,7 +27,7 @@ export async function canary(calls: number): Promise<Found> {
   const issuer = await startIssuer()
   const upstream = await testUpstream({ tools: { echo: (_args, { headers }) => JSON.stringify(headers) } })
   const tap = await listenIn(Number(new URL(upstream.url).port))
-  const made = makeKey('canary', [])
+  const made = createKey('canary', [])
   const token = await issuer.sign(RESOURCE, { sub: 'canary' })
   const stdin = join(directory, 'stdin.log')
   const pipe = ['-c', `tee ${stdin} | ${process.execPath} ${SERVER}`]

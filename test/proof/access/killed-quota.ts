@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { makeKey } from '../../../src/cli/scaffold/new-key.ts'
+import { createKey } from '../../../src/cli/scaffold/new-key.ts'
 import { openQuotas } from '../../../plugins/rate-limit/day-quotas.ts'
 import { testClient, testUpstream } from '../../../src/testing/index.ts'
 import { serveHttpGateway } from '../../peers/gateway.ts'
@@ -23,7 +23,7 @@ export interface Day {
 export async function killedQuota(quota: number, kills: number): Promise<Day> {
   const state = await mkdtemp(join(tmpdir(), 'killed-'))
   const upstream = await testUpstream({ tools: { work: () => 'done' } })
-  const { key, hash, name } = makeKey('caller', [])
+  const { key, hash, name } = createKey('caller', [])
   const config = {
     version: 1,
     listeners: { main: { type: 'http', port: 0 } },

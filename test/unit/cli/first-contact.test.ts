@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { checkLongNames } from '../../../src/config/checks/tool-names.ts'
 import type { Finding } from '../../../src/util/finding.ts'
-import { summaryLines } from '../../../src/cli/serve/summary.ts'
+import { formatSummary } from '../../../src/cli/serve/summary.ts'
 import { closeAfter, testGateway, testUpstream } from '../../../src/testing/index.ts'
 import { outputTo } from '../fixtures/silent-terminal.ts'
 
@@ -55,7 +55,7 @@ test('a server that starts still is not said to offer nothing', () => {
     hooks: {},
   }
 
-  const lines = summaryLines(inspection, { name: 'gw', asksForKey: false }, OUT)
+  const lines = formatSummary(inspection, { name: 'gw', asksForKey: false }, OUT)
 
   assert.deepEqual(lines.slice(1, 3), ['  slow  starting', '  bare  ready     nothing'])
 })
@@ -71,7 +71,7 @@ test('a gateway that serves a pipe alone says which line gives it to a client', 
     plugins: [],
     hooks: [],
   }
-  const lines = summaryLines(
+  const lines = formatSummary(
     inspection as never,
     { name: 'gw', asksForKey: false, file: '/a b/gateway.yaml' },
     OUT,
@@ -95,7 +95,7 @@ test('the lines for clients carry the header where the gateway asks for a key', 
     listeners: [{ name: 'main', type: 'http', url: 'http://127.0.0.1:1/mcp' }],
     ...{ upstreams: [], plugins: [], hooks: {}, catalog: [], unmatched: [], withheld: [] },
   }
-  const text = summaryLines(inspection, { name: 'mine', asksForKey: true }, OUT).join('\n')
+  const text = formatSummary(inspection, { name: 'mine', asksForKey: true }, OUT).join('\n')
 
   assert.match(text, /claude mcp add .*\/mcp --header "Authorization: Bearer <key>"$/m)
   assert.match(text, /inspector .* --header "Authorization: Bearer <key>"$/m)
@@ -114,7 +114,7 @@ test('the line that keeps a conversation together carries the key too', () => {
     listeners: [main],
     ...{ upstreams: [], plugins: [], hooks: {}, catalog: [], unmatched: [], withheld: [] },
   } as const
-  const text = summaryLines(inspection, { name: 'mine', asksForKey: true }, OUT).join('\n')
+  const text = formatSummary(inspection, { name: 'mine', asksForKey: true }, OUT).join('\n')
 
   assert.match(text, /--header "Authorization: Bearer <key>" --header "X-Session-ID: my-conversation"$/m)
 })

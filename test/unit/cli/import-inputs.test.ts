@@ -3,10 +3,10 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
-import { importServers, type Imported } from '../../../src/cli/import/import.ts'
+import { importServers, type ImportResult } from '../../../src/cli/import/import.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
 
-function imported(t: TestContext, file: string, settings: unknown): Promise<Imported> {
+function imported(t: TestContext, file: string, settings: unknown): Promise<ImportResult> {
   const cwd = mkdtempSync(join(tmpdir(), 'inputs-'))
   cleanup(t, () => rmSync(cwd, { recursive: true }))
   mkdirSync(dirname(join(cwd, file)), { recursive: true })

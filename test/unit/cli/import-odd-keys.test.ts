@@ -3,12 +3,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
-import { importServers, type Imported } from '../../../src/cli/import/import.ts'
+import { importServers, type ImportResult } from '../../../src/cli/import/import.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'odd-'))
 after(() => rmSync(directory, { recursive: true }))
 
-async function imported(settings: object): Promise<Imported> {
+async function imported(settings: object): Promise<ImportResult> {
   const file = join(directory, 'settings.json')
   writeFileSync(file, JSON.stringify(settings))
   const options = { output: 'gateway.yaml', force: false, dryRun: true, remote: 'https://tools.example.com' }

@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { stringify as toToml } from 'smol-toml'
-import { importServers, type Imported } from '../../../src/cli/import/import.ts'
+import { importServers, type ImportResult } from '../../../src/cli/import/import.ts'
 import { findServers } from '../../../src/cli/init/find-servers.ts'
 import { createDraft, writeDraft } from '../../../src/cli/init/write-config.ts'
 import { createTerminal } from '../../../src/cli/output/terminal.ts'
-import { packageWay } from '../../../src/cli/add/packages.ts'
+import { parsePackage } from '../../../src/cli/add/launch-options.ts'
 import type { LoadedConfig } from '../../../src/config/index.ts'
 import { loadConfig } from '../../../src/gateway/load-config.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
@@ -35,7 +35,7 @@ async function imported(
   settings: Record<string, unknown> | Buffer,
   cwd = directory(t),
   environment: Readonly<Record<string, string | undefined>> = ENVIRONMENT,
-): Promise<Imported & { readonly loaded: LoadedConfig['config']['upstreams']; readonly cwd: string }> {
+): Promise<ImportResult & { readonly loaded: LoadedConfig['config']['upstreams']; readonly cwd: string }> {
   mkdirSync(dirname(join(cwd, file)), { recursive: true })
   const text = file.endsWith('.toml') ? toToml(settings) : JSON.stringify(settings)
   writeFileSync(join(cwd, file), Buffer.isBuffer(settings) ? settings : text)
@@ -145,7 +145,7 @@ test('"gateway init" takes no command out of the settings of a project', async t
 })
 
 test('an option that a registry names is plain text', () => {
-  const way = packageWay({
+  const way = parsePackage({
     registryType: 'npm',
     identifier: 'x',
     version: '1.0.0',

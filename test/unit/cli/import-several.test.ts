@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import { importLines, importServers } from '../../../src/cli/import/import.ts'
+import { formatImport, importServers } from '../../../src/cli/import/import.ts'
 import type { Terminal } from '../../../src/cli/output/terminal.ts'
 import { loadConfig } from '../../../src/config/index.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
@@ -54,7 +54,7 @@ test('several clients become one gateway: the same server once, another of its n
 
 test('it is said that tokens were copied, and how each client is told of the gateway', async t => {
   const cwd = home(t)
-  const lines = importLines(
+  const lines = formatImport(
     await importServers({ ...OPTIONS, files: ['.mcp.json', 'codex.toml'], cwd }),
     TERMINAL,
   )

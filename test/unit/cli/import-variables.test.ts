@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import { importServers, type Imported } from '../../../src/cli/import/import.ts'
+import { importServers, type ImportResult } from '../../../src/cli/import/import.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
 
 const OPTIONS = {
@@ -13,7 +13,7 @@ const OPTIONS = {
   remote: 'https://tools.example.com/mcp',
 }
 
-function imported(t: TestContext, file: string, settings: unknown): Promise<Imported> {
+function imported(t: TestContext, file: string, settings: unknown): Promise<ImportResult> {
   const cwd = mkdtempSync(join(tmpdir(), 'variables-'))
   cleanup(t, () => rmSync(cwd, { recursive: true }))
   mkdirSync(dirname(join(cwd, file)), { recursive: true })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { knownError, report } from '../../../src/cli/output/report.ts'
+import { toGatewayError, reportError } from '../../../src/cli/output/report-error.ts'
 import type { Terminal } from '../../../src/cli/output/terminal.ts'
 import { loadConfig } from '../../../src/config/index.ts'
 import { directoryWith } from '../config/temp.ts'
@@ -17,7 +17,7 @@ test('warnings beside errors are labelled, and counted apart', async t => {
   const thrown: unknown = await loadConfig({ cwd, environment: { HOME: cwd } }).catch(
     (error: unknown) => error,
   )
-  const code = await report(thrown, [], terminal, NO_COMMANDS)
+  const code = await reportError(thrown, [], terminal, NO_COMMANDS)
 
   assert.equal(code, 3)
   const [head = '', ...rest] = lines
@@ -34,9 +34,9 @@ test('a flag that is far from all others is not taken for a short one', async ()
     Object.assign(new Error('Nonexistent flag'), { oclif: {}, flags: [flag], parse: { input: { flags } } })
 
   const [far, short, near] = await Promise.all([
-    knownError(wrong('--prot'), NO_COMMANDS),
-    knownError(wrong('--prt'), NO_COMMANDS),
-    knownError(wrong('--confg=a'), NO_COMMANDS),
+    toGatewayError(wrong('--prot'), NO_COMMANDS),
+    toGatewayError(wrong('--prt'), NO_COMMANDS),
+    toGatewayError(wrong('--confg=a'), NO_COMMANDS),
   ])
 
   assert.equal(far.message, 'there is no flag --prot')
@@ -53,7 +53,7 @@ test('what a server wrote into an error steers no terminal', async () => {
     error: { code: -32000, message: `${steering}no such row` },
   })
 
-  await report(failure, [], { cwd: '/', environment: {}, out: output, err: output }, NO_COMMANDS)
+  await reportError(failure, [], { cwd: '/', environment: {}, out: output, err: output }, NO_COMMANDS)
 
   assert.match(lines[0] ?? '', /refused: no such row/)
   // eslint-disable-next-line no-control-regex -- they are what is looked for

@@ -5,7 +5,7 @@ import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import { sayValidation } from '../../../src/cli/local/validate.ts'
+import { runValidate } from '../../../src/cli/local/validate.ts'
 import { closeAfter, testUpstream } from '../../../src/testing/index.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
 import { outputTo } from '../fixtures/silent-terminal.ts'
@@ -30,7 +30,7 @@ async function run(
   const lines = { out: [] as string[], err: [] as string[] }
   const environment = { HOME: cwd, XDG_STATE_HOME: join(cwd, 'state'), PATH: process.env.PATH ?? '' }
   const terminal = { cwd, environment, out: outputTo(lines.out), err: outputTo(lines.err) }
-  const code = await sayValidation({ config: file, online: true, ...flags }, terminal)
+  const code = await runValidate({ config: file, online: true, ...flags }, terminal)
   assert.equal(existsSync(join(cwd, 'audit.jsonl')), false)
   return { code, out: lines.out.join('\n'), err: lines.err.join('\n') }
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
-import { stateDirectory } from '../../../src/cli/load-source.ts'
+import { getStateDirectory } from '../../../src/cli/load-source.ts'
 import { validate } from '../../../src/cli/local/validate.ts'
 import type { Terminal } from '../../../src/cli/output/terminal.ts'
 import { assignToolNames } from '../../../plugins/fit/as-tools/builtin-tools.ts'
@@ -44,7 +44,7 @@ describe('what names a tool that no server lists', () => {
     ]
     const before = await validate({ config: file }, terminal)
     const source = await loadConfig({ file, cwd, environment })
-    const state = stateDirectory(source, terminal) ?? ''
+    const state = getStateDirectory(source, terminal) ?? ''
     mkdirSync(state, { recursive: true, mode: 0o700 })
 
     const gateway = await createGateway(source, { state })

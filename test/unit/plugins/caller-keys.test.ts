@@ -10,10 +10,10 @@ import { test } from 'node:test'
 import { closeAfter, testClient, testGateway, testUpstream } from '../../../src/testing/index.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
 import { mockApi } from '../../fixtures/openapi/mock-api.ts'
-import { makeKey } from '../../../src/cli/scaffold/new-key.ts'
+import { createKey } from '../../../src/cli/scaffold/new-key.ts'
 import { linesOf } from '../config/temp.ts'
 
-const [ann, bob, eve] = ['ann', 'bob', 'eve'].map(name => makeKey(name, []))
+const [ann, bob, eve] = ['ann', 'bob', 'eve'].map(name => createKey(name, []))
 const auth = { keys: [ann, bob, eve].map(made => ({ name: made?.name, hash: made?.hash })) }
 const CALLERS = [
   { principals: 'ann', headers: { 'X-Api-Key': 'key-of-ann-1' } },

@@ -15,11 +15,11 @@ import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { parse, stringify } from 'yaml'
-import { add, remove, search } from '../../../../src/cli/add/say.ts'
+import { runAdd, runRemove, runSearch } from '../../../../src/cli/add/add-command.ts'
 import type { AddFlags } from '../../../../src/cli/add/add.ts'
-import { packageWay } from '../../../../src/cli/add/packages.ts'
-import { parseTarget } from '../../../../src/cli/add/target.ts'
-import { shortName } from '../../../../src/cli/server-names.ts'
+import { parsePackage } from '../../../../src/cli/add/launch-options.ts'
+import { parseTarget } from '../../../../src/cli/add/add-target.ts'
+import { derivePackageName } from '../../../../src/cli/server-names.ts'
 import { loadConfig } from '../../../../src/config/index.ts'
 import type { GatewayError } from '../../../../src/errors/errors.ts'
 import type { JsonObject } from '../../../../src/plugin.ts'
@@ -76,7 +76,7 @@ function roomOf(t: TestContext, text: string | undefined = WRITTEN): Room {
     ...{ directory, file, lines },
     text: () => readFileSync(file, 'utf8'),
     add: (what, flags = {}, command = []) =>
-      add(
+      runAdd(
         {
           what,
           command,
@@ -85,8 +85,8 @@ function roomOf(t: TestContext, text: string | undefined = WRITTEN): Room {
         terminal,
         NOBODY,
       ),
-    remove: name => remove(name, common, terminal, NOBODY),
-    search: words => search(words, { registry: REGISTRY, config: file }, terminal),
+    remove: name => runRemove(name, common, terminal, NOBODY),
+    search: words => runSearch(words, { registry: REGISTRY, config: file }, terminal),
   }
 }
 
@@ -225,7 +225,7 @@ test('a command gives its server the name of what it runs', () => {
     ['/usr/local/bin/files-mcp --root .', 'files'],
   ].map(([command = '', name]) => {
     const target = parseTarget(undefined, command.split(' '))
-    return [target.by === 'way' && shortName(target.suggested), name]
+    return [target.by === 'option' && derivePackageName(target.suggested), name]
   })
   for (const [given, expected] of names) assert.equal(given, expected)
 })
@@ -279,7 +279,7 @@ test('values of a container stand in the environment of docker, and not in its a
     ...{ type: 'named', name, value },
     variables: { secret: { isSecret: true, isRequired: true } },
   })
-  const way = packageWay({
+  const way = parsePackage({
     ...{ registryType: 'oci', identifier: 'files', version: '1.2.3' },
     environmentVariables: [{ name: 'API_KEY' }, { name: 'DOCKER_HOST', value: 'tcp://evil:2375' }],
     runtimeArguments: [

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import { add, search } from '../../../../src/cli/add/say.ts'
+import { runAdd, runSearch } from '../../../../src/cli/add/add-command.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 import { outputTo } from '../../fixtures/silent-terminal.ts'
 
@@ -47,8 +47,8 @@ async function registryOf(t: TestContext, answer: Answer) {
     asked,
     lines,
     text: () => readFileSync(config, 'utf8'),
-    search: (...words: string[]) => search(words, { registry, config, json: true }, terminal),
-    add: (what: string) => add({ what, command: [], flags }, terminal, NOBODY),
+    search: (...words: string[]) => runSearch(words, { registry, config, json: true }, terminal),
+    add: (what: string) => runAdd({ what, command: [], flags }, terminal, NOBODY),
   }
 }
 

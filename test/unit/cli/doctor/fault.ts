@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:net'
 import type { TestContext } from 'node:test'
-import { stateDirectory } from '../../../../src/cli/load-source.ts'
+import { getStateDirectory } from '../../../../src/cli/load-source.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 import type { Lab } from './lab.ts'
 
@@ -25,5 +25,5 @@ export async function listening(
 }
 
 export function state(lab: Lab): string {
-  return stateDirectory({ file: lab.file }, lab.terminal) ?? ''
+  return getStateDirectory({ file: lab.file }, lab.terminal) ?? ''
 }

@@ -2,8 +2,8 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { CLIENTS } from '../../../../src/cli/clients/clients.ts'
-import { carryOut, planConnect } from '../../../../src/cli/clients/connect.ts'
-import { Connections } from '../../../../src/cli/clients/connections.ts'
+import { applyPlan, planConnect } from '../../../../src/cli/clients/connect.ts'
+import { ConnectRecords } from '../../../../src/cli/clients/connect-records.ts'
 import { openControl } from '../../../../src/control/server.ts'
 import { getControlSocketPath } from '../../../../src/control/sockets.ts'
 import { createLog } from '../../../../src/util/log.ts'
@@ -18,11 +18,11 @@ const quiet = createLog({ level: 'error', format: 'json', write: () => undefined
 export async function connected(lab: Lab, name: string, line: readonly string[]): Promise<string> {
   const client = CLIENTS.find(one => one.name === name)
   if (client === undefined) throw new Error(name)
-  const connections = new Connections(dirname(state(lab)))
+  const connections = new ConnectRecords(dirname(state(lab)))
   const values = { name: 'gateway', line }
   const options = { scope: 'user', values, connections, terminal: lab.terminal } as const
   const plan = await planConnect(client, options)
-  await carryOut(plan, options)
+  await applyPlan(plan, options)
   return plan.file ?? ''
 }
 

@@ -5,7 +5,7 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
 import { WebSocket } from 'ws'
-import { makeKey } from '../../../../src/cli/scaffold/new-key.ts'
+import { createKey } from '../../../../src/cli/scaffold/new-key.ts'
 import type { JsonObject } from '../../../../src/plugin.ts'
 import { closeAfter, testGateway, testUpstream, type TestGateway } from '../../../../src/testing/index.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
@@ -148,7 +148,7 @@ describe('a listener that asks for certificates', () => {
   })
 
   test('that is optional takes a key instead, which counts where both are shown', async t => {
-    const key = makeKey('boss', [])
+    const key = createKey('boss', [])
     const auth = {
       certificates,
       keys: [{ name: 'boss', hash: key.hash }],

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { formatAgents } from '../../../../plugins/agents/commands.ts'
-import { table } from '../../../../src/cli/output/table.ts'
+import { formatTable } from '../../../../src/cli/output/table.ts'
 import { outputTo } from '../../fixtures/silent-terminal.ts'
 
 test('an agent is a line, and below it stands why it is not well, or what it can do', () => {
@@ -18,7 +18,7 @@ test('an agent is a line, and below it stands why it is not well, or what it can
     },
   ]
   const out = { ...outputTo(), width: undefined }
-  const lines = formatAgents({ agents }, { out, table: rows => table(rows, out) })
+  const lines = formatAgents({ agents }, { out, table: rows => formatTable(rows, out) })
 
   assert.match(lines[1] ?? '', /^gemini +ready +1 +0 +review, draw$/)
   assert.deepEqual(

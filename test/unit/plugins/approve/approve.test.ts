@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
-import { makeKey } from '../../../../src/cli/scaffold/new-key.ts'
+import { createKey } from '../../../../src/cli/scaffold/new-key.ts'
 import { check } from '../../../../plugins/approve/index.ts'
 import { TestClock } from '../../../../src/testing/index.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
@@ -35,8 +35,8 @@ describe('a client of 2026-07-28 over stateless HTTP', () => {
     })
 
   test('cannot run another call, nor that of somebody else, with an approval', async t => {
-    const alice = makeKey('alice', [])
-    const bob = makeKey('bob', [])
+    const alice = createKey('alice', [])
+    const bob = createKey('bob', [])
     const keys = [
       { name: 'alice', hash: alice.hash },
       { name: 'bob', hash: bob.hash },

@@ -3,15 +3,15 @@ import { describe, test, type TestContext } from 'node:test'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
-import { makeKey } from '../../../../src/cli/scaffold/new-key.ts'
+import { createKey } from '../../../../src/cli/scaffold/new-key.ts'
 import { closeAfter, testUpstream } from '../../../../src/testing/index.ts'
 import type { JsonObject } from '../../../../src/plugin.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 import { until } from '../../../fixtures/until.ts'
 import { callOf, connect, SECRET, setting, sign, textOf, webhook, type Setting } from './setting.ts'
 
-const ALICE = makeKey('alice', [])
-const BOB = makeKey('bob', [])
+const ALICE = createKey('alice', [])
+const BOB = createKey('bob', [])
 const KEYS = [
   { name: 'alice', hash: ALICE.hash },
   { name: 'bob', hash: BOB.hash },

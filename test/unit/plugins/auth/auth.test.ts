@@ -5,12 +5,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { WebSocket } from 'ws'
-import { makeKey } from '../../../../src/cli/scaffold/new-key.ts'
+import { createKey } from '../../../../src/cli/scaffold/new-key.ts'
 import { testGateway } from '../../../../src/testing/index.ts'
 import { bearer, call, send, serve } from './gateway.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 
-const ci = makeKey('ci', [])
+const ci = createKey('ci', [])
 
 describe('an API key', () => {
   const keys = [{ name: 'ci', hash: ci.hash }]
@@ -24,7 +24,7 @@ describe('an API key', () => {
 
   test('that nobody has, or none at all, is 401 without a word about tokens', async t => {
     const gateway = await serve(t, { keys })
-    for (const key of [undefined, makeKey('new', []).key, `${ci.key}x`, ci.key.slice(0, -1), ci.hash]) {
+    for (const key of [undefined, createKey('new', []).key, `${ci.key}x`, ci.key.slice(0, -1), ci.hash]) {
       const reply = await call(gateway, 'db__read', key)
       assert.equal(reply.status, 401)
       assert.match(reply.headers.get('www-authenticate') ?? '', /^Bearer( error="invalid_token")?$/)
@@ -60,7 +60,7 @@ describe('an API key', () => {
     assert.equal(listening.status, 200)
     const closed = once(socket, 'close')
     const { config } = gateway.gateway.generation.loaded
-    const auth = { ...config.auth, keys: [{ name: 'other', hash: makeKey('new', []).hash }] }
+    const auth = { ...config.auth, keys: [{ name: 'other', hash: createKey('new', []).hash }] }
     await gateway.gateway.reload({ ...config, auth })
     const [code, why] = (await closed) as [number, Buffer]
     assert.deepEqual([code, String(why)], [1008, 'its credentials are no longer valid'])

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { makeKey } from '../../../../src/cli/scaffold/new-key.ts'
+import { createKey } from '../../../../src/cli/scaffold/new-key.ts'
 import type { JsonObject } from '../../../../src/plugin.ts'
 import { badTokens } from '../../../proof/access/bad-tokens.ts'
 import { startIssuer, type Issuer } from '../../../proof/access/issuer.ts'
@@ -10,7 +10,7 @@ let issuer: Issuer
 before(async () => (issuer = await startIssuer()))
 after(() => issuer.close())
 
-const ci = makeKey('ci', [])
+const ci = createKey('ci', [])
 
 describe('a token', () => {
   test('of the issuer for this resource opens the door; its keys are fetched once', async t => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test, type TestContext } from 'node:test'
-import { makeKey } from '../../../../src/cli/scaffold/new-key.ts'
+import { createKey } from '../../../../src/cli/scaffold/new-key.ts'
 import {
   closeAfter,
   testClient,
@@ -199,8 +199,8 @@ test('a rule of require refuses where it is false and where it fails', async t =
 })
 
 test('a rule with scopes answers 403 with the scopes that are lacking, all in one challenge', async t => {
-  const some = makeKey('some', ['files:read'])
-  const all = makeKey('all', ['files:write', 'files:admin'])
+  const some = createKey('some', ['files:read'])
+  const all = createKey('all', ['files:write', 'files:admin'])
   const { gateway } = await serve(
     t,
     {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
 import fc from 'fast-check'
-import { makeKey } from '../../../../src/cli/scaffold/new-key.ts'
+import { createKey } from '../../../../src/cli/scaffold/new-key.ts'
 import { getMsUntilTomorrow } from '../../../../plugins/rate-limit/days.ts'
 import { openQuotas } from '../../../../plugins/rate-limit/day-quotas.ts'
 import { MinuteWindows } from '../../../../plugins/rate-limit/rule.ts'
@@ -76,8 +76,8 @@ describe('the quota of a day', () => {
   })
 })
 
-const alice = makeKey('alice', [])
-const bob = makeKey('bob', [])
+const alice = createKey('alice', [])
+const bob = createKey('bob', [])
 const AUTH = {
   keys: [
     { name: 'alice', hash: alice.hash },

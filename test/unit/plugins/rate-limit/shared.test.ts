@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
-import { makeKey } from '../../../../src/cli/scaffold/new-key.ts'
+import { createKey } from '../../../../src/cli/scaffold/new-key.ts'
 import { type JsonObject, type Plugin } from '../../../../src/plugin.ts'
 import { SharedMemory } from '../../../fixtures/shared-memory.ts'
 import {
@@ -12,8 +12,8 @@ import {
   type TestGateway,
 } from '../../../../src/testing/index.ts'
 
-const alice = makeKey('alice', [])
-const bob = makeKey('bob', [])
+const alice = createKey('alice', [])
+const bob = createKey('bob', [])
 const AUTH = {
   keys: [
     { name: 'alice', hash: alice.hash },

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { makeKey } from '../../../../src/cli/scaffold/new-key.ts'
+import { createKey } from '../../../../src/cli/scaffold/new-key.ts'
 import { call, handleOf, LONG, MAIN, readAll, scene, texts } from './scene.ts'
 
 test('nobody else opens a handle, and none opens when its time is over', async t => {
-  const keys = ['ann', 'bob'].map(name => makeKey(name, []))
+  const keys = ['ann', 'bob'].map(name => createKey(name, []))
   const { open, clock } = await scene(
     t,
     { maxTokens: 1000, keep: { for: '5m' } },
@@ -40,7 +40,7 @@ test('anonymous callers with a session open what is their session’s, and no ot
 })
 
 test('a caller that floods loses its own oldest results, and nobody else’s', async t => {
-  const keys = ['ann', 'bob'].map(name => makeKey(name, []))
+  const keys = ['ann', 'bob'].map(name => createKey(name, []))
   const { open, gateway } = await scene(
     t,
     { maxTokens: 300, keep: { bytes: '1MiB', share: '200KiB' } },

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { makeKey } from '../../../../../src/cli/scaffold/new-key.ts'
+import { createKey } from '../../../../../src/cli/scaffold/new-key.ts'
 import type { JsonObject } from '../../../../../src/plugin.ts'
 import { closeAfter, testClient, testGateway } from '../../../../../src/testing/index.ts'
 import { PlainBrowser } from '../../../../fixtures/people/plain-browser.ts'
@@ -112,7 +112,7 @@ describe('a caller who must log in', () => {
 
 describe('a caller with a key', () => {
   test('types the code that its client shows, a few times at most', async t => {
-    const key = makeKey('ci', [])
+    const key = createKey('ci', [])
     const made = await setting(t, { auth: { keys: [{ name: 'ci', hash: key.hash }] }, oauth: {} })
     const options = { headers: { authorization: `Bearer ${key.key}` }, capabilities: OPENS_PAGES }
     const ci = closeAfter(t, await testClient(made.gateway, options))
@@ -134,7 +134,7 @@ describe('a caller with a key', () => {
   })
 
   test('has no link any more after five wrong codes', async t => {
-    const key = makeKey('ci', [])
+    const key = createKey('ci', [])
     const made = await setting(t, { auth: { keys: [{ name: 'ci', hash: key.hash }] }, oauth: {} })
     const options = { headers: { authorization: `Bearer ${key.key}` }, capabilities: OPENS_PAGES }
     const ci = closeAfter(t, await testClient(made.gateway, options))
@@ -170,7 +170,7 @@ describe('the configuration', () => {
   })
 
   test('without such an upstream has no page', async t => {
-    const key = makeKey('ci', [])
+    const key = createKey('ci', [])
     const auth = { keys: [{ name: 'ci', hash: key.hash }] }
     const gateway = closeAfter(t, await testGateway({ config: { listeners, auth } }))
     for (const path of ['/oauth/callback', '/oauth/person', `/oauth/connect/${'x'.repeat(22)}`])

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { attachAlone } from '../background/attach.ts'
+import { attachWithoutCli } from '../background/attach.ts'
 import { isObject } from '../../protocol/json/json.ts'
 import type { Host } from '../output/terminal.ts'
 
@@ -26,7 +26,7 @@ export async function runBundled(host: Host, settingsFile: URL): Promise<number>
     execPath: { value: execPath },
     argv: { value: [execPath, launcher] },
   }) as Host
-  const code = await attachAlone(host.argv.slice(2), own)
+  const code = await attachWithoutCli(host.argv.slice(2), own)
   if (code !== undefined) return code
   host.stderr.write(`error: the gateway at ${launcher ?? ''} could not be started\nhint: gateway doctor\n`)
   return 1

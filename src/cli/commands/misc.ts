@@ -3,29 +3,36 @@ import type { Command } from '@oclif/core/command'
 import { string } from '@oclif/core/flags'
 import type { Interfaces } from '@oclif/core'
 import { gatewayError } from '../../errors/errors.ts'
-import { command, JSON_FLAG, optionalWord, showHelp, word, toggle } from '../command.ts'
+import {
+  createCommand,
+  JSON_FLAG,
+  optionalArgument,
+  showHelp,
+  requiredArgument,
+  booleanFlag,
+} from '../command.ts'
 import { COMPLETION_SCRIPTS } from '../completion.ts'
 
 /** Commands that make something new, and those about the command line itself. */
-export const OTHERS = {
-  'plugin:new': command({
+export const MISC_COMMANDS = {
+  'plugin:new': createCommand({
     summary: 'Write a new plugin with its schema and a test that passes.',
     examples: ['gateway plugin new redact', 'gateway plugin new audit-trail --dir packages/plugins'],
-    args: { name: word('Lower-case letters, digits and dashes.') },
+    args: { name: requiredArgument('Lower-case letters, digits and dashes.') },
     flags: {
       dir: string({ default: 'plugins', helpValue: '<directory>', summary: 'Where to write it.' }),
-      force: toggle({ summary: 'Overwrite files that exist.' }),
+      force: booleanFlag({ summary: 'Overwrite files that exist.' }),
       ...JSON_FLAG,
     },
     async run({ args, flags, terminal, config: { name, version, root }, print }) {
-      const { newPlugin, nextSteps } = await import('../scaffold/new-plugin.ts')
+      const { createPlugin, formatPluginSteps } = await import('../scaffold/new-plugin.ts')
       const own = { name, version, root }
-      const written = await newPlugin({ ...flags, name: args.name, cwd: terminal.cwd, own })
-      print(written, () => nextSteps(written, terminal))
+      const written = await createPlugin({ ...flags, name: args.name, cwd: terminal.cwd, own })
+      print(written, () => formatPluginSteps(written, terminal))
     },
   }),
 
-  'key:new': command({
+  'key:new': createCommand({
     summary: 'Make an API key: for its holder once, for gateway.yaml as a hash.',
     examples: ['gateway key new --name ci', 'gateway key new --name ci --scope tools:read --json'],
     flags: {
@@ -38,13 +45,13 @@ export const OTHERS = {
       ...JSON_FLAG,
     },
     async run({ flags, terminal, print }) {
-      const { keyLines, makeKey } = await import('../scaffold/new-key.ts')
-      const made = makeKey(flags.name, flags.scope ?? [])
-      print(made, () => keyLines(made, terminal))
+      const { formatKey, createKey } = await import('../scaffold/new-key.ts')
+      const made = createKey(flags.name, flags.scope ?? [])
+      print(made, () => formatKey(made, terminal))
     },
   }),
 
-  completion: command({
+  completion: createCommand({
     summary: 'Print a completion script for a shell.',
     description:
       'Make the directory of the file first where it is not there, as with mkdir -p ~/.local/share/bash-completion/completions; a new shell then completes.',
@@ -69,11 +76,11 @@ export const OTHERS = {
     },
   }),
 
-  help: command({
+  help: createCommand({
     summary: 'Show help for a command.',
     examples: ['gateway help serve', 'gateway help plugin new', 'gateway help --json'],
     takesRest: true,
-    args: { command: optionalWord('The command.') },
+    args: { command: optionalArgument('The command.') },
     flags: JSON_FLAG,
     async run({ words, flags, config, terminal }) {
       if (!flags.json) return showHelp([...words], config)

@@ -1,9 +1,17 @@
 import { string } from '@oclif/core/flags'
-import { ASK_FLAGS, command, CONFIG_FLAGS, CONTROL_FLAGS, optionalWord, word, toggle } from '../command.ts'
+import {
+  QUERY_FLAGS,
+  createCommand,
+  CONFIG_FLAGS,
+  CONTROL_FLAGS,
+  optionalArgument,
+  requiredArgument,
+  booleanFlag,
+} from '../command.ts'
 
 /** Commands that ask a configuration, or a gateway, and change nothing. */
-export const ASKING = {
-  validate: command({
+export const QUERY_COMMANDS = {
+  validate: createCommand({
     summary: 'Check a configuration: all that serve does, short of starting anything.',
     description:
       'With --online each server is started, greeted and asked for its lists, and nothing else; the gateway that runs is left alone. ' +
@@ -16,8 +24,8 @@ export const ASKING = {
     ],
     flags: {
       ...CONFIG_FLAGS,
-      exec: toggle({ summary: 'Run the commands of ${exec:…} and ${keyring:…} too.' }),
-      online: toggle({
+      exec: booleanFlag({ summary: 'Run the commands of ${exec:…} and ${keyring:…} too.' }),
+      online: booleanFlag({
         summary:
           'Start the servers too, and say what is there: handshakes, names and schemas for each client, tokens.',
       }),
@@ -26,10 +34,10 @@ export const ASKING = {
         helpValue: '<duration>',
       }),
     },
-    run: async ({ flags, terminal }) => (await import('../local/validate.ts')).sayValidation(flags, terminal),
+    run: async ({ flags, terminal }) => (await import('../local/validate.ts')).runValidate(flags, terminal),
   }),
 
-  inspect: command({
+  inspect: createCommand({
     summary: 'Show the effective configuration, the graph and who owns which name.',
     description: [
       'Asks the gateway that runs with the configuration. Where none runs it starts the upstreams,',
@@ -38,26 +46,26 @@ export const ASKING = {
     ],
     examples: ['gateway inspect', 'gateway inspect --offline --origins', 'gateway inspect --json'],
     flags: {
-      live: toggle({
+      live: booleanFlag({
         allowNo: true,
         default: true,
         summary: 'Start the upstreams and show what they offer.',
       }),
-      offline: toggle({
+      offline: booleanFlag({
         exclusive: ['live'],
         summary: 'Start nothing: configuration, plugins and hooks only.',
       }),
-      origins: toggle({ summary: 'Say of each value where it comes from.' }),
-      ...ASK_FLAGS,
+      origins: booleanFlag({ summary: 'Say of each value where it comes from.' }),
+      ...QUERY_FLAGS,
     },
     async run({ flags, terminal, print }) {
-      const { inspect, inspectionLines } = await import('../local/inspect.ts')
-      const inspection = await inspect(flags, flags.live && !flags.offline, terminal)
-      print(inspection, () => inspectionLines(inspection, flags.origins, terminal))
+      const { inspectGateway, formatInspection } = await import('../local/inspect.ts')
+      const inspection = await inspectGateway(flags, flags.live && !flags.offline, terminal)
+      print(inspection, () => formatInspection(inspection, flags.origins, terminal))
     },
   }),
 
-  tools: command({
+  tools: createCommand({
     summary: 'List the tools that clients see.',
     description: 'Asks the gateway that runs with the configuration, or one of its own where none runs.',
     examples: [
@@ -66,23 +74,23 @@ export const ASKING = {
       'gateway tools search --json',
       'gateway tools --tokens',
     ],
-    args: { pattern: optionalWord('A glob, or a part of the name.') },
+    args: { pattern: optionalArgument('A glob, or a part of the name.') },
     flags: {
-      ...ASK_FLAGS,
-      tokens: toggle({
+      ...QUERY_FLAGS,
+      tokens: booleanFlag({
         summary: 'Estimate what each tool costs the context of a model, the dearest first, with sums.',
       }),
     },
     async run({ args, flags, terminal, print }) {
-      const { costLines, estimateCosts, listTools, toolLines } = await import('../local/tools.ts')
+      const { formatCosts, estimateCosts, listTools, formatTools } = await import('../local/tools.ts')
       const tools = await listTools(flags, args.pattern, terminal)
-      if (!flags.tokens) return print({ tools }, () => toolLines(tools, terminal))
+      if (!flags.tokens) return print({ tools }, () => formatTools(tools, terminal))
       const costs = estimateCosts(tools)
-      print(costs, () => costLines(costs, terminal))
+      print(costs, () => formatCosts(costs, terminal))
     },
   }),
 
-  call: command({
+  call: createCommand({
     summary: 'Call one tool, as a client would.',
     description: [
       'Goes through the gateway that runs with the configuration, or one of its own where none runs.',
@@ -98,25 +106,25 @@ export const ASKING = {
       'gateway call web__search --args - --json < arguments.json',
     ],
     takesRest: true,
-    args: { tool: word('Name of the tool, as clients see it.') },
+    args: { tool: requiredArgument('Name of the tool, as clients see it.') },
     flags: {
       args: string({
         char: 'a',
         helpValue: '<json>',
         summary: 'Its arguments as a JSON object; - reads them from stdin.',
       }),
-      ...ASK_FLAGS,
+      ...QUERY_FLAGS,
     },
     async run({ args, words: [, ...pairs], flags, terminal, host, print }) {
-      const { callTool, exitCode, readArguments, resultLines } = await import('../local/call.ts')
+      const { callTool, getExitCode, readArguments, formatResult } = await import('../local/call.ts')
       const given = await readArguments({ json: flags.args, pairs, stdin: host.stdin })
       const result = await callTool(flags, args.tool, given, terminal)
-      print(result, () => resultLines(result, terminal.out))
-      return exitCode(result)
+      print(result, () => formatResult(result, terminal.out))
+      return getExitCode(result)
     },
   }),
 
-  explain: command({
+  explain: createCommand({
     summary: 'Say what would come of a call of a tool, step by step, without calling it.',
     description: [
       'Asks the gateway that runs with the configuration, or one of its own where none runs: whose tool it is, which',
@@ -131,7 +139,7 @@ export const ASKING = {
       'gateway explain web__search --client cursor --json',
     ],
     takesRest: true,
-    args: { tool: word('The name, as clients know it.') },
+    args: { tool: requiredArgument('The name, as clients know it.') },
     flags: {
       as: string({
         helpValue: '<who>',
@@ -149,19 +157,19 @@ export const ASKING = {
         helpValue: '<json>',
         summary: 'The arguments of the call as a JSON object; - reads them from stdin.',
       }),
-      ...ASK_FLAGS,
+      ...QUERY_FLAGS,
     },
     async run({ args, words: [, ...pairs], flags, terminal, host, print }) {
-      const { explainTool, explanationLines } = await import('../local/explain.ts')
+      const { explainTool, formatExplanation } = await import('../local/explain.ts')
       const { readArguments } = await import('../local/call.ts')
       const isGiven = flags.args !== undefined || pairs.length > 0
       const given = isGiven ? await readArguments({ json: flags.args, pairs, stdin: host.stdin }) : undefined
       const explanation = await explainTool(args.tool, given, flags, terminal)
-      print(explanation, () => explanationLines(explanation, terminal))
+      print(explanation, () => formatExplanation(explanation, terminal))
     },
   }),
 
-  plan: command({
+  plan: createCommand({
     summary: 'Say what would change with another configuration, without changing anything.',
     description: [
       'Compares with the gateway that runs, or with the present file where none runs: servers started, stopped and kept;',
@@ -178,14 +186,14 @@ export const ASKING = {
       socket: CONTROL_FLAGS.socket,
     },
     async run({ flags, terminal, print }) {
-      const { makePlan, planLines, WOULD_CHANGE } = await import('../local/explain.ts')
-      const plan = await makePlan(flags, terminal)
-      print(plan, () => planLines(plan, terminal))
-      return plan.changes ? WOULD_CHANGE : 0
+      const { createPlan, formatPlan, CHANGES_EXIT_CODE } = await import('../local/explain.ts')
+      const plan = await createPlan(flags, terminal)
+      print(plan, () => formatPlan(plan, terminal))
+      return plan.changes ? CHANGES_EXIT_CODE : 0
     },
   }),
 
-  doctor: command({
+  doctor: createCommand({
     summary: 'Look for what is wrong with a gateway, its files and its clients, and mend what is safe.',
     description: [
       'Looks at the configuration, programs, variables, ports, modes of files, what dead gateways have left, the settings',
@@ -199,32 +207,32 @@ export const ASKING = {
       'gateway doctor --online --json',
     ],
     flags: {
-      online: toggle({
+      online: booleanFlag({
         summary: 'Ask each server what it offers, too; where no gateway runs, that starts them.',
       }),
-      fix: toggle({
+      fix: booleanFlag({
         summary:
           'Mend what is safe: modes, what dead processes left, missing directories, entries of clients that lead nowhere.',
       }),
-      'dry-run': toggle({ dependsOn: ['fix'], summary: 'Say what --fix would do.' }),
-      ...ASK_FLAGS,
+      'dry-run': booleanFlag({ dependsOn: ['fix'], summary: 'Say what --fix would do.' }),
+      ...QUERY_FLAGS,
     },
     run: async ({ flags, terminal, host }) =>
-      (await import('../doctor/doctor.ts')).sayDoctor(flags, terminal, host),
+      (await import('../doctor/doctor.ts')).runDoctor(flags, terminal, host),
   }),
 
-  errors: command({
+  errors: createCommand({
     summary: 'Explain the errors of the gateway and of its plugins.',
     description:
       'With a configuration in reach, the plugins that it names are loaded for theirs. Exit codes: 0 shown, 2 no such error.',
     examples: ['gateway errors', 'gateway errors GW_UPSTREAM_START', 'gateway errors --json'],
-    args: { code: optionalWord('This one only.') },
+    args: { code: optionalArgument('This one only.') },
     flags: CONFIG_FLAGS,
     async run({ args, flags, terminal, print }) {
-      const { errorLines, knownErrors, oneError } = await import('../local/errors.ts')
-      const all = await knownErrors(flags, terminal)
-      const shown = args.code === undefined ? all : oneError(args.code, all)
-      print(shown, () => errorLines(shown, terminal.out))
+      const { formatErrors, listErrors, findError } = await import('../local/errors.ts')
+      const all = await listErrors(flags, terminal)
+      const shown = args.code === undefined ? all : findError(args.code, all)
+      print(shown, () => formatErrors(shown, terminal.out))
     },
   }),
 }

@@ -25,42 +25,42 @@ export function getInputKey({ kind, name }: Pick<Input, 'kind' | 'name'>): strin
 }
 
 /** Text of a registry as a text of ours: a reference in it is none, as that could run programs and read files. */
-export function literal(text: string): string {
+export function escapeReferences(text: string): string {
   return text.replaceAll('${', () => '$${')
 }
 
 /** A value that a registry describes: fixed, or asked for. */
-export interface Described {
+export interface InputValue {
   readonly inputs: readonly Input[]
   /** The value with the answers in it; undefined where it is left out. */
   readonly value: (answers: Answers) => string | undefined
 }
 
 /** Reads one input of a `server.json`. Variables of a fixed value are inputs of their own. */
-export function described(given: JsonObject, kind: InputKind, name: string): Described {
+export function parseInputValue(given: JsonObject, kind: InputKind, name: string): InputValue {
   const value = readText(given, 'value')
   const variables = Object.entries(readMap(given, 'variables')).filter(([, about]) => isObject(about))
-  if (value === undefined) return asked(parseInput(given, kind, name))
+  if (value === undefined) return createPromptedValue(parseInput(given, kind, name))
   const own = variables.map(([variable, about]) => parseInput(about as JsonObject, 'arg', variable))
   const known = new Map(own.map(input => [input.name, input]))
   return {
     inputs: own,
     value: answers =>
-      literal(value).replace(/\{([\w.-]+)\}/g, (whole, variable: string) => {
+      escapeReferences(value).replace(/\{([\w.-]+)\}/g, (whole, variable: string) => {
         const input = known.get(variable)
         return input === undefined ? whole : (getAnswer(input, answers) ?? '')
       }),
   }
 }
 
-function asked(input: Input): Described {
+function createPromptedValue(input: Input): InputValue {
   return { inputs: [input], value: answers => getAnswer(input, answers) }
 }
 
 /** The answer to one input: what was given, or what the registry says where nothing was. */
 export function getAnswer(input: Input, answers: Answers): string | undefined {
   const { fallback } = input
-  return answers.get(getInputKey(input)) ?? (fallback === undefined ? undefined : literal(fallback))
+  return answers.get(getInputKey(input)) ?? (fallback === undefined ? undefined : escapeReferences(fallback))
 }
 
 function parseInput(given: JsonObject, kind: InputKind, name: string): Input {
@@ -75,7 +75,7 @@ function parseInput(given: JsonObject, kind: InputKind, name: string): Input {
 }
 
 /** Inputs without which a server cannot be started. */
-export function missing(inputs: readonly Input[], answers: Answers): Input[] {
+export function findMissingInputs(inputs: readonly Input[], answers: Answers): Input[] {
   return inputs.filter(input => input.isRequired && (getAnswer(input, answers) ?? '') === '')
 }
 

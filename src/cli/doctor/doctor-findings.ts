@@ -2,11 +2,11 @@ import type { LoadedConfig } from '../../config/index.ts'
 import type { HealthFinding, HealthTable } from '../../errors/health.ts'
 import { defineFindings } from '../../errors/health.ts'
 import type { Host, Terminal } from '../output/terminal.ts'
-import type { AskFlags } from '../local/ask-gateway.ts'
+import type { QueryFlags } from '../local/gateway-handle.ts'
 
 /** All that checks look at. */
 export interface DoctorContext {
-  readonly flags: AskFlags
+  readonly flags: QueryFlags
   readonly terminal: Terminal
   /** Program and launcher of this command. */
   readonly host: Pick<Host, 'execPath' | 'argv'>
@@ -17,7 +17,7 @@ export interface DoctorContext {
 }
 
 /** Findings of `gateway doctor` beside those of a running gateway. */
-export const DOCTOR = {
+export const DOCTOR_FINDINGS = {
   'config-missing': {
     level: 'error',
     text: '{why}',
@@ -187,19 +187,19 @@ export const DOCTOR = {
 } as const satisfies HealthTable
 
 /** Something safe that mends a finding. */
-export interface Mend {
+export interface Repair {
   /** Says what it does: `chmod 600 /…`. */
-  readonly says: string
+  readonly action: string
   run(): Promise<void>
 }
 
 /** A finding, with what `--fix` does about it. */
-export interface Complaint extends HealthFinding {
-  readonly mend?: Mend
+export interface DoctorFinding extends HealthFinding {
+  readonly repair?: Repair
 }
 
 /** Makes a finding of the doctor. */
-export const complaint: (
-  code: keyof typeof DOCTOR,
+export const createFinding: (
+  code: keyof typeof DOCTOR_FINDINGS,
   fields?: Parameters<ReturnType<typeof defineFindings>>[1],
-) => HealthFinding = defineFindings(DOCTOR)
+) => HealthFinding = defineFindings(DOCTOR_FINDINGS)

@@ -1,9 +1,9 @@
 import { integer, string } from '@oclif/core/flags'
-import { command, CONFIG_FLAGS, JSON_FLAG, toggle } from '../command.ts'
+import { createCommand, CONFIG_FLAGS, JSON_FLAG, booleanFlag } from '../command.ts'
 
 /** Commands that are a gateway. */
-export const SERVING = {
-  serve: command({
+export const SERVE_COMMANDS = {
+  serve: createCommand({
     summary: 'Run the gateway.',
     description: [
       'SIGTERM and SIGINT let what is open end and then stop; a second one stops at once.',
@@ -17,30 +17,30 @@ export const SERVING = {
       'gateway serve --watch --set log.level=debug',
     ],
     flags: {
-      stdio: toggle({
+      stdio: booleanFlag({
         summary: 'Serve one client on stdin and stdout, and open no other listener; ends when it goes away.',
       }),
-      'with-listeners': toggle({
+      'with-listeners': booleanFlag({
         summary: 'With --stdio: open the listeners of the configuration as well.',
       }),
       profile: string({ helpValue: '<name>', summary: 'The profile that the client on stdio gets.' }),
-      watch: toggle({ summary: 'Read the configuration again when its files change.' }),
-      detach: toggle({ summary: 'Run in the background, as gateway up does.' }),
-      'as-background': toggle({ hidden: true, summary: 'Be the gateway in the background.' }),
-      'until-idle': toggle({
+      watch: booleanFlag({ summary: 'Read the configuration again when its files change.' }),
+      detach: booleanFlag({ summary: 'Run in the background, as gateway up does.' }),
+      'as-background': booleanFlag({ hidden: true, summary: 'Be the gateway in the background.' }),
+      'until-idle': booleanFlag({
         hidden: true,
         summary: 'Stop when no client has been there for shutdown.idle.',
       }),
-      fresh: toggle({ summary: 'Forget what earlier runs have saved of the servers.' }),
+      fresh: booleanFlag({ summary: 'Forget what earlier runs have saved of the servers.' }),
       ...CONFIG_FLAGS,
     },
     async run({ flags, terminal, host }) {
-      if (flags.detach) return (await import('../background/up.ts')).sayUp(flags, terminal, host)
-      return (await import('../serve/serve.ts')).serve(flags, terminal, host)
+      if (flags.detach) return (await import('../background/up.ts')).runUp(flags, terminal, host)
+      return (await import('../serve/serve.ts')).runServe(flags, terminal, host)
     },
   }),
 
-  wrap: command({
+  wrap: createCommand({
     summary: 'Put the gateway in front of one server, without a configuration file.',
     description: [
       'The command after -- is a server that speaks MCP on stdio. Its names stay as they are.',
@@ -71,10 +71,10 @@ export const SERVING = {
       }),
       ...JSON_FLAG,
     },
-    async run({ flags, words, behind, terminal, host }) {
-      const { wrap } = await import('../serve/wrap.ts')
+    async run({ flags, words, passthrough, terminal, host }) {
+      const { runWrap } = await import('../serve/wrap.ts')
       const options = { name: flags.name, variables: flags['env-var'] ?? [], port: flags.http }
-      return wrap({ ...options, command: behind, stray: words }, terminal, host)
+      return runWrap({ ...options, command: passthrough, stray: words }, terminal, host)
     },
   }),
 }

@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { isObject } from '../../protocol/json/json.ts'
 import { readList, readMap, readText } from '../../util/plain-data.ts'
-import type { Answers, Described, Input } from './inputs.ts'
-import { described, literal } from './inputs.ts'
+import type { Answers, InputValue, Input } from './registry-inputs.ts'
+import { parseInputValue, escapeReferences } from './registry-inputs.ts'
 
 /** One way of running or reaching a server. */
 export interface LaunchOption {
@@ -27,7 +27,7 @@ interface Runner {
   readonly separator?: string
 }
 
-const EXACT = /^(?!latest$)v?\d[0-9A-Za-z.+_-]{0,99}$/
+const EXACT_VERSION = /^(?!latest$)v?\d[0-9A-Za-z.+_-]{0,99}$/
 
 const RUNNERS: Readonly<Record<string, Runner>> = {
   npm: {
@@ -56,56 +56,62 @@ export function listLaunchOptions(
   packages: readonly JsonObject[],
   remotes: readonly JsonObject[],
 ): readonly PackageMatch[] {
-  const reached = remotes.map(remoteWay)
-  const isOld = (way: PackageMatch): boolean => 'kind' in way && way.kind === 'sse'
-  return [...reached.filter(way => !isOld(way)), ...packages.map(packageWay), ...reached.filter(isOld)]
+  const reached = remotes.map(parseRemote)
+  const isDeprecatedTransport = (option: PackageMatch): boolean => 'kind' in option && option.kind === 'sse'
+  return [
+    ...reached.filter(option => !isDeprecatedTransport(option)),
+    ...packages.map(parsePackage),
+    ...reached.filter(isDeprecatedTransport),
+  ]
 }
 
 /** A package of a `server.json`. */
-export function packageWay(given: JsonObject): PackageMatch {
+export function parsePackage(given: JsonObject): PackageMatch {
   const type = readText(given, 'registryType') ?? ''
-  const way = parseLaunchOption(given, type)
-  return 'why' in way && type !== '' ? { why: `${shown(type)}: ${way.why}` } : way
+  const option = parseLaunchOption(given, type)
+  return 'why' in option && type !== '' ? { why: `${quoteExcerpt(type)}: ${option.why}` } : option
 }
 
 function parseLaunchOption(given: JsonObject, type: string): PackageMatch {
   const transport = readText(given, 'transport', 'type') ?? 'stdio'
   if (type === 'mcpb') return { why: 'a bundle is for desktop applications, and none is unpacked here' }
   if (transport !== 'stdio')
-    return { why: `it is started as a server of its own (${shown(transport)}), and then added by its URL` }
+    return {
+      why: `it is started as a server of its own (${quoteExcerpt(transport)}), and then added by its URL`,
+    }
   const environment = parseEnvironment(given)
   if ('why' in environment) return environment
   const identifier = readText(given, 'identifier') ?? ''
   const own = parseArguments(given, 'packageArguments')
   const parts = { given, identifier, environment: environment.all, own }
-  if (type === 'oci') return dockerWay(parts)
+  if (type === 'oci') return createDockerOption(parts)
   const runner = Object.hasOwn(RUNNERS, type) ? RUNNERS[type] : undefined
   return runner === undefined
     ? { why: 'no such kind of package is known here' }
-    : runnerWay(type, runner, parts)
+    : createRunnerOption(type, runner, parts)
 }
 
-interface Parts {
+interface PackageDetails {
   readonly given: JsonObject
   readonly identifier: string
-  readonly environment: ReadonlyMap<string, Described>
-  readonly own: readonly Argument[]
+  readonly environment: ReadonlyMap<string, InputValue>
+  readonly own: readonly PackageArgument[]
 }
 
-function runnerWay(
+function createRunnerOption(
   type: string,
   runner: Runner,
-  { given, identifier, environment, own }: Parts,
+  { given, identifier, environment, own }: PackageDetails,
 ): PackageMatch {
   const version = readText(given, 'version') ?? ''
   if (!runner.identifier.test(identifier) || identifier.includes('..'))
-    return { why: `"${shown(identifier)}" is no name of a package` }
-  if (!EXACT.test(version)) return { why: `"${shown(version)}" is no exact version` }
+    return { why: `"${quoteExcerpt(identifier)}" is no name of a package` }
+  if (!EXACT_VERSION.test(version)) return { why: `"${quoteExcerpt(version)}" is no exact version` }
   const options = parseArguments(given, 'runtimeArguments')
   const bad = options.find(({ name, fixed }) => !runner.options.test(name ?? fixed ?? ''))
   if (bad !== undefined)
     return {
-      why: `it wants ${runner.command} to run with ${shown(bad.name ?? bad.fixed ?? 'an argument')}, which only its owner should write`,
+      why: `it wants ${runner.command} to run with ${quoteExcerpt(bad.name ?? bad.fixed ?? 'an argument')}, which only its owner should write`,
     }
   const line = runner.line(identifier, version)
   return {
@@ -115,7 +121,11 @@ function runnerWay(
     upstream: (answers, more = []) => {
       const rest = [...own.flatMap(argument => argument.words(answers)), ...more]
       const separator = rest.length > 0 && runner.separator !== undefined ? [runner.separator] : []
-      return stdio(runner.command, [...line, ...separator, ...rest], fillValues(environment, answers))
+      return createStdioUpstream(
+        runner.command,
+        [...line, ...separator, ...rest],
+        fillValues(environment, answers),
+      )
     },
   }
 }
@@ -132,14 +142,14 @@ function formatImage(identifier: string, version: string): string | undefined {
   return IMAGE.test(image) && isExact ? image : undefined
 }
 
-function dockerWay({ given, identifier, environment, own }: Parts): PackageMatch {
+function createDockerOption({ given, identifier, environment, own }: PackageDetails): PackageMatch {
   const image = formatImage(identifier, readText(given, 'version') ?? '')
-  if (image === undefined) return { why: `"${shown(identifier)}" is no image of an exact version` }
+  if (image === undefined) return { why: `"${quoteExcerpt(identifier)}" is no image of an exact version` }
   const options = parseArguments(given, 'runtimeArguments')
   const bad = options.find(({ name }) => name !== '-e' && name !== '--env')
   if (bad !== undefined)
     return {
-      why: `it wants docker to run with ${shown(bad.name ?? bad.fixed ?? 'an argument')}, which only its owner should write`,
+      why: `it wants docker to run with ${quoteExcerpt(bad.name ?? bad.fixed ?? 'an argument')}, which only its owner should write`,
     }
   return {
     kind: 'oci',
@@ -148,57 +158,65 @@ function dockerWay({ given, identifier, environment, own }: Parts): PackageMatch
     upstream: (answers, more = []) => {
       const chosen = options.flatMap(one => one.words(answers).slice(1))
       const settings = [...fillValues(environment, answers).map(pair => pair.join('=')), ...chosen]
-      const { flags, env } = dockerVariables(settings)
+      const { flags, env } = splitDockerVariables(settings)
       const rest = [...own.flatMap(argument => argument.words(answers)), ...more]
-      return stdio('docker', ['run', '--rm', '-i', ...flags, image, ...rest], env)
+      return createStdioUpstream('docker', ['run', '--rm', '-i', ...flags, image, ...rest], env)
     },
   }
 }
 
 /** Variables that the docker client reads itself. */
-const DOCKER_READS =
+const DOCKER_CLIENT_VARIABLE =
   /^(DOCKER_|BUILDKIT_|BUILDX_|CONTAINER_|XDG_|SSL_CERT_|SSH_|OTEL_|GODEBUG$|(HTTPS?|ALL|NO)_PROXY$)/i
 
 /** Variables of a container, as `NAME=value`: docker takes the values from its environment, as all users can read its arguments. */
-function dockerVariables(settings: readonly string[]): {
+function splitDockerVariables(settings: readonly string[]): {
   readonly flags: readonly string[]
-  readonly env: readonly Setting[]
+  readonly env: readonly EnvironmentEntry[]
 } {
-  const env: Setting[] = []
+  const env: EnvironmentEntry[] = []
   const flags = settings.flatMap(setting => {
     const [, name = '', value = ''] = /^([A-Za-z_]\w{0,199})=(.*)$/s.exec(setting) ?? []
-    if (name === '' || LOADS_CODE.test(name) || DOCKER_READS.test(name)) return ['-e', setting]
+    if (name === '' || CODE_LOADING_VARIABLE.test(name) || DOCKER_CLIENT_VARIABLE.test(name))
+      return ['-e', setting]
     env.push([name, value])
     return ['-e', name]
   })
   return { flags, env }
 }
 
-type Setting = readonly [name: string, value: string]
+type EnvironmentEntry = readonly [name: string, value: string]
 
-function stdio(command: string, args: readonly string[], env: readonly Setting[]): JsonObject {
+function createStdioUpstream(
+  command: string,
+  args: readonly string[],
+  env: readonly EnvironmentEntry[],
+): JsonObject {
   return { type: 'stdio', command, args, ...(env.length === 0 ? {} : { env: Object.fromEntries(env) }) }
 }
 
-function collectInputs(environment: ReadonlyMap<string, Described>, all: readonly Argument[]): Input[] {
+function collectInputs(
+  environment: ReadonlyMap<string, InputValue>,
+  all: readonly PackageArgument[],
+): Input[] {
   return [...environment.values(), ...all].flatMap(({ inputs }) => inputs)
 }
 
-interface Argument {
+interface PackageArgument {
   readonly name: string | undefined
   readonly fixed: string | undefined
   readonly inputs: readonly Input[]
   readonly words: (answers: Answers) => readonly string[]
 }
 
-function parseArguments(given: JsonObject, key: string): Argument[] {
+function parseArguments(given: JsonObject, key: string): PackageArgument[] {
   return readList(given, key)
     .filter(isObject)
     .map((one, i) => {
       const isNamed = readText(one, 'type') === 'named'
       const written = isNamed ? readText(one, 'name') : undefined
-      const name = written === undefined ? undefined : literal(written)
-      const { inputs, value } = described(one, 'arg', name ?? readText(one, 'valueHint') ?? `${i + 1}`)
+      const name = written === undefined ? undefined : escapeReferences(written)
+      const { inputs, value } = parseInputValue(one, 'arg', name ?? readText(one, 'valueHint') ?? `${i + 1}`)
       const words = (answers: Answers): string[] => {
         const text = value(answers)
         if (name === undefined) return text === undefined ? [] : [text]
@@ -222,23 +240,23 @@ function parseArguments(given: JsonObject, key: string): Argument[] {
 }
 
 /** Variables by which a program loads code of others. */
-const LOADS_CODE =
+const CODE_LOADING_VARIABLE =
   /^(LD_|DYLD_|NODE_OPTIONS$|NODE_PATH$|PYTHON|PATH$|BASH_ENV$|ENV$|npm_config_|NPM_CONFIG_|UV_|PIP_|DOTNET_STARTUP|RUBYOPT|PERL5|GIT_SSH|SHELL$|HOME$)/
 
 function parseEnvironment(
   given: JsonObject,
-): { readonly all: ReadonlyMap<string, Described> } | { readonly why: string } {
-  const all = new Map<string, Described>()
+): { readonly all: ReadonlyMap<string, InputValue> } | { readonly why: string } {
+  const all = new Map<string, InputValue>()
   for (const one of readList(given, 'environmentVariables').filter(isObject)) {
     const name = readText(one, 'name') ?? ''
-    if (!/^[A-Za-z_]\w{0,199}$/.test(name)) return { why: `"${shown(name)}" is no name of a variable` }
-    if (LOADS_CODE.test(name)) return { why: `it sets ${name}, which only its owner should write` }
-    all.set(name, described(one, 'env', name))
+    if (!/^[A-Za-z_]\w{0,199}$/.test(name)) return { why: `"${quoteExcerpt(name)}" is no name of a variable` }
+    if (CODE_LOADING_VARIABLE.test(name)) return { why: `it sets ${name}, which only its owner should write` }
+    all.set(name, parseInputValue(one, 'env', name))
   }
   return { all }
 }
 
-const HEADER = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/
+const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/
 
 const TRANSPORTS: ReadonlyMap<string, 'http' | 'sse'> = new Map([
   ['streamable-http', 'http'],
@@ -247,16 +265,17 @@ const TRANSPORTS: ReadonlyMap<string, 'http' | 'sse'> = new Map([
 ])
 
 /** A remote of a `server.json`. */
-function remoteWay(given: JsonObject): PackageMatch {
+function parseRemote(given: JsonObject): PackageMatch {
   const kind = readText(given, 'type') ?? ''
   const template = readText(given, 'url') ?? ''
   const type = TRANSPORTS.get(kind)
-  if (type === undefined) return { why: `"${shown(kind)}" is no transport that is known here` }
-  if (!isSafe(template, readMap(given, 'variables')))
-    return { why: `${kind}: "${shown(template)}" is no https URL` }
-  const url = described({ value: template, variables: readMap(given, 'variables') }, 'arg', 'url')
+  if (type === undefined) return { why: `"${quoteExcerpt(kind)}" is no transport that is known here` }
+  if (!isSafeUrl(template, readMap(given, 'variables')))
+    return { why: `${kind}: "${quoteExcerpt(template)}" is no https URL` }
+  const url = parseInputValue({ value: template, variables: readMap(given, 'variables') }, 'arg', 'url')
   const headers = parseHeaders(given)
-  if (typeof headers === 'string') return { why: `${kind}: "${shown(headers)}" is no name of a header` }
+  if (typeof headers === 'string')
+    return { why: `${kind}: "${quoteExcerpt(headers)}" is no name of a header` }
   return {
     kind: type === 'http' ? 'remote' : 'sse',
     title: template,
@@ -270,7 +289,7 @@ function remoteWay(given: JsonObject): PackageMatch {
 }
 
 /** True for an https URL, with variables in their places, that holds no credentials. */
-function isSafe(template: string, variables: JsonObject): boolean {
+function isSafeUrl(template: string, variables: JsonObject): boolean {
   const filled = template.replace(/\{([\w.-]+)\}/g, (whole, name: string) =>
     Object.hasOwn(variables, name) ? 'x' : whole,
   )
@@ -279,23 +298,23 @@ function isSafe(template: string, variables: JsonObject): boolean {
 }
 
 /** The headers of a remote, or a name that is none. */
-function parseHeaders(given: JsonObject): ReadonlyMap<string, Described> | string {
-  const headers = new Map<string, Described>()
+function parseHeaders(given: JsonObject): ReadonlyMap<string, InputValue> | string {
+  const headers = new Map<string, InputValue>()
   for (const one of readList(given, 'headers').filter(isObject)) {
     const name = readText(one, 'name') ?? ''
-    if (!HEADER.test(name)) return name
-    headers.set(name, described(one, 'header', name))
+    if (!HEADER_NAME.test(name)) return name
+    headers.set(name, parseInputValue(one, 'header', name))
   }
   return headers
 }
 
-function fillValues(all: ReadonlyMap<string, Described>, answers: Answers): Setting[] {
+function fillValues(all: ReadonlyMap<string, InputValue>, answers: Answers): EnvironmentEntry[] {
   return [...all].flatMap(([name, one]) => {
     const value = one.value(answers)
     return value === undefined ? [] : [[name, value] as const]
   })
 }
 
-function shown(text: string): string {
+function quoteExcerpt(text: string): string {
   return JSON.stringify(text.slice(0, 80)).slice(1, -1)
 }

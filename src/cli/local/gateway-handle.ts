@@ -12,22 +12,22 @@ import type { JsonObject } from '../../protocol/json/json.ts'
 import { isObject } from '../../protocol/json/json.ts'
 import type { RpcError } from '../../protocol/rpc-error.ts'
 import type { SourceFlags } from '../load-source.ts'
-import { loadSource, stateDirectory, withListeners } from '../load-source.ts'
+import { loadSource, getStateDirectory, replaceListeners } from '../load-source.ts'
 import type { Host, Terminal } from '../output/terminal.ts'
 import type { ControlFlags } from '../remote/connect.ts'
-import { inRunning } from '../remote/connect.ts'
-import { silentLog } from '../serve/logs.ts'
-import { stayAlive } from '../serve/run-gateway.ts'
-import { isThere } from '../serve/summary.ts'
+import { withRunningGateway } from '../remote/connect.ts'
+import { createSilentLog } from '../serve/logs.ts'
+import { keepProcessAlive } from '../serve/run-gateway.ts'
+import { isAvailable } from '../serve/summary.ts'
 
 /** Flags that choose a gateway: the one that runs with the configuration, or one of the command's own. */
-export interface AskFlags extends ControlFlags, SourceFlags {
+export interface QueryFlags extends ControlFlags, SourceFlags {
   /** Not the one that runs. */
   readonly fresh?: boolean | undefined
 }
 
 /** A gateway as a command asks it: as a client does, and what it is. */
-export interface AskedGateway {
+export interface GatewayHandle {
   /** True where it was started for the command alone, so that no other command reaches it. */
   readonly isOwn: boolean
   /** @throws RpcFailure when the answer is an error. */
@@ -38,31 +38,31 @@ export interface AskedGateway {
 }
 
 /** Gives `use` the gateway that runs with the configuration, and says so; one of its own where none runs. */
-export async function withAsked<T>(
-  flags: AskFlags,
+export async function withGatewayHandle<T>(
+  flags: QueryFlags,
   terminal: Terminal,
-  use: (asked: AskedGateway) => Promise<T>,
+  use: (asked: GatewayHandle) => Promise<T>,
 ): Promise<T> {
   const running =
     flags.fresh === true
       ? undefined
-      : await inRunning(flags, terminal, client => {
-          sayWhich(client, terminal)
-          return use(throughControl(client, terminal))
+      : await withRunningGateway(flags, terminal, client => {
+          printUsedGateway(client, terminal)
+          return use(createControlHandle(client, terminal))
         })
   if (running !== undefined) return running.value
   const source = await loadSource(flags, terminal)
-  const beside = { beside: true, state: stateDirectory(source, terminal) }
-  const ask = (gateway: Gateway): Promise<T> => use(inProcess(gateway, source, terminal))
+  const beside = { beside: true, state: getStateDirectory(source, terminal) }
+  const ask = (gateway: Gateway): Promise<T> => use(createOwnHandle(gateway, source, terminal))
   return withGateway(withoutTraces(source), terminal, ask, beside)
 }
 
-export function sayWhich({ about: { pid, config } }: ControlClient, { cwd, err }: Terminal): void {
+export function printUsedGateway({ about: { pid, config } }: ControlClient, { cwd, err }: Terminal): void {
   const name = config === undefined ? '' : `, ${relative(cwd, config)}`
   err.line(err.paint('dim', `using the gateway that runs (pid ${pid}${name}); --fresh starts another`))
 }
 
-function throughControl(client: ControlClient, { cwd }: Terminal): AskedGateway {
+function createControlHandle(client: ControlClient, { cwd }: Terminal): GatewayHandle {
   return {
     isOwn: false,
     request: async (method, params = {}) => {
@@ -76,7 +76,7 @@ function throughControl(client: ControlClient, { cwd }: Terminal): AskedGateway 
   }
 }
 
-function inProcess(gateway: Gateway, source: LoadedConfig, { cwd }: Terminal): AskedGateway {
+function createOwnHandle(gateway: Gateway, source: LoadedConfig, { cwd }: Terminal): GatewayHandle {
   const connection = gateway.connect()
   return {
     isOwn: true,
@@ -96,7 +96,7 @@ export async function withGateway<T>(
   use: (gateway: Gateway) => Promise<T>,
   options: OwnGatewayOptions = {},
 ): Promise<T> {
-  return withBuilt(source, terminal, options, async gateway => {
+  return withBuiltGateway(source, terminal, options, async gateway => {
     await gateway.start()
     await gateway.settled()
     return use(gateway)
@@ -104,16 +104,16 @@ export async function withGateway<T>(
 }
 
 /** Gives `use` a gateway of which nothing is started: its plugins, and what they share with gateways that serve. */
-export function withUnstarted<T>(
+export function withUnstartedGateway<T>(
   source: LoadedConfig,
   terminal: Terminal,
   use: (gateway: Gateway) => Promise<T>,
 ): Promise<T> {
-  const beside = { beside: true, state: stateDirectory(source, terminal) }
-  return withBuilt(withoutTraces(source), terminal, beside, use)
+  const beside = { beside: true, state: getStateDirectory(source, terminal) }
+  return withBuiltGateway(withoutTraces(source), terminal, beside, use)
 }
 
-async function withBuilt<T>(
+async function withBuiltGateway<T>(
   source: LoadedConfig,
   { environment }: Terminal,
   options: OwnGatewayOptions,
@@ -121,10 +121,10 @@ async function withBuilt<T>(
 ): Promise<T> {
   const { makeGateway } = await import('../../gateway/gateway.ts')
   const { upstream, ...own } = options
-  const given = { ...own, log: silentLog(), environment }
-  const gateway = await makeGateway(withListeners(source, {}), given, upstream)
+  const given = { ...own, log: createSilentLog(), environment }
+  const gateway = await makeGateway(replaceListeners(source, {}), given, upstream)
   const forget = closeOnSignal(gateway, process)
-  const release = stayAlive()
+  const release = keepProcessAlive()
   try {
     return await use(gateway)
   } finally {
@@ -134,26 +134,26 @@ async function withBuilt<T>(
   }
 }
 
-const WORDS: Readonly<Record<string, string>> = { failed: 'failed', needs_auth: 'needs a login' }
+const STATE_TEXTS: Readonly<Record<string, string>> = { failed: 'failed', needs_auth: 'needs a login' }
 
 /** One line on stderr for each upstream that is not there. */
-export function sayWhatIsMissing(upstreams: readonly UpstreamStatus[], { err }: Terminal): void {
-  for (const { name, state, problem } of upstreams.filter(upstream => !isThere(upstream))) {
+export function warnUnavailable(upstreams: readonly UpstreamStatus[], { err }: Terminal): void {
+  for (const { name, state, problem } of upstreams.filter(upstream => !isAvailable(upstream))) {
     err.line(
-      `${err.paint('yellow', 'warning')} upstream "${name}" ${WORDS[state] ?? `is ${state}`}${problem === undefined ? '' : `: ${problem}`}`,
+      `${err.paint('yellow', 'warning')} upstream "${name}" ${STATE_TEXTS[state] ?? `is ${state}`}${problem === undefined ? '' : `: ${problem}`}`,
     )
   }
 }
 
 // Children have process groups of their own: the terminal's Ctrl-C does not reach them.
 function closeOnSignal(gateway: Gateway, host: Host): () => void {
-  const stop = (signal: 'SIGINT' | 'SIGTERM'): void => {
+  const closeGateway = (signal: 'SIGINT' | 'SIGTERM'): void => {
     void gateway.close().finally(() => host.exit(128 + constants.signals[signal]))
   }
-  host.once('SIGINT', stop)
-  host.once('SIGTERM', stop)
+  host.once('SIGINT', closeGateway)
+  host.once('SIGTERM', closeGateway)
   return () => {
-    host.off('SIGINT', stop)
-    host.off('SIGTERM', stop)
+    host.off('SIGINT', closeGateway)
+    host.off('SIGTERM', closeGateway)
   }
 }

@@ -1,12 +1,12 @@
 import { HIDDEN, isSecretName } from '../../util/secrets.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { CLIENTS } from './clients.ts'
-import type { Plan, Undoing } from './connect.ts'
-import { changedLines } from './connect.ts'
+import type { ConnectPlan, UndoPlan } from './connect.ts'
+import { formatDiff } from './connect.ts'
 
 /** A change that would be made to the settings of a client, as people read it. */
-export function planLines(
-  { client, file = '', before, after, isDone, problem }: Plan,
+export function formatConnectPlan(
+  { client, file = '', before, after, isDone, problem }: ConnectPlan,
   out: Terminal['out'],
 ): string[] {
   const name = out.paint('bold', client.title)
@@ -14,34 +14,34 @@ export function planLines(
   if (isDone === true) return [`${name} ${file} is connected already`]
   return [
     `${name} ${file}${before?.text === undefined ? ' (new)' : ''}`,
-    ...changedLines(before?.text ?? '', after ?? '').map(line => `  ${painted(hidden(line), out)}`),
+    ...formatDiff(before?.text ?? '', after ?? '').map(line => `  ${paintChange(redactLine(line), out)}`),
   ]
 }
 
 /** A change that taking an entry back would make, in the same form. */
-export function undoingLines({ result, before, after }: Undoing, out: Terminal['out']): string[] {
+export function formatUndoPlan({ result, before, after }: UndoPlan, out: Terminal['out']): string[] {
   const { client, file, outcome, why = '' } = result
   const name = out.paint('bold', CLIENTS.find(one => one.name === client)?.title ?? client)
   if (outcome === 'left') return [`${name} ${file} ${out.paint('red', 'left as it is:')} ${why}`]
   if (before === undefined) return [`${name} ${file} has it no more`]
   return [
     `${name} ${file}${after === undefined ? ' (goes)' : ''}`,
-    ...changedLines(before.text ?? '', after?.replace(/^\uFEFF/, '') ?? '').map(
-      line => `  ${painted(hidden(line), out)}`,
+    ...formatDiff(before.text ?? '', after?.replace(/^\uFEFF/, '') ?? '').map(
+      line => `  ${paintChange(redactLine(line), out)}`,
     ),
   ]
 }
 
 /** Values of names that say so; a settings file that stands in one line would be shown with all that is in it. */
-const VALUE = /([\w.-]+)(["']?\s*[:=]\s*)(?:"(?:[^"\\]|\\.)*"|'[^']*')/g
+const NAMED_VALUE = /([\w.-]+)(["']?\s*[:=]\s*)(?:"(?:[^"\\]|\\.)*"|'[^']*')/g
 
-function hidden(line: string): string {
-  return line.replace(VALUE, (whole, name: string, between: string) =>
+function redactLine(line: string): string {
+  return line.replace(NAMED_VALUE, (whole, name: string, between: string) =>
     isSecretName(name) ? `${name}${between}"${HIDDEN}"` : whole,
   )
 }
 
-function painted(line: string, out: Terminal['out']): string {
+function paintChange(line: string, out: Terminal['out']): string {
   if (line.startsWith('+')) return out.paint('green', line)
   return line.startsWith('-') ? out.paint('red', line) : line
 }

@@ -14,7 +14,7 @@ import { sanitizeText } from '../../util/plain-text.ts'
 import type { Terminal } from './terminal.ts'
 
 /** Commands by the names that other programs have for them. */
-const OTHER_WORDS: Readonly<Record<string, string | undefined>> = {
+const COMMAND_ALIASES: Readonly<Record<string, string | undefined>> = {
   list: 'ps',
   ls: 'ps',
   run: 'serve',
@@ -22,20 +22,20 @@ const OTHER_WORDS: Readonly<Record<string, string | undefined>> = {
 }
 
 /** Tells people, or with --json programs, what went wrong; returns the exit code. */
-export async function report(
+export async function reportError(
   thrown: unknown,
   argv: readonly string[],
   terminal: Terminal,
   commands: KnownCommands,
 ): Promise<number> {
-  const error = await knownError(thrown, commands)
-  if (wantsJson(argv)) terminal.out.json({ error: errorData(error) })
-  else for (const line of errorLines(error, terminal)) terminal.err.line(line)
+  const error = await toGatewayError(thrown, commands)
+  if (wantsJson(argv)) terminal.out.json({ error: createErrorJson(error) })
+  else for (const line of formatError(error, terminal)) terminal.err.line(line)
   return error.entry.exit ?? 1
 }
 
 /** The form of an error in `--json`. */
-function errorData(error: GatewayError): Record<string, unknown> {
+function createErrorJson(error: GatewayError): Record<string, unknown> {
   const { problems } = error.fields
   return {
     code: error.code,
@@ -46,7 +46,7 @@ function errorData(error: GatewayError): Record<string, unknown> {
 }
 
 /** One problem of the configuration on one line, its place made to stand out. */
-export function problemLine(problem: Problem, { cwd, err }: Terminal): string {
+export function formatProblemLine(problem: Problem, { cwd, err }: Terminal): string {
   const text = sanitizeText(formatProblem(problem, cwd))
   const place = problem.file === undefined ? '' : text.slice(0, text.indexOf(' '))
   const label = problem.severity === 'warning' ? `${err.paint('yellow', 'warning')} ` : ''
@@ -54,10 +54,10 @@ export function problemLine(problem: Problem, { cwd, err }: Terminal): string {
 }
 
 /** Whatever was thrown, as an error of the table. */
-export async function knownError(thrown: unknown, commands: KnownCommands): Promise<GatewayError> {
+export async function toGatewayError(thrown: unknown, commands: KnownCommands): Promise<GatewayError> {
   if (thrown instanceof GatewayError) return thrown
-  if (isUsageError(thrown)) return usageError(thrown, commands)
-  if (isRpcFailure(thrown)) return refusal(thrown.error)
+  if (isUsageError(thrown)) return convertUsageError(thrown, commands)
+  if (isRpcFailure(thrown)) return convertRpcError(thrown.error)
   return gatewayError('GW_INTERNAL', { cause: thrown })
 }
 
@@ -67,19 +67,19 @@ function wantsJson(argv: readonly string[]): boolean {
 }
 
 /** The error as people read it. Servers and other programs have written parts of it. */
-function errorLines(error: GatewayError, terminal: Terminal): string[] {
+function formatError(error: GatewayError, terminal: Terminal): string[] {
   const { paint } = terminal.err
   const problems = (error.fields['problems'] ?? []) as readonly Problem[]
   return [
     `${paint(['bold', 'red'], 'error')} ${paint('dim', `${error.code}:`)} ${sanitizeText(getOwnerReason(error))}`,
-    ...problems.map(problem => problemLine(problem, terminal)),
-    ...causeLines(error),
+    ...problems.map(problem => formatProblemLine(problem, terminal)),
+    ...formatCause(error),
     `${paint('dim', 'hint:')} ${sanitizeText(error.hint)}`,
   ]
 }
 
 // For our own bugs only: everything else says what is needed in its text.
-function causeLines({ code, cause }: GatewayError): string[] {
+function formatCause({ code, cause }: GatewayError): string[] {
   if (code !== 'GW_INTERNAL' || cause === undefined) return []
   return [
     `  ${sanitizeText(cause instanceof Error ? (cause.stack ?? getErrorMessage(cause)) : getErrorMessage(cause))}`,
@@ -99,7 +99,7 @@ function isRpcFailure(thrown: unknown): thrown is Error & { readonly error: RpcE
 const OWN_CODE = /^GW_[A-Z_]{1,60}$/
 
 /** Refusal as the gateway said it where it was its own; what a server says may be about arguments. */
-function refusal({ code, message, data }: RpcError): GatewayError {
+function convertRpcError({ code, message, data }: RpcError): GatewayError {
   const own = isObject(data) ? data['code'] : undefined
   if (typeof own !== 'string' || !OWN_CODE.test(own))
     return gatewayError('GW_REFUSED', { why: message, code })
@@ -137,59 +137,64 @@ function isUsageError(thrown: unknown): thrown is UsageError {
 }
 
 /** The same in our words, with what was probably meant. */
-async function usageError(error: UsageError, commands: KnownCommands): Promise<GatewayError> {
+async function convertUsageError(error: UsageError, commands: KnownCommands): Promise<GatewayError> {
   const what =
-    (await unknownCommand(error, commands)) ?? (await unknownFlags(error)) ?? missingArguments(error)
-  return gatewayError('GW_USAGE', { what: what ?? inOurWords(error.message) })
+    (await describeUnknownCommand(error, commands)) ??
+    (await describeUnknownFlags(error)) ??
+    describeMissingArguments(error)
+  return gatewayError('GW_USAGE', { what: what ?? rewriteOclifMessage(error.message) })
 }
 
-async function unknownCommand({ message }: UsageError, commands: KnownCommands): Promise<string | undefined> {
+async function describeUnknownCommand(
+  { message }: UsageError,
+  commands: KnownCommands,
+): Promise<string | undefined> {
   const name = /^command (\S+) not found\.?$/i.exec(message)?.[1]?.replaceAll(':', ' ')
   if (name === undefined) return undefined
-  const here = OTHER_WORDS[name]
+  const here = COMMAND_ALIASES[name]
   if (here !== undefined) return `there is no command "${name}" – did you mean "${here}"?`
   const known = await commands()
   const asked = known
     .toSorted((a, b) => a.name.length - b.name.length)
     .findLast(one => name.startsWith(`${one.name} `))
-  if (asked !== undefined) return wordTooMany(asked, name.slice(asked.name.length + 1))
+  if (asked !== undefined) return describeExtraWord(asked, name.slice(asked.name.length + 1))
   const names = known.map(one => one.name)
-  return `there is no command "${name}"${await meant(name, names)}`
+  return `there is no command "${name}"${await formatSuggestion(name, names)}`
 }
 
 /** One word is probably the value of the one flag that the command cannot do without. */
-function wordTooMany({ name, required }: KnownCommand, rest: string): string {
+function describeExtraWord({ name, required }: KnownCommand, rest: string): string {
   const [flag, ...others] = required
   const isValue = flag !== undefined && others.length === 0 && !rest.includes(' ')
   const hint = isValue ? ` – did you mean "--${flag} ${rest}"?` : ''
   return `"gateway ${name}" takes no ${JSON.stringify(rest)}${hint}`
 }
 
-async function unknownFlags({ flags, parse }: UsageError): Promise<string | undefined> {
+async function describeUnknownFlags({ flags, parse }: UsageError): Promise<string | undefined> {
   if (flags === undefined) return undefined
   const known = Object.keys(parse?.input?.flags ?? {})
-  const each = flags.map(async flag => `there is no flag ${flag}${await meantFlag(flag, known)}`)
+  const each = flags.map(async flag => `there is no flag ${flag}${await suggestFlag(flag, known)}`)
   return (await Promise.all(each)).join('; ')
 }
 
-function missingArguments({ message, args = [] }: UsageError): string | undefined {
+function describeMissingArguments({ message, args = [] }: UsageError): string | undefined {
   if (!message.startsWith('Missing')) return undefined
   return `missing: ${args.map(({ name }) => name.toUpperCase()).join(', ')}`
 }
 
 /** Compared without the dashes, which make any two short flags alike. */
-function meantFlag(flag: string, known: readonly string[]): Promise<string> {
+function suggestFlag(flag: string, known: readonly string[]): Promise<string> {
   const name = (flag.split('=')[0] ?? flag).replace(/^-+/, '')
-  return meant(name, known, '--')
+  return formatSuggestion(name, known, '--')
 }
 
-async function meant(word: string, known: readonly string[], before = ''): Promise<string> {
+async function formatSuggestion(word: string, known: readonly string[], before = ''): Promise<string> {
   const { suggest } = await import('../../util/suggest.ts')
   const found = suggest(word, known)
   return found === undefined ? '' : ` – did you mean "${before}${found}"?`
 }
 
-function inOurWords(message: string): string {
+function rewriteOclifMessage(message: string): string {
   const lines = message
     .split('\n')
     .map(line => line.trim())

@@ -9,31 +9,31 @@ import type { JsonObject } from '../../protocol/json/json.ts'
 import { readMap } from '../../util/plain-data.ts'
 import { withFileLock } from '../../util/storage/file-lock.ts'
 import { suggestHint } from '../../util/suggest.ts'
-import type { SettingsFile } from '../clients/edit.ts'
-import { readSettingsFile, writeSettingsFile } from '../clients/edit.ts'
+import type { SettingsFile } from '../clients/settings-editor.ts'
+import { readSettingsFile, writeSettingsFile } from '../clients/settings-editor.ts'
 import { loadSource } from '../load-source.ts'
 import type { Terminal } from '../output/terminal.ts'
 
 /** Change of one upstream: its new entry, or undefined to take it out. */
-export interface Change {
+export interface UpstreamChange {
   readonly name: string
   readonly upstream: JsonObject | undefined
 }
 
 /** A configuration that a new one was made from. */
-export interface Edited {
+export interface EditedConfig {
   readonly before: SettingsFile
   readonly after: string
 }
 
-const FRESH = 'version: 1\n\nlisteners:\n  stdio: { type: stdio }\n\nupstreams: {}\n'
+const NEW_CONFIG = 'version: 1\n\nlisteners:\n  stdio: { type: stdio }\n\nupstreams: {}\n'
 
 /** The configuration with a change, comments kept. @throws GatewayError GW_USAGE */
-export async function edited(file: string, { name, upstream }: Change): Promise<Edited> {
+export async function applyChange(file: string, { name, upstream }: UpstreamChange): Promise<EditedConfig> {
   const before = await readSettingsFile(file).catch((error: unknown) => {
     throw gatewayError('GW_USAGE', { what: `${file} is not changed: ${getErrorMessage(error)}` })
   })
-  const text = before.text ?? FRESH
+  const text = before.text ?? NEW_CONFIG
   try {
     const known = readMap(fromYaml(text), 'upstreams')
     if (upstream === undefined) {
@@ -50,7 +50,7 @@ export async function edited(file: string, { name, upstream }: Change): Promise<
 }
 
 /** Loads a configuration that is not in its place yet, from beside it, as paths are relative to it. @throws GatewayError */
-export async function tried<T>(
+export async function withDraftConfig<T>(
   { path }: SettingsFile,
   text: string,
   terminal: Terminal,
@@ -67,13 +67,13 @@ export async function tried<T>(
 }
 
 /** Writes a change into the configuration as it is now, and keeps the one before as `.bak`. Two at a time take turns. */
-export async function write(
+export async function writeChange(
   file: string,
-  change: Change,
-  check: (edited: Edited) => Promise<void>,
-): Promise<Edited> {
+  change: UpstreamChange,
+  check: (edited: EditedConfig) => Promise<void>,
+): Promise<EditedConfig> {
   return withFileLock(`${file}.lock`, async () => {
-    const now = await edited(file, change)
+    const now = await applyChange(file, change)
     await check(now)
     if (now.before.text !== undefined) {
       const backup = { ...now.before, path: `${now.before.path}.bak` }

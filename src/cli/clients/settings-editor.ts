@@ -4,9 +4,9 @@ import type { Edit, ParseError } from 'jsonc-parser'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { isObject } from '../../protocol/json/json.ts'
 import { writeWhole } from '../../util/storage/files.ts'
-import type { Client } from './clients.ts'
+import type { ClientDefinition } from './clients.ts'
 
-const MAX_BYTES = 4 * 1024 * 1024
+const MAX_SETTINGS_BYTES = 4 * 1024 * 1024
 const BOM = '\uFEFF'
 
 /** The settings of a client as they are on disk. */
@@ -15,7 +15,7 @@ export interface SettingsFile {
   readonly path: string
   /** Without the byte order mark; undefined where there is no file yet. */
   readonly text: string | undefined
-  readonly hasMark: boolean
+  readonly hasBom: boolean
   readonly mode: number
 }
 
@@ -31,7 +31,7 @@ export async function readSettingsFile(file: string): Promise<SettingsFile> {
       throw error
     },
   )
-  if (!isThere) return { path: file, text: undefined, hasMark: false, mode: 0o600 }
+  if (!isThere) return { path: file, text: undefined, hasBom: false, mode: 0o600 }
   const path = await realpath(file).catch(() => {
     throw new Error('it is a link to nothing')
   })
@@ -39,14 +39,14 @@ export async function readSettingsFile(file: string): Promise<SettingsFile> {
   if (!found.isFile()) throw new Error('it is no file')
   const own = process.geteuid?.()
   if (own !== undefined && found.uid !== own) throw new Error('it belongs to another user')
-  if (found.size > MAX_BYTES) throw new Error(`it is larger than ${MAX_BYTES} bytes`)
+  if (found.size > MAX_SETTINGS_BYTES) throw new Error(`it is larger than ${MAX_SETTINGS_BYTES} bytes`)
   if ((found.mode & 0o200) === 0) throw new Error('it is read-only')
   await access(path, constants.W_OK).catch(() => {
     throw new Error('it cannot be written')
   })
   const text = decodeSettings(await readFile(path))
-  const hasMark = text.startsWith(BOM)
-  return { path, text: hasMark ? text.slice(1) : text, hasMark, mode: found.mode & 0o777 }
+  const hasBom = text.startsWith(BOM)
+  return { path, text: hasBom ? text.slice(1) : text, hasBom, mode: found.mode & 0o777 }
 }
 
 function decodeSettings(bytes: Buffer): string {
@@ -58,12 +58,12 @@ function decodeSettings(bytes: Buffer): string {
 }
 
 /** Writes settings whole or not at all, with the mode they had. */
-export async function writeSettingsFile({ path, hasMark, mode }: SettingsFile, text: string): Promise<void> {
-  await writeWhole(path, Buffer.from(`${hasMark ? BOM : ''}${text}`), rename, mode)
+export async function writeSettingsFile({ path, hasBom, mode }: SettingsFile, text: string): Promise<void> {
+  await writeWhole(path, Buffer.from(`${hasBom ? BOM : ''}${text}`), rename, mode)
 }
 
 /** A client's list of servers in the text of its settings. */
-export interface Editor {
+export interface SettingsEditor {
   /** The entry of this name; undefined where there is none. */
   read(text: string, name: string): Promise<unknown>
   /** All entries, by the names that the client has for them. */
@@ -76,21 +76,21 @@ export interface Editor {
  * Edits settings so that comments, order and spaces of all else stay.
  * Each of its functions throws an Error with a line when the text cannot be read.
  */
-export function selectEditor(client: Client): Editor {
-  if (client.format === 'json') return jsonEditor(client)
-  return client.format === 'toml' ? tomlEditor(client) : yamlEditor(client)
+export function selectEditor(client: ClientDefinition): SettingsEditor {
+  if (client.format === 'json') return createJsonEditor(client)
+  return client.format === 'toml' ? createTomlEditor(client) : createYamlEditor(client)
 }
 
-function jsonEditor({ key }: Client): Editor {
+function createJsonEditor({ key }: ClientDefinition): SettingsEditor {
   return {
-    read: async (text, name) => at(await parseJson(text), [...key, name]),
-    all: async text => readEntries(at(await parseJson(text), key)),
+    read: async (text, name) => readPath(await parseJson(text), [...key, name]),
+    all: async text => readEntries(readPath(await parseJson(text), key)),
     async set(text, name, entry) {
       const { modify, applyEdits } = await import('jsonc-parser')
       const source = text.trim() === '' ? '{}\n' : text
       checkMaps(await parseJson(source), key)
       const [plain] = modify(source, [...key, name], entry, {})
-      const behind = plain && (await behindAnother(source, plain))
+      const behind = plain && (await appendAfterProperty(source, plain))
       if (behind !== undefined) return applyEdits(source, [behind])
       return applyEdits(
         source,
@@ -99,7 +99,7 @@ function jsonEditor({ key }: Client): Editor {
     },
     async remove(text, name) {
       const { modify, applyEdits } = await import('jsonc-parser')
-      const { size } = readEntries(at(await parseJson(text), key))
+      const { size } = readEntries(readPath(await parseJson(text), key))
       // Alone in its map, it leaves blanks that are put in order; others stay as they are.
       const options = size > 1 ? {} : { formattingOptions: detectFormatting(text) }
       return applyEdits(text, modify(text, [...key, name], undefined, options))
@@ -108,7 +108,7 @@ function jsonEditor({ key }: Client): Editor {
 }
 
 /** Settings as data. @throws Error with a line if the text cannot be read */
-export async function parseSettings(text: string, format: Client['format']): Promise<unknown> {
+export async function parseSettings(text: string, format: ClientDefinition['format']): Promise<unknown> {
   if (format === 'json') return parseJson(text)
   return format === 'toml'
     ? parseToml(text)
@@ -148,7 +148,7 @@ function checkMaps(settings: unknown, key: readonly string[]): void {
 }
 
 /** The edit that puts an entry behind another one, which keeps its bytes; undefined where it comes behind none. */
-async function behindAnother(text: string, { offset, content }: Edit): Promise<Edit | undefined> {
+async function appendAfterProperty(text: string, { offset, content }: Edit): Promise<Edit | undefined> {
   if (!content.startsWith(',')) return undefined
   const { parseTree, findNodeAtOffset } = await import('jsonc-parser')
   const tree = parseTree(text)
@@ -175,16 +175,16 @@ function detectFormatting(text: string): { tabSize: number; insertSpaces: boolea
 }
 
 /** A table of its own at the end of the file, so that nothing else is written anew. */
-function tomlEditor({ key }: Client): Editor {
+function createTomlEditor({ key }: ClientDefinition): SettingsEditor {
   const read = async (text: string, name: string): Promise<unknown> =>
-    at(await parseToml(text), [...key, name])
-  const without = async (text: string, name: string): Promise<string> => {
+    readPath(await parseToml(text), [...key, name])
+  const removeTable = async (text: string, name: string): Promise<string> => {
     const eol = text.includes('\r\n') ? '\r\n' : '\n'
     const header = formatTomlHeader(key, name)
     const lines = text.split(eol)
     const start = lines.findIndex(line => line.trim() === header)
     if (start === -1) return text
-    const end = endOfTable(lines, start)
+    const end = findTableEnd(lines, start)
     const from = start > 0 && lines[start - 1] === '' && end === lines.length ? start - 1 : start
     const kept = [...lines.slice(0, from), ...lines.slice(end)]
     if (end === lines.length && kept.length > 0) kept.push('')
@@ -195,24 +195,24 @@ function tomlEditor({ key }: Client): Editor {
   }
   return {
     read,
-    all: async text => readEntries(at(await parseToml(text), key)),
+    all: async text => readEntries(readPath(await parseToml(text), key)),
     async set(text, name, entry) {
       const eol = text.includes('\r\n') ? '\r\n' : '\n'
       const settings = await parseToml(text)
       checkMaps(settings, key)
-      const before = await without(text, name)
+      const before = await removeTable(text, name)
       const gap = before === '' ? '' : before.endsWith(eol) ? eol : `${eol}${eol}`
-      const rows = Object.entries(entry).map(([name, value]) => `${name} = ${tomlValue(value)}`)
+      const rows = Object.entries(entry).map(([name, value]) => `${name} = ${formatTomlValue(value)}`)
       const made = `${before}${gap}${[formatTomlHeader(key, name), ...rows].join(eol)}${eol}`
       await parseToml(made)
       return made
     },
-    remove: without,
+    remove: removeTable,
   }
 }
 
 /** The line after a table. What is said above the next table is said of that one. */
-function endOfTable(lines: readonly string[], start: number): number {
+function findTableEnd(lines: readonly string[], start: number): number {
   const length = lines.slice(start + 1).findIndex(line => line.trimStart().startsWith('['))
   const next = length === -1 ? lines.length : start + 1 + length
   const last = start + lines.slice(start, next).findLastIndex(line => !/^\s*(#|$)/.test(line))
@@ -225,14 +225,14 @@ function formatTomlHeader(key: readonly string[], name: string): string {
 }
 
 /** A JSON string is a TOML string, and so is a list of them. */
-function tomlValue(value: unknown): string {
-  return Array.isArray(value) ? `[${value.map(tomlValue).join(', ')}]` : JSON.stringify(value)
+function formatTomlValue(value: unknown): string {
+  return Array.isArray(value) ? `[${value.map(formatTomlValue).join(', ')}]` : JSON.stringify(value)
 }
 
-function yamlEditor({ key, list = false, base }: Client): Editor {
+function createYamlEditor({ key, list = false, base }: ClientDefinition): SettingsEditor {
   const all = async (text: string): Promise<ReadonlyMap<string, unknown>> => {
     const { fromYaml } = await import('../../config/source/plain-yaml.ts')
-    const found = at(fromYaml(text) ?? {}, key)
+    const found = readPath(fromYaml(text) ?? {}, key)
     if (!list) return readEntries(found)
     const items: readonly unknown[] = Array.isArray(found) ? found : []
     // The first of a name is the one that counts.
@@ -263,7 +263,7 @@ function readEntries(value: unknown): ReadonlyMap<string, unknown> {
   return new Map(isObject(value) ? Object.entries(value) : [])
 }
 
-function at(value: unknown, path: readonly string[]): unknown {
+function readPath(value: unknown, path: readonly string[]): unknown {
   return path.reduce<unknown>(
     (here, key) => (isObject(here) && Object.hasOwn(here, key) ? here[key] : undefined),
     value,

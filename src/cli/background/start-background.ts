@@ -4,8 +4,8 @@ import { getAttachSocketPath, connectSocket } from '../../control/sockets.ts'
 import { GatewayError, gatewayError } from '../../errors/errors.ts'
 import { sanitizeText } from '../../util/plain-text.ts'
 import type { Host, Terminal } from '../output/terminal.ts'
-import { configFile, stateDirectory } from '../load-source.ts'
-import { startApart } from './own-program.ts'
+import { findConfigFile, getStateDirectory } from '../load-source.ts'
+import { spawnDetached } from './run-program.ts'
 
 /** The flags that say which gateway is meant, and what it is started with. */
 export interface BackgroundFlags {
@@ -17,7 +17,7 @@ export interface BackgroundFlags {
 }
 
 /** The one gateway of a configuration that runs in the background. */
-export interface Background {
+export interface BackgroundGateway {
   readonly config: string
   /** The socket that clients attach to. */
   readonly socket: string
@@ -26,30 +26,33 @@ export interface Background {
 }
 
 /** Time until a gateway that was started listens. */
-const START_MS = 60_000
-const LOOK_MS = 20
+const START_TIMEOUT_MS = 60_000
+const POLL_MS = 20
 /** A larger log is kept beside the next one, in place of the one before. */
 const MAX_LOG_BYTES = 10 * 1024 * 1024
 /** Bytes of the log that an error quotes. */
-const QUOTED = 2000
+const MAX_QUOTED_BYTES = 2000
 /** Exit code of what is wrong with a configuration. */
-const OF_CONFIGURATION = 3
+const CONFIG_EXIT_CODE = 3
 
 /** The gateway that the flags mean, running or not. */
-export async function resolveBackground(flags: BackgroundFlags, terminal: Terminal): Promise<Background> {
+export async function resolveBackground(
+  flags: BackgroundFlags,
+  terminal: Terminal,
+): Promise<BackgroundGateway> {
   const { environment } = terminal
-  const config = await configFile(flags, terminal)
+  const config = await findConfigFile(flags, terminal)
   const socket = getAttachSocketPath({
     file: config,
     env: flags.env ?? environment['GATEWAY_ENV'],
     environment,
   })
-  const directory = stateDirectory({ file: config }, terminal) ?? dirname(socket)
+  const directory = getStateDirectory({ file: config }, terminal) ?? dirname(socket)
   return { config, socket, log: join(directory, 'gateway.log') }
 }
 
 /** True when clients can attach now. */
-export async function isUp({ socket }: Background): Promise<boolean> {
+export async function isUp({ socket }: BackgroundGateway): Promise<boolean> {
   const connection = await connectSocket(socket)
   connection?.destroy()
   return connection !== undefined
@@ -61,7 +64,7 @@ export async function isUp({ socket }: Background): Promise<boolean> {
  * @throws GatewayError GW_BACKGROUND, GW_CONFIG_INVALID and what else is wrong with the configuration
  */
 export async function startBackground(
-  background: Background,
+  background: BackgroundGateway,
   { env, set = [], 'until-idle': untilIdle = false }: BackgroundFlags,
   { terminal, host }: { readonly terminal: Terminal; readonly host: Host },
 ): Promise<void> {
@@ -78,39 +81,39 @@ export async function startBackground(
   ]
   const output = openLog(log)
   const from = getFileSize(log)
-  const child = startApart(host, args, dirname(config), output)
+  const child = spawnDetached(host, args, dirname(config), output)
   closeSync(output)
   let why: string | undefined
   child.on('error', error => (why = error.message))
   child.on(
     'exit',
-    (code, signal) => (why = lastWords(log, from) || `it ended with ${signal ?? `code ${code}`}`),
+    (code, signal) => (why = readLogTail(log, from) || `it ended with ${signal ?? `code ${code}`}`),
   )
-  const end = performance.now() + START_MS
+  const end = performance.now() + START_TIMEOUT_MS
   while (!(await isUp(background))) {
     if (why !== undefined) {
-      await refuseInvalid({ config, env, set }, terminal)
+      await throwIfInvalid({ config, env, set }, terminal)
       throw gatewayError('GW_BACKGROUND', { why, log, config })
     }
     if (performance.now() > end)
       throw gatewayError('GW_BACKGROUND', {
-        why: `it does not listen after ${START_MS / 1000} s`,
+        why: `it does not listen after ${START_TIMEOUT_MS / 1000} s`,
         log,
         config,
       })
-    await new Promise(resolve => setTimeout(resolve, LOOK_MS))
+    await new Promise(resolve => setTimeout(resolve, POLL_MS))
   }
   child.removeAllListeners()
   child.unref()
 }
 
 /** Says what is wrong with a configuration in the words of every other command, where that is why it did not start. */
-async function refuseInvalid(flags: BackgroundFlags, terminal: Terminal): Promise<void> {
+async function throwIfInvalid(flags: BackgroundFlags, terminal: Terminal): Promise<void> {
   const { validate } = await import('../local/validate.ts')
   try {
     await validate(flags, terminal)
   } catch (error) {
-    if (error instanceof GatewayError && error.entry.exit === OF_CONFIGURATION) throw error
+    if (error instanceof GatewayError && error.entry.exit === CONFIG_EXIT_CODE) throw error
   }
 }
 
@@ -126,9 +129,9 @@ function getFileSize(file: string): number {
 }
 
 /** Text that a process has left at the end of its log. */
-function lastWords(file: string, from: number): string {
+function readLogTail(file: string, from: number): string {
   const size = getFileSize(file)
-  const start = Math.max(from, size - QUOTED)
+  const start = Math.max(from, size - MAX_QUOTED_BYTES)
   const bytes = Buffer.alloc(Math.max(0, size - start))
   const opened = openSync(file, 'r')
   try {

@@ -3,11 +3,11 @@ import { basename, extname } from 'node:path'
 import { gatewayError, getErrorMessage } from '../../errors/errors.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { isObject } from '../../protocol/json/json.ts'
-import { parseSettings } from '../clients/edit.ts'
-import { detectFormat, ofProject } from './formats.ts'
-import { convert } from './server.ts'
+import { parseSettings } from '../clients/settings-editor.ts'
+import { detectFormat, mergeProjectServers } from './formats.ts'
+import { convertEntry } from './convert-entry.ts'
 
-const FORMATS: Readonly<Record<string, 'toml' | 'yaml'>> = {
+const SETTINGS_FORMATS: Readonly<Record<string, 'toml' | 'yaml'>> = {
   '.toml': 'toml',
   '.yaml': 'yaml',
   '.yml': 'yaml',
@@ -17,39 +17,39 @@ const MAX_BYTES = 4 * 1024 * 1024
 
 /** Reads another program's settings: JSON (with comments and trailing commas), TOML or YAML, told by the file's name. */
 export async function readSettings(file: string): Promise<JsonObject> {
-  const text = await readText(file)
+  const text = await readSettingsText(file)
   let value: unknown
   try {
-    value = await parseSettings(text, FORMATS[extname(file).toLowerCase()] ?? 'json')
+    value = await parseSettings(text, SETTINGS_FORMATS[extname(file).toLowerCase()] ?? 'json')
   } catch (error) {
-    throw unreadable(file, getErrorMessage(error).split('\n')[0] ?? '')
+    throw createImportError(file, getErrorMessage(error).split('\n')[0] ?? '')
   }
-  if (!isObject(value)) throw unreadable(file, 'it holds no map')
+  if (!isObject(value)) throw createImportError(file, 'it holds no map')
   return value
 }
 
-async function readText(file: string): Promise<string> {
+async function readSettingsText(file: string): Promise<string> {
   try {
     // A pipe or a device would be read for ever.
     const found = await stat(file)
     if (!found.isFile()) throw new Error('it is no file')
     if (found.size > MAX_BYTES) throw new Error(`it is larger than ${MAX_BYTES} bytes`)
-    return decode(await readFile(file))
+    return decodeText(await readFile(file))
   } catch (error) {
     const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT'
-    throw unreadable(file, isMissing ? 'there is no such file' : getErrorMessage(error))
+    throw createImportError(file, isMissing ? 'there is no such file' : getErrorMessage(error))
   }
 }
 
 /** UTF-8, or the UTF-16 that programs on Windows write; without a byte order mark it is known by its zeros. */
-function decode(bytes: Buffer): string {
+function decodeText(bytes: Buffer): string {
   const [first, second] = bytes
   const isLittle = (first === 0xff && second === 0xfe) || (first !== 0 && second === 0)
   const isBig = (first === 0xfe && second === 0xff) || (first === 0 && second !== 0)
   return new TextDecoder(isLittle ? 'utf-16le' : isBig ? 'utf-16be' : 'utf-8').decode(bytes)
 }
 
-function unreadable(file: string, why: string): Error {
+function createImportError(file: string, why: string): Error {
   return gatewayError('GW_IMPORT', { file, why })
 }
 
@@ -75,11 +75,11 @@ export function convertServers(
   { file, directory }: { readonly file: string; readonly directory: string },
   { note, leave }: EntryNotes,
 ): { readonly format: string; readonly entries: readonly ServerEntry[] } {
-  const { format, servers, inputs } = detectFormat(ofProject(settings, directory, note), file)
+  const { format, servers, inputs } = detectFormat(mergeProjectServers(settings, directory, note), file)
   const entries = [...servers].flatMap(([given, server]): ServerEntry[] => {
-    if (isObject(server) && isOwn(server)) return []
+    if (isObject(server) && isOwnGateway(server)) return []
     const converted = isObject(server)
-      ? convert(
+      ? convertEntry(
           server,
           { ...format, inputs, directory },
           { note: text => note(given, text), leave: key => leave(given, key) },
@@ -93,7 +93,7 @@ export function convertServers(
 }
 
 /** An entry of a gateway of ours, as `gateway connect` writes it. */
-function isOwn({ command, args }: JsonObject): boolean {
+function isOwnGateway({ command, args }: JsonObject): boolean {
   const words = [command, args].flat().filter(word => typeof word === 'string')
   const isGateway = words.some(word => /^(gateway|run\.js)(\.cmd)?$/.test(basename(word)))
   return isGateway && words.some(word => word === 'attach' || word === 'serve')

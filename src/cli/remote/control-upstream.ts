@@ -1,14 +1,14 @@
 import type { ConfigChanges, Differences, UpstreamStatus } from '../../api/gateway.ts'
 import { toOneLine, sanitizeText } from '../../util/plain-text.ts'
-import { stateText } from '../serve/summary.ts'
-import type { Output, Terminal } from '../output/terminal.ts'
+import { formatState } from '../serve/summary.ts'
+import type { TerminalOutput, Terminal } from '../output/terminal.ts'
 import type { ControlFlags } from './connect.ts'
 import { withControl } from './connect.ts'
-import { table } from '../output/table.ts'
+import { formatTable } from '../output/table.ts'
 import type { LogLine, Notification } from '../../api/index.ts'
 
 /** Starts, stops or restarts one upstream of the running gateway. */
-export function steer(
+export function controlUpstream(
   verb: 'start' | 'stop' | 'restart',
   upstream: string,
   flags: ControlFlags,
@@ -21,12 +21,12 @@ export function steer(
 }
 
 /** `web is ready, pid 4711` */
-export function steerLine({ name, state, pid }: UpstreamStatus, { out }: Terminal): string {
-  return `${toOneLine(name)} is ${stateText(state, out)}${pid === undefined ? '' : `, pid ${pid}`}`
+export function formatUpstreamState({ name, state, pid }: UpstreamStatus, { out }: Terminal): string {
+  return `${toOneLine(name)} is ${formatState(state, out)}${pid === undefined ? '' : `, pid ${pid}`}`
 }
 
 /** Lets the running gateway read its configuration again. */
-export function reloadRunning(flags: ControlFlags, terminal: Terminal): Promise<ConfigChanges> {
+export function reloadGateway(flags: ControlFlags, terminal: Terminal): Promise<ConfigChanges> {
   return withControl(
     flags,
     terminal,
@@ -35,26 +35,33 @@ export function reloadRunning(flags: ControlFlags, terminal: Terminal): Promise<
 }
 
 /** Changes of another configuration, as people read them. */
-export function changeLines({ upstreams, listeners, settings }: ConfigChanges, out: Output): string[] {
+export function formatChanges(
+  { upstreams, listeners, settings }: ConfigChanges,
+  out: TerminalOutput,
+): string[] {
   const rows = [
-    ...namedRows('upstream', upstreams, out),
-    ...namedRows('listener', listeners, out),
+    ...formatDifferences('upstream', upstreams, out),
+    ...formatDifferences('listener', listeners, out),
     ...settings.map(key => [out.paint('yellow', 'changed'), key]),
   ]
   return rows.length === 0
     ? ['reloaded: nothing is different']
-    : [`${out.paint('green', 'reloaded')}:`, ...table(rows, out, 2)]
+    : [`${out.paint('green', 'reloaded')}:`, ...formatTable(rows, out, 2)]
 }
 
-function namedRows(noun: string, { added, removed, changed }: Differences, out: Output): string[][] {
-  const row = (what: string, style: 'green' | 'red' | 'yellow') => (name: string) => [
+function formatDifferences(
+  noun: string,
+  { added, removed, changed }: Differences,
+  out: TerminalOutput,
+): string[][] {
+  const createRow = (what: string, style: 'green' | 'red' | 'yellow') => (name: string) => [
     out.paint(style, what),
     `${noun} ${toOneLine(name)}`,
   ]
   return [
-    ...added.map(row('added', 'green')),
-    ...removed.map(row('removed', 'red')),
-    ...changed.map(row('changed', 'yellow')),
+    ...added.map(createRow('added', 'green')),
+    ...removed.map(createRow('removed', 'red')),
+    ...changed.map(createRow('changed', 'yellow')),
   ]
 }
 
@@ -64,7 +71,7 @@ interface LogsFlags extends ControlFlags {
 }
 
 /** The last lines of one upstream of the running gateway. */
-export function recentLines(upstream: string, flags: LogsFlags, terminal: Terminal): Promise<LogLine[]> {
+export function requestLogs(upstream: string, flags: LogsFlags, terminal: Terminal): Promise<LogLine[]> {
   return withControl(flags, terminal, async client => {
     const { lines } = await client.request('upstream.logs', { upstream, lines: flags.lines })
     return lines as LogLine[]
@@ -72,21 +79,21 @@ export function recentLines(upstream: string, flags: LogsFlags, terminal: Termin
 }
 
 /** Prints the same and what follows, until the upstream or the gateway is gone. */
-export function followLines(upstream: string, flags: LogsFlags, terminal: Terminal): Promise<void> {
+export function followLogs(upstream: string, flags: LogsFlags, terminal: Terminal): Promise<void> {
   const { out, err } = terminal
   return withControl(flags, terminal, async client => {
     const onNotification = ({ params }: Notification): void => {
       const { line, missed } = (params ?? {}) as { line?: LogLine; missed?: number }
       if (missed !== undefined)
         err.line(`${missed} lines were left out: they came faster than they were read`)
-      if (line !== undefined) out.line(flags.json ? JSON.stringify(line) : logText(line, terminal))
+      if (line !== undefined) out.line(flags.json ? JSON.stringify(line) : formatLogLine(line, terminal))
     }
     await client.request('upstream.logs', { upstream, lines: flags.lines, follow: true }, { onNotification })
   })
 }
 
 /** `12:00:01.250 4711 what it wrote` */
-export function logText({ at, pid, text }: LogLine, { out }: Terminal): string {
+export function formatLogLine({ at, pid, text }: LogLine, { out }: Terminal): string {
   const time = new Date(at).toISOString().slice(11, 23)
   const about = [time, ...(pid === undefined ? [] : [String(pid)])].join(' ')
   return `${out.paint('dim', about)} ${sanitizeText(text).replaceAll('\n', ' ')}`

@@ -3,18 +3,18 @@ import { fromYaml } from '../../config/source/plain-yaml.ts'
 import { isObject } from '../../protocol/json/json.ts'
 import { tryParseJson, readText } from '../../util/plain-data.ts'
 import { toOneLine, plural, shortened } from '../../util/plain-text.ts'
-import { runOwnProgram } from '../background/own-program.ts'
-import { changedLines } from '../clients/connect.ts'
-import type { Host, Output, Terminal } from '../output/terminal.ts'
+import { runOwnProgram } from '../background/run-program.ts'
+import { formatDiff } from '../clients/connect.ts'
+import type { Host, TerminalOutput, Terminal } from '../output/terminal.ts'
 import { promptForConsent } from '../output/prompt.ts'
-import { table } from '../output/table.ts'
-import type { AddFlags, Adding, RegistryFlags, Trial } from './add.ts'
-import { carryOut, resolveConfigFile, planAddition, openRegistry, tryAddition } from './add.ts'
-import type { Edited } from './edit.ts'
-import { edited, tried, write } from './edit.ts'
-import { listLaunchOptions } from './packages.ts'
+import { formatTable } from '../output/table.ts'
+import type { AddFlags, PlannedAddition, RegistryFlags, TrialResult } from './add.ts'
+import { writeAddition, resolveConfigFile, planAddition, openRegistry, tryAddition } from './add.ts'
+import type { EditedConfig } from './edit-config.ts'
+import { applyChange, withDraftConfig, writeChange } from './edit-config.ts'
+import { listLaunchOptions } from './launch-options.ts'
 
-interface SayFlags {
+interface ConfirmFlags {
   readonly yes: boolean
   readonly 'dry-run': boolean
   readonly json?: boolean | undefined
@@ -23,70 +23,72 @@ interface SayFlags {
 interface AddRequest {
   readonly what: string | undefined
   readonly command: readonly string[]
-  readonly flags: AddFlags & SayFlags
+  readonly flags: AddFlags & ConfirmFlags
 }
 
 /** `gateway add`. */
-export async function add(given: AddRequest, terminal: Terminal, host: Host): Promise<number> {
+export async function runAdd(given: AddRequest, terminal: Terminal, host: Host): Promise<number> {
   const { flags } = given
   const { err } = terminal
   const adding = await planAddition(given, terminal, host)
   for (const note of adding.notes) err.line(`${err.paint('yellow', 'note')} ${note}`)
   const say = flags.json === true ? undefined : terminal
-  if (say !== undefined) sayChange(adding.file, adding.edited, say)
+  if (say !== undefined) printChange(adding.file, adding.edited, say)
   const tools = flags['dry-run'] ? undefined : await tryAddition(adding, flags, terminal)
-  if (say !== undefined && tools !== undefined) sayTools(adding.name, tools, say.out)
+  if (say !== undefined && tools !== undefined) printTools(adding.name, tools, say.out)
   const consent = await promptForConsent('Write this?', flags, terminal, host)
   const isWritten = consent === 'given'
-  const pins = isWritten ? await written(adding, tools, terminal, host) : undefined
-  sayOutcome(adding, tools, { isWritten, pins, say }, terminal)
+  const pins = isWritten ? await writeAndPin(adding, tools, terminal, host) : undefined
+  printAddResult(adding, tools, { isWritten, pins, say }, terminal)
   return consent === 'declined' ? 1 : 0
 }
 
 /** Writes it, and pins what was looked at: nothing of what was not started. */
-async function written(
-  adding: Adding,
-  tools: Trial | undefined,
+async function writeAndPin(
+  adding: PlannedAddition,
+  tools: TrialResult | undefined,
   terminal: Terminal,
   host: Host,
-): Promise<Pinned | undefined> {
-  await carryOut(adding, terminal)
-  return tools === undefined ? undefined : pinned(adding, host)
+): Promise<PinResult | undefined> {
+  await writeAddition(adding, terminal)
+  return tools === undefined ? undefined : pinDefinitions(adding, host)
 }
 
-interface Outcome {
+interface AddOutcome {
   readonly isWritten: boolean
-  readonly pins: Pinned | undefined
+  readonly pins: PinResult | undefined
   /** Undefined where a program reads. */
   readonly say: Terminal | undefined
 }
 
-function sayOutcome(
-  adding: Adding,
-  tools: Trial | undefined,
-  { isWritten, pins, say }: Outcome,
+function printAddResult(
+  adding: PlannedAddition,
+  tools: TrialResult | undefined,
+  { isWritten, pins, say }: AddOutcome,
   { out }: Terminal,
 ): void {
-  if (say === undefined) out.json({ ...plainAddition(adding, tools, isWritten), pins })
-  else if (isWritten) sayWritten(adding, pins, say)
+  if (say === undefined) out.json({ ...createAdditionJson(adding, tools, isWritten), pins })
+  else if (isWritten) printWritten(adding, pins, say)
 }
 
 /** `gateway remove`. */
-export async function remove(
+export async function runRemove(
   name: string,
-  flags: SayFlags & { readonly config?: string | undefined },
+  flags: ConfirmFlags & { readonly config?: string | undefined },
   terminal: Terminal,
   host: Host,
 ): Promise<number> {
   const { out } = terminal
   const file = await resolveConfigFile(flags, terminal)
   const change = { name, upstream: undefined }
-  const plan = await edited(file, change)
-  if (flags.json !== true) sayChange(file, plan, terminal)
+  const plan = await applyChange(file, change)
+  if (flags.json !== true) printChange(file, plan, terminal)
   const consent = await promptForConsent('Write this?', flags, terminal, host)
   const isWritten = consent === 'given'
   if (isWritten)
-    await write(file, change, now => tried(now.before, now.after, terminal, () => Promise.resolve()))
+    await writeChange(file, change, now =>
+      withDraftConfig(now.before, now.after, terminal, () => Promise.resolve()),
+    )
   if (flags.json) out.json({ file, name, removed: isWritten })
   else if (isWritten)
     out.line(`${out.paint('green', 'wrote')} ${relative(terminal.cwd, file)}, without ${name}`)
@@ -94,7 +96,7 @@ export async function remove(
 }
 
 /** `gateway search`. */
-export async function search(
+export async function runSearch(
   words: readonly string[],
   flags: RegistryFlags & { readonly json?: boolean | undefined },
   terminal: Terminal,
@@ -102,8 +104,8 @@ export async function search(
   const { out } = terminal
   const registry = await openRegistry(flags, terminal)
   const found = (await registry.search(words)).map(entry => {
-    const ways = listLaunchOptions(entry.packages, entry.remotes)
-    const kinds = [...new Set(ways.flatMap(way => ('kind' in way ? [way.kind] : [])))]
+    const options = listLaunchOptions(entry.packages, entry.remotes)
+    const kinds = [...new Set(options.flatMap(option => ('kind' in option ? [option.kind] : [])))]
     return {
       name: entry.name,
       version: entry.version,
@@ -113,7 +115,7 @@ export async function search(
     }
   })
   if (flags.json) out.json({ servers: found })
-  else sayFound(found, out)
+  else printSearchResults(found, out)
   return 0
 }
 
@@ -125,7 +127,7 @@ interface SearchRow {
   readonly description: string
 }
 
-function sayFound(found: readonly SearchRow[], out: Output): void {
+function printSearchResults(found: readonly SearchRow[], out: TerminalOutput): void {
   if (found.length === 0) return out.line('no server has these words')
   const rows = found.map(({ name, version, status, kinds, description }) => [
     out.paint('bold', name),
@@ -133,34 +135,39 @@ function sayFound(found: readonly SearchRow[], out: Output): void {
     kinds.length === 0 ? out.paint('red', 'cannot be added') : kinds.join(', '),
     shortened(`${status === 'active' ? '' : `${toOneLine(status).slice(0, 20)}: `}${description}`, 80),
   ])
-  for (const line of table(rows, out)) out.line(line)
+  for (const line of formatTable(rows, out)) out.line(line)
   out.line(`${out.paint('dim', 'next:')} gateway add ${found[0]?.name ?? ''}`)
 }
 
-function sayChange(file: string, { before, after }: Edited, { out, cwd }: Terminal): void {
+function printChange(file: string, { before, after }: EditedConfig, { out, cwd }: Terminal): void {
   out.line(`${out.paint('bold', relative(cwd, file))}${before.text === undefined ? ' (new)' : ''}`)
-  for (const line of changedLines(before.text ?? '', after)) out.line(`  ${painted(line, out)}`)
+  for (const line of formatDiff(before.text ?? '', after)) out.line(`  ${paintDiffLine(line, out)}`)
 }
 
-function painted(line: string, out: Output): string {
+function paintDiffLine(line: string, out: TerminalOutput): string {
   if (line.startsWith('+')) return out.paint('green', line)
   return line.startsWith('-') ? out.paint('red', line) : line
 }
 
-const SHOWN_TOOLS = 20
+const MAX_SHOWN_TOOLS = 20
 
-function sayTools(name: string, { tools, tokens }: Trial, out: Output): void {
+function printTools(name: string, { tools, tokens }: TrialResult, out: TerminalOutput): void {
   out.line(
     `${out.paint('green', 'started')} ${name}: ${plural(tools.length, 'tool')}, about ${tokens} tokens`,
   )
   const rows = tools
-    .slice(0, SHOWN_TOOLS)
+    .slice(0, MAX_SHOWN_TOOLS)
     .map(tool => [`  ${toOneLine(tool.name)}`, out.paint('dim', `${tool.tokens} tokens`)])
-  for (const line of table(rows, out)) out.line(line)
-  if (tools.length > SHOWN_TOOLS) out.line(`  ${out.paint('dim', `and ${tools.length - SHOWN_TOOLS} more`)}`)
+  for (const line of formatTable(rows, out)) out.line(line)
+  if (tools.length > MAX_SHOWN_TOOLS)
+    out.line(`  ${out.paint('dim', `and ${tools.length - MAX_SHOWN_TOOLS} more`)}`)
 }
 
-function sayWritten({ file, name, secrets }: Adding, pins: Pinned | undefined, { out, cwd }: Terminal): void {
+function printWritten(
+  { file, name, secrets }: PlannedAddition,
+  pins: PinResult | undefined,
+  { out, cwd }: Terminal,
+): void {
   out.line(`${out.paint('green', 'wrote')} ${relative(cwd, file)}`)
   for (const { file: own, place } of secrets.files)
     out.line(`  ${place} is in secrets/${own}, which only you can read`)
@@ -171,24 +178,27 @@ function sayWritten({ file, name, secrets }: Adding, pins: Pinned | undefined, {
   out.line(`${out.paint('dim', 'undo:')} gateway remove ${name}`)
 }
 
-function plainAddition(
-  { file, name, way, secrets, notes }: Adding,
-  tools: Trial | undefined,
+function createAdditionJson(
+  { file, name, launch, secrets, notes }: PlannedAddition,
+  tools: TrialResult | undefined,
   isWritten: boolean,
 ): object {
   return {
-    ...{ file, name, kind: way.kind, upstream: secrets.upstream, notes, written: isWritten },
+    ...{ file, name, kind: launch.kind, upstream: secrets.upstream, notes, written: isWritten },
     secrets: secrets.files.map(({ place, file: own }) => ({ place, file: `secrets/${own}` })),
     ...(tools === undefined ? {} : tools),
   }
 }
 
 /** Where the definitions of a new server were pinned, or why they were not. */
-type Pinned =
+type PinResult =
   { readonly file: string; readonly problem?: never } | { readonly problem: string; readonly file?: never }
 
 /** Pins what a new server says of itself, as `gateway lock` does; undefined where the configuration has no pins. */
-async function pinned({ file, name, edited }: Adding, host: Host): Promise<Pinned | undefined> {
+async function pinDefinitions(
+  { file, name, edited }: PlannedAddition,
+  host: Host,
+): Promise<PinResult | undefined> {
   if (!hasPins(edited.after)) return undefined
   const { text, exit } = await runOwnProgram(host, ['lock', name, '--json', '--config', file])
   const said = tryParseJson(text)

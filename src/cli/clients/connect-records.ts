@@ -7,7 +7,7 @@ import { makeDirectory, writeWhole } from '../../util/storage/files.ts'
 import { withFileLock } from '../../util/storage/file-lock.ts'
 
 /** One entry that `gateway connect` has written, and how to take it back. */
-export interface Connected {
+export interface ConnectRecord {
   readonly client: string
   /** File that has the settings, behind any link. */
   readonly file: string
@@ -23,7 +23,7 @@ export interface Connected {
 }
 
 /** Entries that `gateway connect` has written for this user, in a file of the state directory. */
-export class Connections {
+export class ConnectRecords {
   readonly #directory: string
 
   constructor(directory: string) {
@@ -34,24 +34,24 @@ export class Connections {
     return join(this.#directory, 'connected.json')
   }
 
-  async all(): Promise<readonly Connected[]> {
-    return parseConnections(await readFile(this.#file, 'utf8').catch(() => '[]')) ?? []
+  async list(): Promise<readonly ConnectRecord[]> {
+    return parseRecords(await readFile(this.#file, 'utf8').catch(() => '[]')) ?? []
   }
 
-  async find(file: string, name: string): Promise<Connected | undefined> {
-    return (await this.all()).find(one => one.file === file && one.name === name)
+  async find(file: string, name: string): Promise<ConnectRecord | undefined> {
+    return (await this.list()).find(one => one.file === file && one.name === name)
   }
 
-  add(connected: Connected): Promise<void> {
-    return this.#change(all => [...without(all, connected), connected])
+  add(connected: ConnectRecord): Promise<void> {
+    return this.#update(all => [...excludeRecord(all, connected), connected])
   }
 
-  remove(connected: Connected): Promise<void> {
-    return this.#change(all => without(all, connected))
+  remove(connected: ConnectRecord): Promise<void> {
+    return this.#update(all => excludeRecord(all, connected))
   }
 
   /** Keeps a copy of settings, for this user alone. */
-  async keep(client: string, bytes: Buffer, at: string): Promise<string> {
+  async saveBackup(client: string, bytes: Buffer, at: string): Promise<string> {
     const file = join(this.#directory, 'backups', `${client}-${at.replace(/[:.]/g, '-')}`)
     await mkdir(dirname(file), { recursive: true, mode: 0o700 })
     await writeFile(file, bytes, { mode: 0o600 })
@@ -59,7 +59,7 @@ export class Connections {
   }
 
   /** Changes the notes while nobody else does. A file that cannot be read is put aside: it may hold the way back. */
-  async #change(how: (all: readonly Connected[]) => readonly Connected[]): Promise<void> {
+  async #update(how: (all: readonly ConnectRecord[]) => readonly ConnectRecord[]): Promise<void> {
     const file = this.#file
     await makeDirectory(this.#directory, 0o700)
     await withFileLock(`${file}.lock`, async () => {
@@ -67,22 +67,22 @@ export class Connections {
         if (isObject(error) && error.code === 'ENOENT') return undefined
         throw error
       })
-      const known = text === undefined ? [] : parseConnections(text)
+      const known = text === undefined ? [] : parseRecords(text)
       if (known === undefined) await rename(file, `${file}.unreadable`)
       await writeWhole(file, Buffer.from(`${JSON.stringify(how(known ?? []), undefined, 2)}\n`), rename)
     })
   }
 }
 
-function without(all: readonly Connected[], { file, name }: Connected): Connected[] {
+function excludeRecord(all: readonly ConnectRecord[], { file, name }: ConnectRecord): ConnectRecord[] {
   return all.filter(one => one.file !== file || one.name !== name)
 }
 
 /** The notes in the text of a file; undefined where it holds none. */
-function parseConnections(text: string): readonly Connected[] | undefined {
+function parseRecords(text: string): readonly ConnectRecord[] | undefined {
   try {
     const value: unknown = JSON.parse(text)
-    return Array.isArray(value) ? (value.filter(isObject) as unknown as Connected[]) : undefined
+    return Array.isArray(value) ? (value.filter(isObject) as unknown as ConnectRecord[]) : undefined
   } catch {
     return undefined
   }

@@ -7,7 +7,12 @@ import { splitPath } from '../../util/platform.ts'
 import type { Host, Terminal } from '../output/terminal.ts'
 
 /** Starts this program anew, so that it goes on when this process ends; its output goes to an open file. */
-export function startApart(host: Host, args: readonly string[], cwd: string, output: number): ChildProcess {
+export function spawnDetached(
+  host: Host,
+  args: readonly string[],
+  cwd: string,
+  output: number,
+): ChildProcess {
   return spawn(host.execPath, [String(host.argv[1]), ...args], {
     cwd,
     env: { ...host.env },
@@ -33,19 +38,19 @@ export function runOwnProgram(host: Host, args: readonly string[]): Promise<{ te
   })
 }
 
-const SYSTEM_MS = 30_000
+const SYSTEM_TIMEOUT_MS = 30_000
 
 /** Runs a program of the system, such as systemctl, and says why it failed; undefined where it did not. */
-export function failureOfProgram(program: string, args: readonly string[]): Promise<string | undefined> {
+export function runSystemProgram(program: string, args: readonly string[]): Promise<string | undefined> {
   return new Promise(resolve => {
-    execFile(program, [...args], { timeout: SYSTEM_MS, windowsHide: true }, (error, _, stderr) =>
+    execFile(program, [...args], { timeout: SYSTEM_TIMEOUT_MS, windowsHide: true }, (error, _, stderr) =>
       resolve(error === null ? undefined : stderr.trim() || error.message),
     )
   })
 }
 
 /** `gateway` where that is this program; clients may have another PATH, so else by whole paths. */
-export function ownCommand({ cwd, environment }: Terminal, host: Host): string[] {
+export function findOwnCommand({ cwd, environment }: Terminal, host: Host): string[] {
   const launcher = findLauncher(cwd, host)
   const found = findProgram('gateway', splitPath(environment['PATH']), cwd)
   const isOwn = found !== undefined && realpathSync(found) === realpathSync(launcher)
@@ -53,7 +58,7 @@ export function ownCommand({ cwd, environment }: Terminal, host: Host): string[]
 }
 
 /** The same by whole paths, for a shell that may have any PATH. */
-export function wholeCommand({ cwd }: Terminal, host: Host): string[] {
+export function getAbsoluteCommand({ cwd }: Terminal, host: Host): string[] {
   return [host.execPath, realpathSync(findLauncher(cwd, host))]
 }
 

@@ -1,18 +1,18 @@
 import { dirname, relative } from 'node:path'
 import { gatewayError } from '../../errors/errors.ts'
 import { suggestHint } from '../../util/suggest.ts'
-import { ownCommand } from '../background/own-program.ts'
-import { configFile, stateDirectory } from '../load-source.ts'
+import { findOwnCommand } from '../background/run-program.ts'
+import { findConfigFile, getStateDirectory } from '../load-source.ts'
 import type { Consent } from '../output/prompt.ts'
 import { promptForConsent } from '../output/prompt.ts'
-import { table, wrapped } from '../output/table.ts'
+import { formatTable, wrapWords } from '../output/table.ts'
 import type { Host, Terminal } from '../output/terminal.ts'
-import type { Client, EntryValues } from './clients.ts'
-import { CLIENTS, exported, isInstalled } from './clients.ts'
-import type { ClientStatus, Plan, Undoing, Undone } from './connect.ts'
-import { carryOut, foundClients, planConnect, planUndo, undo } from './connect.ts'
-import { Connections } from './connections.ts'
-import { planLines, undoingLines } from './say-plan.ts'
+import type { ClientDefinition, EntryValues } from './clients.ts'
+import { CLIENTS, createExport, isInstalled } from './clients.ts'
+import type { ClientStatus, ConnectPlan, UndoPlan, UndoResult } from './connect.ts'
+import { applyPlan, listClientStatus, planConnect, planUndo, undoConnect } from './connect.ts'
+import { ConnectRecords } from './connect-records.ts'
+import { formatConnectPlan, formatUndoPlan } from './format-plan.ts'
 
 export interface ConnectFlags {
   readonly config?: string | undefined
@@ -29,89 +29,89 @@ export interface ConnectFlags {
 }
 
 /** Writes the gateway into the settings of clients, after the owner has seen what changes. Returns the exit code. */
-export async function sayConnect(
+export async function runConnect(
   names: readonly string[],
   flags: ConnectFlags,
   terminal: Terminal,
   host: Host,
 ): Promise<number> {
-  const connections = openConnections(terminal)
+  const connections = openConnectRecords(terminal)
   if (names.length === 0 && !flags.all)
-    return sayFound(await foundClients(connections, terminal), flags, terminal)
-  const clients = flags.all ? CLIENTS.filter(client => isInstalled(client, terminal)) : names.map(named)
+    return printClients(await listClientStatus(connections, terminal), flags, terminal)
+  const clients = flags.all ? CLIENTS.filter(client => isInstalled(client, terminal)) : names.map(findClient)
   const values = await resolveEntryValues(flags, terminal, host)
-  if (flags.export) return sayExports(clients, values, terminal)
+  if (flags.export) return printExports(clients, values, terminal)
   const options = { scope: flags.scope, values, connections, terminal }
   const plans = await Promise.all(clients.map(client => planConnect(client, options)))
   if (!flags.json)
-    for (const line of plans.flatMap(plan => planLines(plan, terminal.out))) terminal.out.line(line)
+    for (const line of plans.flatMap(plan => formatConnectPlan(plan, terminal.out))) terminal.out.line(line)
   const writes = plans.filter(({ after }) => after !== undefined)
-  const consent = await consentToAll(writes.length, flags, terminal, host)
-  if (consent === 'given') for (const plan of writes) await carryOut(plan, options)
-  return sayOutcome(plans, writes, consent, flags, terminal)
+  const consent = await confirmWrites(writes.length, flags, terminal, host)
+  if (consent === 'given') for (const plan of writes) await applyPlan(plan, options)
+  return printConnectResult(plans, writes, consent, flags, terminal)
 }
 
-function sayOutcome(
-  plans: readonly Plan[],
-  writes: readonly Plan[],
+function printConnectResult(
+  plans: readonly ConnectPlan[],
+  writes: readonly ConnectPlan[],
   consent: Consent,
   { json }: ConnectFlags,
   terminal: Terminal,
 ): number {
   const isWritten = consent === 'given'
-  if (json) terminal.out.json(plans.map(plan => plain(plan, isWritten)))
-  else if (isWritten) sayWritten(writes, terminal)
+  if (json) terminal.out.json(plans.map(plan => createPlanJson(plan, isWritten)))
+  else if (isWritten) printWrittenClients(writes, terminal)
   return consent === 'declined' || plans.some(({ problem }) => problem !== undefined) ? 1 : 0
 }
 
 type DisconnectFlags = Pick<ConnectFlags, 'all' | 'dry-run' | 'json'>
 
 /** Takes back what `connect` has written, or shows what that would change. Returns the exit code. */
-export async function sayDisconnect(
+export async function runDisconnect(
   names: readonly string[],
   flags: DisconnectFlags,
   terminal: Terminal,
 ): Promise<number> {
-  const connections = openConnections(terminal)
-  const clients = new Set(names.map(name => named(name).name))
+  const connections = openConnectRecords(terminal)
+  const clients = new Set(names.map(name => findClient(name).name))
   if (clients.size === 0 && !flags.all)
     throw gatewayError('GW_USAGE', { what: 'name a client, or say --all' })
-  const wanted = (await connections.all()).filter(({ client }) => flags.all || clients.has(client))
-  if (flags['dry-run']) return sayUndoings(await Promise.all(wanted.map(planUndo)), flags, terminal)
-  const undone: Undone[] = []
-  for (const connected of wanted) undone.push(await undo(connected, connections))
+  const wanted = (await connections.list()).filter(({ client }) => flags.all || clients.has(client))
+  if (flags['dry-run']) return printUndoPlans(await Promise.all(wanted.map(planUndo)), flags, terminal)
+  const undone: UndoResult[] = []
+  for (const connected of wanted) undone.push(await undoConnect(connected, connections))
   if (flags.json) terminal.out.json(undone)
-  else sayUndone(undone, terminal)
+  else printUndoResults(undone, terminal)
   return undone.some(({ outcome }) => outcome === 'left') ? 1 : 0
 }
 
-function sayUndoings(undoings: readonly Undoing[], { json }: DisconnectFlags, { out }: Terminal): number {
+function printUndoPlans(undoings: readonly UndoPlan[], { json }: DisconnectFlags, { out }: Terminal): number {
   const rows = undoings.map(({ result, before }) =>
     before === undefined ? result : { ...result, outcome: 'planned' },
   )
   if (json) out.json(rows)
-  else for (const line of undoings.flatMap(one => undoingLines(one, out))) out.line(line)
-  if (!json && undoings.length === 0) out.line(NOTHING)
+  else for (const line of undoings.flatMap(one => formatUndoPlan(one, out))) out.line(line)
+  if (!json && undoings.length === 0) out.line(NOTHING_CONNECTED)
   return rows.some(({ outcome }) => outcome === 'left') ? 1 : 0
 }
 
-const NOTHING = 'nothing was connected'
+const NOTHING_CONNECTED = 'nothing was connected'
 
-function sayUndone(undone: readonly Undone[], terminal: Terminal): void {
-  for (const one of undone) terminal.out.line(undoneLine(one, terminal))
-  if (undone.length === 0) terminal.out.line(NOTHING)
+function printUndoResults(undone: readonly UndoResult[], terminal: Terminal): void {
+  for (const one of undone) terminal.out.line(formatUndoResult(one, terminal))
+  if (undone.length === 0) terminal.out.line(NOTHING_CONNECTED)
 }
 
 /** Entries that were written for this user. */
-export function openConnections(terminal: Terminal): Connections {
+export function openConnectRecords(terminal: Terminal): ConnectRecords {
   // Beside the state of all configurations.
-  const state = stateDirectory({ file: 'any' }, terminal)
+  const state = getStateDirectory({ file: 'any' }, terminal)
   if (state === undefined)
     throw gatewayError('GW_USAGE', { what: 'HOME is not set, so there are no settings' })
-  return new Connections(dirname(state))
+  return new ConnectRecords(dirname(state))
 }
 
-function named(name: string): Client {
+function findClient(name: string): ClientDefinition {
   const client = CLIENTS.find(one => one.name === name)
   if (client !== undefined) return client
   const names = CLIENTS.map(one => one.name)
@@ -121,9 +121,9 @@ function named(name: string): Client {
 async function resolveEntryValues(flags: ConnectFlags, terminal: Terminal, host: Host): Promise<EntryValues> {
   const { name, http, env } = flags
   if (http !== undefined) return { name, line: [], url: parseEndpointUrl(http) }
-  const config = await configFile(flags, terminal)
+  const config = await findConfigFile(flags, terminal)
   const more = env === undefined ? [] : ['--env', env]
-  return { name, line: [...ownCommand(terminal, host), 'attach', '-c', config, ...more] }
+  return { name, line: [...findOwnCommand(terminal, host), 'attach', '-c', config, ...more] }
 }
 
 function parseEndpointUrl(text: string): string {
@@ -134,7 +134,7 @@ function parseEndpointUrl(text: string): string {
   })
 }
 
-async function consentToAll(
+async function confirmWrites(
   count: number,
   flags: ConnectFlags,
   terminal: Terminal,
@@ -144,7 +144,7 @@ async function consentToAll(
   return promptForConsent(`Write ${count === 1 ? 'this' : `these ${count} files`}?`, flags, terminal, host)
 }
 
-function sayFound(found: readonly ClientStatus[], { json }: ConnectFlags, terminal: Terminal): number {
+function printClients(found: readonly ClientStatus[], { json }: ConnectFlags, terminal: Terminal): number {
   const { out } = terminal
   if (json) {
     out.json(found)
@@ -157,21 +157,21 @@ function sayFound(found: readonly ClientStatus[], { json }: ConnectFlags, termin
     connected.length > 0 ? out.paint('green', `connected as ${connected.join(', ')}`) : 'not connected',
     out.paint('dim', relative(terminal.cwd, file).startsWith('..') ? file : relative(terminal.cwd, file)),
   ])
-  for (const line of table(rows, out)) out.line(line)
+  for (const line of formatTable(rows, out)) out.line(line)
   if (here.length === 0) out.line('no client was found on this machine')
   const others = found.filter(one => !here.includes(one)).map(({ client }) => client)
   const names = others.map((other, i) => (i < others.length - 1 ? `${other},` : other))
   if (others.length > 0)
-    for (const line of wrapped(out.paint('dim', 'not found here:'), names, out)) out.line(line)
+    for (const line of wrapWords(out.paint('dim', 'not found here:'), names, out)) out.line(line)
   const next = here.length === 0 ? 'cursor' : here.find(({ connected }) => connected.length === 0)?.client
   if (next !== undefined) out.line(`${out.paint('dim', 'next:')} gateway connect ${next} --dry-run`)
   return 0
 }
 
-function sayExports(clients: readonly Client[], values: EntryValues, { out }: Terminal): number {
+function printExports(clients: readonly ClientDefinition[], values: EntryValues, { out }: Terminal): number {
   out.line(
     JSON.stringify(
-      clients.map(client => exported(client, values)),
+      clients.map(client => createExport(client, values)),
       undefined,
       2,
     ),
@@ -179,7 +179,7 @@ function sayExports(clients: readonly Client[], values: EntryValues, { out }: Te
   return 0
 }
 
-function sayWritten(plans: readonly Plan[], { out }: Terminal): void {
+function printWrittenClients(plans: readonly ConnectPlan[], { out }: Terminal): void {
   for (const { client, file } of plans) {
     out.line(`${out.paint('green', 'wrote')} ${file}`)
     if (client.note !== undefined) out.line(`  ${client.note}`)
@@ -190,13 +190,16 @@ function sayWritten(plans: readonly Plan[], { out }: Terminal): void {
   )
 }
 
-function undoneLine({ client, file, outcome, why }: Undone, { out }: Terminal): string {
+function formatUndoResult({ client, file, outcome, why }: UndoResult, { out }: Terminal): string {
   if (outcome === 'left') return `${client}: ${file} ${out.paint('yellow', 'left as it is:')} ${why ?? ''}`
   const said = { restored: 'is as it was', removed: 'has lost the entry', gone: 'has it no more' }[outcome]
   return `${client}: ${file} ${said}`
 }
 
-function plain({ client, file, entry, isDone = false, problem }: Plan, isWritten: boolean): object {
+function createPlanJson(
+  { client, file, entry, isDone = false, problem }: ConnectPlan,
+  isWritten: boolean,
+): object {
   const outcome = problem !== undefined ? 'left' : isDone ? 'unchanged' : isWritten ? 'written' : 'planned'
   return {
     client: client.name,
