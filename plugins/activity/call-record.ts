@@ -2,20 +2,20 @@ import { createHash } from 'node:crypto'
 import type { Exchange, JsonObject, PhaseTimes, Session } from '../../src/plugin.ts'
 import { describeArguments, BoundedMap, compileGlobs, getOutcome, principalKey } from '../../src/plugin.ts'
 
-/** Longer texts are cut: any peer may write them. */
+/** Longest stored text; peers control these values. */
 const MAX_LENGTH = 256
 const MAX_VALUES_LENGTH = 8192
 const HASH_LENGTH = 16
 const MAX_TEXTS = 4096
 const MICROS = 1000
 
-/** One call as it is kept: a row without its number. */
+/** A recorded call, without its row id. */
 export interface CallRecord {
   /** Milliseconds since 1970. */
   readonly at: number
   readonly ms: number
   readonly method: string
-  /** Name as its client says it, or URI; empty where there is none. */
+  /** Tool name or URI as the client sent it; empty if there is none. */
   readonly name: string
   readonly upstream: string
   /** Issuer, client and subject as JSON. */
@@ -23,30 +23,30 @@ export interface CallRecord {
   readonly scopes: string
   readonly client: string
   readonly era: string
-  /** Hash of the session's id; empty for modern clients, whose requests are sessions of their own. */
+  /** Session id hash; empty for modern clients, which have one session per request. */
   readonly session: string
   readonly profile: string
   readonly outcome: string
-  /** The error's code; 0 where there is none. */
+  /** JSON-RPC error code; 0 if the call succeeded. */
   readonly code: number
-  /** The plugin that refused or answered it. */
+  /** Plugin that refused or answered the call. */
   readonly by: string
   readonly bytesIn: number
   readonly bytesOut: number
   readonly shape: string
   readonly args: string
-  /** Milliseconds in each phase that it was in, as JSON. */
+  /** Milliseconds per phase, as JSON. */
   readonly times: string
 }
 
-/** Makes records of exchanges. It holds on to nothing of theirs. */
+/** Creates call records from exchanges, without keeping references to them. */
 export class RecordFactory {
   readonly #hide: (text: string) => string
   readonly #now: () => number
   readonly #showsValues: (name: string) => boolean
   readonly #texts = new BoundedMap<string, string>({ max: MAX_TEXTS })
 
-  /** `now` is the clock of exchanges. */
+  /** `now` is the exchange clock. */
   constructor(hide: (text: string) => string, now: () => number, values: string | readonly string[]) {
     this.#hide = hide
     this.#now = now
@@ -79,12 +79,12 @@ export class RecordFactory {
     }
   }
 
-  /** The sum of the times where there are any, so that the parts are the whole. */
+  /** Sums the phase times if present, so that they add up to the total. */
   #measureDuration({ startedAt }: Exchange, times: PhaseTimes | undefined): number {
     return roundMs(times === undefined ? this.#now() - startedAt : sumTimes(times))
   }
 
-  /** A text of somebody else's without secrets. The same few come again and again. */
+  /** Redacts and truncates a peer's text; cached because few distinct texts occur. */
   #redactText(text: string, longest = MAX_LENGTH): string {
     const known = this.#texts.get(text)
     if (known !== undefined) return known
@@ -102,7 +102,7 @@ export class RecordFactory {
 
 const PHASES = ['before', 'policy', 'cache', 'queue', 'upstream', 'client', 'other', 'after'] as const
 
-/** Phases in which it was, and how often a server was asked; written by hand, as this is done for each call. */
+/** Formats phase times and the upstream request count by hand, because this runs for every call. */
 function formatTimes(times: PhaseTimes | undefined): string {
   if (times === undefined) return ''
   let text = `{"tries":${times.tries}`
@@ -121,7 +121,7 @@ function roundMs(ms: number): number {
   return Math.round(ms * MICROS) / MICROS
 }
 
-/** Of a URI without what may be a key or a password in it. */
+/** Strips query and credentials from URIs: they may contain secrets. */
 function readTargetName(params: JsonObject | undefined): string {
   const { name, uri } = params ?? {}
   if (typeof name === 'string') return name

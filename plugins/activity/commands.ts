@@ -85,7 +85,7 @@ async function resolveActivityFile(call: CommandCall): Promise<string> {
   return resolveDatabasePath(options as unknown as ActivityOptions, directory)
 }
 
-/** Has a gateway that runs write what it has, and asks it something more. Undefined where none runs. */
+/** Makes a running gateway write its pending records, then runs `more`. Returns undefined if no gateway runs. */
 async function flushGateway<T>(
   { withGateway }: CommandCall,
   more?: (ask: (verb: string, params?: JsonObject) => Promise<JsonObject>) => Promise<T>,
@@ -101,10 +101,10 @@ async function flushGateway<T>(
   }
 }
 
-/** No gateway runs, or one that has been told of `activity` since. */
+/** No running gateway, or one that started without `activity`. */
 const NOT_ASKED: ReadonlySet<string> = new Set(['GW_NO_GATEWAY', 'GW_VERB_UNKNOWN'])
 
-/** The names of all tools, as nobody in particular sees them. */
+/** Lists all tool names of the gateway. */
 async function listTools(ask: (verb: string, params?: JsonObject) => Promise<JsonObject>): Promise<string[]> {
   const names: string[] = []
   let cursor: unknown
@@ -119,7 +119,7 @@ async function listTools(ask: (verb: string, params?: JsonObject) => Promise<Jso
   return names
 }
 
-/** Refuses the name of a tool that was never called and that the gateway has not; a pattern may fit nothing. */
+/** Rejects a tool name that was never called and is not offered; patterns may match nothing. */
 async function checkToolName(tool: string | undefined, path: string, call: CommandCall): Promise<void> {
   if (tool === undefined || /[*?[]/.test(tool)) return
   const { queryNames } = await import('./queries.ts')
@@ -146,7 +146,7 @@ function parseFilter({ flags }: CommandCall): CallFilter {
   }
 }
 
-/** `2d` ago, or a date. */
+/** Parses a duration such as `2d`, or a date. */
 function parseSince(flag: CommandCall['flags'][string]): number | undefined {
   if (typeof flag !== 'string') return undefined
   const date = Date.parse(flag)
@@ -183,7 +183,7 @@ async function followCalls(
   leave()
 }
 
-/** A call for programs: without what is empty. */
+/** Formats a call as JSON, without empty members. */
 function formatCallJson({ at, principal, scopes, shape, args, times, ...call }: StoredCall): JsonObject {
   const all = {
     ...call,

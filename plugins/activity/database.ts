@@ -5,11 +5,11 @@ import { DatabaseSync } from 'node:sqlite'
 import { makeDirectorySync } from '../../src/plugin.ts'
 import type { CallRecord } from './call-record.ts'
 
-/** Form of the table; a file of another form is set aside, but for the one before, which lacks a column. */
+/** Schema version. Files with other versions are set aside, except the previous one, which only lacks a column. */
 const FORM = 2
 const BEFORE = 1
 const PAGE_BYTES = 4096
-/** Part of the calls that goes when the file is full. */
+/** Fraction of calls that is deleted when the file is full (1/n). */
 const PART = 10
 
 const COLUMNS = [
@@ -41,14 +41,14 @@ const TABLE = `CREATE TABLE IF NOT EXISTS calls (id INTEGER PRIMARY KEY, at INTE
   args TEXT NOT NULL, times TEXT NOT NULL DEFAULT '');
   CREATE INDEX IF NOT EXISTS calls_at ON calls (at);`
 
-/** Bounds of the file. */
+/** Retention limits. */
 export interface ActivityLimits {
   readonly keepMs: number
   readonly maxCalls: number
   readonly maxBytes: number
 }
 
-/** The file as a process writes to it. Nobody waits for another process: what is locked is tried again later. */
+/** Database handle for writing. Fails on locks instead of waiting; the writer retries later. */
 export class ActivityDatabase {
   readonly #database: DatabaseSync
   readonly #insert: StatementSync
@@ -65,7 +65,7 @@ export class ActivityDatabase {
     this.#insert = database.prepare(`INSERT INTO calls (${COLUMNS.join(', ')}) VALUES (${marks})`)
   }
 
-  /** Writes records in one transaction, all or none. */
+  /** Inserts records in one transaction. */
   write(records: readonly CallRecord[]): void {
     this.#database.exec('BEGIN IMMEDIATE')
     try {
@@ -77,13 +77,13 @@ export class ActivityDatabase {
     }
   }
 
-  /** Lets go what is too old, or too much. */
+  /** Deletes records that exceed the age or count limit. */
   prune({ keepMs, maxCalls }: ActivityLimits, now: number): void {
     this.#database.prepare('DELETE FROM calls WHERE at < ?').run(now - keepMs)
     this.#database.prepare('DELETE FROM calls WHERE id <= (SELECT max(id) - ? FROM calls)').run(maxCalls)
   }
 
-  /** Lets go the oldest part, as the file is full. */
+  /** Deletes the oldest tenth when the file is full. */
   pruneOldest(): void {
     const { first, last } =
       this.#database.prepare('SELECT min(id) AS first, max(id) AS last FROM calls').get() ?? {}
@@ -96,10 +96,10 @@ export class ActivityDatabase {
   }
 }
 
-/** Opens the file to write, for its owner alone. */
+/** Opens the database for writing, readable only by its owner. */
 export function openActivityDatabase(path: string, maxBytes: number): ActivityDatabase {
   makeDirectorySync(dirname(path), 0o700)
-  // SQLite would make it with the rights of everything else.
+  // SQLite would create the file with default permissions.
   closeSync(openSync(path, 'a', 0o600))
   const database = new DatabaseSync(path)
   try {
@@ -110,7 +110,7 @@ export function openActivityDatabase(path: string, maxBytes: number): ActivityDa
   }
 }
 
-/** Tells what SQLite said no to: another process writes, the file is full, or it is no such file. */
+/** Classifies a SQLite error. */
 export function classifyError(error: unknown): 'busy' | 'full' | 'damaged' | 'other' {
   const code = (error as { errcode?: unknown }).errcode
   const primary = typeof code === 'number' ? code & 0xff : undefined
@@ -120,7 +120,7 @@ export function classifyError(error: unknown): 'busy' | 'full' | 'damaged' | 'ot
   return error instanceof Error && error.message.startsWith('the file has form') ? 'damaged' : 'other'
 }
 
-/** Makes the table, or gives it what it lacks. Another process may have done so meanwhile. */
+/** Creates or upgrades the table; another process may do the same concurrently. */
 function migrateTable(database: DatabaseSync): void {
   database.exec('BEGIN IMMEDIATE')
   try {

@@ -5,7 +5,7 @@ import { RecordFactory } from './call-record.ts'
 
 type ActivityOptions = NonNullable<Config['activity']>
 
-/** Keeps the calls of the last days, in a file that `gateway activity` and `gateway usage` read. */
+/** Records recent calls in a database that `gateway activity` and `gateway usage` read. */
 export const activity: Plugin<ActivityOptions> = {
   name: 'activity',
   claims: { section: 'activity', records: true },
@@ -28,7 +28,7 @@ export const activity: Plugin<ActivityOptions> = {
   },
 }
 
-/** A tap names methods; without names it hears of those that nobody knows, too. */
+/** Omits the method list if all are recorded: a tap without names also receives unknown methods. */
 function buildMethodFilter({ methods }: ActivityOptions): { methods?: string[] } {
   const isMeant = compileGlobs(methods)
   const isAll = isMeant('*') && [...METHODS.keys()].every(isMeant)

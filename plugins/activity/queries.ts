@@ -5,29 +5,28 @@ import type { CallRecord } from './call-record.ts'
 
 const BUSY_MS = 2000
 
-/** A call as it was kept. */
+/** A call read from the database. */
 export interface StoredCall extends Omit<CallRecord, 'times'> {
   readonly id: number
-  /** Absent in a file of the form before. */
+  /** Missing in files with the previous schema. */
   readonly times?: string
 }
 
-/** Conditions of a search; all that are given must fit. */
+/** Search conditions, combined with AND. */
 export interface CallFilter {
-  /** Name of the tool, as clients say it; `*` stands for anything. */
+  /** Tool name; `*` is a wildcard. */
   readonly tool?: string | undefined
-  /** Subject of the caller. */
   readonly principal?: string | undefined
-  /** True for those that were not answered well. */
+  /** True to select unsuccessful calls only. */
   readonly failed?: boolean | undefined
   /** Milliseconds since 1970. */
   readonly since?: number | undefined
-  /** Calls after this one, the oldest first. */
+  /** Select calls after this row id, oldest first. */
   readonly after?: number | undefined
   readonly limit?: number | undefined
 }
 
-/** Calls of one tool by what came of them. */
+/** Call statistics per tool. */
 export interface UsageRow {
   readonly name: string
   readonly upstream: string
@@ -42,7 +41,7 @@ export interface UsageRow {
 
 const FINE = `'ok', 'input_required', 'task'`
 
-/** Calls that fit, the newest first; none where there is no file. */
+/** Returns matching calls, newest first; none if the file is missing. */
 export function queryCalls(path: string, wanted: CallFilter): StoredCall[] {
   const { where, values } = buildConditions(wanted)
   const order = wanted.after === undefined ? 'DESC' : 'ASC'
@@ -50,12 +49,12 @@ export function queryCalls(path: string, wanted: CallFilter): StoredCall[] {
   return queryRows(path, text, [...values, wanted.limit ?? 50]) as unknown as StoredCall[]
 }
 
-/** Names of all that was called. */
+/** Returns all recorded names. */
 export function queryNames(path: string): string[] {
   return queryRows(path, 'SELECT DISTINCT name FROM calls', []).map(({ name }) => String(name))
 }
 
-/** Sums by tool, those that are called most first. */
+/** Returns statistics per tool, most called first. */
 export function queryUsage(path: string, since: number): UsageRow[] {
   const text = `SELECT name, max(upstream) AS upstream, count(*) AS calls,
     sum(outcome NOT IN (${FINE})) AS failures, count(DISTINCT principal) AS callers,

@@ -5,17 +5,17 @@ import type { ActivityDatabase, ActivityLimits } from './database.ts'
 import { openActivityDatabase, classifyError } from './database.ts'
 import type { CallRecord } from './call-record.ts'
 
-/** Records that wait; what comes beyond them is dropped and counted. */
+/** Queue limit; further records are dropped and counted. */
 const MAX_WAITING = 10_000
-/** Records of one transaction: it holds up everything else for as long as it takes. */
+/** Records per transaction: a write blocks the event loop. */
 const MAX_BATCH = 250
 const PRUNE_MS = 60_000
-/** Times that a tenth of a full file goes, before it is given up. */
+/** Prune attempts on a full file before giving up. */
 const MAX_ATTEMPTS = 20
-/** After a failure that is not over in a moment. */
+/** Delay after a persistent failure. */
 const RETRY_MS = 30_000
 
-/** Numbers of calls by what became of their record; they go on through reloads. */
+/** Counts written and dropped records; survives reloads. */
 export class RecordCounters {
   written = 0
   dropped = 0
@@ -33,13 +33,12 @@ export class RecordCounters {
   }
 }
 
-/** Place of the file, and its bounds. */
 interface WriterSettings extends ActivityLimits {
   readonly path: string
   readonly everyMs: number
 }
 
-/** Writes records in batches, behind the back of calls. A file that is locked, full or damaged hurts none of them. */
+/** Writes records in background batches. A locked, full or damaged file never affects calls. */
 export class ActivityWriter {
   readonly #settings: WriterSettings
   readonly #counts: RecordCounters
@@ -68,7 +67,7 @@ export class ActivityWriter {
     this.#stopTimer ??= this.#clock.after(this.#settings.everyMs, () => this.#tick())
   }
 
-  /** Writes all that waits, as far as that works; says how much it wrote. */
+  /** Writes pending records as far as possible; returns the number written. */
   flush(): number {
     let written = 0
     while (this.#waiting.length > 0) {
@@ -88,7 +87,7 @@ export class ActivityWriter {
     this.#closeFile()
   }
 
-  /** A part at a time, so that calls go on between. */
+  /** Writes one batch per tick so that calls can run in between. */
   #tick(): void {
     this.#stopTimer = undefined
     if (this.#isClosed) return
@@ -134,7 +133,7 @@ export class ActivityWriter {
     }
   }
 
-  /** Sets a file that cannot be read aside, for its owner to look at; the one that was set aside before goes. */
+  /** Moves an unreadable file aside for inspection, replacing an earlier one. */
   #recreateFile(error: unknown): ActivityDatabase {
     const { path, maxBytes } = this.#settings
     this.#log.warn('the activity file is damaged, and is begun anew', {
@@ -148,7 +147,7 @@ export class ActivityWriter {
   #reportFailure(error: unknown): void {
     const trouble = classifyError(error)
     if (trouble === 'busy') return
-    // The file is opened again later: damage that came while it was open is found then.
+    // Reopening detects damage that occurred while the file was open.
     this.#closeFile()
     if (!this.#isFailing) this.#log.warn('activity cannot be written', { reason: getErrorMessage(error) })
     this.#isFailing = true
@@ -158,13 +157,13 @@ export class ActivityWriter {
     try {
       this.#database?.close()
     } catch {
-      // A file that is damaged may not close, either.
+      // Closing a damaged file may fail too.
     }
     this.#database = undefined
   }
 }
 
-/** False where the file is full. */
+/** Returns false if the file is full. */
 function tryInsert(some: readonly CallRecord[], database: ActivityDatabase): boolean {
   try {
     database.write(some)

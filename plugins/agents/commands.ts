@@ -19,7 +19,7 @@ type PrintDeps = Pick<CommandCall, 'out' | 'table'>
 
 const HEALTH = { ready: 'green', unknown: 'dim', needs_auth: 'yellow', unavailable: 'red' } as const
 
-/** The agents as people read them: a line for each, and below it why it is not well, or what it can do. */
+/** Formats agents as text: one line each, followed by the problem or the capabilities. */
 export function formatAgents({ agents }: JsonObject, { out, table }: PrintDeps): string[] {
   const rows = filterObjects(agents)
   if (rows.length === 0) return ['no agents']
@@ -56,12 +56,12 @@ function formatFacts(facts: unknown): string {
   return `${toText(facts.name)} ${toText(facts.version)}, protocol ${String(facts.protocol)}${can.length > 0 ? `, ${can.join(', ')}` : ''}`.trim()
 }
 
-/** True if all agents that were probed can be used. */
+/** True if all probed agents are usable. */
 function areReady({ agents }: JsonObject): boolean {
   return filterObjects(agents).every(({ health }) => health === 'ready')
 }
 
-/** Lines with the agents that would get a task; with `explain`, also why, and why the others would not. */
+/** Formats the chosen agents; with `explain`, also the reasons for and against each. */
 function formatRoute(
   { chosen, by, candidates }: JsonObject,
   explain: boolean,
@@ -78,7 +78,7 @@ function formatRoute(
   return [`${first} ${out.paint('dim', `by ${toText(by)}`)}`, ...table(rows, 2)]
 }
 
-/** True if any agent could have the task. */
+/** True if any agent was chosen. */
 function hasRoute({ chosen }: JsonObject): boolean {
   return Array.isArray(chosen) && chosen.length > 0
 }
@@ -87,13 +87,13 @@ function toText(value: unknown): string {
   return typeof value === 'string' ? toOneLine(value) : ''
 }
 
-/** Time that one look waits for news, in milliseconds. */
+/** Long-poll duration in milliseconds. */
 const LOOK_MS = 20_000
 const FINAL = new Set(['completed', 'failed', 'cancelled'])
 
 type FollowDeps = Pick<CommandCall, 'err' | 'fillIn' | 'onInterrupt'>
 
-/** Delegates one task and stays with it to its end: what happens goes to stderr, as it happens. Gives the task as it is then. */
+/** Delegates a task, follows it to its end and prints events to stderr. Returns the final task. */
 export async function runAgent(ask: AskGateway, given: JsonObject, call: FollowDeps): Promise<JsonObject> {
   const { task_id: task } = await ask('agents.run', given)
   const release = call.onInterrupt(() => void ask('agents.cancel', { task }).catch(() => undefined))
@@ -105,7 +105,7 @@ export async function runAgent(ask: AskGateway, given: JsonObject, call: FollowD
   }
 }
 
-/** Branch and directory of what was changed in a worktree, as the first line of the diff names them. */
+/** Returns branch and directory from the first line of the diff. */
 async function findWorktree(ask: AskGateway, task: string): Promise<JsonObject> {
   const { text } = await ask('agents.output', { task, what: 'diff' })
   const [, place] = /^# (on branch .*)$/m.exec(String(text).split('\n', 1)[0] ?? '') ?? []
@@ -130,7 +130,7 @@ function omitEvents({ events: _events, ...task }: JsonObject): JsonObject {
   return task
 }
 
-/** Asks the person at the terminal; where nobody sits there, nothing is allowed. */
+/** Asks the user at the terminal; without a terminal, denies the request. */
 async function answerQuestion(
   ask: AskGateway,
   task: string,
@@ -145,12 +145,12 @@ async function answerQuestion(
   try {
     await ask('agents.reply', { task, question: question.question_id, ...answer })
   } catch (error) {
-    // Out of time, or answered by somebody else: the task goes on, and so do we.
+    // Timed out or answered elsewhere; keep following the task.
     err.line(err.paint('dim', toOneLine(error instanceof Error ? error.message : String(error))))
   }
 }
 
-/** Text of the agent, and the facts of the task to show below it. */
+/** Formats the agent's text and the task summary. */
 function formatTask(
   task: JsonObject,
   { out, err }: Pick<CommandCall, 'out' | 'err'>,
@@ -177,7 +177,7 @@ function formatTask(
   return { text: out.width === undefined ? said : sanitizeText(said), facts: lines }
 }
 
-/** 0, or 5 where the work did not come to a good end. */
+/** Returns 0, or 5 if the task failed. */
 function taskExitCode({ state, is_error }: JsonObject): number {
   return state === 'completed' && is_error !== true ? 0 : EXIT_FAILED
 }
@@ -186,10 +186,10 @@ function toTexts(value: unknown): string[] {
   return (Array.isArray(value) ? (value as unknown[]) : []).map(line => toOneLine(String(line)))
 }
 
-/** Exit code where an agent, or the work, came to no good end. */
+/** Exit code if an agent or task failed. */
 const EXIT_FAILED = 5
 
-/** Flags of a task that decide who gets it. */
+/** Flags that affect routing. */
 const TASK_FLAGS: Readonly<Record<string, CommandFlag>> = {
   agent: { char: 'a', value: '<id>', summary: 'This agent.' },
   type: { value: '<type>', summary: 'Type of the task; rules may choose by it.' },
@@ -279,7 +279,7 @@ export const commands: PluginCommands = {
   },
 }
 
-/** Says where agents are configured, to somebody whose gateway has none. */
+/** Explains how to configure agents if there are none. */
 async function connectToAgents(
   call: CommandCall,
   which: 'alone' | 'whole',
@@ -293,7 +293,7 @@ async function connectToAgents(
   }
 }
 
-/** The same as `delegate_task` has it. */
+/** Builds the `delegate_task` arguments. */
 function parseTask({ args, flags }: CommandCall): JsonObject {
   const { agent, type, capability, cwd } = flags
   return {

@@ -16,7 +16,7 @@ const MAX_WORDS = 4096
 
 const TIMEOUT_MS = 120_000
 
-/** Nothing of the user's or of an agent's makes it run programs, ask, or reach the network. */
+/** Prevents git from running configured programs, prompting, or accessing the network. */
 const CAREFUL = {
   'core.hooksPath': '/dev/null',
   'core.fsmonitor': 'false',
@@ -48,49 +48,49 @@ const TASK = /^[A-Za-z0-9_-]{1,128}$/
 
 const MAX_NAMES = 1024 * 1024
 
-/** Record beside a worktree, so that nothing inside of it has to be believed. */
+/** Metadata stored next to a worktree, because its content is untrusted. */
 interface WorktreeRecord {
   readonly task: string
-  /** The top of the repository that it belongs to. */
+  /** Top directory of the repository. */
   readonly repository: string
-  /** Directory in which git keeps what it knows of the worktree. */
+  /** Git directory of the worktree. */
   readonly gitDirectory: string
-  /** The commit it began with. */
+  /** Commit that the worktree was created from. */
   readonly base: string
   readonly branch: string
-  /** The top of the worktree. */
+  /** Top directory of the worktree. */
   readonly top: string
 }
 
-/** A git worktree in which one task works. */
+/** A git worktree for one task. */
 export interface Worktree {
-  /** Directory that the task works in: in the worktree what `cwd` is in the repository. */
+  /** Working directory: corresponds to the requested directory in the repository. */
   readonly cwd: string
-  /** Parts of the directory that it does not have. */
+  /** Missing parts, such as submodules. */
   readonly warnings: readonly string[]
   /**
-   * Differences from where it began: a unified diff, new files included, and the paths inside the repository. Without any
-   * change the worktree and its branch are removed.
+   * Returns the unified diff, including new files, and the changed paths. Removes the worktree and its branch if
+   * nothing changed.
    */
   changes(): Promise<{ readonly diff: string; readonly files: readonly string[] }>
 }
 
-/** Most of a diff that is kept with a task; the branch has all of it. */
+/** Size limit for a stored diff; the branch contains everything. */
 const MAX_DIFF = 4 * 1024 * 1024
 
-/** Worktrees of tasks, in one folder. */
+/** Task worktrees in one folder. */
 export class Worktrees {
   readonly #programs: Programs
   readonly #folder: string
 
-  /** `folder` is made when it is first needed. */
+  /** `folder` is created on first use. */
   constructor(programs: Programs, folder: string) {
     this.#programs = programs
     this.#folder = folder
   }
 
   /**
-   * The worktree of a task, if it had one; else one on a new branch `tapgate/<task>`, at the commit that `cwd` is at.
+   * Opens the task's existing worktree, or creates one on a new branch `tapgate/<task>` at the current commit.
    * @throws GatewayError GW_AGENT_WORKTREE
    */
   async open(cwd: string, task: string): Promise<Worktree> {
@@ -106,8 +106,7 @@ export class Worktrees {
   }
 
   /**
-   * Removes the worktrees of tasks that are not kept, and returns those tasks. What has changed in one is committed to its
-   * branch first, and the branch stays.
+   * Removes worktrees without a stored task and returns their tasks. Commits changes to the branch, which remains.
    */
   async prune(isKept: (task: string) => boolean): Promise<string[]> {
     const names = await readdir(this.#folder).catch(() => [])
@@ -144,7 +143,7 @@ export class Worktrees {
     return { cwd: await this.#resolveSubdirectory(record, cwd), warnings, changes }
   }
 
-  /** An agent may have put anything where git would look: the directories are named, not found. */
+  /** Passes git directories explicitly, because an agent may have manipulated the worktree. */
   #openGit({ gitDirectory, top }: WorktreeRecord): Git {
     return new Git(this.#programs, top, [`--git-dir=${gitDirectory}`, `--work-tree=${top}`])
   }
@@ -168,7 +167,7 @@ export class Worktrees {
     }
   }
 
-  /** False when its changes could not be saved: then all stays as it is. */
+  /** Returns false if saving failed; then the worktree is kept. */
   async #saveChanges(task: string): Promise<boolean> {
     const record = await this.#readRecord(task)
     if (record === undefined) return false
@@ -194,7 +193,7 @@ export class Worktrees {
     await rm(this.#getRecordPath(task), { force: true })
   }
 
-  /** Looked up in the worktree: a link in it must not lead out. */
+  /** Resolves links inside the worktree, so that they cannot lead outside. */
   async #resolveSubdirectory({ repository, top }: WorktreeRecord, cwd: string): Promise<string> {
     const directory = path.join(top, path.relative(await realpath(repository), cwd))
     const real = resolveRealPath(directory)
@@ -217,7 +216,7 @@ export class Worktrees {
   }
 }
 
-/** Without programs of the repository's own, and the same whatever its settings. */
+/** Disables external diff programs and pins output settings. */
 const PLAIN = [
   '--cached',
   '--no-ext-diff',
@@ -227,7 +226,7 @@ const PLAIN = [
   '--ignore-submodules=all',
 ]
 
-/** Parts of the directory that the worktree does not have. */
+/** Finds content that the worktree does not contain. */
 async function findWarnings(git: Git): Promise<string[]> {
   const [status, index] = await Promise.all([
     git.run(['status', '--porcelain', '--ignore-submodules=all'], 1),
@@ -239,31 +238,30 @@ async function findWarnings(git: Git): Promise<string[]> {
   ]
 }
 
-/** Result of one run of git. */
 interface GitAnswer {
   readonly ok: boolean
-  /** The first bytes of its stdout. */
+  /** Beginning of stdout. */
   readonly bytes: Buffer
-  /** All that it wrote there, kept or not. */
+  /** Total stdout size in bytes. */
   readonly total: number
-  /** Why it failed, as one line. */
+  /** Failure reason on one line. */
   readonly why: string
 }
 
-/** Runs git in one directory, for its answer. */
+/** Runs git in one directory. */
 class Git {
   readonly #programs: Programs
   readonly #cwd: string
   readonly #before: readonly string[]
 
-  /** `before`: arguments before each command, such as `--git-dir`. */
+  /** `before`: global arguments such as `--git-dir`. */
   constructor(programs: Programs, cwd: string, before: readonly string[] = []) {
     this.#programs = programs
     this.#cwd = cwd
     this.#before = before
   }
 
-  /** Its answer, with at most `most` bytes. Never rejects for what git says. */
+  /** Runs git and keeps at most `most` bytes. Never rejects if git fails. */
   async run(args: readonly string[], most = 1024 * 1024): Promise<GitAnswer> {
     const settings = Object.entries(CAREFUL).flatMap(([name, value]) => ['-c', `${name}=${value}`])
     const gathered = { stdout: [] as Buffer[], stderr: [] as Buffer[] }
@@ -292,7 +290,7 @@ class Git {
     return { ok: code === 0, bytes, total: sizes.stdout, why: words === '' ? why : words }
   }
 
-  /** Its answer as text without the line end. @throws Error with what git says */
+  /** Returns stdout without the line end. @throws Error with git's message */
   async readText(...args: readonly string[]): Promise<string> {
     const { ok, bytes, why } = await this.run(args)
     if (!ok) throw new Error(why)
@@ -300,17 +298,17 @@ class Git {
   }
 }
 
-/** Name of a scratch directory: random, so that it cannot be guessed. */
+/** Scratch directory name: random, so that it cannot be guessed. */
 const NAME = /^[0-9a-f]{32}$/
 
-/** Younger directories may belong to a task that is about to be written down. */
+/** Younger directories may belong to a task that is not stored yet. */
 const YOUNG_MS = 10 * 60_000
 
 const HINT = 'cannot be named: agents.roots says no directory'
 
 export type Containment = ReturnType<typeof createContainment>
 
-/** The bounds on agents, as the task service needs them, for one configuration. */
+/** Creates the containment checks for one configuration. */
 export function createContainment(
   { roots }: AgentsConfig,
   { directory, programs, state }: Pick<PluginApi, 'directory' | 'programs' | 'state'>,
@@ -319,8 +317,8 @@ export function createContainment(
   const folder = createFolderResolver(state, 'worktrees')
   return {
     /**
-     * The directory of a task, and the files it is given, as real paths below the roots; the first root where none is named.
-     * Without roots, a task has an empty directory of its own, and may name nothing else. @throws GatewayError GW_AGENT_PATH
+     * Resolves a task's directory and files to real paths below the roots; the default is the first root. Without
+     * roots, a task gets an empty directory and cannot name paths. @throws GatewayError GW_AGENT_PATH
      */
     async resolve(
       cwd: string | undefined,
@@ -331,12 +329,12 @@ export function createContainment(
       const real = cwd === undefined ? known.first : await known.resolveDirectory(cwd)
       return { cwd: real, files: await Promise.all(files.map(file => known.resolveFile(file, real))) }
     },
-    /** Decides by policy on a tool call of an agent that works in `cwd`. */
+    /** Applies the permission policy to a tool call in `cwd`. */
     decide: (call: AgentToolCall, policy: PermissionPolicy, cwd: string): PermissionVerdict =>
       decidePermission(policy, call, { cwd, directory }),
     worktree: async (task: string, cwd: string): Promise<Worktree> =>
       new Worktrees(programs, await folder()).open(cwd, task),
-    /** Removes the worktrees and directories of tasks that are not kept; changes of a worktree stay on its branch. */
+    /** Removes worktrees and directories without a stored task; worktree changes remain on their branches. */
     async prune(isKept: (name: string) => boolean): Promise<readonly string[]> {
       await scratch.prune(isKept)
       return new Worktrees(programs, await folder()).prune(isKept)
@@ -344,7 +342,7 @@ export function createContainment(
   }
 }
 
-/** A folder of the state directory; a temporary one if nothing outlives this process. */
+/** Returns a folder in the state directory; temporary without persistent state. */
 function createFolderResolver(state: string | undefined, name: string): () => Promise<string> {
   let made: Promise<string> | undefined
   return () =>
@@ -352,7 +350,7 @@ function createFolderResolver(state: string | undefined, name: string): () => Pr
       state === undefined ? mkdtemp(join(tmpdir(), `tapgate-${name}-`)) : Promise.resolve(join(state, name)))
 }
 
-/** The directories of tasks without `roots`: each is empty at first, and of one task and those that go on with it. */
+/** Empty directories for tasks without `roots`, shared by a task and its continuations. */
 export class ScratchDirectories {
   readonly #folder: () => Promise<string>
 
@@ -360,7 +358,10 @@ export class ScratchDirectories {
     this.#folder = folder
   }
 
-  /** A new one, or the one that an earlier task had. @throws GatewayError GW_AGENT_PATH for any other directory, and for files */
+  /**
+   * Creates a directory or reopens an earlier task's. @throws GatewayError GW_AGENT_PATH for other directories and
+   * for files
+   */
   async openDirectory(cwd: string | undefined, files: readonly string[]): Promise<string> {
     if (files[0] !== undefined) throw createPathError('file', files[0], HINT)
     await makeDirectory(await this.#folder(), 0o700)
@@ -376,7 +377,7 @@ export class ScratchDirectories {
     return cwd
   }
 
-  /** Removes those of tasks that are kept no more. */
+  /** Removes directories without a stored task. */
   async prune(isKept: (name: string) => boolean): Promise<void> {
     const folder = await this.#folder()
     for (const name of await readdir(folder).catch(() => [])) {

@@ -7,13 +7,13 @@ import type { McpDeps } from './mcp/callers.ts'
 import { parseAnswer, formatAgentRow, formatStructured } from './mcp/results.ts'
 import { INPUTS, MAX_WAIT_MS, validateArguments } from './mcp/schemas.ts'
 
-/** Events in one answer. */
+/** Events per response. */
 const MAX_EVENTS = 100
-/** Tasks in one answer, where nobody says how many. */
+/** Default number of tasks per response. */
 const MAX_TASKS = 100
-/** Bytes in one answer. */
+/** Bytes per response. */
 const MAX_PAGE = 64 * 1024
-/** Caller that stands for the owner's pipe; its tasks are those of clients whom nobody has identified. */
+/** Caller for the control socket; shares its tasks with unauthenticated clients. */
 const OWNER: TaskCaller = {
   owner: principalKey(ANONYMOUS),
   issuer: ANONYMOUS.issuer,
@@ -23,8 +23,8 @@ const OWNER: TaskCaller = {
 }
 
 /**
- * Verbs of the agents for the owner of a running gateway: `agents.list`, `probe`, `route`, `run`, `tasks`, `status`, `output`,
- * `reply` and `cancel`. The last five know the tasks of all callers.
+ * Registers the owner's verbs `agents.list`, `probe`, `route`, `run`, `tasks`, `status`, `output`, `reply` and
+ * `cancel`. The last five access tasks of all callers.
  */
 export function registerVerbs(hooks: PluginHooks, parts: McpDeps): void {
   const { control } = hooks
@@ -87,7 +87,7 @@ function registerTaskVerbs(control: PluginHooks['control'], parts: McpDeps): voi
     const given = parseAnswer(params)
     if (given === undefined || typeof params.question !== 'string')
       throw createParamsError('agents.reply', '"question" and "action" must say what is answered')
-    // The agent of somebody else's task must not call back as the owner of the gateway.
+    // An agent working for another caller must not call back as the gateway's owner.
     if (owner === OWNER.owner) parts.callers.noteCaller(id, OWNER)
     return formatStructured(parts.service().answer(id, owner, params.question, given))
   })
@@ -105,7 +105,7 @@ function addEvents(view: TaskView, events: readonly TaskEvent[]): JsonObject {
   return { ...formatStructured(view), is_error: view.isError, events: events.map(event => ({ ...event })) }
 }
 
-/** Facts of a probe. Its stderr may hold anything: it is for who asks for a probe, and in no list. */
+/** Formats a probe. Includes stderr, which may contain anything, so lists omit it. */
 function formatProbe({ facts, lastWords }: AgentHealth): JsonObject {
   return {
     ...(facts === undefined ? {} : { facts: { ...facts } }),
@@ -113,7 +113,7 @@ function formatProbe({ facts, lastWords }: AgentHealth): JsonObject {
   }
 }
 
-/** Tells the owner who was probably meant. @throws GatewayError GW_AGENT_UNKNOWN */
+/** Suggests similar names. @throws GatewayError GW_AGENT_UNKNOWN */
 function checkAgent(agent: unknown, parts: McpDeps): void {
   if (typeof agent !== 'string') return
   const known = parts.service().agents()
@@ -131,7 +131,7 @@ function validateParams(verb: string, params: JsonObject): JsonObject {
   return params
 }
 
-/** A task that is named, with the key of the caller whose it is. */
+/** Finds a task and its owner's key. */
 function findTask(
   verb: string,
   { task }: JsonObject,

@@ -1,6 +1,5 @@
 import { defineErrors, RPC } from '../../src/plugin.ts'
 
-/** Errors of agents and their tasks. */
 export const ERRORS = {
   GW_AGENT_COMMAND: {
     text: '{where}: "{command}" cannot be run: {why}',

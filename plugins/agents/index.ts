@@ -3,7 +3,7 @@ import { checkKnownName, readList, readMap, readValue } from '../../src/plugin.t
 import { ERRORS } from './errors.ts'
 import type { AgentsConfig } from './settings.ts'
 
-/** Coding agents that speak the Agent Client Protocol, as tools, tasks and resources. Without the section nothing of it is loaded. */
+/** Provides coding agents (Agent Client Protocol) as tools, tasks and resources. Loaded only if configured. */
 export const agents: Plugin<AgentsConfig> = {
   name: 'agents',
   claims: { section: 'agents', adds: { upstreams: ['agents'], listeners: ['agents-callback'] } },
@@ -16,7 +16,7 @@ export const agents: Plugin<AgentsConfig> = {
   },
 }
 
-/** Agents that are named must be there. */
+/** Checks that referenced agents exist. */
 function check(config: unknown, report: Report): void {
   if (readValue(config, 'agents') === undefined) return
   const list = readMap(config, 'agents', 'list')
@@ -40,7 +40,7 @@ function check(config: unknown, report: Report): void {
   )
 }
 
-/** Points at agents that are to call back from a sandbox without a network: the gateway cannot be reached from there. */
+/** Warns about callbacks from a sandbox without network access: the gateway would be unreachable. */
 function checkSandboxes(config: unknown, list: Readonly<Record<string, unknown>>, report: Report): void {
   const defaults = readValue(config, 'agents', 'defaults')
   for (const [id, agent] of Object.entries(list)) {

@@ -5,7 +5,7 @@ import type { GatewayError, PrivatePlace } from '../../src/plugin.ts'
 import { agentError } from './errors.ts'
 import { cleanLine } from './store/task-journal.ts'
 
-/** The directories that tasks work in, by their real paths. What is relative is relative to the first one, or to the task's. */
+/** Allowed root directories as real paths. Relative paths resolve against the first root or the task's directory. */
 export class Roots {
   readonly #real: readonly string[]
 
@@ -24,21 +24,21 @@ export class Roots {
     return this.#real[0] ?? '/'
   }
 
-  /** The real path of the directory of a task. @throws GatewayError GW_AGENT_PATH */
+  /** Resolves a task directory. @throws GatewayError GW_AGENT_PATH */
   async resolveDirectory(path: string): Promise<string> {
     const real = this.#resolveInside('cwd', path, this.first)
     if (!(await stat(real)).isDirectory()) throw createPathError('cwd', path, 'is no directory')
     return real
   }
 
-  /** The real path of a file that goes with a task. @throws GatewayError GW_AGENT_PATH */
+  /** Resolves a task file. @throws GatewayError GW_AGENT_PATH */
   async resolveFile(path: string, cwd: string): Promise<string> {
     const real = this.#resolveInside('file', path, cwd)
     if (!(await stat(real)).isFile()) throw createPathError('file', path, 'is no ordinary file')
     return real
   }
 
-  /** A path outside is refused in the same words whether it exists or not. */
+  /** Uses the same message for missing and existing paths outside the roots. */
   #resolveInside(what: string, path: string, base: string): string {
     if (path.includes('\0')) throw createPathError(what, path, 'has a NUL character in it')
     const file = resolve(base, path)
@@ -53,7 +53,7 @@ export class Roots {
   }
 }
 
-/** The real path of a file, as far as it exists. */
+/** Resolves the existing part of a path to its real path. */
 export function resolveRealPath(file: string): string {
   try {
     return realpathSync(file)
@@ -63,12 +63,12 @@ export function resolveRealPath(file: string): string {
   }
 }
 
-/** True if a real path is a directory, or below it: `/srv/work2` is not within `/srv/work`. */
+/** True if a real path equals a directory or is below it: `/srv/work2` is not within `/srv/work`. */
 export function isWithin(directory: string, file: string): boolean {
   return file === directory || file.startsWith(directory.endsWith('/') ? directory : `${directory}/`)
 }
 
-/** The first root that contains, or lies in, what only the gateway may touch; undefined if there is none. */
+/** Returns the first root that overlaps the gateway's private paths, or undefined. */
 export function findRootOfGateway(
   roots: readonly string[],
   directory: string,

@@ -5,10 +5,10 @@ import { isWithin, resolveRealPath } from './paths.ts'
 import type { AgentToolCall, PermissionVerdict } from './types.ts'
 import type { PermissionPolicy } from './settings.ts'
 
-/** Characters that a reader does not see, or takes for something else: controls, formats, other line ends and blanks, unassigned. */
+/** Invisible or misleading characters: controls, formats, unusual line ends and spaces, unassigned. */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]|(?! )\p{Zs}/gu
 
-/** Characters of each part that are shown, from both ends; together they stay readable. */
+/** Character limits per part; longer parts show both ends. */
 const MAX = { title: 300, command: 2000, path: 200, content: 500, input: 1000, line: 200 } as const
 
 const MAX_PATHS = 10
@@ -17,16 +17,15 @@ const MAX_BLOCKS = 4
 
 const ABOUT_FILES: ReadonlySet<string | undefined> = new Set(['read', 'edit', 'delete', 'move'])
 
-/** The text without secrets. */
 type SecretRedactor = (text: string) => string
 
 /**
- * Words for a person who is asked to allow an action: what the call itself says of it – command, files, content, the rest of its
- * input –, then what it does not say. The title is the agent's own words, and only names the call.
+ * Describes an action for approval: command, files, content and other input from the call, then missing parts. The
+ * title is the agent's own text and only labels the call.
  */
 export function formatPermissionQuestion(agent: string, call: AgentToolCall, hide: SecretRedactor): string {
   const { kind, title } = call
-  // Some agents tell the command by the title alone.
+  // Some agents put the command only into the title.
   const max = kind === 'execute' && readCommand(call) === undefined ? MAX.command : MAX.title
   const missing = findMissing(call)
   return [
@@ -39,7 +38,7 @@ export function formatPermissionQuestion(agent: string, call: AgentToolCall, hid
   ].join('\n')
 }
 
-/** The same call, for the log and for lists. */
+/** Formats the call on one line for logs and lists. */
 export function formatCallLine(call: AgentToolCall, hide: SecretRedactor): string {
   const { kind, title, paths } = call
   const command = readCommand(call)
@@ -50,7 +49,7 @@ export function formatCallLine(call: AgentToolCall, hide: SecretRedactor): strin
   ].join(' ')
 }
 
-/** Plain words stand for themselves; all else is quoted, so that it cannot be taken for words of ours. */
+/** Quotes titles with unusual characters, so that they cannot be mistaken for the gateway's text. */
 function showTitle(title: string, hide: SecretRedactor, max: number = MAX.title): string {
   if (title === '') return 'without a title'
   return /^[\p{L}\p{N} ._/-]{1,300}$/u.test(title) ? hide(title) : quote(title, max, hide)
@@ -87,7 +86,7 @@ function showBlock(block: JsonObject, hide: SecretRedactor): string[] {
   return [`shows: ${quote(text, MAX.content, hide)}`]
 }
 
-/** Parts that a call of its kind would have to have. */
+/** Lists parts that a call with this kind should have. */
 function findMissing(call: AgentToolCall): string[] {
   const { kind, rawInput, content, paths } = call
   const hasInput = rawInput !== undefined
@@ -102,8 +101,8 @@ function findMissing(call: AgentToolCall): string[] {
 }
 
 /**
- * A value of an agent's as it is on the wire, in the notation of JSON, with everything invisible written out. Of more than
- * `max` characters both ends are shown, and how much is missing between them.
+ * Quotes an agent's value as JSON with invisible characters escaped. Beyond `max` characters, shows both ends and the
+ * omitted length.
  */
 function quote(value: unknown, max: number, hide: SecretRedactor): string {
   if (typeof value === 'string')
@@ -129,25 +128,25 @@ function escapeInvisible(text: string): string {
 
 type PermissionRule = PermissionPolicy['rules'][number]
 
-/** Matches a rule with a call; `unknown` if the call does not tell what the rule asks about. */
+/** Result of matching a rule; `unknown` if the call lacks the information. */
 type MatchResult = 'yes' | 'no' | 'unknown'
 
 interface PermissionScope {
-  /** The real path of the directory of the task; what is relative in a call is so to it. */
+  /** Real path of the task directory; base for relative paths in calls. */
   readonly cwd: string
-  /** Directory of the configuration; what is relative in a rule is so to it. */
+  /** Configuration directory; base for relative paths in rules. */
   readonly directory: string
 }
 
-/** A shell that is asked to run one text, by a name that is surely the shell. */
+/** A shell invoked with a single text, at a well-known path. */
 const SHELL = /^(\/(usr\/)?bin\/)?(ba|z|da|k)?sh$/
 
-/** Kinds of calls that need name no file. */
+/** Call kinds that need no file. */
 const WITHOUT_FILES: ReadonlySet<string | undefined> = new Set(['think', 'fetch', 'switch_mode'])
 
 /**
- * The first rule that fits decides: `rule 2`, counted from 1, or `default`. If a call does not tell what a rule that denies or
- * asks looks for, nothing behind that rule allows it: it is asked.
+ * Returns the first matching rule's verdict: `rule 2` (1-based) or `default`. If a deny or ask rule cannot be
+ * evaluated, later rules cannot allow the call; it asks instead.
  */
 export function decidePermission(
   policy: PermissionPolicy,
@@ -181,7 +180,7 @@ function matchRule(rule: PermissionRule, call: AgentToolCall, site: PermissionSc
 
 function matchKind({ kinds, do: verdict }: PermissionRule, call: AgentToolCall): MatchResult {
   if (kinds === undefined) return 'yes'
-  // Whatever it is called: a call with a command executes it.
+  // A call with a command counts as `execute`, whatever its kind.
   if (verdict !== 'allow' && kinds.includes('execute') && readCommand(call) !== undefined) return 'yes'
   if (call.kind === undefined) return 'unknown'
   return kinds.includes(call.kind) ? 'yes' : 'no'
@@ -201,23 +200,23 @@ function matchCommand({ commands, do: verdict }: PermissionRule, call: AgentTool
   return [line, ...splitCommands(line)].some(matches) ? 'yes' : 'no'
 }
 
-/** True if a call that names no command may be one all the same. */
+/** True if a call without a command may still execute one. */
 function mayHideCommand({ kind, rawInput }: AgentToolCall): boolean {
   return kind === undefined || kind === 'execute' || (kind === 'other' && rawInput === undefined)
 }
 
-/** If a rule allows, its `*` stands for no shell operator. */
+/** For allow rules, `*` does not match shell operators. */
 function isAllowedLine(line: string, pattern: string): boolean {
   const operators = (text: string): string => text.replace(/[^;&|<>()`$\n\r\\]/g, '')
   return compileGlobs(pattern)(line) && operators(line) === operators(pattern)
 }
 
-/** Commands between the operators of a shell, each by itself. */
+/** Splits a command line at shell operators. */
 function splitCommands(line: string): string[] {
   return line.split(/[;&|<>()`$\n\r]+/).map(part => part.trim())
 }
 
-/** All files must be inside to be allowed, and any one that is inside is enough to be refused. */
+/** To allow, all files must match; to deny, one is enough. */
 function matchFiles(rule: PermissionRule, call: AgentToolCall, site: PermissionScope): MatchResult {
   if (rule.within === undefined) return 'yes'
   const inside = locateFiles(rule.within, call, site)
@@ -236,19 +235,19 @@ function locateFiles(within: string, { paths }: AgentToolCall, { cwd, directory 
   return paths.map(path => isInside(base, path, cwd))
 }
 
-/** True for a call whose command may touch anything, as the rule does not know the command. */
+/** True if the call runs a command that the rule does not restrict, so it may touch any file. */
 function isOpaque({ commands }: PermissionRule, call: AgentToolCall): boolean {
   return commands === undefined && (call.kind === 'execute' || readCommand(call) !== undefined)
 }
 
-/** Whether a path leads into a directory; undefined if that cannot be known, such as behind `..` after a link. */
+/** Returns whether a path is inside a directory; undefined if unknown, for example `..` after a link. */
 function isInside(base: string, path: string, cwd: string): boolean | undefined {
   if (path === '' || path.includes('\0') || path.startsWith('~') || path.split('/').includes('..'))
     return undefined
   return isWithin(base, resolveRealPath(resolve(cwd, path)))
 }
 
-/** The command line that a call names. A list that only wraps a text in a shell is that text. */
+/** Returns the call's command line; unwraps `sh -c`. */
 export function readCommand({ rawInput = {} }: AgentToolCall): string | undefined {
   const { command, args } = rawInput
   const words = typeof command === 'string' ? [command.trim()] : isStringList(command) ? command : []

@@ -10,10 +10,9 @@ import { LocalTaskService, parseTaskSettings } from './tasks/service.ts'
 import type { Callback } from './types.ts'
 import type { AgentSettings, AgentsConfig } from './settings.ts'
 
-/** Milliseconds between two looks whether an agent that is no more configured so has anything left to do. */
+/** Interval in milliseconds for checking whether retired agents are idle. */
 const LOOK_MS = 1000
 
-/** One agent as it was configured. */
 interface ConfiguredAgent {
   readonly as: string
   readonly host: LocalAgentHost
@@ -21,7 +20,7 @@ interface ConfiguredAgent {
 
 export type AgentRuntime = Pick<LocalRuntime, keyof LocalRuntime>
 
-/** Agents and the task service before them, through all generations of a gateway. */
+/** Agents and the task service; survives reloads. */
 export class LocalRuntime {
   #api: PluginApi<AgentsConfig>
   readonly #callback: Callback
@@ -45,7 +44,10 @@ export class LocalRuntime {
     throw gatewayError('GW_UPSTREAM_DOWN', { upstream: 'agents', why: 'it is stopped' })
   }
 
-  /** Opens the store and takes over what a gateway that died has left; `version` is this gateway’s. May follow a `stop`. */
+  /**
+   * Opens the store and recovers tasks from a crashed gateway; `version` is the gateway's version. Can follow a
+   * `stop`.
+   */
   async start(version: string): Promise<void> {
     const { programs, state, directory, log, clock } = this.#api
     this.#version = version
@@ -64,7 +66,7 @@ export class LocalRuntime {
     this.#service = new LocalTaskService(environment, this.#buildServiceDeps())
   }
 
-  /** Ends every process; background work is kept, and can go on when its owner wants it to. */
+  /** Stops all processes; background tasks are stored and can be resumed. */
   async stop(): Promise<void> {
     this.#service?.stop()
     this.#service = undefined
@@ -75,7 +77,7 @@ export class LocalRuntime {
     await Promise.all(hosts.map(host => host.stop()))
   }
 
-  /** Another configuration is in force: tasks go on, agents that have changed are replaced. */
+  /** Applies a reloaded configuration: tasks continue, changed agents are replaced. */
   applyConfig(api: PluginApi<AgentsConfig>, agents: readonly AgentSettings[]): void {
     const before = this.#api
     this.#api = api
@@ -107,7 +109,7 @@ export class LocalRuntime {
     }
   }
 
-  /** Agents that are as they were keep their processes; of the others, those that are at work finish first. */
+  /** Keeps unchanged agents with their processes; changed ones finish their current work first. */
   #replaceAgents(): void {
     const before = this.#configured
     const { commands } = this.#api.options

@@ -3,17 +3,17 @@ import { compileCallers, FairQueue } from '../../src/plugin.ts'
 import type { AgentsConfig } from './settings.ts'
 import type { RouteDecision } from './types.ts'
 
-/** Reasons why a task gets no place. */
+/** Reasons for refusing a slot. */
 type SlotRefusal = 'full' | 'late' | 'cancelled'
 
-/** Called when the place is not needed any more; the second time it does nothing. */
+/** Releases the slot; idempotent. */
 export type ReleaseSlot = () => void
 
 interface QueuedTask {
   readonly grant: (leave: ReleaseSlot) => void
 }
 
-/** The places of one agent, and the tasks that wait for one: owners take turns, and each owner's tasks come in their order. */
+/** An agent's slots and its task queue, which is fair between owners and FIFO per owner. */
 export class SlotQueue {
   #concurrent: number
   #max: number
@@ -35,20 +35,23 @@ export class SlotQueue {
     return this.#waiting.size
   }
 
-  /** True if no more tasks of this owner may wait: of whom none waits finds a place behind full ones, up to as many again. */
+  /**
+   * True if the owner cannot queue another task. Owners without queued tasks may exceed the limit, up to twice its
+   * size.
+   */
   isQueueFull(owner: string): boolean {
     const max = this.#waiting.countQueued(owner) === 0 ? 2 * this.#max : this.#max
     return this.#running >= this.#concurrent && this.queued >= max
   }
 
-  /** New bounds from now on; a task that has a place keeps it. */
+  /** Applies new limits; running tasks keep their slots. */
   resize({ concurrent, queue }: { concurrent: number; queue: number }): void {
     this.#concurrent = concurrent
     this.#max = queue
     this.#serveNext()
   }
 
-  /** A place, at once or when it is this owner's turn. A task that was admitted before waits even where the queue is full. */
+  /** Acquires a slot, immediately or after queueing. Previously admitted tasks may wait even if the queue is full. */
   acquire(
     owner: string,
     maxMs: number,
@@ -96,7 +99,7 @@ export class SlotQueue {
   }
 }
 
-/** Requirements of a task that decide which agent gets it. */
+/** Task requirements for routing. */
 export interface RouteRequest {
   readonly agent: string | undefined
   readonly taskType: string | undefined
@@ -104,19 +107,19 @@ export interface RouteRequest {
   readonly caller: Pick<Principal, 'issuer' | 'subject'>
 }
 
-/** One agent at the moment of a decision. */
+/** An agent's state at routing time. */
 export interface AgentStatus {
   readonly id: string
   readonly capabilities: ReadonlySet<string>
-  /** Why it cannot work at all now; undefined when it can. */
+  /** Reason why the agent is unavailable; undefined if it is available. */
   readonly unfit: string | undefined
 }
 
 export type AgentRouter = (wanted: RouteRequest, agents: readonly AgentStatus[]) => RouteDecision
 
 /**
- * Chooses the agents of a task: the one that was named; else those of the first rule that fits, else those of `default`, else all
- * as they are declared. Of those, in that order, who can do it and is healthy. @throws Error for a caller that cannot be read
+ * Chooses candidates for a task: the named agent, or those in the first matching rule, `default`, or declaration
+ * order. Returns capable and healthy ones in that order. @throws Error for an invalid caller pattern
  */
 export function createRouter(
   config: AgentsConfig['routing'],

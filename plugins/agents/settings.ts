@@ -1,21 +1,21 @@
 import type { Config } from '../../src/plugin.ts'
 import { parseDuration, parseSize } from '../../src/plugin.ts'
 
-/** The section as it was written. */
+/** The configuration section. */
 export type AgentsConfig = NonNullable<Config['agents']>
 type OwnSettings = Omit<AgentsConfig['list'][string], 'enabled'>
 
-/** All there is to know of one agent before it runs. Times in ms, sizes in bytes. */
+/** Resolved settings for one agent. Times in milliseconds, sizes in bytes. */
 export type AgentSettings = ReturnType<typeof resolveSettings>
 
-/** Answer to a permission request. */
+/** Rules for permission requests. */
 export type PermissionPolicy = Omit<AgentSettings['permissions'], 'askTimeout'>
 
 export type ToolKind = NonNullable<PermissionPolicy['rules'][number]['kinds']>[number]
 
 type ConfiguredAgent<T extends keyof OwnSettings> = NonNullable<OwnSettings[T]>
 
-/** Settings where neither the agent nor `defaults` has any; the schema's descriptions say the same. */
+/** Built-in defaults; must match the schema descriptions. */
 const LIMITS = { concurrent: 2, queue: 16, queueTimeout: '60s' }
 const TIMEOUTS: Required<ConfiguredAgent<'timeouts'>> = {
   initialize: '30s',
@@ -30,14 +30,14 @@ const OUTPUT = { inline: '64KiB', keep: '8MiB', maxLine: '32MiB', events: 500, t
 const CALLBACK = { tools: ['*'], maxDepth: 1, maxTasks: 8 }
 const INHERITED = ['PATH', 'LANG', 'TZ']
 
-/** The agents that take part, each with all that holds for it. */
+/** Resolves all enabled agents. */
 export function resolveAgents(section: AgentsConfig): AgentSettings[] {
   return Object.entries(section.list)
     .filter(([, { enabled }]) => enabled)
     .map(([id, own]) => resolveSettings(id, own, section.defaults))
 }
 
-/** One agent: its own settings over `defaults` over the usual ones. */
+/** Merges an agent's settings over `defaults` and the built-in defaults. */
 export function resolveSettings(id: string, own: OwnSettings, defaults: AgentsConfig['defaults'] = {}) {
   const { title, description, command, args, auth } = own
   const {

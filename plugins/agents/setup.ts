@@ -19,7 +19,9 @@ import { resolveAgents } from './settings.ts'
 const NO_ROOTS =
   'agents.roots names no directory: each task works in an empty one of its own, and can name neither cwd nor files'
 
-/** The agents of the configuration. @throws GatewayError for what could never work, so that a reload keeps what runs */
+/**
+ * Loads the configured agents. @throws GatewayError for an unusable configuration, so that a reload keeps the old one
+ */
 function loadAgents(api: PluginApi<AgentsConfig>): AgentSettings[] {
   checkRoots(api)
   try {
@@ -33,7 +35,7 @@ function loadAgents(api: PluginApi<AgentsConfig>): AgentSettings[] {
   return agents
 }
 
-/** Agents write below the roots with their own tools: nothing of the gateway's may lie there. */
+/** Rejects roots that contain the gateway's files, because agents can write there. */
 function checkRoots({ options: { roots = [] }, directory, privatePlaces }: PluginApi<AgentsConfig>): void {
   for (const root of roots)
     if (statSync(resolve(directory, root), { throwIfNoEntry: false })?.isDirectory() !== true)
@@ -45,7 +47,7 @@ function checkRoots({ options: { roots = [] }, directory, privatePlaces }: Plugi
     )
 }
 
-/** Refuses a program that may never run; one that is not there may be installed until it is needed. */
+/** Rejects disallowed programs; a missing one may be installed later. */
 function checkProgram(
   agent: AgentSettings,
   { directory, options, programs, log }: PluginApi<AgentsConfig>,
@@ -63,7 +65,7 @@ function createOptionsError(why: string): Error {
   return gatewayError('GW_PLUGIN_OPTIONS', { plugin: 'agents', why })
 }
 
-/** State that all generations share. */
+/** State shared by all generations. */
 interface AgentsState {
   runtime: AgentRuntime | undefined
   readonly callers: Callers
@@ -72,13 +74,13 @@ interface AgentsState {
   readonly patience: CallPatience
 }
 
-/** Name of the upstream, and of its type. */
+/** Upstream name and type. */
 const UPSTREAM = 'agents'
 
-/** Part of the time for an end after which calls that wait for a task are answered; the rest is for the answer. */
+/** Fraction of the shutdown time after which waiting calls are answered. */
 const ANSWERED = 0.7
 
-/** Puts the face before the work, and both into the gateway. */
+/** Registers the agents upstream and all hooks. */
 export function setUp(
   api: PluginApi<AgentsConfig>,
   openRuntime = (...given: ConstructorParameters<typeof LocalRuntime>): AgentRuntime =>
@@ -95,7 +97,7 @@ export function setUp(
   hooks.configure.tap(config => addAgentsUpstream(config, options, agents))
   hooks.createUpstream.for(UPSTREAM).tap((spec, context) => new AgentsUpstream(spec, context, parts, runtime))
   hooks.ready.tap(() => runtime.applyConfig(api, agents))
-  // After all who know how long clients wait.
+  // Last, because other plugins may know the client's patience.
   hooks.patience.tap({ methods: ['tools/call'], stage: 'transform' }, (known, call) =>
     call.upstream === UPSTREAM ? patience.resolvePatience(known, call) : undefined,
   )
@@ -119,7 +121,7 @@ function createState(): AgentsState {
   }
 }
 
-/** The face is an upstream like any other; agents that may call back have a listener of their own. */
+/** Adds the agents upstream, and a callback listener if any agent may call back. */
 function addAgentsUpstream(
   config: Config,
   { prefix }: AgentsConfig,
@@ -131,7 +133,7 @@ function addAgentsUpstream(
     const why = `"${UPSTREAM}" as an upstream and "${CALLBACK_LISTENER}" as a listener are names of its own`
     throw gatewayError('GW_PLUGIN_OPTIONS', { plugin: UPSTREAM, why })
   }
-  // Work that was interrupted is looked at when the gateway starts, whether anybody calls or not.
+  // Start eagerly, so that interrupted tasks are recovered without a call.
   const upstream = { type: UPSTREAM, prefix, start: 'eager' } as unknown as UpstreamConfig
   const listener: Record<string, ListenerConfig> = callingBack.some(({ callback }) => callback !== undefined)
     ? { [CALLBACK_LISTENER]: CALLBACK_SPEC }

@@ -4,13 +4,13 @@ import { readdir, readFile, rename, rm } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { makeDirectorySync } from '../../src/plugin.ts'
 
-/** Name of a file: the process that it belongs to, and a word of its own where that process has taken it from a dead one. */
+/** File name: process id, plus a random suffix if claimed from a dead process. */
 const NAME = /^approvals-(\d+)(?:-\w+)?\.jsonl$/
 
-/** Names of files of others that journals of this process have taken, and still tell of. */
+/** Files that journals in this process have claimed and not yet forgotten. */
 const takenHere = new Set<string>()
 
-/** A call that was approved, as it is noted before its server hears of it. */
+/** An approved call, recorded before it is sent upstream. */
 export interface GrantedCall {
   readonly id: string
   readonly digest: string
@@ -22,22 +22,22 @@ export interface GrantedCall {
 }
 
 /**
- * Notes of calls that were approved and are under way, one file for each process. What is there after a crash was begun, and
- * nobody knows how it ended: it is told, and never run again.
+ * Records approved calls in progress, in one file per process. Entries found after a crash have an unknown outcome:
+ * they are reported, never rerun.
  */
 export class ApprovalJournal {
   readonly #directory: string | undefined
   readonly #running = new Set<string>()
-  /** Files of dead processes that this one tells of. */
+  /** Files claimed from dead processes. */
   readonly #claimed = new Set<string>()
   #file: number | undefined
 
-  /** Without a directory nothing is noted: then nothing outlives the process that could say so. */
+  /** Without a directory nothing is recorded. */
   constructor(directory: string | undefined) {
     this.#directory = directory
   }
 
-  /** Notes a call, on disk when this returns. @throws Error where it cannot be noted */
+  /** Records a call; synced to disk on return. @throws Error if it cannot be written */
   recordStart(granted: GrantedCall): void {
     if (this.#directory === undefined) return
     appendLine(this.#openFile(this.#directory), granted)
@@ -45,8 +45,8 @@ export class ApprovalJournal {
   }
 
   /**
-   * The call has ended, well or badly.
-   * @throws Error where that cannot be noted: after a crash it would be told as one that nobody knows the end of
+   * Records that a call ended.
+   * @throws Error if it cannot be written: after a crash the call would be reported as unfinished
    */
   recordEnd(id: string): void {
     if (this.#file === undefined || !this.#running.delete(id)) return
@@ -55,8 +55,8 @@ export class ApprovalJournal {
   }
 
   /**
-   * Calls that processes began which are no more. One process alone tells of each file, and until `forget` the file stays:
-   * a process that is killed while it tells leaves it to the next.
+   * Returns unfinished calls of dead processes. Each file is claimed by one process and remains until
+   * `forgetClaimed`, so a crash while reporting leaves it for the next one.
    */
   async claimUnfinished(): Promise<GrantedCall[]> {
     if (this.#directory === undefined) return []
@@ -70,7 +70,7 @@ export class ApprovalJournal {
     return left
   }
 
-  /** Those that were left over have been told. */
+  /** Deletes the claimed files after their calls were reported. */
   async forgetClaimed(): Promise<void> {
     for (const file of this.#claimed) await rm(file, { force: true })
     this.#releaseFile()
@@ -85,11 +85,11 @@ export class ApprovalJournal {
     const pid = Number(NAME.exec(name)?.[1] ?? NaN)
     if (Number.isNaN(pid)) return false
     if (pid !== process.pid) return !isAlive(pid)
-    // An earlier process may have had the same number, as in a container.
+    // A previous process may have had the same pid, for example in a container.
     return this.#file === undefined && !takenHere.has(name)
   }
 
-  /** Moves a file to a name of this process; undefined where another one was quicker. */
+  /** Renames a file to claim it; returns undefined if another process was faster. */
   async #claimFile(file: string, own: string): Promise<string | undefined> {
     takenHere.add(basename(own))
     try {
@@ -117,7 +117,7 @@ export class ApprovalJournal {
   }
 }
 
-/** Adds a line, on disk when this returns, or nothing. @throws Error where there is no room for all of it */
+/** Appends a line and syncs it, or writes nothing. @throws Error if the disk is full */
 function appendLine(file: number, row: object): void {
   const line = Buffer.from(`${JSON.stringify(row)}\n`)
   const { size } = fstatSync(file)
@@ -140,7 +140,7 @@ function parseRunning(text: string): GrantedCall[] {
   return [...running.values()]
 }
 
-/** A line that was cut off by the crash is none. */
+/** Ignores a line that a crash truncated. */
 function parseLine(line: string): (Partial<GrantedCall> & { readonly ended?: string }) | undefined {
   try {
     return JSON.parse(line) as GrantedCall

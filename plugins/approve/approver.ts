@@ -35,14 +35,13 @@ const SCHEMA = {
   required: ['approve'],
 }
 
-/** Tells whether a client can be shown a form. */
 function supportsForms(client: ClientSide): boolean {
   return (
     findMissingCapabilities(neutralCapabilities(client), 'elicitation/create', { mode: 'form' }) === undefined
   )
 }
 
-/** The form for a call: the words are ours, and what the caller sent is shown as data. */
+/** Builds the approval form; caller data appears only as quoted data. */
 function buildForm(open: OpenCall, onTakeBack: Ask['onTakeBack']): Ask {
   const { name, rule } = open.request
   const message = `May "${toOneLine(name)}" run? The rule "${toOneLine(rule)}" wants a person to decide. Arguments: ${summarizeArguments(open.request)}`
@@ -53,7 +52,7 @@ function buildForm(open: OpenCall, onTakeBack: Ask['onTakeBack']): Ask {
   }
 }
 
-/** Decision in a reply; undefined where the client could not be asked. */
+/** Returns undefined if the client could not be asked. */
 function parseDecision(reply: AskReply): Decision | undefined {
   if ('error' in reply) return undefined
   const { action, content } = reply.result
@@ -75,7 +74,7 @@ const AWAY = {
 } as const
 const INEXACT = { outcome: 'unavailable', by: 'a number in its arguments cannot be shown as it is' } as const
 
-/** Reasons as callers read them. */
+/** Refusal reasons shown to callers. */
 const REASONS = {
   denied: 'approval_denied',
   expired: 'approval_expired',
@@ -90,13 +89,13 @@ interface ApproverDeps {
   readonly decisions: Decisions
   readonly journal: ApprovalJournal
   readonly webhook: Webhook | undefined
-  /** Other replicas, each of which may take the decision. */
+  /** Other replicas, any of which may take the decision. */
   readonly replicas?: ReplicaApprovals | undefined
-  /** The section as the configuration that runs has it. */
+  /** Returns the active configuration, which a reload may have changed. */
   inForce(): ApproveConfig
 }
 
-/** Gets a person's decision on a call, by all the ways there are. */
+/** Obtains a decision through all configured channels. */
 export class Approver {
   readonly #api: PluginApi<ApproveConfig>
   readonly #deps: ApproverDeps
@@ -128,7 +127,7 @@ export class Approver {
       : this.#refuseCall(request, decision, open)
   }
 
-  /** Tells the other replicas of a call, so that nobody is asked before all who may decide know of it; false where that fails. */
+  /** Announces the call to the other replicas before asking, so that every approver can decide; false on failure. */
   async #isShown(open: OpenCall): Promise<boolean> {
     try {
       await this.#deps.replicas?.announce(open)
@@ -141,7 +140,7 @@ export class Approver {
     }
   }
 
-  /** Decides, or refuses where it cannot be told whether somebody else has decided. */
+  /** Decides, or refuses if another replica's decision cannot be ruled out. */
   #settleDecision(id: string, decision: Decision): void {
     const { decisions, waiting } = this.#deps
     decisions.decide(id, decision).catch((error: unknown) => {
@@ -159,7 +158,7 @@ export class Approver {
     return exchange.canAsk && supportsForms(exchange.session.client)
   }
 
-  /** Asks by every way at once; returns the way to stop asking. */
+  /** Asks on all channels concurrently; returns a function that stops asking. */
   #askChannels(open: OpenCall): () => void {
     const { by } = this.#api.options
     const { webhook } = this.#deps
@@ -186,7 +185,7 @@ export class Approver {
     return () => ends.forEach(end => end())
   }
 
-  /** A reload may have taken the right to let calls run from whoever was asked. */
+  /** A reload may have removed this channel. */
   #isAcceptable(decision: Decision | undefined | false, way: ApprovalChannel): boolean {
     if (decision === undefined || decision === false || decision.outcome !== 'approved') return true
     const { by, webhook } = this.#deps.inForce()
@@ -209,7 +208,7 @@ export class Approver {
     return parseDecision(reply) ?? false
   }
 
-  /** The approval is used up here: what it was for is compared once more, and noted before anything is sent. */
+  /** Consumes the approval: compares the binding again and records the start before sending. */
   #grantCall(open: OpenCall, decision: Decision): Approval {
     const { request, id, digest } = open
     const { call, name, rule } = request
@@ -226,7 +225,7 @@ export class Approver {
     return { granted: true, ended: () => this.#recordEnd(id) }
   }
 
-  /** Its caller has the answer, whatever becomes of the note. */
+  /** A journal failure must not affect the caller's answer. */
   #recordEnd(id: string): void {
     try {
       this.#deps.journal.recordEnd(id)
@@ -250,7 +249,7 @@ export class Approver {
   }
 }
 
-/** A model reads why its tool did not run, and anybody else gets an error. */
+/** Tool calls get a result that the model can read, other methods an error. */
 function buildRefusal({ call, name, rule }: ApprovalRequest, { outcome, by }: Decision): Answer {
   const reason = outcome === 'approved' ? 'approval_unavailable' : REASONS[outcome]
   const why = outcome === 'denied' ? 'a person said no' : by

@@ -1,7 +1,7 @@
 import type { CommandCall, JsonObject, PluginCommands } from '../../src/plugin.ts'
 import { isObject, toOneLine } from '../../src/plugin.ts'
 
-/** Exit code where no such call waits. */
+/** Exit code if no such call is pending. */
 const NONE = 1
 
 const ID = { id: { required: true, description: 'Id of the call, as the list has it.' } }

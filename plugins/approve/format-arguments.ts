@@ -1,31 +1,31 @@
 import type { ApprovalRequest } from '../../src/plugin.ts'
 import { isObject, toOneLine } from '../../src/plugin.ts'
 
-/** Characters of all values together; each value gets its share, and at least `MIN_VALUE`. */
+/** Character budget for all values; each gets a share of at least `MIN_VALUE`. */
 const MAX_TEXT = 2000
 const MIN_VALUE = 60
-/** Characters of the name of one argument. */
+/** Character limit for an argument name. */
 const MAX_KEY = 120
 
-/** Characters that nobody sees, or that change how others are read: in JSON each may stand as its escape. */
+/** Characters that are invisible or change how others are displayed; escaped in JSON. */
 const INVISIBLE = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u115f\u1160\u3164\uffa0]|(?! )\p{Zs}/gu
 const WORD = /[\p{L}\p{M}\p{N}]+/gu
 const ASCII_LETTER = /[a-z]/i
 const LATIN = /\p{Script=Latin}/u
-/** Letters of other alphabets that look like Latin ones. */
+/** Letters in other alphabets that look like Latin ones. */
 const CONFUSABLE = /^[авекмнорстухіјѕԁԛԝһӏґαβεηικμνορτυχγωօսոհցɡ\p{N}\p{M}]+$/iu
 
-/** Returns the arguments as a person is shown them: without what a plugin hides, such as `redact`. */
+/** Returns the arguments to show, without values hidden by plugins such as `redact`. */
 export function selectArguments({ call, shown }: ApprovalRequest): unknown {
   return shown ?? call.params?.arguments ?? {}
 }
 
-/** Writes all of the arguments on one line, with characters that hide or imitate others as their escapes. */
+/** Formats all arguments on one line, with invisible and confusable characters escaped. */
 export function writeArguments(request: ApprovalRequest): string {
   return markUnusual(JSON.stringify(selectArguments(request)))
 }
 
-/** The same, with both ends of long values, and every top-level key. */
+/** Formats a summary: long values truncated in the middle, all top-level keys present. */
 export function summarizeArguments(request: ApprovalRequest): string {
   const shown = selectArguments(request)
   if (!isObject(shown)) return truncate(writeArguments(request), MAX_TEXT)
@@ -39,7 +39,7 @@ export function summarizeArguments(request: ApprovalRequest): string {
   return `{${members.map(([key, value]) => `${key}:${truncate(value, share)}`).join(',')}}`
 }
 
-/** The length up to which each value is shown, so that all of them fit: short values leave their room to long ones. */
+/** Computes the length limit per value so that all fit: short values leave their share to long ones. */
 function findShare(lengths: readonly number[]): number {
   let room = MAX_TEXT
   let left = lengths.length
@@ -61,7 +61,7 @@ function markUnusual(json: string): string {
   return toOneLine(json.replace(INVISIBLE, escapeCharacters).replace(WORD, markLookAlikes))
 }
 
-/** Escapes the letters of a word that imitate Latin ones: in a word of two alphabets, or one that only looks Latin. */
+/** Escapes confusable letters in words that mix alphabets or only look Latin. */
 function markLookAlikes(word: string): string {
   let text = ''
   const isMixed = ASCII_LETTER.test(word) || CONFUSABLE.test(word)

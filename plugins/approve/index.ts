@@ -9,11 +9,11 @@ import type { Decisions, OpenCall } from './waiting-calls.ts'
 import { createDecisions, WaitingCalls } from './waiting-calls.ts'
 import { Webhook } from './webhook.ts'
 
-/** Calls are held for their clients no longer. */
+/** Upper bound for `ttl`: clients do not wait longer. */
 const MAX_TTL_MS = 600_000
 const DURATION = /^\d{1,12}(ms|s|m|h|d)$/
 
-/** Checks that a question has somebody who hears it, for no longer than a call can wait. */
+/** Checks that an approval channel exists and that `ttl` is within bounds. */
 export function check(config: unknown, report: Report): void {
   const approve = readValue(config, 'approve')
   if (approve === undefined) return
@@ -37,7 +37,7 @@ export function check(config: unknown, report: Report): void {
     report({ pointer: '/approve/ttl', message: 'must be more than 0 and at most 10m' })
 }
 
-/** True within the bounds, and for a value that is no duration at all, which the schema points at. */
+/** Also true for an invalid duration, which schema validation reports. */
 function isInBounds(ttl: unknown): boolean {
   const isDuration = typeof ttl === 'number' || (typeof ttl === 'string' && DURATION.test(ttl))
   const ms = isDuration ? parseDuration(ttl) : 1
@@ -54,7 +54,7 @@ const HEALTH = {
 
 const found = defineFindings(HEALTH)
 
-/** Lets a person decide about calls that rules hold: in the client, at a terminal, or through a program. */
+/** Holds calls for approval in the client, at a terminal, or by a webhook. */
 export const approve: Plugin<ApproveConfig> = {
   name: 'approve',
   claims: { section: 'approve' },
@@ -103,12 +103,12 @@ export const approve: Plugin<ApproveConfig> = {
   },
 }
 
-/** The time until what was told is in every file that others keep of it. */
+/** Delay until reports are stored in all logs. */
 const TOLD_MS = 5000
 
 /**
- * Tells of calls that were approved when a gateway was killed: nobody knows whether they ran, and they are never run again.
- * If this one is killed, too, while it tells, the next one tells once more.
+ * Reports calls that were approved when a gateway crashed: their outcome is unknown, and they are never rerun. A
+ * crash while reporting makes the next process report them again.
  */
 async function reportUnfinished(
   journal: ApprovalJournal,
@@ -129,7 +129,7 @@ async function reportUnfinished(
   clock.after(TOLD_MS, () => void journal.forgetClaimed())
 }
 
-/** Has anybody decide who reaches one of the processes that are one gateway. */
+/** Lets approvers connected to any replica decide. */
 function shareApprovals(
   { shared, clock, log, place }: PluginApi<ApproveConfig>,
   waiting: WaitingCalls,

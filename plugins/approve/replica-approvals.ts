@@ -3,33 +3,32 @@ import { isObject, getErrorMessage } from '../../src/plugin.ts'
 import type { Decision, Decisions, OpenCall, WaitingCalls } from './waiting-calls.ts'
 
 const DECIDED = 'decided'
-/** A decision of another replica is found after so long, were its word of it lost. */
+/** Polling interval for decisions, in case a notification was lost. */
 const LOOK_MS = 1000
-/** A decision is remembered longer than its call waits, so that there is never a second one. */
+/** Decisions outlive their calls, to prevent a second decision. */
 const AFTER_MS = 60_000
-/** Characters of the list of one replica: beyond, calls are listed without their arguments. */
+/** List size limit per replica; beyond it, calls are listed without arguments. */
 const MAX_CHARACTERS = 150_000
 const PLACES = 'places'
 const PLACES_MS = 86_400_000
 const MAX_PLACES = 1000
 const MAX_ATTEMPTS = 30
 
-/** Outcomes that let nothing run: they hold though nobody can be told of them. */
+/** Refusals, which hold even if they cannot be announced. */
 const REFUSES: ReadonlySet<string> = new Set(['expired', 'cancelled', 'unavailable'])
 
 interface ApprovalDeps {
   readonly store: SharedStore
   readonly clock: Clock
   readonly log: Log
-  /** Name of this replica. */
   place(): string
-  /** A call as it is listed. */
+  /** Formats a call for lists. */
   rowOf(call: OpenCall): JsonObject
 }
 
 /**
- * Calls that wait at any replica, and decisions on them. A decision is one value that is written once for all: whoever comes second
- * has decided nothing. The replica that has the call takes it from there, so that nobody need reach that one.
+ * Pending calls and decisions across replicas. A decision is a value that is written once, so the first wins. The
+ * replica that holds the call reads it from the store, and approvers need not reach that replica.
  */
 export class ReplicaApprovals implements Decisions {
   readonly #deps: ApprovalDeps
@@ -40,7 +39,7 @@ export class ReplicaApprovals implements Decisions {
   #writing: Promise<void> | undefined
   #isStale = false
   #isKnown = false
-  /** The store may have lost the calls that wait here. */
+  /** True if the store may have lost this replica's pending calls. */
   #isLost = false
 
   constructor(means: ApprovalDeps, waiting: WaitingCalls) {
@@ -49,7 +48,7 @@ export class ReplicaApprovals implements Decisions {
     this.#replicaId = means.place()
   }
 
-  /** Lets all replicas know of a call that waits here. Rejects where that cannot be. */
+  /** Announces a pending call to all replicas. Rejects if the store is unavailable. */
   async announce({ id, until }: OpenCall): Promise<void> {
     const { store } = this.#deps
     this.#ending ??= store.subscribe(
@@ -62,7 +61,7 @@ export class ReplicaApprovals implements Decisions {
     this.#watch()
   }
 
-  /** Redis was away, and may have lost what was there. */
+  /** Announces pending calls again: Redis was unavailable and may have lost them. */
   async #announceAgain(): Promise<void> {
     this.#isKnown = false
     this.#isLost = true
@@ -74,11 +73,10 @@ export class ReplicaApprovals implements Decisions {
       if (this.#waiting.calls.length > 0) await this.#writeList()
       this.#isLost = false
     } catch {
-      // The calls that wait are told again a moment later.
+      // Retried by the next tick.
     }
   }
 
-  /** The call waits no longer. */
   withdraw(id: string): void {
     void this.#deps.store.delete(getCallKey(id)).catch(() => undefined)
     void this.#writeList().catch(() => undefined)
@@ -99,7 +97,7 @@ export class ReplicaApprovals implements Decisions {
     return true
   }
 
-  /** The calls that wait at all replicas; where the others cannot be asked, those of this one, and why. */
+  /** Lists pending calls on all replicas; if the store is unavailable, only this replica's, with the reason. */
   async list(): Promise<{ readonly approvals: readonly JsonObject[]; readonly missing?: string }> {
     const own = this.#waiting.calls.map(call => this.#buildRow(call))
     try {
@@ -111,7 +109,7 @@ export class ReplicaApprovals implements Decisions {
     }
   }
 
-  /** Writes a decision where there is none. */
+  /** Writes a decision unless one exists. */
   async #writeDecision(id: string, decision: Decision, isHere: boolean): Promise<boolean> {
     const { store } = this.#deps
     if (!isHere && (await store.get(getCallKey(id))) === undefined) return false
@@ -123,7 +121,7 @@ export class ReplicaApprovals implements Decisions {
     })
   }
 
-  /** Uses a decision that another replica has written; one that no replica has written is none. */
+  /** Applies a decision that another replica wrote; ignores invalid values. */
   async #takeDecision(id: string): Promise<void> {
     if (!this.#waiting.has(id)) return
     const { store, log } = this.#deps
@@ -135,7 +133,7 @@ export class ReplicaApprovals implements Decisions {
       if (text === undefined) return log.warn('a decision was not made by a replica of this gateway', { id })
       this.#waiting.decide(id, JSON.parse(text) as Decision)
     } catch {
-      // It is looked for again.
+      // The next tick retries.
     }
   }
 
@@ -153,7 +151,7 @@ export class ReplicaApprovals implements Decisions {
     })
   }
 
-  /** Writes the list of this replica: one write after another, and the last one has all. */
+  /** Writes this replica's list; writes are serialized, and the last one contains all calls. */
   #writeList(): Promise<void> {
     this.#isStale = true
     this.#writing ??= this.#writeOnce().finally(() => (this.#writing = undefined))
@@ -173,7 +171,7 @@ export class ReplicaApprovals implements Decisions {
     }
   }
 
-  /** Enters this replica in the list of those that ever had a call. */
+  /** Adds this replica to the set of replicas with approvals. */
   async #registerReplica(): Promise<void> {
     const { store } = this.#deps
     for (let tries = 0; tries < MAX_ATTEMPTS; tries++) {

@@ -8,12 +8,12 @@ type WebhookConfig = NonNullable<NonNullable<Config['approve']>['webhook']>
 
 const SIGNATURE = 'x-tapgate-signature'
 const TIMESTAMP = 'x-tapgate-timestamp'
-/** A signed text that is older is somebody's copy. */
+/** Maximum age of a signed request, against replay. */
 const MAX_AGE_MS = 300_000
 const AGAIN = { 'content-type': 'text/plain', 'retry-after': '1' }
 const DECISIONS = { approve: 'approved', deny: 'denied' } as const
 
-/** A program that is told of calls that wait, and decides about them. */
+/** Notifies an external program about pending calls and receives its decisions. */
 export class Webhook {
   readonly #config: WebhookConfig
   readonly #api: Pick<PluginApi, 'fetch' | 'log' | 'hide'>
@@ -23,7 +23,10 @@ export class Webhook {
     this.#api = api
   }
 
-  /** Tells of a call. The decision, where the answer has one; undefined where it comes later; false where nobody heard. */
+  /**
+   * Sends the notification. Returns the decision if the response contains one, undefined if it follows later, false
+   * if delivery failed.
+   */
   async notify(open: OpenCall): Promise<Decision | undefined | false> {
     const { url } = this.#config
     const body = this.#api.hide(JSON.stringify(formatNotice(open)))
@@ -43,7 +46,7 @@ export class Webhook {
     }
   }
 
-  /** A decision that comes later. */
+  /** Receives a later decision. */
   async handleRequest(request: HttpRequest, decisions: Decisions): Promise<HttpReply> {
     if (request.method !== 'POST') return createReply(405, 'POST a decision')
     const body = (await request.body()).toString('utf8')
@@ -112,7 +115,7 @@ function parseId(text: string): string | undefined {
   return typeof id === 'string' ? id : undefined
 }
 
-/** The decision in a text that is about this call. */
+/** Parses the decision and checks that it refers to this call. */
 function parseDecision(text: string, id: string, by: string): Decision | undefined {
   const { decision, id: own } = parseBody(text)
   if (own !== id || (decision !== 'approve' && decision !== 'deny')) return undefined

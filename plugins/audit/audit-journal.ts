@@ -4,7 +4,7 @@ import type { Sink } from './journal-file.ts'
 import { BEGINNING, chainLine, parseHash, parseKeptCount } from './journal-file.ts'
 
 interface JournalSettings {
-  /** Bytes after which a file is set aside. */
+  /** File size in bytes that triggers rotation. */
   readonly maxSize: number
   readonly keep: number
   readonly chain: boolean
@@ -14,37 +14,40 @@ export interface AuditJournalDeps {
   readonly sink: Sink
   readonly clock: Clock
   readonly log: Log
-  /** A line about the journal itself. */
+  /** Formats a line about the journal itself. */
   note(kind: string, fields: object): string
 }
 
-/** Least time between two writes. A line after a quiet time is written at once: who asked for it may kill the gateway next. */
+/**
+ * Minimum delay between writes. After an idle period, a line is written immediately, because its caller may terminate
+ * the gateway next.
+ */
 const FLUSH_MS = 20
-/** So many are written at once. */
+/** Lines that trigger an immediate write. */
 const MANY_LINES = 256
 const RETRY_MS = 1000
-/** Bytes that wait in memory while nothing can be written. */
+/** Bounds on unwritten lines and bytes. */
 const MAX_LINES = 20_000
 const MAX_CHARACTERS = 16 * 1024 * 1024
 const EMPTY = Buffer.alloc(0)
 
-/** Lines on their way to where they are kept: in batches, in order, chained where that is wanted, and bounded. */
+/** Writes audit lines in order and in batches, with a bounded buffer and an optional hash chain. */
 export class AuditJournal {
-  /** Number of owners; the last one closes it. */
+  /** Number of generations that use the journal; the last one closes it. */
   owners = 0
-  /** Lines for which there was no room since the gateway began. */
+  /** Lines dropped since startup because the buffer was full. */
   lost = 0
   #settings: JournalSettings
   readonly #deps: AuditJournalDeps
   #lines: string[] = []
   #characters = 0
-  /** Bytes being written, from the first that is not there yet. */
+  /** Unwritten bytes of the current batch. */
   #pending: Buffer = EMPTY
   #hash: string | undefined = undefined
-  /** Number of files of the chain that were set aside; the first line of a file says so. */
+  /** Number of rotated files in the chain, recorded in the first line of each file. */
   #kept = 0
   #isOpen = false
-  /** A new file was to be begun, and that failed. */
+  /** True if a rotation failed and must be retried. */
   #isRotating = false
   #isFailing = false
   #unreported = 0
@@ -57,12 +60,12 @@ export class AuditJournal {
     this.#deps = host
   }
 
-  /** True while lines that are added may never be written. */
+  /** True if buffered lines may never be written. */
   get isFailing(): boolean {
     return this.#isFailing || this.#isFull
   }
 
-  /** Makes it ready. What is `strict` rejects when that cannot be done; all else tries again. */
+  /** Opens the sink. With `strict`, rejects on failure; otherwise retries later. */
   async open(settings: JournalSettings, strict: boolean): Promise<void> {
     this.#settings = settings
     const opened = this.#enqueue(async () => {
@@ -72,7 +75,7 @@ export class AuditJournal {
     await (strict ? opened : opened.catch((error: unknown) => this.#recordFailure(error)))
   }
 
-  /** Costs no more than a place in a list. */
+  /** Adds a line to the buffer; does no I/O. */
   add(line: string): void {
     if (this.#isFull) {
       this.lost++
@@ -85,14 +88,13 @@ export class AuditJournal {
     else this.#stopTimer ??= this.#deps.clock.after(this.#pauseMs, () => void this.flush())
   }
 
-  /** Milliseconds until the next write is due. */
   get #pauseMs(): number {
     return Math.max(0, this.#flushedAt + FLUSH_MS - this.#deps.clock.now())
   }
 
   /**
-   * Writes what waits before it returns: for a process that is about to exit, and for lines that must not be lost. Lines
-   * wait on while something is being written, or nothing can be.
+   * Writes buffered lines synchronously, for process exit and strict mode. Lines stay buffered during another write
+   * or on failure.
    */
   readonly flushNow = (): void => {
     if (!this.#isOpen || this.#isRotating || this.#isFailing || this.#pending.length > 0) return
@@ -107,7 +109,7 @@ export class AuditJournal {
     if (this.#pending.length > 0 || this.#isTooLarge) void this.flush()
   }
 
-  /** Writes what waits. Never rejects: what cannot be written waits on, and is tried again. */
+  /** Writes buffered lines. Never rejects: on failure they stay buffered and are retried. */
   flush(): Promise<void> {
     this.#stopTimer?.()
     this.#stopTimer = undefined
@@ -130,7 +132,7 @@ export class AuditJournal {
     return this.#lines.length >= MAX_LINES || this.#characters >= MAX_CHARACTERS
   }
 
-  /** One after the other. */
+  /** Runs operations sequentially. */
   #enqueue(work: () => Promise<void>): Promise<void> {
     const done = this.#work.then(work)
     this.#work = done.catch(() => undefined)
@@ -173,7 +175,7 @@ export class AuditJournal {
     if (this.#isOpen) return
     const { first, last, torn, cut } = await this.#deps.sink.open()
     const { chain } = this.#settings
-    // Without a chain others may be writing to it, and their line is not ours to cut.
+    // Without a chain, the torn line may belong to another writer; keep it.
     if (torn > 0 && chain) await cut()
     this.#continueChain(first, last)
     this.#isOpen = true
@@ -188,19 +190,19 @@ export class AuditJournal {
     this.#kept = parseKeptCount(first) ?? 0
   }
 
-  /** A new file, which says what it follows. */
+  /** Begins a new file that links to the previous one. */
   async #rotateFile(): Promise<void> {
     this.#isRotating = true
     await this.#deps.sink.rotate(this.#settings.keep)
     this.#isRotating = false
-    // A file without a chain is not part of what can be followed.
+    // A file without a chain cannot be verified, so the count restarts.
     this.#kept = this.#hash === undefined ? 0 : Math.min(this.#kept + 1, this.#settings.keep)
     this.#hash ??= BEGINNING
     this.#addOpening(true, 0)
     await this.#drain()
   }
 
-  /** The line that a file begins with says so, and how many were set aside before. */
+  /** Adds the first line of a file, which records the number of rotated files. */
   #addOpening(isFirst: boolean, torn: number): void {
     const previous = this.#settings.chain ? { previous: this.#hash } : {}
     const kept = this.#settings.chain && isFirst ? { kept: this.#kept } : {}

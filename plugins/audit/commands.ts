@@ -4,7 +4,7 @@ import type { PluginCommands } from '../../src/plugin.ts'
 import { gatewayError, getErrorMessage } from '../../src/plugin.ts'
 import { parseHash, isIntact, parseKeptCount } from './journal-file.ts'
 
-/** Exit code where the audit is not what was written. */
+/** Exit code if the audit log was modified. */
 const CHANGED = 5
 
 export const commands: PluginCommands = {
@@ -27,7 +27,7 @@ export const commands: PluginCommands = {
   },
 }
 
-/** Follows the chain of an audit through all of its files. @throws GatewayError GW_USAGE where one cannot be read */
+/** Verifies the hash chain across all files. @throws GatewayError GW_USAGE if a file cannot be read */
 async function verifyAudit(path: string, head: string | undefined): Promise<Verification> {
   try {
     return await verifyChain(path, head)
@@ -48,21 +48,21 @@ function formatVerification({ lines, files, head, problem }: Verification): stri
   return `${read} as written; the last hash is ${head ?? 'none'}`
 }
 
-/** Result of checking an audit with `chain: true`. */
+/** Result of verifying an audit log with `chain: true`. */
 interface Verification {
   readonly isIntact: boolean
-  /** The files that were read, oldest first. */
+  /** Files read, oldest first. */
   readonly files: readonly string[]
   readonly lines: number
-  /** The hash of the last line. Kept elsewhere, it shows whether lines at the end were taken away later. */
+  /** Hash of the last line. Store it elsewhere to detect lines that are removed later. */
   readonly head: string | undefined
-  /** The first line that is not what was written; line 0 where a whole file is missing. */
+  /** The first invalid line; line 0 if a whole file is missing. */
   readonly problem?: { readonly file: string; readonly line: number; readonly why: string }
 }
 
 /**
- * Reads a file and those that were set aside before it, `<file>.1` and so on, and follows the chain through all of them.
- * With `noted`, the hash of a last line from before, that line must still be there.
+ * Verifies the hash chain of a file and its rotated predecessors (`<file>.1` and so on). If `noted` is given, a line
+ * with this hash must exist.
  */
 export async function verifyChain(file: string, noted?: string): Promise<Verification> {
   const files = await listFiles(file)
@@ -99,7 +99,7 @@ export async function verifyChain(file: string, noted?: string): Promise<Verific
       )
 }
 
-/** As many as the first line of the newest file says, oldest first. */
+/** Lists the files, oldest first; the first line of the newest file contains their number. */
 async function listFiles(file: string): Promise<string[]> {
   const files = [file]
   const kept = parseKeptCount(await readFirstLine(file)) ?? 0
@@ -112,7 +112,7 @@ async function readFirstLine(path: string): Promise<string | undefined> {
   return undefined
 }
 
-/** Lines end with `\n` alone: any other end would be a byte that nobody wrote. */
+/** Splits at `\n` only, because the writer uses no other line end. */
 async function* readLines(path: string): AsyncGenerator<string> {
   let rest = ''
   for await (const piece of createReadStream(path, { encoding: 'latin1' })) {
@@ -123,7 +123,7 @@ async function* readLines(path: string): AsyncGenerator<string> {
   if (rest !== '') yield rest
 }
 
-/** Read as Latin-1, so that every byte counts; a hash is taken over the bytes. */
+/** Lines are Latin-1 strings so that the hash covers the exact bytes. */
 function findLineProblem(
   line: string,
   start: string | undefined,
@@ -138,7 +138,7 @@ function findLineProblem(
     : 'it is not what was written, or not where it was'
 }
 
-/** Hash that the first line of a file follows; undefined when no file begins with this line. */
+/** Parses the previous hash from the first line of a file; undefined for any other line. */
 function parsePreviousHash(line: string): string | undefined {
   return parseKeptCount(line) === undefined ? undefined : /"previous":"([0-9a-f]{64})"/.exec(line)?.[1]
 }

@@ -14,7 +14,6 @@ import { JournalFile, JournalStderr } from './journal-file.ts'
 import { AuditJournal } from './audit-journal.ts'
 import { LineFormatter, TextEncoderCache } from './line-formatter.ts'
 
-/** Errors of the audit. */
 const ERRORS = {
   GW_AUDIT: {
     text: 'nothing is answered now, as the audit cannot be written',
@@ -30,7 +29,7 @@ const PER_SECOND = 50
 
 type AuditOptions = NonNullable<Config['audit']>
 
-/** Writes down who called what and what came of it: one line for each exchange, whatever happened to it. */
+/** Writes one audit line per exchange, whatever its outcome. */
 export const audit: Plugin<AuditOptions> = {
   name: 'audit',
   claims: { section: 'audit', records: true },
@@ -55,7 +54,7 @@ export const audit: Plugin<AuditOptions> = {
       })
     const formatCaller = (session: Session): string => {
       const known = sessions.get(session)
-      // A client's description of itself may come later than its session.
+      // A client may identify itself after the session begins.
       if (known.who === '' || known.client !== session.client) {
         known.client = session.client
         known.who = lines.formatCaller(session)
@@ -64,7 +63,7 @@ export const audit: Plugin<AuditOptions> = {
     }
     hooks.settled.tap(methods, exchange => {
       journal.add(lines.formatCall(exchange, formatCaller(exchange.session)))
-      // Strict: the line is with the operating system before its caller has the answer.
+      // In strict mode the line is written before the caller gets its answer.
       if (isStrict) journal.flushNow()
     })
     hooks.explain.tap((steps, { exchange }) => {
@@ -105,7 +104,7 @@ function createLineFormatter({ options, hide, clock }: PluginApi<AuditOptions>):
   })
 }
 
-/** Generations that write to one place share its journal. */
+/** Opens the journal; generations with the same destination share it. */
 function openJournal(
   { options, directory, slot, clock, log }: PluginApi<AuditOptions>,
   lines: LineFormatter,
@@ -118,7 +117,7 @@ function openJournal(
   const journal =
     journals.get(key) ?? new AuditJournal(parseSettings(options), { sink, clock, log, note: formatNote })
   journals.set(key, journal)
-  // A second signal exits at once.
+  // A second signal exits immediately, so flush on exit.
   if (journal.owners++ === 0) process.on('exit', journal.flushNow)
   const release = async (): Promise<void> => {
     journal.owners--
@@ -138,14 +137,14 @@ function parseSettings({ maxSize, keep, chain }: AuditOptions): {
   return { maxSize: parseSize(maxSize), keep, chain }
 }
 
-/** A tap names methods; without names it hears of those that nobody knows, too. */
+/** Omits the method list if all are recorded: a tap without names also receives unknown methods. */
 function buildMethodFilter({ methods }: AuditOptions): { methods?: string[] } {
   const isMeant = compileGlobs(methods)
   const isAll = isMeant('*') && [...METHODS.keys()].every(isMeant)
   return isAll ? {} : { methods: [...METHODS.keys()].filter(isMeant) }
 }
 
-/** Bounds the lines about refused requests, by the second: a flood must not push out the lines of others. */
+/** Limits lines about refused requests per second, so that a flood cannot displace other lines. */
 class RefusalSampler {
   readonly #clock: Clock
   readonly #report: (more: number) => void
@@ -153,7 +152,7 @@ class RefusalSampler {
   #noted = 0
   #more = 0
 
-  /** `tell` gets how many were not noted, once for each second that had such. */
+  /** `tell` receives the number of omitted lines, once per second with omissions. */
   constructor(clock: Clock, tell: (more: number) => void) {
     this.#clock = clock
     this.#report = tell
@@ -171,7 +170,7 @@ class RefusalSampler {
     return false
   }
 
-  /** Tells of those that were left out. */
+  /** Reports the omitted lines. */
   flush(): void {
     if (this.#more > 0) this.#report(this.#more)
     this.#more = 0

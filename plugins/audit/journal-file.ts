@@ -5,48 +5,47 @@ import { dirname } from 'node:path'
 import { hash } from 'node:crypto'
 import { makeDirectory } from '../../src/plugin.ts'
 
-/** Hash that the very first line follows. */
+/** Previous hash of the very first line. */
 export const BEGINNING = '0'.repeat(64)
 
 const END = /,"hash":"([0-9a-f]{64})"\}$/
 
 const TAIL = `,"hash":"${BEGINNING}"}`.length
 
-/** Enough for the longest line. */
+/** Larger than the longest line. */
 const TAIL_BYTES = 1024 * 1024
 
-/** Enough for the line that a file begins with. */
+/** Larger than the first line of a file. */
 const HEAD_BYTES = 4096
 
 const NEWLINE = 0x0a
 
-/** Destination of lines. Tests bring others, which fail. */
+/** Destination of audit lines; tests substitute failing ones. */
 export interface Sink {
-  /** Makes it ready to be written to. */
   open(): Promise<JournalContents>
-  /** Appends, and resolves with how many bytes it took; rejects when it can take none. */
+  /** Appends bytes and resolves with the number written; rejects if none could be written. */
   write(bytes: Buffer): Promise<number>
-  /** The same before it returns; throws when it can take none. */
+  /** Synchronous variant of `write`. */
   writeSync(bytes: Buffer): number
-  /** Bytes in it. */
+  /** Current size in bytes. */
   readonly size: number
-  /** Sets aside what there is and begins anew; at most `keep` old ones stay. */
+  /** Rotates the file and begins an empty one; keeps at most `keep` old files. */
   rotate(keep: number): Promise<void>
   close(): Promise<void>
 }
 
 export interface JournalContents {
-  /** The first line; undefined when there is none. */
+  /** First line; undefined if the file is empty. */
   readonly first: string | undefined
-  /** The last whole line; undefined when there is none. */
+  /** Last complete line; undefined if there is none. */
   readonly last: string | undefined
-  /** Bytes at the end that are no whole line: somebody died while it was written. */
+  /** Size of an incomplete last line, left by a crash during a write. */
   readonly torn: number
-  /** Takes these bytes away. */
+  /** Removes the incomplete line. */
   cut(): Promise<void>
 }
 
-/** Lines in a file that only its owner may read, `<file>.1` and so on being older ones. */
+/** Audit file that only its owner can read; `<file>.1` and so on are rotated files. */
 export class JournalFile implements Sink {
   readonly #path: string
   #handle: FileHandle | undefined = undefined
@@ -92,7 +91,7 @@ export class JournalFile implements Sink {
     await this.#reopen()
   }
 
-  /** Removes a file and all that are older, so that a smaller `keep` leaves no gap between those that stay. */
+  /** Removes a rotated file and all older ones, so that a smaller `keep` leaves no gap. */
   async #removeOlder(number: number): Promise<void> {
     while (await rm(this.#getPath(number)).then(isRemoved, ignoreMissing)) number++
   }
@@ -142,21 +141,21 @@ function ignoreMissing(error: unknown): void {
   if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
 }
 
-/** A line that carries a hash over itself and the line before. */
+/** Appends a hash over the line and the previous hash. */
 export function chainLine(line: string, before: string): { readonly line: string; readonly hash: string } {
   const body = line.slice(0, -1)
   const own = hash('sha256', before + body, 'hex')
   return { line: `${body},"hash":"${own}"}`, hash: own }
 }
 
-/** The hash that a line carries; undefined when it carries none. */
+/** Returns undefined if the line has no hash. */
 export function parseHash(line: string): string | undefined {
   return END.exec(line)?.[1]
 }
 
 /**
- * Number of files of the chain that were set aside before the one that this line begins. Undefined when no file begins with
- * it: then lines before it were taken away.
+ * Parses the number of rotated files from the first line of a file. Undefined for any other line: then earlier lines
+ * were removed.
  */
 export function parseKeptCount(line: string | undefined): number | undefined {
   if (line === undefined || parseHash(line) === undefined) return undefined
@@ -168,14 +167,14 @@ export function parseKeptCount(line: string | undefined): number | undefined {
   }
 }
 
-/** True if the bytes of a line are those written after the line with the hash `before`. */
+/** True if the line matches its hash, given the previous hash. */
 export function isIntact(line: Buffer, before: string): boolean {
   const noted = parseHash(line.toString('latin1'))
   const body = line.subarray(0, line.length - TAIL)
   return noted !== undefined && noted === hash('sha256', Buffer.concat([Buffer.from(before), body]), 'hex')
 }
 
-/** Lines on stderr, among those of the log: stdout belongs to the protocol. */
+/** Writes audit lines to stderr, because stdout carries the protocol. */
 export class JournalStderr implements Sink {
   readonly #write: (text: Buffer) => void
   readonly size = 0

@@ -11,29 +11,28 @@ import type {
 } from '../../src/plugin.ts'
 import { ANONYMOUS, BoundedMap, isObject, getOutcome, principalKey } from '../../src/plugin.ts'
 
-/** Longer texts are cut: what a peer calls itself must not fill the disk. */
+/** Longest stored text, so that peers cannot fill the disk. */
 const MAX_LENGTH = 256
 
-/** Texts that are kept as they are written. */
+/** Size of the encoded text cache. */
 const MAX_TEXTS = 4096
 
 const MAX_DEPTH = 3
 
-/** Members that are named, over all levels. */
+/** Members listed over all levels. */
 const MAX_MEMBERS = 64
 
-/** Settings of the lines of one generation. */
 interface LineFormatterDeps {
   readonly texts: TextEncoderCache
   hide(text: string): string
-  /** Wall-clock milliseconds. */
+  /** Wall clock in milliseconds. */
   time(): number
-  /** Monotonic milliseconds, as `startedAt` of an exchange. */
+  /** Monotonic milliseconds, like an exchange's `startedAt`. */
   now(): number
-  /** Makes ids unlike those of other runs. */
+  /** Salt that makes ids differ between runs. */
   readonly run: string
   readonly hashSessions: boolean
-  /** True if the arguments of this tool or prompt are written as they are. */
+  /** True if the arguments of this tool or prompt are logged unredacted. */
   showsValues(name: string): boolean
 }
 
@@ -41,7 +40,7 @@ const MAX_VALUES_LENGTH = 8192
 
 const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/
 
-/** Writes exchanges and refusals as JSON text. Pieced together from parts that are known, as it is done for every call. */
+/** Formats exchanges and refusals as JSON lines, assembled from cached parts because this runs for every call. */
 export class LineFormatter {
   readonly #settings: LineFormatterDeps
   #at = 0
@@ -51,7 +50,6 @@ export class LineFormatter {
     this.#settings = settings
   }
 
-  /** One call with all that came of it. */
   formatCall(exchange: Exchange, who: string): string {
     const { run, now } = this.#settings
     const ms = Math.round((now() - exchange.startedAt) * 1000) / 1000
@@ -62,7 +60,7 @@ export class LineFormatter {
     )
   }
 
-  /** Something beside the calls: a server that asked a client, a permission, the owner. */
+  /** Formats an event outside calls, such as a client request, a permission or an owner action. */
   formatEvent({ kind, name, outcome, exchange, fields = {} }: AuditEvent, who: string): string {
     const { run, texts } = this.#settings
     const call = exchange === undefined ? '' : `"call":"${run}-${exchange.id}",${who}`
@@ -75,7 +73,7 @@ export class LineFormatter {
     )
   }
 
-  /** An HTTP request whose sender was not let in. */
+  /** Formats an HTTP request that failed authentication. */
   formatRefusal({ status, error }: Refusal, { listener, method, path, remoteAddress }: Credentials): string {
     const { texts } = this.#settings
     return (
@@ -85,15 +83,15 @@ export class LineFormatter {
     )
   }
 
-  /** Anything else that happened to the audit itself. */
+  /** Formats an event about the audit log itself. */
   formatNote(kind: string, fields: object): string {
     return JSON.stringify({ time: this.#formatTime(), kind, ...fields })
   }
 
-  /** Members that name the caller; the same for a whole session. */
+  /** Formats the members that identify the caller; constant per session. */
   formatCaller({ id, listener, principal, client }: Session): string {
     const { texts } = this.#settings
-    // A modern HTTP request is a session of its own: its id says nothing.
+    // A modern HTTP request has its own session, so its id is useless.
     const session = client.era === 'legacy' ? `"session":${texts.encodeText(this.#formatSessionId(id))},` : ''
     return (
       `${session}"principal":${this.#formatPrincipal(principal)},"listener":${texts.encodeText(listener)},` +
@@ -117,7 +115,7 @@ export class LineFormatter {
 
   #formatPrincipal(principal: Principal): string {
     if (principal.subject === ANONYMOUS.subject && principal.issuer === '') return '"anonymous"'
-    // An array of issuer, client and subject in its text: no delimiter can be forged.
+    // A JSON array of issuer, client and subject prevents forged delimiters.
     return this.#settings.texts.encodeJson(principalKey(principal))
   }
 
@@ -140,7 +138,7 @@ export class LineFormatter {
     return `,"outcome":"${outcome}"${by},"code":${error.code}${this.#formatReason(error, decidedBy !== undefined)}`
   }
 
-  /** A code of ours; a text only from a plugin, as a server's may hold anything. */
+  /** Includes our error codes, but only plugins' messages: an upstream's text may contain secrets. */
   #formatReason({ message, data }: RpcError, isOurs: boolean): string {
     const code = isObject(data) ? data.code : undefined
     if (typeof code === 'string' && /^[A-Z][A-Z0-9_]{1,63}$/.test(code)) return `,"reason":"${code}"`
@@ -169,7 +167,7 @@ function formatUpstream(exchange: Exchange | undefined, texts: TextEncoderCache)
   return exchange?.route?.to === 'one' ? `,"upstream":${texts.encodeText(exchange.route.upstream)}` : ''
 }
 
-/** The name a client uses; of a URI without what may be a key or a password in it. */
+/** Returns the exposed name; strips query and credentials from URIs. */
 function readTargetName(params: Exchange['params']): string | undefined {
   const name = params?.name ?? params?.taskId
   if (typeof name === 'string') return name
@@ -194,7 +192,9 @@ interface Budget {
   left: number
 }
 
-/** Names, types and lengths of arguments as JSON text, without any value: `{"path":"string(12)","deep":{"n":"number"}}`. */
+/**
+ * Describes argument names, types and lengths without values, as JSON: `{"path":"string(12)","deep":{"n":"number"}}`.
+ */
 function describeArguments(args: unknown, texts: TextEncoderCache): string {
   return describeValue(args, texts, MAX_DEPTH, { left: MAX_MEMBERS })
 }
@@ -218,7 +218,7 @@ function describeMembers(value: JsonObject, texts: TextEncoderCache, depth: numb
   return `{${text}}`
 }
 
-/** Texts of peers as JSON strings without secrets. The same few come again and again, so they are written once. */
+/** Encodes peers' texts as redacted JSON strings; cached because few distinct texts occur. */
 export class TextEncoderCache {
   readonly #hide: (text: string) => string
   readonly #known = new BoundedMap<string, string>({ max: MAX_TEXTS })
@@ -232,13 +232,13 @@ export class TextEncoderCache {
     return this.#known.get(text) ?? this.#storeText(this.#known, text, this.#quoteText(text))
   }
 
-  /** The same for what is JSON text already. */
+  /** Redacts a text that is JSON already. */
   encodeJson(text: string): string {
     return this.#knownJson.get(text) ?? this.#storeText(this.#knownJson, text, this.#hide(text))
   }
 
   #quoteText(text: string): string {
-    // Hidden before it is cut, or the half of a secret would stay.
+    // Redact before truncating, or half a secret could remain.
     const shown = this.#hide(text)
     return JSON.stringify(shown.length > MAX_LENGTH ? `${shown.slice(0, MAX_LENGTH)}…` : shown)
   }

@@ -22,10 +22,10 @@ import {
 import type { ErrorAnswer } from './challenge.ts'
 import { FORBIDDEN, createScopeError } from './challenge.ts'
 
-/** Methods on a task, which is used as its tool is. */
+/** Task methods, which need the same access as the task's tool. */
 const OF_TASKS: ReadonlySet<string> = new Set(['tasks/get', 'tasks/update', 'tasks/result'])
 
-/** Parameter that says what a method reaches. */
+/** Parameter that names a method's target. */
 const NAMES: Readonly<Record<string, 'name' | 'uri' | 'ref'>> = {
   'tools/call': 'name',
   'prompts/get': 'name',
@@ -34,13 +34,13 @@ const NAMES: Readonly<Record<string, 'name' | 'uri' | 'ref'>> = {
   'completion/complete': 'ref',
 }
 
-/** The answer to a caller who lacks scopes. */
+/** Builds the answer for missing scopes. */
 type Forbid = (exchange: Exchange, what: string, scopes: readonly string[]) => Answer
 
 /**
- * Keeps the rules over all there is. What a caller may not use is not in his lists, and so cannot be called; that a
- * scope would open it is said when he calls it by name, unless something else hides it from him. A local pipe, and what
- * auth does not cover, has no rules.
+ * Enforces the access rules. Inaccessible entries are removed from lists and cannot be called. A call by name reports
+ * the missing scopes, unless another rule or plugin hides the entry. Local pipes and uncovered listeners have no
+ * rules.
  */
 export function enforceRules(rules: readonly AccessRule[], hooks: PluginHooks, forbid: Forbid): void {
   if (rules.length === 0) return
@@ -54,11 +54,11 @@ export function enforceRules(rules: readonly AccessRule[], hooks: PluginHooks, f
         : { ...entry, refusal: createScopeError(`"${entry.exposed}"`, verdict.needs) },
     ]
   }
-  // Withheld, and not left out: a profile after it may hide the entry, or give it another name.
+  // Withhold instead of removing: a later profile may hide or rename the entry.
   hooks.catalog.tap({ stage: 'transform', judgesUris: rules.some(rule => rule.isOfUris) }, (entries, view) =>
     view.principal === ANONYMOUS ? undefined : entries.flatMap(entry => filterEntry(entry, view)),
   )
-  // The catalog knows neither the listener, which says where tokens come from, nor the name that the caller uses.
+  // The catalog has neither the listener, which determines the authorization server, nor the exposed name.
   hooks.response.tap(
     { stage: 'policy', methods: [...Object.keys(NAMES), ...OF_TASKS] },
     (answer, exchange) => {
@@ -67,7 +67,7 @@ export function enforceRules(rules: readonly AccessRule[], hooks: PluginHooks, f
       return scopes && forbid(exchange, describeTarget(exchange), scopes)
     },
   )
-  // A method that nobody knows names nothing, and what it reaches is the whole server.
+  // An unknown method has no target, so it needs access to the whole server.
   hooks.dispatch.tap((next, { name }) => {
     const about = rules.filter(rule => rule.covers(name))
     if (about.length === 0) return undefined
@@ -78,7 +78,7 @@ export function enforceRules(rules: readonly AccessRule[], hooks: PluginHooks, f
   })
 }
 
-/** The scopes that an error of this plugin asks for; undefined for any other. */
+/** Returns the scopes that an error from this plugin asks for; undefined for other errors. */
 function readNeededScopes({ data }: ErrorAnswer['error']): readonly string[] | undefined {
   if (!isObject(data) || data.code !== FORBIDDEN) return undefined
   return readList(data, 'scopes').filter(scope => typeof scope === 'string')
@@ -100,14 +100,14 @@ type RuleSection = 'tools' | 'prompts' | 'resources'
 
 type TextPredicate = (text: string) => boolean
 
-/** A rule, ready to use. */
+/** A compiled rule. */
 export interface AccessRule {
-  /** True if it is about everything there is. */
+  /** True if the rule covers everything. */
   readonly isGeneral: boolean
-  /** True if it is about resources by their URI. */
+  /** True if the rule covers resources by URI. */
   readonly isOfUris: boolean
   readonly isAbout: (entry: CatalogEntry) => boolean
-  /** True if it is about all that an upstream has. */
+  /** True if the rule covers a whole upstream. */
   readonly covers: (upstream: string) => boolean
   readonly scopes: readonly string[]
   readonly permits: (principal: Principal) => boolean
@@ -134,10 +134,10 @@ export function prepareRule(spec: AccessRuleConfig, auth: Config['auth']): Acces
   }
 }
 
-/** Verdict of rules on a caller: allowed, hidden, or the scopes it takes. */
+/** Result of the rules: allowed, hidden, or the missing scopes. */
 type AccessVerdict = 'allowed' | 'hidden' | { readonly needs: readonly string[] }
 
-/** Every rule must be met. A caller whom no scope would help is told nothing. */
+/** All rules must permit. If no scope would help, the result reveals nothing. */
 export function evaluateRules(rules: readonly AccessRule[], principal: Principal): AccessVerdict {
   if (rules.some(rule => !rule.permits(principal))) return 'hidden'
   const needs = [...new Set(rules.flatMap(rule => rule.scopes))]

@@ -19,10 +19,10 @@ import type { ScopeExpander } from './scopes.ts'
 import { createScopeExpander, listScopes } from './scopes.ts'
 import type { VerifyToken } from './tokens.ts'
 
-/** Callers by certificate that are remembered, so that each stays one object. */
+/** Cached principals, so that each certificate keeps the same object. */
 const MAX_CALLERS = 10_000
 
-/** Callers of whom a certificate says who they are. The listener has verified it; here it is decided whose it is. */
+/** Maps verified client certificates to principals. */
 class CertificateCallers {
   readonly #accepted: readonly {
     readonly issuer: string
@@ -45,7 +45,7 @@ class CertificateCallers {
     return this.#accepted.length > 0
   }
 
-  /** Finds whose certificate it is, or the reason why it is nobody's, for the log. */
+  /** Returns the certificate's principal, or the rejection reason for the log. */
   identify({ issuer, subject, expiresAt }: ClientCertificate): Principal | string {
     if (Date.now() > expiresAt) return `the certificate of ${subject} has run out`
     const key = JSON.stringify([issuer, subject])
@@ -67,7 +67,7 @@ interface ListenerResource {
   readonly canonical: string
 }
 
-/** Lets callers in, or says what they need. */
+/** Authenticates requests or returns a challenge. */
 export class Authenticator {
   readonly hasIssuers: boolean
   readonly #options: AuthConfig
@@ -76,9 +76,9 @@ export class Authenticator {
   readonly #certificates: CertificateCallers
   readonly #verdicts: VerdictCache
   readonly #log: Log
-  /** By listener, as written and in its canonical form: the configuration names few. */
+  /** Per listener, as configured and canonical; bounded by the configuration. */
   readonly #resources = new Map<string, ListenerResource>()
-  /** Scopes that every request needs. */
+  /** Scopes required for every request. */
   readonly #scopes: readonly string[]
 
   constructor(
@@ -96,7 +96,7 @@ export class Authenticator {
     this.#scopes = listScopes(options.rules.filter(rule => prepareRule(rule, options).isGeneral))
   }
 
-  /** A key or a token says more than the certificate of the connection that it came by, and then that counts alone. */
+  /** A key or token takes precedence over the connection's certificate. */
   identify(credentials: Credentials): Principal | Refusal | Promise<Principal | Refusal> {
     const { listener, certificate } = credentials
     this.#noteResource(credentials)
@@ -111,7 +111,7 @@ export class Authenticator {
     return this.#keys.find(shown.secret) ?? this.#refuseCredential(listener, 'the API key is not known')
   }
 
-  /** The endpoint of a listener changes with a reload. */
+  /** A reload can change a listener's endpoint. */
   #noteResource({ listener, endpoint }: Credentials): void {
     const written = this.#options.resource ?? endpoint
     if (this.#resources.get(listener)?.written === written) return
@@ -124,7 +124,7 @@ export class Authenticator {
     verify: VerifyToken,
   ): Promise<Principal | Refusal> {
     const resource = this.#resources.get(listener)
-    // A token that is good for one listener's resource may not be for another's.
+    // Tokens are valid per listener, because resources differ.
     const key = `${listener} ${hashSecret(token)}`
     const known = this.#verdicts.get(key)
     if (known !== undefined) return known
@@ -153,7 +153,7 @@ export class Authenticator {
     })
   }
 
-  /** Ways for a caller to say who it is. */
+  /** Accepted authentication methods. */
   get #describeMethods(): string {
     const { keys, keysFile, keyHeader } = this.#options
     const byCertificate = this.#certificates.hasIssuers ? ', or connect with a certificate' : ''
@@ -174,13 +174,13 @@ export class Authenticator {
     })
   }
 
-  /** URL at which a client learns who gives tokens; undefined when nobody does. */
+  /** Returns the resource metadata URL; undefined without an authorization server. */
   getMetadataUrl(listener: string): string | undefined {
     const resource = this.#resources.get(listener)
     return this.hasIssuers && resource !== undefined ? buildMetadataUrl(resource.canonical) : undefined
   }
 
-  /** The metadata of the protected resource (RFC 9728). */
+  /** Serves the protected resource metadata (RFC 9728). */
   serveMetadata(request: HttpRequest): HttpReply | undefined {
     if (request.method !== 'GET') return undefined
     const body = {

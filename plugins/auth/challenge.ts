@@ -1,7 +1,6 @@
 import type { Answer, Credentials, Refusal, RpcError } from '../../src/plugin.ts'
 import { defineErrors, gatewayError, RPC } from '../../src/plugin.ts'
 
-/** Errors of authentication and its rules. */
 export const ERRORS = {
   GW_FORBIDDEN: {
     text: '{what} needs the scope {scopes}',
@@ -13,20 +12,20 @@ export const ERRORS = {
 
 const authError = defineErrors(ERRORS)
 
-/** Longer ones are refused unread. Node itself reads at most 16 KiB of headers. */
+/** Longer credentials are rejected unread. Node limits headers to 16 KiB. */
 const MAX_LENGTH = 8 * 1024
 
 const BEARER = /^Bearer +([A-Za-z0-9\-._~+/]+=*) *$/i
 
-/** Members of `WWW-Authenticate` (RFC 6750), in this order. */
+/** `WWW-Authenticate` parameters (RFC 6750), in this order. */
 interface ChallengeParameters {
   readonly error?: 'invalid_token' | 'insufficient_scope'
   readonly scopes?: readonly string[]
-  /** URL of the metadata; undefined where no authorization server could give a token. */
+  /** Metadata URL; undefined without an authorization server. */
   readonly metadata: string | undefined
 }
 
-/** 401. Why a credential was not accepted is for the log: it would help the one who forged it. */
+/** Creates a 401. The reason is only logged, because it would help an attacker. */
 export function createUnauthorized(why: string, parameters: ChallengeParameters): Refusal {
   const error = gatewayError('GW_UNAUTHORIZED', { why })
   return {
@@ -36,19 +35,19 @@ export function createUnauthorized(why: string, parameters: ChallengeParameters)
   }
 }
 
-/** Error in the place of an answer. */
+/** An answer with an error. */
 export type ErrorAnswer = Extract<Answer, { readonly error: unknown }>
 
-/** Code of the error that asks for scopes. */
+/** Error code for missing scopes. */
 export const FORBIDDEN = 'GW_FORBIDDEN'
 
-/** Error of what takes scopes that the caller lacks. */
+/** Creates the error for missing scopes. */
 export function createScopeError(what: string, scopes: readonly string[]): RpcError {
   const { entry, message, code } = authError(FORBIDDEN, { what, scopes: scopes.join(' ') })
   return { code: entry.rpc ?? 0, message, data: { code, scopes } }
 }
 
-/** 403, with exactly the scopes that this operation needs. */
+/** Creates a 403 with exactly the scopes that the operation needs. */
 export function createForbidden(
   what: string,
   scopes: readonly string[],
@@ -58,7 +57,7 @@ export function createForbidden(
   return { error: createScopeError(what, scopes), http: { status: 403, headers }, refusedBy: 'auth' }
 }
 
-/** The challenge of another plugin, such as `policy`, with where tokens come from; undefined where there is nothing to add. */
+/** Adds the metadata URL to another plugin's challenge, for example from `policy`; undefined if nothing changes. */
 export function addMetadata(answer: Answer, metadata: string | undefined): Answer | undefined {
   if (metadata === undefined || !('error' in answer) || answer.http === undefined) return undefined
   const { headers } = answer.http
@@ -77,13 +76,13 @@ function formatChallenge({ error, scopes = [], metadata }: ChallengeParameters):
   return parts.length === 0 ? 'Bearer' : `Bearer ${parts.join(', ')}`
 }
 
-/** Credential of a caller: none, one that cannot be read, or one secret. */
+/** A request's credential: none, invalid, or one secret. */
 type Credential =
   | { readonly kind: 'none' }
   | { readonly kind: 'bad'; readonly why: string }
   | { readonly kind: 'secret'; readonly secret: string; readonly isToken: boolean }
 
-/** The one secret of a request. Two are refused: which of them counted would be a guess. */
+/** Reads a request's credential. Rejects two credentials as ambiguous. */
 export function readCredential(credentials: Credentials, keyHeader: string): Credential {
   const authorization = credentials.header('authorization')
   const keys = credentials.header(keyHeader)
@@ -103,7 +102,7 @@ function classifySecret(secret: string, isToken: boolean): Credential {
     : { kind: 'secret', secret, isToken }
 }
 
-/** Our keys have no dots. */
+/** API keys contain no dots. */
 function isJwt(token: string): boolean {
   return token.includes('.')
 }

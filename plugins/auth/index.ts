@@ -36,7 +36,7 @@ const KEY = 'key:'
 
 const TOKEN = 'token:'
 
-/** Says what the rules make of a call, and who `key:<name>` or `token:<subject>` is. */
+/** Explains the rules for a call, and resolves `key:<name>` and `token:<subject>`. */
 function explainRules(
   hooks: PluginHooks,
   rules: readonly AccessRule[],
@@ -85,7 +85,7 @@ function describeOwnerPipe(): ExplainStep {
   }
 }
 
-/** A tool that a rule hides is known from the step that says whose it is. */
+/** Finds a hidden tool in the step that names its upstream. */
 function findHiddenEntry(steps: readonly ExplainStep[], name: unknown): CatalogEntry | undefined {
   const upstream = steps.find(({ at }) => at === 'listing')?.facts?.upstream
   if (typeof upstream !== 'string' || typeof name !== 'string') return undefined
@@ -108,10 +108,10 @@ function buildStep(
   return { by: 'auth', at: 'request', does, text, ...rule }
 }
 
-/** Paths that a listener has of its own. */
+/** Path settings of a listener. */
 const PATHS = [['path'], ['sse', 'path'], ['sse', 'messages'], ['ws', 'path']] as const
 
-/** Listeners that are named must exist, and none may let strangers in as one caller. */
+/** Checks that listeners exist and that anonymous callers do not share state. */
 function check(config: unknown, report: Report): void {
   const auth = readValue(config, 'auth')
   if (auth === undefined) return
@@ -133,7 +133,7 @@ function check(config: unknown, report: Report): void {
   )
 }
 
-/** Certificates say who somebody is only where clients are asked for them. */
+/** Checks that listeners with certificate callers request client certificates. */
 function checkCertificates(config: unknown, auth: unknown, report: Report): void {
   if (readValue(auth, 'certificates') === undefined) return
   const covered = readList(auth, 'listeners')
@@ -152,7 +152,7 @@ function checkCertificates(config: unknown, auth: unknown, report: Report): void
   })
 }
 
-/** Strangers have no name to be told apart by: sessions, tasks and parked calls of one would be those of all. */
+/** Anonymous callers are indistinguishable, so they would share sessions, tasks and parked calls. */
 function checkOpenPaths(config: unknown, auth: unknown, report: Report): void {
   const covered = readList(auth, 'listeners')
   const listeners = readMap(config, 'listeners')
@@ -189,7 +189,7 @@ function listPaths(listener: unknown): string[] {
 
 type AuthConfig = NonNullable<Config['auth']>
 
-/** Finds out who sends an HTTP request, by API key, JWT or certificate, and keeps the rules of who may use what. */
+/** Authenticates HTTP requests by API key, JWT or certificate, and enforces access rules. */
 export const auth: Plugin<AuthConfig> = {
   name: 'auth',
   claims: { section: 'auth' },
@@ -236,7 +236,7 @@ async function readKeyFile(path: string): Promise<string> {
   }
 }
 
-/** Only who accepts tokens loads the library for them. */
+/** Loads the JWT library only if tokens are accepted. */
 async function createVerifier({
   options,
   config,

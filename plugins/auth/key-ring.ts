@@ -20,11 +20,11 @@ const SCOPE = /^[!#-[\]-~]{1,128}$/
 
 const MAX_KEYS = 1000
 
-/** The API keys that are known, by their hashes. */
+/** Known API keys, stored as hashes. */
 export class KeyRing {
   readonly #keys: readonly StoredApiKey[]
 
-  /** @throws GatewayError GW_PLUGIN_OPTIONS when there are too many, or one hash stands for two. */
+  /** @throws GatewayError GW_PLUGIN_OPTIONS if there are too many keys or a hash occurs twice. */
   constructor(keys: readonly ApiKeyConfig[], withImplied: ScopeExpander) {
     const hashes = new Set(keys.map(({ hash }) => hash))
     if (hashes.size !== keys.length) throw createKeyError('two API keys have the same hash')
@@ -36,7 +36,7 @@ export class KeyRing {
     }))
   }
 
-  /** The principal of the key of this name, for commands of the owner; of several keys of one subject, the first. */
+  /** Returns the principal for a key name or subject, for control commands; the first one if several keys match. */
   findByName(name: string): Principal | undefined {
     const held =
       this.#keys.find(one => one.name === name) ??
@@ -44,12 +44,12 @@ export class KeyRing {
     return held?.principal
   }
 
-  /** Names of all keys, for the owner. */
+  /** All key names, for control commands. */
   get names(): readonly string[] {
     return this.#keys.map(({ name }) => name)
   }
 
-  /** Finds the principal of a key. Looks at every hash to its end, so that the time says nothing about any. */
+  /** Finds a key's principal. Compares all hashes in constant time. */
   find(secret: string): Principal | undefined {
     const digest = Buffer.from(hashSecret(secret))
     let found: Principal | undefined
@@ -58,14 +58,14 @@ export class KeyRing {
   }
 }
 
-/** Without the key's own name: an old and a new key of one principal are the same caller. */
+/** Omits the key name, so that a rotated key keeps its principal. */
 function buildPrincipal({ name, principal = name, scopes }: ApiKeyConfig): Principal {
   return Object.freeze({ issuer: 'api-key', client: '', subject: principal, scopes })
 }
 
 /**
- * Reads a file of keys: on each line a name, a hash, then scopes; `#` begins a comment.
- * @throws GatewayError GW_PLUGIN_OPTIONS, naming the line.
+ * Parses a key file: name, hash and scopes per line; `#` begins a comment.
+ * @throws GatewayError GW_PLUGIN_OPTIONS with the line number.
  */
 export function readKeys(text: string, file: string): ApiKeyConfig[] {
   return text.split(/\r?\n/).flatMap((line, at) => {
@@ -83,15 +83,15 @@ function createKeyError(why: string): Error {
   return gatewayError('GW_PLUGIN_OPTIONS', { plugin: 'auth', why })
 }
 
-/** Digest of a secret in hex, which is kept and compared. A key has 256 random bits, so one round is as good as many. */
+/** Hashes a secret to hex. One round is enough, because keys have 256 random bits. */
 export function hashSecret(secret: string): string {
   return hash('sha256', secret)
 }
 
-/** Tokens whose verdict is kept, of all callers and of one. */
+/** Limits on cached verdicts in total and per principal. */
 const MAX_VERDICTS = 10_000
 const MAX_OF_CALLER = 1000
-/** The longest that a verdict is kept, so that a withdrawn signing key is noticed. */
+/** Maximum cache time, so that a revoked signing key takes effect. */
 const MAX_VERDICT_MS = 60_000
 
 interface CachedVerdict {
@@ -99,7 +99,7 @@ interface CachedVerdict {
   readonly until: number
 }
 
-/** Verdicts on tokens, by a hash of the token. Kept no longer than the token is good, on a clock that does not jump. */
+/** Caches token verdicts by token hash, at most until the token expires, on a monotonic clock. */
 export class VerdictCache {
   readonly #verdicts = new BoundedMap<string, CachedVerdict>({ max: MAX_VERDICTS, share: MAX_OF_CALLER })
   readonly #clock: Clock

@@ -3,16 +3,16 @@ import { gatewayError } from '../../src/plugin.ts'
 
 type AuthConfig = NonNullable<Config['auth']>
 
-/** Path at which protected resources describe themselves (RFC 9728). */
+/** Well-known path of protected resource metadata (RFC 9728). */
 const WELL_KNOWN = '/.well-known/oauth-protected-resource'
 
-/** A resource as it is named everywhere: scheme and host in lower case, no default port, and no slash at its end. */
+/** Normalizes a resource URL: lower-case scheme and host, no default port, no trailing slash. */
 export function canonicalizeResource(resource: string): string {
   const { origin, pathname } = new URL(resource)
   return origin + pathname.replace(/\/+$/, '')
 }
 
-/** The URL of the description of a resource: its path goes behind the well-known one. */
+/** Returns a resource's metadata URL: the well-known path followed by the resource's path. */
 export function buildMetadataUrl(resource: string): string {
   const { origin, pathname } = new URL(resource)
   return origin + buildMetadataPath(pathname)
@@ -23,8 +23,8 @@ function buildMetadataPath(pathname: string): string {
 }
 
 /**
- * Paths of the metadata: with the path of each endpoint behind it, as bound and as clients know it. Without a path there is
- * something only where the resource has none: a client must not believe a description that it did not ask for.
+ * Lists the metadata paths, one for each endpoint path as bound and as seen by clients. The bare path exists only for
+ * a resource without a path, because clients must not accept metadata that they did not request.
  */
 export function listMetadataPaths(
   { resource }: AuthConfig,
@@ -41,7 +41,7 @@ export function listMetadataPaths(
   return new Set(paths.map(buildMetadataPath))
 }
 
-/** A wildcard address is nobody's name: tokens cannot be made for it. */
+/** Rejects wildcard addresses, because no token can be issued for them. */
 export function checkResource(
   { jwt, resource }: AuthConfig,
   config: Config,

@@ -2,10 +2,10 @@ import type { Config, Principal } from '../../src/plugin.ts'
 
 type AuthConfig = NonNullable<Config['auth']>
 
-/** Never asked for: whether a client gets refresh tokens is between it and its issuer. */
+/** Never requested: refresh tokens are between the client and its issuer. */
 export const OFFLINE = 'offline_access'
 
-/** Gives a principal what its scopes imply, and what that implies. */
+/** Adds implied scopes transitively. */
 export type ScopeExpander = (principal: Principal) => Principal
 
 export function createScopeExpander(implies: AuthConfig['implies']): ScopeExpander {
@@ -13,7 +13,7 @@ export function createScopeExpander(implies: AuthConfig['implies']): ScopeExpand
   if (direct.size === 0) return principal => principal
   return principal => {
     const scopes = new Set(principal.scopes)
-    // A set gives what is added while it is walked through, and each only once.
+    // Iterating a set includes members that are added meanwhile, each once.
     for (const scope of scopes) for (const implied of direct.get(scope) ?? []) scopes.add(implied)
     return scopes.size === principal.scopes.length
       ? principal
@@ -21,7 +21,7 @@ export function createScopeExpander(implies: AuthConfig['implies']): ScopeExpand
   }
 }
 
-/** Every scope that rules ask for, once. */
+/** Lists all scopes used in rules. */
 export function listScopes(rules: AuthConfig['rules']): string[] {
   return [...new Set(rules.flatMap(({ scopes = [] }) => scopes))]
 }

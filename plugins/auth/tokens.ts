@@ -8,18 +8,17 @@ import type { ScopeExpander } from './scopes.ts'
 
 const MAX_BYTES = 256 * 1024
 const WITHIN_MS = 4000
-/** Not more often, whatever key ids callers make up. */
+/** Minimum delay between fetches, whatever key ids callers send. */
 const BETWEEN_MS = 30_000
-/** Older keys are fetched anew; how long they serve when that fails. */
+/** Age after which keys are fetched again, and maximum age if fetching fails. */
 const FRESH_MS = 10 * 60_000
 const STALE_MS = 60 * 60_000
 
 type KeyFinder = ReturnType<typeof createLocalJWKSet>
 
-/** Finds the public key that a token says it was signed with. */
+/** Finds the public key for a token header. */
 type KeySet = (header: JWSHeaderParameters) => Promise<CryptoKey>
 
-/** Parts that fetching keys takes. */
 interface KeySetDeps {
   readonly directory: string
   readonly clock: Clock
@@ -27,7 +26,7 @@ interface KeySetDeps {
   readonly fetch: Fetch
 }
 
-/** @throws GatewayError GW_PLUGIN_OPTIONS when it is neither a file of keys nor a URL that may be asked. */
+/** @throws GatewayError GW_PLUGIN_OPTIONS if `from` is neither a key file nor an allowed URL. */
 export async function createKeySet(from: string, around: KeySetDeps): Promise<KeySet> {
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(from)) return new RemoteKeys(parseKeyUrl(from), around).find
   const path = isAbsolute(from) ? from : join(around.directory, from)
@@ -49,12 +48,12 @@ function parseKeyUrl(from: string): URL {
 function createFinder(text: string): KeyFinder {
   const value: unknown = JSON.parse(text)
   if (!isObject(value) || !Array.isArray(value.keys)) throw new TypeError('it has no "keys"')
-  // Shared secrets sign nothing here.
+  // Symmetric keys are not accepted.
   const keys = (value.keys as unknown[]).filter((key): key is JWK => isObject(key) && key.kty !== 'oct')
   return createLocalJWKSet({ keys })
 }
 
-/** The keys behind one configured URL. Nothing else is ever asked. */
+/** Fetches keys from a configured URL only. */
 class RemoteKeys {
   readonly #url: URL
   readonly #clock: Clock
@@ -96,7 +95,7 @@ class RemoteKeys {
     return this.#clock.now() - this.#triedAt >= BETWEEN_MS
   }
 
-  /** One at a time; who comes meanwhile waits for the same. */
+  /** Concurrent callers share one fetch. */
   #refresh(): Promise<void> {
     if (this.#fetching === undefined && !this.#mayTry()) return Promise.resolve()
     this.#fetching ??= this.#fetchKeys().finally(() => (this.#fetching = undefined))
@@ -140,16 +139,18 @@ const MAX_SCOPES = 200
 
 const MAX_TEXT = 512
 
-/** A token says by which key it was signed, never where that key is; and it asks for nothing we do not know. */
+/**
+ * Header parameters that tokens must not contain: key locations from the token itself, and unsupported extensions.
+ */
 const NEVER = ['jku', 'jwk', 'x5u', 'x5c', 'crit', 'b64'] as const
 
-/** A token that was found good: whose it is, and until when, in milliseconds since 1970. */
+/** A verified token: principal and expiry in milliseconds since 1970. */
 export interface Verified {
   readonly principal: Principal
   readonly expiresAt: number
 }
 
-/** Verifies a token for a resource, by any of its names; rejects with the reason, which is for the log alone. */
+/** Verifies a token for one of the resource's names; rejects with a reason for the log only. */
 export type VerifyToken = (token: string, resource: readonly string[]) => Promise<Verified>
 
 /** @throws GatewayError GW_PLUGIN_OPTIONS */
@@ -157,7 +158,7 @@ export async function createTokenVerifier(
   specs: readonly JwtIssuerConfig[],
   around: KeySetDeps,
   withImplied: ScopeExpander,
-  /** True when callers come with their groups and claims. */
+  /** True to include groups and claims in the principal. */
   withClaims = false,
 ): Promise<VerifyToken> {
   const issuers = new Map<string, Issuer>()
@@ -210,7 +211,10 @@ function checkHeader(token: string): void {
     throw new Error('its key id is no short text')
 }
 
-/** Checks that the library leaves open: a token for somebody else too is theirs to replay here, and one from the future is nobody's. */
+/**
+ * Checks claims that the library does not: additional audiences, which could replay the token here, and `iat` in the
+ * future.
+ */
 function checkClaims(payload: JWTPayload, audience: readonly string[], { leewaySeconds }: Issuer): void {
   const made = typeof payload.aud === 'string' ? [payload.aud] : (payload.aud ?? [])
   if (!made.every(one => audience.includes(one))) throw new Error('it is for somebody else too')
@@ -227,7 +231,7 @@ function buildPrincipal(payload: JWTPayload): Principal {
   })
 }
 
-/** The caller with its groups and claims, for rules that read them. */
+/** Adds groups and claims, for rules that use them. */
 function addClaims(principal: Principal, payload: JWTPayload): Principal {
   return Object.freeze({
     ...principal,
@@ -245,7 +249,7 @@ function failMissingClaim(claim: string): never {
   throw new Error(`its ${claim} is empty`)
 }
 
-/** `scope` is one text (RFC 8693); some issuers send a list as `scp`. */
+/** Parses `scope` (RFC 8693), or the `scp` list that some issuers send. */
 function parseScopes(value: unknown): string[] {
   const list = typeof value === 'string' ? value.split(' ') : Array.isArray(value) ? value : []
   return list

@@ -9,26 +9,26 @@ import {
 } from '../../src/plugin.ts'
 import type { CachePolicy } from './policy.ts'
 
-/** Keys of an answer: for its caller alone, and for everyone when the server says it is public. */
+/** Cache keys: private to the caller, and shared for public answers. */
 export interface CacheKeys {
   readonly own: string
   readonly shared: string
 }
 
-/** Keys above this are kept as their digest, so that long arguments cost no memory. */
+/** Longer keys are replaced by their digest, to save memory. */
 const MAX_KEY = 1024
-/** No parameters at all. */
+/** Empty parameters. */
 const NOTHING = '{}'
-/** `_meta` that says who asks and how to report progress, not what is asked for. */
+/** `_meta` members that do not affect the result. */
 const UNASKED = /^(progressToken|traceparent|tracestate|baggage|io\.modelcontextprotocol\/.*)$/
-/** The parameters by which a request says all it wants; with any other it is a retry, a task, or unknown to us. */
+/** Parameters per cacheable method; a request with others is a retry, a task, or unknown. */
 const PLAIN: Readonly<Record<string, readonly string[]>> = {
   'tools/call': ['name', 'arguments', '_meta'],
   'prompts/get': ['name', 'arguments', '_meta'],
   'resources/read': ['uri', '_meta'],
 }
 
-/** True if an answer to this call may come from memory: a retry after a request for input never does. */
+/** True if the call may be answered from the cache; never for a retry after an input request. */
 export function isCacheableCall({ method, params, exchange }: Call): boolean {
   const plain = PLAIN[method]
   if (plain === undefined) return true
@@ -37,7 +37,7 @@ export function isCacheableCall({ method, params, exchange }: Call): boolean {
   return asked?.requestState === undefined && asked?.inputResponses === undefined
 }
 
-/** The name or URI that a call is about; for a list the connection that it is asked of, which is empty for the one for all. */
+/** Returns the requested name or URI; for lists, the connection, which is empty for the shared one. */
 export function getTarget({ method, params, ownList }: Call): string {
   if (ownList !== undefined) return ownList
   const target = method === 'resources/read' ? params?.uri : params?.name
@@ -46,12 +46,12 @@ export function getTarget({ method, params, ownList }: Call): string {
 }
 
 /**
- * The keys of a call; undefined when its parameters cannot be compared. Every part carries its length, so
- * that none can be forged into another.
+ * Computes the keys; undefined if the parameters cannot be compared. Parts are length-prefixed, so that they cannot
+ * be forged.
  */
 export function computeKeys(call: Call, target: string, policy: CachePolicy): CacheKeys | undefined {
   const { session, headers } = call.exchange
-  // Two numbers may be one to us and two to the server.
+  // Two distinct numbers may have become equal when parsed.
   if (call.exchange.hasExactNumbers === false) return undefined
   const asked = encodeParams(call, policy)
   let what =
@@ -67,7 +67,7 @@ export function computeKeys(call: Call, target: string, policy: CachePolicy): Ca
   return { own: shortenKey(`own${caller}${what}`), shared: shortenKey(`all${what}`) }
 }
 
-/** Strings of the same text have the same part, and parts in a row can be told apart. */
+/** Encodes a part unambiguously. */
 function encodePart(text: string): string {
   return `${text.length}:${text}`
 }
@@ -76,7 +76,7 @@ function shortenKey(key: string): string {
   return key.length <= MAX_KEY ? key : `sha256${createHash('sha256').update(key).digest('base64')}`
 }
 
-/** Most calls carry none. */
+/** Most requests have no such headers. */
 function encodeHeaders(headers: Readonly<Record<string, string>>): string {
   for (const _name in headers) return canonicalizeJson(headers)
   return ''
@@ -93,7 +93,7 @@ function encodeParams({ method, params }: Call, { args }: CachePolicy): string {
   return canonicalizeJson(asked) + meta
 }
 
-/** The arguments that matter, each as a list so that what is absent is not what is null. */
+/** Selects the relevant arguments, wrapped in lists to distinguish missing from null. */
 function selectArguments(given: unknown, args: readonly string[] | undefined): unknown {
   if (args === undefined) return given
   const own = isObject(given) ? given : {}

@@ -4,35 +4,35 @@ import { BoundedMap, compileForbiddenUris, compileGlobs } from '../../src/plugin
 const METHOD_OF: Readonly<Record<string, string>> = { prompt: 'prompts/get', resource: 'resources/read' }
 
 /**
- * Trust in a kept answer, as what the server would say now: `known` it is good; `doubtful` another process or
- * connection may say something else, so it is asked before the answer is used; `lost` the server is down.
+ * Whether an entry still matches the server: `known`: yes; `doubtful`: another process or connection may have changed
+ * it, so revalidate first; `lost`: the server is down.
  */
 type Trust = 'known' | 'doubtful' | 'lost'
 
-/** One answer that is kept. Times are milliseconds of the clock. */
+/** A cache entry. Times are clock milliseconds. */
 export interface CacheEntry extends CacheSubject {
   readonly key: string
   readonly scope: 'public' | 'principal' | 'session'
-  /** As it goes out, but for what is put in anew each time. */
+  /** Payload as sent, without the members added per response. */
   readonly payload: Payload
-  /** The server's own `_meta`, where we add to it. */
+  /** The server's `_meta`, if members are added to it. */
   readonly meta: unknown
-  /** Until when the server says it holds; undefined where it said nothing. */
+  /** Expiry according to the server's hint; undefined without one. */
   readonly hintUntil: number | undefined
   readonly bytes: number
   readonly storedAt: number
   readonly staleAt: number
   readonly revalidateUntil: number
-  /** Nothing of the call but its list is in the key, so it may outlive this process. */
+  /** True if the key depends only on the list, so that the entry can be saved across restarts. */
   readonly isPortable: boolean
   trust: Trust
   hits: number
 }
 
-/** Memory of an entry besides its text. */
+/** Estimated bytes per entry besides its text. */
 const OVERHEAD = 512
 
-/** Kept answers, within bounds; the least recently used is dropped first. */
+/** Bounded LRU cache. */
 export class CacheStore {
   readonly #entries: BoundedMap<string, CacheEntry>
   readonly #subjects = new SubjectIndex<CacheEntry>()
@@ -51,22 +51,22 @@ export class CacheStore {
     this.#entries = new BoundedMap({ max: bounds.maxEntries, maxWeight: bounds.maxBytes, onForget })
   }
 
-  /** Memory that an answer takes, in bytes. */
+  /** Estimates the memory of an entry in bytes. */
   static cost(key: string, payload: Payload): number {
     return payload.bytes().length + 2 * key.length + OVERHEAD
   }
 
-  /** An entry, which is the most recently used one from now on. */
+  /** Finds an entry and marks it as recently used. */
   find(key: string): CacheEntry | undefined {
     return this.#entries.use(key)
   }
 
-  /** The same for somebody who only looks: it is not used by that. */
+  /** Finds an entry without marking it as used. */
   peek(key: string): CacheEntry | undefined {
     return this.#entries.get(key)
   }
 
-  /** Keeps an entry in the place of the one with its key; false when it is too large. */
+  /** Stores or replaces an entry; returns false if it is too large. */
   put(entry: CacheEntry): boolean {
     this.drop(entry.key)
     if (entry.bytes > this.maxBytes) return false
@@ -83,12 +83,12 @@ export class CacheStore {
     this.#forget(entry)
   }
 
-  /** Entries by what they are about. */
+  /** Returns the selected entries. */
   select(selection: Selection): CacheEntry[] {
     return this.#subjects.find(selection)
   }
 
-  /** Forgets what is meant, and says how much that was. */
+  /** Deletes the selected entries and returns their number. */
   purge(selection: Selection): number {
     const entries = this.#subjects.find(selection)
     for (const entry of entries) {
@@ -112,7 +112,7 @@ export class CacheStore {
 
 type Targets<T> = Map<string, Set<T>>
 
-/** Things by upstream, method, name and tag, so that a purge looks only at what it may concern. */
+/** Indexes items by upstream, method, name and tag, for efficient purges. */
 export class SubjectIndex<T extends CacheSubject> {
   readonly #byUpstream = new Map<string, Map<string, Targets<T>>>()
   readonly #byTag = new Map<string, Set<T>>()
@@ -133,7 +133,7 @@ export class SubjectIndex<T extends CacheSubject> {
     for (const tag of one.tags) deleteMember(this.#byTag, tag, one)
   }
 
-  /** All that a selection means, as a list of its own. */
+  /** Returns a new list of the selected items. */
   find(selection: Selection): T[] {
     if (selection.tag !== undefined)
       return [...(this.#byTag.get(selection.tag) ?? [])].filter(one => isSelected(one, selection))
@@ -150,7 +150,7 @@ function selectTargets<T>(targets: Targets<T>, upstream: string, { target }: Sel
   return [...targets].flatMap(([name, set]) => (target?.(name, upstream) === false ? [] : [...set]))
 }
 
-/** True if a selection means this one. */
+/** True if the item matches the selection. */
 function isSelected(one: CacheSubject, { upstream, method, tag, target }: Selection): boolean {
   if (upstream !== undefined && upstream !== one.upstream) return false
   if (method !== undefined && method !== one.method) return false
@@ -180,35 +180,35 @@ function deleteMember<T>(map: Map<string, Set<T>> | undefined, key: string, one:
   if (set?.size === 0) map?.delete(key)
 }
 
-/** Subject of an answer: everything by which it can be named when it is to be forgotten. */
+/** Properties by which an answer can be selected. */
 export interface CacheSubject {
   readonly upstream: string
   readonly method: string
-  /** The name or URI asked for, as its server knows it; empty for lists. */
+  /** Requested name or URI as the upstream knows it; empty for lists. */
   readonly target: string
   readonly tags: readonly string[]
 }
 
-/** Selection of answers to forget. All that is given must hold; nothing given means everything. */
+/** Selection criteria, combined with AND; empty selects everything. */
 export interface Selection {
   readonly upstream?: string | undefined
   readonly method?: string | undefined
   readonly tag?: string | undefined
-  /** A test for names and URIs, or the one that is meant. */
+  /** Exact name or URI, or a predicate. */
   readonly target?: string | ((target: string, upstream: string) => boolean) | undefined
 }
 
-/** Makes the selection that a tool's success makes stale, given what clients call the things of each upstream. */
+/** Builds the selection that a successful tool call invalidates, given each upstream's exposed names. */
 export interface Purge {
   readonly text: string
-  /** Upstream in whose section it stands. */
+  /** Upstream whose section contains it; undefined for the global section. */
   readonly upstream: string | undefined
   selection(prefixOf: (upstream: string) => string): Selection
 }
 
 /**
- * Reads `get_*` (tools), `resource:<glob>`, `prompt:<glob>` or `tag:<tag>`. In an upstream's own section names are its
- * own and only its answers are meant; else they are what clients call them, and a tag is a tag anywhere.
+ * Parses `get_*` (tools), `resource:<glob>`, `prompt:<glob>` or `tag:<tag>`. In an upstream's section, names are its
+ * own and only its entries match; otherwise names are exposed ones and tags match everywhere.
  */
 export function parsePurge(text: string, upstream: string | undefined): Purge {
   return { text, upstream, selection: parseSelector(text, upstream) }
@@ -224,26 +224,25 @@ function parseSelector(text: string, upstream: string | undefined): Purge['selec
   return prefixOf => ({ method, target: (name, owner) => isMeant(prefixOf(owner) + name) })
 }
 
-/** Counts of one upstream's calls, since this configuration began to run. */
+/** Counters per upstream since the configuration was loaded. */
 export interface CacheCounters {
-  /** Answered from memory while fresh. */
+  /** Fresh answers from the cache. */
   hits: number
-  /** Not in memory: answered by the server. */
+  /** Answers from the server. */
   misses: number
-  /** Answered from memory although it had grown old. */
+  /** Stale answers from the cache. */
   stale: number
-  /** Answered by a call that was under way for somebody else. */
+  /** Answers shared with a concurrent call. */
   coalesced: number
-  /** Dropped because there was no room. */
+  /** Entries dropped for lack of space. */
   evictions: number
-  /** Dropped because something said that they are out of date. */
+  /** Entries dropped as outdated. */
   purges: number
-  /** Kept now. */
+  /** Current entries. */
   entries: number
   bytes: number
 }
 
-/** The counters of every upstream. */
 export class CacheCounts {
   readonly #byUpstream = new Map<string, CacheCounters>()
 

@@ -42,7 +42,7 @@ export const commands: PluginCommands = {
     async run({ flags: { upstream, name, tag, all }, withGateway, print }) {
       if (upstream === undefined && name === undefined && tag === undefined && all !== true)
         throw gatewayError('GW_USAGE', { what: 'say what to purge: --upstream, --name, --tag, or --all' })
-      // Flags that are undefined are left out on the way.
+      // JSON serialization omits undefined flags.
       const purged = await withGateway('running', async ask => {
         const said = await ask('cache.purge', { upstream, name, tag, all })
         if (said.purged === 0 && typeof name === 'string') await checkName(name, ask)
@@ -54,8 +54,8 @@ export const commands: PluginCommands = {
 }
 
 /**
- * Refuses a name under which nothing was kept and which no server has listed. A pattern may fit nothing; so may a URI, as servers
- * have more of them than they list.
+ * Rejects a name that is neither cached nor listed. Patterns and URIs may match nothing, because servers can have
+ * more URIs than they list.
  */
 async function checkName(name: string, ask: AskGateway): Promise<void> {
   if (/[*?[{:]/.test(name)) return
@@ -66,7 +66,7 @@ async function checkName(name: string, ask: AskGateway): Promise<void> {
   throw gatewayError('GW_USAGE', { what })
 }
 
-/** Its entries as people read them. */
+/** Formats the entries as a table. */
 export function formatEntries(
   { entries, total, bytes }: JsonObject,
   { out, table }: Pick<CommandCall, 'out' | 'table'>,
@@ -80,7 +80,7 @@ export function formatEntries(
   return [...table([head, ...rows.map(formatCells)]), sum]
 }
 
-/** `3 entries purged`, and what the others know of it. */
+/** Formats the purge count and the state of the other replicas. */
 export function formatPurge({ purged, others, why }: JsonObject): string {
   const count = typeof purged === 'number' ? purged : 0
   const line = `${count} ${count === 1 ? 'entry' : 'entries'} purged`

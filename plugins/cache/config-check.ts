@@ -6,7 +6,7 @@ interface CacheSection {
   readonly pointer: string
 }
 
-/** Rules of the cache that do nothing, or cannot mean what they say. */
+/** Reports cache rules that are ineffective or contradictory. */
 export function check(config: unknown, report: Report): void {
   const sections = listSections(config)
   if (readValue(config, 'cache') === false) {
@@ -27,7 +27,7 @@ export function check(config: unknown, report: Report): void {
   }
 }
 
-/** Names of headers by which callers say who they are. */
+/** Returns a test for headers that carry credentials. */
 function createCredentialTest(config: unknown): (header: string) => boolean {
   const keyHeader = readMap(config, 'auth').keyHeader
   const own = typeof keyHeader === 'string' ? keyHeader.toLowerCase() : 'x-api-key'
@@ -35,7 +35,7 @@ function createCredentialTest(config: unknown): (header: string) => boolean {
   return header => names.has(header.toLowerCase())
 }
 
-/** Credentials end at the listener, so that no rule sees them; and who the caller is counts anyway. */
+/** Credential headers are removed at the listener, and answers are separated by caller anyway. */
 function checkVary(
   { value, pointer }: CacheSection,
   isCredential: (header: string) => boolean,
@@ -58,7 +58,7 @@ function checkVary(
   }
 }
 
-/** The gateway's section first, then each upstream's. */
+/** Lists the global section, followed by the upstreams' sections. */
 function listSections(config: unknown): CacheSection[] {
   const upstreams = readMap(config, 'upstreams')
   const own = Object.keys(upstreams).map(name => ({

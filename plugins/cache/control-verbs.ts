@@ -14,7 +14,7 @@ interface CacheState {
   readonly clock: Clock
 }
 
-/** Has the ways of calls say what the cache does with each. */
+/** Adds cache steps to call explanations. */
 export function registerExplain(
   hooks: PluginHooks,
   rulesOf: ReadonlyMap<string, CacheRules>,
@@ -27,7 +27,7 @@ export function registerExplain(
   })
 }
 
-/** Says by which rule an answer is kept, and whether one is kept now. */
+/** Explains which rule applies and whether an entry exists. */
 function explainCache(
   call: Call,
   rules: CacheRules,
@@ -67,11 +67,11 @@ function findEntry(call: Call, policy: CachePolicy, store: CacheStore): CacheEnt
   return keys === undefined ? undefined : (store.peek(keys.own) ?? store.peek(keys.shared))
 }
 
-/** Entries in one answer of `cache.ls`. */
+/** Maximum entries in a `cache.ls` response. */
 const MAX_LISTED = 10_000
 const LISTED = 1000
 
-/** Report on the other processes that are this gateway: whether their caches know. */
+/** Whether the other replicas' caches received the purge. */
 type PurgeReport = { readonly others: 'told' } | { readonly others: 'not told yet'; readonly why: string }
 
 interface CacheControlDeps {
@@ -79,13 +79,13 @@ interface CacheControlDeps {
   readonly flights: Flights
   readonly clock: Clock
   readonly memory: SavedLists
-  /** Tells the others of what the owner selected; undefined where there are none. */
+  /** Broadcasts a purge to other replicas; undefined without replicas. */
   readonly tell: ((params: JsonObject) => Promise<void>) | undefined
-  /** Names of all upstreams; plugins add some to those of the configuration. */
+  /** All upstream names, including those added by plugins. */
   readonly upstreams: ReadonlySet<string>
 }
 
-/** Verbs of the cache for the owner of a running gateway: `cache.ls`, `cache.purge`, and `catalogue.forget` for saved lists. */
+/** Registers the control verbs `cache.ls`, `cache.purge`, and `catalogue.forget` for saved lists. */
 export function registerVerbs(hooks: PluginHooks, controlled: CacheControlDeps): void {
   const { store, flights, clock, memory, tell, upstreams } = controlled
   hooks.control.for('cache.ls').tap({ looks: true }, params => {
@@ -107,7 +107,7 @@ export function registerVerbs(hooks: PluginHooks, controlled: CacheControlDeps):
     const purged = purgeSelected(params, controlled)
     return { purged, ...(tell === undefined ? {} : await reportPeers(tell(params))) }
   })
-  // The memory of earlier runs is forgotten, too: the next caller wakes the server.
+  // Also deletes saved lists, so the next call wakes the server.
   hooks.control.for('catalogue.forget').tap(params => {
     const upstream = toText(params.upstream)
     checkUpstream(params, upstreams)
@@ -119,7 +119,7 @@ export function registerVerbs(hooks: PluginHooks, controlled: CacheControlDeps):
   })
 }
 
-/** Forgets what the owner selects here; says of how much. */
+/** Purges the selected entries and returns their number. */
 export function purgeSelected(
   params: JsonObject,
   { store, flights, memory }: Pick<CacheControlDeps, 'store' | 'flights' | 'memory'>,
@@ -140,13 +140,13 @@ async function reportPeers(telling: Promise<void>): Promise<PurgeReport> {
   }
 }
 
-/** Refuses the name of an upstream that is not there: nothing purged would look as if all were well. @throws GatewayError */
+/** Rejects unknown upstreams, because "0 purged" would look like success. @throws GatewayError */
 function checkUpstream({ upstream }: JsonObject, upstreams: ReadonlySet<string>): void {
   if (typeof upstream === 'string' && !upstreams.has(upstream))
     throw gatewayError('GW_UPSTREAM_UNKNOWN', { upstream, meant: suggestHint(upstream, [...upstreams]) })
 }
 
-/** An empty request is more likely a mistake than a wish to lose everything. */
+/** Rejects an empty selection as a likely mistake. */
 function hasSelector(params: JsonObject): boolean {
   return (
     params.all === true || ['upstream', 'method', 'name', 'tag'].some(key => typeof params[key] === 'string')
@@ -170,7 +170,7 @@ function toText(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
-/** Neither arguments nor callers: only what the owner of the configuration knows anyway. */
+/** Omits arguments and callers. */
 function formatEntry(entry: CacheEntry, now: number): JsonObject {
   const { upstream, method, target, scope, bytes, hits, tags } = entry
   const isFresh = entry.trust === 'known' && now < entry.staleAt

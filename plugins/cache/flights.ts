@@ -3,7 +3,7 @@ import { gatewayError, RPC } from '../../src/plugin.ts'
 import type { Selection, CacheSubject } from './cache-store.ts'
 import { SubjectIndex } from './cache-store.ts'
 
-/** One call to a server for all who want its answer. It is given up when the last of them has. */
+/** One upstream call shared by concurrent callers; cancelled when the last caller cancels. */
 export class Flight implements Call, CacheSubject {
   readonly upstream: string
   readonly method: string
@@ -18,7 +18,7 @@ export class Flight implements Call, CacheSubject {
   #waiting: number
   #reason: string | undefined
 
-  /** `waiting` is how many wait for it from the beginning without having joined. */
+  /** `waiting`: number of initial waiters besides `join`. */
   constructor(call: Call, exchange: Exchange, about: Pick<CacheSubject, 'target' | 'tags'>, waiting: number) {
     this.upstream = call.upstream
     this.method = call.method
@@ -31,19 +31,19 @@ export class Flight implements Call, CacheSubject {
     this.#waiting = waiting
   }
 
-  /** True once it was given up. */
+  /** True once the call was cancelled. */
   get isOver(): boolean {
     return this.#reason !== undefined
   }
 
-  /** Takes off, once. */
+  /** Sets the answer, once. */
   begin(answer: Promise<Answer>): void {
     this.#answer = answer
-    // Callers in `join` hear of a failure; when none is left, it must not count as unhandled.
+    // Callers receive failures through `join`; prevent an unhandled rejection if none is left.
     answer.catch(() => undefined)
   }
 
-  /** Its answer for one more caller, who may leave without taking the others along. */
+  /** Returns the answer for another caller, who can cancel individually. */
   join(call: Call): Promise<Answer> {
     this.#waiting++
     return new Promise((resolve, reject) => {
@@ -73,12 +73,12 @@ export class Flight implements Call, CacheSubject {
   }
 }
 
-/** Calls under way by what they ask. */
+/** Calls in progress, by cache key. */
 export class Flights {
   readonly #byKey = new Map<string, Flight>()
   readonly #subjects = new SubjectIndex<Flight>()
 
-  /** The one to join; undefined when there is none, or it is being given up. */
+  /** Finds a call to join; undefined if there is none or it is being cancelled. */
   find(key: string): Flight | undefined {
     const flight = this.#byKey.get(key)
     return flight?.isOver === true ? undefined : flight
@@ -91,13 +91,13 @@ export class Flights {
     this.#subjects.add(flight)
   }
 
-  /** False when it was not there any more: what it brings is out of date. */
+  /** Returns false if the call was removed: its result is outdated. */
   remove(key: string, flight: Flight): boolean {
     this.#subjects.delete(flight)
     return this.#byKey.get(key) === flight && this.#byKey.delete(key)
   }
 
-  /** Calls under way are still answered, but not kept, and joined by nobody. */
+  /** Calls in progress still return answers, but these are not cached and cannot be joined. */
   purge(selection: Selection): void {
     const meant = new Set(this.#subjects.find(selection))
     if (meant.size === 0) return
@@ -105,13 +105,16 @@ export class Flights {
   }
 }
 
-/** An exchange in a client's session that nobody waits for: it cannot be cancelled, tells nothing, and asks nobody. */
+/**
+ * An exchange in a client's session without a waiting client: cannot be cancelled, and sends no notifications or
+ * requests.
+ */
 export interface BackgroundExchange extends Exchange {
-  /** True if the server made a request of the client: its answer is then nobody else's. */
+  /** True if the server sent a request to the client, which makes the answer private. */
   hasAsked: boolean
 }
 
-/** Makes a quiet exchange in the session of another one. */
+/** Creates a background exchange in the session of another one. */
 export function createBackgroundExchange(of: Exchange, now: number): BackgroundExchange {
   const { id, session, principal, method, headers, via, bytes, received, params, route, entry } = of
   return {

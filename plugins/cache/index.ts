@@ -28,13 +28,13 @@ const NEWS = [...LIST_CHANGES, UPDATED]
 
 const ANSWERS = ['resources/read', 'prompts/get', 'tools/call']
 
-/** Stores that kept the lists of an upstream last. An upstream outlives a configuration that says nothing new of it. */
+/** Stores by upstream: an unchanged upstream survives a reload. */
 const stores = new WeakMap<Upstream, CacheStore>()
 
-/** Tools only if a rule names some. */
+/** Tools are added only if a rule names some. */
 const HANDLED: ReadonlySet<string> = new Set([...LIST_METHODS, 'resources/read', 'prompts/get'])
 
-/** Answers from memory what would be answered the same: lists, and reads, prompts and tools where a rule says so. */
+/** Caches lists, and the answers to reads, prompts and tools with a rule. */
 export const cache: Plugin<Config['cache']> = {
   name: 'cache',
   claims: { section: 'cache', upstream: ['cache'] },
@@ -82,13 +82,13 @@ export const cache: Plugin<Config['cache']> = {
     })
     hooks.close.tap(() => {
       if (isUsed) peers?.stop()
-      // Lists may be taken over; the rest ends with its configuration.
+      // Keep the lists; other answers end with their configuration.
       for (const method of ANSWERS) store.purge({ method })
     })
   },
 }
 
-/** State of the cache of one configuration. */
+/** Cache state for one configuration. */
 interface CacheDeps {
   readonly store: CacheStore
   readonly flights: Flights
@@ -102,13 +102,13 @@ interface WrapDeps extends CacheDeps {
   readonly log: Log
   readonly asked: WeakSet<Exchange>
   purge(purge: Purge): void
-  /** Upstreams of the configuration, and those that plugins add. */
+  /** Upstream names, including those added by plugins. */
   readonly names: Set<string>
-  /** Rules of those that have a cache. */
+  /** Compiled rules of the cached upstreams. */
   readonly rules: Map<string, CacheRules>
 }
 
-/** Puts a cache before each upstream that may have one. */
+/** Wraps each cacheable upstream. */
 function wrapUpstreams(hooks: PluginHooks, deps: WrapDeps): void {
   const { store, flights, memory, options, counts, clock, asked, purge } = deps
   const warn = createDangerWarning(deps.log)
@@ -136,14 +136,14 @@ function wrapUpstreams(hooks: PluginHooks, deps: WrapDeps): void {
   })
 }
 
-/** Takes over what the configuration before knew of an upstream; while it runs it is asked again all the same. */
+/** Adopts the previous configuration's lists as doubtful, so that a running server is asked again. */
 function adoptEntries(upstream: Upstream, store: CacheStore): void {
   for (const entry of stores.get(upstream)?.select({ upstream: upstream.name }) ?? [])
     if (LIST_METHODS.has(entry.method))
       store.put({ ...entry, trust: entry.trust === 'lost' ? 'lost' : 'doubtful', hits: 0 })
 }
 
-/** Drops what notifications and states of servers make outdated. */
+/** Invalidates entries on server notifications and state changes. */
 function invalidateOutdated(hooks: PluginHooks, parts: CacheDeps): void {
   hooks.notification.tap({ methods: NEWS }, (news, { direction, upstream }) => {
     if (direction !== 'client' || upstream === undefined) return
@@ -154,8 +154,8 @@ function invalidateOutdated(hooks: PluginHooks, parts: CacheDeps): void {
 }
 
 /**
- * Reads what a server's notification is about. News of connections that few have are not about the lists of the one for all: a server
- * that sleeps need not wake.
+ * Selects entries that a notification makes outdated. Changes on individual connections do not affect the shared
+ * lists.
  */
 function selectOutdated({ method, params, isOfOwnLists }: Notification, upstream: string): Selection[] {
   const target = isOfOwnLists === true ? (one: string): boolean => one !== '' : undefined
@@ -171,7 +171,7 @@ function purgeSelection(selection: Selection, { store, flights }: CacheDeps): vo
 
 type StateHandler = (upstream: string, parts: CacheDeps) => void
 
-/** A server that stops is no reason to forget what it said; another process under its name may say something else. */
+/** A stopped server's entries stay valid, but a restarted one may answer differently. */
 const OF_STATE: Partial<Record<UpstreamState, StateHandler>> = {
   ready(upstream, { store }) {
     for (const entry of store.select({ upstream })) entry.trust = 'doubtful'

@@ -3,17 +3,17 @@ import { CountedTopic, isObject } from '../../src/plugin.ts'
 
 const TOPIC = 'outdated'
 const RETRY_MS = 1000
-/** Pieces that wait to be told; beyond, everything counts as outdated. */
+/** Maximum unsent purges; beyond it, everything is purged. */
 const MAX_OWED = 200
 
-/** Outdated answers: as the owner selects them, or as a tool's rule names them. */
+/** A purge: the owner's selection, or a tool rule's text. */
 export type OutdatedAnswers =
   | { readonly params: Readonly<Record<string, unknown>> }
   | { readonly purge: string; readonly upstream?: string | undefined }
 
 const ALL: OutdatedAnswers = { params: { all: true } }
 
-/** Exchanges purges with the caches of other replicas. A replica that may have missed one purges everything. */
+/** Exchanges purges with other replicas. A replica that may have missed one purges everything. */
 export class PeerCaches {
   readonly #topic: CountedTopic
   readonly #clock: Clock
@@ -41,7 +41,7 @@ export class PeerCaches {
     this.#topic.stop()
   }
 
-  /** Tells the others, and retries until they are told. Rejects if they cannot be told now. */
+  /** Broadcasts a purge and retries until it is delivered. Rejects if the first attempt fails. */
   broadcast(outdated: OutdatedAnswers): Promise<void> {
     if (this.#pending.size < MAX_OWED) this.#pending.add(JSON.stringify(outdated))
     else this.#pending.clear()
@@ -53,7 +53,7 @@ export class PeerCaches {
     return (this.#sending ??= this.#send().finally(() => (this.#sending = undefined)))
   }
 
-  /** Sends all pieces in one message, as many calls may purge concurrently. */
+  /** Sends all pending purges in one message. */
   async #send(): Promise<void> {
     this.#cancelRetry()
     while (this.#pending.size > 0) {

@@ -15,43 +15,43 @@ import { parsePurge } from './cache-store.ts'
 
 const MAX_WARNED = 1000
 
-/** Lifetimes of answers, and what tells them apart besides their caller and what was asked. */
+/** Lifetimes, and the additional parts of the key. */
 export interface CachePolicy {
   readonly ttlMs: number
   readonly staleWhileRevalidateMs: number
-  /** Each session has answers of its own. */
+  /** True to separate answers by session. */
   readonly perSession: boolean
-  /** Headers of the client's own request, lower case. */
+  /** Client request headers in the key, lower case. */
   readonly headers: readonly string[]
-  /** The only arguments that matter; undefined means all of them. */
+  /** Arguments in the key; undefined means all. */
   readonly args: readonly string[] | undefined
   readonly tags: readonly string[]
 }
 
-/** Rule for the answers to a call: keep them, or forget others because of them. */
+/** Rule for a call: cache the answer, or purge others. */
 export interface CacheRule {
   readonly policy: CachePolicy | undefined
   readonly purges: readonly Purge[]
 }
 
-/** The rule for each call of one upstream; undefined where it is none of our business. */
+/** Returns the rule for a call; undefined for uncached methods. */
 export type CacheRules = (call: Pick<Call, 'method' | 'params'>) => CacheRule | undefined
 
 type PolicyOptions = string | number | CachePolicyConfig
 
 type ToolOptions = string | number | CacheToolConfig
 
-/** Names of tools whose rule is remembered. */
+/** Size of the rule cache by tool name. */
 const MAX_NAMES = 10_000
 
 const LIST_METHODS = Object.values(LISTS).map(list => list.method)
 
-/** Compiles the rules of one upstream: its own before everybody's, the first that matches a tool wins. */
+/** Compiles an upstream's rules. Its own precede the global ones, and the first match wins. */
 export function compileRules(name: string, spec: UpstreamConfig, all: CacheConfig): CacheRules {
   if (spec.cache === false) return () => undefined
   const own: UpstreamCacheConfig = spec.cache ?? {}
   const isIsolated = spec.isolation === 'session'
-  // Lists come from a connection that all share, and are kept even when they are never fresh.
+  // Lists use the shared connection and are stored even with a zero lifetime.
   const lists: CacheRule = { policy: parsePolicy(own.lists ?? all.lists, false), purges: [] }
   const byMethod = new Map<string, CacheRule | undefined>(LIST_METHODS.map(method => [method, lists]))
   byMethod.set('resources/read', parseRule(own.resources ?? all.resources, isIsolated))
@@ -60,12 +60,12 @@ export function compileRules(name: string, spec: UpstreamConfig, all: CacheConfi
   return call => (call.method === 'tools/call' ? tools(call.params?.name) : byMethod.get(call.method))
 }
 
-/** True if any tool has a rule; else all calls can pass untouched. */
+/** True if any tool has a rule; otherwise tool calls bypass the cache. */
 export function hasToolRules(spec: UpstreamConfig, all: CacheConfig): boolean {
   return spec.cache !== false && (hasRules(spec.cache?.tools) || hasRules(all.tools))
 }
 
-/** True if anything but lists is kept of any upstream. */
+/** True if any upstream caches more than lists. */
 export function cachesMore(specs: readonly UpstreamConfig[], all: CacheConfig): boolean {
   const isMore = ({
     resources,
@@ -149,7 +149,7 @@ function expandOptions(options: PolicyOptions): Partial<CachePolicyConfig> & { t
   return typeof options === 'object' ? options : { ttl: options }
 }
 
-/** Says, once for each tool, that the answers of one are kept although its server says that it changes things. */
+/** Warns once per tool if a cached tool is declared as modifying. */
 export function createDangerWarning(
   log: Log,
 ): (upstream: Upstream, rules: CacheRules, tools: Payload) => void {

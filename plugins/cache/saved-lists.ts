@@ -6,10 +6,10 @@ import { CacheStore } from './cache-store.ts'
 
 const PART = 'lists'
 
-/** Lists of one upstream that are longer than this together are not saved. */
+/** Size limit for an upstream's saved lists. */
 const MAX_BYTES = 4 * 1024 * 1024
 
-/** Saves lists for the next process, for every upstream that has a memory: only those that are nobody's in particular. */
+/** Saves lists across restarts, for upstreams with persistent memory. Saves only lists that belong to no caller. */
 export class SavedLists {
   readonly #store: CacheStore
   readonly #clock: Clock
@@ -21,26 +21,26 @@ export class SavedLists {
   }
 
   /**
-   * Restores the saved lists of an upstream. They are shown while its server sleeps or starts; once it runs it is asked
-   * before they are used.
+   * Restores an upstream's saved lists. They are shown while the server sleeps or starts, and revalidated once it
+   * runs.
    */
   restore({ name, memory }: Upstream): void {
     if (memory === undefined) return
     this.#memories.set(name, memory)
     const saved = memory.read(PART)
     const lists: unknown[] = Array.isArray(saved) ? saved : []
-    // Pages belong together: all, or none.
+    // Restore all pages or none.
     if (!lists.every(isSaved)) return
     for (const list of lists)
       if (this.#store.find(list.key) === undefined) this.#store.put(restoreEntry(name, list, this.#clock))
   }
 
-  /** Saves the lists of the upstream of a changed one. */
+  /** Saves the upstream's lists after a change. */
   noteChange({ upstream, isPortable }: CacheEntry): void {
     if (isPortable) this.save(upstream)
   }
 
-  /** Saves the lists of one upstream, or of all. */
+  /** Saves the lists for one upstream, or all. */
   save(upstream?: string): void {
     const now = this.#clock.now()
     for (const [name, memory] of this.#memories) {
@@ -51,7 +51,7 @@ export class SavedLists {
     }
   }
 
-  /** Drops what is saved of one upstream, or of all; returns of how many. */
+  /** Deletes saved lists for one upstream, or all; returns the number of upstreams. */
   forget(upstream?: string): number {
     const chosen = [...this.#memories].filter(([name]) => upstream === undefined || upstream === name)
     for (const [, memory] of chosen) memory.forget()
@@ -59,7 +59,7 @@ export class SavedLists {
   }
 }
 
-/** A list as it is saved. Times are since 1970, as the clocks of two processes differ. */
+/** A saved list. Times are milliseconds since 1970, because monotonic clocks differ between processes. */
 interface SavedList {
   readonly method: string
   readonly key: string
@@ -99,7 +99,7 @@ function restoreEntry(upstream: string, saved: SavedList, clock: Clock): CacheEn
   const now = clock.now()
   const payload = Payload.raw(Buffer.from(text), era)
   const staleAt = now + Math.max(0, until - Date.now())
-  // A saved list is not confirmed yet, so it goes out as stale: clients must not keep it.
+  // Restored lists are unconfirmed: send them as stale, so that clients do not cache them.
   payload.freshUntil = now
   return {
     ...{ upstream, method, target: '', tags: [], key, scope, payload, meta: undefined, hintUntil: now },

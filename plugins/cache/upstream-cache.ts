@@ -8,22 +8,21 @@ import type { CacheKeys } from './cache-keys.ts'
 import { isCacheableCall, computeKeys, getTarget } from './cache-keys.ts'
 import type { CachePolicy, CacheRule, CacheRules } from './policy.ts'
 
-/** State that the caches of all upstreams share. */
 export interface UpstreamCacheDeps {
   readonly store: CacheStore
   readonly flights: Flights
   readonly clock: Clock
-  /** True if results say what the cache did. */
+  /** True if results include the cache state. */
   readonly saysSo: boolean
-  /** Exchanges whose client was asked something: their answers are their own. */
+  /** Exchanges with a client request, whose answers are private. */
   readonly asked: WeakSet<Exchange>
-  /** Forgets what the success of a tool makes outdated, kept or under way. */
+  /** Purges entries and calls in progress that a successful tool call makes outdated. */
   purge(purge: Purge): void
-  /** A list is kept; `isNew` when it is not what was known before. */
+  /** Called when a list is stored; `isNew` if it has changed. */
   onStored(entry: CacheEntry, isNew: boolean): void
 }
 
-/** A question that may be answered from memory. */
+/** A cacheable call. */
 interface CacheLookup {
   readonly call: Call
   readonly next: Dispatch
@@ -32,7 +31,7 @@ interface CacheLookup {
   readonly keys: CacheKeys
 }
 
-/** Stands before one upstream, and asks it only for what is not known. */
+/** Caches one upstream's answers. */
 export class UpstreamCache {
   readonly #deps: UpstreamCacheDeps
   readonly #upstream: Upstream
@@ -49,20 +48,20 @@ export class UpstreamCache {
     this.#isIsolated = isolation === 'session' || isolation === 'principal'
   }
 
-  /** From memory, from a call that is under way, or from the upstream. */
+  /** Answers from the cache, a concurrent call, or the upstream. */
   answer(call: Call, next: Dispatch): Promise<Answer> {
     const rule = this.#rules(call)
     if (rule === undefined) return next(call)
     if (rule.purges.length > 0) return this.#callAndPurge(call, next, rule)
     if (rule.policy === undefined || !isCacheableCall(call)) return next(call)
     const target = getTarget(call)
-    // Lists of a connection that few have are nobody else's: not in another process, nor after this one.
+    // Lists from an individual connection are private, and not saved or shared.
     const policy = call.ownList === undefined ? rule.policy : { ...rule.policy, perSession: true }
     const keys = computeKeys(call, target, policy)
     return keys === undefined ? next(call) : this.#lookUp({ call, next, policy, target, keys })
   }
 
-  /** A call that makes others out of date, once it has succeeded or nobody knows whether it has. */
+  /** Calls the upstream and purges outdated entries, on success or an unknown outcome. */
   async #callAndPurge(call: Call, next: Dispatch, { purges }: CacheRule): Promise<Answer> {
     const forget = (): void => {
       for (const purge of purges) this.#deps.purge(purge)
@@ -93,7 +92,7 @@ export class UpstreamCache {
     return flight === undefined ? this.#startFlight(question) : this.#joinFlight(flight, question)
   }
 
-  /** Fresh, or the list of a server that sleeps: it would say the same, and need not be woken for it. */
+  /** True if the entry is fresh, or a list whose server sleeps and would answer the same. */
   #isUsable(entry: CacheEntry, now: number): boolean {
     if (entry.trust === 'known' && now < entry.staleAt) return true
     const { state } = this.#upstream
@@ -121,7 +120,7 @@ export class UpstreamCache {
     try {
       answer = await flight.join(call)
     } catch (error) {
-      // Whoever made the call may have given up; that is no reason for those who joined.
+      // The leading caller's failure or cancellation must not affect the joined callers.
       if (call.exchange.cancelled || !flight.exchange.cancelled) throw error
       return this.#lookUp(question)
     }
@@ -130,7 +129,7 @@ export class UpstreamCache {
     return isLost ? this.#lookUp(question) : answer
   }
 
-  /** Asks again behind the back of those who get what has grown old. */
+  /** Revalidates in the background while stale answers are served. */
   #refresh(question: CacheLookup): void {
     const { flights, clock } = this.#deps
     if (flights.find(question.keys.own) !== undefined) return
@@ -162,7 +161,7 @@ export class UpstreamCache {
     return { result: saysSo && !LIST_METHODS.has(flight.method) ? markMiss(result) : result }
   }
 
-  /** Keeps a result if it may be. A list that is the same as before is the very payload it was. */
+  /** Stores a cacheable result. An unchanged list keeps the same payload object. */
   #storeResult(
     flight: Flight,
     { target, keys, policy }: Omit<CacheLookup, 'next'>,
@@ -173,7 +172,7 @@ export class UpstreamCache {
     const facts = { call: flight, target, keys, policy, saysSo, now, isIsolated: this.#isIsolated }
     const entry = createEntry({ ...facts, result })
     if (entry === undefined) return result
-    // An answer that was private may be public now, and the other way round.
+    // The answer may have changed between private and public.
     store.drop(entry.key === keys.own ? keys.shared : keys.own)
     if (!LIST_METHODS.has(entry.method)) {
       store.put(entry)
@@ -192,7 +191,7 @@ export class UpstreamCache {
   }
 }
 
-/** True if two lists say the same; the time they have left is no part of it. */
+/** True if two lists are equal, ignoring their remaining lifetime. */
 function isSameResult(a: Payload, b: Payload): boolean {
   if (a === b) return true
   if (a.era !== b.era) return false

@@ -9,7 +9,6 @@ import {
   readValue,
 } from '../../src/plugin.ts'
 
-/** Errors of keys for each caller. */
 const ERRORS = {
   GW_CALLER_KEY: {
     text: 'upstream "{upstream}" has no key for this caller',
@@ -23,7 +22,7 @@ const callerKeyError = defineErrors(ERRORS)
 
 type CallerEntries = NonNullable<Extract<UpstreamConfig, { readonly callers?: unknown }>['callers']>
 
-/** Puts a key of their own on the requests of each caller. */
+/** Adds individual credentials to each caller's upstream requests. */
 export const callerKeys: Plugin = {
   name: 'caller-keys',
   claims: { upstream: ['callers'], makesUpstreams: true },
@@ -50,7 +49,7 @@ function createAuthorizer(upstream: string, entries: CallerEntries, auth: Config
   }))
   const findEntry = (account: string | undefined) => prepared[Number(account)]
   return {
-    // Callers of one entry are one to the server.
+    // Callers with the same entry share a connection.
     accountOf: (principal: Principal) => {
       const index = prepared.findIndex(({ fits }) => fits(principal))
       if (index < 0) throw callerKeyError('GW_CALLER_KEY', { upstream })
@@ -58,12 +57,12 @@ function createAuthorizer(upstream: string, entries: CallerEntries, auth: Config
     },
     headers: ({ account }) => findEntry(account)?.headers ?? {},
     query: account => findEntry(account)?.query ?? {},
-    // A refusal of a key that stands in the configuration stands.
+    // A configured key cannot be refreshed after a rejection.
     refused: () => Promise.resolve(undefined),
   }
 }
 
-/** Keeps sessions and answers of callers apart as well: what a server says to one key is no other caller's. */
+/** Separates sessions and answers by caller, because a server may answer each key differently. */
 function isolateCallers(config: Config): Config {
   const upstreams = Object.entries(config.upstreams).map(([name, spec]) => {
     const isShared = getEntries(spec) !== undefined && spec.isolation === 'shared'
@@ -72,7 +71,7 @@ function isolateCallers(config: Config): Config {
   return { ...config, upstreams: Object.fromEntries(upstreams) }
 }
 
-/** A caller needs a name, and a request one who puts credentials on it. */
+/** Checks that callers are authenticated and that credentials can be sent. */
 function check(config: unknown, report: Report): void {
   const upstreams = readMap(config, 'upstreams')
   for (const name of Object.keys(upstreams)) {

@@ -2,42 +2,42 @@ import type { Clock, TopicGap, Notification, SharedStore } from '../../src/plugi
 import { BoundedMap, CountedTopic, isObject, LIST_CHANGES } from '../../src/plugin.ts'
 
 const UPDATED = 'notifications/resources/updated'
-/** Notifications of servers that replicas tell each other. */
+/** Notifications that replicas exchange. */
 const NEWS: readonly string[] = [...LIST_CHANGES, UPDATED]
 
 const TOPIC = 'news'
-/** Time in which the same news is told once. */
+/** Debounce time for identical notifications. */
 const ONCE_MS = 250
-/** Time that one's own server has to say the same. */
+/** Time for a local server to send the same notification itself. */
 const OWN_MS = 300
-/** Time for which what one's own server said counts as said. */
+/** Time during which a local notification suppresses a remote duplicate. */
 const SAID_MS = 2000
-/** Counters outlive what nobody changes for a while: then all look once more. */
+/** Counter lifetime in Redis; after it expires, all replicas refresh. */
 const KEPT_MS = 7 * 86_400_000
 const MAX_COUNT = 10_000
 
-/** The servers of the generation that runs, and how to have the gateway hear what they said. */
+/** Upstreams in the current generation, and the function that delivers their notifications. */
 export interface ChangeHandler {
   readonly names: readonly string[]
   says(upstream: string, notification: Notification): void
 }
 
 /**
- * Tells other replicas what servers say of their lists and resources, and hears it of them. Each piece is counted, too: who missed
- * one finds out by the numbers, and looks at all lists. A list that is the same as before is told to nobody.
+ * Exchanges list and resource changes with other replicas. Changes are counted per upstream, so that a replica that
+ * missed one detects it and refreshes all lists. Unchanged lists are not announced.
  */
 export class ChangeFeed {
-  /** Pieces that came from others and were new. */
+  /** New changes received from other replicas. */
   receivedCount = 0
   readonly #store: SharedStore
   readonly #clock: Clock
-  /** Time of what this replica's own servers said last. */
+  /** Time when local servers last sent each notification. */
   readonly #own = new BoundedMap<string, number>({ max: MAX_COUNT })
   readonly #later = new Map<string, () => void>()
-  /** Marks what is passed on, as it must not be told again. */
+  /** Notifications received from replicas, which must not be forwarded again. */
   readonly #ofOthers = new WeakSet<Notification>()
   readonly #topic: CountedTopic
-  /** Numbers of each server's news as they are known. */
+  /** Last known counters per upstream. */
   readonly #totals = new Map<string, number>()
   #handler: ChangeHandler = { names: [], says: () => undefined }
 
@@ -65,7 +65,7 @@ export class ChangeFeed {
     this.#later.clear()
   }
 
-  /** A server of this replica has said something: the others are told, once in a while. */
+  /** Publishes a local server's notification, debounced. */
   publish(upstream: string, said: Notification): void {
     if (this.#ofOthers.has(said)) return
     const { method } = said
@@ -105,7 +105,7 @@ export class ChangeFeed {
     this.#handler.says(upstream, notification)
   }
 
-  /** Says of every server whose number is another one that its lists may be, too; at the first look nothing is news. */
+  /** Reports changes for upstreams whose counter differs; the first comparison only records the counters. */
   async #compareTotals(how: TopicGap): Promise<void> {
     const { names } = this.#handler
     const known = names.map(name => this.#totals.get(name) ?? 0)
@@ -121,7 +121,7 @@ export class ChangeFeed {
     return total
   }
 
-  /** Runs after a while, however often it is asked for until then. */
+  /** Runs once after a delay, regardless of further calls. */
   #debounce(key: string, ms: number, run: () => void): void {
     if (this.#later.has(key) || this.#later.size >= MAX_COUNT) return
     const take = this.#clock.after(ms, () => {
@@ -136,7 +136,7 @@ interface ListChange {
   readonly upstream: string
   readonly method: string
   readonly uri: string
-  /** Number of that server's news. */
+  /** Counter value of the upstream's changes. */
   readonly own: number
 }
 

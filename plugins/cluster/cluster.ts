@@ -40,9 +40,9 @@ interface ReplicasDeps {
   readonly tls: ReplicaTls | undefined
 }
 
-/** The other replicas, as listeners see them. */
+/** The other replicas, for listeners. */
 class PeerReplicas implements PeerDirectory {
-  /** Requests that were given to others. */
+  /** Number of requests forwarded to peers. */
   forwarded = 0
   readonly #deps: ReplicasDeps
 
@@ -72,7 +72,7 @@ class PeerReplicas implements PeerDirectory {
   find(place: string, session?: string): Whereabouts | Promise<Whereabouts> {
     const { ring, directory } = this.#deps
     if (place === directory.id) return 'here'
-    // Redis is not asked about a forged id.
+    // A forged id needs no Redis lookup.
     if (session !== undefined && !ring.isOurs(session)) return 'here'
     const known = directory.getKnown(place)
     if (known !== undefined) return this.#createPeer(known)
@@ -94,28 +94,27 @@ class PeerReplicas implements PeerDirectory {
 
 export type ClusterConfig = NonNullable<Config['cluster']>
 
-/** Sections that say where a replica runs, and not what it is. */
+/** Sections that may differ between replicas. */
 const OF_ONE_HOST = new Set(['cluster', 'listeners', 'state', 'log', 'audit'])
 
 interface ClusterDeps {
   readonly clock: Clock
   readonly log: Log
   readonly version: string
-  /** Directory that paths are relative to. */
+  /** Base directory for relative paths. */
   readonly directory: string
 }
 
-/** A replica of a gateway with all its parts. It lives as long as the process; reloads change its keys and certificates. */
+/** One replica with its components. Lives as long as the process; reloads change only keys and certificates. */
 export class Cluster {
   readonly store: RedisStore
   readonly directory: ReplicaDirectory
   readonly replicas: PeerReplicas
   readonly peerServer: PeerServer
-  /** Store that plugins of all replicas share. */
+  /** Storage shared between all replicas. */
   readonly shared: RedisShared
-  /** Changes of lists and resources. */
   readonly changeFeed: ChangeFeed
-  /** True once its last user has stopped it. */
+  /** True once the last user has stopped it. */
   hasEnded = false
   readonly #ring: KeyRing
   readonly #tls: ReplicaTls | undefined
@@ -146,7 +145,7 @@ export class Cluster {
     this.peerServer = new PeerServer({ vouchers, log, listeners, tls, id: directory.id })
   }
 
-  /** @throws GatewayError GW_CLUSTER_CHANGED if more than its keys has changed, GW_CLUSTER_TLS */
+  /** @throws GatewayError GW_CLUSTER_CHANGED if more than keys or certificates changed, GW_CLUSTER_TLS */
   configure(options: ClusterConfig, config: Config, directory: string): void {
     if (!isSameButKeys(this.#options, options)) throw clusterError('GW_CLUSTER_CHANGED')
     if (options.tls !== undefined) this.#tls?.reload(options.tls, directory)
@@ -155,7 +154,7 @@ export class Cluster {
     this.directory.updateSelf({ config: this.#config })
   }
 
-  /** Opens the entrance and enters the directory. Continues without Redis if that is away. */
+  /** Starts the peer server and joins the directory. Continues if Redis is unavailable. */
   async start(): Promise<void> {
     this.#users++
     if (this.#isStarted) return
@@ -168,7 +167,7 @@ export class Cluster {
     this.changeFeed.start()
   }
 
-  /** The address at which it takes requests without TLS, if others could read along; undefined if they cannot. */
+  /** Returns the non-loopback address that accepts requests without TLS; undefined if there is none. */
   get plainAddress(): string | undefined {
     const { listen, address = listen } = this.#options
     if (this.#tls !== undefined) return undefined
@@ -180,7 +179,7 @@ export class Cluster {
     return this.directory.refresh()
   }
 
-  /** Ends with the last generation that uses it. */
+  /** Stops when the last generation is stopped. */
   async stop(): Promise<void> {
     if (--this.#users > 0) return
     this.hasEnded = true
@@ -190,7 +189,7 @@ export class Cluster {
     this.store.close()
   }
 
-  /** Ends one that was made and never started, because something else failed. */
+  /** Closes an instance that was never started because of another failure. */
   closeUnused(): void {
     if (this.#users > 0 || this.hasEnded) return
     this.hasEnded = true
@@ -198,7 +197,7 @@ export class Cluster {
   }
 }
 
-/** True if nothing but keys and names of files differs. */
+/** True if only keys and file names differ. */
 function isSameButKeys(one: ClusterConfig, other: ClusterConfig): boolean {
   const without = ({ keys: _, ...rest }: ClusterConfig): string =>
     canonicalizeJson({ ...rest, tls: rest.tls !== undefined })

@@ -1,6 +1,5 @@
 import { defineErrors, defineFindings, RPC } from '../../src/plugin.ts'
 
-/** Errors of replicas. */
 export const ERRORS = {
   GW_CLUSTER_PACKAGE: {
     text: 'cluster needs the package @redis/client, which cannot be loaded: {why}',

@@ -15,10 +15,10 @@ import type { ChangeFeed } from './change-feed.ts'
 
 type ClusterConfig = NonNullable<Config['cluster']>
 
-/** Notifications of servers that replicas tell each other. */
+/** Notifications that replicas exchange. */
 const NEWS = [...LIST_CHANGES, 'notifications/resources/updated']
 
-/** Makes one gateway of many processes, on a Redis. */
+/** Runs several gateway processes as one, using Redis. */
 export const cluster: Plugin<ClusterConfig> = {
   name: 'cluster',
   claims: { section: 'cluster' },
@@ -50,7 +50,7 @@ export const cluster: Plugin<ClusterConfig> = {
   },
 }
 
-/** Exchanges news of lists and resources with the other replicas. */
+/** Exchanges list and resource changes with other replicas. */
 function exchangeChanges({ hooks, config, upstreamSays }: PluginApi<ClusterConfig>, news: ChangeFeed): void {
   const isForAll = (name: string): boolean => config.upstreams[name]?.isolation === 'shared'
   hooks.notification.tap({ stage: 'trace', methods: NEWS }, (said, { direction, upstream, exchange }) => {
@@ -63,7 +63,7 @@ function exchangeChanges({ hooks, config, upstreamSays }: PluginApi<ClusterConfi
   })
 }
 
-/** The cluster of this process, the same for every generation. */
+/** Returns the cluster object, which all generations share. */
 async function openCluster(api: PluginApi<ClusterConfig>): Promise<Cluster> {
   const { slot, options, clock, log, directory } = api
   const { Cluster: Made } = await import('./cluster.ts')
@@ -80,7 +80,7 @@ async function openCluster(api: PluginApi<ClusterConfig>): Promise<Cluster> {
   }
 }
 
-/** An address that others can reach, one name for each key, and listeners that replicas can share. */
+/** Checks the address, key names, and listeners. */
 function check(config: unknown, report: Report): void {
   if (readValue(config, 'cluster') === undefined) return
   const cluster = readMap(config, 'cluster')

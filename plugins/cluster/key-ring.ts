@@ -10,27 +10,27 @@ import {
 } from 'node:crypto'
 import { clusterError } from './errors.ts'
 
-/** One key of the ring as it is configured. */
+/** A configured key. */
 export interface RingKey {
   readonly id: string
   readonly key: string
 }
 
-/** Uses of a key: what is made for one of them is worth nothing for another. */
+/** Key purposes; each has its own derived key. */
 type Purpose = 'seal' | 'directory' | 'hand-on' | 'id' | 'digest' | 'shared'
 
 const BYTES = 32
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
-/** Bytes of an id's tag: one cannot be found by trying. */
+/** Length of an id's tag; long enough to prevent guessing. */
 const ID_TAG_BYTES = 12
 const HEX = /^([0-9a-f]{2})+$/i
 const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/
 const VERSION = 'v1'
-/** Characters of what is signed or sealed: whoever can write to Redis could have more read for as long as they like. */
+/** Maximum length of signed or sealed texts, which an attacker with Redis access could inflate. */
 const MAX_LETTERS = 1_048_576
 
-/** The bytes of a key; undefined where the text is too short, or not of random bytes. */
+/** Decodes a key; undefined if it is too short or not random. */
 export function keyBytes(text: string): Buffer | undefined {
   const trimmed = text.trim()
   const bytes = HEX.test(trimmed)
@@ -41,7 +41,7 @@ export function keyBytes(text: string): Buffer | undefined {
   return bytes !== undefined && bytes.length >= BYTES ? bytes : undefined
 }
 
-/** Keys of one gateway: the first seals and signs, all open. */
+/** The gateway's keys: the first one signs and seals, all of them verify and open. */
 export class KeyRing {
   readonly #gateway: string
   #keys: readonly DerivedKey[] = []
@@ -52,7 +52,7 @@ export class KeyRing {
     this.setKeys(keys)
   }
 
-  /** Other keys from here on. What was made with one that is no longer there opens no more. */
+  /** Replaces the keys. Data signed with a removed key becomes invalid. */
   setKeys(keys: readonly RingKey[]): void {
     this.#keys = keys.map(({ id, key }) => {
       const bytes = keyBytes(key)
@@ -61,12 +61,12 @@ export class KeyRing {
     })
   }
 
-  /** The keys of one purpose, the first one first. */
+  /** Derives the keys for a purpose, primary first. */
   deriveKeys(purpose: Purpose): readonly Buffer[] {
     return this.#keys.map(key => key.deriveBytes(purpose))
   }
 
-  /** A value that everybody can read and nobody else can write. */
+  /** Signs a value, which remains readable. */
   sign(purpose: Purpose, value: unknown): string {
     const first = this.#first
     const text = Buffer.from(JSON.stringify(value)).toString('base64url')
@@ -78,7 +78,7 @@ export class KeyRing {
     ].join('.')
   }
 
-  /** The value; undefined for what this ring has not signed for the same purpose. */
+  /** Returns the value; undefined if the signature is invalid or has another purpose. */
   readSigned(purpose: Purpose, signed: string): unknown {
     if (signed.length > MAX_LETTERS) return undefined
     const [version, id, mac = '', text = '', ...rest] = signed.split('.', 5)
@@ -89,7 +89,7 @@ export class KeyRing {
     return parseJson(Buffer.from(text, 'base64url'))
   }
 
-  /** A value that nobody else can read. */
+  /** Encrypts a value. */
   seal(purpose: Purpose, value: unknown, boundTo: string): string {
     const first = this.#first
     const nonce = randomBytes(NONCE_BYTES)
@@ -101,7 +101,7 @@ export class KeyRing {
     return [VERSION, first.id, bytes.toString('base64url')].join('.')
   }
 
-  /** The value; undefined for what this ring has not sealed for the same purpose. */
+  /** Decrypts a value; undefined if it is invalid or has another purpose. */
   open(purpose: Purpose, sealed: string, boundTo: string): unknown {
     if (sealed.length > MAX_LETTERS) return undefined
     const [version, id, text = ''] = sealed.split('.', 3)
@@ -127,7 +127,7 @@ export class KeyRing {
     }
   }
 
-  /** An id that begins so, which nobody else can make: for one that is forged nobody is asked. */
+  /** Creates an unforgeable id with a prefix; forged ids are rejected without a lookup. */
   newId(prefix: string): string {
     const id = prefix + randomBytes(24).toString('base64url')
     return id + computeTag(this.#first.deriveKeyObject('id'), id)
@@ -140,7 +140,7 @@ export class KeyRing {
     return this.#keys.some(key => isEqual(Buffer.from(computeTag(key.deriveKeyObject('id'), tagged)), tag))
   }
 
-  /** A short text that is another one for another value, and says nothing of it. */
+  /** Returns a keyed digest. */
   digest(text: string): string {
     return computeMac(this.#first.deriveKeyObject('digest'), text).toString('hex').slice(0, 12)
   }
@@ -175,7 +175,7 @@ class DerivedKey {
     return derived
   }
 
-  /** The same as an object: what Node makes of bytes costs as much as five MACs each time. */
+  /** Caches the key object: creating one from bytes costs as much as five MACs. */
   deriveKeyObject(purpose: Purpose): KeyObject {
     const known = this.#objects.get(purpose)
     if (known !== undefined) return known

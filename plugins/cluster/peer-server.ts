@@ -14,12 +14,12 @@ const MAX_HEADER_BYTES = 32 * 1024
 const MAX_HEADERS = 130
 const HEADERS_MS = 10_000
 const KEEP_ALIVE_MS = 120_000
-/** Pause between two looks for connections that have not said in time what they want. */
+/** Interval between checks for connections that sent no request in time. */
 const CHECK_MS = 5000
 const WARN_MS = 10_000
-/** Time for which a clock that is off is shown to the owner. */
+/** Time during which a clock offset is reported. */
 const CLOCK_SHOWN_MS = 120_000
-/** Connections from which nothing has come that a replica has signed. */
+/** Maximum connections without a valid voucher. */
 const MAX_UNPROVEN = 512
 
 interface PeerServerDeps {
@@ -27,11 +27,11 @@ interface PeerServerDeps {
   readonly log: Log
   readonly listeners: ReadonlyMap<string, ServeHanded>
   readonly tls: ReplicaTls | undefined
-  /** Id of this replica. */
+  /** Replica id. */
   readonly id: string
 }
 
-/** Port at which other replicas forward requests. Clients must not reach it. */
+/** Accepts requests forwarded by other replicas. Must not be reachable for clients. */
 export class PeerServer {
   accepted = 0
   refused = 0
@@ -65,13 +65,16 @@ export class PeerServer {
     this.#server.unref()
   }
 
-  /** Milliseconds that the clock of another replica seems to be ahead, where that was too much of late; negative where it is behind. */
+  /**
+   * Clock offset to another replica in milliseconds if it was recently too large; positive if the other clock is
+   * ahead.
+   */
   get clockOffset(): number | undefined {
     const { offMs, at = -Infinity } = this.#clockSeen ?? {}
     return Date.now() - at < CLOCK_SHOWN_MS ? offMs : undefined
   }
 
-  /** Opens it, and resolves with its address. */
+  /** Starts listening and resolves with the bound address. */
   async start({ host, port }: Address): Promise<Address> {
     await new Promise<void>((resolve, reject) => {
       this.#server.once('error', (cause: Error) => {
@@ -115,7 +118,7 @@ export class PeerServer {
     response: ServerResponse,
     { problem, offMs }: VoucherProblem,
   ): void {
-    // A replica has signed it then, and its client can do nothing about clocks.
+    // The voucher's signature is valid, so the offset is trustworthy.
     if (offMs !== undefined) this.#clockSeen = { offMs, at: Date.now() }
     this.#refuse(request, response, problem, offMs === undefined ? 403 : 503)
   }
@@ -134,16 +137,16 @@ export class PeerServer {
   }
 }
 
-/** Takes a header out of raw ones. */
+/** Removes a header from raw header lines and returns it. */
 function takeHeader(lines: string[], wanted: string): string | undefined {
   const at = lines.findIndex((name, index) => index % 2 === 0 && name.toLowerCase() === wanted)
   return at < 0 ? undefined : lines.splice(at, 2)[1]
 }
 
-// Whoever went away is seen by the `close` that follows.
+// A closed connection emits `close` afterwards.
 function ignore(): void {}
 
-/** Connections whose other end may be anybody: so many at a time, and the oldest gives way to the next one. */
+/** Connections without a valid voucher, in a bounded set; the oldest is closed first. */
 class UnprovenConnections {
   readonly #sockets: BoundedMap<string, Socket>
 
@@ -165,7 +168,7 @@ class UnprovenConnections {
   }
 }
 
-/** The other end, the same for a TCP connection and for the TLS in it; undefined for a socket that only this user reaches. */
+/** Formats the remote address, which is equal for TCP and its TLS; undefined for a Unix socket. */
 function formatRemoteEnd({ remoteAddress, remotePort }: Socket): string | undefined {
   return remotePort === undefined ? undefined : `${String(remoteAddress)} ${remotePort}`
 }

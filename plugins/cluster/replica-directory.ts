@@ -10,26 +10,26 @@ import type { RedisStore } from './redis/redis-store.ts'
 
 const LEASE_MS = 5000
 const RENEW_MS = 1500
-/** An entry may be missing for so long: a Redis that comes back empty gets it again. */
+/** Grace period for missing entries: a Redis that restarts empty receives them again. */
 const GRACE_MS = 5000
 
-/** One replica, as it describes itself. */
+/** A replica's self-description. */
 export interface ReplicaEntry {
   readonly id: string
-  /** Address at which the replica takes requests of others, as `host:port`. */
+  /** Address for forwarded requests, as `host:port`. */
   readonly address: string
-  /** In milliseconds since 1970. */
+  /** Start time in milliseconds since 1970. */
   readonly started: number
   readonly version: string
-  /** Digest of its configuration. */
+  /** Configuration digest. */
   readonly config: string
 }
 
-/** A replica that is known to live, or did a moment ago. */
+/** A replica that is alive or was until recently. */
 export interface LiveReplica {
   readonly entry: ReplicaEntry
   readonly address: Address
-  /** Aborts when the replica is gone. */
+  /** Aborted when the replica is gone. */
   readonly gone: AbortSignal
 }
 
@@ -42,15 +42,15 @@ interface ReplicaDirectoryDeps {
   readonly store: Pick<RedisStore, 'run'>
   readonly ring: KeyRing
   readonly clock: Clock
-  /** Name of the gateway. */
+  /** Gateway name. */
   readonly name: string
 }
 
-/** The replicas that live, by id, and the lease of this one. */
+/** Live replicas by id, and this replica's lease. */
 export class ReplicaDirectory {
-  /** Id of this process, for its life. */
+  /** Random id for this process. */
   readonly id = `r${randomBytes(8).toString('hex')}`
-  /** Entries that no replica of ours has written. */
+  /** Number of entries with an invalid signature. */
   forged = 0
   readonly #deps: ReplicaDirectoryDeps
   readonly #key: string
@@ -65,37 +65,37 @@ export class ReplicaDirectory {
     this.#key = `tg:{${deps.name}}:replicas`
   }
 
-  /** All replicas that live, this one among them. */
+  /** All live replicas, including this one. */
   get entries(): readonly ReplicaEntry[] {
     return [...this.#known.values()].flatMap(({ entry, missingSince }) =>
       missingSince === undefined ? [entry] : [],
     )
   }
 
-  /** The replica, if it is known without asking Redis. */
+  /** Returns a known replica without asking Redis. */
   getKnown(id: string): LiveReplica | undefined {
     return this.#known.get(id)
   }
 
-  /** Rejects if nothing is known of the replica, and Redis cannot be asked. */
+  /** Rejects if the replica is unknown and Redis is unavailable. */
   async find(id: string): Promise<LiveReplica | undefined> {
     if (!this.#known.has(id)) await this.#exchange()
     return this.#known.get(id)
   }
 
-  /** Enters the directory and stays in it; retries while Redis is away. */
+  /** Joins the directory and renews the lease; retries while Redis is unavailable. */
   async start(self: Omit<ReplicaEntry, 'id'>): Promise<void> {
     this.updateSelf(self)
     await this.refresh()
     this.#renewLater()
   }
 
-  /** Describes this replica differently from the next renewal on. */
+  /** Updates this replica's entry at the next renewal. */
   updateSelf(self: Partial<ReplicaEntry>): void {
     this.#self = { ...this.#self, ...self, id: this.id } as ReplicaEntry
   }
 
-  /** Renews the lease and reads who lives. While Redis is away, the known replicas stay. */
+  /** Renews the lease and reads the directory. While Redis is unavailable, known replicas remain. */
   async refresh(): Promise<readonly ReplicaEntry[]> {
     await this.#exchange().catch(() => undefined)
     return this.entries
@@ -143,7 +143,7 @@ export class ReplicaDirectory {
   #noteReplica(entry: ReplicaEntry, address: Address): void {
     const before = this.#known.get(entry.id)
     const end = before?.end ?? new AbortController()
-    // Each request that waits for the replica listens.
+    // Every forwarded request adds a listener.
     if (before === undefined) setMaxListeners(0, end.signal)
     this.#known.set(entry.id, { entry, address, end, gone: end.signal, missingSince: undefined })
   }

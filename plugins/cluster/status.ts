@@ -11,14 +11,14 @@ export const commands: PluginCommands = {
     examples: ['gateway replicas', 'gateway replicas --json'],
     gateway: 'running',
     async run(call) {
-      // Replicas on one machine share a configuration, and each knows all of them.
+      // Replicas on one machine share a configuration and know each other, so any one can answer.
       const status = await call.withGateway('one', ask => ask('cluster.replicas'))
       call.print(status, () => formatReplicas(status, Date.now()))
     },
   },
 }
 
-/** The replicas as their owner sees them. */
+/** Builds the replica status for control commands. */
 export async function describeReplicas(cluster: Cluster): Promise<JsonObject> {
   const { replicas, peerServer, directory, store } = cluster
   const entries = await cluster.listReplicas()
@@ -99,7 +99,7 @@ function buildCounter(name: string, help: string, value: number): Figure {
 
 type ReplicaRow = ReplicaEntry & { readonly isSelf: boolean }
 
-/** Rows of a table for people. */
+/** Formats the status as table rows. */
 export function formatReplicas(status: JsonObject, now: number): string[] {
   const replicas = status.replicas as readonly ReplicaRow[]
   const rows = replicas.map(({ id, address, started, version, config, isSelf }) => [

@@ -4,27 +4,27 @@ import type { ClientCertificate, ForwardedRequest } from '../../src/plugin.ts'
 import { isObject } from '../../src/plugin.ts'
 import type { KeyRing } from './key-ring.ts'
 
-/** Time in milliseconds for which a voucher is good. */
+/** Voucher lifetime in milliseconds. */
 const LIFE_MS = 10_000
-/** What clocks of different machines may differ by. */
+/** Maximum clock difference between machines. */
 const SKEW_MS = 20_000
 const MAX_NONCES = 200_000
 
-/** Reason why a voucher is not taken. */
+/** Why a voucher was rejected. */
 export interface VoucherProblem {
   readonly problem: string
-  /** Milliseconds that its writer's clock is ahead, as it seems, where a replica has signed it and that is all. */
+  /** Apparent clock offset of the sender in milliseconds, if the time was the only problem. */
   readonly offMs?: number
 }
 
-/** Proofs that a replica hands a request on: for one replica, one request and once. */
+/** Signed single-use proofs that a replica forwards a request, each bound to one request and one target. */
 export class Vouchers {
   readonly #ring: KeyRing
-  /** Of late, and of before; together they reach back further than a voucher is good. */
+  /** Used nonces in two generations, which together cover a voucher's lifetime. */
   #recent = new Set<string>()
   #older = new Set<string>()
   #turnedAt = Date.now()
-  /** Of this process alone, so that a number behind it is used once. */
+  /** Random per process, so that counter-based nonces are unique. */
   readonly #start = randomBytes(12).toString('base64url')
   #written = 0
 
@@ -39,7 +39,7 @@ export class Vouchers {
     return this.#ring.sign('hand-on', about)
   }
 
-  /** Reads a voucher for the replica `me`. It counts once. */
+  /** Verifies a voucher for the replica `me` and marks it as used. */
   redeem(voucher: string, request: IncomingMessage, me: string): ForwardedRequest | VoucherProblem {
     const about = this.#ring.readSigned('hand-on', voucher)
     if (!isObject(about)) return { problem: 'no replica of this gateway has signed it' }

@@ -12,30 +12,29 @@ import type { AgentSettings } from '../settings.ts'
 import type { AgentSession, LiveSession } from './session.ts'
 import { AgentProcess } from './agent-process.ts'
 
-/** Settings and dependencies of an agent. */
 export interface HostDeps {
   readonly settings: AgentSettings
   readonly programs: Programs
   readonly clock: Clock
   readonly log: Log
-  /** Directory of the configuration. */
+  /** Configuration directory. */
   readonly directory: string
-  /** The plugin's own directory for what outlives this process; undefined if nothing does. */
+  /** State directory of the plugin; undefined if there is no persistent state. */
   readonly state: string | undefined
-  /** Globs that the real path of its program must match. */
+  /** Globs that the program's real path must match. */
   readonly commands: readonly string[] | undefined
-  /** The bound on processes of all agents. */
+  /** Process limit shared by all agents. */
   readonly places: SlotQueue
-  /** Of the gateway. */
+  /** Gateway version. */
   readonly version: string
 }
 
 const OUT: ReadonlySet<FailureKind> = new Set(['spawn', 'timeout', 'crash', 'protocol', 'refused'])
 
-/** Phases that every task would fail in. */
+/** Failure phases that would affect every task. */
 const STARTS: ReadonlySet<string> = new Set(['spawn', 'initialize', 'auth'])
 
-/** Behind a session that nobody works in. */
+/** Handler for sessions without a task. */
 const NOBODY: SessionRequest['side'] = {
   update: () => undefined,
   permission: () => Promise.resolve('cancelled'),
@@ -44,7 +43,7 @@ const NOBODY: SessionRequest['side'] = {
 
 export type AgentHost = Pick<LocalAgentHost, keyof LocalAgentHost>
 
-/** One agent: a process for each session. */
+/** One configured agent; starts a process per session. */
 export class LocalAgentHost {
   readonly settings: AgentSettings
   readonly #deps: HostDeps
@@ -58,7 +57,7 @@ export class LocalAgentHost {
     this.settings = deps.settings
   }
 
-  /** If it never ran, at least whether there is a program. */
+  /** Before the first run, only reflects whether the program exists. */
   get health(): AgentHealth {
     if (this.#health.state !== 'unknown') return this.#health
     const { inheritEnv, env } = this.settings
@@ -81,7 +80,7 @@ export class LocalAgentHost {
     return resolveProgramFile(this.settings, { searchPath, directory, commands })
   }
 
-  /** A session in a process of its own. @throws AgentFailure */
+  /** Opens a session in its own process. @throws AgentFailure */
   async openSession(wanted: SessionRequest): Promise<AgentSession> {
     const signal = AbortSignal.any([this.#stopping.signal, wanted.signal ?? this.#stopping.signal])
     const { id, limits } = this.settings
@@ -129,7 +128,7 @@ export class LocalAgentHost {
     return error
   }
 
-  /** Starts a process as far as a session, as many agents want a login only then. Never rejects. */
+  /** Starts a process and a session, because many agents require a login only for a session. Never rejects. */
   async probe(): Promise<AgentHealth> {
     try {
       const session = await this.openSession({
@@ -151,7 +150,7 @@ export class LocalAgentHost {
     return this.#health
   }
 
-  /** Ends every process; open turns fail with kind `stopped`. */
+  /** Stops all processes; open turns fail with kind `stopped`. */
   async stop(): Promise<void> {
     const failure = this.#createFailure('stopped', 'the gateway is stopping')
     this.#stopping.abort(failure)
@@ -163,7 +162,7 @@ export class LocalAgentHost {
     if (made !== undefined) await rm(made, { recursive: true, force: true }).catch(() => undefined)
   }
 
-  /** The HOME of this agent alone, for its owner only; a temporary one if nothing is kept. */
+  /** Returns the agent's private HOME; temporary without persistent state. */
   #getHomeDirectory(): Promise<string> {
     return (this.#home ??= this.#createHome())
   }
@@ -182,7 +181,7 @@ export class LocalAgentHost {
   }
 }
 
-/** Opens a session; the process is ended if nobody waits for it any more. */
+/** Opens a session; stops the process if the signal is aborted. */
 async function openOrAbort(
   signal: AbortSignal,
   process: AgentProcess,
@@ -198,7 +197,7 @@ async function openOrAbort(
   }
 }
 
-/** Health of an agent after an error of a start, a session or a turn. */
+/** Derives the agent's health from a start, session or turn error. */
 function deriveHealth(error: unknown, before: AgentHealth): AgentHealth {
   if (!(error instanceof AgentFailure)) return before
   const facts = before.facts === undefined ? {} : { facts: before.facts }
@@ -209,33 +208,32 @@ function deriveHealth(error: unknown, before: AgentHealth): AgentHealth {
   return isOut ? { state: 'unavailable', why: error.message, ...words, ...facts } : before
 }
 
-/** Whatever kept a process from being started, as a failure of the agent. */
+/** Converts a start error to an agent failure. */
 function toStartFailure(error: unknown): AgentFailure {
   if (error instanceof AgentFailure) return error
   return Object.assign(new AgentFailure('spawn', 'spawn', getErrorMessage(error)), { cause: error })
 }
 
-/** Rules for the program of an agent. */
 interface ProgramRules {
-  /** Of the agent's own environment. */
+  /** PATH in the agent's environment. */
   readonly searchPath: string | undefined
-  /** The directory that relative commands are relative to. */
+  /** Base directory for relative commands. */
   readonly directory: string
-  /** Globs that the real path must match; undefined lets any program run. */
+  /** Globs that the real path must match; undefined allows any program. */
   readonly commands: readonly string[] | undefined
 }
 
 /**
- * The file to run for an agent. With `commands` it is the real path, so that what was checked is what runs; without, it is
- * the file as it was found, as some programs look at their own name. @throws GatewayError GW_AGENT_COMMAND when there is
- * none, or it is not allowed
+ * Resolves the agent's program. With `commands`, returns the real path, so that the checked file is the executed one;
+ * otherwise keeps symlinks, because some programs inspect their own name. @throws GatewayError GW_AGENT_COMMAND if
+ * the program is missing or not allowed
  */
 export function resolveProgramFile(
   { id, command }: Pick<AgentSettings, 'id' | 'command'>,
   { commands, searchPath, directory }: ProgramRules,
 ): string {
   const where = `agents.list.${id}.command`
-  // Relative folders would name other programs in the directory of each task.
+  // Relative PATH entries would resolve differently in each task directory.
   const folders = searchPath?.split(path.delimiter).filter(folder => path.isAbsolute(folder))
   const file = findProgram(command, folders, directory)
   if (file === undefined) {

@@ -7,33 +7,32 @@ import { CODES, RpcConnection, RpcFault, toAgentFailure } from './rpc-connection
 import { buildInitializeParams, logIn, openSession, parseFacts } from './open-session.ts'
 import type { LiveSession, SessionProcess } from './session.ts'
 
-/** Settings and dependencies of a process. */
 interface ProcessDeps {
   readonly settings: AgentSettings
-  /** The file that is run. */
+  /** Program path. */
   readonly program: string
   readonly cwd: string
-  /** Paths that it may write in a sandbox. */
+  /** Paths that the sandbox allows the process to write. */
   readonly writable: readonly string[]
   readonly env: Readonly<Record<string, string>>
   readonly programs: Programs
   readonly clock: Clock
   readonly log: Log
-  /** Of the gateway, for `clientInfo`. */
+  /** Gateway version, sent in `clientInfo`. */
   readonly version: string
-  /** A turn failed in a way that may say something of the agent. */
+  /** Called on turn failures that affect the agent's health. */
   failed(failure: AgentFailure): void
 }
 
-/** Updates for a session whose id has not been read yet. */
+/** Buffered updates that arrive before the session id is known. */
 const MAX_EARLY = 64
 
-/** One running process of an agent, for one session. */
+/** A running agent process with one session. */
 export class AgentProcess implements SessionProcess {
   readonly settings: AgentSettings
   readonly clock: Clock
   readonly log: Log
-  /** Resolves when nothing is left of it, once it has ended. */
+  /** Resolves when the process and its children have exited. */
   gone: Promise<void> = Promise.resolve()
   session: LiveSession | undefined
   readonly #deps: ProcessDeps
@@ -61,7 +60,7 @@ export class AgentProcess implements SessionProcess {
     )
   }
 
-  /** Starts one, as far as it can take a session. @throws AgentFailure; nothing is left then */
+  /** Starts and initializes a process. @throws AgentFailure after cleaning up */
   static async start(deps: ProcessDeps, signal: AbortSignal): Promise<AgentProcess> {
     const started = new AgentProcess(deps)
     const stopped = started.#createFailure('stopped', 'initialize', 'nobody waits for it any more')
@@ -112,7 +111,7 @@ export class AgentProcess implements SessionProcess {
       throw this.#createFailure('spawn', 'spawn', why)
     }
     if (this.#endReason === undefined) return
-    // The process was given up while there was none to end.
+    // Startup was aborted before the process existed.
     this.gone = this.#program.stop()
     throw this.#endReason
   }
@@ -144,7 +143,7 @@ export class AgentProcess implements SessionProcess {
     return this.#connection.request(method, params)
   }
 
-  /** A request that must be answered in time. @throws AgentFailure; a late answer costs the process */
+  /** Sends a request with a timeout. @throws AgentFailure; a timeout terminates the process */
   async requestInTime(phase: string, method: string, params: JsonObject, ms: number): Promise<unknown> {
     const late = Promise.withResolvers<never>()
     const stopTimer = this.clock.after(Math.min(ms, 2 ** 31 - 1), () => {
@@ -165,7 +164,7 @@ export class AgentProcess implements SessionProcess {
     this.#connection.notify(method, params)
   }
 
-  /** A new session, or one that is resumed. @throws AgentFailure */
+  /** Creates or resumes a session. @throws AgentFailure */
   async openSession(wanted: SessionRequest): Promise<LiveSession> {
     const session = await openSession(this, wanted)
     for (const params of this.#earlyUpdates) this.#handleNotification('session/update', params)
@@ -173,7 +172,7 @@ export class AgentProcess implements SessionProcess {
     return session
   }
 
-  /** Ends the process, and with it its session. */
+  /** Terminates the process and its session. */
   terminate(why: AgentFailure): void {
     if (this.#endReason !== undefined) return
     this.#endReason = why
@@ -190,7 +189,7 @@ export class AgentProcess implements SessionProcess {
     const { sessionId, update } = params
     if (method !== 'session/update' || typeof sessionId !== 'string' || !isObject(update)) return
     if (this.session?.id === sessionId) this.session.handleUpdate(update)
-    // Updates of a session may come before its id has been read.
+    // Updates may arrive before the session id has been read.
     else if (this.session === undefined && this.#earlyUpdates.length < MAX_EARLY)
       this.#earlyUpdates.push(params)
   }

@@ -5,10 +5,9 @@ import { AgentFailure } from '../types.ts'
 import type { SessionProcess } from './session.ts'
 import { LiveSession } from './session.ts'
 
-/** The one version that is spoken. */
+/** The supported ACP version. */
 const PROTOCOL = 1
 
-/** Parameters of our `initialize`. */
 export function buildInitializeParams(version: string): JsonObject {
   return {
     protocolVersion: PROTOCOL,
@@ -22,7 +21,7 @@ export function buildInitializeParams(version: string): JsonObject {
   }
 }
 
-/** Reads the agent's answer to `initialize`. @throws AgentFailure when it cannot be talked to */
+/** Parses the agent's `initialize` result. @throws AgentFailure if it is incompatible */
 export function parseFacts(answer: unknown, agent: string): AgentFacts {
   if (!isObject(answer) || typeof answer.protocolVersion !== 'number')
     throw createSetupFailure(agent, 'answered initialize without a protocolVersion')
@@ -45,7 +44,7 @@ export function parseFacts(answer: unknown, agent: string): AgentFacts {
   }
 }
 
-/** Tells a new process who pays, if that is configured. @throws AgentFailure */
+/** Authenticates a new process if a method is configured. @throws AgentFailure */
 export async function logIn(
   process: Pick<SessionProcess, 'settings' | 'facts' | 'requestInTime'>,
 ): Promise<void> {
@@ -62,7 +61,7 @@ export async function logIn(
   await process.requestInTime('auth', 'authenticate', params, timeouts.initializeMs)
 }
 
-/** A method that needs a terminal would wait for somebody who is not there. */
+/** Rejects methods that need a terminal: the login would block. */
 function checkAuthMethod(agent: string, method: string, { authMethods }: AgentFacts): void {
   const found = authMethods.find(({ id }) => id === method)
   if (found !== undefined && found.type !== 'terminal') return
@@ -102,7 +101,10 @@ function toWord(value: unknown): string | undefined {
 
 const MAX_ID = 1024
 
-/** A new session, or one that is taken up again, set as configured. @throws AgentFailure; no session is left then */
+/**
+ * Creates or resumes a session and applies the configured mode, model and options. @throws AgentFailure after
+ * cleaning up
+ */
 export async function openSession(process: SessionProcess, wanted: SessionRequest): Promise<LiveSession> {
   try {
     const { session, opened } = await (wanted.resume === undefined
@@ -155,7 +157,7 @@ async function resumeSession(
   throw createFailure(process, 'lost', why)
 }
 
-/** A server that the agent cannot reach over http is not given to it: some refuse the session then. */
+/** Omits HTTP servers if the agent cannot connect to them: some agents reject the session otherwise. */
 function buildSessionParams(process: SessionProcess, { cwd, mcpServers }: SessionRequest): JsonObject {
   const servers = process.facts.mcpHttp ? mcpServers : mcpServers.filter(({ type }) => type !== 'http')
   return { cwd, mcpServers: servers }
@@ -174,7 +176,7 @@ async function configureSession(
     await sendRequest(process, method, { sessionId: session.id, ...params })
 }
 
-/** The mode of a session as it was opened. */
+/** Reads the session's initial mode. */
 function readMode({ configOptions, modes }: JsonObject): string | undefined {
   const option = parseOptions(configOptions).find(({ id, category }) => id === 'mode' || category === 'mode')
   const current = option === undefined ? parseLegacyModes(modes)?.current : option.current
@@ -191,7 +193,7 @@ function createFailure(process: SessionProcess, kind: AgentFailure['kind'], what
   return new AgentFailure(kind, 'session', `agent "${process.settings.id}": ${what}`)
 }
 
-/** The same failure, with the methods of a login. */
+/** Adds the available login methods to the message. */
 function addAuthMethods(failure: AgentFailure, { authMethods }: AgentFacts): AgentFailure {
   if (failure.kind !== 'auth' || authMethods.length === 0) return failure
   const names = authMethods.map(({ id, type }) => (type === 'terminal' ? `${id} (in a terminal)` : id))
@@ -199,22 +201,22 @@ function addAuthMethods(failure: AgentFailure, { authMethods }: AgentFacts): Age
   return new AgentFailure('auth', failure.phase, message)
 }
 
-/** Mode, model and options that a session is set to. */
+/** Requested mode, model and options. */
 interface SessionChoices {
   readonly mode: string | undefined
   readonly model: string | undefined
   readonly options: Readonly<Record<string, string | boolean>>
 }
 
-/** One request that sets something. */
+/** A request that changes one setting. */
 interface Setting {
   readonly method: string
   readonly params: JsonObject
 }
 
 /**
- * The requests that set a new session as wished, by what the agent said that it offers: `configOptions`, else the older
- * `modes` and `models`. What is so already is left alone. @throws AgentFailure `refused`, with what there is
+ * Plans the requests that configure a new session from the offered `configOptions`, or from the older `modes` and
+ * `models`. Skips values that are already set. @throws AgentFailure `refused` with the offered values
  */
 function planSettings(agent: string, opened: JsonObject, wished: SessionChoices): Setting[] {
   const offered = parseOptions(opened.configOptions)
@@ -238,11 +240,11 @@ interface SessionOption {
   readonly id: string
   readonly category: unknown
   readonly current: unknown
-  /** Undefined for a boolean. */
+  /** Undefined for a boolean option. */
   readonly values: readonly string[] | undefined
 }
 
-/** The older way to say the same. */
+/** A mode or model list in the older format. */
 interface LegacyOption {
   readonly current: unknown
   readonly ids: readonly string[]
@@ -290,7 +292,7 @@ function parseOptions(written: unknown): SessionOption[] {
   })
 }
 
-/** Values stand in one list, or in groups. */
+/** Values are either a flat list or grouped. */
 function parseValues(options: unknown): string[] {
   return filterObjects(options).flatMap(({ value, options: group }) =>
     typeof value === 'string' ? [value] : Array.isArray(group) ? parseValues(group) : [],

@@ -3,13 +3,13 @@ import { isObject, getErrorMessage, RPC, RpcPeer } from '../../../src/plugin.ts'
 import type { FailureKind } from '../types.ts'
 import { AgentFailure } from '../types.ts'
 
-/** Codes of the Agent Client Protocol (its schema v1, ErrorCode); some mean something else in MCP. */
+/** ACP error codes (schema v1, ErrorCode); some have another meaning in MCP. */
 export const CODES = {
   invalidParams: RPC.invalidParams,
   methodNotFound: RPC.methodNotFound,
   internal: RPC.internal,
   cancelled: -32800,
-  /** The same number, and another meaning. */
+  /** Same number as an MCP code, with another meaning. */
   authRequired: RPC.legacyBadRequest,
 } as const
 
@@ -18,17 +18,17 @@ const MAX_CAUSE = 1000
 const MAX_DEPTH = 4
 const CAUSE_KEYS = ['details', 'detail', 'message', 'error', 'cause', 'reason']
 
-/** HTTP statuses that some agents use as codes. */
+/** HTTP statuses that some agents use as error codes. */
 const TOO_MANY = 429
 const UNAUTHORIZED = 401
 
-/** A member that holds an HTTP status or the name of an error, as SDKs of model providers write them. Prose never counts. */
+/** Members that hold an HTTP status or error name in errors from provider SDKs. Prose is never matched. */
 const LIMIT_MEMBER =
   /"(status|statusCode|status_code|httpStatus|http_status|code|type|reason)":"?(429|resource_exhausted|rate_?limit(ed|error|_error|_exceeded)?|too_many_requests|quota_exceeded|insufficient_quota|usage_?limit_?(reached|exceeded))"?[,}]|"@type":"[^"]*\.QuotaFailure"/i
-/** The HTTP status in front of a text. */
+/** An HTTP status at the beginning of a text. */
 const LIMIT_STATUS = /(^|\b(status|error|code|http)( code)?[ :=]{1,3})429\b/i
 
-/** Why a request to an agent failed, as a failure of the agent. */
+/** Converts a failed request to an agent failure. */
 export function toAgentFailure(thrown: unknown, agent: string, phase: string): AgentFailure {
   if (thrown instanceof AgentFailure) return thrown
   if (!(thrown instanceof RpcFault))
@@ -46,14 +46,14 @@ function classifyRpcError(code: number, data: unknown, cause: string | undefined
   return ['refused', 'answered with an error']
 }
 
-/** Details of an error beside its message, which is often no more than "Internal error". */
+/** Extracts error details, because the message is often only "Internal error". */
 function extractDetails(data: unknown, depth = 0): string | undefined {
   if (typeof data === 'string') return data.trim() === '' ? undefined : data
   if (depth > MAX_DEPTH || !isObject(data)) return undefined
   return CAUSE_KEYS.map(key => extractDetails(data[key], depth + 1)).find(text => text !== undefined)
 }
 
-/** The error of a provider, also where its SDK wrote it into a text as JSON. */
+/** Detects a provider's rate limit error, also if its SDK embedded it in a text as JSON. */
 function isLimitError(data: unknown, cause = ''): boolean {
   const json = (JSON.stringify(data) ?? '').slice(0, MAX_DATA).replace(/\\+"/g, '"').replaceAll('": ', '":')
   return LIMIT_STATUS.test(cause) || LIMIT_MEMBER.test(json)
@@ -61,7 +61,7 @@ function isLimitError(data: unknown, cause = ''): boolean {
 
 const MAX_DATA = 64 * 1024
 
-/** An error as JSON-RPC has it: what a peer answered, or is answered. */
+/** A JSON-RPC error, received or to be sent. */
 export class RpcFault extends Error {
   override readonly name = 'RpcFault'
   readonly code: number
@@ -74,31 +74,34 @@ export class RpcFault extends Error {
   }
 }
 
-/** Reads the error of a peer, whatever shape it has. */
+/** Parses a peer's error in any shape. */
 function parseFault(error: unknown): RpcFault {
   const { code, message, data } = isObject(error) ? error : ({} as JsonObject)
   const text = typeof message === 'string' ? message.slice(0, MAX_MESSAGE) : 'an error without words'
   return new RpcFault(typeof code === 'number' ? code : CODES.internal, text, data)
 }
 
-/** Error that is answered when a handler of ours has thrown: no internals of ours. */
+/** Hides internal details of unexpected errors. */
 function toRpcError(thrown: unknown): { code: number; message: string } {
   if (thrown instanceof RpcFault) return { code: thrown.code, message: thrown.message }
   return { code: CODES.internal, message: 'Internal error' }
 }
 
-/** The way out for lines. `send` says false when too much waits there. */
+/** Output for lines. `send` returns false if too much is queued. */
 interface AgentLineWriter {
   send(line: string): boolean
   reply(line: string): void
 }
 
-/** The other side of a connection within the gateway. */
+/** Handles incoming messages. */
 interface RpcHandler {
-  /** A request of the peer. `signal` is aborted when the peer cancels it. A thrown error with a `code` is answered with it. */
+  /**
+   * Handles a request. `signal` is aborted when the peer cancels it. A thrown error with a `code` becomes the
+   * response.
+   */
   request(method: string, params: JsonObject, signal: AbortSignal): Promise<JsonObject>
   notification(method: string, params: JsonObject): void
-  /** The peer is beyond repair. */
+  /** Called if the peer sends only invalid data. */
   broken(why: string): void
 }
 
@@ -108,12 +111,12 @@ interface PendingRequest {
   readonly failed: (why: RpcFault | Error) => void
 }
 
-/** Requests that may wait for an answer: ours, and those of the peer. */
+/** Limits on pending requests per direction. */
 const BOUNDS = { sent: 1024, received: 256 }
-/** Lines in a row that are no message. */
+/** Limit on consecutive invalid lines. */
 const MAX_JUNK = 1000
 
-/** JSON-RPC 2.0 over lines, both ways, with a bound on everything. Each direction has ids of its own. */
+/** Bidirectional JSON-RPC 2.0 over lines, with bounded queues. */
 export class RpcConnection {
   readonly #writer: AgentLineWriter
   readonly #handler: RpcHandler
@@ -127,8 +130,8 @@ export class RpcConnection {
   }
 
   /**
-   * Resolves with whatever the peer answers. @throws RpcFault with what it answers instead, the error given to `end`,
-   * and an Error when there is no room
+   * Resolves with the peer's result. @throws RpcFault for an error response, the error passed to `abort`, or an Error
+   * if the limit is reached
    */
   request(method: string, params: JsonObject): Promise<unknown> {
     if (this.#abortReason !== undefined) return Promise.reject(this.#abortReason)
@@ -147,7 +150,7 @@ export class RpcConnection {
       this.#writer.reply(JSON.stringify({ jsonrpc: '2.0', method, params }))
   }
 
-  /** Nothing comes any more: what waits fails with this. */
+  /** Fails all pending requests. */
   abort(why: Error): void {
     if (this.#abortReason !== undefined) return
     this.#abortReason = why
@@ -156,7 +159,7 @@ export class RpcConnection {
     for (const request of received) request.abort()
   }
 
-  /** One line that the peer wrote. */
+  /** Handles one received line. */
   receive(line: Buffer): void {
     if (this.#abortReason !== undefined || line.length === 0) return
     const message = parseLine(line)

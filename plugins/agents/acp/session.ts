@@ -6,7 +6,7 @@ import type { AgentSettings } from '../settings.ts'
 import { CODES, toAgentFailure, RpcFault } from './rpc-connection.ts'
 import { readPermission, readUpdate, ToolCalls } from './updates.ts'
 
-/** Longest time that a timer can wait. */
+/** Maximum timer delay in Node. */
 const MAX_TIMER = 2 ** 31 - 1
 
 const REASONS = ['end_turn', 'max_tokens', 'max_turn_requests', 'refusal', 'cancelled'] as const
@@ -21,7 +21,7 @@ const TOO_LATE: Record<TurnPhase, string> = {
   turn: 'it did not end the turn',
 }
 
-/** The process of a session. */
+/** Process interface that a session needs. */
 export interface SessionProcess {
   readonly settings: AgentSettings
   readonly clock: Clock
@@ -29,9 +29,9 @@ export interface SessionProcess {
   readonly pid: number | undefined
   readonly facts: AgentFacts
   session: LiveSession | undefined
-  /** @throws RpcFault, or the failure that ended the process */
+  /** @throws RpcFault, or the failure that terminated the process */
   sendRequest(method: string, params: JsonObject): Promise<unknown>
-  /** Asks the agent for something within `ms`. @throws AgentFailure */
+  /** Sends a request that must be answered within `ms`. @throws AgentFailure */
   requestInTime(phase: string, method: string, params: JsonObject, ms: number): Promise<unknown>
   notify(method: string, params: JsonObject): void
   reportTurnFailure(failure: AgentFailure): void
@@ -40,22 +40,21 @@ export interface SessionProcess {
 
 interface RunningTurn {
   readonly turn: Turn
-  /** Ends the turn for whoever waits, whatever the agent does. */
+  /** Ends the turn for the caller, regardless of the agent. */
   readonly settle: (failure: AgentFailure) => void
-  /** Resolves when it has ended for whoever waits. */
+  /** Resolves when the turn has ended for the caller. */
   readonly ended: Promise<unknown>
 }
 
-/** One session; one prompt at a time. */
+/** A session, limited to one prompt at a time. */
 export type AgentSession = Pick<LiveSession, 'id' | 'pid' | 'ownMode' | 'prompt' | 'cancel' | 'close'>
 
-/** One session in a process of an agent. */
 export class LiveSession {
-  /** The agent's own id for it. */
+  /** Session id chosen by the agent. */
   readonly id: string
-  /** Mode that the agent chose itself; undefined if it has none or the settings name one. */
+  /** Mode that the agent chose; undefined if it has none or the settings specify one. */
   ownMode: string | undefined
-  /** Updates while the session loads are history, and for nobody. */
+  /** True while a loaded session replays its history, which is discarded. */
   isReplaying: boolean
   readonly #process: SessionProcess
   readonly #handler: SessionHandler
@@ -64,7 +63,7 @@ export class LiveSession {
   #stopEnd: (() => void) | undefined
   #failed: AgentFailure | undefined
   #closing: Promise<void> | undefined
-  /** Ends its process. */
+  /** Stops the process. */
   release: () => Promise<void> = () => Promise.resolve()
 
   constructor(process: SessionProcess, id: string, side: SessionHandler, isReplaying: boolean) {
@@ -78,7 +77,7 @@ export class LiveSession {
     return this.#process.pid
   }
 
-  /** One turn. `meta` goes along as `_meta`, such as `traceparent`. @throws AgentFailure */
+  /** Runs one turn. `meta` is sent as `_meta`, for example `traceparent`. @throws AgentFailure */
   async prompt(content: readonly JsonObject[], meta?: JsonObject): Promise<TurnEnd> {
     const { settings, clock } = this.#process
     if (this.#failed !== undefined) throw this.#failed
@@ -93,7 +92,7 @@ export class LiveSession {
       const end = await ended
       return turn.isCancelled ? { ...end, stopReason: 'cancelled' } : end
     } catch (error) {
-      // Whatever came after the cancellation: that was first.
+      // The cancellation came first and takes precedence.
       if (turn.isCancelled) return CANCELLED
       throw error
     } finally {
@@ -125,14 +124,17 @@ export class LiveSession {
     throw this.#createFailure('protocol', `it ended the turn with an unknown stopReason: ${reason}`)
   }
 
-  /** `session/cancel`, then the end of the process after `timeouts.cancelMs`; the prompt resolves with `cancelled`. */
+  /**
+   * Sends `session/cancel` and terminates the process after `timeouts.cancelMs`; the prompt resolves with
+   * `cancelled`.
+   */
   cancel(): void {
     if (this.#running === undefined || this.#running.turn.isCancelled) return
     this.#running.turn.cancel()
     this.#requestEnd()
   }
 
-  /** The agent is told; a process that does not end the turn in time is ended. */
+  /** Cancels the turn; terminates the process if the turn does not end in time. */
   #requestEnd(): void {
     const { settings, clock } = this.#process
     const { cancelMs } = settings.timeouts
@@ -155,14 +157,13 @@ export class LiveSession {
     this.#process.terminate(failure)
   }
 
-  /** The process has ended. */
+  /** Called when the process has exited. */
   fail(why: AgentFailure): void {
     this.#failed ??= why
     this.#stopEnd?.()
     this.#running?.settle(why)
   }
 
-  /** One `session/update`. */
   handleUpdate(update: JsonObject): void {
     if (this.isReplaying || this.#closing !== undefined) return
     this.#running?.turn.recordActivity()
@@ -177,7 +178,7 @@ export class LiveSession {
     }
   }
 
-  /** A request of the agent that is about this session. `signal` is aborted when the agent cancels it. */
+  /** Handles a request for this session. `signal` is aborted when the agent cancels it. */
   async handleRequest(method: string, params: JsonObject, signal: AbortSignal): Promise<JsonObject> {
     const turn = this.#running?.turn
     turn?.recordActivity()
@@ -218,7 +219,7 @@ export class LiveSession {
     }
   }
 
-  /** The task needs it no more: its process ends. */
+  /** Stops the process. */
   close(): Promise<void> {
     this.#closing ??= this.#closeProcess()
     return this.#closing
@@ -241,7 +242,7 @@ function waitForAbort(signal: AbortSignal): Promise<'cancelled'> {
 
 type TurnPhase = 'firstUpdate' | 'idle' | 'turn'
 
-/** One turn: when it must have begun, gone on, and ended. While the agent waits for us, it is not idle. */
+/** Tracks the turn timeouts. Pending answers from the gateway suspend the idle timeout. */
 class Turn {
   readonly #clock: Clock
   readonly #timeouts: AgentSettings['timeouts']
@@ -267,7 +268,7 @@ class Turn {
     this.#watchIdle()
   }
 
-  /** Aborted when the turn is cancelled or over: nobody waits for answers then. */
+  /** Aborted when the turn ends or is cancelled. */
   get signal(): AbortSignal {
     return this.#cancelled.signal
   }
@@ -280,7 +281,7 @@ class Turn {
     this.#cancelled.abort()
   }
 
-  /** The agent did something. Costs nothing but the time, as this is once per update. */
+  /** Records agent activity. Called for every update, so it only stores the time. */
   recordActivity(): void {
     this.#lastActivityAt = this.#clock.now()
     if (this.#hasActivity) return
@@ -289,7 +290,7 @@ class Turn {
     this.#watchIdle()
   }
 
-  /** The agent waits for an answer of ours. */
+  /** Suspends the idle timeout while the agent waits for an answer. */
   pauseIdle(): void {
     this.#pendingAnswers++
   }

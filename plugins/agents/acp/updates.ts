@@ -8,7 +8,7 @@ const MAX_PATHS = 256
 
 const MAX_PATH = 4096
 
-/** Stands for what could not be listed: no rule about a directory holds for it. */
+/** Placeholder for paths beyond the limit: matches no directory rule. */
 const EVERYWHERE = '/'
 
 const MAX_CALLS = 256
@@ -17,7 +17,7 @@ const MAX_ID = 512
 
 const MAX_TITLE = 2048
 
-/** Bytes of what a call was given, and of what it shows. */
+/** Byte limits for a tool call's input and content. */
 const MAX_INPUT = 256 * 1024
 
 const MAX_BLOCKS = 64
@@ -28,7 +28,7 @@ const KINDS: ReadonlySet<unknown> = new Set<ToolKind>(
 
 const STATES: ReadonlySet<unknown> = new Set(['pending', 'in_progress', 'completed', 'failed'])
 
-/** Reads one `session/update`, whatever it is. What we do not know goes on as it came. */
+/** Parses a `session/update`; unknown variants are passed through. */
 export function readUpdate(update: JsonObject, calls: ToolCalls): SessionUpdate {
   const name = typeof update.sessionUpdate === 'string' ? update.sessionUpdate : ''
   const read = Object.hasOwn(VARIANTS, name) ? VARIANTS[name] : undefined
@@ -57,7 +57,7 @@ function readToolCall(update: JsonObject, calls: ToolCalls): SessionUpdate | und
   return merged && { is: 'tool', ...merged }
 }
 
-/** Status of a thread of Codex, which ends a turn that has failed as one that went well. */
+/** Reads the Codex thread status: Codex reports failed turns as successful. */
 function readThreadStatus(meta: unknown): SessionUpdate | undefined {
   const status = isObject(meta) && isObject(meta.codex) ? meta.codex.threadStatus : undefined
   return isObject(status) ? { is: 'health', isBroken: status.type === 'systemError' } : undefined
@@ -74,7 +74,7 @@ const OPTION_KINDS: ReadonlySet<unknown> = new Set([
   'reject_always',
 ])
 
-/** Reads `session/request_permission`; undefined when it names no tool call. An option of an unknown kind is none. */
+/** Parses `session/request_permission`; undefined without a tool call. Options with unknown kinds are dropped. */
 export function readPermission(
   { toolCall: given, options }: JsonObject,
   calls: ToolCalls,
@@ -90,11 +90,11 @@ function parseOption({ optionId, name, kind }: JsonObject): PermissionRequest['o
   return [{ optionId, name: typeof name === 'string' ? name.slice(0, 256) : optionId, kind: known }]
 }
 
-/** The tool calls of one session, each with all that was said of it. */
+/** Tool calls of one session, merged from all their updates. */
 export class ToolCalls {
   readonly #known = new BoundedMap<string, AgentToolCall>({ max: MAX_CALLS })
 
-  /** Undefined for what names no call. */
+  /** Returns undefined if there is no call id. */
   merge(given: JsonObject): { readonly call: AgentToolCall; readonly isNew: boolean } | undefined {
     const id = given.toolCallId
     if (typeof id !== 'string' || id === '' || id.length > MAX_ID) return undefined
@@ -109,7 +109,7 @@ const BLANK: Omit<AgentToolCall, 'id'> = {
   ...{ title: '', kind: undefined, status: 'pending', paths: [], rawInput: undefined, content: [] },
 }
 
-/** Members of an update replace those before; paths only grow, as a rule may have to hold for all of them. */
+/** Later members replace earlier ones; paths only accumulate, because a rule may have to match all of them. */
 function mergeCall(call: AgentToolCall, given: JsonObject): AgentToolCall {
   const { title, kind, status, rawInput, content, locations } = given
   return {
@@ -127,13 +127,13 @@ function isPresent(given: unknown): boolean {
   return given !== undefined && given !== null
 }
 
-/** Both ends of a long one: what matters may stand at either. */
+/** Keeps both ends of a long title, because either may matter. */
 function limitTitle(title: string): string {
   if (title.length <= MAX_TITLE) return title
   return `${title.slice(0, MAX_TITLE / 2).toWellFormed()} … ${title.slice(-MAX_TITLE / 2).toWellFormed()}`
 }
 
-/** What is too large is left out: a rule that needs it is unsure then, and a person is told that it is missing. */
+/** Drops oversized input: rules that need it become uncertain, and approvers see that it is missing. */
 function limitInput(given: unknown): JsonObject | undefined {
   return isObject(given) && JSON.stringify(given).length <= MAX_INPUT ? given : undefined
 }
@@ -143,7 +143,7 @@ function limitContent(content: readonly unknown[]): readonly JsonObject[] {
   return JSON.stringify(blocks).length <= MAX_INPUT ? blocks : []
 }
 
-/** Paths of `locations`, and of content of type `diff`. */
+/** Collects paths from `locations` and `diff` content. */
 function mergePaths(before: readonly string[], lists: readonly unknown[]): readonly string[] {
   const paths = lists
     .flatMap(list => (Array.isArray(list) ? (list as unknown[]) : []))

@@ -30,7 +30,7 @@ import { INPUTS, PAGE_BYTES, validateArguments } from './schemas.ts'
 
 type ToolHandler = (call: Call, given: JsonObject, parts: McpDeps) => Answer | Promise<Answer>
 
-/** Events in one answer, and tasks in a list. */
+/** Limits on events and tasks per response. */
 const MAX_EVENTS = 50
 const MAX_TASKS = 50
 
@@ -44,7 +44,7 @@ const TOOLS: Readonly<Record<ToolName, ToolHandler>> = {
   agent_result: handleResult,
 }
 
-/** `tools/call`. What a tool cannot do it says in its result, where the model reads it. */
+/** Handles `tools/call`. Failures become tool results, so that the model can read them. */
 export async function callTool(call: Call, parts: McpDeps): Promise<Answer> {
   const { name, arguments: given = {} } = call.params ?? {}
   if (typeof name !== 'string' || !Object.hasOwn(TOOLS, name))
@@ -125,7 +125,7 @@ async function answerAndWait(
   parts: McpDeps,
 ): Promise<Answer> {
   const caller = parts.callers.identifyCaller(call.exchange)
-  // Before it goes on: what goes on may need to know whose it is.
+  // Before resuming, because the agent may call back immediately.
   parts.callers.noteCaller(id, caller)
   const after = catchRefusal(() =>
     parts
@@ -139,7 +139,7 @@ async function answerAndWait(
 
 const CANCELLED: QuestionAnswer = { action: 'cancel' }
 
-/** Turns an error that the caller may mend into a result, for the model to read. */
+/** Converts a caller's error to a result that the model can read. */
 function catchRefusal<T>(handler: () => T): { value: T } | { why: string } {
   try {
     return { value: handler() }

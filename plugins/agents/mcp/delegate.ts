@@ -15,19 +15,19 @@ import {
   buildUnknownTask,
 } from './results.ts'
 
-/** Between two signs of life to a client that wants them. */
+/** Interval between progress notifications. */
 export const PROGRESS_MS = 5000
 
 interface DelegationWait {
   readonly call: Call
   readonly owner: string
-  /** True if the task ends with the call, as nobody else knows of it. */
+  /** True if the task is cancelled with the call, because no other client knows its id. */
   readonly isHeld: boolean
 }
 
 /**
- * Waits for a task in the place of a client that knows of none: until it ends, needs something, or its client is answered as it
- * waits no longer (`patience`). A call that is given up meanwhile takes the task with it, unless somebody has been given its id.
+ * Waits on behalf of a client without task support, until the task ends, needs input, or the client's patience ends.
+ * Cancelling the call cancels the task, unless its id is known elsewhere.
  */
 export async function waitForTask(parts: McpDeps, first: TaskView, waited: DelegationWait): Promise<Answer> {
   const { call, owner, isHeld } = waited
@@ -50,7 +50,7 @@ export async function waitForTask(parts: McpDeps, first: TaskView, waited: Deleg
   return buildTaskAnswer(view)
 }
 
-/** A wait whose signal is aborted when the client waits no longer: it gave the call up, is out of patience, or the gateway stops. */
+/** Creates a signal that is aborted on cancellation, at the end of the client's patience, or on shutdown. */
 export function openWait(
   call: Call,
   { foreground, patience }: McpDeps,
@@ -61,7 +61,7 @@ export function openWait(
   return { signal: gaveUp.signal, close: () => closers.forEach(close => close()) }
 }
 
-/** Request for input that the client must answer first; its retry brings the task's id along, which nobody else can read. */
+/** Requests input from the client; the retry returns the task id in sealed state. */
 function requestInput(view: TaskView, isHeld: boolean): Answer {
   const requestState = JSON.stringify({ task: view.id, isHeld })
   return {
@@ -72,7 +72,7 @@ function requestInput(view: TaskView, isHeld: boolean): Answer {
   }
 }
 
-/** The task that a retry goes on with. */
+/** Parses the task id from a retry. */
 export function parseRetry({ params }: Call): { task: string; isHeld: boolean } | undefined {
   const state = params?.requestState
   if (typeof state !== 'string') return undefined
@@ -85,7 +85,7 @@ export function parseRetry({ params }: Call): { task: string; isHeld: boolean } 
   }
 }
 
-/** The task when it has ended, needs something that this client cannot be asked in its call, or nobody waits any more. */
+/** Resolves when the task ends, needs input that this call cannot request, or the wait is aborted. */
 async function followTask(
   parts: McpDeps,
   first: TaskView,
@@ -108,7 +108,7 @@ async function followTask(
   return view
 }
 
-/** Puts a question to a legacy client; undefined if there is none that it may be asked. */
+/** Asks a legacy client a question; undefined if there is none that it can answer. */
 async function askClient(
   { service }: McpDeps,
   view: TaskView,
@@ -125,7 +125,7 @@ async function askClient(
   return after
 }
 
-/** Tells a client that wants to hear of progress how the task does. */
+/** Sends progress notifications if the client requested them. */
 export function createProgressReporter(exchange: Exchange): (view: TaskView) => void {
   const meta = exchange.params?._meta
   const progressToken = isObject(meta) ? meta.progressToken : undefined
@@ -142,14 +142,14 @@ export function createProgressReporter(exchange: Exchange): (view: TaskView) => 
     })
 }
 
-/** `delegate_task`: a task on disk first, then whatever this client can be given of it. */
+/** Handles `delegate_task`: stores a task, then returns what this client supports. */
 export async function delegateTask(call: Call, given: JsonObject, parts: McpDeps): Promise<Answer> {
   const retried = parseRetry(call)
   if (retried !== undefined) return resumeTask(call, retried, parts)
   return startTask(call, parseRequest(given), parts)
 }
 
-/** A new task, and the wait for it. @throws GatewayError only what is not the caller's to mend */
+/** Starts a task and waits for it. @throws GatewayError only for errors that the caller cannot fix */
 export async function startTask(call: Call, request: TaskRequest, parts: McpDeps): Promise<Answer> {
   const caller = parts.callers.identifyCaller(call.exchange)
   const isKept = request.background || call.mayBeTask === true
@@ -171,14 +171,14 @@ export async function startTask(call: Call, request: TaskRequest, parts: McpDeps
   }
 }
 
-/** An agent's keys are its own: the same key of its owner is another task. */
+/** Separates an agent's idempotency keys from its owner's. */
 function scopeRequest(request: TaskRequest, { parent }: TaskCaller): TaskRequest {
   const { idempotencyKey } = request
   if (parent === undefined || idempotencyKey === undefined) return request
   return { ...request, idempotencyKey: `${parent.task}:${idempotencyKey}` }
 }
 
-/** The client comes back with what the task needed. */
+/** Handles a retry with the requested input. */
 export async function resumeTask(
   call: Call,
   { task, isHeld }: { readonly task: string; readonly isHeld: boolean },
@@ -193,7 +193,7 @@ export async function resumeTask(
   return waitForTask(parts, view, { call, owner, isHeld })
 }
 
-/** Arguments of `delegate_task`, checked against its schema already. */
+/** Parses `delegate_task` arguments that were validated before. */
 export function parseRequest(given: JsonObject): TaskRequest {
   const text = (key: string): string | undefined => given[key] as string | undefined
   const texts = (key: string): readonly string[] => (given[key] as readonly string[] | undefined) ?? []
@@ -214,7 +214,7 @@ export function parseRequest(given: JsonObject): TaskRequest {
   }
 }
 
-/** The next prompt for the session of a task. */
+/** Builds a follow-up request in the task's session. */
 export function buildNextRequest(task: string, prompt: string, background: boolean): TaskRequest {
   return { ...parseRequest({ prompt }), continues: task, background }
 }

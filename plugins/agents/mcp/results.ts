@@ -12,7 +12,7 @@ import type {
 } from '../types.ts'
 import type { McpDeps } from './callers.ts'
 
-/** `tasks/get`, `tasks/update` and `tasks/cancel` of the extension, about tasks of `delegate_task`. */
+/** `tasks/get`, `tasks/update` and `tasks/cancel` of the tasks extension. */
 export const TASK_METHODS: ReadonlyMap<string, (call: Call, parts: McpDeps) => Answer> = new Map([
   [
     'tasks/get',
@@ -50,7 +50,7 @@ function handleTaskCancel(call: Call, parts: McpDeps): Answer {
   })
 }
 
-/** A task as the extension knows it: what waits for its owner does so, whatever has come between. */
+/** Formats a task for the extension; open questions take precedence over its state. */
 export function formatTaskState(view: TaskView, canAsk = false): JsonObject {
   const status = hasEnded(view)
     ? view.state
@@ -74,7 +74,7 @@ function formatMessage({ state, why, progress, questions, agent }: TaskView): st
   return why ?? progress ?? `${state}${agent === undefined ? '' : ` at ${agent}`}`
 }
 
-/** The same with what belongs to its state. A client that cannot be shown a form answers by `agent_reply`. */
+/** Adds members that depend on the state. Clients without forms answer with `agent_reply`. */
 function formatTaskDetails(view: TaskView, exchange: Exchange): JsonObject {
   const state = formatTaskState(view, canShowForm(exchange))
   if (state.status === 'input_required') return { ...state, inputRequests: buildInputRequests(view) }
@@ -91,20 +91,20 @@ function buildResult(view: TaskView): JsonObject {
   return 'result' in answer ? answer.result.value() : {}
 }
 
-/** Nothing can happen to a task any more that is in one of these. */
+/** Final states. */
 const FINAL: ReadonlySet<TaskState> = new Set(['completed', 'failed', 'cancelled'])
 
-/** Time for which a client should leave a running task alone. */
+/** Suggested polling interval. */
 export const POLL_MS = 2000
 
-/** The same words for a task of somebody else and for none at all. */
+/** The same message for unknown tasks and other owners' tasks. */
 const UNKNOWN_TASK = 'Unknown task: it has expired, or never was yours'
 
 export function hasEnded({ state }: TaskView): boolean {
   return FINAL.has(state)
 }
 
-/** Result of a tool: for programs, and as text: what the agent said, then the other members as JSON. */
+/** Builds a tool result: structured content, and text with the agent's output followed by JSON. */
 export function buildToolResult(facts: Record<string, unknown>, isError = false, saysText = true): Answer {
   const structuredContent = dropUndefined(facts)
   const { text, ...rest } = structuredContent
@@ -117,7 +117,7 @@ export function buildToolResult(facts: Record<string, unknown>, isError = false,
   })
 }
 
-/** A tool that could not do what it was asked: the model reads why, and when to come back where that is known. */
+/** Builds an error result for the model, with the retry delay if known. */
 export function buildFailure(why: string, retryAfterMs?: unknown): Answer {
   if (typeof retryAfterMs !== 'number') return createUpstreamAnswer(toolError(why))
   const text = `${why}; come back in ${Math.ceil(retryAfterMs / 1000)} s`
@@ -133,7 +133,6 @@ export function buildUnknownTaskError(): Answer {
   return refuse(RPC.invalidParams, UNKNOWN_TASK)
 }
 
-/** A task as the tools tell of it. */
 export function buildTaskAnswer(view: TaskView): Answer {
   return buildToolResult(formatStructured(view), isFailed(view))
 }
@@ -187,7 +186,7 @@ export function buildTaskList(views: readonly TaskView[]): Answer {
   return buildToolResult({ tasks: views.map(view => dropUndefined(pickOutcome(view))) })
 }
 
-/** Members of a task wherever it is named. */
+/** Returns the members common to all task formats. */
 function pickOutcome(view: TaskView): Record<string, unknown> {
   const { id, state, why, agent, progress } = view
   return { task_id: id, state, is_error: isFailed(view), why, agent, progress }
@@ -204,7 +203,7 @@ export function buildPageAnswer(view: TaskView, what: string, offset: number, pa
   return buildToolResult({ ...outcome, ...about }, isFailed(view))
 }
 
-/** One agent for programs: the tools and the owner's verbs say the same. */
+/** Formats an agent for tools and control verbs. */
 export function formatAgentRow(row: AgentRow): JsonObject {
   const { id, title, description, capabilities, health, running, queued } = row
   return dropUndefined({
@@ -220,7 +219,6 @@ function dropUndefined(value: Record<string, unknown>): JsonObject {
   return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined))
 }
 
-/** True if this client can be shown a form. */
 export function canShowForm({ canAsk, session }: Exchange): boolean {
   return canAsk && supportsForms(session.client)
 }
@@ -228,21 +226,21 @@ export function canShowForm({ canAsk, session }: Exchange): boolean {
 function supportsForms({ capabilities, version }: ClientSide): boolean {
   const { elicitation } = capabilities
   if (!isObject(elicitation)) return false
-  // Before there were other ways, to elicit was to show a form.
+  // Before URL elicitation existed, the capability implied forms.
   return elicitation.form !== undefined || elicitation.url === undefined || version < '2025-11-25'
 }
 
-/** A question as servers ask it. */
+/** Converts a question to an elicitation request. */
 function buildElicitation({ message, schema }: TaskQuestion): Ask {
   return { method: 'elicitation/create', params: { mode: 'form', message, requestedSchema: schema } }
 }
 
-/** The open questions of a task, as `buildInputRequests` has them. */
+/** Builds `inputRequests` from the open questions. */
 export function buildInputRequests({ questions }: TaskView): JsonObject {
   return Object.fromEntries(questions.map(question => [question.id, buildElicitation(question)]))
 }
 
-/** Reads a client's answer to a form; undefined for what is no answer. */
+/** Parses a form response; undefined if it is invalid. */
 export function parseAnswer(reply: unknown): QuestionAnswer | undefined {
   if (!isObject(reply)) return undefined
   const { action, content } = reply
@@ -250,7 +248,7 @@ export function parseAnswer(reply: unknown): QuestionAnswer | undefined {
   return action === 'decline' || action === 'cancel' ? { action } : undefined
 }
 
-/** Gives a task the answers that a client brings along. What is not asked, or was answered already, is passed over. */
+/** Applies a client's answers. Ignores unknown and already answered questions. */
 export function applyAnswers(service: TaskService, view: TaskView, owner: string, responses: unknown): void {
   if (!isObject(responses)) return
   for (const { id } of view.questions) {
@@ -259,7 +257,7 @@ export function applyAnswers(service: TaskService, view: TaskView, owner: string
   }
 }
 
-/** False when it is not open any more, or the answer does not fit. */
+/** Returns false if the question is closed or the answer invalid. */
 export function tryAnswer(
   service: TaskService,
   task: string,
@@ -275,7 +273,7 @@ export function tryAnswer(
   }
 }
 
-/** Asks a legacy client on the stream of its call; undefined when it gave no answer. */
+/** Asks a legacy client through its call; undefined if it gave no answer. */
 export async function elicitAnswer(
   exchange: Exchange,
   service: TaskService,

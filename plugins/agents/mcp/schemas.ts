@@ -1,11 +1,11 @@
 import type { JsonObject } from '../../../src/plugin.ts'
 import { isObject, Payload } from '../../../src/plugin.ts'
 
-/** Longest wait of one call: many clients give a silent call up after 60 s. In milliseconds. */
+/** Maximum wait per call in milliseconds: many clients time out after 60 s without output. */
 export const MAX_WAIT_MS = 45_000
-/** Most text in one page. */
+/** Maximum page size. */
 export const MAX_PAGE_BYTES = 256 * 1024
-/** Usual size of one. */
+/** Default page size. */
 export const PAGE_BYTES = 32 * 1024
 const MAX_PROMPT = 512 * 1024
 
@@ -41,7 +41,7 @@ const QUESTION = buildOutputSchema(
   ['question_id', 'kind', 'message', 'schema'],
 )
 
-/** Members of every answer about a task: which, how it does, why that agent, and what was cut or denied. */
+/** Members of every task result. */
 const TASK = {
   task_id: { type: 'string' },
   state: {
@@ -287,7 +287,7 @@ const WORDS: Readonly<Record<ToolName, ToolTexts>> = {
   },
 }
 
-/** `tools/list`: the same object each time, so that nobody makes anything of it anew. */
+/** Constant `tools/list` result, serialized once. */
 export const TOOL_LIST = Payload.of(
   {
     resultType: 'complete',
@@ -334,7 +334,7 @@ const CHECKS = {
   },
 } as const
 
-/** Why arguments do not fit their schema, for whoever sent them; undefined when they do. */
+/** Returns the reason why arguments do not match their schema, or undefined. */
 export function validateArguments(given: JsonObject, schema: JsonObject): string | undefined {
   const properties = isObject(schema.properties) ? schema.properties : {}
   const required = Array.isArray(schema.required) ? (schema.required as unknown[]) : []
@@ -350,7 +350,7 @@ export function validateArguments(given: JsonObject, schema: JsonObject): string
   return undefined
 }
 
-/** Says what a value must be, and is not. */
+/** Describes the expected value. */
 function describeMismatch(value: unknown, schema: JsonObject): string | undefined {
   if (Array.isArray(schema.enum)) {
     const choices = schema.enum as unknown[]

@@ -19,10 +19,10 @@ import { MAX_PAGE_BYTES, TOOL_LIST } from './schemas.ts'
 
 const SCHEME = 'agent-task://'
 
-/** Tasks of one caller that are listed. */
+/** Maximum number of listed tasks per caller. */
 const MAX_LISTED = 100
 
-/** Resources that are watched, by all callers and by one. */
+/** Limits on resource subscriptions in total and per caller. */
 const MAX_WATCHED = 4000
 const MAX_OF_OWNER = 1000
 
@@ -36,7 +36,6 @@ const PARTS = {
   '/diff': { name: 'task-diff', type: 'text/x-diff', description: 'What an agent changed for a task.' },
 } as const
 
-/** `resources/templates/list`. */
 const TEMPLATES = Payload.of(
   {
     resultType: 'complete',
@@ -53,8 +52,8 @@ const TEMPLATES = Payload.of(
 )
 
 /**
- * Agents as one modern server inside this process, so that whatever the core does between eras – asks, tasks, names,
- * hooks – is done for them too.
+ * In-process upstream that speaks the modern protocol, so that the core handles eras, input requests, tasks, names
+ * and hooks.
  */
 export class AgentsUpstream implements Upstream {
   readonly name: string
@@ -94,7 +93,7 @@ export class AgentsUpstream implements Upstream {
   dispatch = (call: Call): Promise<Answer> => this.#handleCall(call)
 
   async #handleCall(call: Call): Promise<Answer> {
-    // A client that knows the lists from an earlier run may be faster than the start.
+    // A client with cached lists may call before startup finishes.
     if (this.state === 'idle') await this.start()
     const task = TASK_METHODS.get(call.method)
     if (task !== undefined) return task(call, this.#parts)
@@ -139,7 +138,7 @@ export class AgentsUpstream implements Upstream {
     this.#context.stateChanged(state)
   }
 
-  /** One after the other. */
+  /** Runs state changes sequentially. */
   #enqueue(step: () => Promise<void>): Promise<void> {
     this.#last = this.#last.then(step, step)
     return this.#last
@@ -151,7 +150,7 @@ const INSTRUCTIONS =
 
 type ResourcePart = keyof typeof PARTS
 
-/** `resources/list`: the newest tasks of this caller. */
+/** Handles `resources/list`: the caller's newest tasks. */
 function listResources({ exchange }: Call, parts: McpDeps): Answer {
   const views = parts.callers.list(parts.service(), parts.callers.identifyCaller(exchange), MAX_LISTED)
   const resources = views.map(view => ({
@@ -164,7 +163,6 @@ function listResources({ exchange }: Call, parts: McpDeps): Answer {
   return createUpstreamAnswer({ resources, ttlMs: 0, cacheScope: 'private' })
 }
 
-/** `resources/read`. */
 function readResource({ params, exchange }: Call, parts: McpDeps): Answer {
   const uri = String(params?.uri)
   const found = findResource(uri, exchange, parts)
@@ -204,7 +202,7 @@ function findResource(
   return view === undefined ? undefined : { view, part, owner: caller.owner }
 }
 
-/** Subscriptions to tasks; each notification goes to the owner of the task alone. */
+/** Task subscriptions; notifications go only to the task's owner. */
 class TaskSubscriptions {
   readonly #watches = new BoundedMap<string, () => void>({ max: MAX_WATCHED })
   readonly #notify: UpstreamContext['notify']
@@ -213,7 +211,6 @@ class TaskSubscriptions {
     this.#notify = notify
   }
 
-  /** `resources/subscribe`. */
   subscribe({ params, exchange }: Call, parts: McpDeps): Answer {
     const uri = String(params?.uri)
     const found = findResource(uri, exchange, parts)
@@ -231,7 +228,6 @@ class TaskSubscriptions {
     return createUpstreamAnswer({})
   }
 
-  /** `resources/unsubscribe`. */
   unsubscribe({ params }: Call): Answer {
     this.#removeWatch(String(params?.uri))
     return createUpstreamAnswer({})

@@ -5,9 +5,9 @@ import type { Page, TaskQuestion, ServiceEnvironment, TaskEvent, TaskState } fro
 import type { TaskChange, TaskData, TaskRecord, TaskStore } from './task-store.ts'
 import { ACTIVE } from './task-store.ts'
 
-/** Events within this time are written together. */
+/** Write batching interval. */
 const GATHER_MS = 200
-/** Characters held back while more may come: a secret that is not there as a whole could not be hidden. */
+/** Characters held back, so that a secret that arrives in parts can be redacted. */
 const HELD = 2048
 const MAX_HELD = 256 * 1024
 const MAX_LINES = 100
@@ -17,7 +17,6 @@ const MAX_USAGE = 16_384
 
 type OutputLimits = AgentSettings['output']
 
-/** Dependencies of a journal. */
 interface TaskJournalDeps extends CleanerDeps {
   readonly environment: Pick<ServiceEnvironment, 'clock' | 'now' | 'hide'>
   readonly database: SqlDatabase
@@ -25,7 +24,7 @@ interface TaskJournalDeps extends CleanerDeps {
   readonly watchers: { notify(id: string): void }
 }
 
-/** Writes down what becomes of one task: state at once, output in pieces. All of it is clean, and without secrets. */
+/** Records one task's progress: state changes immediately, output in batches. All text is cleaned and redacted. */
 export class TaskJournal {
   readonly data: TaskData
   readonly #context: TaskJournalDeps
@@ -45,7 +44,7 @@ export class TaskJournal {
     this.data = structuredClone(data)
   }
 
-  /** Another agent has it now. */
+  /** Applies the limits for the current agent. */
   setLimits(output: OutputLimits): void {
     this.#output = output
   }
@@ -56,7 +55,7 @@ export class TaskJournal {
     else this.#scheduleWrite()
   }
 
-  /** True once the agent has written anything but blanks. */
+  /** True if the agent wrote any non-blank text. */
   get hasText(): boolean {
     return this.data.said > 0 || this.#text.trim() !== ''
   }
@@ -94,20 +93,20 @@ export class TaskJournal {
     this.#scheduleWrite()
   }
 
-  /** Why the last attempt failed. */
+  /** Records why the last attempt failed. */
   failAttempt(failure: string): void {
     const last = this.data.attempts.at(-1)
     if (last !== undefined) last.failure = formatLine(this.#context, failure)
     this.#scheduleWrite()
   }
 
-  /** Opens a question; it is on disk with the state that says so. */
+  /** Opens a question; stored with the next state change. */
   openQuestion(question: TaskQuestion): void {
     this.data.questions.push(question)
     this.#scheduleWrite()
   }
 
-  /** Closes a question, or all, as nobody waits for them any more. */
+  /** Closes one question, or all. */
   closeQuestions(id?: string): void {
     this.data.questions = this.data.questions.filter(question => id !== undefined && question.id !== id)
     this.#scheduleWrite()
@@ -131,7 +130,7 @@ export class TaskJournal {
     if (kept.length > 0) this.#context.tasks.addChunk(this.#id, 'diff', 0, kept)
   }
 
-  /** Drops the text so far, as another agent begins anew. */
+  /** Discards the text before another agent starts over. */
   dropText(): void {
     this.#text = ''
     this.#context.tasks.dropChunks(this.#id, 'text')
@@ -139,7 +138,7 @@ export class TaskJournal {
     this.data.kept = 0
   }
 
-  /** Compare and set, with all that has gathered, on disk when it returns. False when the task has moved on. */
+  /** Compare and set, together with buffered data; on disk on return. Returns false if the state has changed. */
   transition(
     from: readonly TaskState[],
     state: TaskState,
@@ -163,12 +162,12 @@ export class TaskJournal {
     return hasMoved
   }
 
-  /** The agent may change something from now on. On disk when it returns. */
+  /** Records, on disk, that the agent may change something from now on. */
   markEffect(): void {
     this.#context.tasks.updateState(this.#id, this.#owner, ACTIVE, { hadEffect: true })
   }
 
-  /** Writes what has gathered. */
+  /** Writes buffered data. */
   flush(): void {
     this.#stopTimer?.()
     this.#stopTimer = undefined
@@ -180,7 +179,7 @@ export class TaskJournal {
     this.#context.watchers.notify(this.#id)
   }
 
-  /** Notes what came after the end, such as the changes of a task that was cancelled. */
+  /** Records data that arrives after the end, such as the changes from a cancelled task. */
   writeLast(): void {
     this.#stopTimer?.()
     this.#stopTimer = undefined
@@ -201,7 +200,7 @@ export class TaskJournal {
     const { tasks } = this.#context
     const bytes = Buffer.from(this.#takeText(isLast))
     const kept = truncateBytes(bytes, Math.max(0, this.#output.keep - this.data.kept))
-    // Text that comes after a cut would not follow on what is kept.
+    // Text after truncation would not be contiguous.
     const isWhole = this.data.said === this.data.kept
     if (kept.length > 0 && isWhole) {
       tasks.addChunk(this.#id, 'text', this.data.kept, kept)
@@ -220,7 +219,7 @@ export class TaskJournal {
     if (cut <= 0) return ''
     const [head, tail] = [this.#text.slice(0, cut), this.#text.slice(cut)]
     const clean = this.#cleanOutput(head)
-    // A secret lies across the cut: it goes with what comes next.
+    // A secret spans the boundary; hold it back until more text arrives.
     if (!isLast && clean + this.#cleanOutput(tail) !== whole && this.#text.length < MAX_HELD) return ''
     this.#text = tail
     return clean
@@ -231,7 +230,7 @@ export class TaskJournal {
   }
 }
 
-/** Not between the halves of one character. */
+/** Avoids splitting a surrogate pair. */
 function findCharacterStart(text: string, at: number): number {
   const code = at > 0 ? text.charCodeAt(at) : 0
   return code >= 0xdc00 && code < 0xe000 ? at - 1 : at
@@ -243,40 +242,39 @@ function truncateBytes(bytes: Buffer, max: number): Buffer {
   return max < 4 ? Buffer.alloc(0) : head.subarray(0, findLastBoundary(head))
 }
 
-/** Words of an agent without escape sequences, control characters, changes of direction and half characters. */
+/** Removes escape sequences, control characters, bidi controls and lone surrogates. */
 export function cleanText(text: string): string {
   return sanitizeText(text.toWellFormed())
 }
 
-/** One line of it, for logs and messages, of at most so many characters. */
+/** Cleans a text to one line with at most `max` characters, for logs and messages. */
 export function cleanLine(text: string, max = 200): string {
   const line = toOneLine(text.toWellFormed())
   return line.length <= max ? line : `${line.slice(0, max - 1).toWellFormed()}…`
 }
 
-/** Takes secrets out of texts of others. */
 interface CleanerDeps {
   readonly environment: { hide(text: string): string }
 }
 
-/** Data of others without secrets and control characters; empty if nothing would be left that can be read. */
+/** Redacts and cleans JSON data; returns an empty object if it is no longer valid. */
 export function cleanJson<T extends object>({ environment }: CleanerDeps, value: T): Partial<T> {
   const clean = (_: string, each: unknown): unknown =>
     typeof each === 'string' ? cleanLine(each, 500) : each
   try {
     return JSON.parse(environment.hide(JSON.stringify(value, clean))) as Partial<T>
   } catch {
-    // A secret was more than the inside of a text, or it is too deep to be written.
+    // Redaction broke the JSON syntax, or the data is nested too deeply.
     return {}
   }
 }
 
-/** Text of others as one line: without secrets and control characters, and not too long. */
+/** Redacts and cleans a text to one line with at most `max` characters. */
 export function formatLine({ environment }: CleanerDeps, text: string, max = 500): string {
   return cleanLine(environment.hide(cleanText(text)), max)
 }
 
-/** A piece of some bytes that begins and ends between characters. */
+/** Slices bytes at character boundaries. */
 export function slicePage(
   bytes: Buffer,
   { offset, kept, total }: { offset: number; kept: number; total: number },
@@ -294,14 +292,14 @@ export function slicePage(
   }
 }
 
-/** Start of the first whole character. */
+/** Start offset for the first complete character. */
 function findFirstBoundary(bytes: Buffer): number {
   let at = 0
   while (at < 3 && at < bytes.length && isContinuationByte(bytes[at])) at++
   return at
 }
 
-/** End of the last whole character; all of it when it is too short to hold one. */
+/** End offset for the last complete character; the whole length if there is none. */
 function findLastBoundary(bytes: Buffer): number {
   let start = bytes.length - 1
   while (start > 0 && start > bytes.length - 4 && isContinuationByte(bytes[start])) start--

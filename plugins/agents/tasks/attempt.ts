@@ -12,17 +12,16 @@ import type { LiveTask, TaskContext } from './context.ts'
 import type { TurnBeginning } from './questions.ts'
 import { createSessionHandler } from './session-handler.ts'
 
-/** Facts of a turn when it is over. */
 interface TurnFacts {
   readonly isLate: boolean
-  /** The agent said so, whatever it ended the turn with. */
+  /** The agent reported an error, whatever stop reason followed. */
   readonly isBroken: boolean
   readonly hasText: boolean
-  /** Author of the last denial; undefined where nothing was denied. */
+  /** Origin of the last denial; undefined if nothing was denied. */
   readonly deniedBy: 'policy' | 'owner' | 'time' | undefined
 }
 
-/** End of a task; `interrupted` may go on. */
+/** How a task ended; `interrupted` can be resumed. */
 export interface TaskEnding {
   readonly state: 'completed' | 'failed' | 'interrupted'
   readonly outcome: TaskOutcome
@@ -30,7 +29,7 @@ export interface TaskEnding {
   readonly stopReason: string | undefined
 }
 
-/** A task that cannot be gone on with, though nothing is wrong with the gateway or the agent. */
+/** A task that cannot be resumed, without a fault in the gateway or agent. */
 class ResumeError extends Error {
   override readonly name = 'CannotGoOn'
 }
@@ -41,7 +40,7 @@ const DENIED_BY = {
   time: 'denied, as nobody answered in time',
 } as const
 
-/** End of a task by a turn that the agent ended. What only looks like success is none. */
+/** Derives the ending from a completed turn; detects false successes. */
 export function deriveEnding(
   { stopReason }: TurnEnd,
   { isLate, isBroken, hasText, deniedBy }: TurnFacts,
@@ -62,7 +61,7 @@ export function deriveEnding(
   return { state: 'completed', outcome: 'completed', why, stopReason }
 }
 
-/** End of a task by a turn that could not be made. */
+/** Derives the ending from a failed turn. */
 export function deriveFailureEnding(error: unknown, { isLate }: TurnFacts): TaskEnding {
   const failed = (outcome: TaskOutcome, why: string): TaskEnding => {
     return { state: 'failed', outcome, why, stopReason: undefined }
@@ -77,7 +76,7 @@ export function deriveFailureEnding(error: unknown, { isLate }: TurnFacts): Task
   return failed('gateway', why ?? (isSaid ? error.message : `the gateway failed: ${getErrorMessage(error)}`))
 }
 
-/** True if another agent may try: this one said so in so many words, and nothing has happened yet. */
+/** True if another agent may try: this agent failed explicitly before it had any effect. */
 export function mayFallBack(error: unknown, hadEffect: boolean): boolean {
   const kinds: readonly string[] = ['spawn', 'auth', 'limit', 'busy', 'empty']
   return error instanceof AgentFailure && !hadEffect && kinds.includes(error.kind)
@@ -88,7 +87,7 @@ interface AttemptDirectory {
   readonly worktree: Worktree | undefined
 }
 
-/** One turn of one agent, from the opening of a session to its end. @throws AgentFailure, ResumeError */
+/** Runs one turn with one agent, including the session. @throws AgentFailure, ResumeError */
 export async function attempt(
   context: TaskContext,
   live: LiveTask,
@@ -125,7 +124,7 @@ async function openDirectory(
   { settings }: AgentHost,
 ): Promise<AttemptDirectory> {
   const { start } = record
-  // A caller may ask for more isolation than the configuration, never for less.
+  // A caller can request stricter isolation, never weaker.
   const isApart = settings.isolation === 'worktree' || start.request.isolation === 'worktree'
   if (!isApart) return { cwd: start.cwd, worktree: undefined }
   const worktree = await parts.containment.worktree(start.ground, start.cwd)
@@ -175,7 +174,7 @@ async function openSession(
   return { session: await host.openSession(wanted), text: anew }
 }
 
-/** Modes say what an agent may do without asking: that is for the configuration to say. */
+/** Warns that the requested mode is ignored: modes control permissions, so only the configuration sets them. */
 function warnAboutMode({ record, journal }: LiveTask, { settings }: AgentHost): void {
   const { mode } = record.start.request
   if (mode !== undefined && mode !== settings.mode)
@@ -200,7 +199,7 @@ async function runTurn(
   const stopTimer = clock.after(ms, () => expireTurn(live, session))
   const began = clock.now()
   try {
-    // From here on the agent may have begun: that must be known whatever happens to us.
+    // Record this before prompting: the agent may start although the gateway crashes.
     if (!journal.transition(['starting'], 'running', { wasPrompted: true }) || signal.aborted)
       throw new AgentFailure('stopped', 'prompt', 'nobody wants it any more')
     const end = await session.prompt(buildContent(text, record.start), buildMeta(caller.trace))
@@ -240,7 +239,7 @@ async function recordChanges({ journal }: LiveTask, worktree: Worktree | undefin
   for (const file of files) journal.addChangedFile(file)
 }
 
-/** Does what follows a turn; a failure there does not change its result. */
+/** Runs cleanup after a turn; its failure does not change the result. */
 async function tryCleanup({ environment }: TaskContext, work: () => Promise<void>): Promise<void> {
   try {
     await work()

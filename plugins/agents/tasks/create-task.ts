@@ -13,13 +13,13 @@ import type { AgentStatus, RouteRequest } from '../scheduling.ts'
 import { runTask } from './runner.ts'
 import { cleanJson } from '../store/task-journal.ts'
 
-/** An agent that was not well is tried again no sooner than this. */
+/** Minimum delay between probes of an unhealthy agent. */
 const PROBE_PAUSE_MS = 30_000
 
-/** After which somebody with no place is told to come back: nobody knows when one is free. */
+/** Suggested retry delay if the queue is full. */
 const RETRY_MS = 1000
 
-/** Takes a task: it is on disk when this resolves, and goes on by itself. @throws GatewayError GW_AGENT_* */
+/** Stores a task and starts it; resolves when it is on disk. @throws GatewayError GW_AGENT_* */
 export async function delegate(
   context: TaskContext,
   request: TaskRequest,
@@ -42,7 +42,7 @@ export async function delegate(
   return startTask(context, task, request, caller)
 }
 
-/** A key names one task: whoever sends it with other work would take the old answer for a new one. */
+/** Rejects a reused key with a different request, which would return the wrong result. */
 function checkSameTask(known: TaskRecord, request: TaskRequest): TaskRecord {
   const { digest } = known.start
   if (digest === undefined || digest === hashRequest(request)) return known
@@ -81,14 +81,13 @@ function buildTask(
   return { id, owner, key: request.idempotencyKey, root, start, data: emptyData() }
 }
 
-/** Builds the routing request of a task. */
 export function buildRouteRequest(
   request: TaskRequest,
   caller: TaskCaller,
   before?: TaskRecord,
 ): RouteRequest {
   const { agent, taskType, capabilities } = request
-  // A session is its agent's: nobody else can go on in it.
+  // A session can only be resumed by its own agent.
   return { agent: before?.agent ?? agent, taskType, capabilities, caller }
 }
 
@@ -127,7 +126,7 @@ export function getRecord(context: TaskContext, task: string, owner: string): Ta
   return record
 }
 
-/** The task whose session is gone on in: it must be over, as one session does one thing at a time. */
+/** Finds the continued task; it must have ended, because a session runs one turn at a time. */
 function findContinued(
   context: TaskContext,
   { continues }: TaskRequest,
@@ -143,7 +142,7 @@ function findContinued(
   return before
 }
 
-/** Depth and number are those on disk: what a caller says of itself counts for nothing. */
+/** Uses the stored depth and number, not the caller's claims. */
 function findParent(context: TaskContext, { owner, parent }: TaskCaller): TaskRecord | undefined {
   if (parent === undefined) return undefined
   const record = getRecord(context, parent.task, owner)
@@ -182,7 +181,7 @@ function omitPrompt({ prompt: _, idempotencyKey: __, ...request }: TaskRequest):
   return request
 }
 
-/** The decision for a task now; if nobody is well, those who were not are probed again. */
+/** Routes a task; if no agent is healthy, probes the unhealthy ones first. */
 async function routeNow(
   context: TaskContext,
   wanted: RouteRequest,
@@ -203,7 +202,7 @@ async function routeNow(
   return context.route(wanted, listStatuses(context, caller))
 }
 
-/** Every agent as a decision sees it. */
+/** Returns all agents' states for routing. */
 export function listStatuses(context: TaskContext, caller: TaskCaller): AgentStatus[] {
   return [...context.parts.agents.values()].map(host => {
     const { id, capabilities, limits } = host.settings
@@ -218,12 +217,12 @@ function describeIllness({ state, why }: AgentHealth): string | undefined {
   return state === 'needs_auth' ? `it needs a login: ${why ?? 'it says no more'}` : undefined
 }
 
-/** Health of an agent as others may read it: the words in it are the agent's own. */
+/** Redacts the agent's own text. */
 function cleanHealth(context: TaskContext, { health }: AgentHost): AgentHealth {
   return { ...cleanJson(context, health), state: health.state }
 }
 
-/** A task that waits for a place which its own ancestors hold would wait for ever. */
+/** Detects a task that would wait for a slot held by its own ancestors. */
 function detectDeadlock(
   context: TaskContext,
   agent: string,
@@ -239,7 +238,7 @@ function detectDeadlock(
   return held >= concurrent ? 'all its places are held by the tasks that this one is for' : undefined
 }
 
-/** One agent as callers see it. */
+/** Formats an agent for callers. */
 export function buildAgentRow(context: TaskContext, host: AgentHost): AgentRow {
   const { settings, load } = host
   const { id, title, description, capabilities } = settings
@@ -252,7 +251,7 @@ export function buildAgentRow(context: TaskContext, host: AgentHost): AgentRow {
   }
 }
 
-/** Why nobody can have it, in one line; where one was named, why not that one. */
+/** Explains on one line why no agent, or not the named one, is available. */
 function explainNoAgent({ candidates }: RouteDecision, named: string | undefined): string {
   if (candidates.length === 0) return 'none is configured'
   const asked = candidates.filter(({ agent }) => named === undefined || agent === named)

@@ -12,7 +12,7 @@ import { runTask } from './runner.ts'
 
 const MAX_ANSWER = 64 * 1024
 
-/** Answers a question of a task, once. @throws GatewayError GW_AGENT_QUESTION */
+/** Answers an open question. @throws GatewayError GW_AGENT_QUESTION */
 export function answerQuestion(
   context: TaskContext,
   record: TaskRecord,
@@ -32,7 +32,7 @@ export function answerQuestion(
   context.watchers.notify(record.id)
 }
 
-/** Says what is wrong with an answer; undefined when it fits the question. */
+/** Returns the reason why an answer is invalid, or undefined. */
 function findFlaw(given: QuestionAnswer, { kind, schema }: TaskQuestion): string | undefined {
   if (given.action !== 'accept') return undefined
   const { content } = given
@@ -57,7 +57,7 @@ function findWrongChoice(content: JsonObject, { properties }: JsonObject): strin
   return undefined
 }
 
-/** A task that was cut off goes on, or is given up. */
+/** Resumes or cancels an interrupted task. */
 function continueInterrupted(context: TaskContext, record: TaskRecord, given: QuestionAnswer): void {
   const { id, owner } = record
   if (given.action !== 'accept') {
@@ -78,7 +78,7 @@ function continueInterrupted(context: TaskContext, record: TaskRecord, given: Qu
 
 const TIDY_MS = 30_000
 
-/** Drops what has been kept for its time, now and then; returns the way to stop. */
+/** Deletes expired tasks periodically; returns a function to stop. */
 export function startSweeping(context: TaskContext): () => void {
   const { clock, log } = context.environment
   let stopTimer = (): void => undefined
@@ -98,11 +98,11 @@ export function startSweeping(context: TaskContext): () => void {
   return () => stopTimer()
 }
 
-/** The worktrees of tasks that are kept no more go. Never rejects. */
+/** Removes workspaces without a stored task. Never rejects. */
 export async function pruneWorkspaces(context: TaskContext): Promise<void> {
   const { log } = context.environment
   let kept: ReadonlySet<string> | undefined
-  // Looked up when the worktrees have been listed: what begins later is not among them.
+  // Query after listing the worktrees, so that new tasks are not affected.
   const isKept = (name: string): boolean => (kept ??= context.tasks.listWorkspaces()).has(name)
   try {
     const pruned = await context.parts.containment.prune(isKept)
@@ -113,7 +113,7 @@ export async function pruneWorkspaces(context: TaskContext): Promise<void> {
   }
 }
 
-/** Takes over what a gateway that is gone has left: what no agent has begun is queued again, the rest is for its owner to say. */
+/** Recovers tasks from a previous run: requeues those that no agent started, and asks the owner about the others. */
 export function recoverTasks(context: TaskContext): void {
   for (const record of context.tasks.listUnfinished()) {
     try {
@@ -128,7 +128,7 @@ export function recoverTasks(context: TaskContext): void {
 function recoverTask(context: TaskContext, record: TaskRecord): void {
   const { start, wasPrompted } = record
   const live = createLiveTask(context, record, start.prompt, buildAbsentCaller(record))
-  // Whoever waited in the foreground has gone with the gateway.
+  // Foreground callers are gone after a restart.
   if (wasPrompted || !start.request.background || start.prompt === undefined) {
     askToContinue(live, 'the gateway ended while it was at work')
     return

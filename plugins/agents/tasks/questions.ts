@@ -6,7 +6,7 @@ import { formatLine } from '../store/task-journal.ts'
 import type { TaskRecord } from '../store/task-store.ts'
 import { ACTIVE } from '../store/task-store.ts'
 
-/** Prompt for an agent whose turn was cut off, when its owner has no other. */
+/** Default prompt for resuming an interrupted turn. */
 const GO_ON = 'You were interrupted. Look at what you have done so far, and go on with the task from there.'
 
 const SCHEMA = {
@@ -16,18 +16,18 @@ const SCHEMA = {
   },
 }
 
-/** Questions of one task that may be open at a time. */
+/** Open questions per task. */
 const MAX_OPEN = 16
 
-/** And all together: each is kept, and whoever asks for ever would fill the disk. */
+/** Total questions per task, because all are stored. */
 const MAX_ASKED = 200
 
 const MAX_SCHEMA = 64 * 1024
 
-/** Answer to a question of an agent; `late` when nobody answered, `ended` when the task has. */
+/** Answer to an agent's question; `late` after a timeout, `ended` if the task ended. */
 type QuestionOutcome = QuestionAnswer | 'late' | 'ended'
 
-/** Asks the owner of a task, and waits for the answer. The message is shown as it is: without secrets and control characters. */
+/** Asks the task's owner and waits for the answer. The message must be redacted and cleaned. */
 export function askOwner(
   context: TaskContext,
   live: LiveTask,
@@ -37,7 +37,7 @@ export function askOwner(
 ): Promise<QuestionOutcome> {
   const { journal, asks } = live
   if (++live.asked > MAX_ASKED) return refuseQuestion(live)
-  // Signals that nobody waits any more: the task was cancelled, or the agent took its question back.
+  // Aborted if the task is cancelled or the agent withdraws the question.
   const gone = [live.controller.signal, ...(unwanted === undefined ? [] : [unwanted])]
   const hidden = context.environment.hide(JSON.stringify(schema))
   if (asks.size >= MAX_OPEN || hidden.length > MAX_SCHEMA) return Promise.resolve('late')
@@ -70,12 +70,12 @@ function refuseQuestion({ asked, journal }: LiveTask): Promise<QuestionOutcome> 
   return Promise.resolve('late')
 }
 
-/** Never the same twice in one task: its number is that of an event. In order as text, too. */
+/** Unique per task, because it contains an event number; sorts as text. */
 function formatQuestionId(seq: number): string {
   return `q${String(seq).padStart(6, '0')}`
 }
 
-/** Result of an `elicitation/create` of the agent. */
+/** Handles an agent's `elicitation/create`. */
 export async function elicit(
   context: TaskContext,
   live: LiveTask,
@@ -84,7 +84,7 @@ export async function elicit(
   unwanted?: AbortSignal,
 ): Promise<JsonObject> {
   const { mode, message, requestedSchema } = params
-  // A link that an agent wants opened is nobody's business here: its words are a model's.
+  // Decline URL elicitation: the link comes from a model.
   if ((mode !== undefined && mode !== 'form') || typeof message !== 'string') return { action: 'decline' }
   const schema = isObject(requestedSchema) ? requestedSchema : {}
   const question = { kind: 'elicitation', message: formatLine(context, message, 4000), schema } as const
@@ -95,7 +95,7 @@ export async function elicit(
     : { action: outcome.action }
 }
 
-/** Puts a task that was cut off into the hands of its owner. False when it has ended meanwhile. */
+/** Asks the owner whether to resume a task. Returns false if it has ended. */
 export function askToContinue({ journal }: Pick<LiveTask, 'journal'>, why: string): boolean {
   journal.closeQuestions()
   const message = `${why}. Shall the task go on?`
@@ -110,7 +110,7 @@ export function askToContinue({ journal }: Pick<LiveTask, 'journal'>, why: strin
   return false
 }
 
-/** Beginning of a task that was cut off: in its session, and anew only when nothing can have happened. */
+/** Plans how to resume: in the existing session, or in a new one only if nothing can have happened. */
 export function resumeBeginning(
   { data, start, hadEffect, wasPrompted }: TaskRecord,
   message: string | undefined,
@@ -123,23 +123,23 @@ export function resumeBeginning(
   return { resume, there: message ?? GO_ON, anew: hadEffect ? undefined : prompt, whyNot }
 }
 
-/** Beginning of a new task. */
+/** Plans the first turn. */
 export function createBeginning({ start }: TaskRecord, prompt: string | undefined): TurnBeginning {
   return { resume: start.resume, there: prompt, anew: prompt, whyNot: 'its prompt was not kept' }
 }
 
-/** The owner of a task, after a restart: nobody that an agent may call back as. */
+/** Builds the owner after a restart; without an identity, agents cannot call back. */
 export function buildAbsentCaller({ owner, start }: TaskRecord): TaskCaller {
   return { owner, issuer: start.issuer ?? '', subject: start.subject, parent: undefined }
 }
 
-/** Beginning of a turn. */
+/** How a turn begins. */
 export interface TurnBeginning {
-  /** A session of this agent to go on in. */
+  /** Session to resume. */
   readonly resume: string | undefined
-  /** Prompt in the session that is there; the same as `anew` where it is said in any case. */
+  /** Prompt for the resumed session; equals `anew` if it applies to both. */
   readonly there: string | undefined
-  /** Prompt in a new session; undefined where that must not be, for the reason `whyNot`. */
+  /** Prompt for a new session; undefined if that is not allowed, because of `whyNot`. */
   readonly anew: string | undefined
   readonly whyNot: string
 }

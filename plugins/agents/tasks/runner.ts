@@ -10,18 +10,18 @@ import type { LiveTask, TaskContext } from './context.ts'
 import type { ReleaseSlot } from '../scheduling.ts'
 import { ACTIVE } from '../store/task-store.ts'
 
-/** Failures of an agent that has lost the session, or never begun. */
+/** Failures where the session was lost or never started. */
 const MAY_PASS: ReadonlySet<AgentFailure['kind']> = new Set(['refused', 'lost', 'empty'])
 
-/** Agents that are tried, in order, and the beginning of a turn. */
+/** Agents to try, in order, and how the turn begins. */
 interface RunPlan {
   readonly agents: readonly string[]
   readonly beginning: TurnBeginning
-  /** True for a task that had a place in the queue before the gateway ended. */
+  /** True if the task was admitted before a restart. */
   readonly wasAdmitted: boolean
 }
 
-/** Why one agent did not do it, and the next one is asked. */
+/** Why an agent failed and the next one is tried. */
 interface AgentFallback {
   readonly passed: string
   readonly outcome: TaskOutcome
@@ -47,7 +47,7 @@ export async function runTask(context: TaskContext, live: LiveTask, course: RunP
   }
 }
 
-/** Ends what an agent does for a task, and what waits for it. */
+/** Aborts a task's turn and everything that it waits for. */
 export function stopTask(live: LiveTask, why: string): void {
   live.controller.abort(why)
   for (const settle of [...live.asks.values()]) settle('ended')
@@ -95,7 +95,7 @@ async function tryAgent(
   }
 }
 
-/** A place at an agent; undefined when the task is not wanted any more. */
+/** Acquires an agent slot; undefined if the task was cancelled. */
 async function acquireSlot(
   context: TaskContext,
   { record, controller }: LiveTask,
@@ -170,8 +170,8 @@ function countEnd(
 }
 
 /**
- * One turn of one agent; once more, in another session, where the first one ended before the agent had said or done
- * anything. @throws AgentFailure, ResumeError
+ * Runs a turn; retries once in a new session if the agent ended it without any output or action. @throws
+ * AgentFailure, ResumeError
  */
 async function attemptWithRetry(
   context: TaskContext,
@@ -209,7 +209,7 @@ async function catchAttempt(
   }
 }
 
-/** Why nothing has happened so far; undefined where something may have, or nobody wants it any more. */
+/** Describes why nothing has happened yet; undefined if something may have, or the task was cancelled. */
 function describeRetry(live: LiveTask, outcome: TurnResult): string | undefined {
   const { hasSigned, hadEffect, isLate, controller } = live
   if (hasSigned || hadEffect || isLate || controller.signal.aborted) return undefined
@@ -227,7 +227,7 @@ function describeFallback(error: unknown): string | undefined {
   return phase === 'prompt' && MAY_PASS.has(kind) ? message : undefined
 }
 
-/** A turn in which nothing was said, done or used is none: some agents end it so when their model refuses. */
+/** Rejects a turn without output, actions or usage: some agents end like this if their model refuses. */
 function checkTurnEnd(
   { hasSigned, hadEffect }: LiveTask,
   { settings: { id } }: AgentHost,

@@ -27,22 +27,21 @@ import { stopTask } from './runner.ts'
 
 const USUAL_INLINE = 64 * 1024
 
-/** Shorter pages could hold no character at all. */
+/** A page must fit at least one character. */
 const MIN_PAGE = 16
 
 const MAX_PAGE = 4 * 1024 * 1024
 
-/** Longest that one call waits. */
+/** Maximum wait per call. */
 const MAX_MS = 10 * 60_000
 
-/** End of a wait. */
 interface WaitCondition {
   readonly ms: number
   readonly since?: number | undefined
   readonly signal?: AbortSignal
 }
 
-/** The task when it has ended, needs somebody, has an event after `since`, or the time is over. */
+/** Resolves when the task ends, needs input, has an event after `since`, or the time is over. */
 function waitForTask(
   { watchers, environment }: TaskContext,
   look: () => TaskView | undefined,
@@ -69,14 +68,14 @@ function waitForTask(
   })
 }
 
-/** True if the wait is over. A caller that has seen all events up to `since` has seen the questions too, and waits for what comes next. */
+/** True if the wait is over. With `since`, the caller already knows earlier questions and waits for new events. */
 function isWaitOver({ state, seq, questions }: TaskView, since: number | undefined): boolean {
   if (hasEnded(state)) return true
   if (since !== undefined) return seq > since
   return state === 'interrupted' || (state === 'input_required' && questions.length > 0)
 }
 
-/** A task as its owner sees it, with what has been said up to now. */
+/** Builds the owner's view with the output so far. */
 function buildView(context: TaskContext, record: TaskRecord): TaskView {
   const { id, owner, state, why, agent, start, data, createdAt, updatedAt, endedAt } = record
   const inline = getInlineLimit(context, agent)
@@ -97,7 +96,7 @@ function buildView(context: TaskContext, record: TaskRecord): TaskView {
   }
 }
 
-/** A task without anything that was said in it. */
+/** Builds a summary without task content. */
 function buildSummary(record: TaskRecord): TaskSummary {
   const { id, owner, state, why, agent, start, data, createdAt, updatedAt, endedAt } = record
   const { issuer = '', subject, parent } = start
@@ -108,7 +107,7 @@ function buildSummary(record: TaskRecord): TaskSummary {
   }
 }
 
-/** A piece of what a task has said, changed or done. */
+/** Reads a page from the task's text, diff or log. */
 function readPiece(
   context: TaskContext,
   { id, owner, data }: TaskRecord,
@@ -128,7 +127,7 @@ function readPiece(
   return slicePage(bytes, { offset, kept, total })
 }
 
-/** The events as text, one line each. */
+/** Formats events as text, one line each. */
 function formatLog(context: TaskContext, id: string, owner: string): string {
   const events = context.tasks.events(id, owner, 0, 100_000)
   return events.map(formatEvent).join('')
@@ -146,21 +145,23 @@ function getInlineLimit({ parts }: TaskContext, agent: string | undefined): numb
 const MAX_LISTED = 200
 const USUAL: TaskSettings = { ttlMs: 7 * 86_400_000, max: 10_000, maxPerCaller: 64, keepPrompt: true }
 
-/** `agents.tasks` in milliseconds. */
+/** Parses `agents.tasks`; times in milliseconds. */
 export function parseTaskSettings(config: AgentsConfig['tasks']): TaskSettings {
   const { ttl, max, maxPerCaller, keepPrompt } = { ...USUAL, ...config }
   return { ttlMs: ttl === undefined ? USUAL.ttlMs : parseDuration(ttl), max, maxPerCaller, keepPrompt }
 }
 
-/** All that callers can do, whatever face they see: tools, tasks of either era, resources, commands. Owner in every call. */
+/**
+ * Task operations for all interfaces: tools, tasks in both eras, resources and commands. Every call names the owner.
+ */
 export type TaskService = Omit<LocalTaskService, 'renew' | 'stop' | 'figures'>
 
-/** The task service over a database, with agents behind it. One for the whole life of the gateway: a reload renews its parts. */
+/** The task service on a database. Lives as long as the gateway; a reload replaces its parts. */
 export class LocalTaskService {
   readonly #context: TaskContext
   readonly #stopTidying: () => void
 
-  /** @throws Error when there can be no database */
+  /** @throws Error if the database cannot be opened */
   constructor(environment: ServiceEnvironment, parts: ServiceDeps) {
     const { file, log, now } = environment
     const route = createRouter(parts.routing, parts.auth)
@@ -184,7 +185,7 @@ export class LocalTaskService {
     this.#stopTidying = startSweeping(this.#context)
   }
 
-  /** Other parts from now on; what runs goes on with those that it began with. */
+  /** Replaces the parts; running tasks keep the old ones. */
   renew(parts: ServiceDeps): void {
     const route = createRouter(parts.routing, parts.auth)
     const context = this.#context
@@ -197,7 +198,7 @@ export class LocalTaskService {
     }
   }
 
-  /** Interrupts running tasks, which can go on after the next start; those that wait are queued again then. */
+  /** Interrupts running tasks, which can be resumed after a restart; queued tasks are requeued then. */
   stop(): void {
     const context = this.#context
     if (context.isStopping) return
@@ -214,7 +215,8 @@ export class LocalTaskService {
   }
 
   /**
-   * Resolves when the task is on disk, and goes on by itself. The same key of the same owner is the same task.
+   * Resolves when the task is on disk; it then runs in the background. A repeated idempotency key returns the same
+   * task.
    * @throws GatewayError GW_AGENT_*
    */
   async delegate(request: TaskRequest, caller: TaskCaller): Promise<TaskView> {
@@ -237,7 +239,7 @@ export class LocalTaskService {
     return this.#context.tasks.list(owner, after, bounded).map(record => buildView(this.#context, record))
   }
 
-  /** The tasks of all callers, the newest first: for the owner of the gateway alone. */
+  /** Lists tasks of all callers, newest first; for control verbs only. */
   listAll({
     after,
     limit,
@@ -254,7 +256,9 @@ export class LocalTaskService {
     return this.#context.database.isOpen ? this.#context.tasks.findAny(id)?.owner : undefined
   }
 
-  /** Resolves when it has ended, the time is over, or: with `since`, has an event after that; without, waits for its owner. */
+  /**
+   * Resolves when the task ends or the time is over; with `since`, on a later event; otherwise, when it needs input.
+   */
   wait(id: string, owner: string, until: WaitCondition): Promise<TaskView | undefined> {
     return waitForTask(this.#context, () => this.view(id, owner), id, until)
   }
@@ -276,7 +280,7 @@ export class LocalTaskService {
     return record === undefined ? undefined : readPiece(this.#context, record, what, offset, bytes)
   }
 
-  /** Answers a question: the content of a form, or a refusal. @throws GatewayError when it is not open */
+  /** Answers a question with form content or a refusal. @throws GatewayError if it is not open */
   answer(id: string, owner: string, question: string, given: QuestionAnswer): TaskView {
     this.#context.live.get(id)?.journal.flush()
     answerQuestion(this.#context, getRecord(this.#context, id, owner), question, given)
@@ -284,7 +288,7 @@ export class LocalTaskService {
     return buildView(this.#context, getRecord(this.#context, id, owner))
   }
 
-  /** False when it had ended. */
+  /** Returns false if the task had ended. */
   cancel(id: string, owner: string, why: string): boolean {
     const context = this.#context
     const record = context.tasks.find(id, owner)
@@ -297,14 +301,14 @@ export class LocalTaskService {
     if (!journal.transition([...ACTIVE, 'interrupted'], 'cancelled', { why })) return false
     if (live === undefined) context.counters.countTask(record.agent ?? 'none', 'cancelled', 'stopped')
     else stopTask(live, why)
-    // Tasks that a cancelled task began have nobody left who waits for them.
+    // Child tasks of a cancelled task have no remaining waiter.
     for (const { record: other } of context.live.values())
       if (other.start.parent === id)
         this.cancel(other.id, other.owner, `the task that began it was cancelled`)
     return true
   }
 
-  /** Listens to each change; returns the way to stop. */
+  /** Listens to changes; returns a function to unregister. */
   watch(id: string, owner: string, listener: (view: TaskView) => void): () => void {
     if (this.#context.tasks.find(id, owner) === undefined) return () => undefined
     return this.#context.watchers.add(id, () => {
@@ -317,7 +321,7 @@ export class LocalTaskService {
     return [...this.#context.parts.agents.values()].map(host => buildAgentRow(this.#context, host))
   }
 
-  /** Routes it without doing it. */
+  /** Returns the routing decision without creating a task. */
   route(request: TaskRequest, caller: TaskCaller): RouteDecision {
     return this.#context.route(buildRouteRequest(request, caller), listStatuses(this.#context, caller))
   }

@@ -13,7 +13,7 @@ import type { LiveTask, TaskContext } from './context.ts'
 import { formatLine } from '../store/task-journal.ts'
 import { formatCallLine, formatPermissionQuestion } from '../permissions.ts'
 
-/** Kinds of calls that only look; one of any other kind, or of none, may change something. */
+/** Read-only call kinds; any other kind may change something. */
 const HARMLESS: ReadonlySet<string> = new Set(['read', 'search', 'think', 'fetch', 'switch_mode'])
 
 const CHANGING: ReadonlySet<string> = new Set(['edit', 'delete', 'move'])
@@ -26,12 +26,12 @@ const SCHEMA = {
   required: ['decision'],
 }
 
-/** Tool calls of one turn whose status is remembered. */
+/** Tracked tool calls per turn. */
 const MAX_CALLS = 1000
 
 const THOUGHT = 500
 
-/** Handler of a task's session: writes down what the agent does, and answers its requests. */
+/** Creates the session handler, which records the agent's activity and answers its requests. */
 export function createSessionHandler(
   context: TaskContext,
   live: LiveTask,
@@ -57,10 +57,10 @@ export function createSessionHandler(
   }
 }
 
-/** Updates that are no sign of work. */
+/** Updates that do not count as activity. */
 const SILENT: ReadonlySet<SessionUpdate['is']> = new Set(['other', 'health'])
 
-/** Calls that an agent makes without asking, as its own settings or mode allow them: nothing stops them, a warning names those that a rule denies. */
+/** Tracks calls that the agent runs without asking. They cannot be stopped; denied ones produce a warning. */
 class UnaskedCalls {
   readonly #context: TaskContext
   readonly #live: LiveTask
@@ -80,12 +80,14 @@ class UnaskedCalls {
     if (this.#asked.size < MAX_CALLS) this.#asked.add(id)
   }
 
-  /** Compares a call that is over with the rules. One that failed after a denial may be what was denied, by another id. */
+  /**
+   * Checks a finished call against the rules. A failed call after a denial may be the denied one under another id.
+   */
   checkCall(call: AgentToolCall): void {
     const isOver =
       call.status === 'completed' || (call.status === 'failed' && this.#live.deniedBy === undefined)
     const { id, permissions } = this.#settings
-    // The default is for what is asked: agents look at files all the time, and ask for none.
+    // Ignore the default action: agents read files constantly without asking.
     const mayDeny = permissions.rules.some(rule => rule.do === 'deny')
     if (!isOver || !mayDeny || this.#asked.has(call.id) || this.#left-- <= 0) return
     const { parts, environment } = this.#context
@@ -151,13 +153,13 @@ function recordPlan({ journal }: LiveTask, entries: readonly JsonObject[]): void
     journal.setProgress(`step ${current + 1} of ${entries.length}: ${String(entries[current]?.content)}`)
 }
 
-/** Text is all that is kept of what an agent says; the rest is named. */
+/** Only text output is stored; other content becomes a placeholder. */
 function formatPlaceholder({ type, uri, name }: JsonObject): string {
   const what = typeof uri === 'string' ? uri : typeof name === 'string' ? name : ''
   return `\n[${String(type)}${what === '' ? '' : ` ${what}`}]\n`
 }
 
-/** Answers what an agent asks to do: by rule, or as its owner says. Never rejects, and never grants more than once. */
+/** Answers a permission request by rule or by asking the owner. Never rejects, and grants at most once. */
 async function answerPermission(
   context: TaskContext,
   live: LiveTask,
@@ -178,13 +180,13 @@ async function answerPermission(
   }
 }
 
-/** True once nobody waits for the answer any more. */
+/** True if the request was withdrawn or the task ended. */
 function isGone({ controller, isLate }: LiveTask, { signal }: PermissionRequest): boolean {
   return controller.signal.aborted || isLate || signal?.aborted === true
 }
 
 interface PermissionDecision extends PermissionVerdict {
-  /** Author of the answer, where it was no rule. */
+  /** Origin of the answer if it was not a rule. */
   readonly who?: 'owner' | 'time'
 }
 
@@ -227,7 +229,7 @@ function chooseOption(
     call.kind ?? 'unknown',
   )
   if (allowing !== undefined) {
-    // The record comes first: what was allowed may have happened, whatever becomes of us.
+    // Record first: the action may happen even if the gateway crashes.
     recordEffect(live, call)
     journal.addEvent('permission', `allowed: ${line}`)
     return { optionId: allowing }
@@ -240,7 +242,7 @@ function chooseOption(
   return refusing === undefined ? 'cancelled' : { optionId: refusing }
 }
 
-/** Gives an audit who allowed what. */
+/** Reports the permission to the audit log. */
 function recordPermission(
   { environment }: TaskContext,
   live: LiveTask,
@@ -255,14 +257,14 @@ function recordPermission(
   })
 }
 
-/** Notes on disk, once, that an agent may have changed something: from then on nobody else may begin the task anew. */
+/** Records on disk, once, that the agent may have changed something; no other agent may start over then. */
 function recordEffect(live: LiveTask, { kind }: AgentToolCall): void {
   if (live.hadEffect || (kind !== undefined && HARMLESS.has(kind))) return
   live.hadEffect = true
   live.journal.markEffect()
 }
 
-/** The files that a call of an agent has changed. */
+/** Lists the files that a call changed. */
 function listChangedFiles({ kind, status, paths, content }: AgentToolCall): readonly string[] {
   if (status !== 'completed') return []
   const diffs = content
@@ -271,7 +273,7 @@ function listChangedFiles({ kind, status, paths, content }: AgentToolCall): read
   return kind !== undefined && CHANGING.has(kind) ? dropBareNames([...paths, ...diffs]) : diffs
 }
 
-/** Without bare names of files whose paths are there: some agents name a file so once it is written. */
+/** Drops bare file names if a full path is present: some agents report both. */
 function dropBareNames(files: readonly string[]): readonly string[] {
   return files.filter(file => file.startsWith('/') || !files.some(other => other.endsWith(`/${file}`)))
 }

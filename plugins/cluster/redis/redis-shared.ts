@@ -13,7 +13,7 @@ import type { RedisStore, ScriptReply } from './redis-store.ts'
 import type { Lua } from './scripts.ts'
 import { COUNT, DELETE, GET, PERMITS, PUBLISH, PUT, TAKE } from './scripts.ts'
 
-/** Sorts of what is kept under a key: each has keys of its own. */
+/** Key namespaces. */
 type KeyKind = 'value' | 'permits' | 'count' | 'hold' | 'topic'
 
 const HASH_BYTES = 18
@@ -22,11 +22,11 @@ interface RedisSharedDeps {
   readonly name: string
   readonly store: RedisStore
   readonly ring: KeyRing
-  /** Number of replicas. */
+  /** Returns the number of replicas. */
   readonly sharers: () => number
 }
 
-/** Redis as the memory that plugins of all replicas share. It sees of keys no more than a digest. */
+/** Shared store on Redis. Key names are digests. */
 export class RedisShared implements SharedStore {
   readonly #options: RedisSharedDeps
 
@@ -97,7 +97,7 @@ export class RedisShared implements SharedStore {
     }
   }
 
-  /** Keys of limits are spread: nothing reads two of them in one step. */
+  /** Limit keys are distributed over the cluster, because no script uses two of them. */
   #buildKey(sort: KeyKind, key: string): string {
     const hash = createHash('sha256').update(key).digest().subarray(0, HASH_BYTES).toString('base64url')
     return `tg:${this.#options.name}:${sort}:${hash}`

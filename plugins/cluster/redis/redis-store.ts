@@ -13,8 +13,8 @@ interface Topic {
 }
 
 /**
- * Hears what is published, over a connection of its own that is opened by the first who listens. What is told while there is no
- * connection is lost, and so everybody is told that something may be.
+ * Pub/sub subscriber with its own connection, opened by the first subscription. Messages are lost while disconnected,
+ * so subscribers are notified after a reconnect.
  */
 class Subscriber {
   readonly #make: () => RedisClientType
@@ -47,7 +47,7 @@ class Subscriber {
 
   #open(): RedisClientType {
     const client = this.#make()
-    // The other connection says what is wrong.
+    // The main connection reports the error.
     client.on('error', () => undefined)
     client.on('ready', () => {
       for (const [channel, topics] of this.#channels)
@@ -58,7 +58,7 @@ class Subscriber {
     return client
   }
 
-  /** Waits for the connection where there is none: then all are followed. */
+  /** Subscribes once connected; a new connection subscribes to all channels. */
   #subscribeChannel(channel: string): void {
     const client = this.#client
     if (client?.isReady !== true || this.#subscribed.has(channel)) return
@@ -77,7 +77,6 @@ class Subscriber {
 
 type RedisConfig = NonNullable<Config['cluster']>['redis']
 
-/** Reply of a script. */
 export type ScriptReply = string | number | null | readonly ScriptReply[]
 
 const CONNECT_MS = 1000
@@ -85,28 +84,28 @@ const MIN_PAUSE_MS = 100
 const MAX_PAUSE_MS = 2000
 const MAX_QUEUED = 1000
 const COMMAND_MS = 250
-/** Steps in which that time is counted: one during which this process was busy counts once, however long it took. */
+/** Timeout steps: a blocked event loop counts as one step, however long it takes. */
 const STEPS = 5
-/** Commands without an answer after which Redis is not asked for a while. */
+/** Unanswered commands until the circuit opens. */
 const MAX_FAILURES = 3
 const OPEN_MS = 1000
-/** Time for which the last refusal of Redis is shown, and not logged again. */
+/** Time during which a Redis error is reported and not logged again. */
 const REFUSAL_MS = 30_000
 const MAX_REFUSAL_LENGTH = 200
-/** Begins an error of Redis itself, such as `NOSCRIPT` or `OOM`. One that is starting, or no master, is not there yet. */
+/** Matches Redis error replies such as `NOSCRIPT` or `OOM`. A starting or read-only server counts as unavailable. */
 const OF_REDIS = /^(?!LOADING|READONLY|MASTERDOWN)[A-Z]+ /
 
 interface RedisStoreDeps {
   readonly redis: RedisConfig
-  /** Directory that paths are relative to. */
+  /** Base directory for relative paths. */
   readonly directory: string
   readonly clock: Clock
   readonly log: Log
 }
 
 /**
- * The Redis that all replicas share. Every command rejects with GW_CLUSTER_AWAY while it cannot be reached, soon: none is
- * queued, and after three without an answer none is sent for a second.
+ * Redis client shared by all components. Commands fail fast with GW_CLUSTER_AWAY while Redis is unavailable: none is
+ * queued, and three timeouts open the circuit for one second.
  */
 export class RedisStore {
   readonly #client: RedisClientType
@@ -145,7 +144,7 @@ export class RedisStore {
     return this.#client.isReady && this.#openUntil === undefined
   }
 
-  /** The last error with which Redis refused a command, though it answers. */
+  /** The last error reply from Redis. */
   get refusal(): string | undefined {
     const { why, at = -Infinity } = this.#refused ?? {}
     return this.#clock.now() - at < REFUSAL_MS ? why : undefined
@@ -161,7 +160,7 @@ export class RedisStore {
     }
   }
 
-  /** Subscribes to a channel; `missed` is called whenever something may have been lost. */
+  /** Subscribes to a channel; `missed` is called when messages may have been lost. */
   subscribe(channel: string, heard: (text: string) => void, missed = (): void => undefined): () => void {
     return this.#subscriber.add(channel, heard, missed)
   }
@@ -171,7 +170,7 @@ export class RedisStore {
     if (this.#client.isOpen) this.#client.destroy()
   }
 
-  /** Waits a moment for the first connection; without one, the client keeps trying. */
+  /** Waits briefly for the first connection; the client keeps retrying. */
   connect(): Promise<void> {
     return (this.#connecting ??= this.#connect())
   }
@@ -210,7 +209,7 @@ export class RedisStore {
       this.#closeCircuit()
       return reply
     } catch (error) {
-      // An error of Redis itself is an answer.
+      // A Redis error reply shows that the server responds.
       if (error instanceof Error && OF_REDIS.test(error.message)) {
         this.#closeCircuit()
         this.#noteRefusal(error.message)
@@ -225,7 +224,7 @@ export class RedisStore {
     }
   }
 
-  /** True if the circuit is closed, or a second has passed since it opened: then one command tries. */
+  /** True if the circuit is closed, or half-open after one second: then one command is sent. */
   #canSend(): boolean {
     if (this.#openUntil === undefined) return true
     const now = this.#clock.now()
@@ -239,7 +238,7 @@ export class RedisStore {
     this.#openUntil = undefined
   }
 
-  /** Missing rights and full memory need the owner. */
+  /** Missing permissions and full memory require the owner. */
   #noteRefusal(message: string): void {
     if (message.startsWith('NOSCRIPT')) return
     const why = toOneLine(message).slice(0, MAX_REFUSAL_LENGTH)
@@ -255,7 +254,7 @@ async function createClient(redis: RedisConfig, directory: string): Promise<Redi
   const client = (await loadPackage()).createClient({
     ...{ url, username, password, database },
     RESP: 2,
-    // What cannot be sent now is not sent later, when nobody waits for it.
+    // A command must fail now instead of running later.
     disableOfflineQueue: true,
     commandsQueueMaxLength: MAX_QUEUED,
     maintNotifications: 'disabled',
@@ -272,7 +271,7 @@ async function loadPackage(): Promise<Pick<typeof Client, 'createClient'>> {
   }
 }
 
-/** Grows, with jitter, so that replicas do not reconnect all at the same time. */
+/** Exponential backoff with jitter, so that replicas do not reconnect simultaneously. */
 function computeBackoff(retries: number): number {
   const most = Math.min(MAX_PAUSE_MS, MIN_PAUSE_MS * 2 ** Math.min(retries, 8))
   return most / 2 + (Math.random() * most) / 2
