@@ -5,16 +5,16 @@ import type { Characters, ClientProfile } from './profiles.ts'
 import type { FitSchema } from './schemas/fit-schema.ts'
 import { fitSchema } from './schemas/fit-schema.ts'
 
-/** Characters of the hash behind a name that was changed. */
+/** Hash length in characters, appended to a changed name. */
 const HASH_LENGTH = 6
 const LONG_HASH_LENGTH = 12
-/** The least that is left of a word. */
+/** Minimum length of a shortened word. */
 const MIN_LENGTH = 3
 const ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567'
 
 /**
- * Fits names to a length and to letters, digits, `_` and `-`. Each is fitted by itself, so that it stays the same whatever else is
- * listed; only where two become one do both get a hash of their real names. Real names are left to those who have them.
+ * Fits names to a length and character set. Each name is fitted independently, so it stays stable when the list
+ * changes; if two collide, both get a hash of their original names. Valid names are never changed.
  */
 export function fitNames(
   names: readonly string[],
@@ -43,14 +43,14 @@ export function fitNames(
   return fitted
 }
 
-/** One name by itself. A name that only had odd characters gets no hash, unless they were all it had. */
+/** Fits one name. Replacing invalid characters adds no hash unless nothing else remains. */
 function fitName(name: string, longest: number): string {
   const made = replaceOddCharacters(name)
   if (made.length <= longest && /[A-Za-z0-9]/.test(made)) return made
   return appendHash(made, name, longest, HASH_LENGTH)
 }
 
-/** Odd characters become one underscore each run; a long name is cut before it is looked at. */
+/** Replaces each run of invalid characters by one underscore; cuts long names first to bound the work. */
 function replaceOddCharacters(name: string): string {
   return name.slice(0, 1024).replace(/[^A-Za-z0-9_-]+/g, '_')
 }
@@ -64,7 +64,7 @@ function hashName(name: string): string {
   return [...bytes].map(byte => ALPHABET[byte & 31] ?? '').join('')
 }
 
-/** A text with its longest words shortened until it fits: first their vowels go, then their ends, then the end of all. */
+/** Shortens the longest words until the text fits: vowels first, then word ends, then the end of the text. */
 function shortenName(text: string, longest: number): string {
   const parts = text.split(/([_-]+|(?<=[a-z0-9])(?=[A-Z]))/)
   let length = text.length
@@ -84,7 +84,7 @@ function shortenName(text: string, longest: number): string {
 
 type ShorteningStep = readonly [index: number, shorten: (word: string) => string]
 
-/** Ways to shorten a name, tried one after the other. The first word mostly names the server, and is left whole the longest. */
+/** Shortening steps in order. The first word usually names the server, so it is shortened last. */
 function listShorteningSteps(parts: readonly string[]): ShorteningStep[] {
   const getLength = (index: number): number => parts[index]?.length ?? 0
   const order = [...parts.keys()].slice(1).sort((a, b) => getLength(b) - getLength(a) || b - a)
@@ -105,31 +105,31 @@ function dropVowels(word: string): string {
   return short.length < MIN_LENGTH ? word.slice(0, MIN_LENGTH) : short
 }
 
-/** Names are never fitted to less than this. */
+/** Minimum limit after the prefix is subtracted. */
 const MIN_NAME_LIMIT = 16
 
-/** One tool that a client is shown in another form, or not at all, and why. */
+/** A tool that is renamed, rewritten or hidden for a client. */
 interface ListChange {
   readonly upstream: string
-  /** Its real name. */
+  /** Original name. */
   readonly name: string
-  /** The name that is shown, where it is another one. */
+  /** Displayed name, if different. */
   readonly shown?: string
-  /** Changes that were made, in words. */
+  /** Descriptions of the changes. */
   readonly notes: readonly string[]
-  /** Why it is not shown. */
+  /** Reason why the tool is hidden. */
   readonly unfit?: string
 }
 
-/** A list in the form that one client takes. */
+/** A list in the form that a client accepts. */
 export interface FittedList {
   readonly entries: readonly CatalogEntry[]
   readonly changes: readonly ListChange[]
-  /** Tools in it. */
+  /** Number of tools. */
   readonly tools: number
 }
 
-/** Fits lists of tools to one client. What was fitted once is remembered as long as the server's own words for it. */
+/** Fits tool lists to one client. Results are cached by the server's own objects. */
 export class Fitter {
   readonly profile: ClientProfile
   readonly #maxNameLength: number
@@ -147,7 +147,7 @@ export class Fitter {
     this.#prefixNote = prefix === '' ? '' : ` with ${prefix} before it`
   }
 
-  /** The list as the client takes it: the very same entries where there is nothing to fit. */
+  /** Returns the fitted list; the same entries if nothing changes. */
   fit(entries: readonly CatalogEntry[]): FittedList {
     if (this.profile.dialect === 'full' && this.#maxNameLength === Infinity)
       return { entries, changes: [], tools: entries.length }
@@ -194,7 +194,7 @@ export class Fitter {
     return made
   }
 
-  /** A tool with another schema; the same object each time, so that lists can be compared. */
+  /** Replaces the schema; returns the same object each time so that lists can be compared. */
   #replaceSchema(value: JsonObject, inputSchema: JsonObject): JsonObject {
     if (value.inputSchema === inputSchema) return value
     const known = this.#values.get(value)

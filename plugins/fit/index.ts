@@ -17,7 +17,7 @@ import { CLIENTS, ClientProfiles } from './profiles.ts'
 
 const MAX_LOGGED = 10_000
 
-/** Shows lists in the form that each client can read. No call knows of it: names are turned back by the core. */
+/** Adapts lists to each client. The core maps changed names back, so calls are not affected. */
 export const fit: Plugin<NonNullable<Config['fit']>> = {
   name: 'fit',
   claims: { section: 'fit', profile: ['fit'] },
@@ -32,7 +32,7 @@ export const fit: Plugin<NonNullable<Config['fit']>> = {
     const asTools = tapAsTools(api, name => profiles.getProfile(name))
     const told = slot.gateway(() => new BoundedMap<string, true>({ max: MAX_LOGGED }))
 
-    // Ahead of what chooses from a list: it is to know names and schemas as they are shown.
+    // Before plugins that select entries: they must see the displayed names and schemas.
     hooks.listing.tap(
       { stage: 'limit', readers: ({ client }) => profiles.getProfile(client.name).client },
       (shown, reader) => {
@@ -81,7 +81,7 @@ export const fit: Plugin<NonNullable<Config['fit']>> = {
   },
 }
 
-/** Tools of one server that are shown in another form, by client; undefined for none. */
+/** Counts changed tools of one upstream by client; undefined if there are none. */
 function countChanges(upstream: string, last: ReadonlyMap<string, FittedList>): JsonObject | undefined {
   const entries = [...last].flatMap(([client, { changes }]) => {
     const own = changes.filter(one => one.upstream === upstream)
@@ -106,7 +106,7 @@ function createClientReport(profile: ClientProfile, fitted: FittedList | undefin
   }
 }
 
-/** Points at clients of the table that are not there, and at globs that mean something else. */
+/** Reports unknown clients and invalid globs. */
 function checkFit(config: unknown, report: Report): void {
   if (readMap({ config }, 'config').fit === false) reportUnused(config, report)
   for (const [pattern, spec] of Object.entries(readMap(config, 'fit', 'clients'))) {
@@ -124,7 +124,7 @@ function checkFit(config: unknown, report: Report): void {
   }
 }
 
-/** Points at profiles that say how lists are fitted while none is. */
+/** Reports profile settings that have no effect because `fit` is disabled. */
 function reportUnused(config: unknown, report: Report): void {
   for (const [name, profile] of Object.entries(readMap(config, 'profiles')))
     if (isObject(profile) && profile.fit !== undefined)

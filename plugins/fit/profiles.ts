@@ -1,34 +1,31 @@
 import { BoundedMap, compileGlobs } from '../../src/plugin.ts'
 import table from './clients.json' with { type: 'json' }
 
-/** Schemas that the model behind a client takes. */
+/** JSON Schema dialect that the client's model accepts. */
 export type Dialect = 'full' | 'common' | 'anthropic' | 'openai' | 'gemini'
 
-/** Characters that names may have. */
 export type Characters = 'word' | 'any'
 
-/** Lists that one client can read: names, schemas and kinds of things. */
+/** Limits and capabilities of one client. */
 export interface ClientProfile {
   readonly client: string
-  /** Most characters of a tool's name, with the client's own prefix; undefined for any number. */
+  /** Maximum tool name length, including the client's own prefix; undefined for no limit. */
   readonly longestName: number | undefined
-  /** Text before names; `{server}` stands for the name of the gateway. */
+  /** Prefix that the client adds to names; `{server}` is the gateway's name. */
   readonly prefix: string
   readonly dialect: Dialect
-  /** Characters of names: letters, digits, `_` and `-`, or any. */
   readonly characters: Characters
   readonly mostTools: number | undefined
-  /** How long it waits for the answer of a call; undefined where nobody knows. */
+  /** How long the client waits for a call; undefined if unknown. */
   readonly patience: string | number | undefined
-  /** Most tokens of a result that it takes whole. */
+  /** Maximum result size in tokens that the client passes on completely. */
   readonly largestResult: number | undefined
-  /** False if it shows no resources. */
+  /** False if the client shows no resources. */
   readonly resources: boolean
-  /** False if it shows no prompts. */
+  /** False if the client shows no prompts. */
   readonly prompts: boolean
 }
 
-/** A row of clients.json. */
 interface ClientRow {
   readonly client: string
   readonly match: readonly string[]
@@ -43,7 +40,7 @@ interface ClientRow {
   readonly prompts?: boolean
 }
 
-/** Settings of clients in the configuration, by a glob for their names. */
+/** Client settings from the configuration, keyed by a name glob. */
 type ConfiguredClients = Readonly<
   Record<
     string,
@@ -54,18 +51,17 @@ type ConfiguredClients = Readonly<
 >
 
 const ROWS: readonly ClientRow[] = table.clients
-/** Names are remembered up to this length; a longer one is nobody's. */
+/** Longer names are treated as unknown clients, so that the cache stays bounded. */
 const MAX_CLIENT_LENGTH = 200
 const MAX_CACHED = 1000
-/** Words that bridges put behind the name of the client that they speak for, such as `cursor (via mcp-remote 0.1)`. */
+/** Suffix that bridges append to the client name, such as `cursor (via mcp-remote 0.1)`. */
 const VIA = / \(via .*$/
 
-/** Names of the clients in the table. */
 export const CLIENTS: readonly string[] = ROWS.map(({ client }) => client)
 
 const UNKNOWN = parseClientRow(table.unknown)
 
-/** Finds what a client can read by the name that it introduces itself with. */
+/** Finds the profile of a client by the name in its `clientInfo`. */
 export class ClientProfiles {
   readonly all: readonly ClientProfile[]
   readonly #rows: readonly { readonly matches: (name: string) => boolean; readonly profile: ClientProfile }[]
@@ -87,7 +83,7 @@ export class ClientProfiles {
     this.all = [...this.#rows.map(({ profile }) => profile), UNKNOWN]
   }
 
-  /** The profile of a client; that of unknown ones where no row is about it. */
+  /** Returns the profile for a client name; the unknown profile if no row matches. */
   getProfile(name: string): ClientProfile {
     if (name.length > MAX_CLIENT_LENGTH) return UNKNOWN
     const known = this.#known.use(name)
@@ -98,7 +94,7 @@ export class ClientProfiles {
     return found
   }
 
-  /** The profile of this row, or of the client that introduces itself so. */
+  /** Returns the profile of this row, or else of the client with this name. */
   getNamedProfile(client: string): ClientProfile {
     return this.all.find(one => one.client === client) ?? this.getProfile(client)
   }

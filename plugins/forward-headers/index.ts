@@ -1,11 +1,11 @@
 import type { Plugin, Report } from '../../src/plugin.ts'
 import { readList, readMap, appendPointer } from '../../src/plugin.ts'
 
-/** Names that carry credentials, or that HTTP and MCP own: they end at this gateway. */
+/** Headers with credentials, and headers owned by HTTP or MCP: never forwarded. */
 const RESERVED_HEADERS =
   /^(authorization|proxy-authorization|cookie|host|origin|accept|accept-encoding|content-.*|connection|keep-alive|transfer-encoding|te|trailer|upgrade|expect|user-agent|forwarded|x-forwarded-.*|x-api-key|mcp-.*|last-event-id)$/i
 
-/** A caller's credentials never travel upstream, whatever the configuration says. */
+/** Rejects headers with the caller's credentials. */
 function checkForwardHeaders(config: unknown, report: Report): void {
   const upstreams = readMap(config, 'upstreams')
   for (const name of Object.keys(upstreams)) {
@@ -29,7 +29,7 @@ function checkForwardHeaders(config: unknown, report: Report): void {
   }
 }
 
-/** Passes the listed headers of a caller's request on to an upstream, and no others. */
+/** Forwards the configured headers of a caller's request to an upstream. */
 export const forwardHeaders: Plugin = {
   name: 'forward-headers',
   claims: { upstream: ['forwardHeaders'] },

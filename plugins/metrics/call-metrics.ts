@@ -6,12 +6,10 @@ export const CONTENT_TYPES: Readonly<Record<Format, string>> = {
   openmetrics: 'application/openmetrics-text; version=1.0.0; charset=utf-8',
 }
 
-/** Outcomes of the calls of one tool. */
 class ToolCounts {
   readonly counts = new Float64Array(OUTCOMES.length)
 }
 
-/** The calls of one method to one upstream. */
 class CallSeries {
   readonly tools = new Map<string, ToolCounts>()
   readonly buckets: Float64Array
@@ -29,7 +27,10 @@ const OUTCOME_INDEX: Readonly<Record<string, number>> = Object.fromEntries(
 
 const OTHER = 'other'
 
-/** Counts calls by what they were and what came of them. All of its series exist once; a call looks them up and adds one. */
+/**
+ * Counts calls by method, upstream, tool and outcome. Series are created once; recording is a lookup and an
+ * increment.
+ */
 export class CallMetrics {
   #bounds: readonly number[]
   #maxTools: number
@@ -41,7 +42,7 @@ export class CallMetrics {
     this.#maxTools = mostTools
   }
 
-  /** Takes over other settings. Other bounds begin the histogram anew, as its old counts say nothing of them. */
+  /** Applies new settings. Changed bounds reset the histogram, as its counts cannot be converted. */
   configure(bounds: readonly number[], mostTools: number): void {
     this.#maxTools = mostTools
     if (String(bounds) === String(this.#bounds)) return
@@ -132,31 +133,33 @@ export class CallMetrics {
   }
 }
 
-/** Name of the tool or prompt called, as clients know it; empty for what no server has, or any peer could make series. URIs are too many. */
+/**
+ * Returns the called tool or prompt by its exposed name. Empty without a route, so that clients cannot create series;
+ * URIs are too many.
+ */
 function getCalledName({ params, route }: Exchange): string {
   return route?.to === 'one' && typeof params?.name === 'string' ? params.name : ''
 }
 
-/** OpenMetrics wants the canonical form of a float. */
+/** OpenMetrics requires the canonical form of a float. */
 function formatBound(bound: number): string {
   return Number.isInteger(bound) ? `${bound}.0` : String(bound)
 }
 
-/** All samples of one name. That of a counter is without `_total`. */
+/** All samples of one metric; a counter's name is without `_total`. */
 export type Family = Figure
 
-/** One line of a family; its suffix is such as `_total` or `_bucket`. */
+/** One sample; its suffix is `_total` or `_bucket`, for example. */
 export type Sample = Figure['samples'][number]
 
-/** The two texts that Prometheus reads. */
+/** Prometheus exposition formats. */
 type Format = 'text' | 'openmetrics'
 
-/** Picks the format that a reader asks for. */
 export function negotiateFormat(accept: readonly string[]): Format {
   return accept.join(',').includes('application/openmetrics-text') ? 'openmetrics' : 'text'
 }
 
-/** Families as text. Those without a sample are left out. */
+/** Formats families that have samples. */
 export function formatExposition(families: readonly Family[], format: Format): string {
   let text = ''
   for (const family of families) if (family.samples.length > 0) text += formatFamily(family, format)
@@ -164,7 +167,7 @@ export function formatExposition(families: readonly Family[], format: Format): s
 }
 
 function formatFamily({ name, type, help, samples }: Family, format: Format): string {
-  // The older format names a counter as its samples are named.
+  // The text format includes `_total` in the counter's name.
   const shown = type === 'counter' && format === 'text' ? `${name}_total` : name
   let text = `# HELP ${shown} ${escapeText(help, /[\\\n]/g)}\n# TYPE ${shown} ${type}\n`
   for (const { suffix = '', labels, value } of samples)

@@ -14,10 +14,10 @@ import type { Family } from './call-metrics.ts'
 import { CallMetrics, CONTENT_TYPES, formatExposition, negotiateFormat } from './call-metrics.ts'
 import { createGauge, collectHealthFamilies, ProcessMetrics, collectUpstreamFamilies } from './upstreams.ts'
 
-/** Bounds that OpenTelemetry gives for durations of MCP operations, in seconds. */
+/** Bucket bounds from the OpenTelemetry conventions for MCP, in seconds. */
 const BOUNDS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300]
 const OTHER = 'other'
-/** Classes of errors that have a series of their own; codes are a server's to choose. */
+/** Maximum number of error types with their own series; servers choose their codes. */
 const MAX_ERRORS = 50
 const OTHER_ERROR = '_OTHER'
 const TOOL_ERROR = 'tool_error'
@@ -29,19 +29,18 @@ interface DurationSeries {
 }
 
 /**
- * The two histograms that OpenTelemetry names for MCP: `mcp.server.operation.duration` of requests of clients,
- * `mcp.client.operation.duration` of tries at servers. In Prometheus a dot is `_`, and the unit stands at the end.
+ * The OpenTelemetry histograms for MCP: `mcp.server.operation.duration` for client requests and
+ * `mcp.client.operation.duration` for attempts at upstreams. Prometheus names use `_` for dots and end with the unit.
  */
 class OperationMetrics {
   readonly #server = new Histogram()
   readonly #client = new Histogram()
 
-  /** A request of a client is settled after so many milliseconds. */
   recordRequest({ method, answer }: Exchange, ms: number): void {
     this.#server.recordDuration(method, getErrorType(answer), ms)
   }
 
-  /** Wraps the calls of a server: each try is measured. */
+  /** Wraps dispatch to measure each attempt. */
   wrap(next: Dispatch, clock: Clock): Dispatch {
     return call => {
       const { method } = call
@@ -78,7 +77,6 @@ class OperationMetrics {
   }
 }
 
-/** Durations by method and class of error. */
 class Histogram {
   readonly #lines = new Map<string, Map<string, DurationSeries>>()
 
@@ -132,14 +130,14 @@ function formatSamples(
   ]
 }
 
-/** `error.type` of an answer; empty where nothing went wrong. */
+/** Returns `error.type`; empty on success. */
 function getErrorType(answer: Answer | undefined): string {
   if (answer === undefined) return OTHER_ERROR
   if ('error' in answer) return String(answer.error.code)
   return 'result' in answer && answer.result.isToolError ? TOOL_ERROR : ''
 }
 
-/** Requests that servers may make of clients; a method of their own invention is counted as one of the others. */
+/** Client requests with their own series; other methods are counted as `other`. */
 const CLIENT_REQUESTS = ['elicitation/create', 'sampling/createMessage', 'roots/list']
 
 interface MetricsState {
@@ -148,11 +146,11 @@ interface MetricsState {
   readonly clientRequests: Map<string, number>
   refused: number
   readonly process: ProcessMetrics
-  /** Generations that use it. */
+  /** Number of generations that use this state. */
   owners: number
 }
 
-/** Counts what is called and what comes of it, and serves the figures for Prometheus. */
+/** Counts requests and serves metrics for Prometheus. */
 export const metrics: Plugin<NonNullable<Config['metrics']>> = {
   name: 'metrics',
   claims: { section: 'metrics' },
@@ -170,7 +168,7 @@ export const metrics: Plugin<NonNullable<Config['metrics']>> = {
   setup({ options, hooks, clock, slot }) {
     const { path, listeners, tools } = options
     const bounds = [...new Set(options.buckets)].sort((a, b) => a - b)
-    // Counters go on through reloads.
+    // Counters outlive reloads.
     const state = slot.gateway<MetricsState>(() => ({
       calls: new CallMetrics(bounds, tools),
       operations: new OperationMetrics(),
@@ -191,7 +189,7 @@ export const metrics: Plugin<NonNullable<Config['metrics']>> = {
       calls.recordCall(exchange, ms)
       operations.recordRequest(exchange, ms)
     })
-    // Innermost, so that each try of a call is one.
+    // Innermost, to measure each attempt separately.
     hooks.dispatch.tap({ stage: 'transform' }, next => operations.wrap(next, clock))
     hooks.refused.tap(() => void state.refused++)
     hooks.clientRequest.tap({ stage: 'trace' }, ({ method }) => {

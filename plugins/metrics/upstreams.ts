@@ -8,12 +8,12 @@ const LAG_RESOLUTION_MS = 20
 const NANOSECONDS = 1e9
 
 interface KnownMetric {
-  /** Name behind `tapgate_upstream_`; the counter's is without `_total`. */
+  /** Name without the prefix `tapgate_upstream_` and, for counters, `_total`. */
   readonly name: string
   readonly type: 'counter' | 'gauge'
 }
 
-/** Those of which the name or the type does not follow from where they stand. All other figures are gauges. */
+/** Metrics with a special name or type; all others are gauges named after their path. */
 const KNOWN: ReadonlyMap<string, KnownMetric> = new Map<string, KnownMetric>([
   ['runtime.restarts', { name: 'restarts', type: 'counter' }],
   ['runtime.inFlight', { name: 'calls_in_flight', type: 'gauge' }],
@@ -26,7 +26,7 @@ const KNOWN: ReadonlyMap<string, KnownMetric> = new Map<string, KnownMetric>([
   ),
 ])
 
-/** Of the core, and said in other ways. */
+/** Reported by other metrics, or not numeric. */
 const IGNORED_KEYS: ReadonlySet<string> = new Set([
   'type',
   'problem',
@@ -38,12 +38,12 @@ const IGNORED_KEYS: ReadonlySet<string> = new Set([
   'offers',
 ])
 
-/** No figures of how much. */
+/** Times are not exported. */
 const TIME_KEY = /(At|Ms)$/
 
 const MAX_DEPTH = 3
 
-/** Figures of each upstream, with every one that a plugin adds to its status. */
+/** Collects metrics of each upstream, including all numbers that plugins add to its status. */
 export function collectUpstreamFamilies(upstreams: readonly UpstreamStatus[]): Family[] {
   const found = new Map<string, { type: Family['type']; samples: Sample[] }>()
   const addSample = (name: string, type: Family['type'], sample: Sample): void => {
@@ -60,7 +60,6 @@ export function collectUpstreamFamilies(upstreams: readonly UpstreamStatus[]): F
   }))
 }
 
-/** Health of the gateway, and each finding by its code. */
 export function collectHealthFamilies({ level, findings }: Health): Family[] {
   const counts = new Map<string, number>()
   for (const { code, level, upstream = '' } of findings) {
@@ -110,7 +109,7 @@ function addUpstream(status: UpstreamStatus, add: AddSample): void {
     if (!IGNORED_KEYS.has(key)) addValues([key], value, upstream, add)
 }
 
-/** Every number below becomes a figure, so does a boolean; a text under `state` becomes a label. */
+/** Exports each number and boolean below; text under `state` becomes a label. */
 function addValues(path: readonly string[], value: unknown, upstream: string, add: AddSample): void {
   const last = path.at(-1) ?? ''
   if (TIME_KEY.test(last)) return
@@ -127,13 +126,13 @@ function addFigure(path: readonly string[], value: unknown, upstream: string, ad
   add(name, type, { labels: { upstream }, value })
 }
 
-/** `inFlight` as `in_flight`; whatever else may not stand in a name becomes `_`. */
+/** Converts `inFlight` to `in_flight` and replaces invalid characters by `_`. */
 function toSnakeCase(path: readonly string[]): string {
   const words = path.map(word => word.replace(/(?<=[a-z0-9])[A-Z]/g, capital => `_${capital}`))
   return words.join('_').toLowerCase().replace(/\W/g, '_')
 }
 
-/** Figures of the process, under the names that Prometheus' own dashboards expect. */
+/** Process metrics with the names that standard Prometheus dashboards use. */
 export class ProcessMetrics {
   #lag: ReturnType<typeof monitorEventLoopDelay> | undefined = undefined
   readonly #startedAt: number
@@ -153,7 +152,7 @@ export class ProcessMetrics {
     this.#lag = undefined
   }
 
-  /** The lag is that since the last time. */
+  /** Resets the event loop delay at each scrape. */
   families(): Family[] {
     const { rss, heapUsed, heapTotal } = process.memoryUsage()
     const { user, system } = process.cpuUsage()
@@ -170,7 +169,6 @@ export class ProcessMetrics {
   }
 }
 
-/** A family of one sample. */
 export function createGauge(name: string, help: string, value: number): Family {
   return { name, type: 'gauge', help, samples: [{ value }] }
 }

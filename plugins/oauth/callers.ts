@@ -3,12 +3,12 @@ import type { Config, JsonObject, Principal } from '../../src/plugin.ts'
 import { BoundedMap } from '../../src/plugin.ts'
 import type { CallerIdentity, Vault } from './types.ts'
 
-/** Issuers of callers whom nobody identified: on a pipe, and on an open path. */
+/** Issuers of unauthenticated callers: on a pipe, and without `auth`. */
 const UNIDENTIFIED: ReadonlySet<string> = new Set(['', 'http'])
 
 const accounts = new WeakMap<Principal, string>()
 
-/** The account of a caller: a digest of issuer and subject, whatever its client is. Undefined for one whom nobody identified. */
+/** Returns the account of a caller, hashed from issuer and subject; undefined for an unauthenticated one. */
 export function getAccount(principal: Principal): string | undefined {
   if (UNIDENTIFIED.has(principal.issuer)) return undefined
   let account = accounts.get(principal)
@@ -19,23 +19,23 @@ export function getAccount(principal: Principal): string | undefined {
   return account
 }
 
-/** The account of a caller who is known by name. */
+/** Hashes issuer and subject. */
 export function hashAccount({ issuer, subject }: CallerIdentity): string {
   return createHash('sha256').update(`${issuer}\0${subject}`).digest('base64url')
 }
 
-/** Issuer of callers with an API key, and what their names begin with. */
+/** Issuer of callers with an API key, and the prefix of their display names. */
 const KEYS_ISSUER = 'api-key'
 const KEY = 'key:'
 
-/** Name of a caller for people, which `parseCaller` takes back: `key:ci`, or `<issuer> <subject>`. */
+/** Formats a caller as `key:ci` or `<issuer> <subject>`; `parseCaller` reverses it. */
 export function formatCaller({ issuer, subject }: CallerIdentity): string {
   return issuer === KEYS_ISSUER ? `${KEY}${subject}` : `${issuer} ${subject}`
 }
 
 /**
- * The caller whom somebody names as `key:<name>`, as `<issuer> <subject>`, or by the subject alone where callers have one issuer.
- * Undefined where that does not say who it is.
+ * Parses `key:<name>`, `<issuer> <subject>`, or the subject alone if all callers have one issuer. Undefined if it is
+ * ambiguous.
  */
 export function parseCaller(text: string, auth: Config['auth']): CallerIdentity | undefined {
   const issuers = listIssuers(auth)
@@ -53,10 +53,10 @@ function listIssuers(auth: Config['auth']): string[] {
   return [...ofKeys, ...[...jwt, ...certificates].map(({ issuer }) => issuer)]
 }
 
-/** Callers that are remembered as waiting, over all servers. */
+/** Maximum number of waiting callers over all upstreams. */
 const MAX_WAITING = 10_000
 
-/** A caller who was told to log in. */
+/** A caller that must log in. */
 interface WaitingCaller {
   readonly upstream: string
   readonly resource: string
@@ -66,13 +66,13 @@ interface WaitingCaller {
   readonly since: number
 }
 
-/** Counts of the callers of one server. */
+/** Callers of one upstream. */
 export interface LoginCounts {
   readonly granted: number
   readonly waiting: number
 }
 
-/** Callers that wait for a login of theirs: a login that was made since, here or in another process, ends it. */
+/** Callers that must log in. A later login, even by another process, removes them. */
 export class WaitingCallers {
   readonly #vault: Pick<Vault, 'getGrantTime' | 'countCallers'>
   readonly #waiting = new BoundedMap<string, WaitingCaller>({ max: MAX_WAITING })
@@ -85,7 +85,6 @@ export class WaitingCallers {
     this.#waiting.set(createWaitingKey(one.upstream, one.account), one)
   }
 
-  /** Those that still wait. */
   listWaiting(): WaitingCaller[] {
     const found: WaitingCaller[] = []
     for (const [key, one] of [...this.#waiting.entries()])
@@ -94,18 +93,20 @@ export class WaitingCallers {
     return found
   }
 
-  /** Undefined as long as nobody has opened the vault. */
+  /** Undefined while the vault is not open. */
   countLogins(upstream: string, resource: string): LoginCounts | undefined {
     const counted = this.#vault.countCallers(resource)
     if (counted === undefined) return undefined
     const waiting = this.listWaiting().filter(one => one.upstream === upstream)
-    // A login that its server does not take any more is there, and of no use.
+    // A login that its server rejects exists but is useless.
     const useless = waiting.filter(one => this.#vault.getGrantTime(one.account, resource) !== undefined)
     const accounts = new Set([...waiting.map(({ account }) => account), ...counted.lost])
     return { granted: counted.granted - useless.length, waiting: accounts.size }
   }
 
-  /** True where a caller that was told to log in has done so: what refuses it now is older than the login. */
+  /**
+   * Returns true if the caller has logged in since it was told to; a current refusal is then older than the login.
+   */
   hasLoggedIn(upstream: string, resource: string, account: string): boolean {
     const waiting = this.#waiting.get(createWaitingKey(upstream, account))
     const at = this.#vault.getGrantTime(account, resource)
@@ -122,7 +123,7 @@ function createWaitingKey(upstream: string, account: string): string {
   return JSON.stringify([upstream, account])
 }
 
-/** A caller that waits, as a row of `gateway logins`. */
+/** Creates a row of `gateway logins`. */
 export function createWaitingRow({ upstream, resource, account, since }: WaitingCaller): JsonObject {
   const why = 'a call of this caller was refused, as there is no login'
   return { upstream, account, resource, state: 'needs_auth', why, since }

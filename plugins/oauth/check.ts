@@ -1,7 +1,7 @@
 import type { Report } from '../../src/plugin.ts'
 import { readList, readMap, appendPointer, readText, readValue } from '../../src/plugin.ts'
 
-/** Keys that only some grants read. */
+/** Keys that only some grants use. */
 const ONLY_FOR: Readonly<Record<string, readonly string[]>> = {
   assertionFile: ['workload'],
   audience: ['exchange'],
@@ -9,7 +9,7 @@ const ONLY_FOR: Readonly<Record<string, readonly string[]>> = {
   subject: ['exchange', 'id-jag'],
 }
 
-/** Looks at what belongs together: keys and grants, callers and their authentication, a token and a header. */
+/** Checks combinations: keys and grants, callers and their authentication, tokens and headers. */
 export function checkOAuth(config: unknown, report: Report): void {
   checkPerson(config, report)
   const upstreams = readMap(config, 'upstreams')
@@ -20,7 +20,7 @@ export function checkOAuth(config: unknown, report: Report): void {
     const pointer = appendPointer(appendPointer('/upstreams', name), 'oauth')
     checkAddress(readMap(upstreams, name), pointer, report)
     checkGrant(oauth, pointer, report)
-    // A change by a plugin is checked on its own, without the sections beside it.
+    // Changes by plugins are checked without other sections.
     if (hasListeners) checkCallers(config, oauth, pointer, report)
     checkIssuer(oauth, pointer, report)
     checkHeaders(
@@ -31,7 +31,7 @@ export function checkOAuth(config: unknown, report: Report): void {
   }
 }
 
-/** Callers with tokens log in where their tokens are from: only then are `iss` and `sub` the same. */
+/** Callers with tokens must log in at their tokens' issuer, so that `iss` and `sub` match. */
 function checkPerson(config: unknown, report: Report): void {
   const issuer = readText(config, 'oauth', 'person', 'issuer')
   const issuers = readList(config, 'auth', 'jwt').map(one => readText(one, 'issuer'))
@@ -55,7 +55,7 @@ function checkPerson(config: unknown, report: Report): void {
   }
 }
 
-/** A document must not choose where tokens go, and a login is made before it is read. */
+/** The login precedes reading the document, and a document must not choose where tokens are sent. */
 function checkAddress(upstream: object, pointer: string, report: Report): void {
   if (readText(upstream, 'type') !== 'openapi' || readValue(upstream, 'server') !== undefined) return
   report({
@@ -96,7 +96,7 @@ const NEEDED: Readonly<Record<string, { readonly key: string; readonly hint: str
   'id-jag': { key: 'identityProvider', hint: 'add identityProvider: { issuer, client }' },
 }
 
-/** Without an issuer the server itself says where secrets go. */
+/** Without `issuer` the upstream chooses where secrets are sent. */
 function checkIssuer(oauth: object, pointer: string, report: Report): void {
   if (readText(oauth, 'issuer') !== undefined || readText(oauth, 'client', 'issuer') !== undefined) return
   if (readText(oauth, 'grant') === 'exchange' && readValue(oauth, 'identityProvider') === undefined)
@@ -115,7 +115,7 @@ function checkIssuer(oauth: object, pointer: string, report: Report): void {
     })
 }
 
-/** A caller whom nobody identified has no login of its own. */
+/** An unauthenticated caller cannot have its own login. */
 function checkCallers(config: unknown, oauth: object, pointer: string, report: Report): void {
   const grant = readText(oauth, 'grant') ?? 'code'
   const isExchanged = DELEGATED.includes(grant) && readValue(oauth, 'subject', 'file') === undefined
@@ -134,7 +134,7 @@ function checkCallers(config: unknown, oauth: object, pointer: string, report: R
     })
 }
 
-/** A plugin from elsewhere may authenticate callers in its own way. */
+/** External plugins may authenticate callers in their own way. */
 function hasPlugins(config: unknown): boolean {
   return Object.keys(readMap(config, 'plugins')).length > 0
 }

@@ -2,10 +2,9 @@ import type { AskGateway, CommandCall, JsonObject, PluginCommands } from '../../
 import { formatDuration, gatewayError, GatewayError, isObject, toOneLine } from '../../src/plugin.ts'
 
 const HEAD = ['upstream', 'account', 'state', 'ends', 'scopes', 'issuer']
-/** A digest is told from others by its beginning. */
+/** A hash is recognizable by its beginning. */
 const MAX_DIGEST = 16
 
-/** Logins as people read them. */
 function formatLogins(
   { logins }: JsonObject,
   { out, table }: Pick<CommandCall, 'out' | 'table'>,
@@ -21,7 +20,6 @@ function formatLogins(
   return [...lines, ...whys]
 }
 
-/** `logged out of github` */
 function formatLogout({ upstream, removed, revoked }: JsonObject): string {
   if (removed === 0) return `nobody was logged in to ${formatText(upstream)}`
   const told = revoked === true ? ', and the authorization server knows' : ''
@@ -59,7 +57,7 @@ const ACCOUNT = {
   summary: 'Whose login: "gateway", or a caller as "key:<name>" or "<issuer> <subject>". Default: gateway.',
 }
 
-/** Commands about logins: with the gateway that runs, or alone. */
+/** Commands for logins, with a running gateway or without. */
 export const commands: PluginCommands = {
   login: {
     summary: 'Log in to a server that asks for OAuth, once for all who use it.',
@@ -113,7 +111,7 @@ export const commands: PluginCommands = {
   },
 }
 
-/** Says where logins are configured, to somebody whose gateway has none. */
+/** Explains how to enable OAuth if no upstream uses it. */
 async function runWithLogins<T>(call: CommandCall, use: (ask: AskGateway) => Promise<T>): Promise<T> {
   try {
     return await call.withGateway('unstarted', use)

@@ -1,6 +1,5 @@
 import { defineErrors, defineFindings, RPC } from '../../src/plugin.ts'
 
-/** Errors of the vault, where logins are kept. */
 export const VAULT_ERRORS = {
   GW_VAULT_KEY: {
     text: 'the key of the logins is no good ({file}): {why}',
@@ -36,7 +35,6 @@ export const VAULT_ERRORS = {
 
 export const vaultError = defineErrors(VAULT_ERRORS)
 
-/** Findings about logins. */
 export const HEALTH = {
   'callers-wait-for-login': {
     level: 'info',
@@ -47,7 +45,6 @@ export const HEALTH = {
 
 export const loginFinding = defineFindings(HEALTH)
 
-/** Errors of upstream OAuth. */
 export const ERRORS = {
   GW_LOGIN_NEEDED: {
     text: 'upstream "{upstream}" needs a login: {why}. Run: gateway login {upstream}',

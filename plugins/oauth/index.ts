@@ -3,7 +3,7 @@ import { checkOAuth } from './check.ts'
 import { ERRORS, HEALTH, VAULT_ERRORS } from './errors.ts'
 import { hasCallerLogins, hasOAuth, isPerCaller } from './upstreams.ts'
 
-/** Logs in to upstreams that ask for OAuth tokens, and puts the tokens on their requests. */
+/** Logs in to upstreams with OAuth, and adds the tokens to their requests. */
 export const oauth: Plugin<Config['oauth']> = {
   name: 'oauth',
   sharesState: true,
@@ -14,7 +14,7 @@ export const oauth: Plugin<Config['oauth']> = {
   commands: () => import('./commands.ts'),
   async setup(api) {
     const { hooks, slot, config, clock } = api
-    // Only who has such an upstream loads what logs in.
+    // Load the login code only if an upstream needs it.
     const [
       { CLIENT_NAME, OAuthService },
       { showCallers, watchLogins },
@@ -48,7 +48,7 @@ export const oauth: Plugin<Config['oauth']> = {
   },
 }
 
-/** Keeps sessions and answers of callers apart as well: what a server says to one login is no other caller's. */
+/** Isolates sessions and caches per caller, as each login may get different answers. */
 function isolateCallers(config: Config): Config {
   const upstreams = Object.entries(config.upstreams).map(([name, spec]) => {
     const isShared = hasOAuth(spec) && isPerCaller(spec) && spec.isolation === 'shared'

@@ -5,13 +5,13 @@ import type { OAuthService } from './service.ts'
 import { GATEWAY_ACCOUNT } from './types.ts'
 import { isPerCaller } from './upstreams.ts'
 
-/** Pause between two looks at the vault while a server waits for a login that another process may make. */
+/** Poll interval of the vault while an upstream waits for a login, which another process may make. */
 const LOOK_MS = 1000
 
-/** Starts servers that wait for a login as soon as somebody has made it, in this process or in another. */
+/** Starts waiting upstreams after a login in this or another process. */
 export function watchLogins(hooks: PluginHooks, service: OAuthService, clock: Clock): void {
   const waiting = new Set<string>()
-  /** Generation of the login with which a server was started last: the same one is not tried again and again. */
+  /** Generation of the latest tried login, to try each only once. */
   const tried = new Map<string, number>()
   const upstreams = new Map<string, Upstream>()
   let cancelTimer: (() => void) | undefined
@@ -47,7 +47,7 @@ export function watchLogins(hooks: PluginHooks, service: OAuthService, clock: Cl
     arm()
   }
 
-  // One that waits is started before the login's answer goes out: a call right after it finds an attempt to wait for.
+  // Start before the login is answered, so that an immediate call waits for the start.
   const forget = service.onGranted((name, account) => {
     if (account === GATEWAY_ACCOUNT && waiting.has(name)) void upstreams.get(name)?.start()
   })
@@ -65,14 +65,14 @@ export function watchLogins(hooks: PluginHooks, service: OAuthService, clock: Cl
   })
 }
 
-/** Shows in `ps`, `inspect` and `/metrics` how many callers have logged in, and how many wait. */
+/** Shows the numbers of logged-in and waiting callers in `ps`, `inspect` and `/metrics`. */
 export function showCallers({ figures, health, ready, status }: PluginHooks, service: OAuthService): void {
   const getCounts = (name: string): LoginCounts | undefined => {
     const flow = service.flows.get(name)
     if (flow === undefined || !isPerCaller(flow.spec) || flow.spec.oauth.grant !== 'code') return undefined
     return service.waiting.countLogins(name, flow.resource)
   }
-  // Whoever counts does not wait, so that the vault is opened ahead.
+  // Open the vault early, as counting does not wait for it.
   ready.tap(() => void service.vault.version().catch(() => undefined))
   status.tap(shown => {
     const logins = getCounts(shown.name)

@@ -19,19 +19,18 @@ import { loadVaultKey } from './vault/seal.ts'
 import { SharedVault } from './vault/shared-vault.ts'
 import { FileVault, VAULT_FILE } from './vault/file-vault.ts'
 
-/** Means of the process that the service runs in: those of a plugin, or of a command alone. */
+/** Parts of the plugin API that commands without a gateway provide too. */
 type ServiceApi = Pick<
   PluginApi,
   'clock' | 'log' | 'directory' | 'state' | 'fetch' | 'config' | 'programs' | 'keepSecret' | 'shared'
 >
 
-/** Hears of a login that was made. */
 type LoginListener = (upstream: string, account: string) => void
 
-/** The name of the gateway where people consent. */
+/** Client name on consent pages. */
 export const CLIENT_NAME = 'tapgate'
 
-/** Logins of a gateway: one vault, and a flow for each upstream. It lives as long as the gateway. */
+/** Logins of a gateway: one vault, and a flow for each upstream. It outlives reloads. */
 export class OAuthService {
   readonly vault: Vault
   readonly grants: RefreshedGrants
@@ -42,7 +41,7 @@ export class OAuthService {
   readonly #listeners = new Set<LoginListener>()
   #api: ServiceApi
   #users = 0
-  /** URL of the gateway's own client metadata document, where it has a public one. */
+  /** URL of the client metadata document, if there is a public one. */
   #document: string | undefined
 
   constructor(api: ServiceApi) {
@@ -64,7 +63,7 @@ export class OAuthService {
     this.waiting = new WaitingCallers(this.vault)
   }
 
-  /** Of many machines, which have no file in common, the vault is what they share. */
+  /** Replicas have no common file, so their vault is the shared store. */
   #createVault(api: ServiceApi): Vault {
     const { shared, clock, log, state } = api
     const onSecret = (secret: string): void => this.#api.keepSecret(secret)
@@ -73,34 +72,34 @@ export class OAuthService {
     return new FileVault({ directory: state, key, clock, log, onSecret })
   }
 
-  /** A generation of the configuration has come, with a fetch of its own. */
+  /** Adds a generation, whose fetch is used from now on. */
   addGeneration(api: ServiceApi, document?: string): void {
     this.#api = api
     this.#document = document
     this.#users++
   }
 
-  /** A generation has gone; with the last one the vault is closed. */
+  /** Removes a generation; closes the vault with the last one. */
   async removeGeneration(): Promise<void> {
     if (--this.#users > 0) return
     await this.grants.waitUntilIdle()
     this.vault.close()
   }
 
-  /** Hears of each login that is made in this process, until it is taken back. */
+  /** Adds a listener for logins in this process; returns a function that removes it. */
   onGranted(listener: LoginListener): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
   }
 
-  /** Place of the logins, for people; undefined where they end with this process. */
+  /** Describes where logins are stored; undefined if they are in memory. */
   get vaultLocation(): string | undefined {
     const { shared, state } = this.#api
     if (shared !== undefined) return 'the Redis of "cluster", for all replicas'
     return state === undefined ? undefined : join(state, VAULT_FILE)
   }
 
-  /** The flow of an upstream of the configuration. @throws GatewayError where there is none. */
+  /** @throws GatewayError if the upstream has no `oauth` */
   flow(upstream: string): UpstreamFlow {
     const flow = this.#flows.get(upstream)
     if (flow === undefined)
@@ -108,12 +107,11 @@ export class OAuthService {
     return flow
   }
 
-  /** Upstreams with `oauth`, by name. */
   get flows(): ReadonlyMap<string, UpstreamFlow> {
     return this.#flows
   }
 
-  /** Makes the flow of an upstream, in the place of one before. */
+  /** Creates or replaces the flow of an upstream. */
   addFlow(name: string, spec: OAuthUpstream): UpstreamFlow {
     const { headers, oauth, tls } = spec
     const url = getAddress(spec)
@@ -125,7 +123,7 @@ export class OAuthService {
         ...{ vault, clock, log: log.child({ upstream: name }), directory },
         clientName: CLIENT_NAME,
         document: () => this.#document,
-        // A URL that the server or its authorization server names is asked only where the server itself might be.
+        // A discovered URL may be private only if the upstream's own URL is.
         fetchFrom: async (asked, options) => {
           const ca = tls?.ca === undefined ? undefined : await readAuthority(tls.ca, directory)
           return this.#api.fetch(asked, { ...options, ca, namedBy: toHttpUrl(url) })
@@ -136,7 +134,6 @@ export class OAuthService {
     return flow
   }
 
-  /** Puts tokens on the requests of an upstream. */
   createAuthorizer(name: string, spec: OAuthUpstream): Authorizer {
     const flow = this.addFlow(name, spec)
     const { grants } = this
@@ -176,7 +173,10 @@ export class OAuthService {
   }
 }
 
-/** The authority that the server's certificate is of: in a company those of its authorization servers often are too. Read anew, as it may be renewed. */
+/**
+ * Reads the CA of the upstream, which often signs its authorization servers too. Read each time, as it may be
+ * renewed.
+ */
 async function readAuthority(file: string, directory: string): Promise<string> {
   try {
     return await readFile(resolve(directory, file), 'utf8')
@@ -187,12 +187,12 @@ async function readAuthority(file: string, directory: string): Promise<string> {
   }
 }
 
-/** A WebSocket is an HTTP request at first, and its authorization servers are asked over HTTP. */
+/** Converts ws URLs, as authorization servers are reached over HTTP. */
 function toHttpUrl(url: string): string {
   return url.replace(/^ws/, 'http')
 }
 
-/** Places of the vault's key, by the configuration of now. */
+/** Lists the key sources of the current configuration. */
 function listKeySources({ config, programs, directory, state }: ServiceApi): KeySources {
   const { keyCommand, keyFile } = config.secrets ?? {}
   const command = keyCommand && ((): Promise<string> => programs.output(keyCommand, directory))

@@ -8,10 +8,10 @@ import { GATEWAY_ACCOUNT } from './types.ts'
 import { isPerCaller } from './upstreams.ts'
 import { NOT_LOGGED_IN } from './vault/grants.ts'
 
-/** Rows of callers that wait, at most. */
+/** Maximum number of rows for waiting callers. */
 const MAX_ROWS = 1000
 
-/** Answers the verbs of logins: `VERBS`. */
+/** Implements the control verbs of `VERBS`. */
 export function answerVerbs(hooks: PluginHooks, service: OAuthService, config: Config): void {
   const { control } = hooks
   control.for('login.begin').tap(async params => {
@@ -38,7 +38,6 @@ export function answerVerbs(hooks: PluginHooks, service: OAuthService, config: C
   })
 }
 
-/** Login that is meant: upstream, account and scopes. */
 interface LoginTarget {
   readonly upstream: string
   readonly account: string
@@ -75,7 +74,9 @@ function parseTarget(verb: string, params: JsonObject, service: OAuthService, co
   return { upstream, account: hashAccount(caller), caller, scopes }
 }
 
-/** Login that is to end: also one of an account as `gateway logins --json` has it, whose caller nobody can name any more. */
+/**
+ * Parses the login to remove; also accepts an account hash from `gateway logins --json`, whose caller may be unknown.
+ */
 async function parseLogoutTarget(
   params: JsonObject,
   service: OAuthService,
@@ -88,7 +89,7 @@ async function parseLogoutTarget(
     : parseTarget('login.logout', params, service, config)
 }
 
-/** The address that the browser of whoever sits here comes back to: nowhere but this machine. */
+/** Accepts loopback redirect URIs only. */
 function parseLoopbackUri({ redirectUri }: JsonObject): string {
   const url = typeof redirectUri === 'string' ? URL.parse(redirectUri) : null
   if (url?.protocol === 'http:' && url.hostname === '127.0.0.1' && typeof redirectUri === 'string')
@@ -96,7 +97,7 @@ function parseLoopbackUri({ redirectUri }: JsonObject): string {
   throw createParamsError('login.begin', '"redirectUri" must be an address on 127.0.0.1')
 }
 
-/** Every login that there is, that was lost, or that is wanted. */
+/** Lists existing, lost and missing logins. */
 async function listRows(service: OAuthService): Promise<JsonObject[]> {
   const { vault } = service
   const [kept, lost] = [await vault.list(), await vault.listLost()]
@@ -147,12 +148,12 @@ function createLostRow(lost: LostGrant, service: OAuthService): JsonObject {
   return { ...row, state: 'needs_auth', why, lostAt: at }
 }
 
-/** Name of the caller whose login it is; nothing for a login of the gateway. */
+/** Returns the display name of a caller; nothing for the gateway's login. */
 function createCallerFields({ caller }: { readonly caller?: CallerIdentity }): JsonObject {
   return caller === undefined ? {} : { caller: formatCaller(caller) }
 }
 
-/** The upstream whose login it is; empty where the configuration has it no more. */
+/** Returns the upstream of a login; empty if it is no longer configured. */
 function findUpstreamName(key: GrantKey, { flows }: OAuthService): string {
   return [...flows].find(([, flow]) => flow.ownsGrant(key))?.[0] ?? ''
 }
@@ -161,7 +162,7 @@ function isSameGrant(one: GrantKey, other: GrantKey): boolean {
   return one.account === other.account && one.resource === other.resource && one.issuer === other.issuer
 }
 
-/** Removes the grants of an account at an upstream, and tells their authorization servers. */
+/** Removes an account's grants for an upstream, and revokes them. */
 async function removeLogin(
   { vault, grants }: OAuthService,
   flow: UpstreamFlow,
@@ -184,7 +185,7 @@ function createParamsError(verb: string, why: string): Error {
 
 const REVOKE_TIMEOUT_MS = 5000
 
-/** Tells the authorization server that a grant is over (RFC 7009). True where it says that it knows; a logout needs no more than the vault. */
+/** Revokes a grant (RFC 7009). Returns true if the server confirms; a logout does not depend on it. */
 async function revokeGrant(flow: UpstreamFlow, grant: StoredGrant): Promise<boolean> {
   const { client, access, refresh = access } = grant
   try {

@@ -8,22 +8,21 @@ import { parseDocumentUrl } from './source.ts'
 import type { OpenApiTool } from './tools/tool.ts'
 import { createTool } from './tools/tool.ts'
 
-/** Names that lead to no public address. */
+/** Domains that are not public. */
 const PRIVATE =
   /(^|\.)(localhost|local|internal|intranet|lan|corp|home|home\.arpa|localdomain|test|invalid|example|onion)$/i
 
-/** Origin of a document. */
 interface DocumentOrigin {
-  /** Undefined where it is a file. */
+  /** Undefined for a file. */
   readonly url: URL | undefined
-  /** The server of the configuration. */
+  /** Configured server. */
   readonly server: string | undefined
 }
 
 /**
- * The URL that paths are appended to. Credentials go there, so a document alone may only name its own origin, or from a file a
- * public server reached by https.
- * @throws Error which says to write `server`
+ * Resolves the base URL. Credentials are sent there, so a document may only name its own origin or, if it is a file,
+ * a public https server.
+ * @throws Error that asks for `server`
  */
 function resolveServer(servers: unknown, { url, server }: DocumentOrigin): URL {
   if (server !== undefined) return new URL(server)
@@ -36,9 +35,9 @@ function resolveServer(servers: unknown, { url, server }: DocumentOrigin): URL {
   return named
 }
 
-/** Base path of servers of one operation; undefined where they are another origin's, whom nobody has allowed. */
+/** Resolves an operation's base path; undefined if its server has another origin. */
 function resolveBasePath(servers: unknown, base: URL, { url, server }: DocumentOrigin): string | undefined {
-  // The owner has said where all of it is.
+  // A configured server applies to all operations.
   if (server !== undefined || servers === undefined) return base.pathname
   const named = parseFirstServer(servers, url ?? base)
   return named?.origin === base.origin ? named.pathname : undefined
@@ -68,25 +67,25 @@ function isPublic({ protocol, hostname }: URL): boolean {
   )
 }
 
-/** An API that is ready to be called. */
+/** A parsed API. */
 export interface Api {
   readonly document: ApiDocument
   readonly server: URL
   readonly tools: ReadonlyMap<string, OpenApiTool>
   readonly list: Payload
-  /** Operations that are no tools, though they were meant to be. */
+  /** Operations that cannot be tools, with the reason. */
   readonly skipped: readonly string[]
   readonly instructions: string | undefined
 }
 
-/** Names of 64 letters are what all clients take, the prefix included. */
+/** Maximum tool name length that all clients accept, including the prefix. */
 const MAX_NAME = 64
 const MIN_NAME = 16
-/** Time after which others have a turn. */
+/** Yield to the event loop after this time. */
 const YIELD_AFTER_MS = 10
 const MAX_INSTRUCTIONS = 1000
 
-/** Makes tools of a document's operations. @throws Error that says why it cannot be used */
+/** Creates tools from a document. @throws Error with the reason why the document is unusable */
 export async function createApi(spec: OpenApiSpec, name: string, data: unknown): Promise<Api> {
   const document = readDocument(data)
   const server = resolveServer(document.servers, { url: parseDocumentUrl(spec), server: spec.server })
@@ -122,7 +121,7 @@ interface ToolAddition {
   readonly server: URL
 }
 
-/** Adds a tool, or says why there is none. */
+/** Adds a tool, or returns the reason why it cannot be added. */
 function addTool(
   tools: Map<string, OpenApiTool>,
   { operation, name, spec, document, server }: ToolAddition,

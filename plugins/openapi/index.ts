@@ -2,7 +2,7 @@ import type { Plugin, Report } from '../../src/plugin.ts'
 import { readMap, appendPointer, readText } from '../../src/plugin.ts'
 import { ERRORS, isOpenApi } from './source.ts'
 
-/** Upstreams of type `openapi`: HTTP APIs, whose operations are tools. */
+/** Upstreams of type `openapi`: HTTP APIs whose operations are tools. */
 export const openApi: Plugin<undefined> = {
   name: 'openapi',
   claims: { upstream: ['document'], makesUpstreams: true },
@@ -24,7 +24,7 @@ export const openApi: Plugin<undefined> = {
   },
 }
 
-/** Documents that could not be read, whatever is there, and headers that would name who calls twice. */
+/** Reports document URLs with an unsupported scheme. */
 function checkOpenApi(config: unknown, report: Report): void {
   const upstreams = readMap(config, 'upstreams')
   for (const name of Object.keys(upstreams)) {

@@ -4,7 +4,6 @@ import { resolve } from 'node:path'
 import type { PluginApi, UpstreamConfig } from '../../src/plugin.ts'
 import { defineErrors, parseDuration, parseSize, RPC } from '../../src/plugin.ts'
 
-/** Errors of APIs that are described by a document. */
 export const ERRORS = {
   GW_OPENAPI_DOCUMENT: {
     text: 'the OpenAPI document {document} cannot be used: {why}',
@@ -16,18 +15,17 @@ export const ERRORS = {
 
 export const openApiError = defineErrors(ERRORS)
 
-/** YAML takes long to read, and all else waits meanwhile. */
+/** Parsing YAML is slow and blocks the event loop. */
 const MAX_YAML = 4 * 1024 * 1024
 
-/** Means of reading a document. */
 export type SourceDeps = Pick<PluginApi, 'fetch' | 'parseYaml' | 'directory'>
 
-/** URL of a document; undefined where it is a file. */
+/** Undefined for a file. */
 export function parseDocumentUrl({ document }: Pick<OpenApiSpec, 'document'>): URL | undefined {
   return /^https?:\/\//i.test(document) ? (URL.parse(document) ?? undefined) : undefined
 }
 
-/** A document as plain data. @throws Error that says why there is none */
+/** Reads a document as plain data. @throws Error with the reason */
 export async function readSource(spec: OpenApiSpec, reading: SourceDeps): Promise<unknown> {
   const url = parseDocumentUrl(spec)
   const text =
@@ -38,7 +36,7 @@ export async function readSource(spec: OpenApiSpec, reading: SourceDeps): Promis
 }
 
 async function readDocumentFile(spec: OpenApiSpec, { directory }: SourceDeps): Promise<string> {
-  // A FIFO would keep us waiting for a writer.
+  // Opening a FIFO would block until there is a writer.
   const handle = await open(
     resolve(directory, spec.document),
     constants.O_RDONLY | (constants.O_NONBLOCK ?? 0),
@@ -71,17 +69,15 @@ function stripByteOrderMark(text: string): string {
   return text.startsWith('\uFEFF') ? text.slice(1) : text
 }
 
-/** Text that is another one when the file is; undefined where it is no file, or not there. */
+/** Returns a text that changes with the file; undefined if the document is no file or is missing. */
 export function readFileStamp(spec: OpenApiSpec, directory: string): string | undefined {
   if (parseDocumentUrl(spec) !== undefined) return undefined
   const found = statSync(resolve(directory, spec.document), { throwIfNoEntry: false })
   return found === undefined ? undefined : `${found.ino} ${found.size} ${found.mtimeMs}`
 }
 
-/** Configuration of one API. */
 export type OpenApiSpec = Extract<UpstreamConfig, { readonly type: 'openapi' }>
 
-/** True for upstreams that are an API. */
 export function isOpenApi(spec: UpstreamConfig): spec is OpenApiSpec {
   return spec.type === 'openapi'
 }

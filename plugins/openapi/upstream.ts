@@ -32,17 +32,16 @@ import { InvalidArguments, parseArguments, selectCredentials, buildRequest } fro
 import type { OpenApiTool } from './tools/tool.ts'
 import { toStructuredContent } from './tools/tool.ts'
 
-/** Most characters of a refusal that a model reads. */
+/** Maximum length of an error that a model reads, in characters. */
 const MAX_ERROR = 4000
 
 const BINARY: Readonly<Record<string, string>> = { 'image/': 'image', 'audio/': 'audio' }
 
-/** The answer of a call, from the reply to its request. */
 function toAnswer(tool: OpenApiTool, reply: UpstreamHttpReply, hide: (text: string) => string): Answer {
   return reply.status < 300 ? createUpstreamAnswer(createResult(tool, reply)) : createRefusal(reply, hide)
 }
 
-/** A result that says what went wrong, where the model reads it. */
+/** Creates a tool result with an error for the model. */
 function createErrorAnswer(text: string): Answer {
   return createUpstreamAnswer(toolError(text))
 }
@@ -62,7 +61,7 @@ function createResult(tool: OpenApiTool, { body, status, contentType = '' }: Ups
   return createStructuredResult(tool, [createContent(tool, type, body)], {})
 }
 
-/** A tool that promised a structure gives one. */
+/** A tool with an output schema must return structured content. */
 function createStructuredResult(
   tool: OpenApiTool,
   content: readonly JsonObject[],
@@ -82,7 +81,7 @@ function createContent(tool: OpenApiTool, type: string, body: Buffer): JsonObjec
   return { type: 'resource', resource }
 }
 
-/** The text of a body that is one; undefined for bytes. */
+/** Decodes a text body; undefined for binary data. */
 function decodeText(type: string, body: Buffer): string | undefined {
   try {
     const decoded = new TextDecoder('utf-8', { fatal: true }).decode(body)
@@ -110,20 +109,20 @@ function createTextContent(words: string): JsonObject {
   return { type: 'text', text: words }
 }
 
-/** More tools than this are more than most models choose well from. */
+/** Most models choose poorly among more tools. */
 const MANY_TOOLS = 100
 const FIRST_PAUSE_MS = 1000
 const MAX_PAUSE_MS = 60_000
-/** Reasons that a log line lists. */
+/** Maximum number of reasons in a log line. */
 const MAX_REASONS = 5
 
-/** An API that has been read, with the way there. */
+/** A loaded API with its HTTP client. */
 interface OpenedApi {
   readonly api: Api
   readonly http: UpstreamHttp
 }
 
-/** An HTTP API as one modern server inside this process. */
+/** An HTTP API as a modern MCP server in this process. */
 export class OpenApiUpstream implements Upstream {
   readonly name: string
   readonly spec: OpenApiSpec
@@ -170,7 +169,7 @@ export class OpenApiUpstream implements Upstream {
     return { instances, restarts: 0, inFlight, ...failure }
   }
 
-  /** True once the file of the document is another one. */
+  /** True if the document's file has changed. */
   get isOutdated(): boolean {
     return this.#stamp !== undefined && this.#stamp !== readFileStamp(this.spec, this.#sourceDeps.directory)
   }
@@ -221,7 +220,7 @@ export class OpenApiUpstream implements Upstream {
     }
   }
 
-  /** The API, read if it is not yet. A document that could not be read is tried again after a pause. */
+  /** Returns the API, loading it if necessary. A failed load is retried after a pause. */
   async #ensureOpen(): Promise<OpenedApi> {
     if (this.state === 'stopped') throw this.#createDownError('it was stopped')
     if (this.#open === undefined && this.#cancelRetry === undefined) await this.start()
@@ -253,7 +252,7 @@ export class OpenApiUpstream implements Upstream {
     if (openHttp === undefined) throw new Error('nothing is reached over a network here')
     const { proxy, tls, http2 } = spec
     const http = await openHttp({ url: api.server.href, proxy, tls, http2 })
-    // Somebody may have stopped it meanwhile.
+    // It may have been stopped while loading.
     if (this.state !== 'starting') return http.close()
     this.#open = { api, http }
     this.#startedAt = Date.now()
@@ -300,7 +299,7 @@ export class OpenApiUpstream implements Upstream {
   }
 }
 
-/** Why a document could not be read, without its path once more. */
+/** Formats the reason without repeating the path. */
 function formatReason(cause: unknown): string {
   const { code } = cause as { code?: unknown }
   if (code === 'ENOENT') return 'there is no such file'
@@ -308,7 +307,7 @@ function formatReason(cause: unknown): string {
   return getErrorMessage(cause).slice(0, 300)
 }
 
-/** Without what may be a secret: user, password and parameters. */
+/** Removes user, password and parameters, which may be secret. */
 function hideCredentials(document: string): string {
   const url = URL.parse(document)
   return url === null || !/^https?:$/.test(url.protocol) ? document : `${url.origin}${url.pathname}`

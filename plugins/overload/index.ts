@@ -5,22 +5,24 @@ import { collectGarbage, defineFindings, gatewayError, parseDuration, RPC } from
 
 const MIB = 1024 * 1024
 
-/** V8 from 13 on has a young generation of up to 192 MiB beside what `--max-old-space-size` says, older ones of 48 MiB. */
+/**
+ * Maximum size of V8's young generation, which is not part of `--max-old-space-size`: 192 MiB since V8 13, before 48
+ * MiB.
+ */
 const YOUNG_GENERATION_BYTES = Number(process.versions.v8.split('.', 1)[0]) >= 13 ? 192 * MIB : 48 * MIB
 
-/** Room for the requests under way when the last one was let in; a collection near the end takes seconds. */
+/** Memory for requests in flight when the limit is reached; collecting near the limit takes seconds. */
 const RESERVE_BYTES = 24 * MIB
 
-/** Time between two looks. */
 const CHECK_INTERVAL_MS = 250
 
-/** Looks in a row that must be late: one is a moment, or a machine that slept. */
+/** A single late check may be a short stall or a suspended machine. */
 const MIN_LATE_CHECKS = 3
 
-/** Garbage is collected for the sake of a look at most this often. */
+/** Minimum interval between forced garbage collections. */
 const COLLECT_MS = 5000
 
-/** From where on connections end with their answer, and from where on nothing new is taken. */
+/** Thresholds for closing connections after their answer and for rejecting new requests. */
 interface OverloadLimits {
   readonly keepAlive: number
   readonly refuse: number
@@ -35,10 +37,10 @@ interface MonitorDeps {
   readonly measure: Measure
 }
 
-/** Looks at heap, memory and the lag of the event loop now and then. */
+/** Measures heap, memory and event loop lag periodically. */
 export class OverloadMonitor {
   level: OverloadLevel = 'quiet'
-  /** At the last look, as parts of one. */
+  /** Values of the last check, as fractions. */
   heap = 0
   memory = 0
   lagMs = 0
@@ -55,7 +57,7 @@ export class OverloadMonitor {
     this.#options = options
   }
 
-  /** Each generation starts it, and stops it when it ends; the newest limits hold. */
+  /** Each generation starts and stops it; the latest limits apply. */
   start(limits: OverloadLimits): void {
     this.#limits = limits
     this.#starts++
@@ -123,15 +125,15 @@ function formatPercent(part: number): string {
   return `${Math.round(part * 100)} %`
 }
 
-/** Measures how full the process is, in parts of one. */
+/** Measures usage as fractions. */
 interface Measure {
   heap(): number
   memory(): number
-  /** Frees what nothing refers to; false where that is not possible. */
+  /** Collects garbage; false if that is not possible. */
   collect(): boolean
 }
 
-/** Measures of this process. The end of the old generation is what ends a process, and V8 tells only of old and young together. */
+/** Measures this process. Only the old generation runs out of memory, but V8's limit includes the young one. */
 function createMeasure(): Measure {
   const heapLimit = v8.getHeapStatistics().heap_size_limit - YOUNG_GENERATION_BYTES - RESERVE_BYTES
   const there = process.constrainedMemory()
@@ -139,7 +141,7 @@ function createMeasure(): Measure {
   return {
     heap: () => countOldBytes() / heapLimit,
     memory: () => process.memoryUsage.rss() / memoryLimit,
-    // V8 collects as it allocates: a process that refuses all work allocates nothing, and would stay full of garbage.
+    // V8 collects only when it allocates: a process that rejects all work would never free its garbage.
     collect: collectGarbage,
   }
 }
@@ -166,7 +168,7 @@ const HEALTH = {
 
 const createFinding = defineFindings(HEALTH)
 
-/** Refuses new work while the process is near the end of its memory, or behind its time, and says so. */
+/** Rejects new requests while the process runs out of memory or its event loop lags. */
 export const overload: Plugin<Exclude<Config['overload'], false>> = {
   name: 'overload',
   claims: { section: 'overload' },
@@ -175,14 +177,14 @@ export const overload: Plugin<Exclude<Config['overload'], false>> = {
     const { keepAlive, refuse } = options
     const figuresPath = config.metrics?.path
     const limits = { keepAlive: keepAlive / 100, refuse: refuse / 100, lagMs: parseDuration(options.lag) }
-    // The watch, with its counts, goes on through reloads.
+    // The monitor and its counts outlive reloads.
     const watch = slot.gateway(() => new OverloadMonitor({ clock, log, measure: createMeasure() }))
     const refusal = createRefusal()
 
     hooks.ready.tap(() => watch.start(limits))
     hooks.admit.tap((_listener, path) => {
       if (watch.level === 'quiet') return undefined
-      // Figures are wanted most while there is too much to do.
+      // Metrics must stay readable during overload.
       if (path !== undefined && path === figuresPath) return 'close'
       if (watch.level === 'close') return 'close'
       watch.refused++

@@ -4,7 +4,7 @@ import type { PinChange } from './compare.ts'
 import type { CurrentPins, DescribedUpstream } from './current-pins.ts'
 import type { UpstreamPins } from './lock-file.ts'
 
-/** Exit code where something is not as it was accepted. */
+/** Exit code for definitions that differ from the lock. */
 const DRIFTED = 1
 
 export const commands: PluginCommands = {
@@ -69,7 +69,7 @@ async function loadPins(call: CommandCall, only?: string): Promise<CurrentPins> 
   return readCurrentPins(call, only)
 }
 
-/** Says what differs, for CI. What is gone offends nobody. */
+/** Checks for differences, for CI. Removed definitions are ignored. */
 async function checkPins(call: CommandCall, { file, accepted, described }: CurrentPins): Promise<number> {
   const { comparePins } = await import('./compare.ts')
   const rows = described.map(({ upstream, pins, problem }) => {
@@ -93,7 +93,7 @@ async function checkPins(call: CommandCall, { file, accepted, described }: Curre
   return isFine ? 0 : DRIFTED
 }
 
-/** Takes in what is new; returns 1 where something changed, so that nobody takes it for accepted. */
+/** Adds new definitions to the lock; returns 1 if any accepted definition has changed. */
 async function writePins(call: CommandCall, found: CurrentPins): Promise<number> {
   const [{ comparePins, addNewPins, dropMissingPins }, { writeLock }] = await Promise.all([
     import('./compare.ts'),
@@ -126,7 +126,7 @@ async function writePins(call: CommandCall, found: CurrentPins): Promise<number>
 interface LockRow {
   readonly upstream: string
   readonly problem: string | undefined
-  /** True if nothing of it was accepted before. */
+  /** True if the upstream was not in the lock before. */
   readonly isFirst: boolean
   readonly added: readonly PinChange[]
   readonly changed: readonly PinChange[]
@@ -174,7 +174,7 @@ async function acceptPins(call: CommandCall, name: string, expect: string): Prom
   return 0
 }
 
-/** The gateway that runs with this configuration reads the file anew; without one there is nothing to do. */
+/** Reloads the running gateway, if there is one. */
 async function reloadGateway(call: CommandCall): Promise<void> {
   try {
     await call.withGateway('running', ask => ask('reload'))

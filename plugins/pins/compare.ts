@@ -6,10 +6,10 @@ import { listDifferences, hasMixedWord, countInvisible } from './text.ts'
 import type { Pin, UpstreamPins } from './lock-file.ts'
 import type { PackagePin } from './packages.ts'
 
-/** Longest description that nobody wonders about. */
+/** Descriptions above this length in characters are reported. */
 const MAX_UNREMARKED_LENGTH = 4096
 
-/** Signs that a text wants more of its reader than to be understood. They advise; nothing is decided by them. */
+/** Patterns that suggest prompt injection. They only inform the reviewer. */
 const SIGNS: readonly (readonly [says: string, sign: RegExp])[] = [
   [
     'speaks to the model about its instructions',
@@ -28,7 +28,7 @@ const SIGNS: readonly (readonly [says: string, sign: RegExp])[] = [
   ['holds text in an encoding', /[A-Za-z0-9+/]{160}/],
 ]
 
-/** Remarks on a definition or on instructions, for whoever reviews them. */
+/** Lists remarks for the reviewer of a definition or of instructions. */
 function listFindings(accepted: JsonObject | string): string[] {
   const texts = collectTexts(accepted)
   const all = texts.join('\n')
@@ -43,7 +43,7 @@ function listFindings(accepted: JsonObject | string): string[] {
   ]
 }
 
-/** Remarks on a change: hints that say of a tool that it is less harmless than it was. */
+/** Lists remarks about hints that became less safe. */
 function listChangeFindings(before: JsonObject, now: JsonObject): string[] {
   const [old, young] = [readHints(before), readHints(now)]
   return [
@@ -53,7 +53,7 @@ function listChangeFindings(before: JsonObject, now: JsonObject): string[] {
   ]
 }
 
-/** Hints with the defaults of the protocol. */
+/** Reads hints with the protocol's defaults. */
 function readHints({
   annotations,
 }: JsonObject): Record<'readOnlyHint' | 'destructiveHint' | 'openWorldHint', boolean> {
@@ -74,18 +74,18 @@ function collectTexts(value: unknown): string[] {
     : []
 }
 
-/** One thing that is not as it was accepted. */
+/** A difference from the lock. */
 export interface PinChange {
   readonly what: PinnedKind | 'instructions' | 'package'
   readonly name: string
   readonly status: 'new' | 'changed' | 'gone'
-  /** Lines that say what is another one now. */
+  /** Lines that describe the difference. */
   readonly lines: readonly string[]
-  /** Remarks for whoever reviews it; they decide nothing. */
+  /** Remarks for the reviewer. */
   readonly findings: readonly string[]
 }
 
-/** Pins of a server as it describes itself now. Of two things with one name clients see the first. */
+/** Pins an upstream's current description. Of duplicate names the first is used, as by clients. */
 export function createPins(described: JsonObject, own: PackagePin | undefined): UpstreamPins {
   const lists = isObject(described.lists) ? described.lists : {}
   const kinds = PINNED.map(kind => [kind, pinDefinitions(lists[kind], kind)] as const)
@@ -114,7 +114,7 @@ const NO_PINS: UpstreamPins = {
   definitions: { tools: new Map(), prompts: new Map(), resourceTemplates: new Map() },
 }
 
-/** All that is not as it was accepted, in order: the program, the instructions, then each kind by name. */
+/** Compares with the lock, in order: program, instructions, then each kind by name. */
 export function comparePins(accepted: UpstreamPins | undefined, now: UpstreamPins): PinChange[] {
   const before = accepted ?? NO_PINS
   return [
@@ -133,7 +133,7 @@ function comparePackages(before: PackagePin | undefined, now: PackagePin | undef
   ]
 }
 
-/** Instructions of a server that was accepted without any are a change. */
+/** Instructions added to an upstream that was accepted without any are a change. */
 function compareInstructions(
   before: Pin<string> | undefined,
   now: Pin<string> | undefined,
@@ -142,7 +142,7 @@ function compareInstructions(
   if (before?.hash === now?.hash) return []
   const status = now === undefined ? 'gone' : isKnown ? 'changed' : 'new'
   const [old, young] = [before?.accepted ?? '', now?.accepted ?? '']
-  // As texts of lines, whatever their number.
+  // The trailing line feeds force a line diff.
   const lines = listDifferences({ text: `${old}\n` }, { text: `${young}\n` })
   return [{ what: 'instructions', name: 'instructions', status, lines, findings: listFindings(young) }]
 }
@@ -166,7 +166,7 @@ function compareDefinitions(
   })
 }
 
-/** The accepted pins with what is new in addition: what has changed stays as it was accepted. */
+/** Adds new pins; changed definitions stay as accepted. */
 export function addNewPins(accepted: UpstreamPins | undefined, now: UpstreamPins): UpstreamPins {
   if (accepted === undefined) return now
   const kinds = PINNED.map(
@@ -180,7 +180,7 @@ export function addNewPins(accepted: UpstreamPins | undefined, now: UpstreamPins
   }
 }
 
-/** The accepted pins without what the server has no longer. */
+/** Drops pins that the server no longer offers. */
 export function dropMissingPins(accepted: UpstreamPins, now: UpstreamPins): UpstreamPins {
   const kinds = PINNED.map(kind => {
     const kept = [...accepted.definitions[kind]].filter(([name]) => now.definitions[kind].has(name))
@@ -189,7 +189,7 @@ export function dropMissingPins(accepted: UpstreamPins, now: UpstreamPins): Upst
   return { ...accepted, definitions: Object.fromEntries(kinds) as unknown as UpstreamPins['definitions'] }
 }
 
-/** One hash for all that a server says now: whoever accepts it names what he has read. */
+/** Hashes an upstream's whole description, so that the reviewer accepts exactly that state. */
 export function hashPins({ package: own, instructions, definitions }: UpstreamPins): string {
   const kinds = PINNED.map(kind => {
     const hashes = [...definitions[kind]].map(([name, { hash }]) => [name, hash] as const)

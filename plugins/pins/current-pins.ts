@@ -9,14 +9,14 @@ import type { PackagePin } from './packages.ts'
 import { identifyPackage } from './packages.ts'
 import { compareProgram } from './start-guard.ts'
 
-/** One upstream as it describes itself now, or why that cannot be said. */
+/** The current description of one upstream, or the reason why it is unavailable. */
 export interface DescribedUpstream {
   readonly upstream: string
   readonly pins?: UpstreamPins
   readonly problem?: string
 }
 
-/** Servers as they are now, beside what was accepted of them. */
+/** Current descriptions and the accepted lock. */
 export interface CurrentPins {
   readonly file: string
   readonly accepted: Lock | undefined
@@ -24,7 +24,7 @@ export interface CurrentPins {
   readonly config: Config
 }
 
-/** Asks the gateway that runs, or one for as long as it takes, for what its servers describe. */
+/** Reads descriptions from the running gateway, or from a temporary one. */
 export async function readCurrentPins(call: CommandCall, only?: string): Promise<CurrentPins> {
   const { config, directory } = await call.load()
   const names = listPinnedUpstreams(config, only)
@@ -53,8 +53,8 @@ export async function readCurrentPins(call: CommandCall, only?: string): Promise
 }
 
 /**
- * A server that is not started as its program is another one: it describes itself as it was accepted, with the program as
- * it is now, so that the program can be accepted before it runs.
+ * A server whose program changed is not started: describe it as accepted with its new program, so that the program
+ * can be accepted before it runs.
  */
 function describeFromLock(
   upstream: string,
@@ -66,7 +66,7 @@ function describeFromLock(
   return status === 'same' ? undefined : { upstream, pins: { ...accepted, package: own } }
 }
 
-/** Of a server that cannot list everything nothing is said: what is missing would look as if it had gone. */
+/** Reports incomplete lists as a problem: otherwise missing entries would look removed. */
 function parseDescription(
   upstream: string,
   answer: Readonly<Record<string, unknown>>,
@@ -78,7 +78,10 @@ function parseDescription(
   return { upstream, pins: createPins(answer, own) }
 }
 
-/** Those whose definitions are compared; all of them where pins are off everywhere, as a lock comes first. */
+/**
+ * Lists pinned upstreams; all enabled ones if pinning is off everywhere, as a lock is created before pinning is
+ * enabled.
+ */
 function listPinnedUpstreams(config: Config, only: string | undefined): string[] {
   const enabled = Object.entries(config.upstreams).flatMap(([name, spec]) => (spec.enabled ? [name] : []))
   if (only !== undefined) {

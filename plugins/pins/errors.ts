@@ -1,6 +1,5 @@
 import { defineErrors, RPC } from '../../src/plugin.ts'
 
-/** Errors of pins and of gateway.lock. */
 export const ERRORS = {
   GW_DEFINITION_CHANGED: {
     text: '{what} "{name}" is withheld: its definition is not the one that was accepted{like}',

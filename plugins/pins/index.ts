@@ -9,7 +9,6 @@ import { listModes } from './modes.ts'
 import type { ProgramDrift } from './start-guard.ts'
 import { StartGuard } from './start-guard.ts'
 
-/** Findings of the pins. */
 const HEALTH = {
   'pins-held': {
     level: 'warning',
@@ -31,7 +30,7 @@ const HEALTH = {
 const createFinding = defineFindings(HEALTH)
 const STATUSES: readonly Status[] = ['new', 'changed']
 
-/** The drift of each upstream, as it was judged last. */
+/** Lists findings from the latest comparison of each upstream. */
 function listHealthFindings(
   judge: PinJudge,
   modes: ReadonlyMap<string, Mode>,
@@ -51,7 +50,7 @@ function listHealthFindings(
   })
 }
 
-/** Drifts that are told once, and how many were counted, over all generations. */
+/** Reported differences and their counts, across generations. */
 interface DriftLog {
   readonly hashes: WeakMap<JsonObject, string>
   readonly drifts: BoundedMap<string, true>
@@ -60,7 +59,7 @@ interface DriftLog {
 
 const MAX_LOGGED = 10_000
 
-/** Variables that say where programs and packages are. */
+/** Variables that determine where programs and packages are found. */
 const VARIABLES = ['PATH', 'HOME', 'npm_config_cache'] as const
 
 const STATUS_TEXTS: Readonly<Record<Status, string>> = {
@@ -69,7 +68,7 @@ const STATUS_TEXTS: Readonly<Record<Status, string>> = {
   changed: 'another one than gateway.lock has',
 }
 
-/** Withholds what servers say of themselves where it is not what their owner accepted in gateway.lock. */
+/** Withholds definitions that differ from those accepted in gateway.lock. */
 export const pins: Plugin<Mode> = {
   name: 'pins',
   claims: { section: 'pins', upstream: ['pins'] },
@@ -110,7 +109,7 @@ export const pins: Plugin<Mode> = {
     })
     hooks.starting.tap(({ upstream, spec }) => starts.checkStart(upstream, spec))
 
-    // Ahead of all that renames, describes or hides: what is judged is what the server said.
+    // First, to judge definitions before other plugins rename, rewrite or hide them.
     hooks.catalog.tap(
       { stage: 'trace', judgesUris: [...modes.values()].some(mode => mode !== 'warn') },
       (entries, { kind }) => (isPinnedKind(kind) ? entries.map(entry => judge.judge(entry)) : undefined),
@@ -134,7 +133,7 @@ export const pins: Plugin<Mode> = {
   },
 }
 
-/** Says each drift once: in the log, in the audit, in a figure. */
+/** Reports each difference once: in the log, the audit log and the metrics. */
 function reportDrift(drift: Drift, told: DriftLog, { log, record }: PluginApi<Mode>): void {
   const { upstream, what, name, hash, status, like, isWithheld } = drift
   const key = JSON.stringify([upstream, what, name, hash, status])
@@ -157,7 +156,7 @@ function reportDrift(drift: Drift, told: DriftLog, { log, record }: PluginApi<Mo
   })
 }
 
-/** Says once that a program is another one, whether it was started or not. */
+/** Reports a changed program once. */
 function reportProgramDrift(
   { upstream, status, message, isWithheld }: ProgramDrift,
   { drifts }: DriftLog,
@@ -198,7 +197,7 @@ function collectFigures(judge: PinJudge, { counts }: DriftLog): Figure[] {
   ]
 }
 
-/** Modes that say nothing. */
+/** Reports modes without effect. */
 function checkPinsConfig(config: unknown, report: Report): void {
   const upstreams = readMap(config, 'upstreams')
   const names = Object.keys(upstreams)

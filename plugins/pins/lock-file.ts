@@ -8,36 +8,34 @@ import { pinsError } from './errors.ts'
 import type { PackagePin } from './packages.ts'
 import { escapeInvisible } from './text.ts'
 
-/** The file beside gateway.yaml. */
 const LOCK_FILE = 'gateway.lock'
 
 const VERSION = 1
 const MAX_BYTES = 64 * 1024 * 1024
 
-/** A definition or text as it was accepted. */
+/** An accepted definition or text. */
 export interface Pin<T> {
   readonly hash: string
   readonly accepted: T
 }
 
-/** One upstream as its owner accepted it. */
+/** The accepted state of one upstream. */
 export interface UpstreamPins {
   readonly instructions?: Pin<string>
   readonly package?: PackagePin
   readonly definitions: Readonly<Record<PinnedKind, ReadonlyMap<string, Pin<JsonObject>>>>
 }
 
-/** Contents of gateway.lock, by upstream. */
+/** Contents of gateway.lock by upstream. */
 export type Lock = ReadonlyMap<string, UpstreamPins>
 
-/** Path of the lock of a configuration in this directory. */
 export function lockPath(directory: string): string {
   return join(directory, LOCK_FILE)
 }
 
 /**
- * Reads gateway.lock; undefined where there is none.
- * @throws GatewayError GW_PINS_LOCK where it is not what "gateway lock" writes.
+ * Reads gateway.lock; undefined if it does not exist.
+ * @throws GatewayError GW_PINS_LOCK if it is invalid
  */
 export function readLock(file: string): Lock | undefined {
   const text = readLockText(file)
@@ -107,7 +105,7 @@ function parseDefinitions(
   )
 }
 
-/** The texts are what people review, and the hash is what decides: one that is not that of the texts is refused. */
+/** Verifies the hash: reviewers read the text, but the hash decides. */
 function parseDefinitionPin(
   pin: unknown,
   kind: PinnedKind,
@@ -145,7 +143,7 @@ function joinLines(value: unknown): string | undefined {
   return Array.isArray(value) && value.every(line => typeof line === 'string') ? value.join('\n') : undefined
 }
 
-/** Writes the file at once: who reads it sees the old one or the new one. */
+/** Replaces the file atomically. */
 export function writeLock(file: string, lock: Lock): void {
   readLockText(file) // what is no plain file is not replaced
   const temporary = `${file}.${process.pid}.tmp`
@@ -158,7 +156,7 @@ export function writeLock(file: string, lock: Lock): void {
   }
 }
 
-/** The lock as text: sorted, a line for each line of a description, and nothing in it that is not seen. */
+/** Formats the lock: sorted, one line per description line, with invisible characters escaped. */
 export function formatLock(lock: Lock): string {
   const upstreams = sortEntries(lock).map(([name, pins]) => [name, formatUpstream(pins)] as const)
   const file = { lockfileVersion: VERSION, upstreams: Object.fromEntries(upstreams) }

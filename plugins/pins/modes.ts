@@ -1,7 +1,7 @@
 import type { Config } from '../../src/plugin.ts'
 import type { Mode } from './pin-judge.ts'
 
-/** The mode of each upstream whose definitions are compared. */
+/** Lists the mode of each pinned upstream. */
 export function listModes({ pins, upstreams }: Config): ReadonlyMap<string, Exclude<Mode, 'off'>> {
   const modes = new Map<string, Exclude<Mode, 'off'>>()
   for (const [name, spec] of Object.entries(upstreams)) {

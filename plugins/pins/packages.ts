@@ -5,24 +5,24 @@ import { basename, delimiter, dirname, join, resolve } from 'node:path'
 import type { UpstreamConfig } from '../../src/plugin.ts'
 import { findProgram, isObject } from '../../src/plugin.ts'
 
-/** Program of a stdio server, as far as it can be told without the network. */
+/** Program of a stdio server, identified without network access. */
 export type PackagePin =
   | {
       readonly type: 'npm'
       readonly name: string
       readonly version: string
-      /** From npm's own lock file beside it; absent where it is not installed here. */
+      /** From npm's lock file; absent if the package is not installed here. */
       readonly integrity?: string
-      /** SHA-256 of the file that is run, where that is known. */
+      /** SHA-256 of the executed file, if known. */
       readonly sha256?: string
     }
   | { readonly type: 'pypi'; readonly name: string; readonly version: string }
   | { readonly type: 'image'; readonly image: string }
   | { readonly type: 'file'; readonly path: string; readonly sha256: string }
-  /** Nothing here says what will run. */
+  /** The program cannot be identified. */
   | { readonly type: 'unpinned'; readonly says: string }
 
-/** Surroundings in which a program is looked for. */
+/** Directory and environment for program lookup. */
 export interface LookupEnvironment {
   readonly directory: string
   readonly environment: Readonly<Record<string, string | undefined>>
@@ -33,11 +33,11 @@ const EXACT = /^\d+\.\d+\.\d+(?:-[\w.-]+)?(?:\+[\w.-]+)?$/
 const NPM_RUNNERS: ReadonlySet<string> = new Set(['npx', 'bunx', 'pnpx'])
 const NPM_SUBCOMMANDS: ReadonlySet<string> = new Set(['npm exec', 'pnpm dlx', 'yarn dlx'])
 const INTERPRETER = /^(?:node|nodejs|bun|deno|tsx|ts-node|python[\d.]*|ruby|perl|php|sh|bash|zsh)$/
-/** Flags of `docker run` that take no value. */
+/** Flags of `docker run` without a value. */
 const BARE =
   /^(?:-(?:d|i|t|P|it|ti|dit|q)|--(?:rm|init|detach|interactive|tty|privileged|read-only|quiet|publish-all|no-healthcheck|oom-kill-disable))$/
 
-/** The program that a server is made of; undefined where it is none of ours. */
+/** Identifies a server's program; undefined for other upstream types. */
 export function identifyPackage(spec: UpstreamConfig, lookup: LookupEnvironment): PackagePin | undefined {
   if (spec.type !== 'stdio') return undefined
   const { command, args } = spec
@@ -48,7 +48,7 @@ export function identifyPackage(spec: UpstreamConfig, lookup: LookupEnvironment)
   return runner === 'docker' ? identifyImage(rest) : identifyLocalProgram(command, args, cwd, lookup)
 }
 
-/** Runner that starts packages or images by their names, and its arguments. */
+/** Returns the package or image runner and its arguments. */
 function parseRunner(
   command: string,
   args: readonly string[],
@@ -75,7 +75,7 @@ function identifyNpmPackage(args: readonly string[], cwd: string, lookup: Lookup
   return { type: 'npm', name, version, ...(integrity === undefined ? {} : { integrity }) }
 }
 
-/** Directories that may have a package installed: those above, and what npx keeps. */
+/** Lists directories that may contain an installed package: the parents, and npx's cache. */
 function* listPackageRoots(cwd: string, { environment }: LookupEnvironment): Generator<string> {
   for (let at = cwd; ; at = dirname(at)) {
     yield at
@@ -150,7 +150,7 @@ function identifyLocalProgram(
   return identifyInstalledPackage(real, sha256) ?? { type: 'file', path: basename(real), sha256 }
 }
 
-/** The npm package that a file belongs to. */
+/** Identifies the npm package that contains a file. */
 function identifyInstalledPackage(file: string, sha256: string): PackagePin | undefined {
   const found = /^(.*?)\/(node_modules\/(?:.*\/node_modules\/)?((?:@[^/]+\/)?[^/]+))\//.exec(file)
   const [, root = '', key = '', name] = found ?? []

@@ -6,20 +6,18 @@ import { pinsError } from './errors.ts'
 import type { Lock, UpstreamPins } from './lock-file.ts'
 import { createSkeleton } from './text.ts'
 
-/** Mode of one upstream. */
 export type Mode = 'off' | 'warn' | 'withhold' | 'strict'
 
-/** Status of a definition: as it was accepted, accepted by nobody, or another one than was accepted. */
+/** `same`: as accepted; `new`: never accepted; `changed`: different from the accepted definition. */
 export type Status = 'same' | 'new' | 'changed'
 
-/** Judgement of one definition. */
 interface PinVerdict {
   readonly status: Status
-  /** Name of the accepted one that it may be taken for, where it has another name. */
+  /** Accepted definition that this one resembles, if its name differs. */
   readonly like?: string
 }
 
-/** A definition that is not as it was accepted, when it is first seen. */
+/** A difference from the lock. */
 export interface Drift extends PinVerdict {
   readonly upstream: string
   readonly what: 'tools' | 'prompts' | 'resourceTemplates' | 'instructions'
@@ -28,7 +26,7 @@ export interface Drift extends PinVerdict {
   readonly isWithheld: boolean
 }
 
-/** Names whose last verdict is kept, for whoever asks for one that no list has. */
+/** Maximum number of remembered verdicts, needed for names that are in no list. */
 const MAX_NAMES = 50_000
 
 const KIND_NAMES: Readonly<Record<PinnedKind, string>> = {
@@ -37,30 +35,29 @@ const KIND_NAMES: Readonly<Record<PinnedKind, string>> = {
   resourceTemplates: 'resource template',
 }
 
-/** Lookups in the pins of one upstream, for names that the pins do not have. */
+/** Lookups to find an accepted definition that resembles a new name. */
 interface SimilarityIndex {
   readonly bySkeleton: ReadonlyMap<string, string>
   readonly byBody: ReadonlyMap<string, string>
   readonly byDescription: ReadonlyMap<string, string>
 }
 
-/** Parts that a judge works with. */
 interface PinJudgeDeps {
   readonly lock: Lock | undefined
-  /** By upstream; those without one are not judged. */
+  /** By upstream; missing ones are not judged. */
   readonly modes: ReadonlyMap<string, Mode>
-  /** Hashes by what a server listed, so that each is made once. */
+  /** Hashes by listed value, to compute each once. */
   readonly hashes: WeakMap<JsonObject, string>
-  /** Hears of every drift; whoever hears it twice keeps that to himself. */
+  /** Called for every difference; may repeat. */
   onDrift(drift: Drift): void
 }
 
-/** Compares what servers describe with what their owner accepted. A definition that was judged costs one look-up. */
+/** Compares definitions with the accepted ones. Repeated judgement of an entry is one lookup. */
 export class PinJudge {
   readonly #deps: PinJudgeDeps
-  /** Entries as they are passed on, by those that came. */
+  /** Judged entries by original entry. */
   readonly #judged = new WeakMap<CatalogEntry, CatalogEntry>()
-  /** Verdicts by upstream, kind and name, as they were given last. */
+  /** Latest verdicts by upstream, kind and name. */
   readonly #last = new BoundedMap<string, PinVerdict>({ max: MAX_NAMES })
   readonly #likeness = new Map<string, SimilarityIndex>()
 
@@ -68,11 +65,11 @@ export class PinJudge {
     this.#deps = bench
   }
 
-  /** The entry with its mark, and withheld where its upstream's mode says so. */
+  /** Marks the entry, and withholds it if the upstream's mode requires it. */
   judge(entry: CatalogEntry): CatalogEntry {
     const mode = this.#deps.modes.get(entry.upstream)
     const { kind } = entry
-    // An empty name is the question whether anything of an upstream may be seen.
+    // An empty name asks whether anything of the upstream is visible.
     if (mode === undefined || !isPinnedKind(kind) || entry.original === '') return entry
     const known = this.#judged.get(entry)
     if (known !== undefined) return known
@@ -86,12 +83,12 @@ export class PinJudge {
     return judged
   }
 
-  /** Instructions that may be passed on. */
+  /** Filters out withheld instructions. */
   instructions(all: readonly UpstreamInstructions[]): readonly UpstreamInstructions[] {
     return all.filter(({ upstream, text }) => this.#canPassInstructions(upstream, text))
   }
 
-  /** Number of names by upstream and status, as they were judged last. */
+  /** Counts names by upstream and status. */
   counts(): ReadonlyMap<string, Readonly<Record<Status, number>>> {
     const counts = new Map<string, Record<Status, number>>()
     for (const [key, { status }] of this.#last.entries()) {
@@ -109,7 +106,7 @@ export class PinJudge {
     const pins = this.#deps.lock?.get(upstream)
     const hash = hashValue(text)
     if (pins?.instructions?.hash === hash) return true
-    // A server that was accepted without instructions has changed when it has some.
+    // Instructions added after acceptance are a change.
     const status = pins === undefined ? 'new' : 'changed'
     const isWithheld = shouldWithhold(mode, status)
     this.#deps.onDrift({ upstream, what: 'instructions', name: 'instructions', hash, status, isWithheld })
@@ -131,7 +128,7 @@ export class PinJudge {
     return like === undefined ? { status: 'new' } : { status: 'changed', like }
   }
 
-  /** The accepted one that a new name may be taken for, or that went on under it: a rename is a change. */
+  /** Finds an accepted definition that a new name imitates or renames; a rename counts as a change. */
   #findSimilar(
     upstream: string,
     kind: PinnedKind,
@@ -150,7 +147,7 @@ export class PinJudge {
     return byBody.get(body) ?? byDescription.get(String(definition.description).trim())
   }
 
-  /** A name that no list has is judged by what is known of it: a route or a guess leads past nothing that is withheld. */
+  /** Judges a name that is in no list by its latest verdict, so that guessing a name bypasses nothing. */
   #judgeUnlisted(entry: CatalogEntry, kind: PinnedKind, mode: Mode): CatalogEntry {
     const known = this.#last.get(createEntryKey(entry))
     if (known !== undefined) return markEntry(entry, known, mode)
@@ -164,7 +161,7 @@ export class PinJudge {
   }
 }
 
-/** True where a definition of this status is kept back. */
+/** Returns true if a definition with this status is withheld. */
 export function shouldWithhold(mode: Mode, status: Status): boolean {
   return status === 'changed'
     ? mode === 'withhold' || mode === 'strict'

@@ -7,10 +7,10 @@ import type { Lock } from './lock-file.ts'
 import type { PackagePin, LookupEnvironment } from './packages.ts'
 import { identifyPackage } from './packages.ts'
 
-/** Result of comparing a program with the accepted one: `unknown` where something that was accepted cannot be told here. */
+/** Result of the comparison; `unknown` if an accepted property cannot be determined here. */
 type ProgramStatus = 'same' | 'changed' | 'new' | 'unknown'
 
-/** A program that is not as it was accepted, or cannot be compared. */
+/** A program that differs from the accepted one or cannot be compared. */
 export interface ProgramDrift {
   readonly upstream: string
   readonly status: ProgramStatus
@@ -18,7 +18,7 @@ export interface ProgramDrift {
   readonly isWithheld: boolean
 }
 
-/** Compares the program of a server with the one that was accepted. */
+/** Compares a server's program with the accepted one. */
 export function compareProgram(accepted: PackagePin | undefined, now: PackagePin | undefined): ProgramStatus {
   if (accepted === undefined) return now === undefined ? 'same' : 'new'
   if (accepted.type === 'unpinned') return now?.type === 'unpinned' ? 'unknown' : 'changed'
@@ -34,7 +34,7 @@ function compareNpmPackages(accepted: NpmPin, now: NpmPin): ProgramStatus {
   return (['changed', 'unknown'] as const).find(status => statuses.includes(status)) ?? 'same'
 }
 
-/** A package that is not installed here has no integrity yet. */
+/** A package that is not installed here has no integrity. */
 function compareHash(accepted: string | undefined, now: string | undefined): ProgramStatus {
   if (accepted === undefined || accepted === now) return 'same'
   return now === undefined ? 'unknown' : 'changed'
@@ -44,11 +44,11 @@ interface StartGuardDeps {
   readonly lock: Lock | undefined
   readonly modes: ReadonlyMap<string, Mode>
   readonly lookup: LookupEnvironment
-  /** Hears of every drift; whoever hears it twice keeps that to himself. */
+  /** Called for every difference; may repeat. */
   onDrift(drift: ProgramDrift): void
 }
 
-/** Looks at programs before they run, each time anew: a file may be another one since. */
+/** Checks programs before each start, as files may change in between. */
 export class StartGuard {
   readonly #deps: StartGuardDeps
 
@@ -56,7 +56,10 @@ export class StartGuard {
     this.#deps = parts
   }
 
-  /** Says why a server must not be started; undefined where it may. One that nobody has locked may: its tools are judged. */
+  /**
+   * Returns the reason not to start a server; undefined if it may start. A server without a lock entry may start, as
+   * its tools are judged.
+   */
   checkStart(upstream: string, spec: UpstreamConfig): string | undefined {
     const { lock, modes, lookup } = this.#deps
     const mode = modes.get(upstream)
@@ -74,7 +77,7 @@ export class StartGuard {
   }
 }
 
-/** Programs that were accepted without saying what runs are warned of alone: there is nothing to compare. */
+/** A program accepted as unpinned is only warned about: there is nothing to compare. */
 function shouldWithholdProgram(mode: Mode, status: ProgramStatus, accepted: PackagePin | undefined): boolean {
   if (mode === 'warn' || (accepted?.type === 'unpinned' && status === 'unknown')) return false
   return status === 'changed' || mode === 'strict'

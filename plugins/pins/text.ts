@@ -1,10 +1,10 @@
 import { canonicalizeJson, isObject } from '../../src/plugin.ts'
 
-/** Longest text that is compared line by line, and longest value that is shown. */
+/** Maximum number of compared lines, and maximum length of a displayed value. */
 const MAX_LINES = 500
 const MAX_LENGTH = 300
 
-/** Lines that say what of one value is another one now, as people read it. */
+/** Describes the differences of two values as lines. */
 export function listDifferences(before: unknown, now: unknown, path = ''): string[] {
   if (canonicalizeJson(before) === canonicalizeJson(now)) return []
   if (isObject(before) && isObject(now)) return compareMembers(before, now, path)
@@ -30,7 +30,7 @@ function compareMembers(before: object, now: object, path: string): string[] {
   })
 }
 
-/** `- old` and `+ new` lines, those that stayed left out. */
+/** Returns `- old` and `+ new` lines without unchanged ones. */
 function diffLines(before: readonly string[], now: readonly string[]): string[] {
   const out = (line: string): string => `- ${escapeInvisible(line)}`
   const into = (line: string): string => `+ ${escapeInvisible(line)}`
@@ -49,7 +49,7 @@ function diffLines(before: readonly string[], now: readonly string[]): string[] 
   return [...lines, ...before.slice(old).map(out), ...now.slice(young).map(into)]
 }
 
-/** Lengths of the longest common rest of lines, from each pair of lines on. */
+/** Computes lengths of the longest common subsequence for each pair of positions. */
 function computeCommonLengths(before: readonly string[], now: readonly string[]): number[][] {
   const lengths = Array.from({ length: before.length + 1 }, () => new Array<number>(now.length + 1).fill(0))
   for (let old = before.length - 1; old >= 0; old--)
@@ -73,7 +73,7 @@ function formatValue(value: unknown): string {
 }
 
 /**
- * Characters that nobody sees, or that change how others are read: controls but tab and line end, marks of direction,
+ * Invisible characters and those that change how others are read: controls except tab and line feed, direction marks,
  * joiners, fillers, variation selectors, tags.
  */
 const RANGES: readonly (readonly [from: number, to: number])[] = [
@@ -107,12 +107,12 @@ function formatCodePoint(code: number): string {
   return `\\u{${code.toString(16)}}`
 }
 
-/** The text with every character that is not seen as `\u…`. */
+/** Escapes invisible characters as `\u…`. */
 export function escapeInvisible(text: string): string {
   return text.replace(INVISIBLE, escapeCharacters)
 }
 
-/** Tells how many characters of a text are not seen. */
+/** Counts invisible characters. */
 export function countInvisible(text: string): number {
   return text.match(INVISIBLE)?.length ?? 0
 }
@@ -124,11 +124,11 @@ function escapeCharacters(characters: string): string {
   return text
 }
 
-/** Letters of other alphabets, each over the Latin one that it looks like. */
+/** Cyrillic and Greek letters, in the order of the Latin ones that they resemble. */
 const FOREIGN = 'авекмнорстухіјѕԁԛԝһαοινκτυρ'
 const LATIN = 'abekmhopctyxijsdqwhaoivktup'
 
-/** A name as a hasty reader sees it: two names that look alike have the same. */
+/** Reduces a name so that look-alike names are equal. */
 export function createSkeleton(name: string): string {
   const plain = name.normalize('NFKC').replace(INVISIBLE, '').toLowerCase()
   return Array.from(plain)
@@ -137,7 +137,7 @@ export function createSkeleton(name: string): string {
     .replace(/[\s_-]+/g, '')
 }
 
-/** Tells whether a word mixes Latin letters with Cyrillic or Greek ones. */
+/** Returns true if a word mixes Latin letters with Cyrillic or Greek ones. */
 export function hasMixedWord(text: string): boolean {
   return /\p{Script=Latin}[\p{Script=Cyrillic}\p{Script=Greek}]|[\p{Script=Cyrillic}\p{Script=Greek}]\p{Script=Latin}/u.test(
     text,

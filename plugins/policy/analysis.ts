@@ -5,7 +5,7 @@ import { FIELDS, LISTED, VARIABLES } from './expression-variables.ts'
 
 const NOTHING: ReadonlySet<string> = new Set()
 
-/** Arguments that are there wherever `node` is true, or false. */
+/** Collects arguments that must exist if `node` has this value. */
 function collectGuards(node: ASTNode, isTrue: boolean): ReadonlySet<string> {
   if (node.op === '!_') return collectGuards(node.args, !isTrue)
   const parts = (node.op === '&&' && isTrue) || (node.op === '||' && !isTrue) ? node.args : undefined
@@ -13,7 +13,6 @@ function collectGuards(node: ASTNode, isTrue: boolean): ReadonlySet<string> {
   return isTrue ? collectTrueGuards(node) : NOTHING
 }
 
-/** The same for a condition that is true. */
 function collectTrueGuards(node: ASTNode): ReadonlySet<string> {
   if (node.op === 'call' && node.args[0] === 'has') return new Set(findArgument(node.args[1][0]))
   if (node.op === 'in' && isArgs(node.args[1]))
@@ -34,7 +33,7 @@ const NAMES: ReadonlySet<string> = new Set([
   'resource.original',
 ])
 
-/** Tells whether a condition is about the name of what is called alone: then all others are not asked for arguments. */
+/** Returns true if a condition depends on the target's name only: then it implies the target's arguments. */
 function isAboutName(node: ASTNode): boolean {
   const names = collectFields(node)
   return names.size > 0 && [...names].every(name => NAMES.has(name))
@@ -57,7 +56,6 @@ function mergeSets(one: ReadonlySet<string>, other: ReadonlySet<string>): Readon
   return other.size === 0 ? one : new Set([...one, ...other])
 }
 
-/** The expressions that one is made of. */
 function listChildren(node: ASTNode): ASTNode[] {
   const found: ASTNode[] = []
   const addNodes = (value: unknown): void => {
@@ -72,31 +70,31 @@ function isNode(value: unknown): value is ASTNode {
   return typeof value === 'object' && value !== null && 'op' in value && 'args' in value
 }
 
-/** Something that an expression must not have, with its place in the text. */
+/** An invalid part of an expression with its position. */
 export interface Mistake {
   readonly message: string
   readonly hint?: string | undefined
   readonly at?: number | undefined
 }
 
-/** Facts about an expression that are known from its text alone. */
+/** Properties of an expression known from its text. */
 export interface Analysis {
   readonly reads: ReadonlySet<Variable>
-  /** Kinds of things that it is about; undefined for everything. */
+  /** Kinds of subjects that it applies to; undefined for all. */
   readonly kinds: ReadonlySet<SubjectKind> | undefined
-  /** True if its value is the same for every call of one caller, so that it decides on lists too. */
+  /** True if its value is the same for all calls of one caller, so that it also applies to lists. */
   readonly isListable: boolean
-  /** Argument that is read although other tools may not have it, if any. */
+  /** An argument read without a check that it exists, if any. */
   readonly bareArgument: string | undefined
-  /** True if it goes over the items of something. */
+  /** True if it iterates over items. */
   readonly loops: boolean
-  /** Weight in characters of what each item is compared with. */
+  /** Size class of the values that each item is compared with. */
   readonly perItem: 'little' | 'headers' | 'args'
-  /** Fields of `principal` that become a part of a path. */
+  /** Fields of `principal` used in paths. */
   readonly inPaths: readonly string[]
 }
 
-/** Functions by name, with what they may be called on. All others are refused. */
+/** Allowed functions. */
 const FUNCTIONS: ReadonlySet<string> = new Set(['has', 'size', 'int', 'uint', 'double', 'string', 'bool'])
 const CLOCK: readonly string[] = [
   'getDate',
@@ -133,26 +131,26 @@ const METHODS: ReadonlySet<string> = new Set([
   ...CLOCK,
 ])
 const LOOPS: ReadonlySet<string> = new Set(['all', 'exists', 'exists_one', 'map', 'filter'])
-/** Functions whose time grows with the product of both texts. */
+/** Functions whose time grows with the product of both text lengths. */
 const SEARCHES: ReadonlySet<string> = new Set(['contains', 'indexOf', 'lastIndexOf'])
-/** Functions of a text and a constant, which is prepared when the configuration is loaded. */
+/** Functions whose constant argument is prepared when the configuration is loaded. */
 const PREPARED: ReadonlySet<string> = new Set(['re', 'glob'])
-/** Variables whose texts may be long. */
+/** Variables that may contain long texts. */
 const LONG: ReadonlySet<string> = new Set(['request', 'principal', 'resource', 'tool'])
 const CONSTANT: ReadonlySet<string> = new Set(['timestamp', 'duration'])
 
-/** Names that a loop gives to its items, and whether they are parts of the arguments. */
+/** Loop variables by name; true if their values are part of the arguments. */
 type Scope = ReadonlyMap<string, boolean>
 
-/** Place in an expression. */
+/** Context of a node. */
 interface ExpressionScope {
   readonly scope: Scope
   readonly inLoop: boolean
-  /** Arguments that are known to be there; `*` for all, as where the tool is named. */
+  /** Arguments that are known to exist; `*` for all, such as after a check of the tool's name. */
   readonly guarded: ReadonlySet<string>
 }
 
-/** Looks through an expression for what must not be there, and for what it reads. */
+/** Finds the properties and mistakes of an expression. */
 export function analyzeExpression(ast: ASTNode): {
   readonly analysis: Analysis
   readonly mistakes: readonly Mistake[]
@@ -162,14 +160,14 @@ export function analyzeExpression(ast: ASTNode): {
   return { analysis: walk.analysis, mistakes: walk.mistakes }
 }
 
-/** A function that must be prepared, with its constant. */
+/** A call of a prepared function with its constant. */
 interface PreparedCall {
   readonly name: string
   readonly text: string
   readonly at: number
 }
 
-/** The constants of functions that are prepared, such as patterns. */
+/** Finds constants to prepare, such as patterns. */
 export function findConstants(ast: ASTNode): PreparedCall[] {
   const found: PreparedCall[] = []
   const visit = (node: ASTNode): void => {
@@ -250,7 +248,7 @@ class ExpressionWalker {
     for (const arg of args) this.visit(arg, place)
   }
 
-  /** Visits the arguments of `has`: what it asks for may be missing, and so may what is behind it. */
+  /** The argument of `has` may be missing, and so may its members. */
   #visitHas(args: readonly ASTNode[], place: ExpressionScope): void {
     const guarded = new Set([...place.guarded, '*'])
     for (const arg of args) this.visit(arg, { ...place, guarded })
@@ -266,7 +264,10 @@ class ExpressionWalker {
     for (const arg of args) this.visit(arg, place)
   }
 
-  /** The first argument of a method: a constant where it is prepared, and no text to look for that the caller chose. */
+  /**
+   * Checks a method's first argument: prepared functions need a constant, and searches must not use a text from the
+   * caller.
+   */
   #checkArgument(name: string, first: ASTNode, { scope }: ExpressionScope): void {
     const isText = first.op === 'value' && typeof first.args === 'string'
     if (PREPARED.has(name) && !isText) this.#addMistake(first, `${name}() takes a constant pattern`)
@@ -326,7 +327,7 @@ class ExpressionWalker {
     if (!mayLack && !guarded.has('*') && !guarded.has(name)) this.#bareArgument ??= name
   }
 
-  /** Visits both sides. Guards of one side hold on the other: CEL forgives an error where the other side decides. */
+  /** Guards of one side hold on the other: CEL ignores an error if the other side decides. */
   #visitLogical(node: Extract<ASTNode, { op: '&&' | '||' }>, place: ExpressionScope): void {
     const [left, right] = node.args
     const isAnd = node.op === '&&'
@@ -348,7 +349,7 @@ class ExpressionWalker {
       this.#addMistake(node, '"in" must not look for what the caller chose in what the caller sent')
   }
 
-  /** Tells whether a value may be a part of the arguments. */
+  /** Returns true if a value may be part of the arguments. */
   #isCallerValue(node: ASTNode, scope: Scope): boolean {
     if (node.op === 'id') return scope.get(node.args) ?? node.args === 'args'
     return listChildren(node).some(child => this.#isCallerValue(child, scope))

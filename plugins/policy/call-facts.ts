@@ -24,7 +24,7 @@ import {
 } from './expression-variables.ts'
 import type { RuleSubject } from './rules.ts'
 
-/** A thing that is called, with the variables that describe it. */
+/** The subject of a call with its catalog entry. */
 export interface CalledSubject extends RuleSubject {
   readonly original: string
   readonly entry: CatalogEntry | undefined
@@ -41,7 +41,7 @@ const NO_TOOL = new ToolFacts()
 const NO_PROMPT = new PromptFacts()
 const NO_RESOURCE = new ResourceFacts()
 
-/** Makes the values that rules read, of a call or of an entry of a list. */
+/** Builds the values that rules read, for a call or a list entry. */
 export class FactsBuilder {
   readonly #upstreams: ReadonlyMap<string, UpstreamFacts>
   readonly #principals = new WeakMap<Principal, PrincipalFacts>()
@@ -49,7 +49,7 @@ export class FactsBuilder {
   readonly #headers: readonly string[]
   readonly #calls: Slot<Session, { count: number }>
 
-  /** `headers` are those that expressions may read; `calls` counts those of a session. */
+  /** `headers`: those that expressions may read; `calls`: counter per session. */
   constructor(config: Config, headers: readonly string[], calls: Slot<Session, { count: number }>) {
     this.#upstreams = new Map(
       Object.entries(config.upstreams).map(([name, { tags, trusted }]) => [
@@ -61,7 +61,7 @@ export class FactsBuilder {
     this.#calls = calls
   }
 
-  /** Values of a call: only those that are read are made. */
+  /** Builds the values of a call; only those that are read. */
   buildCallFacts(call: Call, called: CalledSubject, reads: ReadonlySet<Variable>): Facts {
     const { exchange } = call
     const facts = this.#buildCommonFacts(called, call.upstream, exchange.principal, reads)
@@ -75,7 +75,7 @@ export class FactsBuilder {
     return facts
   }
 
-  /** Values of an entry that somebody may be shown. */
+  /** Builds the values of a listed entry. */
   buildEntryFacts(entry: CatalogEntry, { principal }: CatalogView, reads: ReadonlySet<Variable>): Facts {
     const facts = this.#buildCommonFacts(describeEntry(entry), entry.upstream, principal, reads)
     facts.phase = 'list'
@@ -144,12 +144,12 @@ export class FactsBuilder {
     const meta = params?._meta
     const trace =
       isObject(meta) && typeof meta.traceparent === 'string' ? meta.traceparent : headers.traceparent
-    // An address of IPv4 is written in one way, whatever the listener's socket is.
+    // Normalize IPv4 addresses of dual-stack sockets.
     return new RequestFacts(Object.fromEntries(known), trace, remoteAddress.replace(/^::ffff:(?=\d+\.)/i, ''))
   }
 }
 
-/** Finds out what a call is about. A method that nobody knows is about nothing but itself. */
+/** Identifies the subject of a call; unknown methods have only their name. */
 export function identifyCall({ method, params, exchange }: Call): CalledSubject {
   const kind = findSubjectKind(method, params)
   const { entry } = exchange
@@ -172,7 +172,7 @@ function createResourceFacts({ kind, name, original }: CalledSubject): ResourceF
   return kind === 'resources' ? new ResourceFacts(name, original) : NO_RESOURCE
 }
 
-/** The name that the client knows: a call that goes on as a task has the one that its server knows. */
+/** Returns the exposed name; a call continued as a task has the original one. */
 function resolveExposedName(said: string, entry: CatalogEntry | undefined): string {
   return entry !== undefined && said === entry.original ? entry.exposed : said
 }
@@ -188,7 +188,7 @@ function findSubjectKind(method: string, params: JsonObject | undefined): Subjec
   return isObject(params?.ref) && params.ref.type === 'ref/prompt' ? 'prompts' : 'resources'
 }
 
-/** The name or URI in parameters; that of a completion is in its reference. */
+/** Reads the name or URI from the parameters; for a completion from its reference. */
 function readSubjectName(method: string, params: JsonObject | undefined): string {
   const target = METHODS.get(method)?.target
   if (target !== 'ref') return toText(target === undefined ? undefined : params?.[target])
@@ -201,8 +201,8 @@ function toText(value: unknown): string {
 }
 
 /**
- * The arguments of a call, as its server gets them. Undefined where two readers may see other ones: then no rule about
- * them has a value.
+ * Returns the arguments as the server receives them. A string if parsers may disagree about them, so that rules about
+ * arguments fail.
  */
 function readArguments({ method, params, exchange }: Call): JsonObject | string {
   if (exchange.hasExactNumbers === false) return UNREADABLE
@@ -212,10 +212,10 @@ function readArguments({ method, params, exchange }: Call): JsonObject | string 
   return isObject(args) ? args : UNREADABLE
 }
 
-/** A value without any argument in it, and not an empty map either. */
+/** Not an object, so that reading any argument fails. */
 const UNREADABLE = 'unreadable'
 
-/** Arguments of a completion: the one that is being completed is an argument like the others. */
+/** Merges the completed argument with the others. */
 function mergeCompletionArguments(params: JsonObject | undefined): JsonObject {
   const context =
     isObject(params?.context) && isObject(params.context.arguments) ? params.context.arguments : {}

@@ -16,7 +16,6 @@ import {
 import { PolicyJudge } from './policy-judge.ts'
 import { compileRules, RuleIndex } from './rules.ts'
 
-/** Result of one case. */
 interface CaseResult {
   readonly name: string
   readonly isOk: boolean
@@ -24,7 +23,7 @@ interface CaseResult {
   readonly effect: string
   readonly rule?: string | undefined
   readonly scopes?: readonly string[] | undefined
-  /** Rules that had no value. */
+  /** Rules that failed. */
   readonly note?: string | undefined
 }
 
@@ -53,7 +52,7 @@ const KEYS = [
 const SUBJECTS = { tool: 'tools', prompt: 'prompts', resource: 'resources' } as const
 const METHOD = { tools: 'tools/call', prompts: 'prompts/get', resources: 'resources/read' } as const
 
-/** Judges each case by the rules of a configuration. @throws GatewayError GW_USAGE for a case that is none */
+/** Evaluates each case with the rules of a configuration. @throws GatewayError GW_USAGE for an invalid case */
 export function runCases(given: unknown, config: Config): CaseResult[] {
   const list = Array.isArray(given) ? given : isObject(given) ? given.cases : undefined
   if (!Array.isArray(list) || list.length === 0) throw createUsageError('the file holds no list of cases')
@@ -171,7 +170,7 @@ function stripPrefix(name: string, upstream: string, { upstreams }: Config): str
   return name.startsWith(prefix) ? name.slice(prefix.length) : name
 }
 
-/** The server whose prefix a name has; the longest one, as a call finds it. */
+/** Finds the upstream with the longest matching prefix, as routing does. */
 function findUpstream(name: string, { upstreams }: Config): string {
   const prefixes = Object.entries(upstreams).map(([own, { prefix = `${own}__` }]) => ({ own, prefix }))
   const fitting = prefixes.filter(({ prefix }) => prefix !== '' && name.startsWith(prefix))

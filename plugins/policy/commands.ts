@@ -1,6 +1,6 @@
 import type { PluginCommands } from '../../src/plugin.ts'
 
-/** Exit code where a case comes out otherwise than expected. */
+/** Exit code for failed cases. */
 const FAILED = 1
 
 export const commands: PluginCommands = {

@@ -1,6 +1,5 @@
 import { defineErrors, RPC } from '../../src/plugin.ts'
 
-/** Errors of the policy. */
 export const ERRORS = {
   GW_POLICY_DENIED: {
     text: '{what} is not allowed: {why}',

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../src/plugin.ts'
 
-/** Fields of the variables of expressions, by their types in CEL. `args` is whatever the caller sent. */
+/** Fields of structured variables with their CEL types. `args` has no fixed fields. */
 export const FIELDS = {
   principal: {
     authenticated: 'bool',
@@ -24,10 +24,9 @@ export const FIELDS = {
 
 type StructuredVariable = keyof typeof FIELDS
 
-/** Variables of expressions. */
 export type Variable = StructuredVariable | 'args' | 'method' | 'phase' | 'now'
 
-/** Variables that are one value, by their types in CEL. */
+/** Other variables with their CEL types. */
 export const VALUES = {
   args: 'map<string, dyn>',
   method: 'string',
@@ -40,7 +39,7 @@ export const VARIABLES: readonly Variable[] = [
   ...(Object.keys(VALUES) as (keyof typeof VALUES)[]),
 ]
 
-/** Variables that are the same for everything that one caller is shown of an upstream. */
+/** Variables that are known when an entry is listed. */
 export const LISTED: ReadonlySet<Variable> = new Set([
   'principal',
   'tool',
@@ -51,13 +50,13 @@ export const LISTED: ReadonlySet<Variable> = new Set([
   'phase',
 ])
 
-/** Kinds of subjects that a call can be about, and that rules can be about. */
+/** Subjects of calls and rules. */
 export type SubjectKind = 'tools' | 'prompts' | 'resources'
 
-/** Values for one evaluation: those that its rules read. */
+/** Values of one evaluation; only those that its rules read. */
 export type Facts = { [V in Variable]?: object | string }
 
-/** Makes the values of one variable; a class of its own for each, by which the engine knows their fields. */
+/** Each structured variable has its own class, by which the CEL engine knows its fields. */
 export class PrincipalFacts {
   readonly authenticated: boolean
   readonly issuer: string
@@ -183,7 +182,7 @@ export class PinFacts {
   }
 }
 
-/** The class of each structured variable. */
+/** Classes by structured variable. */
 export const CLASSES = {
   principal: PrincipalFacts,
   client: ClientFacts,

@@ -9,27 +9,27 @@ import { analyzeExpression, findConstants } from './analysis.ts'
 import type { Facts, Variable } from './expression-variables.ts'
 import { CLASSES, FIELDS, VALUES } from './expression-variables.ts'
 
-/** Most work of all regular expressions in one evaluation: characters times the size of the pattern. */
+/** Maximum work of all regular expressions in one evaluation: characters times pattern size. */
 const MAX_STEPS = 10_000_000
 const MAX_PATTERN = 500
-/** Instructions of one pattern. */
+/** Maximum number of instructions of one pattern. */
 const MAX_PROGRAM = 1000
 const HTTP = /^https?:$/
 const CONTROLS = /[\0-\x20\x7f\\]/
 const SEGMENT = /(^|\/)\.{1,2}(\/|$)|\/\/|\0|\\/
 
-/** Functions that expressions have beside those of CEL. Each set has its own patterns, prepared when rules are loaded. */
+/** Additional functions. Each configuration has its own patterns, prepared at load. */
 class ExpressionFunctions {
   readonly #patterns = new Map<string, Pattern>()
   readonly #globs = new Map<string, (text: string) => boolean>()
   #steps = 0
 
-  /** A new evaluation begins: it has all of its work before it. */
+  /** Resets the work limit. */
   startEvaluation(): void {
     this.#steps = 0
   }
 
-  /** Prepares a constant; says why it cannot be used, if so. */
+  /** Prepares a constant; returns the reason if it is invalid. */
   prepareConstant(name: string, text: string): string | undefined {
     if (name === 're') return this.#preparePattern(text)
     if (name === 'glob') this.#globs.set(text, compileGlobs(text))
@@ -51,7 +51,7 @@ class ExpressionFunctions {
     }
   }
 
-  /** Tells whether a regular expression (RE2) is found anywhere in a text. */
+  /** Returns true if a regular expression (RE2) matches anywhere in the text. */
   re(text: string, pattern: string): boolean {
     const known = this.#patterns.get(pattern)
     if (known === undefined) throw new Error('the pattern was not prepared')
@@ -73,20 +73,20 @@ interface Pattern {
 }
 
 /**
- * Tells whether an absolute path is a directory or something below it, with `..` put in its place. Links are not followed: only the
- * server can do that.
+ * Returns true if an absolute path is inside a directory, after resolving `..`. Symbolic links are not followed: only
+ * the server could.
  */
 function isWithin(path: string, directory: string): boolean {
   if (!directory.startsWith('/') || SEGMENT.test(directory))
     throw new Error('within() wants an absolute directory without ".." and "//"')
   if (!path.startsWith('/') || path.includes('\0') || path.includes('\\')) return false
   const base = directory.endsWith('/') ? directory.slice(0, -1) : directory
-  // Most paths are plain already, and to make one so costs more than all else here.
+  // Normalizing is expensive, and most paths are already normal.
   const own = SEGMENT.test(path) ? posix.normalize(path) : path
   return own.startsWith(base) && (own.length === base.length || own[base.length] === '/')
 }
 
-/** The host of an http(s) URL, in lower case and without a port. Whatever two readers may read differently fails. */
+/** Returns the host of an http(s) URL in lower case without port. Fails if parsers may disagree. */
 function parseHost(url: string): string {
   if (CONTROLS.test(url)) throw new Error('host() wants a URL without spaces, controls and backslashes')
   const { protocol, username, password, hostname } = new URL(url)
@@ -95,7 +95,6 @@ function parseHost(url: string): string {
   return hostname.endsWith('.') ? hostname.slice(0, -1) : hostname
 }
 
-/** Bytes of a value as JSON. */
 function countBytes(value: unknown): bigint {
   return BigInt(Buffer.byteLength(JSON.stringify(value) ?? ''))
 }
@@ -116,21 +115,21 @@ const LIMITS = {
   maxMapEntries: 100,
   maxCallArguments: 8,
 }
-/** Items in the arguments of a call, for an expression that goes over them. */
+/** Maximum number of items in the arguments for an expression with a loop. */
 const MAX_ITEMS = 10_000
-/** Most characters that all items together are compared with. */
+/** Maximum characters compared over all items. */
 const MAX_COMPARED = 20_000_000
 const LITTLE = 1024
 const HEADERS = 16 * 1024
-/** Variables whose values are one object for as long as they say the same. */
+/** Variables whose objects are reused while their content is the same. */
 const STABLE_VARIABLES: ReadonlySet<Variable> = new Set(['principal', 'tool', 'upstream'])
-/** Nothing that could lead from one part of a path to another. */
+/** Characters that would change the directory of a path. */
 const UNSAFE_IN_PATH = /[/\\\0]|\.\./
 
-/** An expression, ready to be evaluated. */
+/** A compiled expression. */
 export interface Expression {
   readonly analysis: Analysis
-  /** True or false. @throws Error where it has no value for these facts */
+  /** @throws Error if it has no value for these facts */
   evaluate(facts: Facts): boolean
 }
 
@@ -138,10 +137,10 @@ type CompiledExpression = { readonly expression: Expression } | { readonly mista
 
 const load = createRequire(import.meta.url)
 
-/** Compiles the expressions of one configuration. The engine is loaded with the first one. */
+/** Compiles expressions; loads the CEL engine with the first one. */
 export class ExpressionCompiler {
   readonly #functions = new ExpressionFunctions()
-  /** By their text: many rules differ in nothing but the tools that they are for. */
+  /** By text, as many rules share an expression. */
   readonly #compiled = new Map<string, CompiledExpression>()
   #environment: Environment | undefined
 
@@ -191,7 +190,7 @@ export class ExpressionCompiler {
   }
 }
 
-/** Remembers the last value of an expression that reads nothing but what stays the same from call to call. */
+/** Caches the last value of an expression that reads only stable variables. */
 function cacheLastValue(evaluate: (facts: Facts) => boolean, { reads }: Analysis): (facts: Facts) => boolean {
   if (![...reads].every(name => STABLE_VARIABLES.has(name))) return evaluate
   const [readsPrincipal, readsTool, readsUpstream] = [...STABLE_VARIABLES].map(name => reads.has(name))
@@ -248,7 +247,7 @@ function toMistake(error: unknown): Mistake {
   return { message: summary ?? line, at: range?.start }
 }
 
-/** @throws Error where going over the items would take too long */
+/** @throws Error if iterating would take too long */
 function checkItems({ args }: Facts, perItem: Analysis['perItem']): void {
   const size = measureValue(args)
   if (size.items > MAX_ITEMS) throw new Error(`the arguments have more than ${MAX_ITEMS} items`)
@@ -256,7 +255,7 @@ function checkItems({ args }: Facts, perItem: Analysis['perItem']): void {
   if (size.items * compared > MAX_COMPARED) throw new Error('the arguments are too long to be compared')
 }
 
-/** The items and the characters of a value; counting ends where there are too many. */
+/** Counts items and characters; stops when there are too many items. */
 function measureValue(value: unknown): { items: number; characters: number } {
   const size = { items: 0, characters: 0 }
   const left: unknown[] = [value]
@@ -277,7 +276,7 @@ function measureValue(value: unknown): { items: number; characters: number } {
   return size
 }
 
-/** A subject that looks like a path must not lead out of the directory that is named after it. */
+/** A subject that looks like a path must not leave its directory. */
 function checkPathParts({ principal }: Facts, names: readonly string[]): void {
   const values = principal as Readonly<Record<string, unknown>> | undefined
   for (const name of names) {

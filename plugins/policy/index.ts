@@ -9,7 +9,7 @@ import { PolicyGuard } from './policy-guard.ts'
 import type { PolicyConfig, PolicyRule } from './rules.ts'
 import { compileRules, EFFECTS, RuleIndex } from './rules.ts'
 
-/** Decides by expressions who may do what: on lists where they say enough, and on every call. */
+/** Evaluates access rules on lists, if they are decidable there, and on each call. */
 export const policy: Plugin<PolicyConfig | undefined> = {
   name: 'policy',
   claims: { section: 'policy', upstream: ['trusted', 'tags'] },
@@ -35,7 +35,7 @@ export const policy: Plugin<PolicyConfig | undefined> = {
     const judgesUris = rules.rules.some(({ kinds }) => kinds?.has('resources') !== false)
     const asks = rules.rules.some(({ effect }) => effect === 'ask')
     hooks.catalog.tap({ stage: 'transform', judgesUris }, (entries, view) => guard.filter(entries, view))
-    // In the order of set-up: outside the cache, and outside the deadline, which a person must not use up.
+    // Outside the cache and the deadline, which waiting for an approval must not consume.
     hooks.dispatch.tap({ asks, phase: 'policy' }, next => guard.wrapDispatch(next))
     hooks.explain.tap((steps, { call, hasArguments }) => {
       const step = call === undefined ? undefined : explainPolicy(call, hasArguments, { rules, facts })
@@ -45,7 +45,7 @@ export const policy: Plugin<PolicyConfig | undefined> = {
   },
 }
 
-/** Counts rules that had no value, and tells of each once. */
+/** Counts failures of rules, and logs each rule once. */
 function createFailureReporter({ log }: PluginApi<PolicyConfig | undefined>, counts: PolicyCounts) {
   const told = new Set<string>()
   return ({ name, effect }: PolicyRule, error: unknown): void => {
@@ -61,12 +61,12 @@ function createFailureReporter({ log }: PluginApi<PolicyConfig | undefined>, cou
   }
 }
 
-/** Digest of the rules: what was decided under others does not hold under these. */
+/** Hashes the rules, to detect approvals under other rules. */
 function hashRules(options: PolicyConfig): string {
   return createHash('sha256').update(JSON.stringify(options)).digest('base64url')
 }
 
-/** Points at rules that cannot be used, and at names that two rules have. */
+/** Reports invalid rules and duplicate names. */
 export function checkPolicy(config: unknown, report: Report): void {
   const policy = readValue(config, 'policy')
   if (policy === undefined) return
@@ -76,7 +76,7 @@ export function checkPolicy(config: unknown, report: Report): void {
   checkAsks(config, report)
 }
 
-/** The section with all that has the right form: what has not is pointed at by the schema. */
+/** Selects the well-formed rules; the schema reports the others. */
 function selectValidRules(policy: unknown): PolicyConfig {
   const rules = (effect: string): PolicyConfig['deny'] =>
     readList(policy, effect).map(rule => {
@@ -132,7 +132,7 @@ function checkAsks(config: unknown, report: Report): void {
   })
 }
 
-/** Verdict of the policy on a call that nobody makes; nothing is counted. Undefined where no rule is about it. */
+/** Evaluates a hypothetical call without counting it; undefined if no rule applies. */
 function explainPolicy(
   call: Call,
   hasArguments: boolean,

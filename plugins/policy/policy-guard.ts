@@ -29,7 +29,7 @@ import type { PolicyCounts, PolicyJudge, PolicyVerdict } from './policy-judge.ts
 import { policyError } from './errors.ts'
 import type { RuleIndex } from './rules.ts'
 
-/** Methods that are judged, beside those that nobody knows: what lists show was judged when they were made. */
+/** Judged methods, in addition to unknown ones; list contents are judged when they are built. */
 const JUDGED_METHODS: ReadonlySet<string> = new Set([
   'tools/call',
   'prompts/get',
@@ -38,14 +38,14 @@ const JUDGED_METHODS: ReadonlySet<string> = new Set([
   'completion/complete',
 ])
 
-/** Methods that come with each key that somebody types, or once for many: nobody is asked about them. */
+/** Methods sent on each keystroke, or shared by several clients: never ask for approval. */
 const NEVER_ASKED: ReadonlySet<string> = new Set(['completion/complete', 'resources/subscribe'])
 
-/** Calls whose servers asked for something after a person had approved them. */
+/** Approved calls that continue after an input request of their server. */
 const CONTINUED = { max: 1000, share: 100 }
 const CONTINUED_MS = 600_000
 
-/** Definitions whose digests are remembered. */
+/** Maximum number of remembered definitions. */
 const MAX_DEFINITIONS = 50_000
 
 interface PolicyGuardDeps {
@@ -57,27 +57,26 @@ interface PolicyGuardDeps {
   readonly digest: string
 }
 
-/** The rules of one generation. */
 interface RulesDigest {
   readonly digest: string
 }
 
-/** State that outlives a generation of the policy. */
+/** State that outlives a generation. */
 interface PolicyState {
-  /** Digests of the rules of all generations that run; those of the youngest are in force. */
+  /** Rule digests of all running generations; the latest is active. */
   readonly generations: RulesDigest[]
-  /** Definitions as they were last listed, by upstream, kind and name. */
+  /** Latest definitions by upstream, kind and name. */
   readonly definitions: BoundedMap<string, JsonObject>
   readonly continued: BoundedMap<string, number>
 }
 
-/** Keeps the rules: on lists, and on calls. */
+/** Enforces the rules on lists and calls. */
 export class PolicyGuard {
   readonly #deps: PolicyGuardDeps
   readonly #api: PluginApi
   readonly #state: PolicyState
   readonly #getActiveRules: () => RulesDigest
-  /** The arguments with which a person let an exchange go on. */
+  /** Arguments approved for an exchange. */
   readonly #approved: Slot<Exchange, { params: unknown }>
   readonly #hasAsks: boolean
 
@@ -94,7 +93,7 @@ export class PolicyGuard {
     this.#getActiveRules = createActiveGetter(api.hooks, this.#state.generations, { digest: parts.digest })
   }
 
-  /** The entries that this caller may see. */
+  /** Filters entries that the caller may not see. */
   filter(entries: readonly CatalogEntry[], view: CatalogView): readonly CatalogEntry[] {
     const { rules, judge, facts } = this.#deps
     const { scopes } = view.principal
@@ -160,7 +159,7 @@ export class PolicyGuard {
     }
   }
 
-  /** Tells whoever approved a call that it has ended; the caller has the answer, whatever comes of that. */
+  /** Reports the end of an approved call; a failing listener does not affect the answer. */
   #reportEnd({ ended }: Extract<Approval, { granted: true }>, answer: Answer | undefined): void {
     try {
       ended?.(answer)
@@ -175,20 +174,20 @@ export class PolicyGuard {
     return answer
   }
 
-  /** True while no other rules have taken the place of these. */
+  /** Returns true if these rules are still the active ones. */
   #isActive(): boolean {
     return this.#getActiveRules().digest === this.#deps.digest
   }
 
   /**
-   * Tells whether a person has approved this call, and it was begun: its server asked for something in between. What was
-   * approved under other rules, or with another definition, is asked about anew.
+   * Returns true if this call was approved and continues after an input request. Other rules or another definition
+   * require a new approval.
    */
   #canContinue(call: Call, definition: string | undefined): boolean {
     if (!this.#isActive()) return false
     const { params } = this.#approved.get(call.exchange)
     if (params !== undefined) return params === selectParams(call)
-    // Numbers that two readers may see differently were not the ones that were approved.
+    // Numbers that parsers may read differently are not the approved ones.
     if (call.exchange.hasExactNumbers === false) return false
     const { continued } = this.#state
     const key = this.#digestContinuation(call, definition, call.params?.requestState)
@@ -198,7 +197,7 @@ export class PolicyGuard {
     return until > this.#api.clock.now()
   }
 
-  /** The server's own state comes back only from the caller that it was sealed for. */
+  /** The request state is sealed for its caller, so only that caller can continue. */
   #rememberContinuation(call: Call, definition: string | undefined, answer: Answer): void {
     if (!('input' in answer)) return
     const key = this.#digestContinuation(call, definition, answer.input.value().requestState)
@@ -207,7 +206,7 @@ export class PolicyGuard {
     this.#state.continued.set(key, this.#api.clock.now() + CONTINUED_MS, caller)
   }
 
-  /** Digest of a call that goes on with a state of its server, under these rules and by this definition. */
+  /** Hashes a continued call with its rules and definition. */
   #digestContinuation(call: Call, definition: string | undefined, state: unknown): string | undefined {
     if (typeof state !== 'string') return undefined
     const { upstream, method, params, exchange } = call
@@ -238,7 +237,7 @@ function hashJson(value: unknown): string {
   return createHash('sha256').update(JSON.stringify(value)).digest('base64url')
 }
 
-/** Parameters that say what is called, and with what: the same for each round of one call. */
+/** Selects the parameters that stay the same in each round of one call. */
 function selectParams({ params }: Call): unknown {
   return params?.arguments ?? params?.uri ?? params?.name
 }
@@ -261,10 +260,10 @@ function createDenial(
   return createPolicyRefusal(error, rule === undefined ? {} : { rule })
 }
 
-/** Ways on which an answer has a status. */
+/** Transports with a status code. */
 const HTTP: ReadonlySet<Exchange['via']> = new Set(['http', 'rest', 'sse'])
 
-/** 403 with exactly the scopes that this call needs; where somebody has tokens, `auth` adds where they come from. */
+/** Returns 403 with exactly the missing scopes; `auth` adds where to get tokens. */
 function createScopeRefusal(called: CalledSubject, exchange: Exchange, scopes: readonly string[]): Answer {
   const error = policyError('GW_POLICY_SCOPE', { what: formatSubject(called), scopes: scopes.join(' ') })
   const challenge = `Bearer error="insufficient_scope", scope="${scopes.join(' ')}"`
@@ -277,7 +276,7 @@ function createUnansweredRefusal(called: CalledSubject, rule: string): Answer {
   return createPolicyRefusal(error, { rule })
 }
 
-/** A person let it run, and the configuration became another one since it was asked about. */
+/** The configuration changed after the approval was requested. */
 function createOutdatedRefusal(called: CalledSubject, why: string): Answer {
   const error = policyError('GW_POLICY_OUTDATED', { what: formatSubject(called), why })
   return createPolicyRefusal(error)

@@ -4,7 +4,7 @@ import type { Facts } from './expression-variables.ts'
 import { ResourceFacts } from './expression-variables.ts'
 import type { ApplicableRules, PolicyRule } from './rules.ts'
 
-/** Numbers of what the rules decided, and of which of them failed. Kept over reloads. */
+/** Counts decisions and failed rules; outlives reloads. */
 export class PolicyCounts {
   readonly decisions: Record<PolicyVerdict['effect'], number> = { allow: 0, deny: 0, ask: 0 }
   readonly failures = new Map<string, number>()
@@ -13,13 +13,12 @@ export class PolicyCounts {
     this.decisions[effect]++
   }
 
-  /** Names come from the configuration, so there are few. */
+  /** Rule names are configured, so there are few. */
   countFailure(rule: string): void {
     this.failures.set(rule, (this.failures.get(rule) ?? 0) + 1)
   }
 }
 
-/** The counts as figures of `/metrics`. */
 export function collectFigures({ decisions, failures }: PolicyCounts, rules: number): Figure[] {
   return [
     {
@@ -47,30 +46,30 @@ export function collectFigures({ decisions, failures }: PolicyCounts, rules: num
   ]
 }
 
-/** Verdict on a call. A refusal names its rule; none where no rule of `allow` was true. */
+/** Decision about a call. A denial names its rule, unless no `allow` rule matched. */
 export type PolicyVerdict =
   | { readonly effect: 'allow' }
   | { readonly effect: 'ask'; readonly rule: string }
   | {
       readonly effect: 'deny'
       readonly rule: string | undefined
-      /** Scopes with which it would be allowed. */
+      /** Scopes that would allow the call. */
       readonly scopes?: readonly string[]
     }
 
-/** Hears of a rule that had no value. */
+/** Called if a rule fails. */
 type RuleFailureListener = (rule: PolicyRule, error: unknown) => void
 
 const ALLOW: PolicyVerdict = { effect: 'allow' }
 const NONE: readonly string[] = []
 
-/** Caller and thing that are judged. */
+/** Facts and scopes to judge. */
 interface PolicySubject {
   readonly facts: Facts
   readonly scopes: readonly string[]
 }
 
-/** Judges calls by their rules. A rule that fails counts against the caller. */
+/** Judges calls. A failing rule counts against the caller. */
 export class PolicyJudge {
   readonly #hasAllow: boolean
   readonly #onFailure: RuleFailureListener
@@ -80,7 +79,7 @@ export class PolicyJudge {
     this.#onFailure = failed
   }
 
-  /** A call: denied, else asked about, else allowed. Nobody is asked about what is refused anyway. */
+  /** Decides in order: deny, ask, allow. Denied calls are never asked about. */
   judgeCall(rules: ApplicableRules, subject: PolicySubject): PolicyVerdict {
     const missing: string[] = []
     let by: string | undefined
@@ -103,7 +102,7 @@ export class PolicyJudge {
     return rule === undefined ? ALLOW : { effect: 'ask', rule: rule.name }
   }
 
-  /** The fewest scopes that `allow` still wants; undefined where none would help. */
+  /** Finds the fewest missing scopes that would satisfy `allow`; undefined if none would. */
   #findMissingScopes(rules: readonly PolicyRule[], subject: PolicySubject): readonly string[] | undefined {
     let fewest: readonly string[] | undefined
     for (const rule of rules) {
@@ -115,7 +114,7 @@ export class PolicyJudge {
     return fewest
   }
 
-  /** Tells whether a thing is listed: rules that need a call, or that a scope would satisfy, leave it there. */
+  /** Returns true if an entry is listed. Rules that need a call or a scope do not hide it. */
   shouldList(rules: ApplicableRules, subject: PolicySubject): boolean {
     const decides = (rule: PolicyRule): boolean => rule.isListable && rule.scopes.length === 0
     if (rules.deny.some(rule => decides(rule) && this.#evaluateRule(rule, subject, true))) return false
@@ -126,11 +125,11 @@ export class PolicyJudge {
     )
   }
 
-  /** The value of a rule, or the strict one where it has none. */
+  /** Evaluates a rule; returns `strict` if it fails. */
   #evaluateRule(rule: PolicyRule, { facts }: PolicySubject, strict: boolean): boolean {
     try {
       const result = rule.expression.evaluate(facts)
-      // A server may read another spelling of a URI as the same resource: a restriction holds for both.
+      // A server may treat another spelling of a URI as the same resource, so a restriction must hold for both.
       const other =
         rule.effect === 'allow' || result !== (rule.effect === 'require') ? undefined : normalizeFacts(facts)
       return other === undefined ? result : rule.expression.evaluate(other)
@@ -141,7 +140,7 @@ export class PolicyJudge {
   }
 }
 
-/** The same facts with the normalized URI of their resource; undefined if it is the same one. */
+/** Replaces the resource's URI by its normalized form; undefined if it is the same. */
 function normalizeFacts(facts: Facts): Facts | undefined {
   if (!(facts.resource instanceof ResourceFacts)) return undefined
   const [uri, original] = [facts.resource.uri, facts.resource.original].map(normalizeAuthority)
@@ -149,7 +148,7 @@ function normalizeFacts(facts: Facts): Facts | undefined {
   return { ...facts, resource: new ResourceFacts(uri, original) }
 }
 
-/** The scopes of a rule that a caller lacks; undefined for a rule that has none. */
+/** Lists missing scopes; undefined for a rule without scopes. */
 function listMissingScopes({ scopes }: PolicyRule, own: readonly string[]): readonly string[] | undefined {
   return scopes.length === 0 ? undefined : scopes.filter(scope => !own.includes(scope))
 }

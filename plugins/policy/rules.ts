@@ -5,53 +5,53 @@ import type { Expression } from './expression.ts'
 import { ExpressionCompiler } from './expression.ts'
 import type { SubjectKind, Variable } from './expression-variables.ts'
 
-/** Effects of rules, in the order in which they count. */
+/** Effects in order of evaluation. */
 export const EFFECTS = ['deny', 'require', 'allow', 'ask'] as const
 type Effect = (typeof EFFECTS)[number]
 
 export type PolicyConfig = NonNullable<Config['policy']>
 
-/** Tools that are remembered with their rules. */
+/** Maximum number of cached subjects. */
 const MAX_FITTED = 10_000
 
-/** A rule, ready to be asked. */
+/** A compiled rule. */
 export interface PolicyRule {
   readonly effect: Effect
   readonly name: string
   readonly expression: Expression
-  /** Names of tools that it is about; undefined for all. */
+  /** Tool names that it applies to; undefined for all. */
   readonly isFor: ((name: string) => boolean) | undefined
-  /** Kinds of things that it is about; undefined for everything. */
+  /** Kinds that it applies to; undefined for all. */
   readonly kinds: ReadonlySet<SubjectKind> | undefined
   readonly isListable: boolean
   readonly scopes: readonly string[]
 }
 
-/** Rules that fit one thing, by effect. */
+/** Rules that apply to one subject, by effect. */
 export type ApplicableRules = Readonly<Record<Effect, readonly PolicyRule[]>> & {
-  /** Those of `deny`, then those of `require`. */
+  /** `deny` rules, then `require` rules. */
   readonly refusing: readonly PolicyRule[]
-  /** Variables that any of them reads. */
+  /** Variables that the rules read. */
   readonly reads: ReadonlySet<Variable>
 }
 
-/** A rule that cannot be used, by its place in the section. */
+/** An invalid rule with its pointer in the section. */
 interface RuleFlaw {
   readonly pointer: string
   readonly message: string
   readonly hint: string | undefined
 }
 
-/** Subject of a call: its kind, and its names. Undefined kinds are methods that nobody knows. */
+/** Subject of a call. Unknown methods have no kind. */
 export interface RuleSubject {
   readonly kind: SubjectKind | undefined
   /** Name that clients use. */
   readonly name: string
-  /** Name in lists where that is another one, as behind a route. */
+  /** Listed name if it differs, such as after a route. */
   readonly listed?: string | undefined
 }
 
-/** Compiles all rules of a section, with what is wrong in them. */
+/** Compiles all rules of a section, and collects their flaws. */
 export function compileRules(policy: PolicyConfig): { rules: PolicyRule[]; flaws: RuleFlaw[] } {
   const compiler = new ExpressionCompiler()
   const rules: PolicyRule[] = []
@@ -88,7 +88,7 @@ function createRule(spec: RuleSpec, effect: Effect, unnamed: string, expression:
   }
 }
 
-/** Flaws of a rule whose expression alone is well. */
+/** Finds flaws of a rule with a valid expression. */
 function findFlaws(
   { for: names, scopes = [] }: RuleSpec,
   effect: Effect,
@@ -128,7 +128,7 @@ function createBareArgumentFlaw(argument: string, pointer: string): RuleFlaw {
   }
 }
 
-/** The rules by what they are about: a call costs what its few rules cost, however many there are. */
+/** Caches applicable rules by subject, so that a call evaluates only these. */
 export class RuleIndex {
   readonly rules: readonly PolicyRule[]
   readonly hasAllow: boolean
@@ -140,7 +140,7 @@ export class RuleIndex {
   }
 
   findApplicable(subject: RuleSubject): ApplicableRules {
-    // Rules say names of tools alone.
+    // Only tools are selected by name.
     const key =
       subject.kind === 'tools' ? `tools ${subject.name} ${subject.listed ?? ''}` : String(subject.kind)
     let found = this.#fitting.get(key)

@@ -26,7 +26,7 @@ import {
   readText,
 } from '../../src/plugin.ts'
 
-/** Profiles speak of upstreams that exist, and listeners of profiles that do. */
+/** Reports unknown upstreams and profiles. */
 function checkProfiles(config: unknown, report: Report, { names }: CheckedOptions): void {
   const profiles = readMap(config, 'profiles')
   const upstream = { what: 'upstream', names: names.upstreams }
@@ -50,7 +50,7 @@ function checkProfiles(config: unknown, report: Report, { names }: CheckedOption
   checkPrefixes(config, report)
 }
 
-/** A rule that goes by the name a client says would be passed by saying the same name in another view. */
+/** Rules by name could be bypassed with a profile's own names. */
 function checkPrefixes(config: unknown, report: Report): void {
   const what = findNameRules(config)
   if (what === undefined) return
@@ -72,12 +72,12 @@ function findNameRules(config: unknown): string | undefined {
 
 const NAME_KEYS = ['tool', 'prompt']
 
-/** Methods that say what clients are to know of the gateway as a whole. */
+/** Methods with instructions for clients. */
 const INTRODUCTIONS = ['initialize', 'server/discover']
 
 /**
- * Several views of one gateway. A profile narrows what the filters left, under the names that clients know; what it
- * hides is unknown, and an upstream that it does not show is never called for it.
+ * Provides several views of one gateway. A profile narrows the filtered catalog under the names that clients use; a
+ * hidden upstream is never called.
  */
 export const profiles: Plugin<NonNullable<Config['profiles']>> = {
   name: 'profiles',
@@ -88,10 +88,10 @@ export const profiles: Plugin<NonNullable<Config['profiles']>> = {
 
     hooks.session.tap({ stage: 'identify' }, session => {
       if (views.find(session) === 'none')
-        // Nothing of the others to a client: some may be for somebody else.
+        // Do not suggest other profiles: they may belong to other callers.
         throw gatewayError('GW_PROFILE_UNKNOWN', { profile: session.profile, meant: '' })
     })
-    // After the filters, so that it speaks of names as clients know them.
+    // After the filters, to see the final names.
     const common = new Set<string>()
     const judgesUris = Object.values(options).some(({ resources }) => resources !== undefined)
     hooks.catalog.tap({ stage: 'transform', judgesUris }, (entries, viewer) => {
@@ -121,7 +121,7 @@ export const profiles: Plugin<NonNullable<Config['profiles']>> = {
   },
 }
 
-/** Says which view of the gateway the caller has. */
+/** Explains which profile the caller uses. */
 function explainView(views: ProfileViews, asked: string | undefined, viewer: Session): ExplainStep {
   const profile = views.find(viewer)
   const base = { by: 'profiles', at: 'caller' } as const
@@ -136,7 +136,7 @@ function explainView(views: ProfileViews, asked: string | undefined, viewer: Ses
   }
 }
 
-/** Lists pass: they are the same for all profiles, and filtered above. */
+/** Lists pass, as they are shared by all profiles and filtered above. */
 function guardDispatch(next: Dispatch, name: string, views: ProfileViews): Dispatch {
   return call => {
     const profile = views.find(call.exchange.session)
@@ -150,24 +150,22 @@ type ProfilesConfig = NonNullable<Config['profiles']>
 type ProfileSpec = ProfilesConfig[string]
 type ProfileSection = 'tools' | 'prompts' | 'resources'
 
-/** One view, ready for use. */
+/** A compiled profile. */
 interface ProfileView {
   readonly name: string
   readonly instructions: string | undefined
-  /** True if it shows this upstream. */
   hasUpstream(upstream: string): boolean
   isVisible(this: void, entry: CatalogEntry): boolean
-  /** The entry under the name that it has here. */
+  /** Renames the entry with the profile's prefix. */
   renameEntry(entry: CatalogEntry): CatalogEntry
 }
 
-/** All profiles, and whose they are. */
 interface ProfileViews {
-  /** The profile of this viewer: `all` where none applies, `none` where the one asked for is not for him. */
+  /** Finds the viewer's profile: `all` if none applies, `none` if the requested one is not allowed. */
   find(viewer: Viewer): ProfileView | 'all' | 'none'
 }
 
-/** Prepares them once: looked up with every request. */
+/** Compiles the profiles once, as each request looks them up. */
 function createProfileViews(options: ProfilesConfig, config: Config): ProfileViews {
   const known = new Map(
     Object.entries(options).map(([name, spec]) => [name, createProfileView(name, spec, config)] as const),
@@ -223,7 +221,7 @@ function listPrefixes({ prefixes = {} }: ProfileSpec, { upstreams }: Config): Re
   return new Map(entries)
 }
 
-/** A name that the filters have changed altogether has no prefix to change. */
+/** A name that filters have replaced has no prefix. */
 function applyPrefix(entry: CatalogEntry, prefix: Prefix | undefined): CatalogEntry {
   if (prefix === undefined || LISTS[entry.kind].capability === 'resources') return entry
   if (!entry.exposed.startsWith(prefix.from)) return entry

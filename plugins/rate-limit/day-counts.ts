@@ -2,9 +2,9 @@ import type { Clock, Log } from '../../src/plugin.ts'
 import { getErrorMessage } from '../../src/plugin.ts'
 import type { DayQuotas } from './day-quotas.ts'
 
-/** Least time between two attempts while nothing can be counted. */
+/** Minimum time between attempts while counting fails. */
 const RETRY_MS = 1000
-/** The time that calls stay reserved for this process, once one was counted. */
+/** How long reserved calls stay with this process. */
 const RETURN_MS = 1000
 
 interface DayCountsDeps {
@@ -14,7 +14,7 @@ interface DayCountsDeps {
   readonly log: Log
 }
 
-/** Counts of days on a disk that may be full or gone. Answers are undefined then, and the log says why. */
+/** Day counts on a disk that may be full or unavailable: then results are undefined, and the reason is logged. */
 export class DayCounts {
   readonly #options: DayCountsDeps
   #quotas: DayQuotas | undefined = undefined
@@ -25,12 +25,11 @@ export class DayCounts {
     this.#options = options
   }
 
-  /** True if one more is allowed today. */
   hasCapacity(rule: string, key: string, max: number): boolean | undefined {
     return this.#attempt(quotas => quotas.hasCapacity(rule, key, max, Date.now()))
   }
 
-  /** Counts one; false when another has taken the last meanwhile. */
+  /** Counts a call; false if another process took the last one. */
   countCall(rule: string, key: string, max: number): boolean | undefined {
     this.#stopTimer ??= this.#options.clock.after(RETURN_MS, () => this.#returnReserved())
     return this.#attempt(quotas => quotas.countCall(rule, key, max, Date.now()))
@@ -74,7 +73,7 @@ export class DayCounts {
     try {
       this.close()
     } catch {
-      // A store that cannot be closed is dropped: the next attempt opens it anew.
+      // Drop a store that cannot be closed; the next attempt opens it again.
       this.#quotas = undefined
     }
   }

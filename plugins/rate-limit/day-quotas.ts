@@ -9,9 +9,9 @@ const FILE = /^quota-([0-9a-f-]{36})\.(?:lock|used)$/
 const COUNT_BYTES = 4
 
 /**
- * How many of its reserved calls one process has let in, in a file beside the counts: a number of four bytes for each
- * reservation, with the operating system before the call goes on. Another file is locked for as long as the process lives, so
- * that others know when it is dead, and give back what it had not used.
+ * File with the number of used calls for each reservation, four bytes each, written before the call proceeds. A
+ * second file is locked while the process lives, so that other processes detect its death and return its unused
+ * calls.
  */
 class ReserveFile {
   readonly owner = randomUUID()
@@ -20,7 +20,7 @@ class ReserveFile {
   readonly #file: number
   readonly #count = Buffer.alloc(COUNT_BYTES)
 
-  /** Made while no other process looks for dead ones. */
+  /** Must be created while no other process reclaims dead ones. */
   constructor(directory: string) {
     this.#directory = directory
     this.#lock = new DatabaseSync(getLockPath(directory, this.owner))
@@ -28,13 +28,12 @@ class ReserveFile {
     this.#file = openSync(getUsedPath(directory, this.owner), 'wx', 0o600)
   }
 
-  /** Notes that so many calls of a reservation were let in. */
   recordUse(slot: number, used: number): void {
     this.#count.writeUInt32LE(used)
     writeSync(this.#file, this.#count, 0, COUNT_BYTES, slot * COUNT_BYTES)
   }
 
-  /** Ends it; the files stay where its reservations could not be given back. */
+  /** Closes it; keeps the files if the reservations could not be returned. */
   close(areGivenBack: boolean): void {
     closeSync(this.#file)
     this.#lock.close()
@@ -42,13 +41,13 @@ class ReserveFile {
   }
 }
 
-/** Processes that have left files here, but for those that live. */
+/** Lists dead processes with files in the directory. */
 function listDeadOwners(directory: string, own: string | undefined): string[] {
   const owners = new Set(readdirSync(directory).flatMap(name => FILE.exec(name)?.[1] ?? []))
   return [...owners].filter(owner => owner !== own && !isAlive(getLockPath(directory, owner)))
 }
 
-/** Calls of a reservation that a dead process has let in; undefined where nobody can say. */
+/** Reads the used calls of a dead process's reservations; undefined if unknown. */
 function readUsedCounts(directory: string, owner: string): (slot: number) => number | undefined {
   let counts: Buffer
   try {
@@ -87,17 +86,17 @@ function getUsedPath(directory: string, owner: string): string {
 }
 
 const BUSY_MS = 2000
-/** Calls that are reserved at a time, as long as there is room for so many times as many: the last ones are counted one by one. */
+/** Calls reserved at a time, while at least AMPLE times as many are left; the last ones are counted singly. */
 const BATCH = 256
 const AMPLE = 4
-/** Least time between two looks for the reservations of dead processes, by the wall clock. */
+/** Minimum interval between searches for dead processes. */
 const RECLAIM_INTERVAL_MS = 1000
 
 const ADD = `INSERT INTO quota VALUES (?, ?, ?, 1) ON CONFLICT DO UPDATE SET used = used + 1 WHERE used < ?`
 const RESERVE = `INSERT INTO quota VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET used = used + excluded.used`
 const GIVE_BACK = 'UPDATE quota SET used = max(0, used - ?) WHERE day = ? AND rule = ? AND key = ?'
 
-/** Calls that this process may let in before it asks the file again; the file counts them already. */
+/** Calls that this process may admit without the database, which has counted them already. */
 interface ReservedCalls {
   readonly day: string
   readonly rule: string
@@ -109,16 +108,15 @@ interface ReservedCalls {
 }
 
 /**
- * Counts of days, in a file. Each count is with the operating system before the call goes on, so that no end of the
- * process loses one; only a machine that loses its power may. Many are reserved at a time, as a transaction for each call costs
- * more than the call; how many of those were used is noted call by call.
+ * Day counts in a database. Counts are written before the call proceeds, so only a power failure may lose them. Calls
+ * are reserved in batches, as a transaction costs more than a call; used ones are recorded singly.
  */
 export class DayQuotas {
   readonly #database: DatabaseSync
   readonly #sql: SqlDatabase
   readonly #directory: string
   readonly #reserved = new Map<string, ReservedCalls>()
-  /** Keys of which one was counted since the last giving back: who comes again is worth a reservation. */
+  /** Keys counted since reservations were returned: a second call is worth a reservation. */
   readonly #seen = new Set<string>()
   #reserve: ReserveFile | undefined
   #slots = 0
@@ -138,7 +136,7 @@ export class DayQuotas {
     this.#reclaimDeadReserves()
   }
 
-  /** True if one more is allowed today. */
+  /** Returns true if another call is allowed today. */
   hasCapacity(rule: string, key: string, max: number, now: number): boolean {
     const day = this.#getDay(now)
     if (this.#findReserved(rule, key, max, day) !== undefined || this.#readUsed(day, rule, key) < max)
@@ -149,7 +147,7 @@ export class DayQuotas {
     return this.#readUsed(day, rule, key) < max
   }
 
-  /** Counts one; false when another has taken the last meanwhile. */
+  /** Counts a call; false if another process took the last one. */
   countCall(rule: string, key: string, max: number, now: number): boolean {
     const day = this.#getDay(now)
     const reserved = this.#findReserved(rule, key, max, day)
@@ -159,7 +157,7 @@ export class DayQuotas {
     return true
   }
 
-  /** Gives back what is reserved and not used: other processes may want it. */
+  /** Returns unused reserved calls for other processes. */
   returnReserved(): void {
     this.#seen.clear()
     if (this.#reserved.size === 0) return
@@ -193,7 +191,7 @@ export class DayQuotas {
     return Number(row?.used ?? 0)
   }
 
-  /** One statement or one transaction, so that two generations, or two processes, never count the same one. */
+  /** Uses one statement or transaction, so that no two processes or generations count the same call. */
   #countInDatabase(rule: string, key: string, max: number, day: string): boolean {
     const id = createCountKey(rule, key)
     if (max < AMPLE * BATCH || !this.#seen.has(id)) {
@@ -214,7 +212,7 @@ export class DayQuotas {
     return this.#sql.run(ADD, day, rule, key, max) === 1
   }
 
-  /** Reserves some calls, and counts the first of them. Each reservation has a place of its own, which no row names yet. */
+  /** Reserves a batch and counts its first call. Each reservation has a new slot that no row refers to yet. */
   #reserveBatch(rule: string, key: string, max: number, day: string): ReservedCalls {
     const reserve = (this.#reserve ??= new ReserveFile(this.#directory))
     const before = this.#reserved.get(createCountKey(rule, key))
@@ -237,11 +235,11 @@ export class DayQuotas {
     return { day, rule, key, max, slot, used: 1, left: BATCH - 1 }
   }
 
-  /** Gives back what processes had reserved that have died. */
+  /** Returns the unused calls of dead processes. */
   #reclaimDeadReserves(): void {
     if (listDeadOwners(this.#directory, this.#reserve?.owner).length === 0) return
     this.#sql.whole(() => {
-      // Looked for again, as nobody begins or ends meanwhile.
+      // Search again inside the transaction.
       for (const owner of listDeadOwners(this.#directory, this.#reserve?.owner)) {
         const getUsed = readUsedCounts(this.#directory, owner)
         for (const { slot, day, rule, key, size } of this.#sql.all(
@@ -262,19 +260,19 @@ export class DayQuotas {
     if (number !== this.#dayNumber) {
       this.#dayNumber = number
       this.#day = formatDay(now)
-      // Yesterday is kept: a clock that is set back must not give it anew.
+      // Keep yesterday's counts: setting the clock back must not reset them.
       this.#sql.run('DELETE FROM quota WHERE day < ?', formatDay(now - DAY_MS))
     }
     return this.#day
   }
 }
 
-/** Names of rules are configured, and have no line ends. */
+/** Rule names contain no line feeds. */
 function createCountKey(rule: string, key: string): string {
   return `${rule}\n${key}`
 }
 
-/** Opens the counts in a directory, which is made for the owner alone where there is none. */
+/** Opens the counts; creates the directory for the owner only. */
 export function openQuotas(directory: string): DayQuotas {
   makeDirectorySync(directory, 0o700)
   const database = new DatabaseSync(join(directory, 'quota.sqlite'))

@@ -26,16 +26,15 @@ import type { RuleCounts, LimitSubject, UncountedPolicy } from './rule.ts'
 import { createCounts, RateLimitRule } from './rule.ts'
 import type { SharedCountingState } from './shared/shared-counting.ts'
 
-/** Gives keys back, and takes them again for what goes on: that is never refused. */
+/** Slots for calls in flight. Reacquiring for a continued call never fails. */
 interface InFlightSlots {
   release(taken: readonly RuleKey[]): void
   reacquire(taken: readonly RuleKey[]): readonly RuleKey[] | Promise<readonly RuleKey[]>
 }
 
 /**
- * The keys of one request on the rules that bound what is under way. It has them while its client waits for the answer, and while one of
- * its calls is at a server – also for a task that its client was answered with. A call whose client is asked is not under way: nobody
- * works for it, and a client may think for as long as it likes.
+ * Slots of one request in rules with `inFlight`. They are held until the client is answered, and while one of its
+ * calls is at an upstream, even for a task. A call that waits for its client's input holds none.
  */
 class InFlightHold implements AskWatcher {
   readonly #slots: InFlightSlots
@@ -45,24 +44,23 @@ class InFlightHold implements AskWatcher {
   #isOver = false
   #calls = 0
   #isAsked = false
-  /** Counts how often it took its keys or gave them back: keys that come late may be for a time that is over. */
+  /** Detects slots that arrive after a later release. */
   #round = 0
 
-  /** `taken` is what it has already. It is open while its client waits, until `answered`. */
+  /** `taken`: slots already held; `isOpen`: the client waits for an answer. */
   constructor(slots: InFlightSlots, taken: readonly RuleKey[], isOpen: boolean) {
     this.#slots = slots
     this.#all = this.#has = taken
     this.#isOpen = isOpen
   }
 
-  /** Its client was answered. One that is to make the same request again has its keys by that one. */
+  /** Called when the client was answered. A retry of the same request holds its own slots. */
   onAnswered(isToCome: boolean): void {
     this.#isOpen = false
     this.#isOver ||= isToCome
     this.#update()
   }
 
-  /** Makes one of its calls. */
   dispatchCall(call: Call, next: Dispatch): Promise<Answer> {
     if (this.#all.length === 0) return next(call)
     const ends = (): void => {
@@ -71,7 +69,7 @@ class InFlightHold implements AskWatcher {
       this.#update()
     }
     this.#calls++
-    // A task goes on in an exchange of its own.
+    // A task continues in its own exchange.
     call.exchange.watchAsks(this)
     this.#update()
     const answer = next(call)
@@ -118,9 +116,9 @@ class InFlightHold implements AskWatcher {
 
 type RateLimitConfig = NonNullable<Config['rateLimit']>
 
-/** Methods that cost a server nothing, or must work for a client to learn that it has to wait. */
+/** Methods that cost nothing, or that a client needs to learn that it must wait. */
 const FREE: ReadonlySet<string> = new Set(['initialize', 'ping', 'server/discover'])
-/** Methods that are done in one caller's name; lists are fetched for everybody. */
+/** Methods called for one caller; lists are shared. */
 const CALLS: ReadonlySet<string> = new Set([
   'tools/call',
   'prompts/get',
@@ -128,12 +126,12 @@ const CALLS: ReadonlySet<string> = new Set([
   'resources/subscribe',
   'completion/complete',
 ])
-/** Directory beside the configuration, where the gateway has none for its state. */
+/** Fallback next to the configuration if the gateway has no state directory. */
 const DEFAULT_STATE_DIRECTORY = '.gateway'
-/** Stays open for hours and does nothing meanwhile. */
+/** Stays open for hours without load. */
 const LISTEN = 'subscriptions/listen'
 
-/** Bounds how much one caller may use, by minute, by day and at a time. */
+/** Limits calls per minute, per day and concurrently. */
 export const rateLimit: Plugin<RateLimitConfig> = {
   name: 'rate-limit',
   claims: { section: 'rateLimit', records: true },
@@ -177,7 +175,7 @@ export const rateLimit: Plugin<RateLimitConfig> = {
     }
 
     if (late.length > 0) {
-      // A client that is asked something makes the same call several times.
+      // Retries after an input request are counted once.
       const limiting: LateLimitDeps = { count, counted: slot.exchange(() => undefined), options }
       hooks.dispatch.tap({ phase: 'policy' }, (next, { name }) => {
         const own = late.filter(rule => rule.appliesToUpstream(name))
@@ -187,7 +185,7 @@ export const rateLimit: Plugin<RateLimitConfig> = {
   },
 }
 
-/** Counting in this process, or in the one that counts for all. Places that are taken are to be given back. */
+/** Counts in this process or in the shared store. */
 interface CallCounting extends InFlightSlots {
   admit(
     rules: readonly RateLimitRule[],
@@ -206,7 +204,7 @@ const LOCAL_COUNTING: CallCounting = {
   reacquire: acquireSlots,
 }
 
-/** Counts in this process where it is alone, and else in what all of them share. */
+/** Counts locally, or in the store that replicas share. */
 async function createCounting(
   { shared, clock, hooks, slot }: PluginApi<RateLimitConfig>,
   rules: readonly RateLimitRule[],
@@ -225,7 +223,7 @@ async function createCounting(
   return counting
 }
 
-/** Chooses what happens where a day cannot be counted: reading goes on; calls in a caller's name follow `onFailure`. */
+/** Decides what happens if a day cannot be counted: lists continue; calls follow `onFailure`. */
 function getUncountedPolicy(method: string, { onFailure }: RateLimitConfig): UncountedPolicy {
   return CALLS.has(method) ? onFailure : 'continue'
 }
@@ -233,7 +231,7 @@ function getUncountedPolicy(method: string, { onFailure }: RateLimitConfig): Unc
 interface LateLimitDeps {
   readonly options: RateLimitConfig
   readonly count: CallCounting
-  /** Calls that were counted, with their keys. */
+  /** Counted calls with their slots. */
   readonly counted: Slot<Exchange, InFlightHold | undefined>
 }
 
@@ -276,7 +274,7 @@ async function createRules(api: PluginApi<RateLimitConfig>): Promise<RateLimitRu
   })
 }
 
-/** Undefined where no rule has a day. */
+/** Undefined if no rule has `perDay`. */
 async function createDayCounts(api: PluginApi<RateLimitConfig>): Promise<DayCounts | undefined> {
   const { options, clock, log, hooks } = api
   if (Object.values(options.rules).every(({ perDay }) => perDay === undefined)) return undefined
@@ -286,7 +284,7 @@ async function createDayCounts(api: PluginApi<RateLimitConfig>): Promise<DayCoun
   return days
 }
 
-/** Days are counted on a disk always: a quota that a restart forgets is none. */
+/** Day counts are always stored on disk, as a restart must not reset them. */
 function resolveStateDirectory({ options, state, directory }: PluginApi<RateLimitConfig>): string {
   if (options.state === undefined && state !== undefined) return state
   return resolve(directory, options.state ?? DEFAULT_STATE_DIRECTORY)
@@ -296,13 +294,13 @@ function createSubject({ principal, session }: Exchange, upstream: string, tool:
   return { principal, session, upstream, tool }
 }
 
-/** As the client called it; a client that was routed elsewhere still means that one. */
+/** Returns the tool name that the client used, even after a route. */
 function getToolName({ method, exchange }: Call): string {
   const name = method === 'tools/call' ? exchange.params?.name : undefined
   return typeof name === 'string' ? name : ''
 }
 
-/** Says which limits a call would count on, and whether there is room. Nothing is counted. */
+/** Explains the limits that apply to a call without counting it. */
 function explainLimits(hooks: PluginHooks, rules: readonly RateLimitRule[], isCountedHere: boolean): void {
   hooks.explain.tap((steps, { exchange, call }) => {
     const { principal, session, params } = exchange

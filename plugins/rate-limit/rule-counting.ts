@@ -2,7 +2,6 @@ import type { Answer } from '../../src/plugin.ts'
 import { defineErrors, refuse, RPC } from '../../src/plugin.ts'
 import type { LimitExceeded, RateLimitRule, LimitSubject, UncountedPolicy } from './rule.ts'
 
-/** Errors of rate limits and quotas. */
 export const ERRORS = {
   GW_RATE_LIMITED: {
     text: 'too many requests: rule "{rule}" allows {allowed}',
@@ -26,13 +25,13 @@ export const ERRORS = {
 
 const rateLimitError = defineErrors(ERRORS)
 
-/** A rule that a request is on, and under which key. */
+/** A rule with the key of its count. */
 export interface RuleKey {
   readonly rule: RateLimitRule
   readonly key: string
 }
 
-/** The rules that are about a subject, each with the key of its count. */
+/** Lists the rules that apply to a subject. */
 export function listRuleKeys(rules: readonly RateLimitRule[], subject: LimitSubject): RuleKey[] {
   const keys: RuleKey[] = []
   for (const rule of rules) {
@@ -42,7 +41,7 @@ export function listRuleKeys(rules: readonly RateLimitRule[], subject: LimitSubj
   return keys
 }
 
-/** Counts one on each of them, or on none when one is full: that one, and why. */
+/** Counts on all rules, or on none if one is exceeded. */
 export function countOnRules(
   keys: readonly RuleKey[],
   uncounted: UncountedPolicy,
@@ -58,7 +57,7 @@ export function countOnRules(
   return undefined
 }
 
-/** Notes those that bound what is under way. */
+/** Acquires slots of rules with `inFlight`. */
 export function acquireSlots(taken: readonly RuleKey[]): RuleKey[] {
   const entered = taken.filter(({ rule }) => rule.hasInFlight)
   for (const { rule, key } of entered) rule.acquire(key)

@@ -5,61 +5,61 @@ import { getMsUntilTomorrow } from './days.ts'
 
 const MINUTE_MS = 60_000
 
-/** Keys with a count; the least lately used one is forgotten first. */
+/** Maximum number of keys; the least recently used is evicted. */
 const MAX_KEYS = 100_000
 
-/** Instants that all keys of a rule remember together: 32 MiB. */
+/** Maximum call times over all keys of a rule: 32 MiB. */
 const MAX_INSTANTS = 4_000_000
 
 const FIRST_SIZE = 8
 
 export type RuleConfig = NonNullable<Config['rateLimit']>['rules'][string]
 
-/** The parts of a request that decide whose count it is on. */
+/** Properties of a request that select its count. */
 export interface LimitSubject {
   readonly principal: Principal
   readonly session: Session
   /** Empty until it is known. */
   readonly upstream: string
-  /** The tool as clients call it; empty for everything else. */
+  /** Exposed tool name; empty for other methods. */
   readonly tool: string
 }
 
-/** Why there is no room, and when there will be. */
+/** An exceeded limit with the time to wait. */
 export interface LimitExceeded {
   readonly allowed: string
   readonly retryAfterMs: number
-  /** There may be room, but the disk cannot be read or written now. */
+  /** The disk cannot be read or written. */
   readonly isUncounted?: boolean
-  /** There may be room, but what replicas count together cannot be reached now. */
+  /** The shared store is unreachable. */
   readonly isStoreLost?: boolean
 }
 
-/** Fate of a request whose day cannot be counted now. */
+/** What happens to a request whose day cannot be counted. */
 export type UncountedPolicy = 'refuse' | 'continue'
 
 /** State of a rule that outlives a reload. */
 export interface RuleCounts {
   readonly perMinute: number | undefined
   readonly windows: MinuteWindows | undefined
-  /** Requests under way, by key. */
+  /** Calls in flight by key. */
   readonly running: Map<string, number>
 }
 
-/** Advised wait where nobody can say when one of those under way will end. */
+/** Advised wait if the end of running calls is unknown. */
 export const DEFAULT_RETRY_MS = 1000
 
-/** The counts of a rule, taken over from before where its limit is the same. */
+/** Reuses previous counts if the limit is the same. */
 export function createCounts({ perMinute }: RuleConfig, before: RuleCounts | undefined): RuleCounts {
   const windows = perMinute === undefined ? undefined : new MinuteWindows(perMinute)
   if (before === undefined) return { perMinute, windows, running: new Map() }
   return before.perMinute === perMinute ? before : { ...before, perMinute, windows }
 }
 
-/** One limit, ready to use. */
+/** A compiled rule. */
 export class RateLimitRule {
   readonly name: string
-  /** True if it can only be kept once the upstream and the tool are known. */
+  /** True if the rule needs the upstream or the tool. */
   readonly isLate: boolean
   readonly needsTool: boolean
   readonly #spec: RuleConfig
@@ -70,7 +70,7 @@ export class RateLimitRule {
   readonly #isAbout: (subject: LimitSubject) => boolean
   readonly #matchesUpstream: (name: string) => boolean
 
-  /** `auth` says whose subjects the rule names. */
+  /** `auth` resolves the callers that the rule names. */
   constructor(
     name: string,
     spec: RuleConfig,
@@ -102,12 +102,12 @@ export class RateLimitRule {
     this.#isAbout = subject => tests.every(test => test(subject))
   }
 
-  /** True if it can be about anything of this upstream. */
+  /** Returns true if it may apply to this upstream. */
   appliesToUpstream(upstream: string): boolean {
     return this.#matchesUpstream(upstream)
   }
 
-  /** The limits in words. */
+  /** Describes the limits. */
   get limits(): string {
     const { perMinute, perDay, inFlight } = this.#spec
     const parts = [
@@ -126,19 +126,19 @@ export class RateLimitRule {
     return this.#spec.inFlight !== undefined
   }
 
-  /** The key of the subject's count; undefined when the rule is not about it. */
+  /** Returns the count's key; undefined if the rule does not apply. */
   getKey(subject: LimitSubject): string | undefined {
     if (!this.#isAbout(subject)) return undefined
     const { principal, session, upstream, tool } = subject
     const per = this.#per
-    // Every part but the last ends where it must: JSON, an id of ours, a configured name.
+    // Parts cannot be ambiguous: JSON, a generated id, a configured name, and the tool last.
     let key = per.principal ? principalKey(principal) : ''
     if (per.session) key += ` ${getSessionKey(session)}`
     if (per.upstream) key += ` ${upstream}`
     return per.tool ? `${key} ${tool}` : key
   }
 
-  /** Why there is no room; undefined when there is. Nothing is counted yet. */
+  /** Finds the exceeded limit without counting. */
   findExceeded(key: string, uncounted: UncountedPolicy): LimitExceeded | undefined {
     return (
       this.findInFlightExceeded(key) ?? this.#findMinuteExceeded(key) ?? this.findDayExceeded(key, uncounted)
@@ -164,14 +164,13 @@ export class RateLimitRule {
     return createDayExceeded(perDay, this.#days?.hasCapacity(this.name, key, perDay), uncounted)
   }
 
-  /** Counts one. Only a day's last may have been taken by another process meanwhile. */
+  /** Counts a call. Only the day's last call may fail, if another process took it. */
   countCall(key: string, uncounted: UncountedPolicy): LimitExceeded | undefined {
     const full = this.countDay(key, uncounted)
     if (full === undefined) this.#counts.windows?.countCall(key, this.#clock.now())
     return full
   }
 
-  /** Counts one of the day alone. */
   countDay(key: string, uncounted: UncountedPolicy): LimitExceeded | undefined {
     const { perDay } = this.#spec
     if (perDay === undefined) return undefined
@@ -189,7 +188,7 @@ export class RateLimitRule {
   }
 }
 
-/** Why a day has no room; `hasCapacity` is undefined where nobody can say. */
+/** `hasCapacity` is undefined if it cannot be determined. */
 function createDayExceeded(
   perDay: number,
   hasRoom: boolean | undefined,
@@ -202,7 +201,7 @@ function createDayExceeded(
     : undefined
 }
 
-/** A modern request over HTTP is a conversation of its own: a count for each would limit nothing. */
+/** A modern HTTP request is its own session, so count by principal instead. */
 function getSessionKey(session: Session): string {
   return session.client.era === 'modern' ? principalKey(session.principal) : session.id
 }
@@ -225,7 +224,7 @@ function compileGlobTest(
   return subject => matches(getText(subject))
 }
 
-/** The instants of the last minute, in a ring that grows as it must. */
+/** Call times of the last minute in a growing ring buffer. */
 class CallTimes {
   #ring = new Float64Array(FIRST_SIZE)
   #first = 0
@@ -235,7 +234,7 @@ class CallTimes {
     return this.#ring.length
   }
 
-  /** Number of instants in the minute before `now`. */
+  /** Counts calls in the minute before `now`. */
   countRecent(now: number): number {
     while (this.#count > 0 && this.oldest <= now - MINUTE_MS) {
       this.#first = (this.#first + 1) % this.#ring.length
@@ -262,7 +261,7 @@ class CallTimes {
   }
 }
 
-/** Counts each key over the last 60 seconds, exactly, on a clock that does not jump. */
+/** Counts calls exactly over the last 60 seconds, on a monotonic clock. */
 export class MinuteWindows {
   readonly #keys = new BoundedMap<string, CallTimes>({ max: MAX_KEYS, maxWeight: MAX_INSTANTS })
   readonly #max: number
@@ -275,7 +274,7 @@ export class MinuteWindows {
     return this.#keys.size
   }
 
-  /** Milliseconds until there is room, for so many of them; 0 when there is. */
+  /** Milliseconds until another call is allowed; 0 if one is. */
   getWaitMs(key: string, now: number, max = this.#max): number {
     const instants = this.#keys.get(key)
     if (instants === undefined || instants.countRecent(now) < max) return 0

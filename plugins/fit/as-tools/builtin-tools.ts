@@ -1,16 +1,16 @@
 import type { CatalogEntry, JsonObject } from '../../../src/plugin.ts'
 import { isOwnName, assignOwnNames } from '../../../src/plugin.ts'
 
-/** Kinds of things that a client may be given by tools. */
+/** Kinds of entries that a client gets through tools. */
 export interface AsToolsKinds {
   readonly resources: boolean
   readonly prompts: boolean
 }
 
-/** Tools of our own by what they do. */
+/** Built-in tools by purpose. */
 export type BuiltinTool = 'listResources' | 'readResource' | 'listPrompts' | 'getPrompt'
 
-/** Names of our tools in one list. */
+/** Tool names in one list. */
 export type BuiltinToolNames = Readonly<Record<BuiltinTool, string>>
 
 const NAMES: BuiltinToolNames = {
@@ -22,17 +22,17 @@ const NAMES: BuiltinToolNames = {
 const BUILTIN_TOOLS = Object.keys(NAMES) as BuiltinTool[]
 const BASE_NAMES = Object.values(NAMES)
 
-/** Tells whether a name can be one of ours: a real tool of that name makes ours longer. */
+/** Returns true if a name may belong to a built-in tool; a server's tool with the same name adds a prefix to ours. */
 export function canBeBuiltinName(name: unknown): name is string {
   return isOwnName(name, BASE_NAMES)
 }
 
-/** Names of our tools beside these: as they are or, where a real tool has one of them, all behind a prefix. */
+/** Assigns names to the built-in tools: the base names, or all with a prefix if a server's tool has one of them. */
 export function assignToolNames(entries: readonly CatalogEntry[]): BuiltinToolNames {
   return assignOwnNames(NAMES, entries)
 }
 
-/** Finds which of our tools has a name, among those for these kinds. */
+/** Finds the built-in tool with this name, if it is offered for these kinds. */
 export function findBuiltinTool(
   name: string,
   names: BuiltinToolNames,
@@ -43,7 +43,6 @@ export function findBuiltinTool(
   return (meta === 'listResources' || meta === 'readResource' ? resources : prompts) ? meta : undefined
 }
 
-/** Our tools for these kinds. */
 export function listBuiltinTools(
   { resources, prompts }: AsToolsKinds,
   names: BuiltinToolNames,
@@ -104,7 +103,10 @@ function createPromptTools(names: BuiltinToolNames): CatalogEntry[] {
 const CURSOR = { type: 'string', description: 'The nextCursor of the last answer, for more.' }
 const READ_ONLY = { readOnlyHint: true, openWorldHint: false }
 
-/** A tool that no server has. A list that shows few tools shows these: nothing else leads to what they give. */
+/**
+ * Creates a tool that belongs to no server. It is pinned: otherwise lists with few tools would hide the only access
+ * to resources and prompts.
+ */
 function createBuiltinEntry(name: string, value: JsonObject): CatalogEntry {
   return {
     kind: 'tools',

@@ -22,7 +22,7 @@ import type { ClientProfile } from '../profiles.ts'
 import type { AsToolsKinds, BuiltinTool, BuiltinToolNames } from './builtin-tools.ts'
 import { canBeBuiltinName, findBuiltinTool, assignToolNames, listBuiltinTools } from './builtin-tools.ts'
 
-/** Errors that a model can mend by another name or URI, or that say that nothing of the kind is offered. */
+/** Error codes that a model can correct by another name or URI, and those for unsupported kinds. */
 const CORRECTABLE_ERRORS: ReadonlySet<number> = new Set([
   RPC.invalidParams,
   RPC.methodNotFound,
@@ -30,8 +30,8 @@ const CORRECTABLE_ERRORS: ReadonlySet<number> = new Set([
 ])
 
 /**
- * Makes a tool's result of the answer to the request that the call meant. An error about what was asked for becomes a text that the model
- * reads; that of a rule or of a server in trouble stays.
+ * Converts the answer of the carried request to a tool result. An error about the arguments becomes text for the
+ * model; a refusal or server failure stays an error.
  */
 export function toToolAnswer(meta: BuiltinTool, given: Answer, isRefusal: boolean): Answer {
   if ('error' in given) {
@@ -41,7 +41,6 @@ export function toToolAnswer(meta: BuiltinTool, given: Answer, isRefusal: boolea
   return 'result' in given ? createContentResult(CONTENT[meta](given.result.value())) : given
 }
 
-/** A result that tells a model what it did wrong. */
 function createErrorResult(text: string): Answer {
   return answer(toolError(text))
 }
@@ -63,7 +62,7 @@ const CONTENT: Readonly<Record<BuiltinTool, (result: JsonObject) => JsonObject[]
   getPrompt: ({ description, messages }) => formatMessages(description, messages),
 }
 
-/** Members that tell a model what to ask for. */
+/** Members that a model needs to request an entry. */
 const SHOWN_MEMBERS = ['uri', 'uriTemplate', 'name', 'title', 'description', 'mimeType', 'size', 'arguments']
 
 function formatList(member: string, list: unknown, nextCursor: unknown): string {
@@ -73,7 +72,7 @@ function formatList(member: string, list: unknown, nextCursor: unknown): string 
   return JSON.stringify({ [member]: entries, ...(nextCursor === undefined ? {} : { nextCursor }) })
 }
 
-/** One content is the answer; of several, each stands behind its URI. */
+/** A single content is returned as is; several are preceded by their URIs. */
 function formatContents(list: unknown): JsonObject[] {
   const contents = filterObjects(list)
   return contents.flatMap(content =>
@@ -91,7 +90,7 @@ function toContentBlock(content: JsonObject): JsonObject {
   return { type: 'resource', resource: content }
 }
 
-/** One message of the user is the answer; of several, each stands behind its role. */
+/** A single user message is returned as is; several are preceded by their roles. */
 function formatMessages(description: unknown, list: unknown): JsonObject[] {
   const messages = filterObjects(list)
   const isAlone = messages.length === 1 && messages[0]?.role === 'user'
@@ -111,22 +110,21 @@ function createTextBlock(text: string): JsonObject {
 type Fit = Exclude<NonNullable<Config['fit']>, boolean>
 type ConvertedKinds = Partial<Pick<Fit, 'resources' | 'prompts'>>
 type ToolListReader = Pick<ListingReader, 'principal' | 'profile'>
-/** Finds the table's row for a client by its name. */
 type FindClientProfile = (client: string) => ClientProfile
 
 const CALLS = { methods: ['tools/call'] }
 const MAX_LISTS = 10_000
 
-/** Tools for what a client does not show. */
+/** Built-in tools for entries that a client does not show. */
 interface BuiltinToolsTap {
-  /** The list with them behind it: the very same where the client needs none. */
+  /** Appends the built-in tools; returns the same list if the client needs none. */
   addTools(
     entries: readonly CatalogEntry[],
     reader: Pick<ListingReader, 'principal' | 'profile' | 'client'>,
   ): readonly CatalogEntry[]
 }
 
-/** Takes calls of our tools for requests of resources and prompts; undefined where the configuration wants none. */
+/** Converts calls of built-in tools to resource and prompt requests. Undefined if the configuration enables none. */
 export function tapAsTools(
   { config, hooks, slot }: PluginApi,
   findProfile: FindClientProfile,
@@ -145,7 +143,7 @@ export function tapAsTools(
     const client = session.client.info.name
     const kinds = getKinds(session, client)
     if (!kinds.resources && !kinds.prompts) return undefined
-    // The list says how ours are called beside what servers have.
+    // Building the list stores the assigned names.
     const entry = (await exchange.shown('tools')).find(({ exposed }) => exposed === name)
     if (entry !== undefined && entry.upstream !== '') return undefined
     const names = named.use(createListKey(session, client))
@@ -164,7 +162,7 @@ export function tapAsTools(
       return { ...meant, answered: given => toToolAnswer(meta, given, exchange.decidedBy !== undefined) }
     })
   })
-  // After limits, rules and filters: a call that cannot be understood is a call like any other.
+  // After limits, rules and filters: an invalid call is limited and judged like any other.
   hooks.request.tap({ ...CALLS, stage: 'transform' }, exchange => {
     const { text } = problems.get(exchange)
     return text === undefined ? undefined : createErrorResult(text)
@@ -180,7 +178,7 @@ export function tapAsTools(
   }
 }
 
-/** Kinds that the configuration wants as tools, by profile; undefined where it wants none at all. */
+/** Compiles the configured kinds by profile; undefined if none is enabled. */
 function compileAsToolsKinds(config: Config): ((reader: ToolListReader) => AsToolsKinds) | undefined {
   const common: ConvertedKinds = typeof config.fit === 'object' ? config.fit : {}
   const usual = parseKinds(common)
@@ -200,10 +198,9 @@ function selectNeededKinds(row: ClientProfile, wanted: AsToolsKinds): AsToolsKin
   return { resources: wanted.resources && !row.resources, prompts: wanted.prompts && !row.prompts }
 }
 
-/** Request that a call of one of our tools means. */
 type CarriedMessage = Pick<CarriedRequest, 'method' | 'params'>
 
-/** Finds the request that a call means, or says what is wrong with its arguments. */
+/** Parses a call into its request; returns an error message if the arguments are invalid. */
 function parseToolCall(meta: BuiltinTool, given: unknown): CarriedMessage | string {
   const args = given ?? {}
   return isObject(args) ? REQUESTS[meta](args) : 'the arguments must be an object'
@@ -227,7 +224,7 @@ const REQUESTS: Readonly<Record<BuiltinTool, (args: JsonObject) => CarriedMessag
   },
 }
 
-/** Models send an empty text, or null, where they have no cursor. */
+/** Models send an empty string or null instead of omitting the cursor. */
 function createListRequest(method: CarriedMessage['method'], cursor: unknown): CarriedMessage | string {
   if (cursor === undefined || cursor === null || cursor === '') return { method, params: {} }
   return typeof cursor === 'string' ? { method, params: { cursor } } : '"cursor" must be a text'
@@ -237,7 +234,7 @@ function isNonEmptyString(value: unknown): value is string {
   return typeof value === 'string' && value !== ''
 }
 
-/** Arguments of a prompt are texts; models send numbers and truth values too. */
+/** Prompt arguments are strings; models also send numbers and booleans. */
 function stringifyArguments(given: unknown): JsonObject | undefined {
   if (!isObject(given)) return undefined
   const entries = Object.entries(given).filter(([, value]) => value !== undefined && value !== null)

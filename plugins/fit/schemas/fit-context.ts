@@ -1,20 +1,19 @@
 import type { JsonObject } from '../../../src/plugin.ts'
 import { isObject } from '../../../src/plugin.ts'
 
-/** Schemas inside one that are looked at; more are no work for a model. */
+/** Maximum number of subschemas. */
 const MAX_NODES = 20_000
-/** Depth to which schemas are looked at. */
 const MAX_DEPTH = 48
 
-/** A tool's schema cannot be brought into a form that its reader takes. */
+/** Thrown if a schema cannot be adapted to the client. */
 export class UnfitError extends Error {}
 
-/** Work on one schema: what it is about, what was done, and how much of it. */
+/** State while one schema is adapted: its root, the changes made, and the number of nodes. */
 export class FitContext {
   readonly root: JsonObject
-  /** Changes in words. */
+  /** Descriptions of the changes. */
   readonly notes = new Set<string>()
-  /** References that are being put in their place, from the outermost on. */
+  /** References that are being inlined, outermost first. */
   readonly openReferences: string[] = []
   #nodes = 0
 
@@ -22,7 +21,7 @@ export class FitContext {
     this.root = root
   }
 
-  /** Counts a schema; throws where there are too many, or they lie too deep. */
+  /** Counts a subschema. @throws UnfitError if there are too many or they are nested too deeply */
   countSchema(depth: number): void {
     if (++this.#nodes > MAX_NODES)
       throw new UnfitError(`its schema has more than ${MAX_NODES} parts when references are followed`)
@@ -34,7 +33,7 @@ export class FitContext {
   }
 }
 
-/** The object with each member as `change` wants it, or the very same where nothing changed; `undefined` takes a member out. */
+/** Maps each member; returns the same object if nothing changed. Returning `undefined` removes a member. */
 export function mapMembers(object: JsonObject, change: (key: string, value: unknown) => unknown): JsonObject {
   let isSame = true
   const entries: [string, unknown][] = []
@@ -46,30 +45,30 @@ export function mapMembers(object: JsonObject, change: (key: string, value: unkn
   return isSame ? object : Object.fromEntries(entries)
 }
 
-/** The list with each item as `change` wants it, or the very same where nothing changed. */
+/** Maps each item; returns the same list if nothing changed. */
 export function mapItems(list: readonly unknown[], change: (item: unknown) => unknown): readonly unknown[] {
   const made = list.map(change)
   return made.every((item, index) => item === list[index]) ? list : made
 }
 
-/** The object without some of its members; the very same where it has none of them. */
+/** Omits members; returns the same object if it has none of them. */
 export function omitMembers(object: JsonObject, keys: ReadonlySet<string>): JsonObject {
   return mapMembers(object, (key, value) => (keys.has(key) ? undefined : value))
 }
 
-/** The schemas of a member such as `anyOf`. */
+/** Reads a list of schemas such as `anyOf`. */
 export function readSchemaList(schema: JsonObject, key: string): readonly unknown[] | undefined {
   const list = schema[key]
   return Array.isArray(list) ? (list as unknown[]) : undefined
 }
 
-/** The strings of a member such as `required`. */
+/** Reads a list of strings such as `required`. */
 export function readStrings(schema: JsonObject, key: string): string[] {
   const list = schema[key]
   return Array.isArray(list) ? list.filter(one => typeof one === 'string') : []
 }
 
-/** A member that is a map of schemas, such as `properties`. */
+/** Reads a map of schemas such as `properties`. */
 export function readSchemaMap(schema: JsonObject, key: string): JsonObject {
   const map = schema[key]
   return isObject(map) ? map : {}

@@ -15,16 +15,16 @@ import {
   FitContext,
 } from './fit-context.ts'
 
-/** A schema that its reader takes, and what was changed in it; or why there is none. */
+/** An adapted schema with its changes, or the reason why it cannot be adapted. */
 export type FitSchema =
   { readonly schema: JsonObject; readonly notes: readonly string[] } | { readonly unfit: string }
 
-/** Longest schema that is shown, as text: a model would have no room for anything else. */
+/** Maximum schema length in characters; larger ones would fill the model's context. */
 const MAX_LENGTH = 128 * 1024
-/** Longest schema that is read, as what is left out may make it shorter. */
+/** Maximum input length; adapting may shorten the schema. */
 const MAX_READ_LENGTH = 2 * MAX_LENGTH
 
-/** Keywords with maps of schemas, and names of the author's choice. */
+/** Keywords with maps of schemas, whose keys are free names. */
 const MAPS = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'])
 /** Keywords with one schema. */
 const SCHEMAS = new Set([
@@ -43,22 +43,22 @@ const SCHEMAS = new Set([
 const LISTS = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems'])
 /** Keywords that may hold a list of schemas. */
 const SCHEMA_HOLDERS = new Set([...LISTS, ...SCHEMAS])
-/** Conditions on the whole that some take for no object. */
+/** Root conditions because of which some clients do not recognize an object. */
 const CONDITIONS = ['not', 'enum', 'const']
 const EMPTY: JsonObject = { type: 'object' }
-/** References and alternatives at the root that are followed, one inside the other. */
+/** Maximum number of nested references and alternatives at the root. */
 const MAX_STEPS = 8
 const DEFINITIONS = new Set(['$defs', 'definitions'])
 
-/** Rules of a dialect for schemas. */
+/** Schema rules of a dialect. */
 interface DialectRules {
-  /** References are put in their place, and definitions go. */
+  /** Inlines references and removes definitions. */
   readonly inlines: boolean
-  /** Parts that must all hold become one. */
+  /** Merges `allOf`. */
   readonly mergesAllOf: boolean
-  /** An object at the root names its properties, be it none, and lists say what they hold. */
+  /** Requires `properties` at the root and `items` in arrays. */
   readonly isExplicit: boolean
-  /** Pattern of names of properties. */
+  /** Allowed property names. */
   readonly names?: RegExp
   readonly adaptNode?: (schema: JsonObject, work: FitContext) => JsonObject
 }
@@ -70,7 +70,7 @@ const RULES: Readonly<Record<Exclude<Dialect, 'full'>, DialectRules>> = {
   gemini: { inlines: true, mergesAllOf: true, isExplicit: true, adaptNode: adaptForGemini },
 }
 
-/** Brings a tool's schema into a form that readers of this dialect take. The very same comes back where nothing is to be done. */
+/** Adapts a tool's input schema to a dialect. Returns the same schema if nothing has to change. */
 export function fitSchema(value: unknown, dialect: Dialect): FitSchema {
   if (dialect === 'full') return { schema: isObject(value) ? value : EMPTY, notes: [] }
   if (value !== undefined && !isObject(value)) return { unfit: 'its schema is no object' }
@@ -97,7 +97,7 @@ function formatUnfitReason(error: unknown): string {
   throw error
 }
 
-/** The root as an object: no reference, no alternatives, no part of something. */
+/** Converts the root to a plain object schema without reference, alternatives or `allOf`. */
 function normalizeRoot(root: JsonObject, rules: DialectRules, work: FitContext): JsonObject {
   let schema = root
   for (let n = 0; n < MAX_STEPS; n++) {
@@ -111,7 +111,7 @@ function normalizeRoot(root: JsonObject, rules: DialectRules, work: FitContext):
   return ensureObjectType(omitMembers(schema, new Set(CONDITIONS)), rules, work)
 }
 
-/** Takes one thing away that no root may have; the very same where there is none. */
+/** Removes one construct that the root must not have; returns the same schema if there is none. */
 function simplifyRoot(schema: JsonObject, root: JsonObject, work: FitContext): JsonObject {
   if (getReference(schema) !== undefined) return keepDefinitions(followReference(schema, work).schema, root)
   if (schema.allOf !== undefined)
@@ -120,7 +120,7 @@ function simplifyRoot(schema: JsonObject, root: JsonObject, work: FitContext): J
   return key === undefined ? schema : mergeRootUnion(schema, listObjectAlternatives(schema, key, work), work)
 }
 
-/** Definitions stay where references look for them. */
+/** Keeps definitions where references point to. */
 function keepDefinitions(schema: JsonObject, root: JsonObject): JsonObject {
   const { $defs, definitions } = root
   return {
@@ -130,7 +130,7 @@ function keepDefinitions(schema: JsonObject, root: JsonObject): JsonObject {
   }
 }
 
-/** The alternatives of the root that are objects, each without references. */
+/** Lists the root's object alternatives with references resolved. */
 function listObjectAlternatives(schema: JsonObject, key: string, work: FitContext): JsonObject[] {
   const parts = (readSchemaList(schema, key) ?? []).flatMap(part => {
     if (!isObject(part)) return []
@@ -161,7 +161,7 @@ function fitRoot(root: JsonObject, rules: DialectRules, work: FitContext): JsonO
   return rules.adaptNode === undefined || plain.type === 'object' ? plain : { ...plain, type: 'object' }
 }
 
-/** Properties whose names the model's API refuses are left out, where they need not be there. */
+/** Drops optional properties whose names the model's API rejects. */
 function dropInvalidNames(schema: JsonObject, pattern: RegExp, work: FitContext): JsonObject {
   const properties = readSchemaMap(schema, 'properties')
   const odd = new Set(Object.keys(properties).filter(name => !pattern.test(name)))
@@ -175,7 +175,7 @@ function dropInvalidNames(schema: JsonObject, pattern: RegExp, work: FitContext)
   return { ...schema, properties: omitMembers(properties, odd) }
 }
 
-/** A schema and all inside it, each in the form of the dialect. */
+/** Adapts a schema and all its subschemas. */
 function walkSchema(value: unknown, rules: DialectRules, work: FitContext, depth: number): unknown {
   work.countSchema(depth)
   if (isObject(value)) return walkObject(value, rules, work, depth)
@@ -210,7 +210,7 @@ function walkMember(
   return SCHEMAS.has(key) && typeof member !== 'boolean' ? walk(member) : member
 }
 
-/** A schema without its reference, where the dialect has none or it leads nowhere. */
+/** Inlines the reference if the dialect has none or it is unresolvable. */
 function inlineReference(
   schema: JsonObject,
   rules: DialectRules,
@@ -221,7 +221,7 @@ function inlineReference(
     return { schema, name: '' }
   let made = followReference(schema, work)
   const names = [made.name]
-  // A definition may be no more than another reference.
+  // A definition may itself be a reference.
   for (let n = 0; n < 8 && getReference(made.schema) !== undefined; n++) {
     made = followReference(made.schema, work)
     names.push(made.name)
@@ -230,7 +230,7 @@ function inlineReference(
   return { schema: made.schema, name: names.findLast(one => one !== '') ?? '' }
 }
 
-/** Limits as the newer drafts have them: `exclusiveMinimum: true` beside `minimum` is of draft 4, and no schema any more. */
+/** Converts boolean `exclusiveMinimum` and `exclusiveMaximum` of draft 4 to numbers. */
 function upgradeLimits(schema: JsonObject, work: FitContext): JsonObject {
   const isOld = [schema.exclusiveMinimum, schema.exclusiveMaximum].some(one => typeof one === 'boolean')
   if (!isOld) return schema

@@ -3,7 +3,7 @@ import { isObject } from '../../../src/plugin.ts'
 import type { FitContext } from './fit-context.ts'
 import { readSchemaMap, readSchemaList, readStrings } from './fit-context.ts'
 
-/** Keywords that the vendor's schema has; all others are an error of its API. */
+/** Keywords that the Gemini API accepts; any other is an error. */
 const KNOWN: ReadonlySet<string> = new Set([
   ...[
     'type',
@@ -31,7 +31,7 @@ const KNOWN: ReadonlySet<string> = new Set([
   ...['pattern', 'x-mcp-header'],
 ])
 
-/** Keywords without which a schema takes the same values. */
+/** Keywords that do not restrict values. */
 const IGNORABLE: ReadonlySet<string> = new Set([
   ...[
     '$schema',
@@ -47,7 +47,7 @@ const IGNORABLE: ReadonlySet<string> = new Set([
   ],
 ])
 
-/** Formats by the type that they go with. */
+/** Formats by type. */
 const FORMATS: Readonly<Record<string, ReadonlySet<unknown>>> = {
   string: new Set(['enum', 'date-time']),
   number: new Set(['float', 'double']),
@@ -61,7 +61,7 @@ const ANYTHING: readonly JsonObject[] = [
   { type: 'object' },
 ]
 
-/** One schema as Gemini takes it: each has a type, one type, and only keywords that it knows. */
+/** Adapts one schema for Gemini: exactly one type and only known keywords. */
 export function adaptForGemini(schema: JsonObject, work: FitContext): JsonObject {
   const made: Record<string, unknown> = Object.fromEntries(
     Object.entries(schema).map(([key, value]) =>
@@ -94,7 +94,7 @@ function setTypes(made: Record<string, unknown>, work: FitContext): void {
   made.nullable = true
 }
 
-/** One type, where there are several or none. */
+/** Sets a single type. */
 function setType(made: Record<string, unknown>, work: FitContext): void {
   const types = listTypes(made)
   const plain = types.filter(type => type !== 'null')
@@ -121,7 +121,7 @@ function pickTexts({ description, title, default: otherwise }: Record<string, un
   )
 }
 
-/** Keywords that say what type a schema without one is about. */
+/** Keywords that imply a type. */
 const TYPE_HINTS: readonly (readonly [type: string, keys: readonly string[]])[] = [
   ['object', ['properties', 'additionalProperties', 'required']],
   ['array', ['items', 'prefixItems']],
@@ -129,7 +129,7 @@ const TYPE_HINTS: readonly (readonly [type: string, keys: readonly string[]])[] 
   ['number', ['minimum', 'maximum', 'multipleOf']],
 ]
 
-/** The types that a schema without one is about. */
+/** Guesses the types of a schema without `type`. */
 function guessTypes(schema: Record<string, unknown>): readonly unknown[] {
   const told = TYPE_HINTS.find(([, keys]) => keys.some(key => key in schema))
   return told === undefined
@@ -141,7 +141,7 @@ function getJsonType(value: unknown): string {
   return value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value
 }
 
-/** Values to choose from are texts, and none is empty; others are said in words. */
+/** Gemini accepts only non-empty strings as enum values; others are listed in the description. */
 function setEnum(made: Record<string, unknown>, work: FitContext): void {
   const values = readSchemaList(made, 'enum')
   if (values === undefined) return

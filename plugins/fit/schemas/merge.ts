@@ -3,10 +3,10 @@ import { isObject } from '../../../src/plugin.ts'
 import type { FitContext } from './fit-context.ts'
 import { readSchemaMap, readSchemaList, readStrings, UnfitError, omitMembers } from './fit-context.ts'
 
-/** Most schemas that become one: each is compared with what those before it have become. */
+/** Maximum number of merged schemas; merging takes quadratic time. */
 const MAX_MERGED = 128
 
-/** Of two limits the one that lets less through. */
+/** Chooses the stricter of two limits. */
 const STRICTER: ReadonlyMap<string, (a: number, b: number) => number> = new Map([
   ...['minimum', 'exclusiveMinimum', 'minLength', 'minItems', 'minProperties'].map(
     key => [key, Math.max] as const,
@@ -16,7 +16,10 @@ const STRICTER: ReadonlyMap<string, (a: number, b: number) => number> = new Map(
   ),
 ])
 
-/** One schema for values that all of these take. Where two cannot be said at once, the first is kept, and more is taken than before. */
+/**
+ * Merges schemas so that a value must match all. If two conditions cannot be combined, the first is kept and the
+ * result is looser.
+ */
 export function mergeAll(schemas: readonly JsonObject[], work: FitContext): JsonObject {
   checkCount(schemas)
   const made: Record<string, unknown> = Object.create(null) as Record<string, unknown>
@@ -25,7 +28,7 @@ export function mergeAll(schemas: readonly JsonObject[], work: FitContext): Json
       if (!(key in made)) made[key] = value
       else if (made[key] !== value) made[key] = mergeKeyword(key, made[key], value, work)
     }
-  // Each counts its own properties only, so together they forbid none.
+  // Each part closes only its own properties, so the merged schema must stay open.
   if (schemas.filter(one => 'properties' in one).length > 1) delete made.additionalProperties
   return Object.fromEntries(Object.entries(made))
 }
@@ -39,7 +42,7 @@ function checkCount(schemas: readonly JsonObject[]): void {
 
 type MergeValues = (a: unknown, b: unknown) => unknown
 
-/** Value of a keyword that says what two values say together; undefined where no value does. */
+/** Combines two values of a keyword; undefined if they cannot be combined. */
 const MERGERS: ReadonlyMap<string, MergeValues> = new Map<string, MergeValues>([
   ['properties', (a, b) => (isObject(a) && isObject(b) ? mergeMaps(a, b) : undefined)],
   ['required', (a, b) => [...new Set([...readStrings({ a }, 'a'), ...readStrings({ b }, 'b')])]],
@@ -100,7 +103,6 @@ function isSameValue(a: unknown, b: unknown): boolean {
 
 const ALL_OF = new Set(['allOf'])
 
-/** The schema with `allOf` worked into it. */
 export function mergeAllOf(schema: JsonObject, work: FitContext): JsonObject {
   const parts = readSchemaList(schema, 'allOf')
   if (parts === undefined) return schema
@@ -111,8 +113,8 @@ export function mergeAllOf(schema: JsonObject, work: FitContext): JsonObject {
 const UNIONS = new Set(['anyOf', 'oneOf'])
 
 /**
- * A root that takes one of several objects becomes an object with the properties of all; only what all of them need is required.
- * The result takes all that the union took, and the description says the rest.
+ * Converts root alternatives to one object with the properties of all; a property is required if all alternatives
+ * require it. The result accepts every value of the union, and the description names the alternatives.
  */
 export function mergeRootUnion(
   schema: JsonObject,

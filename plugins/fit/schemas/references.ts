@@ -6,12 +6,11 @@ import { omitMembers } from './fit-context.ts'
 
 const REFERENCE = new Set(['$ref', '$dynamicRef', '$recursiveRef'])
 
-/** The reference of a schema; undefined where it has none. */
 export function getReference(schema: JsonObject): unknown {
   return schema.$ref ?? schema.$dynamicRef ?? schema.$recursiveRef
 }
 
-/** Schema that a reference stands for, with the keywords beside it. A reference that leads nowhere, or back into itself, stands for anything. */
+/** Resolves a reference and merges its sibling keywords. An unresolvable or recursive reference accepts any value. */
 export function followReference(
   schema: JsonObject,
   work: FitContext,
@@ -33,7 +32,7 @@ export function followReference(
   return { schema: mergeSiblings(target, rest, work), name }
 }
 
-/** Tells whether a reference leads to a schema of this root. */
+/** Returns true if a reference resolves within this root. */
 export function hasTarget(reference: unknown, root: JsonObject): boolean {
   return typeof reference === 'string' && findTarget(reference, root) !== undefined
 }
@@ -45,7 +44,7 @@ function mergeSiblings(target: JsonObject, rest: JsonObject, work: FitContext): 
     : mergeAll([target, rest], work)
 }
 
-/** Keywords that say something of a value, and constrain none. */
+/** Annotations, which do not restrict values. */
 const TEXTS: ReadonlySet<string> = new Set([
   'description',
   'title',
@@ -55,7 +54,7 @@ const TEXTS: ReadonlySet<string> = new Set([
   '$comment',
 ])
 
-/** The schema at a local pointer, or of a local anchor. Names are looked up among own members only. */
+/** Finds the schema of a local pointer or anchor; reads own members only. */
 function findTarget(reference: string, root: JsonObject): JsonObject | undefined {
   if (reference === '#') return root
   if (reference.startsWith('#/')) return resolvePointer(reference.slice(2), root)

@@ -6,26 +6,26 @@ import { gatewayError, GatewayError, toOneLine, parseDuration, getErrorMessage }
 
 const HOST = '127.0.0.1'
 const PATH = '/oauth/callback'
-/** Time in which the browser must have taken its page. */
+/** Time for the browser to load its page before connections are closed. */
 const CLOSE_TIMEOUT_MS = 1000
 
-/** Words for the browser. They say nothing that came with the request. */
+/** Page texts; they include nothing from the request. */
 const PAGES = {
   granted: 'You are logged in. You can close this page.',
   failed: 'The login failed; the terminal says why. You can close this page.',
   strange: 'This is not the login that was begun here.',
 } as const
 
-/** The address on this machine that a browser comes back to. */
+/** The local callback server. */
 interface LoopbackServer {
   readonly redirectUri: string
-  /** Resolves when the browser has its page. */
+  /** Resolves when the browser has loaded its page. */
   close(): Promise<void>
 }
 
 /**
- * Waits for the browser on loopback alone (RFC 8252, 7.3). `came` gets each callback with its whole address and says whether it was
- * the login, once it is known; undefined: it was none of this login, and somebody else's page may have sent it.
+ * Listens on loopback only (RFC 8252, section 7.3). `onCallback` gets each callback URL and resolves to true if the
+ * login succeeded; undefined if the callback belongs to no login here, as any page may send one.
  */
 async function openLoopback(
   port: number,
@@ -59,7 +59,7 @@ async function openLoopback(
   return { redirectUri, close: closeServer }
 }
 
-/** The address of a request that is the browser's way back; another name of this machine is a trick of somebody else's page. */
+/** Parses the callback; a wrong host may be DNS rebinding. */
 function parseCallback(
   { method, url = '', headers: { host } }: IncomingMessage,
   redirectUri: string,
@@ -90,17 +90,16 @@ const REFUSED = 1
 const TIMED_OUT = 2
 const INTERRUPTED = 130
 
-/** Codes of a login that came to no good end; whatever else fails is a mistake of the configuration or of ours. */
+/** Error codes of failed logins; all others are configuration or internal errors. */
 const REFUSALS: ReadonlySet<string> = new Set(['GW_LOGIN_FAILED', 'GW_LOGIN_UNKNOWN', 'GW_LOGIN_BUSY'])
 
-/** Outcome of a login, for whoever waits at the terminal. */
 type LoginOutcome =
   | { readonly kind: 'granted'; readonly login: JsonObject }
   | { readonly kind: 'refused'; readonly error: GatewayError }
   | { readonly kind: 'late' }
   | { readonly kind: 'interrupted' }
 
-/** Logs in at the terminal, and gives the exit code. */
+/** Logs in from the terminal; returns the exit code. */
 export async function login(ask: AskGateway, call: CommandCall): Promise<number> {
   const waitMs = parseTimeout(call)
   const interrupted = new AbortController()
@@ -159,7 +158,7 @@ async function loginByBrowser(
   }
 }
 
-/** A code that is typed in on another machine (RFC 8628). */
+/** Logs in with a code on another device (RFC 8628). */
 async function loginByDevice(
   ask: AskGateway,
   call: CommandCall,
@@ -190,7 +189,7 @@ function createRefusal(error: unknown): LoginOutcome {
   return { kind: 'refused', error: known }
 }
 
-/** Shows where to log in, and opens the browser of whoever sits here. */
+/** Prints the login page and opens the browser. */
 function showLoginPage(url: string, call: CommandCall): void {
   const { err, flags } = call
   const isOpen = flags['no-browser'] !== true && call.openBrowser(url)
@@ -205,11 +204,14 @@ function showLoginPage(url: string, call: CommandCall): void {
 interface LoginCallback {
   readonly redirectUri: string
   readonly state: string
-  /** The login is over. */
+  /** Aborted when the login has ended. */
   readonly signal: AbortSignal
 }
 
-/** The address at which a browser on another machine ended, typed in by hand; undefined where that is declined. */
+/**
+ * Prompts for the final address if the browser runs on another machine; calls back with undefined if the user
+ * declines.
+ */
 async function promptForAddress(
   call: CommandCall,
   { redirectUri, state, signal }: LoginCallback,

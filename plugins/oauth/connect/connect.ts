@@ -12,17 +12,17 @@ import { IdentityProvider } from './identity-provider.ts'
 import type { LoginPreview } from './login-pages.ts'
 import { CALLBACK, CONNECT, isPagePath, LoginPages, PERSON } from './login-pages.ts'
 
-/** Issuer of callers that an API key identifies. */
+/** Issuer of callers with an API key. */
 const KEYS_ISSUER = 'api-key'
 
-/** State that outlives a reload: links that are open, and browsers that have opened them. */
+/** Links and browsers, which outlive reloads. */
 export class ConnectState {
   readonly links: LoginLinks
   readonly browsers: BrowserStore
   readonly requestLimiter: RequestLimiter
   readonly consents: ConsentStore
   readonly sentCallers: SentCallers
-  /** Addresses that listeners are bound to, by name. */
+  /** Bound origins by listener name. */
   readonly bound = new Map<string, string>()
 
   readonly names: ReplicaNames
@@ -40,7 +40,7 @@ export class ConnectState {
   }
 }
 
-/** Sends callers who must log in to pages of this gateway, and serves those. */
+/** Redirects callers to login pages, and serves these pages. */
 export function connectCallers(
   api: PluginApi<Config['oauth']>,
   service: OAuthService,
@@ -77,7 +77,7 @@ export function connectCallers(
   hooks.dispatch.tap({ phase: 'policy' }, (next, { name, spec }) =>
     hasBrowserLogins(spec) ? wrapWithLogins(name, next, deps) : undefined,
   )
-  // Without authentication there is nobody to log in, and nothing to open.
+  // Without `auth` there are no callers to log in.
   hooks.authenticate.tap({ stage: 'trace', listeners: listAuthListeners(config) }, ({ path }) =>
     isPagePath(path) ? STRANGER : undefined,
   )
@@ -102,7 +102,7 @@ function selectProof(
   return isOfMachine ? 'code' : undefined
 }
 
-/** URL of the gateway as clients of a listener know it. An address of all interfaces is nobody's. */
+/** Returns the gateway's URL as clients use it; undefined for a wildcard address. */
 function resolveBaseUrl({ listeners }: Config, name: string, bound: string | undefined): string | undefined {
   const spec = listeners[name]
   if (spec?.type !== 'http') return undefined

@@ -7,7 +7,7 @@ import type { Person, PersonLogin } from './browsers.ts'
 
 type PersonSpec = NonNullable<NonNullable<Config['oauth']>['person']>
 
-/** The gateway's own identity provider, at which people show who they are. Nothing that it gives is kept. */
+/** The gateway's own identity provider, where people authenticate. Its tokens are not stored. */
 export class IdentityProvider {
   readonly issuer: string
   readonly #spec: PersonSpec
@@ -21,13 +21,13 @@ export class IdentityProvider {
     this.issuer = issuer
     this.#spec = spec
     this.#directory = directory
-    // URLs that the configuration names may be private; URLs that those name, only where those are so themselves.
+    // Configured URLs may be private; URLs discovered from them only if the configured one is.
     const fetchFrom: DiscoveryDeps['fetchFrom'] = (url, options) =>
       fetch(url, { ...options, namedBy: issuer })
     this.#deps = { upstream: 'oauth.person', url: issuer, issuer, fetchFrom }
   }
 
-  /** Sends a browser to the identity provider. */
+  /** Starts a login; returns the authorization URL. */
   async beginLogin(
     link: string,
     base: string,
@@ -59,8 +59,8 @@ export class IdentityProvider {
   }
 
   /**
-   * Reads who has logged in: from an ID token that the provider gave to us, for this login, and signed.
-   * @throws Error which says why not, for the log
+   * Verifies the signed ID token for this login, and returns the person.
+   * @throws Error with the reason, for the log
    */
   async finishLogin(
     parameters: URLSearchParams,
@@ -81,7 +81,7 @@ export class IdentityProvider {
       expectedNonce: nonce,
       requireIdToken: true,
     })
-    // Options of all requests are the same, but for the type of the body.
+    // Request options differ only in the type of the body.
     const plain = wire.options() as unknown as ValidateSignatureOptions
     await lib.validateApplicationLevelSignature(server, response, plain)
     const claims = lib.getValidatedIdTokenClaims(tokens)
@@ -94,7 +94,7 @@ export class IdentityProvider {
     return this.#wire
   }
 
-  /** Asked for once, and again where that failed. */
+  /** Caches the metadata; fetches it again after a failure. */
   #getMetadata(): Promise<AuthorizationServer> {
     this.#server ??= fetchServerMetadata(this.#deps, this.issuer).catch((error: unknown) => {
       this.#server = undefined
@@ -104,7 +104,7 @@ export class IdentityProvider {
   }
 }
 
-/** The address that the identity provider sends browsers back to; register exactly this one. */
+/** The redirect URI to register at the identity provider. */
 function getPersonRedirectUri(base: string): string {
   return `${base}/oauth/person`
 }

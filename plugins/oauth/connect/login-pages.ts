@@ -17,7 +17,6 @@ import {
 import type { LoginLink, LoginLinks } from './links.ts'
 import type { IdentityProvider } from './identity-provider.ts'
 
-/** Parts of the gateway that the pages need. */
 interface LoginPagesDeps {
   readonly links: LoginLinks
   readonly browsers: BrowserStore
@@ -29,19 +28,19 @@ interface LoginPagesDeps {
   readonly identityProvider: IdentityProvider | undefined
   readonly log: Log
   getBaseUrl(listener: string): string | undefined
-  /** Looks up what a login to an upstream would be asked for, and where. */
+  /** Previews a login: where it happens, and for which scopes. */
   previewLogin(upstream: string, account: string): Promise<LoginPreview>
   record(event: AuditEvent): void
 }
 
-/** A login as the person sees it before it begins. */
+/** A login before it begins. */
 export interface LoginPreview {
   readonly host: string
   readonly issuer: string
   readonly scopes: readonly string[]
 }
 
-/** A request to a page, once it is known which link and browser it is of. */
+/** A request with its link and browser. */
 interface ConsentVisit {
   readonly request: HttpRequest
   readonly link: LoginLink
@@ -53,17 +52,17 @@ export const CONNECT = '/oauth/connect/'
 export const PERSON = '/oauth/person'
 export const CALLBACK = '/oauth/callback'
 
-/** One of this process, or one that says which replica it is of. */
+/** A random id, or a sealed one that names its replica. */
 const ID = /^[\w.-]{22,200}$/
 
-/** True for paths that anybody may ask for without a credential: the pages find out who it is by themselves. */
+/** Returns true for paths without authentication; the pages identify users themselves. */
 export function isPagePath(path: string): boolean {
   return (
     path === PERSON || path === CALLBACK || (path.startsWith(CONNECT) && ID.test(path.slice(CONNECT.length)))
   )
 }
 
-/** The pages on which callers log in to upstreams. */
+/** Pages where callers log in to upstreams. */
 export class LoginPages {
   readonly #deps: LoginPagesDeps
 
@@ -95,14 +94,14 @@ export class LoginPages {
     }
   }
 
-  /** The replica that has the link, and knows the browser. */
+  /** Finds the replica that has the link and browser. */
   #findReplica({ path, query }: HttpRequest): string | undefined {
     const { names } = this.#deps
     if (path.startsWith(CONNECT)) return names.findReplica('link', path.slice(CONNECT.length))
     return names.findReplica(path === PERSON ? 'person' : 'state', query.get('state') ?? '')
   }
 
-  /** Browsers behind one proxy have one address: who brings a link that is open does not wait for those who try others. */
+  /** Browsers behind a proxy share an address, so an open link has its own limit. */
   #getSenderKey({ path, remoteAddress = '' }: HttpRequest, browser: BrowserState | undefined): string {
     if (browser !== undefined) return `browser ${browser.cookie}`
     const link = this.#deps.links.findById(path.slice(CONNECT.length))
@@ -153,7 +152,7 @@ export class LoginPages {
       return addCookie(redirect(url), cookie)
     }
     const look = await this.#deps.previewLogin(link.upstream, link.account)
-    // Another page may have sent the browser here: then the person has not asked for anything yet.
+    // Another site may have linked here: then ask for consent again.
     const mayGoOn = proof === 'shown' && isUserNavigation(request)
     if (mayGoOn && (await this.#deps.consents.hasConsent(createConsentKey(link, look))))
       return this.#beginLogin(visit, look)
@@ -190,7 +189,7 @@ export class LoginPages {
     return checkProof(visit) === 'shown' ? this.#beginLogin(visit) : renderForbidden()
   }
 
-  /** Fields that were filled in, if the form is one that this browser got from us for this link. */
+  /** Reads the form if its CSRF token and origin are valid. */
   async #readForm({ request, link, browser }: ConsentVisit): Promise<URLSearchParams | undefined> {
     const [site = 'same-origin'] = request.header('sec-fetch-site')
     const form = await parseForm(request)
@@ -199,7 +198,7 @@ export class LoginPages {
     return isOurs && site === 'same-origin' ? form : undefined
   }
 
-  /** Answer to a code that is wrong; undefined for the right one, which is typed once in a browser. */
+  /** Checks the code; returns an error page, or undefined if it is correct. It is entered once per browser. */
   async #checkCode(visit: ConsentVisit, typed: string): Promise<HttpReply | undefined> {
     const { link, browser } = visit
     if (browser.proved.has(link.id)) return undefined
@@ -216,7 +215,7 @@ export class LoginPages {
     }
   }
 
-  /** Sends the browser to the authorization server; twice to the same place for who clicks twice. */
+  /** Redirects to the authorization server; a second click gets the same redirect. */
   async #beginLogin(visit: ConsentVisit, look?: LoginPreview): Promise<HttpReply> {
     const { link, browser } = visit
     const shown = look === undefined ? browser.shown.get(link.id) : createConsentKey(link, look)
@@ -244,7 +243,7 @@ export class LoginPages {
     return this.#deps.logins.beginLogin({ upstream, account, caller, redirectUri: base + CALLBACK, state })
   }
 
-  /** The identity provider has sent the browser back: now it is known who sits before it. */
+  /** Callback of the identity provider. */
   async #finishPersonLogin(
     { query }: HttpRequest,
     base: string,
@@ -254,7 +253,7 @@ export class LoginPages {
     const login = browser?.login
     if (browser === undefined || login === undefined || identityProvider === undefined)
       return renderForbidden()
-    // Any page may send the browser here: what it makes up ends no login.
+    // Any site may send the browser here: an unknown state must not end a login.
     if (query.get('state') !== login.state) return renderForbidden()
     browser.login = undefined
     const link = links.findById(login.link)
@@ -276,7 +275,7 @@ export class LoginPages {
     }
   }
 
-  /** The authorization server of an upstream has sent the browser back. */
+  /** Callback of an upstream's authorization server. */
   async #finishUpstreamLogin(
     { query }: HttpRequest,
     base: string,
@@ -347,7 +346,7 @@ export class LoginPages {
   }
 }
 
-/** Tells whether the person before the browser is the one who asked. */
+/** Compares the browser's user with the caller. */
 function checkProof({ link, browser }: ConsentVisit): 'shown' | 'none' | 'other' {
   if (link.proof === 'code') return browser.proved.has(link.id) ? 'shown' : 'none'
   const { person } = browser
@@ -360,7 +359,7 @@ function createConsentKey({ account, upstream }: LoginLink, { issuer, scopes }: 
   return JSON.stringify([account, upstream, issuer, [...scopes].sort()])
 }
 
-/** True for a navigation that a person began, by a click on this origin or by typing. */
+/** Returns true for a navigation started by the user on this origin or by typing. */
 function isUserNavigation(request: HttpRequest): boolean {
   const [site] = request.header('sec-fetch-site')
   return site === 'none' || site === 'same-origin'

@@ -5,31 +5,29 @@ import { getAccount, formatCaller } from '../callers.ts'
 import type { LoginLink, LoginLinks, Proof } from './links.ts'
 import type { SentCallers } from './replica-state.ts'
 
-/** Parts of the gateway that sending a caller to its page takes. */
 export interface LoginRedirectDeps {
   readonly links: LoginLinks
   readonly sentCallers: Pick<SentCallers, 'noteSent' | 'isSent'>
-  /** Resolves after so many milliseconds. */
   wait(ms: number): Promise<void>
-  /** URL of the gateway as clients of a listener know it; undefined where they cannot open a page of it. */
+  /** The gateway's URL for clients of a listener; undefined if browsers cannot reach it. */
   getBaseUrl(listener: string): string | undefined
-  /** True where a caller has logged in to an upstream since it was told to, at a page or by a command. */
+  /** Returns true if a caller has logged in since it was told to. */
   hasLoggedIn(account: string, upstream: string): boolean
-  /** Tells by what a caller can show in a browser who it is; undefined where it cannot. */
+  /** How a caller can prove its identity in a browser; undefined if it cannot. */
   getProof(principal: Principal): Proof | undefined
 }
 
-/** Methods by which a caller wants something; lists are fetched for other reasons too, and come without the server. */
+/** Methods called by a user; lists are fetched for other reasons too. */
 const SENDS: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read'])
-/** Time that a call waits for the login of a caller who says that he has gone to the page. */
+/** How long a call waits for a login after the user opened the page. */
 const PATIENCE_MS = 5000
-/** Longer than a connection that needs a login rests before it is tried again. */
+/** Longer than a connection's pause after a missing login. */
 const AGAIN_MS = 1200
-/** The first version whose clients open pages. */
+/** First protocol version with URL elicitation. */
 const URLS_SINCE = '2025-11-25'
 const NEEDED = 'GW_LOGIN_NEEDED'
 
-/** Calls an upstream in the name of its caller, and sends the caller to a page where it must log in first. */
+/** Wraps dispatch: a caller without a login is sent to a login page. */
 export function wrapWithLogins(upstream: string, next: Dispatch, deps: LoginRedirectDeps): Dispatch {
   return async call => {
     if (!SENDS.has(call.method)) return next(call)
@@ -45,7 +43,7 @@ export function wrapWithLogins(upstream: string, next: Dispatch, deps: LoginRedi
   }
 }
 
-/** Waits a while for the login of a caller who has gone to the page, and tells whether he would not. */
+/** Waits for a login after the user opened the page; returns `refused` if the user declined. */
 async function awaitLogin(
   call: Call,
   account: string,
@@ -59,7 +57,7 @@ async function awaitLogin(
   return undefined
 }
 
-/** The link that a caller was sent to; one of this replica where another one has sent it. */
+/** Finds the caller's link; opens one on this replica if another replica sent the caller. */
 async function findLink(
   call: Call,
   account: string,
@@ -71,7 +69,7 @@ async function findLink(
   return openLink(call, upstream, account, deps)
 }
 
-/** Opens the page of a login; undefined where clients cannot come to one. */
+/** Opens a login page; undefined if clients cannot reach one. */
 function openLink(
   { exchange: { session, principal } }: Call,
   upstream: string,
@@ -93,7 +91,7 @@ function openLink(
   return link
 }
 
-/** A connection that was refused a moment ago is not tried again at once: a login that was made meanwhile is worth the wait. */
+/** Calls again after a short wait if the caller has logged in meanwhile, as the connection may still pause. */
 async function callAfterLogin(
   next: Dispatch,
   call: Call,
@@ -110,7 +108,7 @@ async function callAfterLogin(
   }
 }
 
-/** True where one call wants more than the login has: that one is no older than the login. */
+/** Returns true if only this call lacks scopes; then waiting for a login is useless. */
 function isCallSpecific(error: unknown): boolean {
   return error instanceof GatewayError && error.fields.ofCall === true
 }
@@ -119,7 +117,7 @@ function isLoginNeeded(error: unknown, account: string): boolean {
   return error instanceof GatewayError && error.code === NEEDED && error.fields.account === account
 }
 
-/** Answer of a retry's client about the page: its user has gone there, or would not. */
+/** Reads the user's decision from a retry's input responses. */
 function readVisitAction({ exchange }: Call): 'gone' | 'refused' | undefined {
   const responses = exchange.params?.inputResponses
   const actions = isObject(responses)
@@ -145,7 +143,7 @@ function redirectToPage(call: Call, upstream: string, account: string, deps: Log
   return createUrlElicitation(call, link, `${needs}${withCode}`)
 }
 
-/** The form of 2025-11-25; a modern client gets it as input that is required, and comes back with the same request. */
+/** Creates a URL elicitation (2025-11-25); for a modern client it becomes an input request. */
 function createUrlElicitation({ exchange }: Call, link: LoginLink, message: string): Answer {
   const elicitationId = randomUUID()
   if (exchange.session.client.era === 'legacy') link.notifyOnDone(elicitationId, exchange.session)
@@ -153,7 +151,6 @@ function createUrlElicitation({ exchange }: Call, link: LoginLink, message: stri
   return refuse(RPC.legacyUrlElicitation, message, { elicitations: [elicitation] })
 }
 
-/** One argument of a shell, whatever the caller is called. */
 function quoteShellArgument(text: string): string {
   return /^[\w.:@/-]+$/.test(text) ? text : `'${toOneLine(text).replaceAll("'", "'\\''")}'`
 }
@@ -163,7 +160,7 @@ function canOpenPages({ capabilities, version }: ClientSide): boolean {
   return version >= URLS_SINCE && isObject(elicitation) && isObject(elicitation.url)
 }
 
-/** A result that the model can read, where there is such a thing. */
+/** Creates a tool result for the model, or an error for other methods. */
 function createTextAnswer({ method }: Call, text: string): Answer {
   if (method === 'tools/call') return answer(toolError(text))
   return refuse(RPC.internal, text, { code: NEEDED })

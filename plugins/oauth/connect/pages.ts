@@ -4,7 +4,7 @@ import { sanitizeText } from '../../../src/plugin.ts'
 
 const MAX_FORM = 4096
 
-/** The fields of a form that was sent; undefined for anything else. */
+/** Parses a submitted form; undefined for anything else. */
 export async function parseForm(request: HttpRequest): Promise<URLSearchParams | undefined> {
   const [type = ''] = request.header('content-type')
   if (!/^application\/x-www-form-urlencoded\s*(;|$)/i.test(type)) return undefined
@@ -35,7 +35,7 @@ button:focus-visible, input:focus-visible { outline: 3px solid var(--act); outli
 @media (max-width: 30rem) { main { margin-top: 0; padding: 1.1rem } dl div { grid-template-columns: 1fr } button { width: 100% } }
 `
 
-/** No scripts, no frames, nothing from elsewhere; and nobody learns the address of the page from a link. */
+/** No scripts, frames or external content; the page's URL is not sent as referrer. */
 const HEADERS = {
   'content-type': 'text/html; charset=utf-8',
   'content-security-policy':
@@ -50,23 +50,23 @@ const HEADERS = {
   'permissions-policy': 'camera=(), geolocation=(), microphone=()',
 }
 
-/** All that somebody must know who is to say yes. */
+/** Details that the user needs for consent. */
 interface ConsentRequest {
   readonly upstream: string
   readonly host: string
   readonly scopes: readonly string[]
   /** Host of the authorization server. */
   readonly server: string
-  /** The caller for whom it is asked. */
+  /** The caller. */
   readonly subject: string
   readonly issuer: string
   readonly client: string
-  /** Address that the form goes to, and what shows that it is ours. */
+  /** Form target and CSRF token. */
   readonly action: string
   readonly token: string
-  /** True where the code of the client must be typed. */
+  /** True if the client's code must be entered. */
   readonly wantsCode: boolean
-  /** A sentence about what went wrong before. */
+  /** Error message of the previous attempt. */
   readonly problem?: string | undefined
 }
 
@@ -101,7 +101,7 @@ ${code}<div class="acts"><button class="main" name="answer" value="allow">Go on 
   )
 }
 
-/** A page that says one thing. Nothing of the request is in it. */
+/** Renders a message without request data. */
 export function renderMessage(status: number, title: string, text: string): HttpReply {
   return renderPage(status, escapeHtml(title), `<p>${escapeHtml(text)}</p>`)
 }
@@ -138,7 +138,6 @@ export function renderForbidden(): HttpReply {
   )
 }
 
-/** Sends the browser on. */
 export function redirect(location: string): HttpReply {
   return { status: 303, headers: { ...HEADERS, location }, body: '' }
 }

@@ -5,12 +5,12 @@ import type { LoginLink } from './links.ts'
 import { LINK_MS } from './links.ts'
 
 const MAX_CONSENTS = 10_000
-/** One that nobody needed for so long is asked for again. */
+/** Consents expire after this time. */
 const CONSENT_MS = 90 * 86_400_000
 
 /**
- * Consents that were given: of whom, to which upstream and authorization server, for which scopes. Replicas have them in common, sealed, so
- * that nobody who writes there gives one; while that is away only those that were given here are known.
+ * Given consents by caller, upstream, authorization server and scopes. Replicas share them sealed, so that write
+ * access to the store is not enough to forge one; while the store is unavailable only local ones count.
  */
 export class ConsentStore {
   readonly #own = new BoundedMap<string, true>({ max: MAX_CONSENTS })
@@ -39,12 +39,12 @@ export class ConsentStore {
   }
 }
 
-/** Long lists of scopes make long consents. */
+/** Hash the consent, as it may list many scopes. */
 function hashConsent(consent: string): string {
   return `consent ${createHash('sha256').update(consent).digest('base64url')}`
 }
 
-/** Uses of a name: one that was made for another use is none. */
+/** Purpose of a name; a name is valid for its purpose only. */
 type NameUse = 'link' | 'person' | 'state'
 
 interface ReplicaNamesDeps {
@@ -53,19 +53,19 @@ interface ReplicaNamesDeps {
 }
 
 /**
- * Names of what begins at one of several replicas, which say at which: the page of a login is asked of any, and answered by the one
- * that has the link and the browser. Nobody else can make one, so that nobody is asked for a name that was guessed.
+ * Names that contain their replica, so that any replica can proxy a login page to the one with the link and browser.
+ * They are sealed, so that guessed names are not proxied.
  */
 export class ReplicaNames {
   readonly #deps: ReplicaNamesDeps
-  /** A replica that had to take another name still has what it began under the old one. */
+  /** Previous names of this replica are still its own. */
   readonly #own = new Set<string>()
 
   constructor(host: ReplicaNamesDeps) {
     this.#deps = host
   }
 
-  /** Ends the names of cookies, as each replica knows its own browsers. */
+  /** Cookie name suffix, as each replica knows only its own browsers. */
   readonly suffix = randomBytes(4).toString('hex')
 
   createName(use: NameUse): string {
@@ -77,7 +77,7 @@ export class ReplicaNames {
     return shared.seal(`${place} ${random}`, use)
   }
 
-  /** The replica that made a name; undefined for one of this replica, and for what none has made. */
+  /** Returns the replica that created a name; undefined for this one or for an unknown name. */
   findReplica(use: NameUse, name: string): string | undefined {
     const [place, random] = this.#deps.shared?.open(name, use)?.split(' ') ?? []
     return place === undefined || random === undefined || this.#own.has(place) ? undefined : place
@@ -88,25 +88,24 @@ const MADE = 'made'
 
 type LinkedLogin = Pick<LoginLink, 'account' | 'upstream'>
 
-/** Callers that any replica has sent to a page: their next request comes to another one, which has no link of theirs. */
+/** Callers that any replica sent to a login page: their retry may arrive at another one. */
 export class SentCallers {
   readonly #shared: SharedStore | undefined
   readonly #onLogin: (account: string, upstream: string) => void
   #end: (() => void) | undefined
 
-  /** `made` is called when another replica says that a login was made. */
+  /** `onLogin` is called when another replica reports a login. */
   constructor(shared: SharedStore | undefined, made: (account: string, upstream: string) => void) {
     this.#shared = shared
     this.#onLogin = made
   }
 
-  /** Notes that a caller is sent to the page of a link. */
   noteSent({ account, upstream }: LinkedLogin): void {
     this.#subscribe()
     this.#shared?.put(createSentKey(account, upstream), '1', { ms: LINK_MS }).catch(() => undefined)
   }
 
-  /** True where some replica has sent a caller, who has not logged in since. */
+  /** Returns true if a caller was sent to a page and has not logged in since. */
   async isSent(account: string, upstream: string): Promise<boolean> {
     this.#subscribe()
     try {
@@ -116,7 +115,7 @@ export class SentCallers {
     }
   }
 
-  /** Tells the others that the login of a link is made, so that what waits for it there goes on. */
+  /** Notifies other replicas of a login, so that their waiting calls resume. */
   async publishLogin({ account, upstream }: LinkedLogin): Promise<void> {
     const shared = this.#shared
     if (shared === undefined) return
@@ -124,11 +123,11 @@ export class SentCallers {
       await shared.delete(createSentKey(account, upstream))
       await shared.publish(MADE, shared.seal(JSON.stringify({ account, upstream }), MADE))
     } catch {
-      // A caller that waits there asks the vault a little later.
+      // Waiting calls will find the login in the vault.
     }
   }
 
-  /** Hears of the others from the first link on, for as long as the process lives. */
+  /** Subscribes with the first link. */
   #subscribe(): void {
     this.#end ??= this.#shared?.subscribe(MADE, sealed => {
       const text = this.#shared?.open(sealed, MADE)

@@ -12,12 +12,12 @@ import type { Access } from '../types.ts'
 import { GATEWAY_ACCOUNT } from '../types.ts'
 import type { ScopeStep, UpstreamFlow } from './upstream-flow.ts'
 
-/** Tokens for one upstream, whatever grant they come from. */
+/** Tokens of one upstream, for any grant type. */
 export interface TokenSource {
-  /** True if people log in for them. */
+  /** True if people log in to get them. */
   readonly isInteractive: boolean
   access(account: string, request: OutgoingRequest): Promise<Access>
-  /** The token of that generation was refused with 401. */
+  /** Renews a token that was rejected with 401. */
   renewRefused(account: string, generation: number, request: OutgoingRequest): Promise<Access>
 }
 
@@ -28,10 +28,10 @@ interface AuthorizerOptions {
   readonly onWaiting: LoginWaitListener
 }
 
-/** Hears of each caller who was told to log in. */
+/** Called for each caller that must log in. */
 type LoginWaitListener = (account: string, caller: Principal) => void
 
-/** Puts tokens on the requests of one upstream, and understands its refusals. */
+/** Creates an authorizer that adds tokens to requests and handles rejections. */
 export function createAuthorizer(
   flow: UpstreamFlow,
   tokens: TokenSource,
@@ -57,7 +57,7 @@ class TokenAuthorizer {
   readonly #flow: UpstreamFlow
   readonly #tokens: TokenSource
   readonly #onWaiting: LoginWaitListener
-  /** Generations of tokens by the headers that they were sent in. */
+  /** Token generations by the headers that they were sent in. */
   readonly #generations = new WeakMap<CredentialHeaders, number>()
 
   constructor(flow: UpstreamFlow, tokens: TokenSource, waits: LoginWaitListener) {
@@ -66,7 +66,7 @@ class TokenAuthorizer {
     this.#onWaiting = waits
   }
 
-  /** Without a grant the request goes out without a token: the server says whether it needs one. */
+  /** Without a grant the request is sent without a token: the server decides whether it needs one. */
   async headers(request: OutgoingRequest): Promise<CredentialHeaders> {
     const access = await this.#tokens.access(getRequestAccount(request), request)
     if (access.kind === 'unavailable') throw this.#createUnavailableError(access.why)
@@ -88,7 +88,7 @@ class TokenAuthorizer {
       return undefined
     }
     if (refusal.attempt > 1) throw this.#createLoginNeeded(request, 'it refuses the token')
-    // What went out without a token is sent again with one if somebody has logged in meanwhile.
+    // A request sent without a token is retried if there is a login meanwhile.
     const access =
       generation === undefined
         ? await this.#tokens.access(account, request)
@@ -114,7 +114,7 @@ class TokenAuthorizer {
     return this.#createLoginError(account ?? GATEWAY_ACCOUNT, why)
   }
 
-  /** `ofCall` for what one call wants beyond the login: all others go on. */
+  /** `ofCall`: only this call lacks scopes, so the login stays valid. */
   #createLoginError(account: string, why: string, ofCall = false): Error {
     return oauthError('GW_LOGIN_NEEDED', { upstream: this.#flow.spec.name, account, why, ofCall })
   }
@@ -128,7 +128,7 @@ function getRequestAccount({ account }: OutgoingRequest): string {
   return account ?? GATEWAY_ACCOUNT
 }
 
-/** The operation that scopes are for: a method, and the tool or whatever it names. */
+/** Identifies an operation by its method and target. */
 function formatOperation(exchange: Exchange | undefined): string {
   const { method = '', params } = exchange ?? {}
   return JSON.stringify([method, params?.name ?? params?.uri ?? null])

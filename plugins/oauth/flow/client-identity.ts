@@ -11,16 +11,14 @@ import type { ClientIdentity, Vault } from '../types.ts'
 import { isSameIssuer } from './discovery.ts'
 import type { Wire } from './wire.ts'
 
-/** Path of the gateway's own client metadata document, below its public URL. */
+/** Path of the client metadata document below the public URL. */
 const DOCUMENT = '/oauth/client.json'
-/** Path where a browser comes back to, below the same. */
+/** Redirect path below the public URL. */
 const CALLBACK = '/oauth/callback'
-/** Time for which an authorization server may keep it. */
+/** Cache lifetime of the document in seconds. */
 const MAX_AGE_S = 3600
 
-/** Whoever asks for it: it is for everybody. */
-
-/** URL of the document, which is the gateway's client id; undefined where it has no public https URL. */
+/** Returns the document's URL, which is the client id; undefined without a public https URL. */
 export function documentUrl({ listeners }: Config): string | undefined {
   for (const spec of Object.values(listeners)) {
     const base = spec.type === 'http' ? spec.publicUrl?.replace(/\/+$/, '') : undefined
@@ -29,7 +27,7 @@ export function documentUrl({ listeners }: Config): string | undefined {
   return undefined
 }
 
-/** Serves the document at the gateway's public URL, to everybody. */
+/** Serves the document without authentication. */
 export function serveDocument({ authenticate, http }: PluginHooks, url: string, name: string): void {
   const redirect = url.slice(0, -DOCUMENT.length) + CALLBACK
   const body = JSON.stringify(createClientDocument(url, name, [redirect]))
@@ -42,7 +40,6 @@ export function serveDocument({ authenticate, http }: PluginHooks, url: string, 
     )
 }
 
-/** The client of the configuration. */
 interface ConfiguredClient {
   readonly id: string
   readonly secret?: string | undefined
@@ -51,33 +48,28 @@ interface ConfiguredClient {
   readonly issuer?: string | undefined
 }
 
-/** Dependencies of the search for a client identity. */
 interface ClientDeps {
   readonly upstream: string
   readonly client: ConfiguredClient | undefined
-  /** URL of the gateway's own client metadata document, where it has a public one. */
+  /** URL of the client metadata document, if there is a public one. */
   readonly document: string | undefined
   readonly vault: Pick<Vault, 'registration' | 'saveRegistration' | 'list'>
   readonly wire: Wire
-  /** The name that people read on a page of consent. */
+  /** Name shown on consent pages. */
   readonly name: string
 }
 
 type AuthMethod = ClientIdentity['method']
 
-/** Ways to authenticate in a registration, the one that is liked most first. */
+/** Authentication methods for registration in order of preference. */
 const METHODS: readonly AuthMethod[] = ['none', 'client_secret_basic', 'client_secret_post']
-/**
- * Stands where others have their redirect URI: a client that logs in by device code has none. It is the grant's own name, so
- * that registrations are kept by it.
- */
+/** Used instead of a redirect URI as key of device registrations: the grant type's own name. */
 export const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code'
-/** Names of this machine, as URLs have them. */
 export const LOOPBACK = /^(127\.\d+\.\d+\.\d+|\[::1\]|localhost)$/
-/** A registration is made anew this long before its secret ends. */
+/** Registrations are renewed this long before their secret expires. */
 const RENEW_MS = 60_000
 
-/** The gateway's identity at an authorization server: configured, or a metadata document, or registered now. */
+/** Resolves the client identity: configured, metadata document, or dynamic registration. */
 export async function resolveClient(
   host: ClientDeps,
   server: AuthorizationServer,
@@ -99,13 +91,13 @@ export async function resolveClient(
   )
 }
 
-/** True for an id that is the address of a client metadata document. */
+/** Returns true if an id is the URL of a client metadata document. */
 function isDocumentUrl(id: string): boolean {
   const url = URL.parse(id)
   return url?.protocol === 'https:' && url.pathname !== '/'
 }
 
-/** Way in which a configured client authenticates. */
+/** Selects how a configured client authenticates. */
 export function selectAuthMethod(
   { secret, method, keyFile }: ConfiguredClient,
   server: AuthorizationServer,
@@ -119,7 +111,7 @@ export function selectAuthMethod(
     : 'client_secret_basic'
 }
 
-/** An id that one authorization server gave says nothing at another, which might only want to see it. */
+/** A client id of one issuer must not be sent to another one. */
 async function useConfiguredClient(
   host: ClientDeps,
   client: ConfiguredClient,
@@ -144,7 +136,7 @@ async function useConfiguredClient(
   }
 }
 
-/** Our own document names the redirects of our own origin alone. */
+/** The document lists redirects of its own origin only. */
 function selectDocument({ document }: ClientDeps, redirectUri: string): string | undefined {
   if (document === undefined || !isDocumentUrl(document)) return undefined
   return URL.parse(redirectUri)?.origin === new URL(document).origin ? document : undefined
@@ -180,7 +172,7 @@ async function registerClient(
   try {
     const { lib, options } = wire
     const metadata = createMetadata({ name, redirectUri, method })
-    // Options of all requests are the same, but for the type of the body.
+    // Request options differ only in the type of the body.
     const plain = options() as unknown as DynamicClientRegistrationRequestOptions
     const response = await lib.dynamicClientRegistrationRequest(server, metadata, plain)
     const client = await lib.processDynamicClientRegistrationResponse(await normalizeRegistration(response))
@@ -197,7 +189,7 @@ interface RegistrationRequest {
   readonly method: AuthMethod
 }
 
-/** Names no scopes: a server that keeps a client to those that it was registered with would refuse every later step. */
+/** Requests no scopes: some servers would limit the client to them. */
 function createMetadata({
   name,
   redirectUri,
@@ -222,7 +214,7 @@ function createMetadata({
   }
 }
 
-/** Many servers say nothing of the end of a secret that does not end, or answer 200 (RFC 7591 wants 0, and 201). */
+/** Fixes responses without `client_secret_expires_at` or with status 200 (RFC 7591 requires both). */
 async function normalizeRegistration(response: Response): Promise<Response> {
   if (!response.ok) return response
   const value: unknown = await response.json().catch(() => undefined)
@@ -230,7 +222,7 @@ async function normalizeRegistration(response: Response): Promise<Response> {
   return Response.json({ client_secret_expires_at: 0, ...value }, { status: 201 })
 }
 
-/** Identity as the server registered it: what the server made of the request counts, whatever was asked for. */
+/** Uses what the server registered, which may differ from the request. */
 function createIdentity(
   client: OmitSymbolProperties<Client>,
   asked: AuthMethod,
@@ -248,7 +240,7 @@ function createIdentity(
   }
 }
 
-/** The gateway's own client metadata document, as it is served at its public URL. */
+/** Creates the client metadata document. */
 export function createClientDocument(
   document: string,
   name: string,

@@ -8,25 +8,24 @@ import type { FinishedLogin, LoginDeps } from './login.ts'
 import type { PreparedLogin, UpstreamFlow } from './upstream-flow.ts'
 import { createGrant, formatFailure } from './wire.ts'
 
-/** Errors of a client that the server does not know any more, or knows for other grants. */
+/** Errors that make a registration useless. */
 const NO_CLIENT: readonly (string | undefined)[] = ['invalid_client', 'unauthorized_client']
 const MAX_MS = 600_000
-/** Pause between two questions where the server names none, and what `slow_down` adds (RFC 8628, 3.5). */
+/** Default poll interval, and the increment of `slow_down` (RFC 8628, section 3.5). */
 const PAUSE_MS = 5000
 const SLOWER_MS = 5000
 const MAX_PAUSE_MS = 60_000
 const MAX_OPEN = 100
 
-/** A login that somebody makes by typing in a code. */
+/** A pending device login. */
 interface BegunDevice {
   readonly handle: string
-  /** Page at which the code is typed in. */
+  /** Page where the user enters the code. */
   readonly url: string
   readonly code: string
   readonly expiresAt: number
 }
 
-/** A login that somebody wants to make with a code. */
 interface DeviceRequest {
   readonly upstream: string
   readonly account: string
@@ -36,7 +35,7 @@ interface DeviceRequest {
 
 interface OpenDeviceLogin {
   readonly upstream: string
-  /** The server that its token is for: a reload may give the name to another one. */
+  /** Resource of the upstream: a reload may give its name to another server. */
   readonly flowResource: string
   readonly account: string
   readonly caller: CallerIdentity | undefined
@@ -47,7 +46,7 @@ interface OpenDeviceLogin {
   readonly pauseMs: number
 }
 
-/** Logins with a device code (RFC 8628). They belong to the process that began them. */
+/** Device code logins (RFC 8628). They belong to the process that began them. */
 export class DeviceLogins {
   readonly #deps: LoginDeps
   readonly #clock: Clock
@@ -58,7 +57,7 @@ export class DeviceLogins {
     this.#clock = clock
   }
 
-  /** @throws GatewayError GW_OAUTH_METADATA where the authorization server has no device codes, GW_LOGIN_FAILED */
+  /** @throws GatewayError GW_OAUTH_METADATA if the authorization server supports no device codes, GW_LOGIN_FAILED */
   async beginLogin({ upstream, account, caller, scopes: more }: DeviceRequest): Promise<BegunDevice> {
     const flow = this.#deps.flow(upstream)
     const prepared = await flow.prepareLogin(account, more)
@@ -87,14 +86,17 @@ export class DeviceLogins {
       })
       return { handle, url: parsePageUrl(upstream, said.verification_uri), code: said.user_code, expiresAt }
     } catch (error) {
-      // The next login registers anew.
+      // The next login registers again.
       if (NO_CLIENT.includes(wire.getErrorCode(error)))
         await this.#deps.vault.dropRegistration(server.issuer, DEVICE_GRANT)
       throw createLoginError(upstream, formatFailure(wire, error), error)
     }
   }
 
-  /** Resolves when somebody has typed the code in. Each may be waited for once. @throws GatewayError GW_LOGIN_UNKNOWN, GW_LOGIN_FAILED */
+  /**
+   * Resolves when the user has entered the code. May be called once per login. @throws GatewayError GW_LOGIN_UNKNOWN,
+   * GW_LOGIN_FAILED
+   */
   async awaitLogin(handle: string): Promise<FinishedLogin> {
     const open = this.#open.get(handle)
     this.#open.delete(handle)
@@ -141,7 +143,7 @@ export class DeviceLogins {
   }
 }
 
-/** A page for a person: nothing but http and https. */
+/** Only http and https pages are shown to users. */
 function parsePageUrl(upstream: string, text: string): string {
   const url = URL.parse(text)
   if (url !== null && /^https?:$/.test(url.protocol)) return url.href

@@ -7,21 +7,19 @@ import type { CallerIdentity, ClientIdentity, GrantKey, NewGrant, PendingLogin, 
 import type { UpstreamFlow } from './upstream-flow.ts'
 import { createGrant, formatFailure } from './wire.ts'
 
-/** A login that somebody wants to make. */
 interface LoginRequest {
   readonly upstream: string
   readonly account: string
-  /** The caller, where it is the account of one. */
+  /** The caller, if it is a caller's account. */
   readonly caller?: CallerIdentity | undefined
-  /** Address that the browser comes back to. */
   readonly redirectUri: string
-  /** Scopes beside those that the server asks for; those that calls were refused for are known. */
+  /** Additional scopes; missing scopes of rejected calls are added anyway. */
   readonly scopes?: readonly string[] | undefined
-  /** Text that nobody guesses, and that comes back with the browser; a random one where there is none. */
+  /** Unguessable state for the redirect; default: random. */
   readonly state?: string | undefined
 }
 
-/** A login that has begun: its `url` is for the browser. */
+/** A login that has begun; open its `url` in a browser. */
 export interface BegunLogin {
   readonly url: string
   readonly state: string
@@ -30,29 +28,28 @@ export interface BegunLogin {
   readonly scopes: readonly string[]
 }
 
-/** A login that has been made. */
+/** A finished login. */
 export interface FinishedLogin extends GrantKey {
   readonly upstream: string
   readonly scopes: readonly string[]
 }
 
-/** Dependencies of logins. */
 export interface LoginDeps {
   readonly vault: Vault
   readonly log: Log
-  /** @throws GatewayError where there is no such upstream, or none that logs in with a browser. */
+  /** @throws GatewayError if there is no such upstream, or it has no browser logins */
   flow(upstream: string): UpstreamFlow
-  /** A grant was written in this process. */
+  /** Called when this process has stored a grant. */
   onGranted(account: string, resource: string, upstream: string): void
 }
 
-/** Longest time that a browser may be away. */
+/** Maximum duration of a login in the browser. */
 const MAX_PENDING_MS = 600_000
 
-/** State of a login that is away, as it lies in the vault. */
+/** State of a pending login in the vault. */
 interface StoredLogin {
   readonly upstream: string
-  /** The server that its token is for: a reload may give the name to another one. */
+  /** Resource of the upstream: a reload may give its name to another server. */
   readonly of: string
   readonly resource: string
   readonly redirectUri: string
@@ -63,7 +60,7 @@ interface StoredLogin {
   readonly caller?: CallerIdentity
 }
 
-/** Logins with a browser: authorization code with PKCE. Begun by one process, they may be finished by another. */
+/** Browser logins: authorization code with PKCE. Another process may finish them. */
 export class BrowserLogins {
   readonly #deps: LoginDeps
 
@@ -72,7 +69,7 @@ export class BrowserLogins {
   }
 
   /**
-   * Finds out where to log in, registers the gateway there if it must, and gives the page for the browser.
+   * Discovers the authorization server, registers the gateway if necessary, and returns the authorization URL.
    * @throws GatewayError GW_OAUTH_METADATA, GW_OAUTH_CLIENT, GW_LOGIN_BUSY
    */
   async beginLogin({
@@ -114,7 +111,7 @@ export class BrowserLogins {
       code_challenge_method: 'S256',
       resource,
       ...(asked.length === 0 ? {} : { scope: asked.join(' ') }),
-      // A refresh token for offline use is given only to those who ask the person (OpenID Connect).
+      // OpenID Connect requires consent for offline access.
       ...(asked.includes('offline_access') ? { prompt: 'consent' } : {}),
     }
     for (const [name, value] of Object.entries(parameters)) endpoint.searchParams.set(name, value)
@@ -122,8 +119,7 @@ export class BrowserLogins {
   }
 
   /**
-   * Takes what the browser came back with, and keeps the grant that it is good for. Whatever happens, the same `state` is
-   * good for nothing afterwards.
+   * Exchanges the code of a callback and stores the grant. The `state` is consumed in any case.
    * @throws GatewayError GW_LOGIN_UNKNOWN, GW_LOGIN_FAILED
    */
   async finishLogin(
@@ -159,7 +155,7 @@ export class BrowserLogins {
     const { lib } = wire
     const known = { client_id: client.id }
     try {
-      // Before anything else: the issuer of the answer (RFC 9207), byte for byte.
+      // First check the issuer of the response (RFC 9207) exactly.
       const answer = lib.validateAuthResponse(server, known, url.searchParams, state)
       const auth = await wire.createClientAuth(client, flow.keySpec)
       const options = wire.options({ more: { resource } })
@@ -176,7 +172,7 @@ export class BrowserLogins {
   }
 }
 
-/** A server that does not say S256 may ignore the challenge, and then a stolen code is good. */
+/** A server without S256 may ignore the challenge, so that a stolen code would work. */
 function assertPkce(
   upstream: string,
   { issuer, code_challenge_methods_supported: methods }: AuthorizationServer,
@@ -186,7 +182,7 @@ function assertPkce(
   throw oauthError('GW_OAUTH_METADATA', { upstream, why })
 }
 
-/** A URL that a person's browser is sent to: nothing but http and https, and http on loopback alone. */
+/** Only https, or http on loopback, is opened in a browser. */
 function parseAuthorizationEndpoint(
   upstream: string,
   { issuer, authorization_endpoint: said }: AuthorizationServer,
@@ -199,7 +195,7 @@ function parseAuthorizationEndpoint(
   throw oauthError('GW_OAUTH_METADATA', { upstream, why })
 }
 
-/** The part of the metadata that the way back needs, as it was checked at the beginning. */
+/** Picks the metadata that the callback needs, as checked at the start. */
 function pickEssentials(server: AuthorizationServer): AuthorizationServer {
   return {
     issuer: server.issuer,

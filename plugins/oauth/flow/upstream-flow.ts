@@ -16,7 +16,7 @@ import {
   limitScopes,
 } from './wire.ts'
 
-/** A grant that is to be renewed. */
+/** A grant to refresh. */
 interface RefreshRequest {
   readonly key: GrantKey
   readonly grant: Grant
@@ -24,10 +24,10 @@ interface RefreshRequest {
   readonly keySpec: KeySpec | undefined
 }
 
-/** Statuses with which a server says that it cannot now, whatever its body says. */
+/** Temporary failures, regardless of the body. */
 const TEMPORARY_STATUSES: ReadonlySet<number> = new Set([408, 425, 429])
 
-/** Asks the authorization server for new tokens, once. Never rejects for what that does. */
+/** Refreshes tokens once. Server failures become results. */
 async function refreshGrant(
   wire: Wire,
   getServer: () => Promise<AuthorizationServer>,
@@ -46,7 +46,7 @@ async function refreshGrant(
     const tokens = await lib.processRefreshTokenResponse(server, known, response)
     const made = createGrant(tokens, { client, scopes, refresh: token })
     const renewed = grant.audience === undefined ? made : { ...made, audience: grant.audience }
-    // A server that says nothing of scopes has left them as they were (RFC 6749, 6).
+    // Without `scope` in the response the scopes are unchanged (RFC 6749, section 6).
     const granted = tokens.scope === undefined ? { ...renewed, scopesGranted: grant.scopesGranted } : renewed
     return { kind: 'granted', grant: granted }
   } catch (error) {
@@ -73,54 +73,53 @@ export type OAuthSpec = NonNullable<
 interface FlowSpec {
   readonly name: string
   readonly url: string
-  /** Headers of the configuration: what the server may want before it says that it wants a token. */
+  /** Configured headers, which the server may need before it sends a challenge. */
   readonly headers: Readonly<Record<string, string>>
   readonly oauth: OAuthSpec
-  /** True for an HTTP API that speaks no MCP. */
+  /** True for an HTTP API without MCP. */
   readonly isApi: boolean
 }
 
-/** Dependencies of the flow of one upstream. */
 interface FlowDeps {
   readonly vault: Vault
   readonly clock: Clock
   readonly log: Log
   readonly directory: string
   readonly fetchFrom: FetchFrom
-  /** The name that people read where they consent. */
+  /** Name shown on consent pages. */
   readonly clientName: string
-  /** URL of the gateway's own client metadata document, where it has a public one. */
+  /** URL of the client metadata document, if there is a public one. */
   readonly document: () => string | undefined
 }
 
-/** All that a login needs to know before a browser is opened. */
+/** Details of a login before the browser is opened. */
 export interface PreparedLogin extends DiscoveredServer {
-  /** Scopes to ask for. */
+  /** Scopes to request. */
   readonly scopes: readonly string[]
 }
 
-/** An operation that was refused, as its token lacks scopes. */
+/** An operation rejected for missing scopes. */
 export interface ScopeStep {
   readonly account: string
-  /** Generation of the grant that it came with. */
+  /** Generation of the grant that was used. */
   readonly generation: number
   readonly operation: string
   readonly scopes: readonly string[]
 }
 
-/** Accounts whose challenges are remembered. */
+/** Maximum number of accounts with remembered challenges. */
 const MAX_ACCOUNTS = 1000
-/** Operations of an account for which more scopes were asked for at most so many times, within a time. */
+/** Maximum number of scope requests for one operation within a time. */
 const MAX_STEPS = 3
 const STEPS_MS = 600_000
-/** Metadata of an authorization server is asked for again after this time. */
+/** Cache lifetime of authorization server metadata. */
 const SERVER_MS = 600_000
 
-/** State of the login of one upstream, and the requests that it takes. */
+/** OAuth state of one upstream, and its requests. */
 export class UpstreamFlow {
   readonly spec: FlowSpec
   readonly #deps: FlowDeps
-  /** Last challenge of the server to each account that it refused. */
+  /** Latest challenge by account. */
   readonly #challenges = new BoundedMap<string, Challenge>({ max: MAX_ACCOUNTS })
   readonly #steps = new BoundedMap<string, { count: number; readonly since: number }>({ max: MAX_ACCOUNTS })
   readonly #servers = new BoundedMap<string, { readonly server: AuthorizationServer; readonly at: number }>({
@@ -133,7 +132,7 @@ export class UpstreamFlow {
     this.#deps = host
   }
 
-  /** The library is loaded with the first login or refresh. */
+  /** Loads the library with the first login or refresh. */
   loadWire(): Promise<Wire> {
     const { fetchFrom, directory } = this.#deps
     this.#wire ??= import('oauth4webapi').then(lib => new Wire(lib, fetchFrom, directory))
@@ -144,7 +143,7 @@ export class UpstreamFlow {
     return getKeySpec(this.spec.oauth.client)
   }
 
-  /** Finds out anew where the login is made, and for which scopes. */
+  /** Discovers the authorization server and the scopes to request. */
   async prepareLogin(account: string, more: readonly string[]): Promise<PreparedLogin> {
     const { challenge, ...found } = await this.locateServer(account)
     const { resource, server } = found
@@ -161,7 +160,7 @@ export class UpstreamFlow {
     return { resource, server, scopes: mergeScopes(scopes, more) }
   }
 
-  /** Asks the server, and what it names, where tokens for an account come from. */
+  /** Discovers where tokens for an account come from. */
   async locateServer(account: string): Promise<DiscoveredServer & { readonly challenge: Challenge }> {
     const challenge = this.#challenges.get(account) ?? (await this.#probeChallenge())
     const found = await discoverServer(this.#discoveryHost, challenge.metadata)
@@ -183,12 +182,12 @@ export class UpstreamFlow {
     return resolveClient(host, server, redirectUri)
   }
 
-  /** The server itself, as the resource of its grants. */
+  /** The server's own URL as the resource of its grants. */
   get resource(): string {
     return canonicalizeResource(this.spec.url)
   }
 
-  /** True for grants that are this upstream's to renew. */
+  /** Returns true if a grant belongs to this upstream. */
   ownsGrant({ resource }: GrantKey): boolean {
     return resource === this.resource
   }
@@ -198,7 +197,7 @@ export class UpstreamFlow {
     return refreshGrant(await this.loadWire(), () => this.getServer(key.issuer), asked)
   }
 
-  /** Metadata of an authorization server that a grant was made at. */
+  /** Returns the metadata of an issuer, from the cache if it is recent. */
   async getServer(issuer: string): Promise<AuthorizationServer> {
     const known = this.#servers.get(issuer)
     if (known !== undefined && this.#deps.clock.now() - known.at < SERVER_MS) return known.server
@@ -207,7 +206,7 @@ export class UpstreamFlow {
     return server
   }
 
-  /** The server has refused a request. */
+  /** Stores the challenge of a rejected request. */
   noteChallenge(account: string, header: string | undefined): Challenge {
     const challenge = parseChallenge(header)
     this.#challenges.set(account, challenge)
@@ -215,8 +214,8 @@ export class UpstreamFlow {
   }
 
   /**
-   * Notes the scopes that an operation was refused for, with the grant that it came with. False when a login for them would be of
-   * no use: they are beyond the bound, or it was tried often enough.
+   * Stores the missing scopes of an operation. Returns false if a login would not help: they exceed the configured
+   * scopes, or were requested too often.
    */
   async noteMissingScopes({ account, generation, operation, scopes }: ScopeStep): Promise<boolean> {
     const { oauth } = this.spec
@@ -232,7 +231,6 @@ export class UpstreamFlow {
     return true
   }
 
-  /** A login of this account has been made. */
   clearChallenge(account: string): void {
     this.#challenges.delete(account)
   }
@@ -246,7 +244,7 @@ export class UpstreamFlow {
     this.#servers.set(server.issuer, { server, at: this.#deps.clock.now() })
   }
 
-  /** Asks the server without a token, for its challenge. */
+  /** Sends a request without a token to get the server's challenge. */
   async #probeChallenge(): Promise<Challenge> {
     const { headers, url, isApi } = this.spec
     if (!url.startsWith('http')) return parseChallenge(undefined)
@@ -256,13 +254,13 @@ export class UpstreamFlow {
         response.status === 401 ? (response.headers.get('www-authenticate') ?? undefined) : undefined,
       )
     } catch {
-      // The well-known places may be there all the same.
+      // The well-known URLs may still exist.
       return parseChallenge(undefined)
     }
   }
 }
 
-/** Request of MCP that changes nothing; an API that speaks none is only read. */
+/** Creates an MCP ping; an API without MCP is only read. */
 function createPing(headers: FlowSpec['headers']): {
   readonly method: string
   readonly headers: FlowSpec['headers']
@@ -274,13 +272,11 @@ function createPing(headers: FlowSpec['headers']): {
 
 const PING = JSON.stringify({ jsonrpc: '2.0', id: 'login', method: 'ping' })
 
-/** The key of a configured client; undefined where it has none. */
 export function getKeySpec(client: OAuthSpec['client']): KeySpec | undefined {
   if (client?.keyFile === undefined) return undefined
   return { file: client.keyFile, id: client.keyId, algorithm: client.algorithm }
 }
 
-/** The client of the configuration as an identity, where the server gives no other. */
 export function createConfiguredIdentity(
   client: NonNullable<OAuthSpec['client']>,
   server: AuthorizationServer,

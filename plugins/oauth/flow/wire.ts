@@ -7,24 +7,24 @@ import type { ClientIdentity, NewGrant } from '../types.ts'
 import type { FetchFrom } from './discovery.ts'
 import { dropNullMembers } from './discovery.ts'
 
-/** Scope that lets its holder renew a login without a browser (OpenID Connect). */
+/** Scope for refresh tokens (OpenID Connect). */
 const OFFLINE = 'offline_access'
 
-/** Sources of the scopes of a login, in their order. */
+/** Sources of requested scopes in order. */
 interface ScopeSources {
-  /** Scopes that a challenge named for this operation. */
+  /** Scopes from the challenge. */
   readonly challenged: readonly string[] | undefined
-  /** Scopes that the resource knows of. */
+  /** Scopes of the resource. */
   readonly ofResource: readonly string[] | undefined
-  /** The bound of the configuration. */
+  /** Configured scopes, as an upper bound. */
   readonly bound: readonly string[] | undefined
-  /** Scopes of the login before, which a new one keeps. */
+  /** Scopes of the previous login, which are kept. */
   readonly before: readonly string[]
-  /** Scopes that the authorization server knows of. */
+  /** Scopes of the authorization server. */
   readonly ofServer: readonly string[] | undefined
 }
 
-/** The scopes that a login asks for; empty to leave them to the authorization server. */
+/** Selects the scopes to request; empty to use the server's default. */
 export function selectScopes({
   challenged,
   ofResource,
@@ -38,7 +38,7 @@ export function selectScopes({
   return ofServer?.includes(OFFLINE) === true ? mergeScopes(scopes, [OFFLINE]) : scopes
 }
 
-/** The scopes that the configuration allows. */
+/** Limits scopes to the configured ones. */
 export function limitScopes(
   scopes: readonly string[],
   bound: readonly string[] | undefined,
@@ -46,14 +46,13 @@ export function limitScopes(
   return bound === undefined ? scopes : scopes.filter(scope => bound.includes(scope))
 }
 
-/** Each scope once, those of the first list first. */
 export function mergeScopes(one: readonly string[], other: readonly string[]): readonly string[] {
   return [...new Set([...one, ...other])]
 }
 
-/** The parts of a Bearer challenge that a client acts on (RFC 6750, RFC 9728). */
+/** Parameters of a Bearer challenge (RFC 6750, RFC 9728). */
 export interface Challenge {
-  /** URL of the metadata of the protected resource. */
+  /** URL of the protected resource metadata. */
   readonly metadata: string | undefined
   readonly scopes: readonly string[] | undefined
   readonly error: string | undefined
@@ -62,10 +61,10 @@ export interface Challenge {
 const NOTHING: Challenge = { metadata: undefined, scopes: undefined, error: undefined }
 const PARAMETER = /\s*([\w-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))\s*(?:,|$)/y
 const SCHEME = /(?:^|,)\s*bearer(?:\s+|$)/gi
-/** Scopes read of one challenge. */
+/** Maximum number of scopes read from a challenge. */
 const MAX_SCOPES = 100
 
-/** Reads the Bearer challenge of `WWW-Authenticate`, beside which there may be others. */
+/** Parses the Bearer challenge of `WWW-Authenticate`, ignoring other schemes. */
 export function parseChallenge(header: string | undefined): Challenge {
   if (header === undefined) return NOTHING
   for (const { index, 0: scheme } of header.matchAll(SCHEME)) {
@@ -79,7 +78,7 @@ export function parseChallenge(header: string | undefined): Challenge {
   return NOTHING
 }
 
-/** Splits a list of scopes; undefined where it names none. */
+/** Splits a scope list; undefined if it is empty. */
 function parseScopes(text: string | undefined): readonly string[] | undefined {
   const scopes = [...new Set(text?.split(' ').filter(scope => SCOPE.test(scope)))].slice(0, MAX_SCOPES)
   return scopes.length === 0 ? undefined : scopes
@@ -93,7 +92,7 @@ function parseParameters(header: string, start: number): Map<string, string> {
   for (let match = PARAMETER.exec(header); match !== null; match = PARAMETER.exec(header)) {
     const [, name = '', quoted, token = ''] = match
     const key = name.toLowerCase()
-    // The first of two is as good as any, and nobody can add one behind it.
+    // Keep the first of duplicates, so that later text cannot override it.
     if (!found.has(key)) found.set(key, quoted?.replace(/\\(.)/g, '$1') ?? token)
   }
   return found
@@ -101,21 +100,19 @@ function parseParameters(header: string, start: number): Map<string, string> {
 
 type Library = typeof Lib
 
-/** The private key of a configured client. */
 export interface KeySpec {
   readonly file: string
   readonly id?: string | undefined
   readonly algorithm: string
 }
 
-/** Options of a request to an authorization server. */
 interface WireOptions {
   readonly signal?: AbortSignal | undefined
-  /** Parameters beside those of the grant, such as `resource`. */
+  /** Additional parameters such as `resource`. */
   readonly more?: Readonly<Record<string, string>>
 }
 
-/** The library on the fetch of one upstream. */
+/** The OAuth library with the guarded fetch of one upstream. */
 export class Wire {
   readonly lib: Library
   readonly #fetchFrom: FetchFrom
@@ -127,7 +124,7 @@ export class Wire {
     this.#directory = directory
   }
 
-  /** Options for any request of the library. The guard says which URLs may be asked, and by which scheme. */
+  /** Creates request options. The guard decides which URLs and schemes are allowed. */
   readonly options = ({ signal, more }: WireOptions = {}): Lib.TokenEndpointRequestOptions => {
     // eslint-disable-next-line @typescript-eslint/no-deprecated -- a server on loopback has its authorization server there
     const { customFetch, allowInsecureRequests } = this.lib
@@ -144,7 +141,7 @@ export class Wire {
     }
   }
 
-  /** The way a client authenticates at the token endpoint. */
+  /** Selects the client authentication at the token endpoint. */
   async createClientAuth({ secret, method }: ClientIdentity, key?: KeySpec): Promise<Lib.ClientAuth> {
     const { lib } = this
     if (method === 'private_key_jwt' && key !== undefined) {
@@ -155,7 +152,10 @@ export class Wire {
     return method === 'client_secret_post' ? lib.ClientSecretPost(secret) : createBasicAuth(secret)
   }
 
-  /** The words of an OAuth error; undefined for any other failure. Servers may quote what they were sent, so only the code is told. */
+  /**
+   * Returns the code of an OAuth error; undefined for other failures. Descriptions are omitted, as servers may quote
+   * secrets.
+   */
   getErrorCode(error: unknown): string | undefined {
     if (error instanceof this.lib.ResponseBodyError) return sanitizeErrorCode(error.error)
     if (error instanceof this.lib.AuthorizationResponseError) return sanitizeErrorCode(error.error)
@@ -169,7 +169,7 @@ export class Wire {
   }
 }
 
-/** The same answer, with members that are null left out: many servers write null for what they do not give. */
+/** Removes null members, which many servers send for missing values. */
 async function stripNulls(response: Response): Promise<Response> {
   if (response.body === null) return response
   const text = await response.text()
@@ -186,7 +186,7 @@ function stripJsonNulls(text: string): string {
   }
 }
 
-/** Tokens of an answer as a grant. */
+/** Converts a token response to a grant. */
 export function createGrant(
   tokens: Lib.TokenEndpointResponse,
   {
@@ -212,7 +212,7 @@ export function createGrant(
   }
 }
 
-/** Why a request to an authorization server came to nothing, in words without a secret. */
+/** Formats the reason of a failed request without secrets. */
 export function formatFailure(wire: Wire, error: unknown): string {
   const { cause } = error as { cause?: unknown }
   const said = wire.getErrorCode(error)
@@ -221,7 +221,10 @@ export function formatFailure(wire: Wire, error: unknown): string {
   return getErrorMessage(cause instanceof GatewayError ? cause : error)
 }
 
-/** Encodes id and secret as forms are (RFC 6749, 2.3.1), and no more: many servers do not decode what needs no code. */
+/**
+ * Encodes id and secret as a form (RFC 6749, section 2.3.1), but no more, as many servers do not decode other
+ * characters.
+ */
 function createBasicAuth(secret: string): Lib.ClientAuth {
   return (_server, { client_id: id }, _body, headers) => {
     const pair = Buffer.from(`${encodeFormValue(id)}:${encodeFormValue(secret)}`).toString('base64')

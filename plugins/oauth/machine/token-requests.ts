@@ -13,26 +13,26 @@ import type { Wire } from '../flow/wire.ts'
 import { formatFailure, limitScopes } from '../flow/wire.ts'
 import type { Access } from '../types.ts'
 
-/** Accounts whose tokens are kept at a time. */
+/** Maximum number of accounts with cached tokens. */
 const MAX_CACHED = 1000
-/** A token is renewed this long before its end, or in the last quarter of a shorter life. */
+/** Renew a token this long before it expires, or in the last quarter of a shorter life. */
 const AHEAD_MS = 60_000
 const QUARTER = 4
-/** Life of a token whose server says nothing of it. */
+/** Default token lifetime. */
 const UNKNOWN_MS = 300_000
-/** After a refusal nothing is asked for this account for a while, as each call would. */
+/** Pause after a refusal, as otherwise each call would request a token. */
 const PAUSE_MS = 5000
 
 interface CachedToken {
   readonly token: string
   readonly generation: number
-  /** Clock time at which another one is asked for. */
+  /** Clock time of the renewal. */
   readonly dueAt: number
-  /** The token of the caller that it was made of. */
+  /** The caller's token that it was exchanged for. */
   readonly subject: string | undefined
 }
 
-/** Tokens of grants that need nobody at a browser. They live in memory alone, as another one is to be had at any time. */
+/** Creates tokens of grants without a browser. They are kept in memory only, as they can be requested again. */
 export function createMachineTokens(flow: UpstreamFlow, host: MachineDeps): TokenSource {
   return new MachineTokens(flow, host)
 }
@@ -69,7 +69,7 @@ class MachineTokens implements TokenSource {
     return this.access(account, request)
   }
 
-  /** One request at a time for all who wait with the same token. */
+  /** Sends one request for all callers that wait with the same token. */
   #requestOnce(account: string, subject: string | undefined): Promise<Access> {
     const key = JSON.stringify([account, subject ?? null])
     const failed = this.#failures.get(key)
@@ -106,25 +106,23 @@ class MachineTokens implements TokenSource {
     return { kind: 'token', token, generation }
   }
 
-  /** The caller's own token, where one is exchanged. */
+  /** Returns the caller's own token if the grant exchanges it. */
   #getSubjectToken({ principal }: OutgoingRequest): string | undefined {
     return this.#requests.needsSubject && principal !== undefined ? getToken(principal) : undefined
   }
 }
 
-/** Surroundings of grants without a browser. */
 export interface MachineDeps {
-  /** Hides a token wherever text leaves. */
+  /** Hides a token in all output. */
   keepSecret(token: string): void
   readonly clock: Clock
   readonly log: Log
   readonly directory: string
 }
 
-/** A token that was given. */
 export interface IssuedToken {
   readonly token: string
-  /** Its life; undefined where nothing is said of it. */
+  /** Lifetime in seconds; undefined if unknown. */
   readonly seconds: number | undefined
 }
 
@@ -135,15 +133,15 @@ const JWT_BEARER = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
 const EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange'
 const TOKEN_TYPE = 'urn:ietf:params:oauth:token-type:'
 const ID_JAG = `${TOKEN_TYPE}id-jag`
-/** Time for which findings about a server hold. */
+/** Cache lifetime of discovered servers. */
 const LOCATED_MS = 600_000
-/** Largest file with a token. */
+/** Maximum size of a token file. */
 const MAX_TOKEN = 64 * 1024
 
-/** A request without a client of its own: the assertion says who it is. */
+/** No client authentication: the assertion identifies the workload. */
 const noClientAuth: ClientAuth = () => undefined
 
-/** The requests of one upstream's grant to authorization servers. */
+/** Token requests of one upstream. */
 export class TokenRequests {
   readonly #flow: UpstreamFlow
   readonly #deps: MachineDeps
@@ -156,13 +154,13 @@ export class TokenRequests {
     this.#oauth = flow.spec.oauth
   }
 
-  /** True where a token of the caller is exchanged. */
+  /** Returns true if a caller's token is exchanged. */
   get needsSubject(): boolean {
     const { grant, subject } = this.#oauth
     return (grant === 'exchange' || grant === 'id-jag') && subject?.file === undefined
   }
 
-  /** Asks for a token, once. Rejects with a GatewayError that says why there is none. */
+  /** Requests a token once. @throws GatewayError with the reason */
   async issueToken(account: string, subject: string | undefined): Promise<IssuedToken> {
     const wire = await this.#flow.loadWire()
     try {
@@ -195,7 +193,7 @@ export class TokenRequests {
     return wire.lib.processClientCredentialsResponse(server, client, response)
   }
 
-  /** The assertion is the workload's own, so that there is no other client (SEP-1933). */
+  /** The assertion identifies the workload, so there is no client (SEP-1933). */
   async #requestWorkloadToken(
     wire: Wire,
     { server, parameters }: TokenIssuer,
@@ -220,7 +218,10 @@ export class TokenRequests {
     })
   }
 
-  /** The identity provider of the company says who it is for, and the server's own authorization server believes it. */
+  /**
+   * Exchanges the caller's token at the identity provider for an assertion, which the upstream's authorization server
+   * accepts.
+   */
   async #requestEnterpriseToken(
     wire: Wire,
     place: TokenIssuer,
@@ -251,7 +252,7 @@ export class TokenRequests {
     const response = await lib.genericTokenEndpointRequest(
       ...([server, client, auth, grant, parameters, wire.options()] as const),
     )
-    // An assertion is no access token, and has no type of one (RFC 8693, 2.2.1).
+    // An assertion has the token type `N_A` (RFC 8693, section 2.2.1).
     const recognizedTokenTypes = { n_a: () => undefined }
     return lib.processGenericTokenEndpointResponse(server, client, response, { recognizedTokenTypes })
   }
@@ -320,7 +321,7 @@ export class TokenRequests {
   }
 }
 
-/** An authorization server, with the parameters that every request for this resource has. */
+/** An authorization server with the parameters of all requests for this resource. */
 interface TokenIssuer extends Pick<DiscoveredServer, 'server'> {
   readonly parameters: Parameters & { readonly resource: string }
 }

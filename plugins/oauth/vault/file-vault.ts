@@ -25,13 +25,13 @@ import type {
 import { RowSeal } from './seal.ts'
 import { GrantStore } from './grant-store.ts'
 
-/** `tgrt`, in the header of the file: what else is a database is not ours. */
+/** `tgrt` in the file header; identifies our database. */
 const APPLICATION_ID = 0x74677274
-/** Of the tables below. */
+/** Schema version. */
 const VERSION = 1
 const BUSY_MS = 2000
 
-/** Times are milliseconds since 1970; each `value` is sealed for its row. `counter` has the last generation. */
+/** Times are milliseconds since 1970; each `value` is sealed for its row. `counter` stores the latest generation. */
 const SCHEMA = `
 PRAGMA application_id = ${APPLICATION_ID};
 PRAGMA user_version = ${VERSION};
@@ -78,14 +78,17 @@ CREATE TABLE pending (
 CREATE INDEX pending_by_account ON pending (account);
 `
 
-/** Opens the database, for its owner alone; in memory without a path. A file that is no good stays as it is. @throws GatewayError GW_VAULT_* */
+/**
+ * Opens the database for the owner only; in memory without a path. An unusable file is not changed. @throws
+ * GatewayError GW_VAULT_*
+ */
 function openDatabase(path: string | undefined): SqlDatabase {
   const file = getFileName(path)
   return mapSqlErrors(file, () => {
     if (path !== undefined) prepareFile(path)
     const database = new (loadSqlite().DatabaseSync)(path ?? ':memory:')
     try {
-      // A refresh token that was rotated is on the disk before its token is used: FULL syncs each commit.
+      // FULL syncs each commit: a rotated refresh token must be on disk before its access token is used.
       database.exec(`PRAGMA busy_timeout = ${BUSY_MS}; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
         PRAGMA secure_delete = ON`)
       migrate(database, file)
@@ -97,7 +100,7 @@ function openDatabase(path: string | undefined): SqlDatabase {
   })
 }
 
-/** Makes the file where there is none; one that is another user's is not used. */
+/** Creates the file if it is missing; rejects another user's file. */
 function prepareFile(path: string): void {
   const directory = dirname(path)
   if (makeDirectorySync(directory, 0o700) !== undefined) chmodSync(directory, 0o700)
@@ -132,15 +135,14 @@ function migrate(database: Sqlite.DatabaseSync, file: string): void {
   }
 }
 
-/** Result codes of SQLite that say that the file itself is no good. */
+/** SQLite result codes for a damaged file. */
 const DAMAGED: ReadonlySet<number> = new Set([11, 26])
 
-/** Name of the file, for people. */
 function getFileName(path: string | undefined): string {
   return path ?? 'memory'
 }
 
-/** Does something with the file; what goes wrong is said in the words of the table. */
+/** Maps SQLite errors to vault errors. */
 function mapSqlErrors<T>(file: string, work: () => T): T {
   try {
     return work()
@@ -155,26 +157,24 @@ function mapSqlErrors<T>(file: string, work: () => T): T {
   }
 }
 
-/** Name of the file. */
 export const VAULT_FILE = 'grants.sqlite'
-/** Least time between two attempts to open it. */
+/** Minimum time between attempts to open the file. */
 const RETRY_MS = 1000
 
-/** Dependencies of a vault. */
 interface VaultDeps {
-  /** Directory of the file; undefined where nothing outlives this process. */
+  /** Undefined for a vault in memory. */
   readonly directory: string | undefined
-  /** Finds the key; undefined for one of this process alone. @throws GatewayError GW_VAULT_KEY */
+  /** Loads the key; undefined for a temporary one. @throws GatewayError GW_VAULT_KEY */
   key(): Promise<Buffer | undefined>
   readonly clock: Clock
   readonly log: Log
   /** Milliseconds since 1970. */
   readonly now?: () => number
-  /** Hears each secret that goes in or out, so that no text shows it. */
+  /** Called with each secret that is read or written, to hide it in output. */
   onSecret?(secret: string): void
 }
 
-/** The vault in its file. It is opened when it is first used, and again after a failure. */
+/** A vault in a file, opened with its first use and again after a failure. */
 export class FileVault implements Vault {
   readonly #options: VaultDeps
   readonly #path: string | undefined
@@ -261,7 +261,7 @@ export class FileVault implements Vault {
     this.#store = undefined
   }
 
-  /** One line on why it cannot be used, for people; undefined while it can, or nobody has tried. */
+  /** Reason why the vault is unusable; undefined if it is usable or not opened yet. */
   get problem(): string | undefined {
     return this.#failure === undefined ? undefined : getErrorMessage(this.#failure.error)
   }
@@ -273,7 +273,7 @@ export class FileVault implements Vault {
     return grant
   }
 
-  /** Looks at what is open: whoever counts neither waits nor fails. */
+  /** Reads only if the store is open, so that counting neither waits nor fails. */
   #readIfOpen<T>(use: (store: GrantStore) => T): T | undefined {
     try {
       return this.#store && use(this.#store)

@@ -16,28 +16,28 @@ import { vaultError } from '../errors.ts'
 import type { RowSeal } from './seal.ts'
 import { hashLookupKey } from './seal.ts'
 
-/** Grants of all callers together. */
+/** Maximum number of grants over all callers. */
 const MAX_GRANTS = 100_000
 const MAX_REGISTRATIONS = 1000
 const MAX_LOST = 1000
-/** Logins under way: of one account, and of all. */
+/** Maximum number of pending logins: per account, and in total. */
 const MAX_PENDING_EACH = 8
 const MAX_PENDING = 1000
 const MAX_PENDING_MS = 10 * 60_000
-/** Scopes that an account wants at a server beyond those that it has. */
+/** Maximum number of wanted scopes per grant. */
 const MAX_WANTED = 200
 
 const OF_KEY = 'account = ? AND resource = ? AND issuer = ?'
 const PROOF = 'tapgate'
 
-/** Rows of the vault: each call is one transaction. @throws Error of SQLite, and GatewayError GW_VAULT_* */
+/** Rows of the vault; each call is one transaction. @throws Error of SQLite, and GatewayError GW_VAULT_* */
 export class GrantStore {
   readonly #database: SqlDatabase
   readonly #seal: RowSeal
   readonly #file: string
   readonly #now: () => number
 
-  /** @throws GatewayError GW_VAULT_KEY where another key has sealed what is there */
+  /** @throws GatewayError GW_VAULT_KEY if the rows were sealed with another key */
   constructor(database: SqlDatabase, seal: RowSeal, file: string, now: () => number = Date.now) {
     this.#database = database
     this.#seal = seal
@@ -95,7 +95,7 @@ export class GrantStore {
     })
   }
 
-  /** Keeps its generation: the tokens are the same. */
+  /** Keeps the generation, as the tokens are the same. */
   addWantedScopes(account: string, resource: string, generation: number, scopes: readonly string[]): void {
     this.#database.whole(() => {
       const sql = 'SELECT * FROM grants WHERE account = ? AND resource = ? AND generation = ?'
@@ -138,7 +138,7 @@ export class GrantStore {
 
   lease(key: GrantKey, owner: string, ms: number): boolean {
     const now = this.#now()
-    // One that is longer than any lease was written before the clock was set back.
+    // A lease in the far future was written before the clock was set back.
     const sql = `INSERT INTO leases VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
       SET owner = excluded.owner, until = excluded.until
       WHERE owner = excluded.owner OR until <= ? OR until > ?`
@@ -202,7 +202,7 @@ export class GrantStore {
     this.#database.close()
   }
 
-  /** Finds out whether the key is the one that sealed what is there; the first one is taken. */
+  /** Verifies the key; a new database takes the first one. */
   #verifyKey(): void {
     this.#database.whole(() => {
       const row = this.#database.get('SELECT value FROM proof')
@@ -226,7 +226,7 @@ export class GrantStore {
     if (getSqlNumber(n) >= MAX_GRANTS) throw vaultError('GW_VAULT_FULL', { max: MAX_GRANTS })
   }
 
-  /** Members of a grant that stay when it is renewed; none of one that nobody can read. */
+  /** Reads members that survive a renewal; none if the row is unreadable. */
   #readStickyMembers(key: GrantKey): Pick<Grant, 'caller' | 'scopesWanted'> {
     const row = this.#database.get(`SELECT * FROM grants WHERE ${OF_KEY}`, ...columns(key))
     if (!(row?.value instanceof Uint8Array)) return {}
@@ -275,7 +275,7 @@ function createPlace(table: string, key: GrantKey, ...more: number[]): (string |
   return [table, ...columns(key), ...more]
 }
 
-/** Takes its own members alone: whoever refreshes a kept grant hands on its key and generation too. */
+/** Picks known members only: callers may pass a stored grant with key and generation. */
 function pickMembers(grant: NewGrant): Omit<Grant, 'generation'> {
   const { access, audience, refresh, expiresAt, scopesRequested, scopesGranted, client } = grant
   const { scopesWanted = [], caller } = grant

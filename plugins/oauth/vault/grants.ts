@@ -5,15 +5,14 @@ import type { Access, Grants, StoredGrant, TokenEndpoint, Vault } from '../types
 import type { RenewalOutcome } from './refresher.ts'
 import { Refresher } from './refresher.ts'
 
-/** Grants that are remembered between two looks at the file. */
+/** Maximum number of cached grants. */
 const MAX_REMEMBERED = 1000
-/** A token is renewed this long before its end, or in the last quarter of a shorter life. */
+/** Renew a token this long before it expires, or in the last quarter of a shorter life. */
 const AHEAD_MS = 60_000
 const QUARTER = 4
-/** A server that refuses a token which was just made is not asked with another one for this long. */
+/** After a server rejects a fresh token, no other one is requested for this time. */
 const REFUSED_MS = 60_000
 
-/** Dependencies of the grants of a gateway. */
 interface GrantsDeps {
   readonly vault: Vault
   readonly endpoint: TokenEndpoint
@@ -23,28 +22,28 @@ interface GrantsDeps {
   readonly now?: () => number
   /** Name of this process in leases. */
   readonly owner?: string
-  /** Told whenever the standing of a login may be another one. */
+  /** Called if the status of a login may have changed. */
   onChange?(account: string, resource: string): void
 }
 
-/** Standing of a login, for people. */
+/** Status of a login. */
 type LoginStatus =
   | { readonly kind: 'granted'; readonly grant: StoredGrant }
   | { readonly kind: 'needs_auth'; readonly why: string }
   | { readonly kind: 'unusable'; readonly why: string }
 
-/** Words for a login that was never made. */
+/** Reason for a missing login. */
 export const NOT_LOGGED_IN = 'nobody has logged in'
 
-/** Tokens from the vault. Each is refreshed once for all who wait, in this process and in others. */
+/** Tokens from the vault. Each is refreshed once for all callers and processes. */
 export class RefreshedGrants implements Grants {
   readonly #options: GrantsDeps
   readonly #refresher: Refresher
   readonly #now: () => number
   readonly #remembered = new BoundedMap<string, StoredGrant>({ max: MAX_REMEMBERED })
-  /** When the server refused a generation, by the clock. */
+  /** Clock time of a rejection by generation. */
   readonly #refused = new BoundedMap<number, number>({ max: MAX_REMEMBERED })
-  /** Generations that were made because the one before was refused. */
+  /** Generations created because the previous one was rejected. */
   readonly #forced = new BoundedMap<number, number>({ max: MAX_REMEMBERED })
   #version: number | undefined
 
@@ -84,7 +83,7 @@ export class RefreshedGrants implements Grants {
     })
   }
 
-  /** Standing of a login, from what the vault has now; nothing is sent to anybody. */
+  /** Returns the status from the vault, without requests. */
   async getStatus(account: string, resource: string): Promise<LoginStatus> {
     try {
       const grant = await this.#findGrant(account, resource)
@@ -99,18 +98,18 @@ export class RefreshedGrants implements Grants {
     }
   }
 
-  /** A login has been made or taken away in this process. */
+  /** Drops the cached grant after a login or logout in this process. */
   forgetGrant(account: string, resource: string): void {
     this.#remembered.delete(createGrantKey(account, resource))
     this.#options.onChange?.(account, resource)
   }
 
-  /** Resolves when no refresh is under way. */
+  /** Resolves when no refresh is running. */
   waitUntilIdle(): Promise<void> {
     return this.#refresher.waitUntilIdle()
   }
 
-  /** Answers, whatever the vault does. */
+  /** Converts vault errors to an unavailable token. */
   async #catchErrors(account: string, resource: string, work: () => Promise<Access>): Promise<Access> {
     try {
       const access = await work()
@@ -121,7 +120,7 @@ export class RefreshedGrants implements Grants {
     }
   }
 
-  /** A grant that another process has changed is read again. */
+  /** Finds a grant, reading it again if another process has written. */
   async #findGrant(account: string, resource: string): Promise<StoredGrant | undefined> {
     const { vault } = this.#options
     const version = await vault.version()
@@ -162,7 +161,7 @@ export class RefreshedGrants implements Grants {
   }
 
   #isDue({ expiresAt, at }: StoredGrant): boolean {
-    // An end that is not after the beginning says nothing.
+    // An expiry before the write time is meaningless.
     if (expiresAt === undefined || expiresAt <= at) return false
     return this.#now() >= expiresAt - Math.min(AHEAD_MS, (expiresAt - at) / QUARTER)
   }

@@ -2,20 +2,20 @@ import type { Clock, Log } from '../../../src/plugin.ts'
 import { BoundedMap, toOneLine, getErrorMessage } from '../../../src/plugin.ts'
 import type { GrantKey, StoredGrant, NewGrant, RefreshResult, TokenEndpoint, Vault } from '../types.ts'
 
-/** Time of one request to the authorization server, whoever waits for it. */
+/** Timeout of one refresh request. */
 const REQUEST_MS = 30_000
-/** Longer than any request: a process that dies with a lease keeps the others waiting no longer. */
+/** Longer than any request, so that a crashed process blocks others only this long. */
 const LEASE_MS = REQUEST_MS + 15_000
-/** Time that others wait for who has the lease, and how often they look. */
+/** How long other processes wait for the lease holder, and their poll interval. */
 const WAIT_MS = 5000
 const POLL_MS = 50
-/** Pauses after an authorization server that did not answer. */
+/** Backoff after an unreachable authorization server. */
 const FIRST_PAUSE_MS = 1000
 const MAX_PAUSE_MS = 60_000
 const MAX_PAUSED = 1000
-/** Pause before what the disk did not take is written again. */
+/** Retry interval for failed writes. */
 const WRITE_AGAIN_MS = 1000
-/** Longest text of an authorization server that is shown to people. */
+/** Maximum length of text from an authorization server. */
 const MAX_WORDS = 200
 
 interface RefresherDeps {
@@ -25,16 +25,16 @@ interface RefresherDeps {
   readonly log: Log
   readonly now: () => number
   readonly owner: string
-  /** A grant is on the disk that was held in memory. */
+  /** Called when a grant held in memory was written to disk. */
   onWritten(grant: StoredGrant): void
 }
 
-/** Outcome of a refresh, for all who waited. */
+/** Result of a refresh. */
 export type RenewalOutcome =
   | { readonly kind: 'granted'; readonly grant: StoredGrant }
-  /** The grant is gone. */
+  /** The grant was removed. */
   | { readonly kind: 'lost'; readonly why: string }
-  /** The authorization server does not want to renew it, and has not said that it is over. */
+  /** The authorization server refuses, but the grant may still be valid. */
   | { readonly kind: 'refused'; readonly why: string }
   | { readonly kind: 'unavailable'; readonly why: string }
 
@@ -44,20 +44,20 @@ interface Pause {
   readonly outcome: RenewalOutcome
 }
 
-/** Refreshes grants: one request at a time for each, over all processes, detached from the calls that wait. */
+/** Refreshes grants: one request at a time for each over all processes, independent of waiting calls. */
 export class Refresher {
   readonly #options: RefresherDeps
   readonly #flights = new Map<string, Promise<RenewalOutcome>>()
-  /** Grants whose authorization server is left alone for a while. */
+  /** Grants in backoff. */
   readonly #pauses = new BoundedMap<string, Pause>({ max: MAX_PAUSED })
-  /** Grants that the disk did not take: the old refresh token is of no use any more. */
+  /** Renewed grants that could not be written; their old refresh tokens are consumed. */
   readonly #unwritten = new BoundedMap<string, StoredGrant>({ max: MAX_PAUSED })
 
   constructor(options: RefresherDeps) {
     this.#options = options
   }
 
-  /** The grant after its refresh. All who ask while one is under way get the same. */
+  /** Refreshes a grant; concurrent calls share the result. */
   renew(grant: StoredGrant): Promise<RenewalOutcome> {
     const key = createRefreshKey(grant)
     let flight = this.#flights.get(key)
@@ -68,14 +68,14 @@ export class Refresher {
     return flight
   }
 
-  /** The newer one, where the disk did not take it. */
+  /** Returns the unwritten newer grant, if there is one. */
   preferUnwritten(found: StoredGrant | undefined): StoredGrant | undefined {
     if (found === undefined) return undefined
     const held = this.#unwritten.get(createRefreshKey(found))
     return held?.generation === found.generation ? held : found
   }
 
-  /** Resolves when nothing is under way, and what could not be written was tried once more. */
+  /** Resolves when no refresh is running and failed writes were retried once. */
   async waitUntilIdle(): Promise<void> {
     await Promise.allSettled(this.#flights.values())
     for (const held of [...this.#unwritten.values()]) await this.#writeAgain(held)
@@ -88,7 +88,7 @@ export class Refresher {
       const other = await this.#acquireLease(grant)
       if (other !== undefined) return other
       try {
-        // Whoever had the lease before may have renewed it.
+        // Another process may have renewed it before.
         return (await this.#findOtherResult(grant)) ?? (await this.#refreshGrant(grant))
       } finally {
         await this.#options.vault.release(grant, this.#options.owner).catch(() => undefined)
@@ -98,7 +98,7 @@ export class Refresher {
     }
   }
 
-  /** Takes the lease; where another process has it, waits for what comes of that. */
+  /** Takes the lease; if another process has it, waits for its result. */
   async #acquireLease(grant: StoredGrant): Promise<RenewalOutcome | undefined> {
     const { vault, clock, owner } = this.#options
     const end = clock.now() + WAIT_MS
@@ -112,7 +112,7 @@ export class Refresher {
     return undefined
   }
 
-  /** Outcome of another process: another generation, or none. */
+  /** Returns another process's result: a new generation, or a removed grant. */
   async #findOtherResult({
     account,
     resource,
@@ -135,7 +135,7 @@ export class Refresher {
     const { vault, owner } = this.#options
     if ((await vault.claimRefreshToken?.(grant, owner)) === false) return this.#resolveInterrupted(grant)
     const refreshed = await this.#requestRefresh(grant)
-    // A token that was not used up, or is good for more than once, may go out again.
+    // An unconsumed or unrotated token may be used again.
     const isSpent =
       refreshed.kind === 'granted'
         ? ![undefined, grant.refresh].includes(refreshed.grant.refresh)
@@ -144,14 +144,14 @@ export class Refresher {
     return this.#toOutcome(grant, refreshed)
   }
 
-  /** Somebody sent the refresh token and died before he could say what came of it. Nobody sends it a second time. */
+  /** A process used the refresh token and died before it stored the result: do not use it again. */
   async #resolveInterrupted(grant: StoredGrant): Promise<RenewalOutcome> {
     const other = await this.#findOtherResult(grant)
     if (other !== undefined) return other
     const { expiresAt = 0, generation } = grant
     const why =
       'the replica that renewed the login was stopped meanwhile, and its refresh token may be used up'
-    // The token that is there is good until its end.
+    // The current access token is valid until it expires.
     if (this.#options.now() < expiresAt) return this.#startPause(grant, { kind: 'refused', why })
     await this.#options.vault.remove(grant, generation, why)
     return (await this.#findOtherResult(grant)) ?? createLost(why)
@@ -172,7 +172,7 @@ export class Refresher {
     return createLost(why)
   }
 
-  /** One request with a time of its own. */
+  /** Requests a refresh with its own timeout. */
   async #requestRefresh(grant: StoredGrant): Promise<RefreshResult> {
     const { endpoint, clock } = this.#options
     const ending = new AbortController()
@@ -192,7 +192,7 @@ export class Refresher {
     }
   }
 
-  /** Writes what came before anybody gets it. */
+  /** Stores the grant before it is used. */
   async #storeGrant(before: StoredGrant, grant: NewGrant): Promise<RenewalOutcome> {
     const { vault, now, log } = this.#options
     const { account, resource, issuer } = before
@@ -201,7 +201,7 @@ export class Refresher {
     this.#pauses.delete(createPauseKey(before))
     try {
       const generation = await vault.put(before, renewed, before.generation)
-      // A login was faster: that one counts.
+      // A concurrent login wins.
       if (generation === undefined)
         return (await this.#findOtherResult(before)) ?? createLost('somebody has logged out')
       return { kind: 'granted', grant: { account, resource, issuer, ...renewed, generation, at: now() } }
@@ -217,7 +217,7 @@ export class Refresher {
     }
   }
 
-  /** Writes a grant that the disk did not take, as soon as it does. */
+  /** Retries a failed write later. */
   #writeLater(held: StoredGrant): void {
     this.#options.clock.after(WRITE_AGAIN_MS, () => void this.#writeAgain(held))
   }
@@ -253,7 +253,7 @@ function createLost(why: string): RenewalOutcome {
   return { kind: 'lost', why }
 }
 
-/** Error of an authorization server in one line. Its description is a stranger's text. */
+/** Formats the error in one line; its description is untrusted text. */
 function formatRefusal({ error, description }: Extract<RefreshResult, { kind: 'refused' }>): string {
   const said = description === undefined ? '' : ` (${toOneLine(description).slice(0, MAX_WORDS)})`
   return `the authorization server does not renew the login: ${toOneLine(error).slice(0, MAX_WORDS)}${said}`
@@ -263,7 +263,7 @@ function createRefreshKey({ account, resource, issuer }: GrantKey): string {
   return JSON.stringify([account, resource, issuer])
 }
 
-/** A new login is none of the pauses of the one before. */
+/** A new login must not inherit the backoff of the old one. */
 function createPauseKey(grant: StoredGrant): string {
   return `${grant.generation} ${createRefreshKey(grant)}`
 }

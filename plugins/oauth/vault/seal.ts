@@ -14,24 +14,23 @@ import { vaultError } from '../errors.ts'
 
 const KEY_FILE = 'grants.key'
 const BYTES = 32
-/** Shorter ones can be guessed. */
+/** Shorter keys are guessable. */
 const MIN_LENGTH = 32
 
-/** Places where the key may be. */
 export interface KeySources {
-  /** A file that the owner brings. */
+  /** Key file from the owner. */
   readonly file?: string | undefined
-  /** Gives what a program of the owner's prints, such as `secret-tool lookup`; it goes before the file. */
+  /** Runs a command that prints the key, such as `secret-tool lookup`; preferred over the file. */
   readonly command?: (() => Promise<string>) | undefined
   /** Base of a relative path. */
   readonly directory: string
-  /** Directory in which a key is made where none is brought; undefined where nothing outlives this process. */
+  /** State directory for a generated key; undefined for a temporary key. */
   readonly state: string | undefined
 }
 
 /**
- * The key of the vault. One in the state directory is as safe as that directory: it protects copies of the database and
- * what leaks of it, and not against who reads everything of this user.
+ * Loads the vault key. One in the state directory protects copies of the database, but not against processes that can
+ * read all files of this user.
  * @throws GatewayError GW_VAULT_KEY
  */
 export async function loadVaultKey({
@@ -63,7 +62,7 @@ async function readProvidedKey(from: string, read: () => Promise<Buffer>): Promi
   }
 }
 
-/** A key without the line end that editors put behind it. */
+/** Strips the trailing line feed that editors add. */
 function stripLineEnd(bytes: Buffer): Buffer {
   const text = bytes.toString('latin1').replace(/\r?\n$/, '')
   if (text.length < MIN_LENGTH) throw new Error(`a key has at least ${MIN_LENGTH} characters`)
@@ -76,19 +75,19 @@ const NONCE = 12
 const TAG = 16
 const HEAD = 1 + NONCE + TAG
 
-/** Seals values for rows of a database, so that neither their content nor their place can be changed. */
+/** Seals database values, so that neither content nor row can be changed. */
 export class RowSeal {
-  /** As an object: what Node makes of bytes costs more than the cipher. */
+  /** A KeyObject is cheaper than converting bytes for each use. */
   readonly #key: KeyObject
 
-  /** `secret` is any text or bytes that are hard to guess. */
+  /** `secret`: any unguessable bytes. */
   constructor(secret: Buffer) {
     this.#key = createSecretKey(
       Buffer.from(hkdfSync('sha256', secret, Buffer.alloc(0), 'tapgate grants 1', 32)),
     )
   }
 
-  /** `place` names the table and the key columns of the row: nowhere else the value can be opened. */
+  /** `place`: table and key columns; the value cannot be opened elsewhere. */
   seal(value: unknown, place: readonly (string | number)[]): Buffer {
     const nonce = randomBytes(NONCE)
     const cipher = createCipheriv(CIPHER, this.#key, nonce, { authTagLength: TAG })
@@ -97,7 +96,7 @@ export class RowSeal {
     return Buffer.concat([Buffer.of(VERSION), nonce, cipher.getAuthTag(), sealed])
   }
 
-  /** Undefined for what was not sealed with this key for this place. */
+  /** Returns undefined if it was not sealed with this key for this row. */
   open(sealed: Uint8Array, place: readonly (string | number)[]): unknown {
     if (sealed.length < HEAD || sealed[0] !== VERSION) return undefined
     const nonce = sealed.subarray(1, 1 + NONCE)
@@ -114,7 +113,7 @@ export class RowSeal {
   }
 }
 
-/** A digest to look something up by that nobody should find in the file. */
+/** Hashes a secret for lookups, to keep it out of the file. */
 export function hashLookupKey(secret: string): string {
   return createHash('sha256').update(secret).digest('base64url')
 }

@@ -4,15 +4,15 @@ import type { ClientIdentity, GrantKey, NewGrant, PendingLogin } from '../types.
 import { hashLookupKey } from './seal.ts'
 import { hashParts } from './shared-record.ts'
 
-/** A login that nobody uses for so long is forgotten. */
+/** Unused logins are dropped after this time. */
 export const LIFE_MS = 365 * 86_400_000
 const MAX_PENDING_MS = 10 * 60_000
-/** Logins under way of one account. */
+/** Maximum number of pending logins per account. */
 const MAX_PENDING_EACH = 8
-/** Longer than any grant whose refresh token may have been used up is asked for. */
+/** Longer than any grant with a possibly consumed refresh token is used. */
 const SPENT_MS = 90 * 86_400_000
 
-/** The part of a shared vault in which each value stands for itself: locks, refresh tokens that went out, clients, and states. */
+/** Independent values of a shared vault: leases, consumed refresh tokens, clients, and pending logins. */
 export class SharedKeys {
   protected readonly store: SharedStore
   /** Milliseconds since 1970. */
@@ -27,7 +27,7 @@ export class SharedKeys {
     const { store } = this
     const name = leaseKey(key)
     if (await store.put(name, owner, { ms, when: 'absent' })) return true
-    // One of ours whose answer did not arrive.
+    // It may be our own lease if the previous answer was lost.
     return store.put(name, owner, { ms, when: { is: owner } })
   }
 

@@ -5,7 +5,7 @@ import { isObject } from '../../../src/plugin.ts'
 import { vaultError } from '../errors.ts'
 import type { CallerIdentity, GrantKey, StoredGrant, NewGrant } from '../types.ts'
 
-/** One account at one server, as it is listed. */
+/** An entry of the index: one account at one upstream. */
 export interface ListedLogin {
   readonly account: string
   readonly resource: string
@@ -13,10 +13,10 @@ export interface ListedLogin {
 }
 
 const SHARDS = 64
-/** Bytes of a shard: about as many entries as make a hundred thousand logins of all. */
+/** Maximum bytes per shard; allows about 100,000 logins in total. */
 const MAX_BYTES = 180_000
 
-/** The list of all records, in parts of which each is small. */
+/** Index of all records, split into small shards. */
 export class GrantIndex {
   readonly #store: SharedStore
   readonly #lifeMs: number
@@ -26,7 +26,7 @@ export class GrantIndex {
     this.#lifeMs = lifeMs
   }
 
-  /** Notes what is true of a record now; undefined takes it from the list. False where there is no room. */
+  /** Updates the state of a record; undefined removes it. Returns false if the shard is full. */
   async updateEntry(
     of: Pick<ListedLogin, 'account' | 'resource'>,
     state: ListedLogin['state'] | undefined,
@@ -61,24 +61,24 @@ function formatShardKey(shard: number): string {
   return `list ${shard}`
 }
 
-/** Reads a part; one that somebody else has written is as good as empty, as each write of a grant lists it anew. */
+/** Parses a shard. A forged one counts as empty, as each write adds its entry again. */
 function parseListed(text: string | undefined): ListedLogin[] {
   return text === undefined ? [] : (JSON.parse(text) as ListedLogin[])
 }
 
-/** Others that may be faster, one after another. */
+/** Maximum number of attempts under contention. */
 const MAX_ATTEMPTS = 30
 const MAX_BACKOFF_MS = 20
 
-/** Next form of a text, and the result of the change; nothing is written without `next`. */
+/** New text and the result; without `next` nothing is written. */
 interface TextChange<T> {
   readonly result: T
   readonly next?: string | undefined
 }
 
 /**
- * Reads a sealed text, changes it, and writes it if nobody else has meanwhile; else once more. A text that cannot be opened is given
- * as undefined, with `isForeign`. Rejects with GW_SHARED_AWAY where it is not known what came of it.
+ * Reads a sealed text, changes it, and writes it if it is unchanged; otherwise retries. A text that cannot be opened
+ * is passed as undefined with `isForeign`. Rejects with GW_SHARED_AWAY if the outcome is unknown.
  */
 export async function changeText<T>(
   store: SharedStore,
@@ -98,7 +98,6 @@ export async function changeText<T>(
   throw vaultError('GW_VAULT_SHARED', { why: 'others write the same login again and again' })
 }
 
-/** A grant of one authorization server. */
 interface IssuedGrant {
   readonly issuer: string
   readonly generation: number
@@ -113,7 +112,7 @@ interface IssuedLoss {
   readonly caller?: CallerIdentity | undefined
 }
 
-/** All that is kept of one account at one server. */
+/** Grants and losses of one account at one upstream. */
 export interface GrantRecord {
   readonly grants: readonly IssuedGrant[]
   readonly lost: readonly IssuedLoss[]
@@ -121,12 +120,12 @@ export interface GrantRecord {
 
 export const EMPTY: GrantRecord = { grants: [], lost: [] }
 
-/** Authorization servers of one resource that are remembered for one account. */
+/** Maximum number of issuers per account and resource. */
 const MAX_ISSUERS = 8
-/** Numbers in a millisecond, of which each write takes one by chance: two writes have the same one hardly ever. */
+/** Random part of generations within a millisecond, to avoid duplicates. */
 const IN_A_MS = 4096
 
-/** Name of a record. Nobody finds out from it whose it is. */
+/** Returns the record's key, which reveals no account. */
 export function recordKey({ account, resource }: Pick<GrantKey, 'account' | 'resource'>): string {
   return `grants ${hashParts(account, resource)}`
 }
@@ -135,7 +134,7 @@ export function hashParts(...parts: readonly string[]): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('base64url')
 }
 
-/** A record as it was written; undefined for any other text. */
+/** Parses a record; undefined for other text. */
 export function parseRecord(text: string | undefined): GrantRecord | undefined {
   if (text === undefined) return undefined
   const value: unknown = JSON.parse(text)
@@ -144,7 +143,7 @@ export function parseRecord(text: string | undefined): GrantRecord | undefined {
     : undefined
 }
 
-/** The newest grant, or that of an issuer. */
+/** Finds the latest grant, or that of an issuer. */
 export function findGrant(
   { grants }: GrantRecord,
   { account, resource, issuer }: { account: string; resource: string; issuer?: string | undefined },
@@ -160,7 +159,7 @@ export function findGeneration({ grants }: GrantRecord, issuer: string): number 
   return grants.find(one => one.issuer === issuer)?.generation ?? 0
 }
 
-/** A number that is greater than all before, and nobody else's. */
+/** Returns a number above all previous ones, unique across replicas. */
 export function nextGeneration({ grants }: GrantRecord, now: number): number {
   const last = Math.max(0, ...grants.map(({ generation }) => generation))
   return Math.max(last + 1, now * IN_A_MS + Math.floor(Math.random() * IN_A_MS))
@@ -174,7 +173,7 @@ export function addGrant({ grants, lost }: GrantRecord, next: IssuedGrant): Gran
   }
 }
 
-/** Without the grant of an issuer; remembered as lost where it is said why. */
+/** Removes the grant of an issuer; records it as lost if a reason is given. */
 export function removeGrant(
   { grants, lost }: GrantRecord,
   gone: string,

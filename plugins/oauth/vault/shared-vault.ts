@@ -18,12 +18,12 @@ import {
 } from './shared-record.ts'
 import { LIFE_MS, SharedKeys } from './shared-keys.ts'
 
-/** Scopes that an account wants at a server beyond those that it has. */
+/** Maximum number of wanted scopes per grant. */
 const MAX_WANTED = 200
 const MAX_KNOWN = 10_000
-/** About as many as the list has room for. */
+/** Approximate capacity of the index. */
 const MAX_GRANTS = 100_000
-/** Longest time until what another replica has written is read, were its word of it lost. */
+/** Maximum delay until another replica's write is read if its notification is lost. */
 const LOOK_MS = 10_000
 const CHANGED = 'changed'
 const ALL_AT_ONCE = 50
@@ -33,19 +33,19 @@ interface SharedVaultDeps {
   readonly clock: Clock
   /** Milliseconds since 1970. */
   readonly now?: () => number
-  /** Hears each secret that goes in or out, so that no text shows it. */
+  /** Called with each secret that is read or written, to hide it in output. */
   onSecret?(secret: string): void
 }
 
 /**
- * Logins that all replicas have, in the store that they share: sealed for one account at one server, so that whoever can write
- * there can neither read one nor give it to another account. While the store is away what is known here is as it was, and nothing
- * is written.
+ * Logins of all replicas in their shared store. Values are sealed for one account at one upstream, so that write
+ * access to the store allows neither reading nor moving them. While the store is unavailable cached records are used,
+ * and nothing is written.
  */
 export class SharedVault extends SharedKeys implements Vault {
   readonly #options: SharedVaultDeps
   readonly #index: GrantIndex
-  /** Records as they were read last, by key. */
+  /** Cached records by key. */
   readonly #known = new BoundedMap<string, GrantRecord>({ max: MAX_KNOWN })
   #changes = 0
   #counted: { readonly at: number; readonly all: readonly ListedLogin[] } | undefined
@@ -117,7 +117,7 @@ export class SharedVault extends SharedKeys implements Vault {
     return isGone
   }
 
-  /** Keeps its generation: the tokens are the same. */
+  /** Keeps the generation, as the tokens are the same. */
   async addWantedScopes(
     account: string,
     resource: string,
@@ -140,7 +140,7 @@ export class SharedVault extends SharedKeys implements Vault {
     return ats.length === 0 ? undefined : Math.max(...ats)
   }
 
-  /** Counts those of the last look; one that is old is looked at again meanwhile. */
+  /** Returns the latest counts, and starts a new count if they are old. */
   countCallers(resource: string): CallerCounts | undefined {
     if (this.#counted === undefined || this.#options.clock.now() - this.#counted.at > LOOK_MS)
       void this.#recount()
@@ -151,7 +151,7 @@ export class SharedVault extends SharedKeys implements Vault {
     return { granted: listAccounts('granted').length, lost: listAccounts('lost') }
   }
 
-  /** Another one when another replica has said that it has written, and now and then. */
+  /** Changes when another replica reports a write, and periodically. */
   version(): Promise<number> {
     this.#subscribe()
     return Promise.resolve(this.#changes + Math.floor(this.#options.clock.now() / LOOK_MS))
@@ -162,7 +162,7 @@ export class SharedVault extends SharedKeys implements Vault {
     this.#end = undefined
   }
 
-  /** Reads a record. While the store is away it is the one that was read last: a token lives on as long as it is good. */
+  /** Reads a record; returns the cached one while the store is unavailable, as its token may still be valid. */
   async #readRecord(of: Pick<GrantKey, 'account' | 'resource'>): Promise<GrantRecord> {
     const { store } = this
     const key = recordKey(of)
@@ -189,7 +189,7 @@ export class SharedVault extends SharedKeys implements Vault {
     let written: GrantRecord | undefined
     const result = await changeText(store, key, LIFE_MS, (text, isForeign) => {
       const record = parseRecord(text)
-      // A new login takes the place of what nobody can read; nothing else may.
+      // Only a new login may replace an unreadable record.
       if (record === undefined && (text !== undefined || isForeign) && !isLogin) throw createDamagedError()
       const changed = change(record ?? EMPTY)
       written = changed.next
@@ -208,7 +208,7 @@ export class SharedVault extends SharedKeys implements Vault {
     return record
   }
 
-  /** Hears of others from the first use on. */
+  /** Subscribes with the first use. */
   #subscribe(): void {
     this.#end ??= this.store.subscribe(
       CHANGED,
@@ -223,7 +223,7 @@ export class SharedVault extends SharedKeys implements Vault {
     try {
       this.#counted = { all: await this.#index.listAll(), at: this.#options.clock.now() }
     } catch {
-      // Who counts says what was known, and asks again.
+      // Keep the previous counts.
     } finally {
       this.#isCounting = false
     }
@@ -268,7 +268,7 @@ function createSortKey({ resource, account, issuer }: GrantKey): string {
   return JSON.stringify([resource, account, issuer])
 }
 
-/** Members of a grant that stay when it is renewed. */
+/** Picks members that survive a renewal. */
 function pickStickyMembers(
   { grants }: GrantRecord,
   issuer: string,
@@ -280,7 +280,7 @@ function pickStickyMembers(
   }
 }
 
-/** Members of a grant without those that say whose it is. */
+/** Members of a grant without its key. */
 const MEMBERS = Object.keys({
   access: true,
   audience: true,
@@ -293,7 +293,7 @@ const MEMBERS = Object.keys({
   client: true,
 } satisfies Record<keyof NewGrant, true>) as readonly (keyof NewGrant)[]
 
-/** Takes its own members alone: whoever refreshes a kept grant hands on its key and generation too. */
+/** Picks known members only: callers may pass a stored grant with key and generation. */
 function pickMembers(grant: NewGrant): NewGrant {
   const given = Object.fromEntries(MEMBERS.map(member => [member, grant[member]]))
   return JSON.parse(JSON.stringify(given)) as NewGrant

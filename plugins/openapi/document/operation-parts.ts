@@ -13,8 +13,8 @@ import type {
 const HASH_LENGTH = 6
 
 /**
- * Names of the tools: the id of each operation, or its method and path. They stay the same whatever else the document holds,
- * unless that has the same name.
+ * Names tools by operation id, or else by method and path. Names stay stable when the document grows, unless they
+ * collide.
  */
 export function nameOperations(
   operations: readonly Operation[],
@@ -40,7 +40,7 @@ function createOperationName({ id, method, path }: Operation): string {
   return made === '' ? 'operation' : made
 }
 
-/** Of a text what every client takes in a name. */
+/** Reduces a text to characters that every client accepts in names. */
 export function sanitizeName(text: string): string {
   return text.replace(/[^A-Za-z0-9_-]+/g, '_').replace(/^_+|(?<!_)_+$/g, '')
 }
@@ -60,12 +60,12 @@ const STYLES: Readonly<Record<ParameterLocation, string>> = {
   header: 'simple',
   cookie: 'form',
 }
-/** Headers that are the client's own, or say who calls: a document cannot make an argument of them. */
+/** Headers that the HTTP client sets or that identify the caller; they cannot be arguments. */
 const RESERVED_HEADERS =
   /^(accept|accept-encoding|authorization|connection|content-length|content-type|cookie|expect|forwarded|host|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|user-agent|x-forwarded-.*)$/i
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 
-/** Parameters of an operation: those of its path, and its own, which win. */
+/** Parses parameters; those of the operation override those of the path. */
 export function parseParameters(all: readonly PlainObject[]): Parameter[] {
   return [
     ...new Map(all.flatMap(one => parseParameter(one)).map(one => [`${one.in} ${one.name}`, one])).values(),
@@ -98,12 +98,12 @@ function isLocation(value: unknown): value is ParameterLocation {
   return LOCATIONS.has(value)
 }
 
-/** True for `application/json` and all that is JSON by its suffix. */
+/** Returns true for `application/json` and types with the suffix `+json`. */
 export function isJsonType(contentType: string): boolean {
   return /^application\/([\w.!#$&^-]+\+)?json\s*(;|$)/i.test(contentType.trim())
 }
 
-/** Forms of a body, the best first. */
+/** Request body types in order of preference. */
 const PREFERRED = [
   isJsonType,
   (type: string) => /^application\/x-www-form-urlencoded/i.test(type),
@@ -111,7 +111,7 @@ const PREFERRED = [
   (type: string) => /^text\//i.test(type),
 ]
 
-/** The body of a request, in the form that is best to write. */
+/** Parses the request body with the preferred content type. */
 export function parseBody(given: unknown, references: References): RequestBody | undefined {
   const body = references.follow(given)
   if (!isObject(body)) return undefined
@@ -131,7 +131,7 @@ export function parseBody(given: unknown, references: References): RequestBody |
   }
 }
 
-/** A type that can be sent: ranges, and what no header holds, become bytes. */
+/** Replaces ranges and invalid types by a type that can be sent. */
 export function normalizeContentType(contentType: string): string {
   return /^[\w.!#$&^+-]+\/[\w.!#$&^+-]+(\s*;\s*[\w-]+=[\w-]+)*$/.test(contentType)
     ? contentType
@@ -149,7 +149,7 @@ function parseEncoding(one: unknown): Encoding {
   }
 }
 
-/** The schema of the JSON that a success brings; undefined where there is none, or more than one. */
+/** Finds the JSON schema of successful responses; undefined if there is none or several differ. */
 export function findResultSchema(operation: PlainObject, references: References): unknown {
   const schemas: unknown[] = []
   for (const [status, given] of Object.entries(readMap(operation, 'responses'))) {
@@ -162,7 +162,7 @@ export function findResultSchema(operation: PlainObject, references: References)
   return findCommonSchema(schemas)
 }
 
-/** The schema that all have in common. */
+/** Returns the schema if all are equal. */
 export function findCommonSchema(schemas: readonly unknown[]): unknown {
   const [first] = schemas
   const text = JSON.stringify(first)

@@ -19,7 +19,7 @@ import type {
   SecurityScheme,
 } from './types.ts'
 
-/** Members of a parameter of 2.0 that belong to its schema in 3. */
+/** Swagger 2.0 parameter members that belong to the schema in OpenAPI 3. */
 const SCHEMA_MEMBERS =
   'type format items enum default minimum maximum exclusiveMinimum exclusiveMaximum minLength maxLength pattern minItems maxItems uniqueItems multipleOf'.split(
     ' ',
@@ -32,7 +32,7 @@ const STYLES: Readonly<Record<string, string>> = {
   pipes: 'pipeDelimited',
 }
 
-/** Parameters of an operation of 2.0, but for those that make its body. */
+/** Parses Swagger 2.0 parameters except those of the body. */
 function parseSwaggerParameters(all: readonly PlainObject[]): Parameter[] {
   return parseParameters(
     all.map(one => {
@@ -49,7 +49,7 @@ function extractSchema(one: PlainObject): PlainObject {
   return schema.type === 'file' ? { ...schema, type: 'string', format: 'binary' } : schema
 }
 
-/** The body of an operation of 2.0: one parameter, or all that are `formData`. */
+/** Parses a Swagger 2.0 body: one `body` parameter, or all `formData` parameters. */
 function parseSwaggerBody(
   all: readonly PlainObject[],
   operation: PlainObject,
@@ -90,7 +90,6 @@ function parseSwaggerBody(
 
 const FORM = 'application/x-www-form-urlencoded'
 
-/** The schema of the one JSON result of 2.0. */
 function findSwaggerResult(operation: PlainObject, references: References): unknown {
   const schemas = Object.entries(readMap(operation, 'responses'))
     .filter(([status]) => /^2\d\d$/.test(status))
@@ -100,7 +99,7 @@ function findSwaggerResult(operation: PlainObject, references: References): unkn
   return isObject(only) && only.type === 'file' ? undefined : findCommonSchema(schemas)
 }
 
-/** `host`, `basePath` and `schemes` as servers of 3. */
+/** Converts `host`, `basePath` and `schemes` to OpenAPI 3 servers. */
 function convertSwaggerServers(document: PlainObject): unknown {
   const host = readText(document, 'host')
   const path = readText(document, 'basePath') ?? ''
@@ -120,15 +119,15 @@ const METHODS: Readonly<Record<string, HttpMethod>> = {
   delete: 'DELETE',
 }
 
-/** Operations of one document; more are left out. */
+/** Maximum number of operations; the rest are skipped. */
 const MAX_OPERATIONS = 10_000
 const MAX_PATH = 2048
 // eslint-disable-next-line no-control-regex -- they are what is looked for
 const NO_PATH = /[\x00-\x20\x7f?#\\]|^\/\/|(?:^|\/)(?:\.|%2e){1,2}(?:\/|$)/i
 
 /**
- * Sorts what a document says, in the words of OpenAPI 3. What is broken in one operation leaves out that one.
- * @throws Error where it is no OpenAPI document
+ * Parses a document, converting Swagger 2.0 to OpenAPI 3. An invalid operation is skipped.
+ * @throws Error if it is not an OpenAPI document
  */
 export function readDocument(document: unknown): ApiDocument {
   if (!isObject(document)) throw new Error('it is no object')
@@ -236,7 +235,7 @@ function parseSwaggerParts(
   return { parameters: parseSwaggerParameters(all), body, result: findSwaggerResult(own, references) }
 }
 
-/** Each piece of a path that may vary must be described. */
+/** Each template variable needs a parameter. */
 function checkPathParameters(path: string, parameters: readonly Parameter[]): void {
   for (const [, name] of path.matchAll(/\{([^{}]*)\}/g))
     if (!parameters.some(one => one.in === 'path' && one.name === name))
@@ -248,12 +247,12 @@ function parseRequirements(security: unknown): Requirements | undefined {
   return security.filter(isObject).map(alternative => Object.keys(alternative))
 }
 
-/** References that lead to references. */
+/** Maximum number of chained references. */
 const MAX_HOPS = 32
 
 /**
- * Follows `#/…` within one document. Files and URLs are never read: who writes a document must not choose what this machine
- * reads for him.
+ * Resolves `#/…` within the document. Files and URLs are never read: the document's author must not choose what this
+ * machine reads.
  */
 function createReferences(document: unknown): References {
   return {
@@ -286,7 +285,7 @@ function decodePointerToken(part: string): string {
   try {
     text = decodeURIComponent(part)
   } catch {
-    // A per cent sign that encodes nothing stands for itself.
+    // A percent sign that encodes nothing is literal.
   }
   return text.replaceAll('~1', '/').replaceAll('~0', '~')
 }
@@ -297,7 +296,7 @@ function quoteReference(reference: string): string {
 
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 
-/** The security schemes of a document, by name; those that nobody can put on a request are left out. */
+/** Parses security schemes by name; unsupported ones are skipped. */
 function parseSecuritySchemes(
   document: PlainObject,
   references: References,
@@ -313,7 +312,7 @@ function parseSecuritySchemes(
   return new Map(found)
 }
 
-/** Kinds by type, and for `http` by scheme. */
+/** Kinds by type, and by scheme for `http`. */
 const KINDS: ReadonlyMap<string, 'basic' | 'bearer'> = new Map([
   ['basic', 'basic'],
   ['http basic', 'basic'],

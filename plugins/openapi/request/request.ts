@@ -13,7 +13,6 @@ import type { ToolArgument } from '../tools/arguments.ts'
 import type { OpenApiTool } from '../tools/tool.ts'
 import { formatPairs, formatPiece, encodeReserved, encodeStrict, stringifyValue } from './styles.ts'
 
-/** A request of a tool, as it goes out. */
 export interface ToolRequest {
   readonly method: HttpMethod
   readonly path: string
@@ -21,9 +20,9 @@ export interface ToolRequest {
   readonly body: string | undefined
 }
 
-/** Additions of the configuration to all requests. */
+/** Configured additions to each request. */
 interface RequestAdditions extends Credentials {
-  /** Lower case names. */
+  /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>
   readonly parameters: Readonly<Record<string, string>>
 }
@@ -31,10 +30,10 @@ interface RequestAdditions extends Credentials {
 const ACCEPT = 'application/json, text/*;q=0.9, */*;q=0.8'
 const MAX_URL = 16 * 1024
 
-/** Arguments that make no request; the model reads why. */
+/** Invalid arguments; the model sees the message. */
 export class InvalidArguments extends Error {}
 
-/** Writes the request of a call. @throws InvalidArguments */
+/** Builds the HTTP request of a call. @throws InvalidArguments */
 export function buildRequest(tool: OpenApiTool, given: JsonObject, additions: RequestAdditions): ToolRequest {
   checkArgumentNames(tool, given)
   const { operation } = tool
@@ -83,7 +82,7 @@ function getQueryStyle({ name, style, explode, allowReserved }: Parameter) {
   return { name, style, explode, encode: allowReserved ? encodeReserved : encodeStrict }
 }
 
-/** One piece of a path: it must stay one, whatever it holds, also for servers that decode slashes. */
+/** Formats one path segment. It must stay one segment, even for servers that decode slashes. */
 function formatPathParameter(parameter: Parameter, value: unknown, argument: string): string {
   const { name, style, explode } = parameter
   const piece = formatPiece(encodeContent(parameter, value), { name, style, explode, encode: encodeStrict })
@@ -94,7 +93,7 @@ function formatPathParameter(parameter: Parameter, value: unknown, argument: str
   return piece
 }
 
-/** True for text with a step that leads elsewhere, also where it is encoded once or twice. */
+/** Returns true for `.` or `..` segments, even if encoded once or twice. */
 function hasDotSegment(text: string): boolean {
   let plain = text
   for (let times = 0; times < 3; times++) {
@@ -110,9 +109,9 @@ function hasDotSegment(text: string): boolean {
 
 function expandPath(template: string, pieces: ReadonlyMap<string, string>): string {
   const path = template.replace(/\{([^{}]*)\}/g, (_all, name: string) => pieces.get(name) ?? '')
-  // Two pieces that were harmless alone may make one that is not.
+  // Two valid segments may form `..` together.
   if (hasDotSegment(path)) throw new InvalidArguments('the arguments lead to another path')
-  // Encoded characters stay as they are.
+  // Do not encode percent signs again.
   return encodeURI(path.toWellFormed()).replaceAll('%25', '%')
 }
 
@@ -147,7 +146,7 @@ interface RequestParts {
   readonly cookies: string[]
 }
 
-/** Additions of the configuration win over arguments of the same name. */
+/** Configured values override arguments with the same name. */
 function addCredentials(
   { header, query, cookie, headers: standing, parameters }: RequestAdditions,
   to: RequestParts,
@@ -172,20 +171,19 @@ function appendQuery(path: string, pairs: readonly string[]): string {
   return url
 }
 
-/** The arguments of a call; an empty object where there are none. @throws InvalidArguments */
+/** Reads the arguments of a call; an empty object if there are none. @throws InvalidArguments */
 export function parseArguments(params: JsonObject | undefined): JsonObject {
   const given = params?.arguments ?? {}
   if (!isObject(given)) throw new InvalidArguments('"arguments" must be an object')
   return given
 }
 
-/** A body as it is sent. */
 interface EncodedBody {
   readonly contentType: string
   readonly text: string
 }
 
-/** Writes a value in the form that an operation wants. */
+/** Encodes a value in the operation's content type. */
 function encodeBody(body: RequestBody, value: unknown): EncodedBody {
   const { contentType } = body
   if (isJsonType(contentType)) return { contentType, text: JSON.stringify(value) }
@@ -230,23 +228,23 @@ function encodePart(name: string, value: unknown, wanted: string | undefined): s
   return `${typed}\r\n\r\n${stringifyValue(value)}`
 }
 
-/** As browsers write names: nothing in one can end it. */
+/** Escapes names as browsers do. */
 function escapeFieldName(name: string): string {
   return name.replaceAll('\r', '%0D').replaceAll('\n', '%0A').replaceAll('"', '%22')
 }
 
-/** Credentials of one request, by the place that they go into. */
+/** Credentials of one request by location. */
 type Credentials = Readonly<Record<'header' | 'query' | 'cookie', Readonly<Record<string, string>>>>
 
 interface ConfiguredCredentials {
   readonly schemes: ReadonlyMap<string, SecurityScheme>
-  /** Values of the configuration, by scheme. */
+  /** Configured values by scheme. */
   readonly values: Readonly<Record<string, string>>
 }
 
 /**
- * Credentials that an operation wants, of those configured: the first alternative that is there in full. Where nobody says what is
- * wanted, all goes along; to an operation that is open, nothing does.
+ * Selects the credentials of the first alternative that is completely configured. Without declared security all are
+ * sent; an explicitly public operation gets none.
  */
 export function selectCredentials(
   security: Requirements | undefined,

@@ -1,12 +1,10 @@
-/** Values that a parameter or a form can hold. */
 type Value = unknown
 
-/** Way of writing one value. */
 interface StyledParameter {
   readonly name: string
   readonly style: string
   readonly explode: boolean
-  /** Encodes one text for its place. */
+  /** Encodes a text for its location. */
   readonly encode: (text: string) => string
 }
 
@@ -17,10 +15,10 @@ const SEPARATORS: Readonly<Record<string, string>> = {
   tabDelimited: '%09',
   pipeDelimited: '%7C',
 }
-/** Levels of an object that are written with brackets. */
+/** Maximum nesting of `deepObject`. */
 const MAX_DEPTH = 16
 
-/** A value as pairs of a query or a form, both sides encoded. */
+/** Formats a value as encoded query or form pairs. */
 export function formatPairs(value: Value, written: StyledParameter): string[] {
   const { name, style, explode, encode } = written
   const key = encode(name)
@@ -39,7 +37,7 @@ function joinPair(key: string, texts: readonly string[], style: string): string[
   return texts.length === 0 ? [] : [`${key}=${texts.join(SEPARATORS[style] ?? ',')}`]
 }
 
-/** `filter[created][gte]=1`, and `filter[0]=a` for lists. */
+/** Formats `filter[created][gte]=1`, and `filter[0]=a` for lists. */
 function formatDeepPairs(
   value: object,
   key: string,
@@ -55,7 +53,7 @@ function formatDeepPairs(
   })
 }
 
-/** A value as a piece of a path or as a header. */
+/** Formats a value for a path segment or header. */
 export function formatPiece(value: Value, { name, style, explode, encode }: StyledParameter): string {
   const isMap = typeof value === 'object' && value !== null && !Array.isArray(value)
   const texts = isMap
@@ -75,7 +73,7 @@ function formatMap(value: object, explode: boolean, encode: StyledParameter['enc
   return explode ? entries.map(([name, text]) => `${name}=${text}`) : entries.flat()
 }
 
-/** One value as text; what has members of its own as JSON. */
+/** Converts a value to text; objects become JSON. */
 export function stringifyValue(value: Value): string {
   if (typeof value === 'string') return value
   if (value === null || value === undefined) return ''
@@ -90,7 +88,7 @@ export function encodeStrict(text: string): string {
   )
 }
 
-/** Leaves what `allowReserved` lets stand, but for what would end a value. */
+/** Keeps the characters of `allowReserved` except those that would end a value. */
 export function encodeReserved(text: string): string {
   return encodeStrict(text).replace(/%(3A|2F|3F|40|21|24|27|28|29|2A|2C|3B)/g, code =>
     decodeURIComponent(code),

@@ -4,13 +4,12 @@ import type { Operation, Parameter, PlainObject, References } from '../document/
 import type { SchemaUse } from './schema.ts'
 import { filterStrings, convertSchema } from './schema.ts'
 
-/** Destination of an argument: a parameter, a property of the body, or all of the body. */
+/** Where an argument is sent: a parameter, a body property, or the whole body. */
 type ArgumentTarget =
   | { readonly to: 'parameter'; readonly parameter: Parameter }
   | { readonly to: 'property'; readonly name: string }
   | { readonly to: 'body' }
 
-/** One argument of a tool. */
 export interface ToolArgument {
   readonly name: string
   readonly isRequired: boolean
@@ -22,10 +21,10 @@ const USE: SchemaUse = { isLoose: false, maxBytes: 16 * 1024 }
 const MAX_NAME = 64
 const MAX_ALL = 64 * 1024
 const LOCATION_ORDER = ['path', 'query', 'header', 'cookie']
-/** Compositions of schemas that are followed. */
+/** Maximum nesting of `allOf`. */
 const MAX_NESTED = 16
 
-/** The arguments of an operation: its parameters, and the properties of its body beside them where no name is both. */
+/** Lists an operation's arguments: its parameters, and its body properties unless their names collide. */
 export function listArguments(operation: Operation, references: References): readonly ToolArgument[] {
   const names = new ArgumentNames()
   const parameters = [...operation.parameters].sort(
@@ -80,7 +79,7 @@ interface ObjectMembers {
   readonly required: Set<string>
 }
 
-/** Properties of a schema that is nothing but an object of known properties. */
+/** Collects the properties of a closed object schema; undefined for any other schema. */
 function collectMembers(given: unknown, references: References, depth: number): ObjectMembers | undefined {
   const schema = references.follow(given)
   if (depth > MAX_NESTED || !isObject(schema) || !isClosedObject(schema)) return undefined
@@ -97,7 +96,7 @@ function collectMembers(given: unknown, references: References, depth: number): 
   return members
 }
 
-/** True for an object of known properties alone. */
+/** Returns true for an object without additional properties or alternatives. */
 function isClosedObject({
   type = 'object',
   anyOf,
@@ -107,7 +106,7 @@ function isClosedObject({
   return type === 'object' && anyOf === undefined && oneOf === undefined && additionalProperties === false
 }
 
-/** The schema of all arguments; where it would be too long, the largest of them say less. */
+/** Creates the schema of all arguments; if it is too long, the largest are shortened. */
 export function createInputSchema(all: readonly ToolArgument[]): PlainObject {
   const required = all.filter(({ isRequired }) => isRequired).map(({ name }) => name)
   const properties = all.map(({ name, schema }) => [name, schema] as const)
@@ -131,7 +130,7 @@ function shortenSchema({ type, description }: PlainObject): PlainObject {
   return { ...(type === undefined ? {} : { type }), ...text }
 }
 
-/** Gives each argument a name that every client takes, and that no other has. */
+/** Assigns unique argument names that every client accepts. */
 class ArgumentNames {
   readonly #taken = new Set<string>()
 

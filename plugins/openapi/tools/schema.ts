@@ -1,9 +1,9 @@
 import { isObject } from '../../../src/plugin.ts'
 import type { PlainObject, References } from '../document/types.ts'
 
-/** Depths at which a schema is written, until it fits. */
+/** Maximum depths, tried in order until the schema fits. */
 const DEPTHS = [12, 6, 4, 3, 2, 1]
-/** Least that a part adds: its braces. */
+/** Minimum size of a subschema: its braces. */
 const PART_BYTES = 2
 const MAX_DESCRIPTION = 1000
 const MAX_PATTERN = 256
@@ -11,16 +11,16 @@ const MAX_PATTERN = 256
 const NUMBERS =
   'minimum maximum multipleOf minLength maxLength minItems maxItems minProperties maxProperties'.split(' ')
 
-/** Reader of a schema: what is sent, or what comes back. */
+/** Use of a schema: input or output. */
 export interface SchemaUse {
-  /** True for results: they may differ from the document without failing for it. */
+  /** True for results: a server's deviation from the document must not fail them. */
   readonly isLoose: boolean
   readonly maxBytes: number
 }
 
 /**
- * A schema of OpenAPI as JSON Schema 2020-12, with references written out, as many clients follow none. One that is too large
- * ends at fewer levels, and one that refers to itself where it does so again: there anything goes.
+ * Converts an OpenAPI schema to JSON Schema 2020-12. References are inlined, as many clients resolve none. A schema
+ * that is too large is cut at fewer levels; a recursive one accepts anything where it repeats.
  */
 export function convertSchema(schema: unknown, references: References, use: SchemaUse): PlainObject {
   for (const depth of DEPTHS) {
@@ -34,7 +34,7 @@ export function convertSchema(schema: unknown, references: References, use: Sche
 class SchemaWriter {
   readonly #references: References
   readonly #use: SchemaUse
-  /** Estimate of what is written so far; never more than that. */
+  /** Lower bound of the bytes written so far. */
   #bytes = 0
 
   constructor(references: References, use: SchemaUse) {
@@ -56,7 +56,7 @@ class SchemaWriter {
     return addNull(schema, { ...this.#writeOwnMembers(schema), ...inner }, this.#use.isLoose)
   }
 
-  /** Members that hold no schema. */
+  /** Writes members without subschemas. */
   #writeOwnMembers(schema: PlainObject): PlainObject {
     const { isLoose } = this.#use
     const { title, description } = schema
@@ -75,7 +75,7 @@ class SchemaWriter {
     for (const key of ['allOf', 'anyOf', 'oneOf'] as const) {
       const branches = schema[key]
       if (!Array.isArray(branches) || branches.length === 0) continue
-      // Of what comes back, several may fit; of branches that are cut, all do.
+      // In results several alternatives may match, and shortened alternatives all match.
       const maySeveral = this.#use.isLoose || depth === 1
       inner[maySeveral && key === 'oneOf' ? 'anyOf' : key] = branches.map(within)
     }
@@ -86,7 +86,7 @@ class SchemaWriter {
     return { ...inner, ...members, ...this.#writeAdditional(schema, within) }
   }
 
-  /** Names of properties that a branch wants, and that stand beside it. */
+  /** A branch may require properties that are declared next to it. */
   #writeRequired(schema: PlainObject): PlainObject {
     const required = this.#use.isLoose ? [] : filterStrings(schema.required)
     return required.length === 0 ? {} : { required }
@@ -126,7 +126,6 @@ class SchemaWriter {
   }
 }
 
-/** The members of a list that are texts. */
 export function filterStrings(value: unknown): string[] {
   return Array.isArray(value) ? value.filter(one => typeof one === 'string') : []
 }
@@ -139,7 +138,7 @@ function writeType({ type, properties, items, ...schema }: PlainObject): PlainOb
   return isObject(items) ? { type: 'array' } : {}
 }
 
-/** Members by which a value may fail. */
+/** Writes keywords that restrict values. */
 function writeConstraints(schema: PlainObject): PlainObject {
   const plain: PlainObject = {}
   if (Array.isArray(schema.enum)) plain.enum = schema.enum
@@ -156,7 +155,7 @@ function writeConstraints(schema: PlainObject): PlainObject {
   }
 }
 
-/** A bound that 3.0 marks as exclusive: what it is today stands beside it, and is the narrower one. */
+/** Converts a boolean exclusive bound of OpenAPI 3.0 to a number. */
 function writeExclusiveBound(schema: PlainObject, bound: string, key: string): PlainObject {
   const value = schema[key] === true ? schema[bound] : schema[key]
   return typeof value === 'number' ? { [key]: value } : {}
@@ -172,7 +171,7 @@ function isValidPattern(pattern: string): boolean {
   }
 }
 
-/** Documents of 3.0 say `nullable`; of what comes back, anything may be null. */
+/** Converts `nullable` of OpenAPI 3.0; results may always be null. */
 function addNull(schema: PlainObject, written: PlainObject, isLoose: boolean): PlainObject {
   const isWanted = schema.nullable === true || schema['x-nullable'] === true || isLoose
   if (!isWanted || written.type === undefined) return written

@@ -6,12 +6,12 @@ import type { ToolArgument } from './arguments.ts'
 import { listArguments, createInputSchema } from './arguments.ts'
 import { convertSchema } from './schema.ts'
 
-/** One operation as a tool. */
+/** An operation as a tool. */
 export interface OpenApiTool {
   readonly name: string
   readonly operation: Operation
   readonly arguments: ReadonlyMap<string, ToolArgument>
-  /** Path of its server that the template is appended to. */
+  /** Path prefix of its server. */
   readonly basePath: string
   /** Entry of `tools/list`. */
   readonly definition: JsonObject
@@ -29,7 +29,7 @@ interface ToolOptions {
   readonly hasOutput: boolean
 }
 
-/** Makes a tool of an operation. @throws Error where its references lead out of the document */
+/** Creates a tool from an operation. @throws Error if a reference cannot be resolved */
 export function createTool(
   operation: Operation,
   { references }: ApiDocument,
@@ -77,7 +77,7 @@ function createAnnotations({ method }: Operation, title: string): PlainObject {
   }
 }
 
-/** Results of tools are objects: anything else stands in one, under `result`. */
+/** Tool results are objects: other values are wrapped as `result`. */
 function createOutputSchema(schema: PlainObject): PlainObject | undefined {
   if (Object.keys(schema).length === 0) return undefined
   const types = [schema.type].flat()
@@ -86,7 +86,7 @@ function createOutputSchema(schema: PlainObject): PlainObject | undefined {
   return { type: 'object', properties: { result: schema } }
 }
 
-/** The value of a JSON result as its tool gives it. */
+/** Wraps values that are no objects as `result`. */
 export function toStructuredContent(value: unknown): JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
     ? (value as JsonObject)

@@ -3,55 +3,54 @@ import { BoundedMap } from '../../../src/plugin.ts'
 import type { LimitExceeded } from '../rule.ts'
 
 const MAX_KEYS = 100_000
-/** Time for which a caller that came again is worth a batch, and after which what is left of one is given back. */
+/** Time within which a repeated caller gets a batch, and after which unused calls are returned. */
 const BATCH_MS = 1000
-/** Least time between two questions about a count that is full. */
+/** Minimum interval between requests for an exceeded count. */
 const DEBOUNCE_MS = 250
 
-/** Numbers that are asked for together. */
+/** Numbers of one request to the store. */
 export interface CountRequest {
-  /** Needed by those who wait. */
+  /** Calls that are waiting. */
   readonly wanted: number
-  /** For later, as far as there is plenty. */
+  /** Additional calls in advance, if plenty are left. */
   readonly ahead: number
-  /** Let in without asking, while the store was away. */
+  /** Calls admitted locally while the store was unavailable. */
   readonly owed: number
-  /** Got before and not used. */
+  /** Unused calls of the previous batch. */
   readonly unused: number
 }
 
 interface CountBatch {
   readonly got: number
-  /** Milliseconds, from before it was asked for, in which it must be used. */
+  /** Validity in milliseconds, from before the request. */
   readonly forMs: number
   readonly waitMs: number
 }
 
-/** Decision about one call: it is let in, or why not. */
+/** Undefined if the call is admitted. */
 export type LimitDecision = LimitExceeded | undefined
 
-/** The count of one limit that all processes share. */
+/** One limit shared by all processes. */
 export interface SharedCount {
-  /** Most that are got ahead of use. */
+  /** Maximum calls in advance. */
   readonly ahead: number
-  /** Time in milliseconds that calls wait for the store until it is decided here; undefined: as long as it takes. */
+  /** Maximum wait for the store in milliseconds before a local decision; undefined for no limit. */
   readonly patienceMs: number | undefined
   requestBatch(key: string, question: CountRequest): Promise<CountBatch>
-  /** Decides here, while the store is away. */
+  /** Decides locally while the store is unavailable. */
   decideLocally(key: string): LimitDecision
-  /** True if what is decided here must be told to the store later. */
+  /** True if local decisions must be reported to the store later. */
   readonly reportsDebt: boolean
   createExceeded(waitMs: number): LimitExceeded
-  /** One was let in, whoever decided it. */
+  /** Called for each admitted call. */
   onUsed(key: string): void
 }
 
-/** Notes whether the store answers in time, so that calls do not wait for one that does not. */
+/** Tracks whether the store answers in time, so that calls do not wait for an unavailable one. */
 export class StoreHealth {
   isAway = false
-  /** Questions to the store. */
   requestCount = 0
-  /** Calls that were let in here, as the store was away or late. */
+  /** Calls admitted locally. */
   localCount = 0
   #lookAt = -Infinity
 
@@ -64,7 +63,7 @@ export class StoreHealth {
     this.isAway = false
   }
 
-  /** True once a second: somebody is to look whether it answers again. */
+  /** Returns true once per second, to probe the store. */
   shouldProbe(now: number): boolean {
     if (now < this.#lookAt) return false
     this.#lookAt = now + BATCH_MS
@@ -75,13 +74,13 @@ export class StoreHealth {
 interface KeyState {
   readonly key: string
   left: number
-  /** Time until which what is left may be used. */
+  /** Time until which the remaining calls are valid. */
   until: number
-  /** Number let in since the last question, and when that was. */
+  /** Calls admitted since the last request, and its time. */
   used: number
   askedAt: number
   owed: number
-  /** No question before this time, as it is full; and the time when there may be room. */
+  /** No request before this time, as the limit is exceeded; and the time when it may not be. */
   fullUntil: number
   roomAt: number
   isAsking: boolean
@@ -89,15 +88,15 @@ interface KeyState {
 }
 
 /**
- * Batches of a count that all processes share: most calls are let in from what was got ahead, and cost no question. Who comes once
- * gets one; who comes often gets twice what was used last. What is not used in a second is given back.
+ * Admits most calls from batches without asking the store. A first call gets one; a frequent caller gets twice its
+ * recent use. Unused calls are returned after a second.
  */
 export class BatchReserves {
   readonly #count: SharedCount
   readonly #health: StoreHealth
   readonly #clock: Clock
   readonly #states: BoundedMap<string, KeyState>
-  /** Keys with something to give back or to tell. */
+  /** Keys with calls to return or to report. */
   readonly #open = new Set<KeyState>()
   #stopTimer: (() => void) | undefined
 
@@ -111,7 +110,7 @@ export class BatchReserves {
     })
   }
 
-  /** Lets one in, or says why not; a promise where the store must be asked. */
+  /** Admits a call or returns the exceeded limit; a promise if the store must be asked. */
   takeOne(key: string): LimitDecision | Promise<LimitDecision> {
     const now = this.#clock.now()
     const state = this.#states.use(key) ?? this.#newState(key)
@@ -130,7 +129,7 @@ export class BatchReserves {
     })
   }
 
-  /** Takes one back that was let in, as something else refused it. */
+  /** Returns an admitted call that another rule has rejected. */
   returnOne(key: string): void {
     const state = this.#states.get(key)
     if (state === undefined) return
@@ -138,7 +137,7 @@ export class BatchReserves {
     this.#scheduleSettle(state)
   }
 
-  /** Gives all back that was got and not used. */
+  /** Returns all unused calls. */
   async close(): Promise<void> {
     this.#stopTimer?.()
     this.#stopTimer = undefined
@@ -167,7 +166,7 @@ export class BatchReserves {
     this.#recordUse(state)
     if (state.left > 0) return
     this.#open.delete(state)
-    // The next one is not to wait.
+    // Request the next batch early, so that the next call does not wait.
     if (this.#count.ahead > 0) this.#requestBatch(state)
   }
 
@@ -233,7 +232,7 @@ export class BatchReserves {
     at: number,
   ): void {
     state.owed -= question.owed
-    // Those that were let in here while the answer was late are among those that it is about.
+    // Calls admitted locally while the answer was late are part of it.
     const covered = Math.min(state.owed, got)
     state.owed -= covered
     let left = got - covered
@@ -251,13 +250,13 @@ export class BatchReserves {
     for (const resolve of state.waiting.splice(0)) resolve(this.#count.createExceeded(waitMs))
   }
 
-  /** The store is away, or late: those who wait are decided about here. */
+  /** Decides locally for waiting calls. */
   #handleStoreLoss(state: KeyState): void {
     this.#health.markLost(this.#clock.now())
     for (const resolve of state.waiting.splice(0)) resolve(this.#decideLocally(state))
   }
 
-  /** Gives back and tells what is open. */
+  /** Returns unused calls and reports local ones. */
   async #settle(state: KeyState): Promise<void> {
     this.#open.delete(state)
     if (state.isAsking || (state.left === 0 && state.owed === 0)) return

@@ -11,31 +11,31 @@ import { BatchReserves, StoreHealth } from './batch-reserves.ts'
 
 const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
-/** Limits below this are asked about call by call. */
+/** Limits below this are requested call by call. */
 const SMALL = 20
 const PART = 10
 const MAX_AHEAD = 50
-/** Time that a call waits for a store that is slow. */
+/** Maximum wait for a slow store. */
 const PATIENCE_MS = 100
 const MAX_KEYS = 100_000
 const LONG_KEY = 500
 
-/** The store as the generation that runs has it, with what all rules know of it. */
+/** The current generation's store, with shared health. */
 export interface MeterDeps {
   store: SharedStore
   readonly health: StoreHealth
   readonly clock: Clock
 }
 
-/** One way in which a rule counts. */
+/** One counter of a rule. */
 interface Meter {
   take(key: string, uncounted: UncountedPolicy): LimitDecision | Promise<LimitDecision>
-  /** Gives back what was taken and is not used, as something else refused the call. */
+  /** Returns a counted call that another rule has rejected. */
   giveBack(key: string): void
   close(): Promise<void>
 }
 
-/** The minute of a rule, over all replicas. */
+/** Counts calls per minute over all replicas. */
 export function createMinuteMeter(name: string, spec: RuleConfig, deps: MeterDeps): Meter {
   const { perMinute: most = 0, onStoreLoss } = spec
   const windows = new MinuteWindows(most)
@@ -63,10 +63,10 @@ export function createMinuteMeter(name: string, spec: RuleConfig, deps: MeterDep
   }
 }
 
-/** The day of a rule, over all replicas. */
+/** Counts calls per day over all replicas. */
 function createDayMeter(name: string, { perDay: most = 0 }: RuleConfig, deps: MeterDeps): Meter {
   const allowed = `${most} a day`
-  /** Counts as the store said last: one that has forgotten them goes on from there. */
+  /** Latest totals: a store that lost them continues from there. */
   const seen = new BoundedMap<string, number>({ max: MAX_KEYS })
   const requestBatch = async (
     key: string,
@@ -105,7 +105,7 @@ function createDayMeter(name: string, { perDay: most = 0 }: RuleConfig, deps: Me
   }
 }
 
-/** Calls at a time, in this process alone. */
+/** Counts concurrent calls in this process only. */
 function createInFlightMeter(rule: RateLimitRule): Meter {
   return {
     take: key => {
@@ -134,7 +134,7 @@ interface RuleMeters {
   readonly day: Meter
 }
 
-/** Meters of the rules that count in a store, and the store of the generation that runs: they outlive reloads. */
+/** Counters of all rules and the current store; outlive reloads. */
 export interface SharedCountingState {
   readonly deps: MeterDeps
   readonly meters: Map<string, RuleMeters>
@@ -147,14 +147,13 @@ export function createSharedState(store: SharedStore, clock: Clock): SharedCount
 
 const LIMITS = { flight: 'inFlight', minute: 'perMinute', day: 'perDay' } as const
 
-/** One count that a request is on. */
 interface CountStep {
   readonly rule: RateLimitRule
   readonly key: string
   readonly meter: Meter
 }
 
-/** Counts in what several processes share. */
+/** Counts in a store that several processes share. */
 export class SharedCounting {
   readonly #state: SharedCountingState
   readonly #meters = new Map<RateLimitRule, RuleMeters>()
@@ -181,7 +180,7 @@ export class SharedCounting {
     this.#state.users++
   }
 
-  /** Gives back what nobody will use, with the last generation. */
+  /** Returns unused calls with the last generation. */
   async removeUser(): Promise<void> {
     if (--this.#state.users > 0) return
     const all = [...this.#state.meters.values()]
@@ -190,7 +189,7 @@ export class SharedCounting {
     )
   }
 
-  /** Counts one on each of the rules, or on none where one is full. */
+  /** Counts on all rules, or on none if one is exceeded. */
   admit(
     rules: readonly RateLimitRule[],
     subject: LimitSubject,
@@ -208,7 +207,7 @@ export class SharedCounting {
     for (const { rule, key } of taken) this.#meters.get(rule)?.flight.giveBack(key)
   }
 
-  /** Takes keys on what is under way once more, for calls that go on; returns those that there was room for. */
+  /** Reacquires slots for continued calls; returns those that were free. */
   async reacquire(taken: readonly RuleKey[]): Promise<readonly RuleKey[]> {
     const verdicts = await Promise.all(
       taken.map(async ({ rule, key }) => this.#meters.get(rule)?.flight.take(key, 'continue')),
@@ -216,7 +215,7 @@ export class SharedCounting {
     return taken.filter((_, at) => verdicts[at] === undefined)
   }
 
-  /** Those that cannot be given back come last. */
+  /** Counters that cannot return calls come last. */
   #listSteps(keys: readonly RuleKey[]): CountStep[] {
     return (['flight', 'minute', 'day'] as const).flatMap(sort =>
       keys.flatMap(({ rule, key }) => {
@@ -227,7 +226,7 @@ export class SharedCounting {
   }
 }
 
-/** Takes step after step, and waits where one must. */
+/** Counts step by step, awaiting only if necessary. */
 function takeSteps(
   steps: readonly CountStep[],
   from: number,
@@ -250,7 +249,7 @@ function undoSteps(steps: readonly CountStep[], at: number, full: NonNullable<Li
   return createLimitRefusal({ ...full, rule: steps[at]?.rule.name ?? '' })
 }
 
-/** Those of a rule that counts as before go on; what counts by the rule itself is of one generation. */
+/** Reuses counters of unchanged rules, except concurrent ones, which belong to a generation. */
 function createMeters(rule: RateLimitRule, { deps, meters }: SharedCountingState): RuleMeters {
   const { name, spec } = rule
   const before = meters.get(name)
