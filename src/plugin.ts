@@ -19,7 +19,7 @@ import type {
   Approval,
   ApprovalRequest,
   AuditEvent,
-  ClientFacts,
+  ClientLimits,
   Clock,
   Exchange,
   Fetch,
@@ -38,7 +38,7 @@ import type { JsonObject } from './protocol/json/json.ts'
 import type { ErrorTable } from './errors/errors.ts'
 import type { HealthTable } from './errors/health.ts'
 import type { Report } from './util/finding.ts'
-import type { PrivatePlace } from './util/private-place.ts'
+import type { PrivatePath } from './util/private-path.ts'
 
 /** State of one plugin on one exchange or session, without a bag of strings. */
 export interface Slot<K, T> {
@@ -62,12 +62,12 @@ export interface PluginApi<Options = unknown> {
   /** Every file that the configuration was read from, the main one first: overlays, what it extends, what `${file:}` names. */
   readonly files: readonly string[]
   /** Places that only the gateway may see, such as its configuration, state and secrets: for no program that runs for others. */
-  readonly privatePlaces: readonly PrivatePlace[]
+  readonly privatePaths: readonly PrivatePath[]
   /** The text with every secret of the configuration replaced by `***`, also where it is encoded as base64, hex, or for a URL. */
   hide(text: string): string
   /** Hides a value from here on wherever text leaves: one that came while the gateway runs, such as a token. Of thousands the oldest are forgotten. */
-  keepSecret(value: string): void
-  /** Gives the taps of `recorded` something that happened in this plugin and that an audit should have. */
+  addSecret(value: string): void
+  /** Gives the taps of `auditEvent` something that happened in this plugin and that an audit should have. */
   record(event: AuditEvent): void
   /** Asks a URL that somebody else may have named, such as a server: never use the global one for those. */
   readonly fetch: Fetch
@@ -75,11 +75,11 @@ export interface PluginApi<Options = unknown> {
    * Asks the taps of `approval` for a person's decision on a call; undefined where nobody decides, and then the call must
    * not be made. For taps of `dispatch` with `asks: true`, so that a client which thinks keeps nothing open.
    */
-  approve(request: ApprovalRequest): Promise<Approval | undefined>
+  requestApproval(request: ApprovalRequest): Promise<Approval | undefined>
   /** Handles for what this plugin keeps for its callers. */
   readonly handles: Handles
-  /** Asks the taps of `client` what is known of a client by the name that it gives itself. */
-  clientFacts(name: string): ClientFacts
+  /** Asks the taps of `clientLimits` what is known of a client by the name that it gives itself. */
+  getClientLimits(name: string): ClientLimits
   /** Asks the taps of `rank` how well candidates fit a query; undefined where nobody says. */
   rank(query: string, candidates: readonly CatalogEntry[]): Promise<readonly number[] | undefined>
   /**
@@ -88,14 +88,14 @@ export interface PluginApi<Options = unknown> {
    */
   control(verb: string, params?: JsonObject): Promise<JsonObject>
   /** Has the gateway hear a notification as if this server had sent it just now; nothing where there is no such server. */
-  upstreamSays(upstream: string, notification: Notification): void
+  emitNotification(upstream: string, notification: Notification): void
   /** Reads YAML that is not the gateway's, as plain data. Rejects where it is none, or has too many aliases. */
   parseYaml(text: string): Promise<unknown>
   /**
    * Name of this process among those that are one gateway to their clients, for an `HttpReply` with `at`. Undefined where it is the
    * only one, or requests of plugins are not handed on. From taps alone; another one when the process had to take another name.
    */
-  place(): string | undefined
+  getReplicaId(): string | undefined
   /** Runs programs as children of the gateway. */
   readonly programs: Programs
   /** Directory for what outlives this process, in files of the plugin's own; it may not exist yet. Undefined where nothing outlives it. */
@@ -213,7 +213,7 @@ export {
   STRANGER,
   getToken,
 } from './api/principal.ts'
-export { listProfiles, type Viewer } from './api/profile-names.ts'
+export { createProfileLookup, type ProfileViewer } from './api/profile-lookup.ts'
 export {
   defineErrors,
   describeReason,
@@ -232,9 +232,9 @@ export {
   type HealthFields,
   type HealthFinding,
   type HealthTable,
-  type Level,
+  type HealthLevel,
 } from './errors/health.ts'
-export type { PrivatePlace } from './util/private-place.ts'
+export type { PrivatePath } from './util/private-path.ts'
 export { formatBytes, formatDuration, toOneLine, decodePercent, sanitizeText } from './util/plain-text.ts'
 export { checkKeyPair, checkKnownName, type Finding, type Report } from './util/finding.ts'
 export { parseCookie, hashSecret, isSameSecret } from './util/secrets.ts'
@@ -243,12 +243,12 @@ export { parsePointer, appendPointer } from './util/finding.ts'
 export { describeArguments } from './protocol/json/members.ts'
 export { suggestName, suggestHint } from './util/suggest.ts'
 export { readOwnPackage } from './util/version.ts'
-export { BoundedMap, type Bounds } from './util/bounded-map.ts'
-export { createActiveGetter } from './util/in-force.ts'
-export { finish, runInTurns } from './util/queues.ts'
+export { BoundedMap, type BoundedMapOptions } from './util/bounded-map.ts'
+export { createActiveGetter } from './util/active-getter.ts'
+export { runToCompletion, runInSlices } from './util/queues.ts'
 export { CountedTopic, type TopicGap, type TopicOptions } from './util/storage/counted-topic.ts'
 export * from './util/storage/shared-store.ts'
-export { collectGarbage } from './util/process/resident.ts'
+export { collectGarbage } from './util/process/resident-memory.ts'
 export { FairQueue } from './util/queues.ts'
 export { TextStream } from './util/queues.ts'
 export { findProgram } from './util/find-program.ts'
@@ -268,11 +268,11 @@ export {
   type SqlRow,
 } from './util/storage/sqlite.ts'
 export { estimateBytes, parseDuration, parseSize, estimateTokens } from './util/units.ts'
-export { findMissingCapabilities, neutralCapabilities } from './protocol/era/capabilities.ts'
-export { hasFailed, getOutcome, OUTCOMES, type Outcome } from './api/exchange.ts'
+export { findMissingCapabilities, normalizeCapabilities } from './protocol/era/capabilities.ts'
+export { hasFailed, getOutcome, OUTCOMES, type ExchangeOutcome } from './api/exchange.ts'
 export { Payload } from './protocol/payload.ts'
 export { RPC } from './protocol/rpc-error.ts'
-export { RpcPeer, type RpcBounds } from './protocol/rpc-peer.ts'
+export { RpcPeer, type RpcPeerLimits } from './protocol/rpc-peer.ts'
 export { LIST_CHANGES, LISTS, METHODS, getChangedKinds, type Kind } from './protocol/methods.ts'
 export { canonicalizeJson } from './protocol/json/json.ts'
 export { isObject, filterObjects, type JsonObject } from './protocol/json/json.ts'
@@ -299,10 +299,10 @@ export type {
   AuditEvent,
   Authorizer,
   Call,
-  CarriedCall,
-  CarriedRequest,
+  WrappedCall,
+  WrappedRequest,
   ClientCertificate,
-  ClientSide,
+  ClientDescription,
   Clock,
   Config,
   CredentialHeaders,
@@ -312,15 +312,15 @@ export type {
   Exchange,
   Fetch,
   FetchOptions,
-  Figure,
+  Metric,
   Gate,
   Handles,
   HostedCall,
   HttpMethod,
   HttpReply,
   HttpRequest,
-  HttpSide,
-  Inbound,
+  HttpErrorResponse,
+  IncomingRequest,
   Listener,
   ListenerConfig,
   ListenerContext,
@@ -328,7 +328,7 @@ export type {
   Log,
   Notification,
   OutgoingRequest,
-  Patience,
+  PatienceLimit,
   Principal,
   Program,
   ProgramExit,
@@ -339,10 +339,10 @@ export type {
   Route,
   RpcError,
   RpcId,
-  Running,
-  ClientFacts,
+  RunningExchange,
+  ClientLimits,
   RunningCall,
-  ServerSide,
+  ServerDescription,
   Session,
   SessionInit,
   TextReply,
@@ -353,7 +353,7 @@ export type {
   UpstreamHttpReply,
   UpstreamHttpRequest,
   UpstreamMemory,
-  UpstreamReach,
+  UpstreamEndpoint,
   UpstreamRefusal,
   UpstreamRuntime,
   UpstreamState,
@@ -368,7 +368,7 @@ export type {
 } from './config/config.gen.ts'
 export { isOwnName, assignOwnNames, type CatalogEntry } from './api/catalog-entry.ts'
 export type { CatalogView, ListingReader, UpstreamInstructions } from './api/catalog-view.ts'
-export type { ExplainedCall, ExplainStep, Phase, PhaseTimes } from './api/explain.ts'
+export type { ExplainedCall, ExplainStep, CallPhase, PhaseTimes } from './api/explain.ts'
 export type { Stage, TapOptions } from './hooks/hook-table.ts'
 export type { NotificationContext } from './hooks/hook-taps.ts'
 export type { PluginHooks, Tappable, TappableMap } from './hooks/hooks.ts'

@@ -75,21 +75,21 @@ export const installedOnly: Plugin = {
 }
 // #endregion starting
 
-// #region neighbours
+// #region peers
 /** Has gateways with the same key open the cursors and ids of each other. Conversations stay where they began. */
 export const sameKey: Plugin<{ key: string; place: string }> = {
   name: 'same-key',
   setup({ options: { key, place }, hooks, slot }) {
     const neighbours = slot.gateway(() => ({
-      sealing: { keys: [Buffer.from(key, 'hex')], place },
-      newId: () => `${place}_${randomBytes(24).toString('base64url')}`,
-      join: () => undefined,
-      find: () => 'here' as const,
+      sealing: { keys: [Buffer.from(key, 'hex')], replicaId: place },
+      createSessionId: () => `${place}_${randomBytes(24).toString('base64url')}`,
+      registerListener: () => undefined,
+      findPeer: () => 'here' as const,
     }))
-    hooks.neighbours.tap(() => neighbours)
+    hooks.peers.tap(() => neighbours)
   },
 }
-// #endregion neighbours
+// #endregion peers
 
 // #region authorize
 /** Signs requests with a token of a token service, and asks for another one when a server refuses it. */

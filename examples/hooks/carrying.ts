@@ -22,7 +22,7 @@ export const open: Plugin<never> = {
     hooks.unwrap.tap({ methods: ['tools/call'] }, ({ params }) => {
       if (params?.name !== 'open' || !isObject(params.arguments)) return undefined
       const { uri } = params.arguments
-      return { method: 'resources/read', params: { uri }, answered: textOfResource }
+      return { method: 'resources/read', params: { uri }, convertAnswer: textOfResource }
     })
   },
 }

@@ -25,7 +25,7 @@ test('listing: one client is shown short names, and calls tools by them', async 
 
   assert.equal(error?.message, 'Unknown tool: web__dro')
   assert.deepEqual(
-    web.received('tools/call').map(({ params }) => params?.name),
+    web.listCalls('tools/call').map(({ params }) => params?.name),
     ['drop'],
   )
 })

@@ -23,7 +23,7 @@ export const activity: Plugin<ActivityOptions> = {
       writer.add(records.createRecord(exchange)),
     )
     hooks.control.for('activity.flush').tap(() => ({ written: writer.flush() }))
-    hooks.figures.tap(figures => [...figures, ...counts.figures()])
+    hooks.metrics.tap(figures => [...figures, ...counts.figures()])
     hooks.close.tap(() => writer.close())
   },
 }

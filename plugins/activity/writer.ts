@@ -1,5 +1,5 @@
 import { renameSync } from 'node:fs'
-import type { Clock, Figure, Log } from '../../src/plugin.ts'
+import type { Clock, Metric, Log } from '../../src/plugin.ts'
 import { getErrorMessage } from '../../src/plugin.ts'
 import type { ActivityDatabase, ActivityLimits } from './database.ts'
 import { openActivityDatabase, classifyError } from './database.ts'
@@ -20,7 +20,7 @@ export class RecordCounters {
   written = 0
   dropped = 0
 
-  figures(): Figure[] {
+  figures(): Metric[] {
     const samples = Object.entries({ written: this.written, dropped: this.dropped })
     return [
       {

@@ -91,7 +91,7 @@ function toText(value: unknown): string {
 const LOOK_MS = 20_000
 const FINAL = new Set(['completed', 'failed', 'cancelled'])
 
-type FollowDeps = Pick<CommandCall, 'err' | 'fillIn' | 'onInterrupt'>
+type FollowDeps = Pick<CommandCall, 'err' | 'promptForm' | 'onInterrupt'>
 
 /** Delegates a task, follows it to its end and prints events to stderr. Returns the final task. */
 export async function runAgent(ask: AskGateway, given: JsonObject, call: FollowDeps): Promise<JsonObject> {
@@ -135,11 +135,11 @@ async function answerQuestion(
   ask: AskGateway,
   task: string,
   question: JsonObject,
-  { err, fillIn }: FollowDeps,
+  { err, promptForm }: FollowDeps,
 ): Promise<void> {
   const [first = '', ...more] = String(question.message).split('\n').map(sanitizeText)
   for (const line of [`${err.paint('yellow', 'asks')} ${first}`, ...more]) err.line(line)
-  const content = await fillIn(question.schema)
+  const content = await promptForm(question.schema)
   if (content === undefined) err.line(err.paint('dim', 'declined'))
   const answer = content === undefined ? { action: 'decline' } : { action: 'accept', content }
   try {

@@ -273,7 +273,7 @@ class Git {
       command: 'git',
       args: [...settings, ...this.#before, ...args],
       cwd: this.#cwd,
-      env: { ...this.#programs.environment(['PATH'], {}), ...VARIABLES },
+      env: { ...this.#programs.createEnvironment(['PATH'], {}), ...VARIABLES },
       maxLine: 0,
       onLine: () => undefined,
       onOutput(chunk, from) {

@@ -30,14 +30,14 @@ export function registerVerbs(hooks: PluginHooks, parts: McpDeps): void {
   const { control } = hooks
   control
     .for('agents.list')
-    .tap({ looks: true }, () => ({ agents: parts.service().agents().map(formatAgentRow) }))
+    .tap({ readOnly: true }, () => ({ agents: parts.service().agents().map(formatAgentRow) }))
   control.for('agents.probe').tap(async ({ agents }) => {
     const ids = parseAgentIds(agents)
     for (const id of ids ?? []) checkAgent(id, parts)
     const rows = await parts.service().probe(ids)
     return { agents: rows.map(row => ({ ...formatAgentRow(row), ...formatProbe(row.health) })) }
   })
-  control.for('agents.route').tap({ looks: true }, params => {
+  control.for('agents.route').tap({ readOnly: true }, params => {
     checkAgent(params.agent, parts)
     const { chosen, by, candidates } = parts
       .service()
@@ -51,7 +51,7 @@ export function registerVerbs(hooks: PluginHooks, parts: McpDeps): void {
     parts.callers.noteCaller(view.id, OWNER)
     return formatStructured(view)
   })
-  control.for('agents.tasks').tap({ looks: true }, ({ after, limit = MAX_TASKS }) => {
+  control.for('agents.tasks').tap({ readOnly: true }, ({ after, limit = MAX_TASKS }) => {
     const page = { after: typeof after === 'string' ? after : undefined, limit: Number(limit) || MAX_TASKS }
     return { tasks: parts.service().listAll(page).map(formatSummary) }
   })
@@ -59,7 +59,7 @@ export function registerVerbs(hooks: PluginHooks, parts: McpDeps): void {
 }
 
 function registerTaskVerbs(control: PluginHooks['control'], parts: McpDeps): void {
-  control.for('agents.status').tap({ looks: true }, async params => {
+  control.for('agents.status').tap({ readOnly: true }, async params => {
     const { since = 0, waitMs = 0 } = params
     const { id, owner } = findTask('agents.status', params, parts)
     const until = { ms: Math.min(Number(waitMs), MAX_WAIT_MS), since: Number(since) }
@@ -67,7 +67,7 @@ function registerTaskVerbs(control: PluginHooks['control'], parts: McpDeps): voi
     if (view === undefined) throw createUnknownTaskError(id)
     return addEvents(view, parts.service().events(id, owner, Number(since), MAX_EVENTS))
   })
-  control.for('agents.output').tap({ looks: true }, params => {
+  control.for('agents.output').tap({ readOnly: true }, params => {
     const { id, owner } = findTask('agents.output', params, parts)
     const { what = 'text', offset = 0 } = params
     if (what !== 'text' && what !== 'diff' && what !== 'log')

@@ -1,4 +1,4 @@
-import type { Figure, JsonObject } from '../../src/plugin.ts'
+import type { Metric, JsonObject } from '../../src/plugin.ts'
 import { isObject } from '../../src/plugin.ts'
 import type { AgentHost } from './acp/agent-host.ts'
 import type { TaskOutcome, TaskState } from './types.ts'
@@ -52,8 +52,8 @@ export class AgentCounters {
     })
   }
 
-  figures(hosts: ReadonlyMap<string, AgentHost>, queues: ReadonlyMap<string, SlotQueue>): Figure[] {
-    const gauge = (name: string, help: string, value: (id: string, host: AgentHost) => number): Figure => ({
+  figures(hosts: ReadonlyMap<string, AgentHost>, queues: ReadonlyMap<string, SlotQueue>): Metric[] {
+    const gauge = (name: string, help: string, value: (id: string, host: AgentHost) => number): Metric => ({
       ...{ name: `tapgate_agent_${name}`, type: 'gauge', help },
       samples: [...hosts].map(([agent, host]) => ({ labels: { agent }, value: value(agent, host) })),
     })
@@ -78,7 +78,7 @@ export class AgentCounters {
     all.set(key, { labels, value: (all.get(key)?.value ?? 0) + by })
   }
 
-  #buildCounter(name: string, help: string): Figure {
+  #buildCounter(name: string, help: string): Metric {
     const samples = [...(this.#counts.get(name)?.values() ?? [])]
     return {
       ...{ name: `tapgate_agent_${name}`, type: 'counter', help },
@@ -86,7 +86,7 @@ export class AgentCounters {
     }
   }
 
-  #buildDurations(): Figure {
+  #buildDurations(): Metric {
     const samples = [...this.#turns].flatMap(([agent, { counts, sum, count }]) => [
       ...BUCKETS_S.map((bound, index) => ({
         suffix: '_bucket',

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { realpathSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import type { GatewayError, PrivatePlace } from '../../src/plugin.ts'
+import type { GatewayError, PrivatePath } from '../../src/plugin.ts'
 import { agentError } from './errors.ts'
 import { cleanLine } from './store/task-journal.ts'
 
@@ -72,7 +72,7 @@ export function isWithin(directory: string, file: string): boolean {
 export function findRootOfGateway(
   roots: readonly string[],
   directory: string,
-  places: readonly PrivatePlace[],
+  places: readonly PrivatePath[],
 ): string | undefined {
   return roots.find(name => {
     const root = resolveRealPath(resolve(directory, name))

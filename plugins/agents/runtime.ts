@@ -1,5 +1,5 @@
 import { join, resolve } from 'node:path'
-import type { AuditEvent, Figure, PluginApi } from '../../src/plugin.ts'
+import type { AuditEvent, Metric, PluginApi } from '../../src/plugin.ts'
 import { gatewayError } from '../../src/plugin.ts'
 import { createContainment } from './containment.ts'
 import type { AgentHost } from './acp/agent-host.ts'
@@ -51,7 +51,7 @@ export class LocalRuntime {
   async start(version: string): Promise<void> {
     const { programs, state, directory, log, clock } = this.#api
     this.#version = version
-    await programs.endOrphans()
+    await programs.killOrphans()
     const { file } = this.#api.options.tasks ?? {}
     const kept = state === undefined ? undefined : join(state, 'agents.db')
     const environment = {
@@ -91,7 +91,7 @@ export class LocalRuntime {
     this.#service.renew(this.#buildServiceDeps())
   }
 
-  figures(): readonly Figure[] {
+  figures(): readonly Metric[] {
     return this.#service?.figures() ?? []
   }
 

@@ -36,11 +36,11 @@ function loadAgents(api: PluginApi<AgentsConfig>): AgentSettings[] {
 }
 
 /** Rejects roots that contain the gateway's files, because agents can write there. */
-function checkRoots({ options: { roots = [] }, directory, privatePlaces }: PluginApi<AgentsConfig>): void {
+function checkRoots({ options: { roots = [] }, directory, privatePaths }: PluginApi<AgentsConfig>): void {
   for (const root of roots)
     if (statSync(resolve(directory, root), { throwIfNoEntry: false })?.isDirectory() !== true)
       throw createOptionsError(`agents.roots: "${root}" is no directory`)
-  const own = findRootOfGateway(roots, directory, privatePlaces)
+  const own = findRootOfGateway(roots, directory, privatePaths)
   if (own !== undefined)
     throw createOptionsError(
       `agents.roots: "${own}" has files of the gateway itself in it; name a directory beside them`,
@@ -52,7 +52,7 @@ function checkProgram(
   agent: AgentSettings,
   { directory, options, programs, log }: PluginApi<AgentsConfig>,
 ): void {
-  const searchPath = programs.environment(agent.inheritEnv, agent.env).PATH
+  const searchPath = programs.createEnvironment(agent.inheritEnv, agent.env).PATH
   try {
     resolveProgramFile(agent, { searchPath, directory, commands: options.commands })
   } catch (error) {
@@ -102,7 +102,7 @@ export function setUp(
     call.upstream === UPSTREAM ? patience.resolvePatience(known, call) : undefined,
   )
   hooks.stopping.tap(graceMs => void clock.after(graceMs * ANSWERED, () => foreground.end()))
-  hooks.figures.tap(figures => [...figures, ...runtime.figures()])
+  hooks.metrics.tap(figures => [...figures, ...runtime.figures()])
   if (agents.some(({ callback }) => callback !== undefined))
     openCallback(hooks, state.callbackTokens, UPSTREAM)
   registerVerbs(hooks, parts)

@@ -6,14 +6,14 @@ import type {
   Ask,
   AskReply,
   AuditEvent,
-  ClientSide,
+  ClientDescription,
   Config,
   PluginApi,
 } from '../../src/plugin.ts'
 import {
   answer,
   findMissingCapabilities,
-  neutralCapabilities,
+  normalizeCapabilities,
   toOneLine,
   parseDuration,
   getErrorMessage,
@@ -35,20 +35,21 @@ const SCHEMA = {
   required: ['approve'],
 }
 
-function supportsForms(client: ClientSide): boolean {
+function supportsForms(client: ClientDescription): boolean {
   return (
-    findMissingCapabilities(neutralCapabilities(client), 'elicitation/create', { mode: 'form' }) === undefined
+    findMissingCapabilities(normalizeCapabilities(client), 'elicitation/create', { mode: 'form' }) ===
+    undefined
   )
 }
 
 /** Builds the approval form; caller data appears only as quoted data. */
-function buildForm(open: OpenCall, onTakeBack: Ask['onTakeBack']): Ask {
+function buildForm(open: OpenCall, onTakeBack: Ask['onCancel']): Ask {
   const { name, rule } = open.request
   const message = `May "${toOneLine(name)}" run? The rule "${toOneLine(rule)}" wants a person to decide. Arguments: ${summarizeArguments(open.request)}`
   return {
     method: 'elicitation/create',
     params: { mode: 'form', message, requestedSchema: SCHEMA },
-    ...(onTakeBack === undefined ? {} : { onTakeBack }),
+    ...(onTakeBack === undefined ? {} : { onCancel: onTakeBack }),
   }
 }
 
@@ -212,7 +213,7 @@ export class Approver {
   #grantCall(open: OpenCall, decision: Decision): Approval {
     const { request, id, digest } = open
     const { call, name, rule } = request
-    const changed = request.changed()
+    const changed = request.findChange()
     if (changed !== undefined) return this.#refuseCall(request, { outcome: 'expired', by: changed }, open)
     const { method, upstream } = call
     try {

@@ -16,8 +16,8 @@ const LATIN = /\p{Script=Latin}/u
 const CONFUSABLE = /^[авекмнорстухіјѕԁԛԝһӏґαβεηικμνορτυχγωօսոհցɡ\p{N}\p{M}]+$/iu
 
 /** Returns the arguments to show, without values hidden by plugins such as `redact`. */
-export function selectArguments({ call, shown }: ApprovalRequest): unknown {
-  return shown ?? call.params?.arguments ?? {}
+export function selectArguments({ call, shownArguments }: ApprovalRequest): unknown {
+  return shownArguments ?? call.params?.arguments ?? {}
 }
 
 /** Formats all arguments on one line, with invisible and confusable characters escaped. */

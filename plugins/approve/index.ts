@@ -78,7 +78,7 @@ export const approve: Plugin<ApproveConfig> = {
     hooks.close.tap(() => journal.forgetClaimed())
     hooks.stopping.tap(() => waiting.end('the gateway is stopping'))
     registerVerbs(api, decisions, async () => replicas?.list() ?? { approvals: waiting.calls.map(formatRow) })
-    hooks.control.for('approvals.show').tap({ looks: true }, async ({ id }) => {
+    hooks.control.for('approvals.show').tap({ readOnly: true }, async ({ id }) => {
       const own = waiting.calls.find(call => call.id === id)
       if (own !== undefined)
         return { approvals: [{ ...formatRow(own), arguments: writeArguments(own.request) }] }
@@ -91,7 +91,7 @@ export const approve: Plugin<ApproveConfig> = {
       const count = waiting.calls.length
       return count === 0 ? undefined : [...findings, found('approvals-waiting', { count })]
     })
-    hooks.figures.tap(figures => [
+    hooks.metrics.tap(figures => [
       ...figures,
       {
         name: 'tapgate_approvals_open',
@@ -131,12 +131,12 @@ async function reportUnfinished(
 
 /** Lets approvers connected to any replica decide. */
 function shareApprovals(
-  { shared, clock, log, place }: PluginApi<ApproveConfig>,
+  { shared, clock, log, getReplicaId }: PluginApi<ApproveConfig>,
   waiting: WaitingCalls,
 ): ReplicaApprovals | undefined {
   if (shared === undefined) return undefined
   return new ReplicaApprovals(
-    { store: shared, clock, log, place: () => place() ?? '', rowOf: formatRow },
+    { store: shared, clock, log, place: () => getReplicaId() ?? '', rowOf: formatRow },
     waiting,
   )
 }
@@ -149,7 +149,7 @@ function registerVerbs(
   const decide = async (id: unknown, outcome: 'approved' | 'denied'): Promise<JsonObject> => ({
     decided: (await decisions.decide(String(id), { outcome, by: 'owner' })) ? 1 : 0,
   })
-  hooks.control.for('approvals.list').tap({ looks: true }, list)
+  hooks.control.for('approvals.list').tap({ readOnly: true }, list)
   hooks.control.for('approvals.approve').tap(({ id }) => decide(id, 'approved'))
   hooks.control.for('approvals.deny').tap(({ id }) => decide(id, 'denied'))
 }

@@ -56,7 +56,7 @@ export class ReplicaApprovals implements Decisions {
       decided => void this.#takeDecision(decided),
       () => void this.#announceAgain(),
     )
-    await store.put(getCallKey(id), this.#replicaId, { ms: computeLifetime(until) })
+    await store.put(getCallKey(id), this.#replicaId, { expiresInMs: computeLifetime(until) })
     await this.#writeList()
     this.#watch()
   }
@@ -69,7 +69,7 @@ export class ReplicaApprovals implements Decisions {
     const { store } = this.#deps
     try {
       for (const { id, until } of this.#waiting.calls)
-        await store.put(getCallKey(id), this.#replicaId, { ms: computeLifetime(until) })
+        await store.put(getCallKey(id), this.#replicaId, { expiresInMs: computeLifetime(until) })
       if (this.#waiting.calls.length > 0) await this.#writeList()
       this.#isLost = false
     } catch {
@@ -116,7 +116,7 @@ export class ReplicaApprovals implements Decisions {
     const key = getDecisionKey(id)
     const until = this.#waiting.getDeadline(id) ?? Date.now() + 10 * AFTER_MS
     return store.put(key, store.seal(JSON.stringify(decision), key), {
-      ms: computeLifetime(until),
+      expiresInMs: computeLifetime(until),
       when: 'absent',
     })
   }
@@ -167,7 +167,7 @@ export class ReplicaApprovals implements Decisions {
       const key = getListKey(this.#replicaId)
       const rows = this.#waiting.calls.map(call => this.#buildRow(call))
       const last = Math.max(Date.now(), ...this.#waiting.calls.map(({ until }) => until))
-      await store.put(key, store.seal(serializeRows(rows), key), { ms: computeLifetime(last) })
+      await store.put(key, store.seal(serializeRows(rows), key), { expiresInMs: computeLifetime(last) })
     }
   }
 
@@ -180,7 +180,7 @@ export class ReplicaApprovals implements Decisions {
       if (places.includes(this.#replicaId)) return
       const next = [...places, this.#replicaId].slice(-MAX_PLACES).join(' ')
       const when = before === undefined ? 'absent' : { is: before }
-      if (await store.put(PLACES, next, { ms: PLACES_MS, when })) return
+      if (await store.put(PLACES, next, { expiresInMs: PLACES_MS, when })) return
     }
   }
 

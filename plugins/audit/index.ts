@@ -73,7 +73,7 @@ export const audit: Plugin<AuditOptions> = {
       const text = isShut ? 'nothing goes on while no line can be written' : 'a line of the audit is written'
       return [...steps, { ...base, text, does: isShut ? 'refuses' : 'passes', isPassing: isShut }]
     })
-    hooks.recorded.tap(event => {
+    hooks.auditEvent.tap(event => {
       journal.add(
         lines.formatEvent(event, event.exchange === undefined ? '' : formatCaller(event.exchange.session)),
       )

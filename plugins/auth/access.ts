@@ -55,7 +55,7 @@ export function enforceRules(rules: readonly AccessRule[], hooks: PluginHooks, f
     ]
   }
   // Withhold instead of removing: a later profile may hide or rename the entry.
-  hooks.catalog.tap({ stage: 'transform', judgesUris: rules.some(rule => rule.isOfUris) }, (entries, view) =>
+  hooks.catalog.tap({ stage: 'transform', checksUris: rules.some(rule => rule.isOfUris) }, (entries, view) =>
     view.principal === ANONYMOUS ? undefined : entries.flatMap(entry => filterEntry(entry, view)),
   )
   // The catalog has neither the listener, which determines the authorization server, nor the exposed name.

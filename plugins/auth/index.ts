@@ -43,7 +43,7 @@ function explainRules(
   keys: KeyRing,
   issuers: readonly string[],
 ): void {
-  hooks.callerNamed.tap(name => {
+  hooks.resolveCaller.tap(name => {
     if (name.startsWith(KEY)) return findKeyPrincipal(name.slice(KEY.length), keys)
     const [issuer, second] = issuers
     if (!name.startsWith(TOKEN) || issuer === undefined) return undefined

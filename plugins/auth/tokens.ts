@@ -115,7 +115,7 @@ class RemoteKeys {
 
 async function downloadKeys(url: URL, fetch: Fetch): Promise<string> {
   const headers = { accept: 'application/json, application/jwk-set+json' }
-  const response = await fetch(url, { namedBy: url, headers, maxBytes: MAX_BYTES, withinMs: WITHIN_MS })
+  const response = await fetch(url, { namedBy: url, headers, maxBytes: MAX_BYTES, timeoutMs: WITHIN_MS })
   if (!response.ok) throw new Error(`HTTP ${response.status}`)
   return response.text()
 }

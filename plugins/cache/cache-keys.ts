@@ -38,8 +38,8 @@ export function isCacheableCall({ method, params, exchange }: Call): boolean {
 }
 
 /** Returns the requested name or URI; for lists, the connection, which is empty for the shared one. */
-export function getTarget({ method, params, ownList }: Call): string {
-  if (ownList !== undefined) return ownList
+export function getTarget({ method, params, listKey }: Call): string {
+  if (listKey !== undefined) return listKey
   const target = method === 'resources/read' ? params?.uri : params?.name
   if (PLAIN[method] === undefined || typeof target !== 'string') return ''
   return method === 'resources/read' ? canonicalizeUri(target) : target

@@ -88,7 +88,7 @@ interface CacheControlDeps {
 /** Registers the control verbs `cache.ls`, `cache.purge`, and `catalogue.forget` for saved lists. */
 export function registerVerbs(hooks: PluginHooks, controlled: CacheControlDeps): void {
   const { store, flights, clock, memory, tell, upstreams } = controlled
-  hooks.control.for('cache.ls').tap({ looks: true }, params => {
+  hooks.control.for('cache.ls').tap({ readOnly: true }, params => {
     checkUpstream(params, upstreams)
     const entries = store.select(parseSelection(params))
     const limit = typeof params.limit === 'number' ? Math.min(params.limit, MAX_LISTED) : LISTED

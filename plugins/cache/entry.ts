@@ -110,7 +110,9 @@ function isPortable({ call, policy }: NewEntry, scope: CacheEntry['scope']): boo
 /** Removes the members added per response and copies the bytes, which may be part of a larger buffer. */
 function stripPayload({ result, saysSo }: NewEntry, hasHint: boolean): Payload {
   const without = [...(hasHint ? ['ttlMs', 'cacheScope'] : []), ...(saysSo ? ['_meta'] : [])]
-  return without.length > 0 ? result.edited(without) : Payload.raw(Buffer.from(result.bytes()), result.era)
+  return without.length > 0
+    ? result.edit(without)
+    : Payload.fromBytes(Buffer.from(result.bytes()), result.era)
 }
 
 /** Builds the response from an entry, with the remaining lifetime and, if enabled, the cache state. */
@@ -128,12 +130,12 @@ export function presentEntry(
     put.cacheScope = entry.scope === 'public' ? 'public' : 'private'
   }
   if (saysSo) put._meta = buildMeta(entry.meta, state, now - entry.storedAt)
-  return Object.keys(put).length === 0 ? entry.payload : entry.payload.edited([], put)
+  return Object.keys(put).length === 0 ? entry.payload : entry.payload.edit([], put)
 }
 
 /** Marks a response as a cache miss. */
 export function markMiss(result: Payload): Payload {
-  return result.edited(['_meta'], { _meta: buildMeta(result.value()._meta, 'miss', 0) })
+  return result.edit(['_meta'], { _meta: buildMeta(result.value()._meta, 'miss', 0) })
 }
 
 function buildMeta(own: unknown, state: string, ageMs: number): JsonObject {

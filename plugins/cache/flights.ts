@@ -9,7 +9,7 @@ export class Flight implements Call, CacheSubject {
   readonly method: string
   readonly headers: Record<string, string>
   readonly exchange: Exchange
-  readonly ownList: string | undefined
+  readonly listKey: string | undefined
   readonly target: string
   readonly tags: readonly string[]
   params: JsonObject | undefined
@@ -25,7 +25,7 @@ export class Flight implements Call, CacheSubject {
     this.params = call.params
     this.headers = call.headers
     this.exchange = exchange
-    this.ownList = call.ownList
+    this.listKey = call.listKey
     this.target = about.target
     this.tags = about.tags
     this.#waiting = waiting
@@ -124,12 +124,12 @@ export function createBackgroundExchange(of: Exchange, now: number): BackgroundE
     answer: undefined,
     decidedBy: undefined,
     cancelled: false,
-    asking: 0,
+    openAsks: 0,
     canAsk: false,
     hasAsked: false,
-    shown: kind => of.shown(kind),
+    listShownEntries: kind => of.listShownEntries(kind),
     callTool: (name, args) => of.callTool(name, args),
-    get touched() {
+    get hasReachedClient() {
       return this.hasAsked
     },
     get signal() {

@@ -148,7 +148,7 @@ function invalidateOutdated(hooks: PluginHooks, parts: CacheDeps): void {
   hooks.notification.tap({ methods: NEWS }, (news, { direction, upstream }) => {
     if (direction !== 'client' || upstream === undefined) return
     for (const selection of selectOutdated(news, upstream)) purgeSelection(selection, parts)
-    if (news.isOfOwnLists !== true && news.method !== UPDATED) parts.memory.save(upstream)
+    if (news.isForOwnLists !== true && news.method !== UPDATED) parts.memory.save(upstream)
   })
   hooks.upstreamState.tap((upstream, state) => OF_STATE[state]?.(upstream, parts))
 }
@@ -157,8 +157,8 @@ function invalidateOutdated(hooks: PluginHooks, parts: CacheDeps): void {
  * Selects entries that a notification makes outdated. Changes on individual connections do not affect the shared
  * lists.
  */
-function selectOutdated({ method, params, isOfOwnLists }: Notification, upstream: string): Selection[] {
-  const target = isOfOwnLists === true ? (one: string): boolean => one !== '' : undefined
+function selectOutdated({ method, params, isForOwnLists }: Notification, upstream: string): Selection[] {
+  const target = isForOwnLists === true ? (one: string): boolean => one !== '' : undefined
   if (method === UPDATED)
     return [{ upstream, method: 'resources/read', target: target ?? canonicalizeUri(String(params?.uri)) }]
   return getChangedKinds(method).map(kind => ({ upstream, method: LISTS[kind].method, target }))

@@ -25,8 +25,8 @@ export class PeerCaches {
     this.#clock = clock
     this.#topic = new CountedTopic({
       ...{ store, clock, topic: TOPIC },
-      heard: text => parsePieces(text).forEach(receive),
-      missed: how => {
+      onMessage: text => parsePieces(text).forEach(receive),
+      onGap: how => {
         if (how !== 'first') receive(ALL)
       },
     })
@@ -60,7 +60,7 @@ export class PeerCaches {
       const pieces = [...this.#pending]
       this.#pending.clear()
       try {
-        await this.#topic.tell(`[${pieces.join(',')}]`)
+        await this.#topic.publish(`[${pieces.join(',')}]`)
       } catch (error) {
         for (const piece of pieces) this.#pending.add(piece)
         this.#cancelRetry = this.#clock.after(RETRY_MS, () => void this.#flush().catch(() => undefined))

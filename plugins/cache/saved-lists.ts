@@ -97,7 +97,7 @@ function isSaved(value: unknown): value is SavedList {
 function restoreEntry(upstream: string, saved: SavedList, clock: Clock): CacheEntry {
   const { method, key, scope, era, at, until, text } = saved
   const now = clock.now()
-  const payload = Payload.raw(Buffer.from(text), era)
+  const payload = Payload.fromBytes(Buffer.from(text), era)
   const staleAt = now + Math.max(0, until - Date.now())
   // Restored lists are unconfirmed: send them as stale, so that clients do not cache them.
   payload.freshUntil = now

@@ -56,7 +56,7 @@ export class UpstreamCache {
     if (rule.policy === undefined || !isCacheableCall(call)) return next(call)
     const target = getTarget(call)
     // Lists from an individual connection are private, and not saved or shared.
-    const policy = call.ownList === undefined ? rule.policy : { ...rule.policy, perSession: true }
+    const policy = call.listKey === undefined ? rule.policy : { ...rule.policy, perSession: true }
     const keys = computeKeys(call, target, policy)
     return keys === undefined ? next(call) : this.#lookUp({ call, next, policy, target, keys })
   }
@@ -198,7 +198,7 @@ function isSameResult(a: Payload, b: Payload): boolean {
   if (a.bytes().equals(b.bytes())) return true
   if (a.era !== 'modern' || a.value().cacheScope !== b.value().cacheScope) return false
   return a
-    .edited(['ttlMs'])
+    .edit(['ttlMs'])
     .bytes()
-    .equals(b.edited(['ttlMs']).bytes())
+    .equals(b.edit(['ttlMs']).bytes())
 }

@@ -50,7 +50,7 @@ function createAuthorizer(upstream: string, entries: CallerEntries, auth: Config
   const findEntry = (account: string | undefined) => prepared[Number(account)]
   return {
     // Callers with the same entry share a connection.
-    accountOf: (principal: Principal) => {
+    getAccount: (principal: Principal) => {
       const index = prepared.findIndex(({ fits }) => fits(principal))
       if (index < 0) throw callerKeyError('GW_CALLER_KEY', { upstream })
       return String(index)

@@ -46,8 +46,8 @@ export class ChangeFeed {
     this.#clock = clock
     this.#topic = new CountedTopic({
       ...{ store, clock, topic: TOPIC },
-      heard: text => this.#receive(text),
-      missed: how => this.#compareTotals(how),
+      onMessage: text => this.#receive(text),
+      onGap: how => this.#compareTotals(how),
     })
   }
 
@@ -82,7 +82,7 @@ export class ChangeFeed {
   async #publishChange(upstream: string, method: string, uri: string): Promise<void> {
     const own = await this.#count(upstream, 1)
     this.#totals.set(upstream, own)
-    await this.#topic.tell(JSON.stringify({ upstream, method, uri, own }))
+    await this.#topic.publish(JSON.stringify({ upstream, method, uri, own }))
   }
 
   #receive(text: string): void {
@@ -117,7 +117,10 @@ export class ChangeFeed {
   }
 
   async #count(upstream: string, by: number): Promise<number> {
-    const { total } = await this.#store.count(`${TOPIC} ${upstream}`, { by, ms: KEPT_MS })
+    const { total } = await this.#store.addToCounter(`${TOPIC} ${upstream}`, {
+      delta: by,
+      expiresInMs: KEPT_MS,
+    })
     return total
   }
 

@@ -5,9 +5,9 @@ import type {
   Peer,
   PeerDirectory,
   Refusal,
-  Sealing,
-  ServeHanded,
-  Whereabouts,
+  SealingKeys,
+  ServeForwarded,
+  PeerLookup,
 } from '../../src/plugin.ts'
 import { canonicalizeJson, RPC } from '../../src/plugin.ts'
 import { formatAddress, isLoopback, parseAddress } from './address.ts'
@@ -36,7 +36,7 @@ interface ReplicasDeps {
   readonly ring: KeyRing
   readonly directory: ReplicaDirectory
   readonly vouchers: Vouchers
-  readonly listeners: Map<string, ServeHanded>
+  readonly listeners: Map<string, ServeForwarded>
   readonly tls: ReplicaTls | undefined
 }
 
@@ -50,26 +50,26 @@ class PeerReplicas implements PeerDirectory {
     this.#deps = deps
   }
 
-  get sealing(): Sealing {
+  get sealing(): SealingKeys {
     const { ring, directory } = this.#deps
     return {
       get keys() {
         return ring.deriveKeys('seal')
       },
-      place: directory.id,
+      replicaId: directory.id,
     }
   }
 
-  newId(): string {
+  createSessionId(): string {
     const { ring, directory } = this.#deps
     return ring.newId(`${directory.id}_`)
   }
 
-  join(listener: string, serve: ServeHanded): void {
+  registerListener(listener: string, serve: ServeForwarded): void {
     this.#deps.listeners.set(listener, serve)
   }
 
-  find(place: string, session?: string): Whereabouts | Promise<Whereabouts> {
+  findPeer(place: string, session?: string): PeerLookup | Promise<PeerLookup> {
     const { ring, directory } = this.#deps
     if (place === directory.id) return 'here'
     // A forged id needs no Redis lookup.
@@ -86,8 +86,8 @@ class PeerReplicas implements PeerDirectory {
     const { directory, vouchers, tls } = this.#deps
     this.forwarded++
     return {
-      ...{ address, gone, tls: tls?.options },
-      voucher: (request, handed) => vouchers.issue(request, handed, directory.id, entry.id),
+      ...{ address, deathSignal: gone, tls: tls?.options },
+      signForwarded: (request, handed) => vouchers.issue(request, handed, directory.id, entry.id),
     }
   }
 }
@@ -136,7 +136,7 @@ export class Cluster {
     this.store = store
     const ring = (this.#ring = new KeyRing(name, options.keys))
     const tls = (this.#tls = options.tls && new ReplicaTls(name, options.tls, path))
-    const listeners = new Map<string, ServeHanded>()
+    const listeners = new Map<string, ServeForwarded>()
     const vouchers = new Vouchers(ring)
     const directory = (this.directory = new ReplicaDirectory({ name, store, ring, clock }))
     this.shared = new RedisShared({ name, store, ring, sharers: () => directory.entries.length })

@@ -41,17 +41,20 @@ export const cluster: Plugin<ClusterConfig> = {
       return made.start()
     })
     hooks.close.tap(() => (isUsed ? made.stop() : made.closeUnused()))
-    hooks.neighbours.tap(() => made.replicas)
+    hooks.peers.tap(() => made.replicas)
     exchangeChanges(api, made.changeFeed)
     hooks.health.tap(findings => [...findings, ...listFindings(made)])
-    hooks.figures.tap(figures => [...figures, ...listFigures(made)])
+    hooks.metrics.tap(figures => [...figures, ...listFigures(made)])
     hooks.load.tap(load => ({ ...load, replica: made.directory.id }))
-    hooks.control.for('cluster.replicas').tap({ looks: true }, () => describeReplicas(made))
+    hooks.control.for('cluster.replicas').tap({ readOnly: true }, () => describeReplicas(made))
   },
 }
 
 /** Exchanges list and resource changes with other replicas. */
-function exchangeChanges({ hooks, config, upstreamSays }: PluginApi<ClusterConfig>, news: ChangeFeed): void {
+function exchangeChanges(
+  { hooks, config, emitNotification }: PluginApi<ClusterConfig>,
+  news: ChangeFeed,
+): void {
   const isForAll = (name: string): boolean => config.upstreams[name]?.isolation === 'shared'
   hooks.notification.tap({ stage: 'trace', methods: NEWS }, (said, { direction, upstream, exchange }) => {
     if (direction === 'client' && upstream !== undefined && exchange === undefined && isForAll(upstream))
@@ -59,7 +62,7 @@ function exchangeChanges({ hooks, config, upstreamSays }: PluginApi<ClusterConfi
   })
   hooks.ready.tap(() => {
     const names = Object.keys(config.upstreams).filter(isForAll)
-    news.setHandler({ names, says: upstreamSays })
+    news.setHandler({ names, says: emitNotification })
   })
 }
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Server as SecureServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
-import type { Log, ServeHanded } from '../../src/plugin.ts'
+import type { Log, ServeForwarded } from '../../src/plugin.ts'
 import { BoundedMap, getErrorMessage, RPC } from '../../src/plugin.ts'
 import type { Address } from './address.ts'
 import { formatAddress } from './address.ts'
@@ -25,7 +25,7 @@ const MAX_UNPROVEN = 512
 interface PeerServerDeps {
   readonly vouchers: Vouchers
   readonly log: Log
-  readonly listeners: ReadonlyMap<string, ServeHanded>
+  readonly listeners: ReadonlyMap<string, ServeForwarded>
   readonly tls: ReplicaTls | undefined
   /** Replica id. */
   readonly id: string

@@ -1,4 +1,4 @@
-import type { Figure, HealthFinding, JsonObject, PluginCommands } from '../../src/plugin.ts'
+import type { Metric, HealthFinding, JsonObject, PluginCommands } from '../../src/plugin.ts'
 import { formatDuration } from '../../src/plugin.ts'
 import type { Cluster } from './cluster.ts'
 import type { ReplicaEntry } from './replica-directory.ts'
@@ -68,7 +68,7 @@ function findDifference(
   return different.size > 1 ? `${different.size} ${name}` : undefined
 }
 
-export function listFigures(cluster: Cluster): Figure[] {
+export function listFigures(cluster: Cluster): Metric[] {
   const { replicas, peerServer, directory, store } = cluster
   return [
     buildGauge('replicas', 'Replicas that live, at the last look.', directory.entries.length),
@@ -89,11 +89,11 @@ export function listFigures(cluster: Cluster): Figure[] {
   ]
 }
 
-function buildGauge(name: string, help: string, value: number): Figure {
+function buildGauge(name: string, help: string, value: number): Metric {
   return { name: `tapgate_${name}`, type: 'gauge', help, samples: [{ value }] }
 }
 
-function buildCounter(name: string, help: string, value: number): Figure {
+function buildCounter(name: string, help: string, value: number): Metric {
   return { name: `tapgate_${name}`, type: 'counter', help, samples: [{ suffix: '_total', value }] }
 }
 

@@ -58,26 +58,26 @@ export const fit: Plugin<NonNullable<Config['fit']>> = {
         return asTools?.addTools(made, reader) ?? made
       },
     )
-    hooks.client.tap((known, name) => {
+    hooks.clientLimits.tap((known, name) => {
       const { patience, largestResult } = profiles.getProfile(name)
       if (patience === undefined && largestResult === undefined) return undefined
       return {
         ...known,
-        ...(patience === undefined ? {} : { patienceMs: parseDuration(patience) }),
-        ...(largestResult === undefined ? {} : { largestResult }),
+        ...(patience === undefined ? {} : { timeoutMs: parseDuration(patience) }),
+        ...(largestResult === undefined ? {} : { maxResultTokens: largestResult }),
       }
     })
     hooks.status.tap(status => {
       const counts = countChanges(status.name, last)
       return counts === undefined ? undefined : { ...status, fit: counts }
     })
-    hooks.control.for('fit.report').tap({ looks: true }, params => {
+    hooks.control.for('fit.report').tap({ readOnly: true }, params => {
       const profile = profiles.getNamedProfile(String(params.client ?? 'unknown'))
       return createClientReport(profile, last.get(profile.client))
     })
     hooks.control
       .for('fit.clients')
-      .tap({ looks: true }, () => ({ clients: profiles.all.map(one => ({ ...one })) }))
+      .tap({ readOnly: true }, () => ({ clients: profiles.all.map(one => ({ ...one })) }))
   },
 }
 

@@ -1,4 +1,4 @@
-import type { Exchange, Figure } from '../../src/plugin.ts'
+import type { Exchange, Metric } from '../../src/plugin.ts'
 import { METHODS, getOutcome, OUTCOMES } from '../../src/plugin.ts'
 
 export const CONTENT_TYPES: Readonly<Record<Format, string>> = {
@@ -147,10 +147,10 @@ function formatBound(bound: number): string {
 }
 
 /** All samples of one metric; a counter's name is without `_total`. */
-export type Family = Figure
+export type Family = Metric
 
 /** One sample; its suffix is `_total` or `_bucket`, for example. */
-export type Sample = Figure['samples'][number]
+export type Sample = Metric['samples'][number]
 
 /** Prometheus exposition formats. */
 type Format = 'text' | 'openmetrics'

@@ -4,7 +4,7 @@ import type {
   Config,
   Dispatch,
   Exchange,
-  Figure,
+  Metric,
   HttpReply,
   HttpRequest,
   Plugin,
@@ -59,7 +59,7 @@ class OperationMetrics {
     }
   }
 
-  families(): Figure[] {
+  families(): Metric[] {
     return [
       {
         name: 'mcp_server_operation_duration_seconds',
@@ -102,7 +102,7 @@ class Histogram {
     return line
   }
 
-  samples(): Figure['samples'] {
+  samples(): Metric['samples'] {
     return [...this.#lines].flatMap(([method, byError]) =>
       [...byError].flatMap(([errorType, line]) => formatSamples(line, method, errorType)),
     )
@@ -113,7 +113,7 @@ function formatSamples(
   { buckets, count, seconds }: DurationSeries,
   method: string,
   errorType: string,
-): Figure['samples'] {
+): Metric['samples'] {
   const labels: Record<string, string> = { mcp_method_name: method }
   if (errorType !== '') labels.error_type = errorType
   let sum = 0
@@ -242,7 +242,7 @@ function collectFamilies(
     },
     ...collectUpstreamFamilies(upstreams),
     ...collectHealthFamilies(gate.health()),
-    ...gate.figures(),
+    ...gate.getMetrics(),
     ...process.families(),
   ]
 }

@@ -1,4 +1,4 @@
-import type { Clock, Figure, HealthFinding, PluginHooks, Upstream, UpstreamState } from '../../src/plugin.ts'
+import type { Clock, Metric, HealthFinding, PluginHooks, Upstream, UpstreamState } from '../../src/plugin.ts'
 import type { LoginCounts } from './callers.ts'
 import { loginFinding } from './errors.ts'
 import type { OAuthService } from './service.ts'
@@ -66,7 +66,7 @@ export function watchLogins(hooks: PluginHooks, service: OAuthService, clock: Cl
 }
 
 /** Shows the numbers of logged-in and waiting callers in `ps`, `inspect` and `/metrics`. */
-export function showCallers({ figures, health, ready, status }: PluginHooks, service: OAuthService): void {
+export function showCallers({ metrics, health, ready, status }: PluginHooks, service: OAuthService): void {
   const getCounts = (name: string): LoginCounts | undefined => {
     const flow = service.flows.get(name)
     if (flow === undefined || !isPerCaller(flow.spec) || flow.spec.oauth.grant !== 'code') return undefined
@@ -87,7 +87,7 @@ export function showCallers({ figures, health, ready, status }: PluginHooks, ser
     ),
     ...[...service.flows.keys()].flatMap(upstream => createWaitFinding(upstream, getCounts(upstream))),
   ])
-  figures.tap(all => [...all, createCallersFigure([...service.flows.keys()], getCounts)])
+  metrics.tap(all => [...all, createCallersFigure([...service.flows.keys()], getCounts)])
 }
 
 function createWaitFinding(upstream: string, counts: LoginCounts | undefined): HealthFinding[] {
@@ -99,7 +99,7 @@ function createWaitFinding(upstream: string, counts: LoginCounts | undefined): H
 function createCallersFigure(
   names: readonly string[],
   getCounts: (name: string) => LoginCounts | undefined,
-): Figure {
+): Metric {
   const samples = names.flatMap(upstream =>
     Object.entries(getCounts(upstream) ?? {}).map(([state, value]: [string, number]) => ({
       labels: { upstream, state },

@@ -22,7 +22,7 @@ import { FileVault, VAULT_FILE } from './vault/file-vault.ts'
 /** Parts of the plugin API that commands without a gateway provide too. */
 type ServiceApi = Pick<
   PluginApi,
-  'clock' | 'log' | 'directory' | 'state' | 'fetch' | 'config' | 'programs' | 'keepSecret' | 'shared'
+  'clock' | 'log' | 'directory' | 'state' | 'fetch' | 'config' | 'programs' | 'addSecret' | 'shared'
 >
 
 type LoginListener = (upstream: string, account: string) => void
@@ -66,7 +66,7 @@ export class OAuthService {
   /** Replicas have no common file, so their vault is the shared store. */
   #createVault(api: ServiceApi): Vault {
     const { shared, clock, log, state } = api
-    const onSecret = (secret: string): void => this.#api.keepSecret(secret)
+    const onSecret = (secret: string): void => this.#api.addSecret(secret)
     if (shared !== undefined) return new SharedVault({ store: shared, clock, onSecret })
     const key = (): Promise<Buffer | undefined> => loadVaultKey(listKeySources(this.#api))
     return new FileVault({ directory: state, key, clock, log, onSecret })
@@ -153,7 +153,7 @@ export class OAuthService {
           clock,
           directory,
           log,
-          keepSecret: token => this.#api.keepSecret(token),
+          keepSecret: token => this.#api.addSecret(token),
         }),
         options,
       )
@@ -195,6 +195,6 @@ function toHttpUrl(url: string): string {
 /** Lists the key sources of the current configuration. */
 function listKeySources({ config, programs, directory, state }: ServiceApi): KeySources {
   const { keyCommand, keyFile } = config.secrets ?? {}
-  const command = keyCommand && ((): Promise<string> => programs.output(keyCommand, directory))
+  const command = keyCommand && ((): Promise<string> => programs.captureOutput(keyCommand, directory))
   return { directory, state, file: keyFile, command }
 }

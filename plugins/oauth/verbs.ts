@@ -31,7 +31,7 @@ export function answerVerbs(hooks: PluginHooks, service: OAuthService, config: C
       throw createParamsError('login.device.wait', '"handle" must be that of a login')
     return { ...(await service.devices.awaitLogin(handle)), keptIn: service.vaultLocation }
   })
-  control.for('login.list').tap({ looks: true }, async () => ({ logins: await listRows(service) }))
+  control.for('login.list').tap({ readOnly: true }, async () => ({ logins: await listRows(service) }))
   control.for('login.logout').tap(async params => {
     const { upstream, account } = await parseLogoutTarget(params, service, config)
     return { upstream, account, ...(await removeLogin(service, service.flow(upstream), account)) }

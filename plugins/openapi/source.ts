@@ -56,7 +56,7 @@ async function readDocumentFile(spec: OpenApiSpec, { directory }: SourceDeps): P
 
 async function fetchDocument(url: URL, spec: OpenApiSpec, { fetch }: SourceDeps): Promise<string> {
   const maxBytes = parseSize(spec.maxDocument)
-  const reply = await fetch(url, { namedBy: url, maxBytes, withinMs: parseDuration(spec.startupTimeout) })
+  const reply = await fetch(url, { namedBy: url, maxBytes, timeoutMs: parseDuration(spec.startupTimeout) })
   if (!reply.ok) throw new Error(`HTTP ${reply.status}`)
   return stripByteOrderMark(await reply.text())
 }

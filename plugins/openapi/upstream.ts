@@ -2,7 +2,7 @@ import type {
   Answer,
   Call,
   JsonObject,
-  ServerSide,
+  ServerDescription,
   Upstream,
   UpstreamContext,
   UpstreamHttp,
@@ -129,7 +129,7 @@ export class OpenApiUpstream implements Upstream {
   readonly pid = undefined
   state: UpstreamState = 'idle'
   problem: string | undefined
-  server: ServerSide | undefined
+  server: ServerDescription | undefined
   readonly #context: UpstreamContext
   readonly #sourceDeps: SourceDeps
   readonly #headers: Readonly<Record<string, string>>
@@ -295,7 +295,7 @@ export class OpenApiUpstream implements Upstream {
 
   #setState(state: UpstreamState): void {
     this.state = state
-    this.#context.stateChanged(state, this.problem)
+    this.#context.reportState(state, this.problem)
   }
 }
 
@@ -313,7 +313,7 @@ function hideCredentials(document: string): string {
   return url === null || !/^https?:$/.test(url.protocol) ? document : `${url.origin}${url.pathname}`
 }
 
-function createServerSide({ document, instructions }: Api): ServerSide {
+function createServerSide({ document, instructions }: Api): ServerDescription {
   return {
     era: 'modern',
     version: '2026-07-28',

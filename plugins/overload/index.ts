@@ -1,6 +1,6 @@
 import { totalmem } from 'node:os'
 import v8 from 'node:v8'
-import type { Clock, Config, Figure, HealthFinding, Load, Log, Plugin, Refusal } from '../../src/plugin.ts'
+import type { Clock, Config, Metric, HealthFinding, Load, Log, Plugin, Refusal } from '../../src/plugin.ts'
 import { collectGarbage, defineFindings, gatewayError, parseDuration, RPC } from '../../src/plugin.ts'
 
 const MIB = 1024 * 1024
@@ -194,7 +194,7 @@ export const overload: Plugin<Exclude<Config['overload'], false>> = {
     hooks.health.tap(findings =>
       watch.level === 'quiet' ? undefined : [...findings, createOverloadFinding(watch)],
     )
-    hooks.figures.tap(figures => [...figures, ...collectFigures(watch)])
+    hooks.metrics.tap(figures => [...figures, ...collectFigures(watch)])
     hooks.close.tap(() => watch.stop())
   },
 }
@@ -218,7 +218,7 @@ function getLoad({ level, heap, memory, lagMs, refused }: OverloadMonitor): Omit
   return { shedding: level === 'quiet' ? 'none' : level, heap, memory, lagMs, refused }
 }
 
-function collectFigures({ heap, memory, lagMs, refused }: OverloadMonitor): Figure[] {
+function collectFigures({ heap, memory, lagMs, refused }: OverloadMonitor): Metric[] {
   return [
     createGauge('tapgate_heap_ratio', 'Part of the heap limit that is in use.', heap),
     createGauge('tapgate_memory_ratio', 'Part of the memory that is there which the process has.', memory),
@@ -232,6 +232,6 @@ function collectFigures({ heap, memory, lagMs, refused }: OverloadMonitor): Figu
   ]
 }
 
-function createGauge(name: string, help: string, value: number): Figure {
+function createGauge(name: string, help: string, value: number): Metric {
   return { name, type: 'gauge', help, samples: [{ value }] }
 }

@@ -1,4 +1,4 @@
-import type { Figure, HealthFinding, JsonObject, Plugin, PluginApi, Report } from '../../src/plugin.ts'
+import type { Metric, HealthFinding, JsonObject, Plugin, PluginApi, Report } from '../../src/plugin.ts'
 import { BoundedMap, defineFindings, readMap, appendPointer, readValue } from '../../src/plugin.ts'
 import { isPinnedKind } from './definition.ts'
 import { ERRORS } from './errors.ts'
@@ -100,7 +100,7 @@ export const pins: Plugin<Mode> = {
       onDrift: drift => reportDrift(drift, told, api),
     })
 
-    const lookup = { directory, environment: programs.environment(VARIABLES, {}) }
+    const lookup = { directory, environment: programs.createEnvironment(VARIABLES, {}) }
     const starts = new StartGuard({
       lock,
       modes,
@@ -111,7 +111,7 @@ export const pins: Plugin<Mode> = {
 
     // First, to judge definitions before other plugins rename, rewrite or hide them.
     hooks.catalog.tap(
-      { stage: 'trace', judgesUris: [...modes.values()].some(mode => mode !== 'warn') },
+      { stage: 'trace', checksUris: [...modes.values()].some(mode => mode !== 'warn') },
       (entries, { kind }) => (isPinnedKind(kind) ? entries.map(entry => judge.judge(entry)) : undefined),
     )
     hooks.instructions.tap({ stage: 'trace' }, all => judge.instructions(all))
@@ -128,7 +128,7 @@ export const pins: Plugin<Mode> = {
       const counts = judge.counts().get(status.name)
       return counts === undefined ? status : { ...status, pins: { mode: modes.get(status.name), ...counts } }
     })
-    hooks.figures.tap(figures => [...figures, ...collectFigures(judge, told)])
+    hooks.metrics.tap(figures => [...figures, ...collectFigures(judge, told)])
     hooks.health.tap(findings => [...findings, ...listHealthFindings(judge, modes, lock !== undefined)])
   },
 }
@@ -173,7 +173,7 @@ function reportProgramDrift(
   record({ kind: 'definition', name: 'package', outcome: isWithheld ? 'withheld' : status, fields })
 }
 
-function collectFigures(judge: PinJudge, { counts }: DriftLog): Figure[] {
+function collectFigures(judge: PinJudge, { counts }: DriftLog): Metric[] {
   const states = [...judge.counts()].flatMap(([upstream, own]) =>
     Object.entries(own).map(([status, value]) => ({ labels: { upstream, status }, value })),
   )

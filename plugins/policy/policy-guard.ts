@@ -8,7 +8,7 @@ import type {
   Dispatch,
   Exchange,
   GatewayError,
-  HttpSide,
+  HttpErrorResponse,
   PluginApi,
   Session,
   Slot,
@@ -132,12 +132,12 @@ export class PolicyGuard {
     if (NEVER_ASKED.has(call.method)) return createUnansweredRefusal(called, rule)
     const definition = this.#digestDefinition(called)
     if (this.#canContinue(call, definition)) return this.#continueCall(call, definition, next)
-    const decision = await this.#api.approve({
+    const decision = await this.#api.requestApproval({
       call,
       rule,
       rules: this.#deps.digest,
       name: called.name,
-      changed: () => {
+      findChange: () => {
         if (!this.#isActive()) return 'the rules of the policy are others now'
         return this.#digestDefinition(called) === definition ? undefined : 'its definition is another one now'
       },
@@ -148,7 +148,7 @@ export class PolicyGuard {
     this.#approved.get(call.exchange).params = selectParams(call)
     let answer: Answer | undefined
     try {
-      const why = await call.outdated?.()
+      const why = await call.findOutdatedReason?.()
       answer =
         why === undefined
           ? await this.#continueCall(call, definition, next)
@@ -282,7 +282,7 @@ function createOutdatedRefusal(called: CalledSubject, why: string): Answer {
   return createPolicyRefusal(error)
 }
 
-function createPolicyRefusal(error: GatewayError, more: JsonObject = {}, http?: HttpSide): Answer {
+function createPolicyRefusal(error: GatewayError, more: JsonObject = {}, http?: HttpErrorResponse): Answer {
   return markPolicyRefusal(refuse(error.entry.rpc ?? 0, error.message, { code: error.code, ...more }, http))
 }
 

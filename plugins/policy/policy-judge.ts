@@ -1,4 +1,4 @@
-import type { Figure } from '../../src/plugin.ts'
+import type { Metric } from '../../src/plugin.ts'
 import { normalizeAuthority } from '../../src/plugin.ts'
 import type { Facts } from './expression-variables.ts'
 import { ResourceFacts } from './expression-variables.ts'
@@ -19,7 +19,7 @@ export class PolicyCounts {
   }
 }
 
-export function collectFigures({ decisions, failures }: PolicyCounts, rules: number): Figure[] {
+export function collectFigures({ decisions, failures }: PolicyCounts, rules: number): Metric[] {
   return [
     {
       name: 'tapgate_policy_decisions',

@@ -7,7 +7,7 @@ import type {
   Plugin,
   Report,
   Session,
-  Viewer,
+  ProfileViewer,
 } from '../../src/plugin.ts'
 import {
   compileAllowedUris,
@@ -20,7 +20,7 @@ import {
   readMap,
   METHODS,
   appendPointer,
-  listProfiles,
+  createProfileLookup,
   refuse,
   RPC,
   readText,
@@ -94,7 +94,7 @@ export const profiles: Plugin<NonNullable<Config['profiles']>> = {
     // After the filters, to see the final names.
     const common = new Set<string>()
     const judgesUris = Object.values(options).some(({ resources }) => resources !== undefined)
-    hooks.catalog.tap({ stage: 'transform', judgesUris }, (entries, viewer) => {
+    hooks.catalog.tap({ stage: 'transform', checksUris: judgesUris }, (entries, viewer) => {
       const profile = views.find(viewer)
       if (profile === 'none') return []
       if (profile === 'all') return undefined
@@ -102,9 +102,9 @@ export const profiles: Plugin<NonNullable<Config['profiles']>> = {
         .filter(entry => common.has(entry.upstream) || profile.isVisible(entry))
         .map(entry => profile.renameEntry(entry))
     })
-    hooks.dispatch.tap((next, { name, isForAll }) => {
-      if (isForAll === true) common.add(name)
-      return isForAll === true ? undefined : guardDispatch(next, name, views)
+    hooks.dispatch.tap((next, { name, isInAllProfiles }) => {
+      if (isInAllProfiles === true) common.add(name)
+      return isInAllProfiles === true ? undefined : guardDispatch(next, name, views)
     })
     hooks.explain.tap((steps, { exchange: { session } }) => [
       ...steps,
@@ -116,7 +116,7 @@ export const profiles: Plugin<NonNullable<Config['profiles']>> = {
       const { instructions } = profile
       return instructions === undefined
         ? undefined
-        : { result: answer.result.edited(['instructions'], { instructions }) }
+        : { result: answer.result.edit(['instructions'], { instructions }) }
     })
   },
 }
@@ -162,7 +162,7 @@ interface ProfileView {
 
 interface ProfileViews {
   /** Finds the viewer's profile: `all` if none applies, `none` if the requested one is not allowed. */
-  find(viewer: Viewer): ProfileView | 'all' | 'none'
+  find(viewer: ProfileViewer): ProfileView | 'all' | 'none'
 }
 
 /** Compiles the profiles once, as each request looks them up. */
@@ -170,7 +170,7 @@ function createProfileViews(options: ProfilesConfig, config: Config): ProfileVie
   const known = new Map(
     Object.entries(options).map(([name, spec]) => [name, createProfileView(name, spec, config)] as const),
   )
-  const getProfileName = listProfiles({ profiles: options, auth: config.auth })
+  const getProfileName = createProfileLookup({ profiles: options, auth: config.auth })
   return {
     find: viewer => {
       const name = getProfileName(viewer)

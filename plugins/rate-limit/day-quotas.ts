@@ -161,7 +161,7 @@ export class DayQuotas {
   returnReserved(): void {
     this.#seen.clear()
     if (this.#reserved.size === 0) return
-    this.#sql.whole(() => {
+    this.#sql.runTransaction(() => {
       for (const { day, rule, key, left } of this.#reserved.values())
         if (left > 0) this.#sql.run(GIVE_BACK, left, day, rule, key)
       this.#sql.run('DELETE FROM reserved WHERE owner = ?', this.#reserve?.owner ?? '')
@@ -198,7 +198,7 @@ export class DayQuotas {
       this.#seen.add(id)
       return this.#addOne(rule, key, max, day)
     }
-    const made = this.#sql.whole(() =>
+    const made = this.#sql.runTransaction(() =>
       max - this.#readUsed(day, rule, key) < AMPLE * BATCH
         ? this.#addOne(rule, key, max, day)
         : this.#reserveBatch(rule, key, max, day),
@@ -238,7 +238,7 @@ export class DayQuotas {
   /** Returns the unused calls of dead processes. */
   #reclaimDeadReserves(): void {
     if (listDeadOwners(this.#directory, this.#reserve?.owner).length === 0) return
-    this.#sql.whole(() => {
+    this.#sql.runTransaction(() => {
       // Search again inside the transaction.
       for (const owner of listDeadOwners(this.#directory, this.#reserve?.owner)) {
         const getUsed = readUsedCounts(this.#directory, owner)

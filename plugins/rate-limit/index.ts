@@ -77,12 +77,12 @@ class InFlightHold implements AskWatcher {
     return answer
   }
 
-  askingBegins(): void {
+  onAskStart(): void {
     this.#isAsked = true
     this.#update()
   }
 
-  askingEnds(): undefined {
+  onAskEnd(): undefined {
     this.#isAsked = false
     this.#update()
     return undefined
@@ -219,7 +219,7 @@ async function createCounting(
     counting.addUser()
   })
   hooks.close.tap(() => (isUsed ? counting.removeUser() : undefined))
-  hooks.figures.tap(figures => [...figures, ...counting.figures])
+  hooks.metrics.tap(figures => [...figures, ...counting.figures])
   return counting
 }
 

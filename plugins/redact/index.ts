@@ -7,7 +7,7 @@ import type {
   Dispatch,
   Exchange,
   ExplainStep,
-  Figure,
+  Metric,
   JsonObject,
   Notification,
   Plugin,
@@ -15,14 +15,14 @@ import type {
 } from '../../src/plugin.ts'
 import {
   defineErrors,
-  finish,
+  runToCompletion,
   GatewayError,
   isObject,
   parseSize,
   Payload,
   refuse,
   RPC,
-  runInTurns,
+  runInSlices,
 } from '../../src/plugin.ts'
 import type { Tally } from './redactor.ts'
 import type { Direction, RedactOptions } from './rules.ts'
@@ -142,7 +142,7 @@ export const redact: Plugin<RedactOptions> = {
       ...rules.explain(nameOf(exchange), 'arguments').map(text => step('dispatch', text)),
       ...rules.explain(nameOf(exchange), 'results').map(text => step('server', text)),
     ])
-    hooks.figures.tap(figures => [...figures, figureOf(counts)])
+    hooks.metrics.tap(figures => [...figures, figureOf(counts)])
   },
 }
 
@@ -168,7 +168,7 @@ class Work {
     const { exchange } = request.call
     try {
       const changed = await this.#change({ json, kind: 'arguments', exchange, isNoted: false })
-      request.shown = JSON.parse(changed ?? json)
+      request.shownArguments = JSON.parse(changed ?? json)
       return undefined
     } catch (error) {
       if (error instanceof GatewayError) return { granted: false, answer: refusal(error) }
@@ -200,7 +200,10 @@ class Work {
     for (const [name, value] of Object.entries(headers)) {
       if (!name.startsWith(MIRRORED)) continue
       const redactors = this.#rules.for(nameOf(exchange), 'arguments')
-      headers[name] = redactors.reduce((text, redactor) => finish(redactor.text(text, new Map())), value)
+      headers[name] = redactors.reduce(
+        (text, redactor) => runToCompletion(redactor.text(text, new Map())),
+        value,
+      )
     }
   }
 
@@ -214,7 +217,7 @@ class Work {
     const payload = 'result' in answer ? answer.result : 'input' in answer ? answer.input : answer.task
     const kind = 'input' in answer ? 'input' : 'task' in answer || isOfTask(exchange) ? 'task' : 'result'
     return mapped(this.#change({ json: payload.bytes().toString('utf8'), kind, exchange }), changed => {
-      const made = Payload.raw(Buffer.from(changed), payload.era)
+      const made = Payload.fromBytes(Buffer.from(changed), payload.era)
       if ('result' in answer) return { result: made }
       return 'input' in answer ? { input: made } : { task: made }
     })
@@ -242,7 +245,7 @@ class Work {
       const message: Message = { json: JSON.stringify(params), kind, exchange }
       const changed = this.#isPassed(message, Math.min(this.#maxBytes, MAX_NOTIFICATION_BYTES))
         ? undefined
-        : finish(this.#changed(message))
+        : runToCompletion(this.#changed(message))
       return changed === undefined ? undefined : { method, params: JSON.parse(changed) as JsonObject }
     } catch (error) {
       if (error instanceof GatewayError) return 'drop'
@@ -252,7 +255,7 @@ class Work {
 
   /** JSON text without what was found in it; undefined where nothing was. @throws GatewayError where a rule refuses. */
   #change(message: Message): MaybePromise<string | undefined> {
-    return this.#isPassed(message, this.#maxBytes) ? undefined : runInTurns(this.#changed(message))
+    return this.#isPassed(message, this.#maxBytes) ? undefined : runInSlices(this.#changed(message))
   }
 
   /** True if the text is not checked: no rule is about it, or it is larger than is checked. @throws GatewayError if it is refused then. */
@@ -321,7 +324,7 @@ function step(at: ExplainStep['at'], text: string): ExplainStep {
   return { by: 'redact', at, does: 'depends', text }
 }
 
-function figureOf(counts: ReadonlyMap<string, number>): Figure {
+function figureOf(counts: ReadonlyMap<string, number>): Metric {
   return {
     name: 'tapgate_redactions',
     type: 'counter',

@@ -2,7 +2,7 @@ import type { Run } from './encodings.ts'
 import { encodedRuns, unescaped } from './encodings.ts'
 import { isJsonText, withStrings } from './json-text.ts'
 import { isCard } from './personal.ts'
-import { finish } from '../../src/plugin.ts'
+import { runToCompletion } from '../../src/plugin.ts'
 import type { Detector, Span } from './spans.ts'
 import { findInWindows, merged } from './spans.ts'
 
@@ -166,7 +166,7 @@ function count(tally: Tally, detector: string): void {
 
 /** Finding without escapes, so that a mask is made of its letters. */
 function plain(found: string): string {
-  return (finish(layersOf(found)).at(-1)?.text ?? found).replace(/["\\]/g, '')
+  return (runToCompletion(layersOf(found)).at(-1)?.text ?? found).replace(/["\\]/g, '')
 }
 
 function withChanges(text: string, changes: readonly Change[]): string {

@@ -97,7 +97,7 @@ export class GuardedCall implements Waiter, AskWatcher {
     const { timeout, bulkhead, call } = this.#init
     if (timeout.idle > 0) {
       const now = bulkhead.clock.now()
-      const from = call.exchange.touched ? now : call.exchange.startedAt
+      const from = call.exchange.hasReachedClient ? now : call.exchange.startedAt
       this.#dueAt = from + timeout.idle
       this.#latestAt = from + timeout.total
       if (this.#dueAt <= now) return this.expired()
@@ -114,7 +114,7 @@ export class GuardedCall implements Waiter, AskWatcher {
     else this.#go()
   }
 
-  askingBegins(): void {
+  onAskStart(): void {
     const { bulkhead } = this.#init
     if (this.#phase !== 'away' && this.#phase !== 'returning') return
     if (!bulkhead.asking.enter(this.caller)) return this.#giveUp(bulkhead.busy(TOO_MANY), TOO_MANY)
@@ -131,7 +131,7 @@ export class GuardedCall implements Waiter, AskWatcher {
     this.#letGoOn(true)
   }
 
-  askingEnds(): Promise<boolean> | undefined {
+  onAskEnd(): Promise<boolean> | undefined {
     const { turns, clock, asking, patience } = this.#init.bulkhead
     if (this.#phase !== 'asking') return undefined
     asking.leave(this.caller)
@@ -150,7 +150,7 @@ export class GuardedCall implements Waiter, AskWatcher {
   }
 
   /** Its server reports progress: the idle time begins again. */
-  progressed(): void {
+  onProgress(): void {
     const { timeout, bulkhead } = this.#init
     const at = Math.min(bulkhead.clock.now() + timeout.idle, this.#latestAt)
     if (this.#phase === 'away') this.#dueAt = Math.max(this.#dueAt, at)

@@ -91,7 +91,7 @@ export class Retries {
   }
 
   #isSafe({ method, params, exchange }: Call): boolean {
-    if (exchange.cancelled || exchange.touched) return false
+    if (exchange.cancelled || exchange.hasReachedClient) return false
     if (params?.inputResponses !== undefined || params?.requestState !== undefined) return false
     if (method === 'tools/call') return typeof params?.name === 'string' && this.#isSafeTool(params.name)
     return READS.has(method)

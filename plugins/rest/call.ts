@@ -1,4 +1,4 @@
-import type { Answer, HttpReply, HttpSide, JsonObject, Notification } from '../../src/plugin.ts'
+import type { Answer, HttpReply, HttpErrorResponse, JsonObject, Notification } from '../../src/plugin.ts'
 import { GatewayError, isObject, parseParams, getErrorMessage, RPC, TextStream } from '../../src/plugin.ts'
 import type { RestRequest, RestSessions } from './road.ts'
 import { problem, problemOf, problemOfThrown } from './road.ts'
@@ -111,7 +111,7 @@ function resultOf(answer: Answer, tool: string): { value: JsonObject } | HttpRep
 }
 
 /** The scopes that a token lacks are said in the words of HTTP, as they are to clients of MCP (RFC 6750). */
-function withChallenge(reply: HttpReply, headers: HttpSide['headers'] = {}): HttpReply {
+function withChallenge(reply: HttpReply, headers: HttpErrorResponse['headers'] = {}): HttpReply {
   const challenge = headers['www-authenticate']
   return challenge === undefined
     ? reply
@@ -142,9 +142,9 @@ class CallEvents {
   /** Progress and log messages; everything else is for clients of MCP. */
   tell({ method, params = {} }: Notification): void {
     const name = NAMES.get(method)
-    if (name === undefined || !this.body.hasRoom) return
+    if (name === undefined || !this.body.hasCapacity) return
     const { progressToken: _token, _meta, ...shown } = params
-    this.body.add(eventText(name, JSON.stringify(shown)))
+    this.body.append(eventText(name, JSON.stringify(shown)))
     this.#begin()
   }
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type {
   Answer,
-  ClientSide,
+  ClientDescription,
   Clock,
   HttpReply,
   HttpRequest,
@@ -112,7 +112,7 @@ export function REST_SESSIONS(clock: Clock): RestSessions {
         notify: () => false,
       })
       let isGone = false
-      http.onGone(() => (isGone = true))
+      http.onDisconnect(() => (isGone = true))
       try {
         return await work({ run: errand => run(http, session, errand) })
       } finally {
@@ -136,12 +136,12 @@ async function run(http: HttpRequest, session: Session, errand: RestCall): Promi
     emit,
   } as const
   const running = http.gate.run(session, inbound)
-  http.onGone(() => running.cancel('the client closed the connection'))
+  http.onDisconnect(() => running.cancel('the client closed the connection'))
   return running.answer
 }
 
 /** A client without capabilities: whoever asks it for something hears that. */
-function clientOf(isTold: boolean): ClientSide {
+function clientOf(isTold: boolean): ClientDescription {
   return {
     info: { name: 'rest', version: '1' },
     capabilities: {},
@@ -152,6 +152,6 @@ function clientOf(isTold: boolean): ClientSide {
 }
 
 /** Headers of MCP mean nothing where no MCP is spoken. */
-function headersOf({ passed }: HttpRequest): Record<string, string> {
-  return Object.fromEntries(Object.entries(passed).filter(([name]) => !name.startsWith('mcp-')))
+function headersOf({ forwardHeaders }: HttpRequest): Record<string, string> {
+  return Object.fromEntries(Object.entries(forwardHeaders).filter(([name]) => !name.startsWith('mcp-')))
 }

@@ -158,7 +158,9 @@ export const routing: Plugin<NonNullable<Config['routes']>> = {
 
     if (rules.some(rule => rule.deny !== undefined)) {
       const judgesUris = options.some(({ match }) => match.resource !== undefined)
-      hooks.request.tap({ stage: 'policy', methods, judgesUris }, exchange => refusal(first(exchange)))
+      hooks.request.tap({ stage: 'policy', methods, checksUris: judgesUris }, exchange =>
+        refusal(first(exchange)),
+      )
     }
     hooks.route.tap({ methods }, exchange => {
       const rule = first(exchange)

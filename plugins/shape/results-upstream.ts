@@ -2,7 +2,7 @@ import type {
   Answer,
   Call,
   JsonObject,
-  ServerSide,
+  ServerDescription,
   Upstream,
   UpstreamConfig,
   UpstreamContext,
@@ -46,8 +46,8 @@ export class ResultsUpstream implements Upstream {
   readonly spec: UpstreamConfig
   readonly pid = undefined
   readonly problem = undefined
-  readonly isForAll = true
-  readonly server: ServerSide
+  readonly isInAllProfiles = true
+  readonly server: ServerDescription
   state: UpstreamState = 'idle'
   readonly #context: UpstreamContext
   readonly #parts: Parts
@@ -109,7 +109,7 @@ export class ResultsUpstream implements Upstream {
   #become(state: UpstreamState): Promise<void> {
     if (this.state !== state && this.state !== 'stopped') {
       this.state = state
-      this.#context.stateChanged(state)
+      this.#context.reportState(state)
     }
     return Promise.resolve()
   }

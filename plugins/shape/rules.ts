@@ -1,4 +1,4 @@
-import type { ClientFacts, Config } from '../../src/plugin.ts'
+import type { ClientLimits, Config } from '../../src/plugin.ts'
 import { estimateBytes, compileGlobs, parseDuration } from '../../src/plugin.ts'
 import type { Pick } from './pick.ts'
 import { compilePick, readPath } from './pick.ts'
@@ -120,15 +120,15 @@ function leftToClient({ maxTokens, patience }: ShapeRule): Rule['asClient'] {
 }
 
 /** The rule with the figures of one client where it leaves them to it. */
-export function ruleOfClient(rule: Rule, known: () => ClientFacts): Rule {
+export function ruleOfClient(rule: Rule, known: () => ClientLimits): Rule {
   if (rule.asClient.length === 0) return rule
-  const { patienceMs, largestResult } = known()
-  const isPatient = patienceMs !== undefined && rule.asClient.includes('patience')
-  const isBounded = largestResult !== undefined && rule.asClient.includes('maxTokens')
+  const { timeoutMs, maxResultTokens } = known()
+  const isPatient = timeoutMs !== undefined && rule.asClient.includes('patience')
+  const isBounded = maxResultTokens !== undefined && rule.asClient.includes('maxTokens')
   return {
     ...rule,
-    ...(isPatient ? { patienceMs: Math.floor(patienceMs * OF_CLIENT) } : {}),
-    ...(isBounded ? { maxBytes: estimateBytes(largestResult) } : {}),
+    ...(isPatient ? { patienceMs: Math.floor(timeoutMs * OF_CLIENT) } : {}),
+    ...(isBounded ? { maxBytes: estimateBytes(maxResultTokens) } : {}),
   }
 }
 

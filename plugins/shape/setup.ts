@@ -5,7 +5,7 @@ import type {
   Config,
   Exchange,
   ExplainStep,
-  Figure,
+  Metric,
   Payload,
   PluginApi,
   Session,
@@ -17,7 +17,7 @@ import {
   gatewayError,
   parseDuration,
   parseSize,
-  runInTurns,
+  runInSlices,
 } from '../../src/plugin.ts'
 import type { AskedSlot } from './asked.ts'
 import { listed, takeAsked } from './asked.ts'
@@ -93,7 +93,7 @@ export function setUp(api: PluginApi<ShapeConfig | undefined>): void {
     kind === 'tools' ? listed(shown, entry => ruleOfEntry(entry, rules, profile)) : undefined,
   )
   explainShape(api, rules)
-  hooks.figures.tap(figures => [...figures, ...figuresOf(kept, state)])
+  hooks.metrics.tap(figures => [...figures, ...figuresOf(kept, state)])
 }
 
 interface Slowness {
@@ -113,7 +113,7 @@ function beSlow(api: PluginApi<ShapeConfig | undefined>, { rules, slow, tools }:
     const { params, session } = call.exchange
     if (call.upstream === UPSTREAM) return undefined
     const rule = rules.for(String(params?.name), call.upstream, session.profile)
-    const ms = rule && ruleOfClient(rule, () => api.clientFacts(session.client.info.name)).patienceMs
+    const ms = rule && ruleOfClient(rule, () => api.getClientLimits(session.client.info.name)).patienceMs
     return ms === undefined ? undefined : slow.patienceOf(call, ownerOf(session), ms, api)
   })
   hooks.stopping.tap(graceMs => void clock.after(graceMs * ANSWERED, () => slow.stopWaiting()))
@@ -193,7 +193,7 @@ class Shaper {
       this.#note(shaped, exchange, before.length)
       return { result: shaped.result }
     }
-    const shaped = runInTurns(work)
+    const shaped = runInSlices(work)
     return shaped instanceof Promise ? shaped.then(finish) : finish(shaped)
   }
 
@@ -203,7 +203,7 @@ class Shaper {
 
   #ruleOf({ params, session }: Exchange, upstream: string): Rule | undefined {
     const rule = this.#rules.for(String(params?.name), upstream, session.profile)
-    return rule && ruleOfClient(rule, () => this.#api.clientFacts(session.client.info.name))
+    return rule && ruleOfClient(rule, () => this.#api.getClientLimits(session.client.info.name))
   }
 
   #note({ done, result }: Shaped, { params }: Exchange, bytes: number): void {
@@ -228,7 +228,7 @@ const NO_RULE: Rule = {
   from: [],
 }
 
-function figuresOf(kept: KeptResults, { results, slow }: Counted): readonly Figure[] {
+function figuresOf(kept: KeptResults, { results, slow }: Counted): readonly Metric[] {
   const samples = ['pick', 'drop', 'cut'].map(how => ({ labels: { how }, value: results.get(how) ?? 0 }))
   return [
     {
@@ -259,13 +259,16 @@ function figuresOf(kept: KeptResults, { results, slow }: Counted): readonly Figu
 }
 
 /** Says what would be done to the result of a call. */
-function explainShape({ hooks, clientFacts }: Pick<PluginApi, 'hooks' | 'clientFacts'>, rules: Rules): void {
+function explainShape(
+  { hooks, getClientLimits }: Pick<PluginApi, 'hooks' | 'getClientLimits'>,
+  rules: Rules,
+): void {
   hooks.explain.tap((steps, { exchange, entry, call }) => {
     if (entry === undefined || call === undefined) return undefined
     const rule = rules.for(entry.exposed, entry.upstream, exchange.session.profile)
     if (rule === undefined) return undefined
     const { client } = exchange.session
-    return [...steps, ...stepsOf(ruleOfClient(rule, () => clientFacts(client.info.name)))]
+    return [...steps, ...stepsOf(ruleOfClient(rule, () => getClientLimits(client.info.name)))]
   })
 }
 

@@ -101,7 +101,7 @@ class Work {
         ? { _meta }
         : { _meta: { ...(isObject(_meta) ? _meta : {}), [META]: this.#meta } }),
     }
-    return { result: Payload.raw(Buffer.from(JSON.stringify(value)), era), done: this.#done }
+    return { result: Payload.fromBytes(Buffer.from(JSON.stringify(value)), era), done: this.#done }
   }
 
   /** Leaves paths out, and picks: of what is structured, or of JSON in the one text. Other text has nothing to pick from. */

@@ -52,16 +52,16 @@ export class SlowCalls {
     owner: string,
     ms: number,
     { handles, log }: SlowParts,
-  ): { ms: number; keepMs: number; goesOn(running: RunningCall): Answer } {
+  ): { ms: number; retainMs: number; createAnswer(running: RunningCall): Answer } {
     const tool = String(call.exchange.params?.name)
-    const goesOn = (running: RunningCall): Answer => {
+    const createAnswer = (running: RunningCall): Answer => {
       const key = `slow-${++this.#count}`
       const waitMs = Math.min(Math.max(1, Math.floor(ms * OF_PATIENCE)), MAX_WAIT_MS)
       this.#held.set(key, { owner, running, tool, waitMs }, owner)
       log.info('a call takes longer than its client waits, and goes on', { tool, ms })
       return this.#goesOn(handles.seal(key, owner, KEEP_MS), tool)
     }
-    return { ms, keepMs: KEEP_MS, goesOn }
+    return { ms, retainMs: KEEP_MS, createAnswer }
   }
 
   /** `result`: waits for a call, asks what it needs, and gives its answer; or ends it. */
@@ -73,10 +73,10 @@ export class SlowCalls {
     const { running, tool } = held
     if (given.cancel === true) running.cancel('the caller ended it')
     const { client } = call.exchange.session
-    if (isObject(call.params?.inputResponses)) running.reply(call.params.inputResponses, client)
+    if (isObject(call.params?.inputResponses)) running.submitResponses(call.params.inputResponses, client)
     await this.#change(running, call, waitOf(given, held), clock)
     if (running.answer !== undefined) return running.answer
-    const inputRequests = running.asks(client)
+    const inputRequests = running.getInputRequests(client)
     if (inputRequests === undefined) return this.#goesOn(handle, tool, running.message)
     return {
       input: Payload.of({ resultType: 'input_required', inputRequests, requestState: 'asked' }, 'modern'),
@@ -102,7 +102,8 @@ export class SlowCalls {
   /** Resolves when the call has ended or asks something, when the time is over, or when nobody waits any more. */
   #change(running: RunningCall, call: Call, ms: number, clock: Clock): Promise<void> {
     const { client } = call.exchange.session
-    const isOver = (): boolean => running.answer !== undefined || running.asks(client) !== undefined
+    const isOver = (): boolean =>
+      running.answer !== undefined || running.getInputRequests(client) !== undefined
     if (isOver() || ms === 0) return Promise.resolve()
     const tell = progressOf(call)
     return new Promise(resolve => {

@@ -82,7 +82,7 @@ async function taughtDirectly(
   const entry = surface && calledIn(surface, exchange)
   if (surface === undefined || entry === undefined) return undefined
   const { inputSchema } = entry.value
-  const shown = await exchange.shown('tools')
+  const shown = await exchange.listShownEntries('tools')
   const hasSchema = shown.some(
     ({ exposed, value }) => exposed === entry.exposed && value.inputSchema === inputSchema,
   )
@@ -145,7 +145,7 @@ function taught(answer: Answer, exchange: Exchange, surface: Surface, wanted: st
   const text = schemaOf(entry)
   return text === ''
     ? undefined
-    : { result: answer.result.edited(['content'], { content: [...list, { type: 'text', text }] }) }
+    : { result: answer.result.edit(['content'], { content: [...list, { type: 'text', text }] }) }
 }
 
 type TeachingAnswer = Answer | undefined | Promise<Answer | undefined>

@@ -99,7 +99,7 @@ export const surface: Plugin<Options> = {
     )
 
     const surfaceFor = async (exchange: Exchange): Promise<Surface | undefined> => {
-      const shown = await exchange.shown('tools')
+      const shown = await exchange.listShownEntries('tools')
       const [first] = shown
       const own = first === undefined ? undefined : known.get(first)
       const settings = surfaces.of({ ...exchange.session, client: exchange.session.client.info })
@@ -112,7 +112,7 @@ export const surface: Plugin<Options> = {
       const own = servers.get(name)
       return own === undefined ? undefined : { ...status, surface: own }
     })
-    hooks.figures.tap(figures => [
+    hooks.metrics.tap(figures => [
       ...figures,
       {
         name: 'tapgate_surface_tokens',

@@ -1,5 +1,5 @@
 import type { CatalogEntry, Config, ListingReader } from '../../src/plugin.ts'
-import { compileGlobs, parseDuration, parseSize, listProfiles } from '../../src/plugin.ts'
+import { compileGlobs, parseDuration, parseSize, createProfileLookup } from '../../src/plugin.ts'
 
 type Options = NonNullable<Config['surface']>
 /** Form in which a reader is shown the tools. */
@@ -59,7 +59,7 @@ export function surfacesOf(config: Config): Surfaces {
     ]),
   )
   const usual = settingsOf(common, servers)
-  const profileOf = listProfiles(config)
+  const profileOf = createProfileLookup(config)
   const wanted = Object.entries(common.clients).map(([name, mode]) => ({ fits: compileGlobs(name), mode }))
   const defers = compileGlobs(Object.keys(FULL_FOR))
   // The gateway's own commands show what there is.

@@ -155,7 +155,7 @@ export const toolFilter: Plugin<Config['filters']> = {
         refuse(exchange) === undefined ? undefined : [...steps, DENIED],
       )
     }
-    hooks.catalog.tap({ stage: 'policy', judgesUris: isRule(sections.resources) }, (entries, { kind }) => {
+    hooks.catalog.tap({ stage: 'policy', checksUris: isRule(sections.resources) }, (entries, { kind }) => {
       const filters = sections[LISTS[kind].capability]
       return isIdle(filters) ? undefined : entries.filter(entry => isVisible(entry, filters))
     })

@@ -1,6 +1,6 @@
 import { promisify } from 'node:util'
 import { constants, gzip } from 'node:zlib'
-import type { Clock, Figure, JsonObject, Log } from '../../src/plugin.ts'
+import type { Clock, Metric, JsonObject, Log } from '../../src/plugin.ts'
 import { isObject, getErrorMessage } from '../../src/plugin.ts'
 import type { Reply } from './waiting.ts'
 import { Post, SpanBuffer } from './waiting.ts'
@@ -41,7 +41,7 @@ export class SpanCounts {
   dropped = 0
   failed = 0
 
-  figures(waiting: number): Figure[] {
+  figures(waiting: number): Metric[] {
     const samples = Object.entries({ sent: this.sent, dropped: this.dropped, failed: this.failed })
     return [
       {

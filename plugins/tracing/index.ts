@@ -53,7 +53,7 @@ export const tracing: Plugin<Options> = {
     // Innermost, so that each try of a call is one.
     hooks.dispatch.tap({ stage: 'transform' }, (next, upstream) => spans.wrap(next, upstream))
     hooks.clientRequest.tap({ stage: 'trace' }, (ask, exchange) => spans.asked(ask, exchange))
-    hooks.recorded.tap(({ kind, name, outcome, exchange }) => {
+    hooks.auditEvent.tap(({ kind, name, outcome, exchange }) => {
       if (kind === 'client_request' && exchange !== undefined) spans.replied(exchange, name, outcome)
     })
     hooks.settled.tap(exchange => spans.settled(exchange))
@@ -63,7 +63,7 @@ export const tracing: Plugin<Options> = {
       const to = new URL(settings.url).origin
       return why === undefined ? undefined : [...findings, found('tracing-unsent', { to, why })]
     })
-    hooks.figures.tap(figures => [...figures, ...counts.figures(exporter.waiting)])
+    hooks.metrics.tap(figures => [...figures, ...counts.figures(exporter.waiting)])
     hooks.close.tap(() => exporter.close(CLOSE_MS))
   },
 }
@@ -99,7 +99,7 @@ function isHttp(text: string): boolean {
 
 function readSettings({ options, config, programs }: PluginApi<Options>): Settings {
   try {
-    return settingsOf(options, programs.environment(VARIABLES, {}), config.server.name)
+    return settingsOf(options, programs.createEnvironment(VARIABLES, {}), config.server.name)
   } catch (cause) {
     throw gatewayError('GW_PLUGIN_OPTIONS', { plugin: 'tracing', why: getErrorMessage(cause), cause })
   }

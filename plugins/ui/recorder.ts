@@ -116,7 +116,7 @@ export class Recorder {
       this.#add(recordOf(exchange, clock, keepsValues(nameOf(exchange))))
     })
     const verb = (name: string, run: (params: JsonObject) => JsonObject): void =>
-      hooks.control.for(`ui.${name}`).tap({ looks: true }, run)
+      hooks.control.for(`ui.${name}`).tap({ readOnly: true }, run)
     verb('calls', params => ({ ...calls.find(parseWanted(params)) }))
     verb('call', ({ id }) => {
       const call = calls.get(Number(id))

@@ -59,7 +59,7 @@ function recordRoutes({ recorder: { calls, clients, streams } }: RoutesDeps): Ro
       run({ reader, http }) {
         const stream = streams.open(reader)
         if (stream === undefined) throw new ApiError(429, 'too many pages are open')
-        http.onGone(() => stream.end())
+        http.onDisconnect(() => stream.end())
         return new EventReply(stream)
       },
     },

@@ -59,7 +59,7 @@ function siteOf(api: PluginApi<Options>, { browsers, recorder, trials }: State):
   })
   const parts = partsOf(config)
   const routes = apiRoutes({ control, clock, recorder, trials, parts })
-  const replica = config.cluster === undefined ? undefined : () => api.place() ?? ''
+  const replica = config.cluster === undefined ? undefined : () => api.getReplicaId() ?? ''
   return new Site({ path, admission, browsers, routes, parts, hide, replica })
 }
 

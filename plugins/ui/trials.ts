@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Answer, Ask, AskReply, ClientSide, JsonObject } from '../../src/plugin.ts'
+import type { Answer, Ask, AskReply, ClientDescription, JsonObject } from '../../src/plugin.ts'
 import { BoundedMap, isObject, getErrorMessage, TextStream } from '../../src/plugin.ts'
 import type { Reader } from './admission.ts'
 import type { Hide, Question, Routes } from './api.ts'
@@ -11,7 +11,7 @@ const MAX_OF_CALLER = 8
 const MAX_ASKS = 100
 
 /** The page as a client: it shows forms. */
-const CLIENT: ClientSide = {
+const CLIENT: ClientDescription = {
   info: { name: 'tapgate page', version: '1' },
   capabilities: { elicitation: { form: {} } },
   version: '2025-11-25',
@@ -65,7 +65,7 @@ export class Trials {
     const event = (name: string, value: JsonObject): string =>
       `data: ${safeJson({ event: name, ...value }, this.#hide)}\n\n`
     const emit = (name: string, value: JsonObject): void => {
-      if (stream.hasRoom) stream.add(event(name, value))
+      if (stream.hasCapacity) stream.append(event(name, value))
     }
     void this.#run(question, emit)
       .catch((error: unknown): Answer => ({ error: { code: 0, message: getErrorMessage(error) } }))
@@ -94,7 +94,7 @@ export class Trials {
         },
         ask: ask => this.#ask(ask, share, emit),
       })
-      http.onGone(() => running.cancel('the page was closed'))
+      http.onDisconnect(() => running.cancel('the page was closed'))
       return await running.answer
     } finally {
       gate.closeSession(session, 'answered')
@@ -106,7 +106,7 @@ export class Trials {
     return new Promise(resolve => {
       const id = randomUUID()
       this.#asks.set(id, { share, reply: resolve })
-      ask.onTakeBack?.(() => this.#asks.delete(id))
+      ask.onCancel?.(() => this.#asks.delete(id))
       emit('ask', { id, ...ask.params })
     })
   }

@@ -1,13 +1,13 @@
 import type { JsonObject } from '../protocol/json/json.ts'
 import { Payload } from '../protocol/payload.ts'
 import { rpcError } from '../protocol/rpc-error.ts'
-import type { Answer, HttpSide } from './exchange.ts'
+import type { Answer, HttpErrorResponse } from './exchange.ts'
 
 /**
  * An answer that refuses. Use −32602 for what the caller did wrong; the range −32000…−32099 is the protocol's. With
  * `http` the response over HTTP has that status and those headers too, where it carries nothing else.
  */
-export function refuse(code: number, message: string, data?: unknown, http?: HttpSide): Answer {
+export function refuse(code: number, message: string, data?: unknown, http?: HttpErrorResponse): Answer {
   const error = rpcError(code, message, data)
   return http === undefined ? { error } : { error, http }
 }

@@ -29,13 +29,13 @@ export interface CatalogEntry {
 }
 
 /** Key by which an entry is looked up: a URI by its canonical form, whatever spelling its server lists. */
-export function lookupName({ kind, exposed }: CatalogEntry): string {
+export function getLookupKey({ kind, exposed }: CatalogEntry): string {
   return kind === 'resources' ? canonicalizeUri(exposed) : exposed
 }
 
 /** True if clients mean this entry by a name, or by a URI in its canonical form. */
-export function isCalled(entry: CatalogEntry, name: string): boolean {
-  return entry.exposed === name || lookupName(entry) === name
+export function hasName(entry: CatalogEntry, name: string): boolean {
+  return entry.exposed === name || getLookupKey(entry) === name
 }
 
 /** One page of a server's list as strict clients can read it, with the names of all that they could not. */
@@ -94,7 +94,12 @@ export function createEntry(
 }
 
 /** An entry that no list has, for the taps to judge by its name. */
-export function unlistedEntry(kind: Kind, upstream: string, original: string, prefix: string): CatalogEntry {
+export function createUnlistedEntry(
+  kind: Kind,
+  upstream: string,
+  original: string,
+  prefix: string,
+): CatalogEntry {
   const { key } = LISTS[kind]
   const value = key === 'name' ? { name: original } : { [key]: original, name: original }
   return { ...createEntry(kind, upstream, original, prefix, value), isUnlisted: true }

@@ -82,10 +82,10 @@ export interface CommandCall {
     which: 'running' | 'one' | 'unstarted' | 'alone' | 'whole',
     use: (ask: AskGateway) => Promise<T>,
   ): Promise<T>
-  /** True where somebody sits at a terminal, whom `fillIn` can ask. */
+  /** True where somebody sits at a terminal, whom `promptForm` can ask. */
   readonly canAsk: boolean
   /** Asks somebody at the terminal to fill in a JSON Schema; undefined where they decline, or nobody is there. */
-  fillIn(schema: unknown, signal?: AbortSignal): Promise<JsonObject | undefined>
+  promptForm(schema: unknown, signal?: AbortSignal): Promise<JsonObject | undefined>
   /** Opens a page in the browser of whoever sits here; false where there is none. Only http and https. */
   openBrowser(url: string): boolean
   /** Calls `stop` at the first Ctrl-C; the next one ends the process. Returns how to stop listening. */

@@ -10,7 +10,7 @@ export type Answer =
   | { result: Payload }
   | {
       error: RpcError
-      readonly http?: HttpSide
+      readonly http?: HttpErrorResponse
       /** Plugin that refused it on the way to a server, as `dispatch` taps may; a refusal in `request` needs no mark. */
       readonly refusedBy?: string
     }
@@ -34,7 +34,7 @@ export interface Principal {
 }
 
 /** A client's description of itself: in `initialize` (legacy) or in each request's `_meta` (modern). */
-export interface ClientSide {
+export interface ClientDescription {
   readonly info: { readonly name: string; readonly version: string; readonly [key: string]: unknown }
   readonly capabilities: JsonObject
   readonly version: string
@@ -52,7 +52,7 @@ export interface Session {
   readonly listener: string
   /** Its caller, with the scopes of the request that opened it or, on an exchange, of that request. */
   readonly principal: Principal
-  readonly client: ClientSide
+  readonly client: ClientDescription
   /** Its caller's name for it: conversations of one principal with one label are one to stateful servers. Never an identity. */
   readonly label?: string | undefined
   /** The directory that its client works in, where a program on this machine has told it. */
@@ -76,7 +76,7 @@ export interface Notification {
   readonly method: string
   readonly params: JsonObject | undefined
   /** True for news of lists that only some sessions are shown, as a process that is not for all says them. */
-  readonly isOfOwnLists?: boolean
+  readonly isForOwnLists?: boolean
 }
 
 /** A client request, which a server makes in the middle of a call: elicitation, sampling or roots. */
@@ -85,9 +85,9 @@ export interface Ask {
   /** May be replaced by a `clientRequest` tap; never mutated in place. */
   params: JsonObject | undefined
   /** True if the server no longer wants to know; absent where that cannot happen. */
-  readonly isTakenBack?: boolean
+  readonly isCancelled?: boolean
   /** Runs `listener` when the server no longer wants to know: its reply is of no use then. */
-  onTakeBack?(listener: (reason: string) => void): void
+  onCancel?(listener: (reason: string) => void): void
 }
 
 /** A client's reply to what a server asked of it: the result, or the error that it answered with. */
@@ -96,14 +96,14 @@ export type AskReply = { result: JsonObject } | { error: RpcError }
 /** Receives client requests of an exchange and, optionally, progress of its server. */
 export interface AskWatcher {
   /** The client begins to be asked: whatever takes its part in the request waits for it. */
-  askingBegins(): void
+  onAskStart(): void
   /**
    * The client is asked nothing any more. Its last reply goes on once this resolves, or at once where it is undefined; false keeps the
    * reply back, as what asked has ended.
    */
-  askingEnds(): Promise<boolean> | undefined
+  onAskEnd(): Promise<boolean> | undefined
   /** The server reports progress. */
-  progressed?(): void
+  onProgress?(): void
 }
 
 /** Destination of an exchange. `params` are the parameters as that upstream knows them. */
@@ -151,23 +151,23 @@ export interface Exchange {
   /** Runs `listener` when the client cancels or goes away; returns the way to take it back. */
   onCancel(listener: (reason: string) => void): () => void
   /** True if another call carried it in its arguments: what its headers say of a tool is about that one. Absent: it came as it is. */
-  readonly isCarried?: boolean
+  readonly isUnwrapped?: boolean
   /**
    * Calls a tool for this request: a call of the same caller, by the name that it is shown, on the same way through rules, limits and
    * audit as any other. Its client cannot be asked, and nothing is told to it. It ends with this request. Never rejects.
    */
   callTool(name: string, args: JsonObject): Promise<Answer>
   /** The list as this request's client is shown it: as it was last made, seconds ago at most where it is asked for all the time. */
-  shown(kind: Kind): Promise<readonly CatalogEntry[]>
+  listShownEntries(kind: Kind): Promise<readonly CatalogEntry[]>
   /** Sends a notification that belongs to this request ahead of its answer. */
   emit(notification: Notification): void
   /** Asks under way: while there are any, somebody thinks. */
-  readonly asking: number
+  readonly openAsks: number
   /** Notifies `watcher` of client requests and progress from now on, until `unwatchAsks`. Costs nothing without them. */
   watchAsks(watcher: AskWatcher): void
   unwatchAsks(watcher: AskWatcher): void
   /** True if the client was asked or told anything about it before its answer: then it must not be begun anew. */
-  readonly touched: boolean
+  readonly hasReachedClient: boolean
   /** True if this client can be asked at all, on this request. */
   readonly canAsk: boolean
   /** Asks the client; resolves with its reply, or an error where the client cannot be asked. */
@@ -175,19 +175,19 @@ export interface Exchange {
 }
 
 /** A call of a tool that stood in the arguments of another call. */
-export interface CarriedCall {
+export interface WrappedCall {
   readonly name: string
   /** Arguments of that call; an object of the arguments that came goes on byte for byte. */
   readonly arguments: JsonObject
 }
 
 /** A request of another method that stood in the arguments of a call, such as for a resource. */
-export interface CarriedRequest {
+export interface WrappedRequest {
   readonly method:
     'resources/list' | 'resources/templates/list' | 'resources/read' | 'prompts/list' | 'prompts/get'
   readonly params: JsonObject
   /** Makes of its answer, once all have seen that, the answer of the call: a tool's result. */
-  readonly answered: (answer: Answer) => Answer
+  readonly convertAnswer: (answer: Answer) => Answer
 }
 
 /** One request to one upstream. `params` and `headers` may be changed by `call` taps. */
@@ -201,12 +201,12 @@ export interface Call {
   /** True if the server may answer with a task. */
   readonly mayBeTask?: boolean
   /** Key of the connection whose list is asked for, as `listsOf` of its upstream says; absent for the one that all are shown. */
-  readonly ownList?: string | undefined
+  readonly listKey?: string | undefined
   /**
    * Says why the configuration that runs by now would not make this call as it was made: its caller is not let in any more, its
    * server or its name is another one. Undefined where it would. Absent where no other configuration can come.
    */
-  outdated?(): Promise<string | undefined>
+  findOutdatedReason?(): Promise<string | undefined>
   /** Runs `listener` once when the call is given up, by the client or by `cancel`; returns the way to take it back. */
   onCancel(listener: (reason: string) => void): () => void
   /** Gives up this call alone, as a deadline does: its upstream is told, its exchange goes on. */
@@ -214,22 +214,22 @@ export interface Call {
 }
 
 /** Patience of the client of a call, and what becomes of one that takes longer. */
-export type Patience = KeptCall | OwnWork
+export type PatienceLimit = BackgroundCall | UpstreamHeldCall
 
 /** A call that goes on in the gateway after its client was answered. */
-export interface KeptCall {
+export interface BackgroundCall {
   readonly ms: number
   /** Time for which the call and its answer are kept. */
-  readonly keepMs?: number
+  readonly retainMs?: number
   /** The answer for a client that does not know tasks. The call goes on, and is looked at and ended by what it is given. */
-  goesOn(running: RunningCall): Answer
+  createAnswer(running: RunningCall): Answer
 }
 
 /** A call whose work its server keeps by itself, as agents do: nothing of it is kept here. */
-interface OwnWork {
+interface UpstreamHeldCall {
   readonly ms: number
   /** The patience is over: its server answers the call now, and says in the answer where its work can be asked about. */
-  over(): void
+  onTimeout(): void
 }
 
 /** A call that goes on after its client was answered. It is the caller's: who keeps it keeps it for nobody else. */
@@ -239,9 +239,9 @@ export interface RunningCall {
   /** The last that its server said of it. */
   readonly message: string | undefined
   /** Its open asks, as `inputRequests` of this client; undefined where it asks nothing. */
-  asks(client: ClientSide): JsonObject | undefined
+  getInputRequests(client: ClientDescription): JsonObject | undefined
   /** Gives it the client's replies to them. */
-  reply(responses: JsonObject, client: ClientSide): void
+  submitResponses(responses: JsonObject, client: ClientDescription): void
   /** Runs `watcher` after each change; returns the way to take it back. */
   watch(watcher: () => void): () => void
   /** Ends it. False when it had ended already. */
@@ -258,9 +258,9 @@ export interface ApprovalRequest {
   /** Name by which the client knows the thing that is called. */
   readonly name: string
   /** The arguments as people are shown them, where a tap of `approval` hides a part: by default those of the call. */
-  shown?: unknown
+  shownArguments?: unknown
   /** Says what became another one meanwhile: the rules, or the definition of the tool; undefined for nothing. */
-  readonly changed: () => string | undefined
+  readonly findChange: () => string | undefined
 }
 
 /** Decision on a call. One that was granted is good for this call, once; `ended` hears of its answer, or of none. */
@@ -272,7 +272,7 @@ export type Approval =
 export type Dispatch = (call: Call) => Promise<Answer>
 
 /** HTTP's words for an error, where the whole response is this one answer; everywhere else the error alone is sent. */
-export interface HttpSide {
+export interface HttpErrorResponse {
   readonly status: number
   /** Such as `retry-after`; lower case names. */
   readonly headers?: Readonly<Record<string, string>>
@@ -285,10 +285,10 @@ export const OUTCOMES = ['ok', 'is_error', 'error', 'refused', 'cancelled', 'inp
  * `ok` · `is_error` a tool said that it failed · `error` · `refused` by a plugin or the catalog, before any server was
  * asked · `cancelled` by the client · `input_required` the client is asked first · `task` goes on after this answer.
  */
-export type Outcome = (typeof OUTCOMES)[number]
+export type ExchangeOutcome = (typeof OUTCOMES)[number]
 
 /** Says what came of an exchange that is settled. */
-export function getOutcome({ method, answer, cancelled, route, decidedBy }: Exchange): Outcome {
+export function getOutcome({ method, answer, cancelled, route, decidedBy }: Exchange): ExchangeOutcome {
   if (cancelled) return 'cancelled'
   if (answer === undefined) return 'error'
   if ('result' in answer) return method === 'tools/call' && hasFailed(answer.result) ? 'is_error' : 'ok'
@@ -329,10 +329,10 @@ export interface HostedCall {
  * the server itself (`upstream`), the client while it is asked something, plugins that do not say what they do (`other`), and what
  * comes after the server's answer.
  */
-export type Phase = 'before' | 'policy' | 'cache' | 'queue' | 'upstream' | 'client' | 'other' | 'after'
+export type CallPhase = 'before' | 'policy' | 'cache' | 'queue' | 'upstream' | 'client' | 'other' | 'after'
 
 /** Milliseconds of an exchange in each phase so far. Each moment belongs to one phase: the sum is its age. */
-export interface PhaseTimes extends Readonly<Record<Phase, number>> {
+export interface PhaseTimes extends Readonly<Record<CallPhase, number>> {
   /** Times that a server was asked; 0 where a plugin answered in its place. */
   readonly tries: number
   /** True once it had left for a server, whether that was asked or not. */

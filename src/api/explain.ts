@@ -1,10 +1,10 @@
 import type { CatalogEntry } from './catalog-entry.ts'
 import type { Call, Exchange } from './exchange.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
-export type { Phase, PhaseTimes } from './exchange.ts'
+export type { CallPhase, PhaseTimes } from './exchange.ts'
 
 /** Places on the way of a call, in the order in which it passes them. */
-export const PLACES = ['caller', 'listing', 'request', 'route', 'call', 'dispatch', 'server'] as const
+export const EXPLAIN_STAGES = ['caller', 'listing', 'request', 'route', 'call', 'dispatch', 'server'] as const
 
 /**
  * Effect of a step: the call passes · it is changed · it is answered here · it is refused · somebody is asked first · that
@@ -16,7 +16,7 @@ type Effect = 'passes' | 'changes' | 'answers' | 'refuses' | 'asks' | 'depends'
 export interface ExplainStep {
   /** The plugin, or `core`. */
   readonly by: string
-  readonly at: (typeof PLACES)[number]
+  readonly at: (typeof EXPLAIN_STAGES)[number]
   readonly does: Effect
   /** One line for people. */
   readonly text: string

@@ -6,13 +6,13 @@ import type {
   Ask,
   AskReply,
   Choices,
-  ClientSide,
+  ClientDescription,
   Notification,
   Principal,
   Session,
   Via,
 } from './exchange.ts'
-import type { Figure } from './plugin.ts'
+import type { Metric } from './plugin.ts'
 import type { UpstreamState, UpstreamStatus } from './upstream.ts'
 import type { RpcError } from '../protocol/rpc-error.ts'
 
@@ -28,18 +28,18 @@ export interface HttpRequest extends Credentials {
   /** The caller's name for its conversation, checked; for `SessionInit.label`. */
   readonly label: string | undefined
   /** The headers that go with a request on its way, lower case; for `Inbound.headers`. */
-  readonly passed: Readonly<Record<string, string>>
+  readonly forwardHeaders: Readonly<Record<string, string>>
   /**
    * The body, at most `limits.body` bytes.
    * @throws GatewayError GW_TOO_LARGE
    */
   body(): Promise<Buffer>
   /** Runs `listener` when the client goes away before it was answered. */
-  onGone(listener: () => void): void
+  onDisconnect(listener: () => void): void
 }
 
 /** A request as its listener hands it to the pipeline. */
-export interface Inbound {
+export interface IncomingRequest {
   readonly method: string
   readonly params: JsonObject | undefined
   /** Parameters that these were made from; absent where they are as they came. */
@@ -56,7 +56,7 @@ export interface Inbound {
   /** The caller's name for its conversation in this request, checked like `SessionInit.label`. */
   readonly label?: string | undefined
   /** The client's description of itself in this request. */
-  readonly client?: ClientSide | undefined
+  readonly client?: ClientDescription | undefined
   /** Credentials that its caller was let in on; absent where it came over a connection that is asked for them again by itself. */
   readonly credentials?: Credentials | undefined
   /** Carries a notification of this request to the client. */
@@ -65,7 +65,7 @@ export interface Inbound {
 }
 
 /** One request in the pipeline, as its listener sees it. */
-export interface Running {
+export interface RunningExchange {
   readonly answer: Promise<Answer>
   cancel(reason: string): void
 }
@@ -75,7 +75,7 @@ export interface SessionInit {
   readonly id: string
   readonly listener: string
   readonly principal: Principal
-  readonly client: ClientSide
+  readonly client: ClientDescription
   /** 1 to 128 characters `[A-Za-z0-9._-]`; whoever opens the session has checked that. */
   readonly label?: string | undefined
   readonly profile?: string | undefined
@@ -88,7 +88,7 @@ export interface SessionInit {
 }
 
 /** Client that chooses something by its URL. */
-export interface Chooser {
+export interface ChoiceContext {
   readonly listener: string
   readonly principal: Principal
   /** The profile that it came for. */
@@ -104,17 +104,17 @@ export interface Gate {
   openSession(init: SessionInit): Promise<Session>
   closeSession(session: Session, reason: string): void
   /** Never rejects; `answer` resolves exactly once. */
-  run(session: Session, inbound: Inbound): Running
+  run(session: Session, inbound: IncomingRequest): RunningExchange
   /** A notification from the client that is not a cancellation. */
-  notified(session: Session, notification: Notification): void
+  receiveNotification(session: Session, notification: Notification): void
   /** Admits a request at this time, over HTTP for this path, or says why not; `close` where its connection is to end with its answer. */
   admit(listener: string, path?: string): Refusal | 'close' | undefined
   /** Identifies the caller of an HTTP request: `ANONYMOUS` where no plugin asks. Never rejects. */
   authenticate(credentials: Credentials): Principal | Refusal | Promise<Principal | Refusal>
   /** Reads what a client chooses by the query of its URL, or says why it may not. Parameters that no plugin knows are passed over. */
-  choices(query: string, by: Chooser): { readonly chosen: Choices | undefined } | Refusal
+  parseChoices(query: string, by: ChoiceContext): { readonly chosen: Choices | undefined } | Refusal
   /** Tells plugins of a request that the listener itself did not let in. */
-  refused(refusal: Refusal, credentials: Credentials): void
+  reportRefusal(refusal: Refusal, credentials: Credentials): void
   /** Lets a plugin answer on this path; undefined when none serves it. */
   serve(request: HttpRequest): Promise<HttpReply | undefined> | undefined
   /** Readiness of the gateway, and what is missing, for `/readyz`; of the upstreams those that this caller may know of. */
@@ -126,8 +126,8 @@ export interface Gate {
   status(): Readonly<{ upstreams: readonly UpstreamStatus[]; sessions: number; running: number }>
   /** Health of the gateway, for its owner: it names upstreams, and may hold what servers said. */
   health(): Health
-  /** Figures of plugins, by the `figures` hook. */
-  figures(): readonly Figure[]
+  /** Figures of plugins, by the `metrics` hook. */
+  getMetrics(): readonly Metric[]
 }
 
 /** State of the gateway as a whole, with that of each upstream. */
@@ -185,7 +185,7 @@ export interface HttpReply {
    * Place of the process that has what the request is about, as `PluginApi.place` names it there: the request is handed on to it as
    * it came, and this reply is sent where there is no such process any more. Nothing is handed on twice.
    */
-  readonly at?: string | undefined
+  readonly replicaId?: string | undefined
 }
 
 /** An `HttpReply` whose body is all there. */

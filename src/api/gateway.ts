@@ -42,11 +42,11 @@ export interface GatewayOptions {
    * True for a gateway that a command has beside those that serve: it saves nothing, and of what they keep it has only what
    * plugins share, such as logins. Default false.
    */
-  readonly beside?: boolean
+  readonly ephemeral?: boolean
 }
 
 /** Names that came, went, became others, or stayed as they were. */
-export interface Differences {
+export interface NameChanges {
   readonly added: readonly string[]
   readonly removed: readonly string[]
   readonly changed: readonly string[]
@@ -56,9 +56,9 @@ export interface Differences {
 /** Changes made by a reload. */
 export interface ConfigChanges {
   /** Those that are kept have kept their processes and connections. */
-  readonly upstreams: Differences
+  readonly upstreams: NameChanges
   /** Those that are kept have kept their address and whoever is connected. */
-  readonly listeners: Differences
+  readonly listeners: NameChanges
   /** The other top-level keys that differ. */
   readonly settings: readonly string[]
 }
@@ -108,7 +108,7 @@ export interface Inspection {
 }
 
 /** A client inside the process: it takes the same way as any other. */
-export interface Connection {
+export interface ClientConnection {
   /**
    * Sends one request and resolves with its result.
    * @throws RpcFailure when the answer is an error.

@@ -11,7 +11,7 @@ export interface Listener {
   /** URL at which it can be reached, after `start`; undefined for a pipe. */
   readonly url: string | undefined
   /** Bytes that are held for its clients now. */
-  readonly held?: number
+  readonly bufferedBytes?: number
   /** Resolves when a listener that has only one client has lost it. */
   readonly ended?: Promise<void>
   start(): Promise<void>
@@ -19,11 +19,11 @@ export interface Listener {
    * Takes over another spec while it listens, with all who are connected; false when another one must take its place.
    * @throws GatewayError when the spec is not fit for it; nothing has changed then.
    */
-  adapt?(spec: ListenerConfig, config: Config, authenticates: boolean): boolean
+  reconfigure?(spec: ListenerConfig, config: Config, authenticates: boolean): boolean
   /** Stops accepting, lets what is open end within `graceMs`, then cuts it. */
   stop(graceMs: number): Promise<void>
   /** Asks again whose the open conversations are, and ends those that are nobody's any more. */
-  recheck?(): void
+  recheckCallers?(): void
 }
 
 /** Dependencies of a listener: the gate that its requests go to, and what is around it. */
@@ -37,15 +37,15 @@ export interface ListenerContext {
   /** True if a plugin finds out who its clients are. */
   readonly authenticates: boolean
   /** The other processes that have clients of this one; absent where there are none. */
-  readonly neighbours?: PeerDirectory | undefined
+  readonly peers?: PeerDirectory | undefined
 }
 
 /** Names and keys of what several processes of one gateway can open. Read each time: they may change. */
-export interface Sealing {
+export interface SealingKeys {
   /** The first closes, all open. */
   readonly keys: readonly Uint8Array[]
   /** Name of this process in what it alone can use: `r` and sixteen hex digits. */
-  readonly place: string
+  readonly replicaId: string
 }
 
 /** Facts of a request that only the process knows that took it. */
@@ -62,16 +62,16 @@ export interface Peer {
   /** Certificates of the connection; absent for plain HTTP. */
   readonly tls?: ConnectionOptions | undefined
   /** Aborts when the process is known to be dead. */
-  readonly gone?: AbortSignal | undefined
+  readonly deathSignal?: AbortSignal | undefined
   /** Returns the text of a header that proves that a process of this gateway sends the request. */
-  voucher(request: IncomingMessage, handed: ForwardedRequest): string
+  signForwarded(request: IncomingMessage, handed: ForwardedRequest): string
 }
 
 /** Process that has what a request is about: this one, another one, or unknown for now. */
-export type Whereabouts = 'here' | Peer | Refusal
+export type PeerLookup = 'here' | Peer | Refusal
 
 /** Answers a request that another process took and this one owns. */
-export type ServeHanded = (
+export type ServeForwarded = (
   request: IncomingMessage,
   response: ServerResponse,
   handed: ForwardedRequest,
@@ -79,11 +79,11 @@ export type ServeHanded = (
 
 /** Processes that accept for the same clients. What one of them keeps has an id that names it. */
 export interface PeerDirectory {
-  readonly sealing: Sealing
+  readonly sealing: SealingKeys
   /** Creates the id of a session that this process keeps. */
-  newId(): string
+  createSessionId(): string
   /** Lets other processes send requests to a listener. */
-  join(listener: string, serve: ServeHanded): void
+  registerListener(listener: string, serve: ServeForwarded): void
   /** Finds the process that a value names; `session` is the id that named it. `here` if it is dead or unknown. */
-  find(place: string, session?: string): Whereabouts | Promise<Whereabouts>
+  findPeer(place: string, session?: string): PeerLookup | Promise<PeerLookup>
 }

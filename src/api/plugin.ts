@@ -18,7 +18,7 @@ export interface AuditEvent {
 }
 
 /** Figures of one kind, as Prometheus has them. */
-export interface Figure {
+export interface Metric {
   /** Begins with `tapgate_`; without `_total`. */
   readonly name: string
   readonly type: 'counter' | 'gauge' | 'histogram'
@@ -79,11 +79,11 @@ export interface Clock {
 }
 
 /** Facts about a program that calls, by the name that it gives itself: nothing that it could gain by another name. */
-export interface ClientFacts {
+export interface ClientLimits {
   /** Milliseconds that it waits for the answer of a call. */
-  readonly patienceMs?: number
+  readonly timeoutMs?: number
   /** Most tokens of a result that it takes whole. */
-  readonly largestResult?: number
+  readonly maxResultTokens?: number
 }
 
 /** A request to a URL that may have been named by somebody else. */
@@ -101,7 +101,7 @@ export interface FetchOptions {
   /** Largest reply, in bytes; default 64 KiB. */
   readonly maxBytes?: number | undefined
   /** Milliseconds for all of it, redirects included; default 10 seconds. */
-  readonly withinMs?: number | undefined
+  readonly timeoutMs?: number | undefined
   /** Authority that is trusted beside those of the system, as PEM. */
   readonly ca?: string | undefined
 }

@@ -13,14 +13,14 @@ export const ANONYMOUS: Principal = Object.freeze({
 export const STRANGER: Principal = Object.freeze({ ...ANONYMOUS, issuer: 'http' })
 
 /** Written once for each principal: every exchange asks several times. */
-const keys = new WeakMap<Principal, string>()
+const principalKeys = new WeakMap<Principal, string>()
 
 /** The principal as part of a key. Encoded as JSON, so that no delimiter can be forged. */
 export function principalKey(principal: Principal): string {
-  let key = keys.get(principal)
+  let key = principalKeys.get(principal)
   if (key === undefined) {
     key = JSON.stringify([principal.issuer, principal.client, principal.subject])
-    keys.set(principal, key)
+    principalKeys.set(principal, key)
   }
   return key
 }
@@ -32,16 +32,16 @@ export function actorKey(principal: Principal): string {
 }
 
 /** Written once for each principal, like its key. */
-const authorizations = new WeakMap<Principal, string>()
+const authorizationKeys = new WeakMap<Principal, string>()
 
 /** The principal with what it may do: whoever holds another token of the same caller may see other things. */
 export function authorizationKey(principal: Principal): string {
-  let key = authorizations.get(principal)
+  let key = authorizationKeys.get(principal)
   if (key === undefined) {
     const { issuer, client, subject, scopes, groups } = principal
     const held = [[...new Set(scopes)].sort(), ...(groups === undefined ? [] : [[...new Set(groups)].sort()])]
     key = JSON.stringify([issuer, client, subject, ...held])
-    authorizations.set(principal, key)
+    authorizationKeys.set(principal, key)
   }
   return key
 }
@@ -80,16 +80,16 @@ function listIssuers(auth: Config['auth']): string[] {
 }
 
 /** The token that each principal came with. It goes with the principal, and lies nowhere else. */
-const tokens = new WeakMap<Principal, string>()
+const tokensByPrincipal = new WeakMap<Principal, string>()
 
 /** Keeps the verified token of a caller for whoever exchanges it for another one. It must never be sent to a server that it was not made for. */
 export function storeToken(principal: Principal, token: string): void {
-  tokens.set(principal, token)
+  tokensByPrincipal.set(principal, token)
 }
 
 /** The token that a caller came with; undefined where it came with a key, or with nothing. */
 export function getToken(principal: Principal): string | undefined {
-  return tokens.get(principal)
+  return tokensByPrincipal.get(principal)
 }
 
 /** Issuer of callers that an API key identifies. */
@@ -115,7 +115,7 @@ export function compileCallers(
   const list = typeof patterns === 'string' ? [patterns] : patterns
   if (list.includes('*')) return () => true
   const known = [KEYS_ISSUER, ...listIssuers(auth)]
-  const split = list.map(pattern => qualified(pattern, known))
+  const split = list.map(pattern => parseCallerPattern(pattern, known))
   const isPlain = compileGlobs(
     split.flatMap(({ issuer, subject }) => (issuer === undefined ? [subject] : [])),
   )
@@ -125,13 +125,13 @@ export function compileCallers(
       compileGlobs(split.flatMap(one => (one.issuer === issuer ? [one.subject] : []))),
     ]),
   )
-  const isUsual = usualIssuer(auth)
+  const isUsual = createDefaultIssuerTest(auth)
   return ({ issuer, subject }) =>
     byIssuer.get(issuer)?.(subject) === true || (isUsual(issuer) && isPlain(subject))
 }
 
 /** Splits a pattern. One that begins with no issuer that is known is a subject, blanks and all. */
-function qualified(
+function parseCallerPattern(
   pattern: string,
   known: readonly string[],
 ): { issuer: string | undefined; subject: string } {
@@ -140,7 +140,7 @@ function qualified(
 }
 
 /** Finds the issuers whose subjects stand alone. */
-function usualIssuer(auth: Config['auth']): (issuer: string) => boolean {
+function createDefaultIssuerTest(auth: Config['auth']): (issuer: string) => boolean {
   if (auth === undefined) return () => true
   const { keys = [], keysFile } = auth
   const issuers = new Set(listIssuers(auth))

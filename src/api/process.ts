@@ -1,4 +1,4 @@
-import type { PrivatePlace } from '../util/private-place.ts'
+import type { PrivatePath } from '../util/private-path.ts'
 import type { CeilingsConfig, SandboxConfig } from '../config/config.gen.ts'
 
 /** One line that a server wrote beside the protocol; without what its configuration keeps secret, control characters escaped. */
@@ -22,34 +22,34 @@ export interface UpstreamLogs {
 /** The right to run one process, from before it starts. Each may be said more than once. */
 export interface ProcessPermit {
   /** Tells that the process is up, or never will be: the next may start. */
-  started(): void
+  markStarted(): void
   /** Tells that the process is being ended: others that want its place may wait for that. */
-  leaving(): void
+  markStopping(): void
   /** Tells that the process has ended. */
-  ended(): void
+  markStopped(): void
 }
 
 /** Processes that can be ended to make room for others. */
-export interface YieldingProcesses {
+export interface EvictableProcesses {
   /** Since when one of them has had nothing to do, by the clock; undefined while there is none. */
   readonly idleSince: number | undefined
   /** Ends that one. */
-  yield(): void
+  evict(): void
 }
 
 /** A place in the queue of those who want to start a process. */
-export interface ProcessTurn {
+export interface QueuedProcess {
   /** Rejects when there is no room, and none can be made. */
   readonly permit: Promise<ProcessPermit>
   /** Waits no longer: `permit` rejects, unless it was given already. */
-  leave(): void
+  cancel(): void
 }
 
 /** Limit on the processes that the upstreams of a gateway start at a time, and have. */
-export interface ProcessRoom {
-  enter(): ProcessTurn
+export interface ProcessLimiter {
+  requestPermit(): QueuedProcess
   /** Names what may be ended when there is no room; returns the way to take it back. */
-  offer(from: YieldingProcesses): () => void
+  registerEvictable(from: EvictableProcesses): () => void
 }
 
 /** A program that a plugin wants to run: lines in, lines out. */
@@ -102,17 +102,17 @@ export interface Programs {
    * Runs a program of the owner for what it prints, such as a secret: without a shell, with the gateway's own environment, for five
    * seconds and 64 KiB. @throws Error that says why there is nothing
    */
-  output(argv: readonly string[], cwd: string): Promise<string>
+  captureOutput(argv: readonly string[], cwd: string): Promise<string>
   /** The environment of a program: what it may inherit of the gateway's own – never what makes it load code –, and what is set. */
-  environment(inherit: readonly string[], set: Readonly<Record<string, string>>): Record<string, string>
+  createEnvironment(inherit: readonly string[], set: Readonly<Record<string, string>>): Record<string, string>
   /** Ends what gateways that died have left behind for this directory of the configuration. */
-  endOrphans(): Promise<void>
+  killOrphans(): Promise<void>
 }
 
 /** Facts for making a sandbox, beside its configuration. */
-export interface Sandboxing {
+export interface SandboxContext {
   /** The HOME of an upstream in its sandbox, for all its callers; absent where nothing outlives the gateway. */
   readonly home?: string | undefined
   /** Paths of the gateway's own, shown in no sandbox. */
-  places(): readonly PrivatePlace[]
+  listPrivatePaths(): readonly PrivatePath[]
 }

@@ -3,18 +3,18 @@ import type { JsonObject } from '../protocol/json/json.ts'
 import type { Era, Kind } from '../protocol/methods.ts'
 import type { Ask, AskReply, Call, Dispatch, Exchange, Notification, Principal, Session } from './exchange.ts'
 import type { Clock, Log } from './plugin.ts'
-import type { ProcessRoom, Sandboxing, UpstreamLogs } from './process.ts'
+import type { ProcessLimiter, SandboxContext, UpstreamLogs } from './process.ts'
 
 /** Connections of this process that were found to have lists of their own, of whichever upstream. */
 let count = 0
 
 /** Notes one more; no two of them have one number. */
-export function noteOwnLists(): number {
+export function countOwnLists(): number {
   return ++count
 }
 
 /** False while there has been none: then nobody need look for any, of which each call would have to ask every upstream. */
-export function mayBeOwnLists(): boolean {
+export function hasOwnLists(): boolean {
   return count > 0
 }
 
@@ -25,7 +25,7 @@ export function mayBeOwnLists(): boolean {
 export type UpstreamState = 'idle' | 'starting' | 'ready' | 'needs_auth' | 'failed' | 'stopped'
 
 /** A server's description of itself in its handshake, in neutral form. */
-export interface ServerSide {
+export interface ServerDescription {
   readonly era: Era
   readonly version: string
   readonly info: { readonly name: string; readonly version: string; readonly [key: string]: unknown }
@@ -87,7 +87,7 @@ export interface Upstream {
   readonly problem: string | undefined
   /** The server's own words on that, for logs and the owner alone: they may hold secrets. */
   readonly problemDetail?: string | undefined
-  readonly server: ServerSide | undefined
+  readonly server: ServerDescription | undefined
   /** Process id of a local server, for inspect. */
   readonly pid: number | undefined
   /** Counts of messages that could be given to nobody, by kind. */
@@ -103,7 +103,7 @@ export interface Upstream {
   /** True if `server` was saved by an earlier run and nobody has asked since. */
   readonly isRemembered?: boolean
   /** True if it is part of every profile, as all that it offers is each caller's own. */
-  readonly isForAll?: boolean
+  readonly isInAllProfiles?: boolean
   /** True if files that it was made with, such as certificates, hold something else now: a reload makes it anew. */
   readonly isOutdated?: boolean
   dispatch: Dispatch
@@ -114,9 +114,9 @@ export interface Upstream {
    */
   getListKey?(session: Session): string | undefined
   /** A client's conversation is over: what was kept for it may go. */
-  sessionEnded?(session: Session): void
+  onSessionEnd?(session: Session): void
   /** These clients have other roots now, or there are other clients: who was told of roots may have to ask again. */
-  rootsChanged?(changed: readonly Session[]): void
+  onRootsChange?(changed: readonly Session[]): void
   /** Resolves when the first attempt has ended, well or badly; never rejects. */
   start(): Promise<void>
   stop(): Promise<void>
@@ -124,18 +124,18 @@ export interface Upstream {
 
 /** Reply of a client on its roots, outside any call. */
 export interface ListedRoots {
-  readonly of: Session
+  readonly session: Session
   readonly reply: AskReply
 }
 
 /** The roots of clients for one upstream, outside any call. `isOn` says which sessions use a connection; absent where all may. */
-export interface RootsOfClients {
+export interface ClientRootsProvider {
   /** Asks the one client of a connection; undefined where there is none, or no telling which it is. */
   list(ask: Ask, isOn?: (session: Session) => boolean): Promise<ListedRoots | undefined>
   /** True if the client of a call is that one, so that it does not matter which of its calls asks. */
   isOnly(session: Session, isOn?: (session: Session) => boolean): boolean
   /** The client that would be asked. */
-  clientOf(isOn?: (session: Session) => boolean): Promise<Session | undefined>
+  findClient(isOn?: (session: Session) => boolean): Promise<Session | undefined>
 }
 
 /** Means of the core for an upstream. */
@@ -149,27 +149,27 @@ export interface UpstreamContext {
   /** Variables of the gateway's own environment that a child may inherit by allow-list. */
   readonly environment: Readonly<Record<string, string | undefined>>
   /** Shared by all upstreams that are processes; absent where nothing bounds them. */
-  readonly room?: ProcessRoom
+  readonly processLimiter?: ProcessLimiter
   /** Memory from runs before, and for later ones; absent where nothing outlives this process. */
   readonly memory?: UpstreamMemory | undefined
   /** Takes every secret out of a text, before it is cut or kept. */
   hide(text: string): string
   /** Facts for making a sandbox around its processes. */
-  readonly sandboxing?: Sandboxing
+  readonly sandboxContext?: SandboxContext
   /** A notification that belongs to no request. `isMeant` says who hears of a changed resource; everybody who wants it when absent. */
   notify(notification: Notification, isMeant?: (session: Session) => boolean): void
   /** A legacy server's own request; `exchange` is the call it came with, where that is known. */
   ask(ask: Ask, exchange: Exchange | undefined): Promise<AskReply>
   /** Roots of clients for servers that ask outside any call; absent where nobody can be asked. */
-  readonly roots?: RootsOfClients
-  stateChanged(state: UpstreamState, problem?: string): void
+  readonly roots?: ClientRootsProvider
+  reportState(state: UpstreamState, problem?: string): void
   /** Says before each process of it why none may be started; undefined where one may. */
-  readonly refusesStart?: () => string | undefined
+  readonly getStartRefusal?: () => string | undefined
   /**
    * Opens HTTP to the place that it is reached at, for a server that speaks no MCP: the gateway's own client, with proxies,
    * certificates, and the credentials of the authorizer. Absent where nothing is reached over a network.
    */
-  readonly http?: ((reach: UpstreamReach) => Promise<UpstreamHttp>) | undefined
+  readonly http?: ((reach: UpstreamEndpoint) => Promise<UpstreamHttp>) | undefined
   /** Puts credentials on its HTTP requests; absent where only the configuration says what they carry. */
   readonly authorizer?: Authorizer | undefined
   /** The account whose connections these are, where the authorizer keeps accounts apart. */
@@ -195,7 +195,7 @@ export interface UpstreamMemory {
 export type HttpMethod = 'GET' | 'HEAD' | 'OPTIONS' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 /** The place that a server is reached at over HTTP, and the way there, in the words of the configuration. */
-export interface UpstreamReach {
+export interface UpstreamEndpoint {
   /** Only its origin counts. */
   readonly url: string
   readonly proxy?: string | false | undefined
@@ -237,7 +237,7 @@ export interface UpstreamHttp {
 export interface OutgoingRequest {
   readonly upstream: string
   readonly method: HttpMethod
-  /** The account of its connection, as `accountOf` said; undefined where all callers share connections. */
+  /** The account of its connection, as `getAccount` said; undefined where all callers share connections. */
   readonly account: string | undefined
   /** The call that it carries; undefined for what the gateway asks by itself, such as a handshake. */
   readonly exchange: Exchange | undefined
@@ -274,5 +274,5 @@ export interface Authorizer {
    * The account of a caller at this upstream. With it, callers of different accounts share no connection, no session and no
    * notification; without it, all share them. A throw refuses the call.
    */
-  accountOf?(principal: Principal): string
+  getAccount?(principal: Principal): string
 }

@@ -1,8 +1,8 @@
 import { basename, dirname, extname, isAbsolute, join, resolve } from 'node:path'
 import { isPlain } from '../util/plain-data.ts'
 import { parsePointer } from '../util/finding.ts'
-import type { PrivatePlace } from '../util/private-place.ts'
-import { escaped, privateFile } from '../util/private-place.ts'
+import type { PrivatePath } from '../util/private-path.ts'
+import { escapeRegExp, createPrivateFile } from '../util/private-path.ts'
 import type { LoadedConfig } from './finish-config.ts'
 import type { PrivateKind } from './keys.gen.ts'
 import { PRIVATE_PATHS } from './keys.gen.ts'
@@ -13,15 +13,15 @@ export function listPrivatePlaces({
   file,
   files,
   directory,
-}: Pick<LoadedConfig, 'config' | 'file' | 'files' | 'directory'>): PrivatePlace[] {
+}: Pick<LoadedConfig, 'config' | 'file' | 'files' | 'directory'>): PrivatePath[] {
   const named = Object.entries(PRIVATE_PATHS).flatMap(([pattern, kind]) =>
     collectValues(config, parsePointer(pattern))
       .filter(value => isOwnFile(value, kind))
       .map(value => createPrivatePlace(resolve(directory, value), kind)),
   )
-  const read = files.map(each => privateFile(dirname(each), basename(each)))
+  const read = files.map(each => createPrivateFile(dirname(each), basename(each)))
   // Pins are not secret, but only the owner may change them.
-  const lock = { ...privateFile(directory, 'gateway.lock'), isCode: true }
+  const lock = { ...createPrivateFile(directory, 'gateway.lock'), isCode: true }
   return [
     ...read,
     lock,
@@ -31,9 +31,9 @@ export function listPrivatePlaces({
 }
 
 /** Files of other environments: inactive overlays and .env files. */
-function listEnvironmentFiles(file: string, directory: string): PrivatePlace[] {
+function listEnvironmentFiles(file: string, directory: string): PrivatePath[] {
   const extension = extname(file)
-  const overlay = `^\\.?${escaped(basename(file, extension))}\\.[\\w-]+(${escaped(extension)}|\\.ya?ml|\\.json)`
+  const overlay = `^\\.?${escapeRegExp(basename(file, extension))}\\.[\\w-]+(${escapeRegExp(extension)}|\\.ya?ml|\\.json)`
   return [
     { directory: dirname(file), names: new RegExp(`${overlay}([.~#-].*)?$`) },
     ...[...new Set([dirname(file), directory])].map(folder => ({
@@ -43,9 +43,9 @@ function listEnvironmentFiles(file: string, directory: string): PrivatePlace[] {
   ]
 }
 
-function createPrivatePlace(path: string, kind: PrivateKind): PrivatePlace {
+function createPrivatePlace(path: string, kind: PrivateKind): PrivatePath {
   if (kind === 'directory') return { directory: path }
-  const place = privateFile(dirname(path), basename(path))
+  const place = createPrivateFile(dirname(path), basename(path))
   return kind === 'module' ? { ...place, isCode: true } : place
 }
 

@@ -1,7 +1,7 @@
 import { appendPointer } from '../util/finding.ts'
 import { isPlain, setOwn } from '../util/plain-data.ts'
 import { decodePercent } from '../util/plain-text.ts'
-import type { Hide } from '../util/secrets.ts'
+import type { HideSecrets } from '../util/secrets.ts'
 import { HIDDEN, isSecretName, isWorthHiding, Secrets } from '../util/secrets.ts'
 import { isSecretPath } from './messages.ts'
 
@@ -95,7 +95,7 @@ export function redact(config: unknown, secrets: readonly string[]): unknown {
   return redactValue(config, '', new Secrets(secrets).hide)
 }
 
-function redactValue(value: unknown, pointer: string, hide: Hide): unknown {
+function redactValue(value: unknown, pointer: string, hide: HideSecrets): unknown {
   if (isSecretPath(pointer)) return HIDDEN
   if (typeof value === 'string') return hide(value)
   if (Array.isArray(value)) return value.map((item, i) => redactValue(item, appendPointer(pointer, i), hide))

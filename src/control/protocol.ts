@@ -1,6 +1,6 @@
 import type { RequestOptions } from '../api/gateway.ts'
 import type { Log } from '../api/index.ts'
-import { errorEntry, GatewayError, gatewayError } from '../errors/errors.ts'
+import { findErrorEntry, GatewayError, gatewayError } from '../errors/errors.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import { isObject } from '../protocol/json/json.ts'
 import { RPC } from '../protocol/rpc-error.ts'
@@ -51,7 +51,7 @@ export function getErrorStatus({ entry, code }: GatewayError): number {
 export function parseError(error: unknown, socket: string): GatewayError {
   const { code, fields: given, message, hint, exit } = isObject(error) ? error : ({} as JsonObject)
   const fields = isObject(given) ? given : {}
-  const own = errorEntry(code)
+  const own = findErrorEntry(code)
   if (typeof code === 'string' && own !== undefined) return new GatewayError(code, fields, own)
   const text = String(message ?? 'it says no, and not why')
   if (typeof code !== 'string' || typeof hint !== 'string')

@@ -14,7 +14,7 @@ import {
   removeStale,
   unusable,
 } from '../transport/unix-sockets.ts'
-import { addressFolder, localAddress, getPlatform } from '../util/platform.ts'
+import { getSocketFolder, getSocketAddress, getPlatform } from '../util/platform.ts'
 
 // Used by CLI commands.
 export { answers, removeStale }
@@ -40,15 +40,19 @@ const MAX_SWEPT = 256
  */
 export function getControlSocketPath(place: ControlSocketKey, pid: number): string {
   const platform = getPlatform()
-  if (platform.hasPipes) return localAddress('', `${formatPipeName(place)}.${pid}`, platform)
-  return localAddress(getSocketDirectory(place.environment), `${hashSocketName(place)}.${pid}.sock`, platform)
+  if (platform.hasPipes) return getSocketAddress('', `${formatPipeName(place)}.${pid}`, platform)
+  return getSocketAddress(
+    getSocketDirectory(place.environment),
+    `${hashSocketName(place)}.${pid}.sock`,
+    platform,
+  )
 }
 
 /** Path of the MCP socket for local programs, one per configuration. */
 export function getAttachSocketPath(place: ControlSocketKey): string {
   const platform = getPlatform()
-  if (platform.hasPipes) return localAddress('', `${formatPipeName(place)}-mcp`, platform)
-  return localAddress(getSocketDirectory(place.environment), `${hashSocketName(place)}.mcp`, platform)
+  if (platform.hasPipes) return getSocketAddress('', `${formatPipeName(place)}-mcp`, platform)
+  return getSocketAddress(getSocketDirectory(place.environment), `${hashSocketName(place)}.mcp`, platform)
 }
 
 /**
@@ -90,7 +94,7 @@ async function listLivingSockets(
   environment: ControlSocketKey['environment'],
 ): Promise<string[]> {
   const { hasPipes } = getPlatform()
-  const folder = addressFolder(() => getSocketDirectory(environment), getPlatform())
+  const folder = getSocketFolder(() => getSocketDirectory(environment), getPlatform())
   const names = await readdir(folder).catch(() => [])
   const paths = names
     .filter(name => name.startsWith(start) && (hasPipes || name.endsWith('.sock')))

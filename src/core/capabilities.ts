@@ -1,12 +1,12 @@
 import type { Session } from '../api/index.ts'
-import { passedExtensions } from '../protocol/era/capabilities.ts'
+import { filterExtensions } from '../protocol/era/capabilities.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import { isObject } from '../protocol/json/json.ts'
 import type { Graph, UpstreamNode } from './graph-types.ts'
-import { unlistedEntry } from '../api/catalog-entry.ts'
+import { createUnlistedEntry } from '../api/catalog-entry.ts'
 import type { UpstreamInstructions } from '../api/catalog-view.ts'
 import { KINDS } from '../protocol/methods.ts'
-import { within } from '../util/clock.ts'
+import { waitAtMost } from '../util/clock.ts'
 
 /** Milliseconds that a greeting waits for lists that say what its client may see. */
 const WAIT_MS = 2000
@@ -27,7 +27,7 @@ export function mergedCapabilities(graph: Graph): JsonObject {
       merged.resources = { listChanged: true, subscribe: true }
     if (own.completions !== undefined) merged.completions = {}
     if (own.logging !== undefined) merged.logging = {}
-    addExtensions(merged, passedExtensions(own, graph.upstreams.size === 1))
+    addExtensions(merged, filterExtensions(own, graph.upstreams.size === 1))
     Object.assign(merged, mergeExperimental(own, graph.upstreams.size === 1))
   }
   return merged
@@ -76,7 +76,7 @@ export async function known({ upstreams, grace, clock }: Graph): Promise<void> {
     if (upstream.server !== undefined) greeted.resolve()
   })
   const done = Promise.all(waits)
-  await Promise.race([done, greeted.promise.then(() => within(clock, OTHERS_MS, done))])
+  await Promise.race([done, greeted.promise.then(() => waitAtMost(clock, OTHERS_MS, done))])
 }
 
 /** Merges the upstreams' instructions for a model, each under its upstream's name where several are visible; rules may hide some. */
@@ -86,7 +86,7 @@ export async function mergedInstructions(graph: Graph, session: Session): Promis
   const visible = await visibleUpstreams(graph, session)
   const all = collectInstructions(visible)
   const { principal, profile } = session
-  const shown = graph.hooks.runner('instructions')?.(all, { principal, profile }) ?? all
+  const shown = graph.hooks.getRunner('instructions')?.(all, { principal, profile }) ?? all
   const texts = shown.map(({ upstream, text }) => (visible.length === 1 ? text : `# ${upstream}\n${text}`))
   return texts.length === 0 ? undefined : texts.join('\n\n')
 }
@@ -108,16 +108,16 @@ export async function visibleUpstreams(graph: Graph, session: Session): Promise<
     KINDS.map(kind => graph.catalog.part(upstream.name, kind, session)),
   )
   // One whose lists do not come in time is not spoken of.
-  if (lists.length > 0) await within(graph.clock, WAIT_MS, Promise.allSettled(lists))
+  if (lists.length > 0) await waitAtMost(graph.clock, WAIT_MS, Promise.allSettled(lists))
   const seen = new Set(doubtful.filter(node => isListed(session, node, graph)))
   return nodes.filter(node => !doubtful.includes(node) || seen.has(node))
 }
 
 /** Tells whether rules let a caller know of an upstream, as far as that can be said at once. */
 export function isVisible(viewer: Viewer, node: UpstreamNode, graph: Graph): boolean {
-  if (graph.hooks.runner('catalog') === undefined) return true
+  if (graph.hooks.getRunner('catalog') === undefined) return true
   // Rules about all of an upstream pass what has no name, or do not.
-  const any = unlistedEntry('tools', node.upstream.name, '', node.prefix)
+  const any = createUnlistedEntry('tools', node.upstream.name, '', node.prefix)
   return graph.catalog.permits(any, viewer) !== undefined || isListed(viewer, node, graph)
 }
 

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto'
-import type { Log, Answer, Ask, AskReply, ClientSide, Exchange } from '../api/index.ts'
+import type { Log, Answer, Ask, AskReply, ClientDescription, Exchange } from '../api/index.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import { isObject } from '../protocol/json/json.ts'
 import { gatewayError } from '../errors/errors.ts'
 import type { Hooks } from '../hooks/hooks.ts'
 import { adaptRequest, toModernAsk } from '../protocol/era/client-requests.ts'
-import { findMissingCapabilities, neutralCapabilities } from '../protocol/era/capabilities.ts'
+import { findMissingCapabilities, normalizeCapabilities } from '../protocol/era/capabilities.ts'
 import type { RpcError } from '../protocol/rpc-error.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
-import { isPage } from '../protocol/uri.ts'
+import { isWebUrl } from '../protocol/uri.ts'
 
 /** Parts of the gateway that answering in a client's place needs. */
 interface AnswersAsks {
@@ -22,11 +22,11 @@ export async function hookReply(
   exchange: Exchange,
   ask: Ask,
 ): Promise<AskReply | undefined> {
-  if (ask.method === 'elicitation/create' && ask.params?.mode === 'url' && !isPage(ask.params.url)) {
+  if (ask.method === 'elicitation/create' && ask.params?.mode === 'url' && !isWebUrl(ask.params.url)) {
     graph.log.warn('a server wants a page opened that is none', { session: exchange.session.id })
     return { error: rpcError(RPC.invalidParams, 'the URL of a page to open must be http or https') }
   }
-  const answer = await graph.hooks.runner('clientRequest', ask.method)?.(ask, exchange)
+  const answer = await graph.hooks.getRunner('clientRequest', ask.method)?.(ask, exchange)
   if (answer === undefined || answer === null) return undefined
   if ('error' in answer) return { error: answer.error }
   return 'result' in answer ? { result: answer.result.value() } : undefined
@@ -34,7 +34,7 @@ export async function hookReply(
 
 /** The capability that this exchange's client lacks for an ask; undefined when it may be asked. */
 export function findMissingForClient(exchange: Exchange, { method, params }: Ask): JsonObject | undefined {
-  return findMissingCapabilities(neutralCapabilities(exchange.session.client), method, params)
+  return findMissingCapabilities(normalizeCapabilities(exchange.session.client), method, params)
 }
 
 export function missingCapability(ask: Ask, requiredCapabilities: JsonObject): RpcError {
@@ -45,7 +45,7 @@ export function missingCapability(ask: Ask, requiredCapabilities: JsonObject): R
 
 /** Gives an audit what a server asked a client for, and what came of it. */
 export function recordAsk(hooks: Hooks, exchange: Exchange, { method }: Ask, outcome: string): void {
-  hooks.runner('recorded')?.({ kind: 'client_request', name: method, outcome, exchange })
+  hooks.getRunner('auditEvent')?.({ kind: 'client_request', name: method, outcome, exchange })
 }
 
 /** Sums up the reply to an ask in one word. */
@@ -133,7 +133,7 @@ export function getRemainingTime(
 /** Asks by key, as `inputRequests` of this client has them. */
 export function createServerRequest(
   asks: Iterable<readonly [string, { readonly ask: Ask }]>,
-  client: ClientSide,
+  client: ClientDescription,
 ): JsonObject {
   return Object.fromEntries(
     [...asks].map(([key, { ask }]) => [key, toModernAsk(adaptRequest(ask, client).ask)]),
@@ -141,6 +141,6 @@ export function createServerRequest(
 }
 
 /** Converts this client's entry in `inputResponses` for an ask that it was given there to what the server reads. */
-export function createReply(ask: Ask, result: JsonObject, client: ClientSide): AskReply {
-  return { result: adaptRequest(ask, client).read(result) }
+export function createReply(ask: Ask, result: JsonObject, client: ClientDescription): AskReply {
+  return { result: adaptRequest(ask, client).convertResult(result) }
 }

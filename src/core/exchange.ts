@@ -6,11 +6,11 @@ import type {
   AskReply,
   AskWatcher,
   Call,
-  CarriedCall,
-  CarriedRequest,
+  WrappedCall,
+  WrappedRequest,
   Credentials,
   Exchange,
-  Inbound,
+  IncomingRequest,
   Notification,
   Principal,
   Route,
@@ -95,7 +95,7 @@ export interface Carrier {
   /** Called with what came of an ask, whatever way it took. */
   asked?(exchange: Exchange, ask: Ask, reply: AskReply): void
   /** Makes a call for an exchange, which ends with it. Absent where nothing can be called. */
-  callTool?(exchange: PipelineExchange, params: CarriedCall): Promise<Answer>
+  callTool?(exchange: PipelineExchange, params: WrappedCall): Promise<Answer>
   /** Absent where nobody is shown anything. */
   shown?(exchange: Exchange, kind: Kind): Promise<readonly CatalogEntry[]>
   /** Says why the configuration that runs by now would not make a call. Absent where there is no other. */
@@ -119,10 +119,10 @@ export class PipelineExchange implements Exchange {
   entry: CatalogEntry | undefined = undefined
   answer: Answer | undefined = undefined
   origin: PipelineExchange | undefined = undefined
-  readonly #inbound: Inbound
+  readonly #inbound: IncomingRequest
   readonly #carrier: Carrier
-  asking = 0
-  touched = false
+  openAsks = 0
+  hasReachedClient = false
   /** Set where somebody reads how long it was in which phase. */
   phases: PhaseClock | undefined = undefined
   #reason: string | undefined = undefined
@@ -137,7 +137,7 @@ export class PipelineExchange implements Exchange {
   #carried: JsonObject | undefined = undefined
   #onward: ClientChannel | undefined = undefined
 
-  constructor(id: number, session: Session, inbound: Inbound, carrier: Carrier, now: number) {
+  constructor(id: number, session: Session, inbound: IncomingRequest, carrier: Carrier, now: number) {
     this.id = id
     this.session = session
     this.principal = inbound.principal ?? session.principal
@@ -159,12 +159,12 @@ export class PipelineExchange implements Exchange {
     return this.#carried ?? this.#inbound.received ?? this.#inbound.params
   }
 
-  get isCarried(): boolean {
+  get isUnwrapped(): boolean {
     return this.#carried !== undefined
   }
 
   /** The call or request that stood in its arguments takes its place, for all who come now. */
-  unwrap(carried: CarriedCall | CarriedRequest): void {
+  unwrap(carried: WrappedCall | WrappedRequest): void {
     if ('method' in carried) {
       this.method = carried.method
       this.params = { ...ownParams(this.params), ...carried.params }
@@ -176,7 +176,7 @@ export class PipelineExchange implements Exchange {
     this.#carried = this.params
   }
 
-  shown(kind: Kind): Promise<readonly CatalogEntry[]> {
+  listShownEntries(kind: Kind): Promise<readonly CatalogEntry[]> {
     return this.#carrier.shown?.(this, kind) ?? Promise.resolve([])
   }
 
@@ -235,14 +235,14 @@ export class PipelineExchange implements Exchange {
 
   emit(notification: Notification): void {
     if (notification.method === 'notifications/progress')
-      for (const watcher of this.#watchers()) watcher.progressed?.()
+      for (const watcher of this.#watchers()) watcher.onProgress?.()
     if (this.#heir !== undefined) return this.#heir.#hear(notification)
     if (this.#onward !== undefined)
       return this.#carrier.emit(this, notification, told => this.#onward?.emit(told))
     // After the answer, or when nobody listens, there is nowhere for it to go; but a client that thinks comes back.
     if (this.answer !== undefined) return this.#kept?.add(notification)
     if (this.cancelled) return
-    this.touched = true
+    this.hasReachedClient = true
     this.#carrier.emit(this, notification, told => this.#inbound.emit(told))
   }
 
@@ -251,9 +251,9 @@ export class PipelineExchange implements Exchange {
   }
 
   async ask(ask: Ask): Promise<AskReply> {
-    this.touched = true
-    if (this.asking++ === 0) for (const watcher of this.#watchers()) watcher.askingBegins()
-    const stay = this.phases?.enter('client')
+    this.hasReachedClient = true
+    if (this.openAsks++ === 0) for (const watcher of this.#watchers()) watcher.onAskStart()
+    const stay = this.phases?.startPhase('client')
     let reply: AskReply
     try {
       reply = await (this.#asker === undefined
@@ -269,9 +269,9 @@ export class PipelineExchange implements Exchange {
 
   /** Resolves when a reply may go on: what gave its place to others while the client was asked takes one again. False where it has ended. */
   async #answered(stay: ActivePhase | undefined): Promise<boolean> {
-    if (stay !== undefined) this.phases?.leave(stay)
-    if (--this.asking > 0) return true
-    const goingOn = this.#watchers().map(async watcher => watcher.askingEnds())
+    if (stay !== undefined) this.phases?.endPhase(stay)
+    if (--this.openAsks > 0) return true
+    const goingOn = this.#watchers().map(async watcher => watcher.onAskEnd())
     return (await Promise.all(goingOn)).every(goesOn => goesOn !== false)
   }
 
@@ -340,7 +340,7 @@ export class PipelineCall implements Call {
   readonly exchange: PipelineExchange
   params: JsonObject | undefined
   mayBeTask = false
-  ownList: string | undefined = undefined
+  listKey: string | undefined = undefined
   #reason: string | undefined = undefined
   #listeners: CancelListeners | undefined = undefined
 
@@ -379,7 +379,7 @@ export class PipelineCall implements Call {
     this.#listeners?.run(reason)
   }
 
-  outdated(): Promise<string | undefined> {
+  findOutdatedReason(): Promise<string | undefined> {
     return this.exchange.outdated(this)
   }
 }

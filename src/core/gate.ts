@@ -1,17 +1,17 @@
 import type {
   Answer,
-  Chooser,
+  ChoiceContext,
   Credentials,
-  Figure,
+  Metric,
   Gate,
   HttpReply,
   HttpRequest,
-  Inbound,
+  IncomingRequest,
   Notification,
   Principal,
   Readiness,
   Refusal,
-  Running,
+  RunningExchange,
   Session,
   SessionInit,
   Upstream,
@@ -87,7 +87,7 @@ export class PipelineGate implements Gate {
 
   admit(listener: string, path?: string): Refusal | 'close' | undefined {
     try {
-      return this.#graph.hooks.runner('admit')?.(listener, path) ?? undefined
+      return this.#graph.hooks.getRunner('admit')?.(listener, path) ?? undefined
     } catch (thrown) {
       this.#graph.log.error('a request could not be admitted', { listener, reason: getErrorMessage(thrown) })
       return failed()
@@ -95,7 +95,7 @@ export class PipelineGate implements Gate {
   }
 
   authenticate(credentials: Credentials): Principal | Refusal | Promise<Principal | Refusal> {
-    const find = this.#graph.hooks.runner('authenticate', credentials.listener)
+    const find = this.#graph.hooks.getRunner('authenticate', credentials.listener)
     if (find === undefined) return ANONYMOUS
     let found: AuthenticationResult
     try {
@@ -110,18 +110,18 @@ export class PipelineGate implements Gate {
       .then(caller => this.#identified(caller, credentials))
   }
 
-  choices(query: string, by: Chooser): ReturnType<Gate['choices']> {
+  parseChoices(query: string, by: ChoiceContext): ReturnType<Gate['parseChoices']> {
     return parseChoices(query, by, this.#graph.hooks)
   }
 
-  refused(refusal: Refusal, credentials: Credentials): void {
-    this.#graph.hooks.runner('refused')?.(refusal, credentials)
+  reportRefusal(refusal: Refusal, credentials: Credentials): void {
+    this.#graph.hooks.getRunner('refused')?.(refusal, credentials)
   }
 
   /** Tells of a caller that is not let in. */
   #identified(found: Awaited<AuthenticationResult>, credentials: Credentials): Principal | Refusal {
     const caller = found ?? ANONYMOUS
-    if ('status' in caller && credentials.isOptional !== true) this.refused(caller, credentials)
+    if ('status' in caller && credentials.isOptional !== true) this.reportRefusal(caller, credentials)
     return caller
   }
 
@@ -133,7 +133,8 @@ export class PipelineGate implements Gate {
 
   serve(request: HttpRequest): Promise<HttpReply | undefined> | undefined {
     const { hooks } = this.#graph
-    const answer = hooks.runner('http', request.path) ?? hooks.runner('http', normalizePath(request.path))
+    const answer =
+      hooks.getRunner('http', request.path) ?? hooks.getRunner('http', normalizePath(request.path))
     return answer === undefined
       ? undefined
       : Promise.resolve(answer(request)).then(reply => reply ?? undefined)
@@ -143,7 +144,7 @@ export class PipelineGate implements Gate {
     if (!this.#isOpen) throw gatewayError('GW_STOPPING')
     const session = new PipelineSession(init)
     try {
-      await this.#graph.hooks.runner('session')?.(session)
+      await this.#graph.hooks.getRunner('session')?.(session)
     } catch (thrown) {
       if (isForOwner(thrown))
         this.#graph.log.error(getErrorMessage(thrown), { ...thrown.fields, code: thrown.code })
@@ -161,12 +162,12 @@ export class PipelineGate implements Gate {
     this.#graph.tasks.sessionEnded(session)
     // State that a server keeps for the session is needed until its tasks are over.
     this.#graph.tasks.afterwards(session, () => {
-      for (const { upstream } of this.#graph.upstreams.values()) upstream.sessionEnded?.(session)
+      for (const { upstream } of this.#graph.upstreams.values()) upstream.onSessionEnd?.(session)
     })
-    this.#graph.hooks.runner('sessionEnd')?.(session, reason)
+    this.#graph.hooks.getRunner('sessionEnd')?.(session, reason)
   }
 
-  run(session: Session, inbound: Inbound): Running {
+  run(session: Session, inbound: IncomingRequest): RunningExchange {
     if (!this.#isOpen) return { answer: Promise.resolve(stopping()), cancel: () => undefined }
     const graph = this.#graph
     const exchange = graph.exchange(createRequestSession(session, inbound), inbound)
@@ -185,9 +186,9 @@ export class PipelineGate implements Gate {
     if (session.client.era === 'legacy' && this.#sessions.size < MAX_SESSIONS) this.#sessions.add(session)
   }
 
-  notified(session: Session, notification: Notification): void {
+  receiveNotification(session: Session, notification: Notification): void {
     const context = { direction: 'upstream', upstream: undefined, exchange: undefined } as const
-    const decided = this.#graph.hooks.runner('notification', notification.method)?.(notification, context)
+    const decided = this.#graph.hooks.getRunner('notification', notification.method)?.(notification, context)
     if (decided !== 'drop') this.roots.heard(session, decided ?? notification)
   }
 
@@ -220,8 +221,8 @@ export class PipelineGate implements Gate {
     this.#standing.delete(code)
   }
 
-  figures(): readonly Figure[] {
-    return this.#graph.hooks.runner('figures')?.([]) ?? []
+  getMetrics(): readonly Metric[] {
+    return this.#graph.hooks.getRunner('metrics')?.([]) ?? []
   }
 
   /** Number of sessions that are open, of all that were opened, and of requests that are running. */
@@ -259,10 +260,10 @@ function failed(): Refusal {
 }
 
 /** Reads what a client chooses by the query of its URL, where a plugin knows the parameter; one that may not be chosen refuses the request. */
-function parseChoices(query: string, by: Chooser, hooks: Hooks): ReturnType<Gate['choices']> {
+function parseChoices(query: string, by: ChoiceContext, hooks: Hooks): ReturnType<Gate['parseChoices']> {
   let chosen: Record<string, string> | undefined
   for (const [name, value] of new URLSearchParams(query)) {
-    const judge = hooks.runner('choice', name)
+    const judge = hooks.getRunner('choice', name)
     if (judge === undefined) continue
     const why = chosen !== undefined && Object.hasOwn(chosen, name) ? 'stands there twice' : judge(value, by)
     if (why !== undefined) {

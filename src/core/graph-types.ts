@@ -1,7 +1,7 @@
 import type { Listings, View } from './catalog/view.ts'
 import type { LateList, Part, UnlistedMethods } from './catalog/part.ts'
 import type { CatalogEntry } from '../api/catalog-entry.ts'
-import type { Viewer } from '../api/profile-names.ts'
+import type { ProfileViewer } from '../api/profile-lookup.ts'
 import type {
   Answer,
   Call,
@@ -9,7 +9,7 @@ import type {
   Config,
   Dispatch,
   Exchange,
-  Inbound,
+  IncomingRequest,
   Log,
   Notification,
   Route,
@@ -21,7 +21,7 @@ import type { Hooks } from '../hooks/hooks.ts'
 import type { ParamHeader } from '../protocol/headers.ts'
 import type { Era, Kind } from '../protocol/methods.ts'
 import type { RpcError } from '../protocol/rpc-error.ts'
-import type { Hide } from '../util/secrets.ts'
+import type { HideSecrets } from '../util/secrets.ts'
 import type { PipelineExchange } from './exchange.ts'
 import type { Grace } from './upstream.ts'
 import type { Seal } from './seal.ts'
@@ -94,7 +94,7 @@ export interface SeenChange {
   /** False if nobody was given the list by this process. */
   readonly wasGiven: boolean
   /** Tells if a viewer may see any of its entries, former ones included. */
-  isSeenBy(viewer: Viewer): boolean
+  isSeenBy(viewer: ProfileViewer): boolean
 }
 
 /** The lists of all upstreams, as each caller sees them. */
@@ -113,9 +113,9 @@ interface CatalogReader {
   /** The tool's parameters that travel in headers too; undefined when its annotations are invalid. */
   mirrors(entry: CatalogEntry): readonly ParamHeader[] | undefined
   part(name: string, kind: Kind, session: Session): Promise<Part | undefined>
-  permits(entry: CatalogEntry, viewer: Viewer): CatalogEntry | undefined
+  permits(entry: CatalogEntry, viewer: ProfileViewer): CatalogEntry | undefined
   refuses(exchange: Exchange): RpcError | undefined
-  shows(kind: Kind, viewer: Viewer, upstream: string): boolean
+  shows(kind: Kind, viewer: ProfileViewer, upstream: string): boolean
   isMissing(node: UpstreamNode, kind: Kind): boolean
   isDoubtful(kind: Kind): boolean
   /** A first list of an upstream that is late for this caller, and still worth waiting for. */
@@ -192,7 +192,7 @@ export interface Graph {
   readonly tasks: Tasks
   readonly log: Log
   readonly clock: Clock
-  readonly hide: Hide
+  readonly hide: HideSecrets
   readonly grace: Grace
   readonly unlisted: UnlistedMethods
   /** Tells whether any plugin has rules about resources. */
@@ -206,7 +206,7 @@ export interface Graph {
   /** Counts one less. */
   left(): void
   nextId(): number
-  exchange(session: Session, inbound: Inbound): PipelineExchange
+  exchange(session: Session, inbound: IncomingRequest): PipelineExchange
   /** Our name and version; a lone unprefixed upstream shows its own, as there is nobody else to be. */
   identity(): Identity
 }

@@ -2,13 +2,13 @@ import type { CatalogEntry } from '../api/catalog-entry.ts'
 import type {
   Answer,
   Call,
-  CarriedCall,
-  ClientSide,
+  WrappedCall,
+  ClientDescription,
   Clock,
   Config,
   Dispatch,
   Exchange,
-  Inbound,
+  IncomingRequest,
   Log,
   Notification,
   Session,
@@ -17,12 +17,12 @@ import type {
 import { ANONYMOUS, authorizationKey } from '../api/principal.ts'
 import { getErrorMessage } from '../errors/errors.ts'
 import type { Hooks } from '../hooks/hooks.ts'
-import { noted, PhaseClock, phased } from '../hooks/phase-clock.ts'
+import { markWhenDispatched, PhaseClock, timeDispatch } from '../hooks/phase-clock.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import { isObject } from '../protocol/json/json.ts'
 import type { Kind } from '../protocol/methods.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
-import type { Hide } from '../util/secrets.ts'
+import type { HideSecrets } from '../util/secrets.ts'
 import { Catalog } from './catalog/catalog.ts'
 import type { UnlistedMethods } from './catalog/part.ts'
 import type { View } from './catalog/view.ts'
@@ -42,7 +42,7 @@ import { getTarget } from './target.ts'
 import type { TaskStore } from './tasks/task-store.ts'
 
 interface Maker extends Graph {
-  exchange(session: Session, inbound: Inbound): PipelineExchange
+  exchange(session: Session, inbound: IncomingRequest): PipelineExchange
 }
 
 /** Calls that were made for another one: they make none. */
@@ -50,12 +50,12 @@ const INNER = new WeakSet<PipelineExchange>()
 const SILENT = (_: Notification): void => undefined
 
 /** Makes a call of a tool for an exchange: one of its caller, on the whole way. It is cancelled with the exchange. */
-async function callWithin(outer: PipelineExchange, params: CarriedCall, graph: Maker): Promise<Answer> {
+async function callWithin(outer: PipelineExchange, params: WrappedCall, graph: Maker): Promise<Answer> {
   if (INNER.has(outer)) return { error: rpcError(RPC.invalidParams, 'a call within a call makes no others') }
   if (outer.cancelled) return { error: rpcError(RPC.internal, 'the request was cancelled') }
   const { session, principal, credentials, headers, remoteAddress, via } = outer
   const trace = getTraceContext(outer.params)
-  const inbound: Inbound = {
+  const inbound: IncomingRequest = {
     method: 'tools/call',
     params: { ...params, ...(trace === undefined ? {} : { _meta: trace }) },
     via,
@@ -87,10 +87,10 @@ function getTraceContext(params: JsonObject | undefined): JsonObject | undefined
   return own.length === 0 ? undefined : Object.fromEntries(own)
 }
 
-const UNASKABLE = new WeakMap<ClientSide, ClientSide>()
+const UNASKABLE = new WeakMap<ClientDescription, ClientDescription>()
 
 /** The client as one that nobody can ask: whoever would hears that. */
-function unaskable(client: ClientSide): ClientSide {
+function unaskable(client: ClientDescription): ClientDescription {
   let known = UNASKABLE.get(client)
   if (known === undefined) UNASKABLE.set(client, (known = { ...client, capabilities: {} }))
   return known
@@ -107,7 +107,7 @@ interface GraphParts {
   readonly unlisted: UnlistedMethods
   readonly log: Log
   readonly clock: Clock
-  readonly hide: Hide
+  readonly hide: HideSecrets
   /** The graph that this one replaces. */
   readonly before?: Graph | undefined
 }
@@ -131,7 +131,7 @@ export class RuntimeGraph implements Graph {
   readonly tasks: TaskStore
   readonly log: Log
   readonly clock: Clock
-  readonly hide: Hide
+  readonly hide: HideSecrets
   readonly grace: Grace
   readonly unlisted: UnlistedMethods
   /** Tells whether any plugin has rules about resources. */
@@ -157,7 +157,7 @@ export class RuntimeGraph implements Graph {
     this.clock = parts.clock
     this.hide = parts.hide
     this.grace = new Grace(parts.config, parts.clock, parts.before?.grace)
-    this.judgesUris = JUDGES.some(hook => parts.hooks.taps(hook).some(tap => tap.options.judgesUris === true))
+    this.judgesUris = JUDGES.some(hook => parts.hooks.taps(hook).some(tap => tap.options.checksUris === true))
     this.holdsCalls = parts.hooks.taps('dispatch').some(tap => tap.options.asks === true)
     this.#isTimed = createTimingCheck(parts.hooks)
     this.#identity = parts.identity
@@ -191,7 +191,7 @@ export class RuntimeGraph implements Graph {
     return ++this.#lastId
   }
 
-  exchange(session: Session, inbound: Inbound): PipelineExchange {
+  exchange(session: Session, inbound: IncomingRequest): PipelineExchange {
     const now = this.clock.now()
     const exchange = new PipelineExchange(this.nextId(), session, inbound, this.#carrier, now)
     if (this.#isTimed(inbound.method)) exchange.phases = new PhaseClock(this.clock, now)
@@ -225,9 +225,9 @@ export class RuntimeGraph implements Graph {
   #node(upstream: Upstream): UpstreamNode {
     const plain: Dispatch = call => upstream.dispatch(call)
     const isTimed = this.#isTimed !== never
-    const own = isTimed ? phased(plain, 'upstream') : plain
-    const wrapped = this.hooks.runner('dispatch')?.(own, upstream) ?? own
-    const dispatch = isTimed ? noted(wrapped) : wrapped
+    const own = isTimed ? timeDispatch(plain, 'upstream') : plain
+    const wrapped = this.hooks.getRunner('dispatch')?.(own, upstream) ?? own
+    const dispatch = isTimed ? markWhenDispatched(wrapped) : wrapped
     return { upstream, prefix: upstream.spec.prefix ?? `${upstream.name}__`, dispatch }
   }
 }
@@ -253,7 +253,7 @@ async function whyOutdated(call: PipelineCall, graph: Graph): Promise<string | u
   const now = graph.tasks.graph
   if (now === undefined || now === graph) return undefined
   try {
-    if (now.hooks.runner('approval') === undefined) return 'nobody decides about calls any more'
+    if (now.hooks.getRunner('approval') === undefined) return 'nobody decides about calls any more'
     if (!(await isAdmitted(call, now))) return 'its caller is not let in any more'
     return await whyElsewhere(call, graph, now)
   } catch (error) {
@@ -267,7 +267,7 @@ async function whyOutdated(call: PipelineCall, graph: Graph): Promise<string | u
 /** True for a caller that came over a connection, too: what stays open is asked for its credentials at each reload. */
 async function isAdmitted({ exchange }: PipelineCall, { hooks }: Graph): Promise<boolean> {
   const { credentials, principal } = exchange
-  const find = credentials && hooks.runner('authenticate', credentials.listener)
+  const find = credentials && hooks.getRunner('authenticate', credentials.listener)
   if (credentials === undefined || find === undefined) return true
   const found = (await find(credentials)) ?? ANONYMOUS
   return !('status' in found) && authorizationKey(found) === authorizationKey(principal)

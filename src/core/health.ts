@@ -1,7 +1,7 @@
 import type { Upstream, UpstreamStatus } from '../api/index.ts'
 import type { GatewayError } from '../errors/errors.ts'
 import { fillTemplate, getOwnerProblem, getErrorMessage } from '../errors/errors.ts'
-import type { Health, HealthFinding, Level } from '../errors/health.ts'
+import type { Health, HealthFinding, HealthLevel } from '../errors/health.ts'
 import { finding, summarizeFindings, LEVELS } from '../errors/health.ts'
 import { isObject } from '../protocol/json/json.ts'
 import { toOneLine, sanitizeText } from '../util/plain-text.ts'
@@ -33,7 +33,7 @@ export function refusedFinding({ code, message, hint }: GatewayError): HealthFin
 /** A plugin that fails here is a finding itself: the others are wanted most when something is wrong. */
 function withPlugins(own: readonly HealthFinding[], { hooks }: Graph): readonly HealthFinding[] {
   let findings = own
-  for (const { plugin, run } of hooks.each('health'))
+  for (const { plugin, run } of hooks.listTaps('health'))
     try {
       findings = checked(run(findings) ?? findings)
     } catch (error) {
@@ -56,7 +56,7 @@ function checked(findings: readonly HealthFinding[]): readonly HealthFinding[] {
 function isFinding(one: unknown): boolean {
   if (!isObject(one)) return false
   const texts = [one.code, one.summary, one.fix, one.detail ?? '', one.upstream ?? '']
-  return texts.every(text => typeof text === 'string') && LEVELS.includes(one.level as Level)
+  return texts.every(text => typeof text === 'string') && LEVELS.includes(one.level as HealthLevel)
 }
 
 function findingsAbout(upstream: Upstream, { catalog }: Graph): HealthFinding[] {
@@ -128,7 +128,7 @@ function plain({ summary, detail, ...others }: HealthFinding): HealthFinding {
 export function getUpstreamStatus(upstream: Upstream, { hooks, catalog, hide }: Graph): UpstreamStatus {
   const lists = catalog.troubles(upstream.name)
   const status = lists === undefined ? ownStatus(upstream) : { ...ownStatus(upstream), lists }
-  return redactValue(hooks.runner('status')?.(status, upstream) ?? status, hide)
+  return redactValue(hooks.getRunner('status')?.(status, upstream) ?? status, hide)
 }
 
 function ownStatus(upstream: Upstream): UpstreamStatus {

@@ -1,4 +1,4 @@
-import type { Answer, CarriedRequest, Exchange } from '../api/index.ts'
+import type { Answer, WrappedRequest, Exchange } from '../api/index.ts'
 import { gatewayError, GatewayError } from '../errors/errors.ts'
 import type { HookTaps } from '../hooks/hook-taps.ts'
 import { LOG_LEVELS } from '../protocol/era/modern.ts'
@@ -91,7 +91,7 @@ function result(value: JsonObject): Answer {
 export async function travel(exchange: PipelineExchange, graph: Graph): Promise<Answer> {
   const { hooks } = graph
   let answer: Answer
-  let carried: CarriedRequest | undefined
+  let carried: WrappedRequest | undefined
   graph.entered()
   try {
     // A wait costs a turn of the microtasks, so nothing is waited for that nobody taps.
@@ -124,7 +124,7 @@ const MAX_CARRIED_CALLS = 2
 async function unwrapped(
   exchange: PipelineExchange,
   unwrap: HookTaps['unwrap'],
-): Promise<CarriedRequest | undefined> {
+): Promise<WrappedRequest | undefined> {
   for (let depth = 0; depth < MAX_CARRIED_CALLS; depth++) {
     const carried = await unwrap(exchange)
     if (carried === undefined || exchange.method !== 'tools/call') return undefined
@@ -136,14 +136,14 @@ async function unwrapped(
 
 /** The answer of a call that carried a request: its client reads that of a tool. */
 function answeredAsCall(
-  carried: CarriedRequest | undefined,
+  carried: WrappedRequest | undefined,
   answer: Answer,
   exchange: PipelineExchange,
   graph: Graph,
 ): Answer {
   if (carried === undefined) return answer
   try {
-    return carried.answered(answer)
+    return carried.convertAnswer(answer)
   } catch (error) {
     return failure(error, exchange, graph)
   }

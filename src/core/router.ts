@@ -1,17 +1,17 @@
 import type { CatalogEntry } from '../api/catalog-entry.ts'
-import { isCalled, unlistedEntry } from '../api/catalog-entry.ts'
+import { hasName, createUnlistedEntry } from '../api/catalog-entry.ts'
 import type { Call, Exchange, Route, Session } from '../api/index.ts'
 import type { ParamHeader } from '../protocol/headers.ts'
-import { getParamHeaders, paramMismatch } from '../protocol/headers.ts'
+import { getParamHeaders, findParamMismatch } from '../protocol/headers.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
-import { withNumbersAsText } from '../protocol/json/json.ts'
+import { stringifyNumbers } from '../protocol/json/json.ts'
 import type { Kind } from '../protocol/methods.ts'
 import { METHODS } from '../protocol/methods.ts'
 import type { RpcError } from '../protocol/rpc-error.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
-import { matchesWritten } from '../protocol/uri-patterns.ts'
-import { canonicalPattern, canonicalUri } from '../protocol/uri.ts'
-import { within } from '../util/clock.ts'
+import { matchesRawTemplate } from '../protocol/uri-patterns.ts'
+import { canonicalizePattern, parseCanonicalUri } from '../protocol/uri.ts'
+import { waitAtMost } from '../util/clock.ts'
 import { parseDuration } from '../util/units.ts'
 import type { LateList } from './catalog/part.ts'
 import { isModernHttp } from './exchange.ts'
@@ -124,13 +124,13 @@ export class Router {
     const listed = this.#graph.catalog.current(kind, session)?.findOriginal(node.upstream.name, name)
     if (listed !== undefined) return listed
     if (kind === 'resources' && this.#isUnclear(name)) return undefined
-    const entry = unlistedEntry(kind, node.upstream.name, name, node.prefix)
+    const entry = createUnlistedEntry(kind, node.upstream.name, name, node.prefix)
     return this.#graph.catalog.permits(entry, session)
   }
 
   /** Rules cannot judge a URI that has no canonical form: where there are some, only what a server lists so is found. */
   #isUnclear(uri: string): boolean {
-    return this.#graph.judgesUris && canonicalUri(uri) === undefined
+    return this.#graph.judgesUris && parseCanonicalUri(uri) === undefined
   }
 
   /** Mirrors a tool's annotated arguments in headers, and checks those that the client sent (`x-mcp-header`). */
@@ -141,10 +141,10 @@ export class Router {
 
   #mirror(call: Call, annotations: readonly ParamHeader[]): RpcError | undefined {
     const { headers, received } = call.exchange
-    const args = withNumbersAsText(call.params, received)?.arguments
+    const args = stringifyNumbers(call.params, received)?.arguments
     const mismatch =
-      isModernHttp(call.exchange) && !call.exchange.isCarried
-        ? paramMismatch(annotations, headers, args)
+      isModernHttp(call.exchange) && !call.exchange.isUnwrapped
+        ? findParamMismatch(annotations, headers, args)
         : undefined
     if (mismatch === undefined) Object.assign(call.headers, getParamHeaders(annotations, args))
     return mismatch
@@ -209,8 +209,8 @@ export class Router {
     if (node === undefined) return undefined
     const listed = this.#graph.catalog.part(node.upstream.name, kind, session)
     // Without rules that change names, a first list that is late tells nothing new.
-    if (!mayOwn(this.#graph, node, kind) && !(await within(this.#graph.clock, this.#waitMs, listed)))
-      return unlistedEntry(kind, node.upstream.name, name.slice(node.prefix.length), node.prefix)
+    if (!mayOwn(this.#graph, node, kind) && !(await waitAtMost(this.#graph.clock, this.#waitMs, listed)))
+      return createUnlistedEntry(kind, node.upstream.name, name.slice(node.prefix.length), node.prefix)
     const entry = (await listed)?.entries.find(candidate => candidate.exposed === name)
     const permitted = entry === undefined ? undefined : this.#graph.catalog.permits(entry, session)
     return permitted?.exposed === name ? permitted : undefined
@@ -233,7 +233,7 @@ export class Router {
   #awayOwner(kind: Kind, name: string, session: Session): CatalogEntry | undefined {
     const entry = this.#graph.catalog.former(kind, session, name) ?? this.#guessed(kind, name)
     const permitted = entry === undefined ? undefined : this.#graph.catalog.permits(entry, session)
-    return permitted !== undefined && isCalled(permitted, name) ? permitted : undefined
+    return permitted !== undefined && hasName(permitted, name) ? permitted : undefined
   }
 
   #guessed(kind: Kind, name: string): CatalogEntry | undefined {
@@ -241,14 +241,14 @@ export class Router {
     if (node === undefined) return undefined
     if (isUp(node.upstream) && !this.#graph.catalog.isMissing(node, kind)) return undefined
     const original = name.slice(node.prefix.length)
-    return unlistedEntry(kind, node.upstream.name, original, node.prefix)
+    return createUnlistedEntry(kind, node.upstream.name, original, node.prefix)
   }
 
   /** Servers may serve URIs they do not list: by template, else by the only one, else by whoever lists that origin. */
   async #byTemplate(uri: string, session: Session): Promise<CatalogEntry | undefined> {
     if (this.#isUnclear(uri)) return undefined
     const templates = await this.#graph.catalog.load('resourceTemplates', session)
-    const matchesEntry = ({ original }: CatalogEntry): boolean => matchesWritten(original, uri)
+    const matchesEntry = ({ original }: CatalogEntry): boolean => matchesRawTemplate(original, uri)
     const template = templates.entries.find(matchesEntry) ?? templates.refused.find(matchesEntry)
     if (template?.refusal !== undefined) return template
     return this.#unlisted(uri, template?.upstream, session)
@@ -262,7 +262,7 @@ export class Router {
   #unlisted(uri: string, upstream: string | undefined, session: Session): CatalogEntry | undefined {
     const node = upstream === undefined ? undefined : this.#graph.upstreams.get(upstream)
     if (node === undefined) return undefined
-    const entry = unlistedEntry('resources', node.upstream.name, uri, node.prefix)
+    const entry = createUnlistedEntry('resources', node.upstream.name, uri, node.prefix)
     return this.#graph.catalog.permits(entry, session)
   }
 
@@ -276,7 +276,7 @@ export class Router {
   #sameOrigin(uri: string, session: Session): string | undefined {
     const origin = getUriOrigin(uri)
     const entries = this.#graph.catalog.current('resources', session)?.entries ?? []
-    return entries.find(entry => getUriOrigin(canonicalPattern(entry.original)) === origin)?.upstream
+    return entries.find(entry => getUriOrigin(canonicalizePattern(entry.original)) === origin)?.upstream
   }
 
   async #byReference(exchange: Exchange): Promise<RouteResult> {
@@ -357,7 +357,7 @@ async function waitForNextList(
   const cancelled = new Promise<void>(resolve => {
     takeBack = exchange.onCancel(() => resolve())
   })
-  await within(clock, leftMs, Promise.race([cancelled, ...late.map(({ done }) => done)]))
+  await waitAtMost(clock, leftMs, Promise.race([cancelled, ...late.map(({ done }) => done)]))
   takeBack()
 }
 
@@ -370,7 +370,7 @@ function lateLists(graph: Graph, { kinds }: EntrySearch): LateList[] {
 /** Without rules that change names, the prefix says whose a name is, and a call need not wait for a list. */
 function mayOwn({ hooks }: Graph, { prefix }: UpstreamNode, kind: Kind): boolean {
   const isNamed = kind === 'tools' || kind === 'prompts'
-  return !isNamed || prefix === '' || hooks.runner('catalog') !== undefined
+  return !isNamed || prefix === '' || hooks.getRunner('catalog') !== undefined
 }
 
 /** The route of an exchange by one configuration, or the error that says why there is none. */

@@ -1,9 +1,9 @@
 import type { KeyObject } from 'node:crypto'
 import { createCipheriv, createDecipheriv, createSecretKey, randomBytes } from 'node:crypto'
-import type { Handles, Sealing } from '../api/index.ts'
+import type { Handles, SealingKeys } from '../api/index.ts'
 import { isObject } from '../protocol/json/json.ts'
-import { readSealed, sealedPrefix } from '../protocol/placed-ids.ts'
-import { steadyTime } from '../util/clock.ts'
+import { splitReplicaPrefix, formatReplicaPrefix } from '../protocol/replica-ids.ts'
+import { getSteadyTime } from '../util/clock.ts'
 
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
@@ -21,10 +21,10 @@ const UNTIL = 'until '
 export class Seal {
   readonly #key: Buffer
   readonly #now: () => number
-  #shared: Sealing | undefined
+  #shared: SealingKeys | undefined
 
   /** `now` is milliseconds since 1970: another process, which has another clock, may have the same key. */
-  constructor(key: Buffer = randomBytes(32), now: () => number = steadyTime) {
+  constructor(key: Buffer = randomBytes(32), now: () => number = getSteadyTime) {
     this.#key = key
     this.#now = now
   }
@@ -44,21 +44,21 @@ export class Seal {
    * From now on the processes of `sealing` open what any of them closes. What only one can do something with, a parked call
    * or a hosted task, says which; that is no secret, and bound to what is sealed.
    */
-  useSharedKeys(sealing: Sealing): void {
+  useSharedKeys(sealing: SealingKeys): void {
     this.#shared = sealing
   }
 
   close(value: unknown, boundTo: string): string {
     const [key = this.#key] = this.#shared?.keys ?? []
-    const place = this.#shared?.place
+    const place = this.#shared?.replicaId
     if (place === undefined || !isKeptHere(value)) return encryptWithKey(key, value, boundTo)
-    return `${sealedPrefix(place)}${encryptWithKey(key, value, `${place} ${boundTo}`)}`
+    return `${formatReplicaPrefix(place)}${encryptWithKey(key, value, `${place} ${boundTo}`)}`
   }
 
   /** The value, or undefined for anything that this seal did not close for the same purpose. */
   open(sealed: string, boundTo: string): unknown {
     if (this.#shared === undefined) return decryptWithKey(this.#key, sealed, boundTo)
-    const kept = readSealed(sealed)
+    const kept = splitReplicaPrefix(sealed)
     const text = kept === undefined ? sealed : kept.rest
     const purpose = kept === undefined ? boundTo : `${kept.place} ${boundTo}`
     for (const key of [...this.#shared.keys, this.#key]) {

@@ -2,8 +2,8 @@ import type {
   Ask,
   AskReply,
   Choices,
-  ClientSide,
-  Inbound,
+  ClientDescription,
+  IncomingRequest,
   Notification,
   Principal,
   Session,
@@ -28,12 +28,12 @@ export class PipelineSession implements Session {
   readonly directory: string | undefined
   readonly choices: Choices | undefined
   readonly slots: unknown[]
-  readonly client: ClientSide
+  readonly client: ClientDescription
   readonly notify: (notification: Notification) => boolean
   readonly ask: ((ask: Ask) => Promise<AskReply>) | undefined
   /** The conversation itself; other forms of it are what single requests see. */
   readonly root: PipelineSession
-  #forms: Map<string | ClientSide, PipelineSession> | undefined = undefined
+  #forms: Map<string | ClientDescription, PipelineSession> | undefined = undefined
 
   constructor(init: SessionInit, root?: PipelineSession) {
     this.id = init.id
@@ -55,13 +55,13 @@ export class PipelineSession implements Session {
     client,
     label,
     principal,
-  }: Pick<Inbound, 'client' | 'label' | 'principal'>): PipelineSession {
+  }: Pick<IncomingRequest, 'client' | 'label' | 'principal'>): PipelineSession {
     const named = label === undefined || label === this.label ? this : this.#form(label, { label })
     const form = client === undefined || client === this.client ? named : named.#form(client, { client })
     return principal === undefined || isSame(principal, form.principal) ? form : form.#with({ principal })
   }
 
-  #form(key: string | ClientSide, differing: Partial<SessionInit>): PipelineSession {
+  #form(key: string | ClientDescription, differing: Partial<SessionInit>): PipelineSession {
     const known = this.#forms?.get(key)
     if (known !== undefined) return known
     if (this.#forms === undefined || this.#forms.size >= MAX_FORMS) this.#forms = new Map()
@@ -85,7 +85,7 @@ function isSame(one: Principal, other: Principal): boolean {
 }
 
 /** A session as this request sees it. */
-export function createRequestSession(session: Session, inbound: Inbound): Session {
+export function createRequestSession(session: Session, inbound: IncomingRequest): Session {
   return session instanceof PipelineSession ? session.withInbound(inbound) : session
 }
 

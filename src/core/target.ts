@@ -1,7 +1,7 @@
 import type { Kind } from '../protocol/methods.ts'
 import { METHODS } from '../protocol/methods.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
-import { isObject, lookAlike } from '../protocol/json/json.ts'
+import { isObject, findMistakableName } from '../protocol/json/json.ts'
 import type { Exchange } from '../api/index.ts'
 import type { RpcError } from '../protocol/rpc-error.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
@@ -49,7 +49,7 @@ function withOneReference(params: Params): TargetResult {
   if (!isObject(ref)) return invalid('"ref" must be an object')
   const members = MEMBERS.get(ref.type)
   if (members === undefined) return invalid('"ref.type" must be "ref/prompt" or "ref/resource"')
-  const odd = Object.keys(ref).find(lookAlike)
+  const odd = Object.keys(ref).find(findMistakableName)
   if (odd !== undefined) return invalid(`"${odd}" in "ref" may be read as another member`)
   return withOneName(params, ref, members)
 }

@@ -1,6 +1,6 @@
 import type { Call, Clock, Config, Session, Upstream, UpstreamConfig } from '../api/index.ts'
 import type { Kind } from '../protocol/methods.ts'
-import { within } from '../util/clock.ts'
+import { waitAtMost } from '../util/clock.ts'
 import { parseDuration } from '../util/units.ts'
 
 /**
@@ -70,12 +70,12 @@ export class KeptUpstream implements Upstream {
     return this.live.getListKey?.(session)
   }
 
-  sessionEnded(session: Session): void {
-    this.live.sessionEnded?.(session)
+  onSessionEnd(session: Session): void {
+    this.live.onSessionEnd?.(session)
   }
 
-  rootsChanged(changed: readonly Session[]): void {
-    this.live.rootsChanged?.(changed)
+  onRootsChange(changed: readonly Session[]): void {
+    this.live.onRootsChange?.(changed)
   }
 
   start(): Promise<void> {
@@ -130,7 +130,7 @@ export class Grace {
   async wait(upstream: Upstream): Promise<void> {
     const started = upstream.start()
     const left = this.begin(upstream)
-    if (left > 0) await within(this.#clock, left, started)
+    if (left > 0) await waitAtMost(this.#clock, left, started)
   }
 }
 

@@ -1,15 +1,15 @@
 import type { Answer } from '../api/index.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
-import { mayHave, parseMembers, getMemberValue } from '../protocol/json/members.ts'
+import { mayHaveMember, parseMembers, getMemberValue } from '../protocol/json/members.ts'
 import type { Payload } from '../protocol/payload.ts'
-import type { Hide } from '../util/secrets.ts'
+import type { HideSecrets } from '../util/secrets.ts'
 import { redactValue } from '../util/secrets.ts'
 
 /** Members of a task's state that say why it failed. */
 const WHY = ['error', 'statusMessage']
 
 interface Hiding {
-  readonly hide: Hide
+  readonly hide: HideSecrets
 }
 
 /** An answer whose error has no secret of ours in it: servers quote what they were sent, credentials included. */
@@ -32,7 +32,7 @@ export function stateWithoutSecrets(state: JsonObject, { hide }: Hiding): JsonOb
 /** The same for a state in bytes: those of a result are not read. */
 export function payloadWithoutSecrets(state: Payload, hiding: Hiding): Payload {
   const bytes = state.bytes()
-  if (!WHY.some(key => mayHave(bytes, key))) return state
+  if (!WHY.some(key => mayHaveMember(bytes, key))) return state
   const members = parseMembers(bytes)
   const why: JsonObject = {}
   for (const key of WHY) {
@@ -40,5 +40,5 @@ export function payloadWithoutSecrets(state: Payload, hiding: Hiding): Payload {
     if (text !== undefined) why[key] = JSON.parse(text.toString())
   }
   const shown = stateWithoutSecrets(why, hiding)
-  return shown === why ? state : state.edited(WHY, shown)
+  return shown === why ? state : state.edit(WHY, shown)
 }

@@ -10,21 +10,21 @@ export type ErrorCode = keyof typeof ERRORS
 export type ErrorTable = Readonly<Record<string, ErrorEntry>>
 
 /** Every row that this process has heard of: ours, and those of the plugins that it has installed. */
-const known = new Map<string, ErrorEntry>(Object.entries(ERRORS))
+const errorEntries = new Map<string, ErrorEntry>(Object.entries(ERRORS))
 
 /** Adds the rows of a plugin, so that other processes and plugins can speak of its errors by their code. */
 export function addErrors(table: ErrorTable): void {
-  for (const [code, entry] of Object.entries(table)) known.set(code, entry)
+  for (const [code, entry] of Object.entries(table)) errorEntries.set(code, entry)
 }
 
 /** The row of a code; undefined for what is none of ours. */
-export function errorEntry(code: unknown): ErrorEntry | undefined {
-  return typeof code === 'string' ? known.get(code) : undefined
+export function findErrorEntry(code: unknown): ErrorEntry | undefined {
+  return typeof code === 'string' ? errorEntries.get(code) : undefined
 }
 
 /** The HTTP status of an error of ours by its code; undefined for any other, and for errors that never reach HTTP. */
 export function getHttpStatus(code: unknown): number | undefined {
-  return errorEntry(code)?.http
+  return findErrorEntry(code)?.http
 }
 
 /** Why something failed or ended, in words for anybody. */
@@ -36,17 +36,17 @@ export interface Reason {
   readonly error?: GatewayError | undefined
 }
 
-const SAID = '; it said last: '
+const SERVER_MESSAGE = '; it said last: '
 
 /** A reason as its owner reads it: with what the server said. */
 export function describeReason({ why, detail }: Reason): string {
-  return detail === undefined ? why : `${why}${SAID}${detail}`
+  return detail === undefined ? why : `${why}${SERVER_MESSAGE}${detail}`
 }
 
 /** Words of the server in a reason as its owner reads it; undefined where there are none. */
 export function extractServerMessage(reason: string): string | undefined {
-  const at = reason.indexOf(SAID)
-  return at === -1 ? undefined : reason.slice(at + SAID.length)
+  const at = reason.indexOf(SERVER_MESSAGE)
+  return at === -1 ? undefined : reason.slice(at + SERVER_MESSAGE.length)
 }
 
 /** The problem of an upstream as its owner reads it. */
@@ -71,7 +71,7 @@ export class GatewayError extends Error {
   constructor(
     code: string,
     fields: Record<string, unknown> = {},
-    entry: ErrorEntry = errorEntry(code) ?? ERRORS.GW_INTERNAL,
+    entry: ErrorEntry = findErrorEntry(code) ?? ERRORS.GW_INTERNAL,
   ) {
     super(fillTemplate(entry.text, fields), fields.cause === undefined ? undefined : { cause: fields.cause })
     this.code = code

@@ -3,11 +3,11 @@ import { fillTemplate } from './errors.ts'
 /** Weight of a finding, and of the health of a whole: the worst of its findings. */
 export const LEVELS = ['ok', 'info', 'warning', 'error'] as const
 /** One of them. */
-export type Level = (typeof LEVELS)[number]
+export type HealthLevel = (typeof LEVELS)[number]
 
 /** One row of a table of findings: what it says, and what to do. Its code stays, as monitors and scripts read it. */
 export interface HealthEntry {
-  readonly level: Exclude<Level, 'ok'>
+  readonly level: Exclude<HealthLevel, 'ok'>
   /** `{name}` is filled from the fields given. */
   readonly text: string
   /** Command, or advice, that mends it. */
@@ -20,7 +20,7 @@ export type HealthTable = Readonly<Record<string, HealthEntry>>
 /** Something that its owner should know, or do. */
 export interface HealthFinding {
   readonly code: string
-  readonly level: Exclude<Level, 'ok'>
+  readonly level: Exclude<HealthLevel, 'ok'>
   /** One line for the owner: it may hold what a server said. */
   readonly summary: string
   /** More on why. */
@@ -32,7 +32,7 @@ export interface HealthFinding {
 
 /** Level of something, and the findings about it, the worst first. */
 export interface Health {
-  readonly level: Level
+  readonly level: HealthLevel
   readonly findings: readonly HealthFinding[]
 }
 

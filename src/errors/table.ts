@@ -15,7 +15,7 @@ export interface ErrorEntry {
   /** State that it puts the upstream into whose requests it ends, where that is not `failed`. */
   readonly state?: 'needs_auth'
   /** True where it says nothing of the server that a call was for. The next caller hears it as it is, and no breaker counts it. */
-  readonly isOurs?: true
+  readonly isLocal?: true
 }
 
 /** Every error of the gateway itself; plugins have tables of their own. A test ties this table to docs/reference/errors.md. */
@@ -228,7 +228,7 @@ export const ERRORS = {
     hint: 'Try again. With cluster, look at Redis; see: gateway replicas.',
     http: 503,
     rpc: RPC.internal,
-    isOurs: true,
+    isLocal: true,
   },
   GW_TOO_LARGE: {
     text: '{what} is larger than {limit} bytes',
@@ -304,7 +304,7 @@ export const ERRORS = {
     hint: 'Call again after retryAfterMs; raise upstreams.{upstream}.limits if the server can take more.',
     http: 503,
     rpc: RPC.internal,
-    isOurs: true,
+    isLocal: true,
   },
   GW_UNAUTHORIZED: {
     text: 'who sends this is not known: {why}',

@@ -1,5 +1,5 @@
 import type { Load, AuditEvent, Listener } from '../api/index.ts'
-import type { Connection, GatewayEvents, RequestOptions, UpstreamHandle } from '../api/gateway.ts'
+import type { ClientConnection, GatewayEvents, RequestOptions, UpstreamHandle } from '../api/gateway.ts'
 import { RpcFailure } from '../api/gateway.ts'
 import { GatewayError, gatewayError } from '../errors/errors.ts'
 import type { Health } from '../errors/health.ts'
@@ -8,7 +8,7 @@ import { isObject } from '../protocol/json/json.ts'
 import { checkProfile } from './check-tool-names.ts'
 import { present } from './plan.ts'
 import type { Generation } from './generation.ts'
-import { residentOfTrees } from '../util/process/resident.ts'
+import { measureTrees } from '../util/process/resident-memory.ts'
 import { suggestHint } from '../util/suggest.ts'
 import { readOwnPackage } from '../util/version.ts'
 import { cancelTask, fetchDefinitions, listKnownEntries, listTasks, shownList } from './verb-answers.ts'
@@ -35,7 +35,7 @@ interface Steered {
   on<E extends keyof GatewayEvents>(event: E, listener: (event: GatewayEvents[E]) => void): () => void
   reload(): Promise<object>
   inspect(): Promise<object>
-  connect(): Promise<Connection>
+  connect(): Promise<ClientConnection>
   plan(params: JsonObject): Promise<object>
 }
 
@@ -108,12 +108,12 @@ function onlyLooks({ generation }: Steered, verb: string): boolean {
   if (UNRECORDED.has(verb)) return true
   return generation.graph.hooks
     .taps('control')
-    .some(({ key, options }) => key === verb && options.looks === true)
+    .some(({ key, options }) => key === verb && options.readOnly === true)
 }
 
 function record(gateway: Steered, verb: string, { upstream }: JsonObject, outcome: string): void {
   const fields: AuditEvent['fields'] = typeof upstream === 'string' ? { upstream } : {}
-  gateway.generation.graph.hooks.runner('recorded')?.({ kind: 'control', name: verb, outcome, fields })
+  gateway.generation.graph.hooks.getRunner('auditEvent')?.({ kind: 'control', name: verb, outcome, fields })
 }
 
 async function run(
@@ -125,7 +125,7 @@ async function run(
   const own = VERBS.get(verb)
   if (own !== undefined) return (await own(gateway, params, options)) as JsonObject
   const { hooks } = gateway.generation.graph
-  const result = await hooks.runner('control', verb)?.(params)
+  const result = await hooks.getRunner('control', verb)?.(params)
   if (result !== undefined && result !== null) return result
   const added = hooks.taps('control').flatMap(({ key }) => key ?? [])
   const known = [...new Set([...VERBS.keys(), ...added])].join(', ')
@@ -162,7 +162,7 @@ async function status(gateway: Steered): Promise<object> {
     const pids = [pid, ...(runtime?.instances.map(instance => instance.pid) ?? [])]
     return [...new Set(pids.filter(one => one !== undefined))]
   })
-  const sizes = await residentOfTrees(trees.flat())
+  const sizes = await measureTrees(trees.flat())
   return {
     gateway: {
       ...readOwnPackage(),

@@ -1,7 +1,7 @@
 import type { CatalogEntry } from '../api/catalog-entry.ts'
-import { isCalled } from '../api/catalog-entry.ts'
+import { hasName } from '../api/catalog-entry.ts'
 import type { ExplainStep } from '../api/explain.ts'
-import { PLACES } from '../api/explain.ts'
+import { EXPLAIN_STAGES } from '../api/explain.ts'
 import type { Call, Exchange, Principal, Session } from '../api/index.ts'
 import { ANONYMOUS } from '../api/principal.ts'
 import { PipelineCall } from '../core/exchange.ts'
@@ -12,7 +12,7 @@ import { gatewayError, getErrorMessage } from '../errors/errors.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import { isObject } from '../protocol/json/json.ts'
 import { redactValue } from '../util/secrets.ts'
-import { suggest } from '../util/suggest.ts'
+import { findSimilar } from '../util/suggest.ts'
 
 const METHOD = 'tools/call'
 const VERB = 'explain'
@@ -57,7 +57,7 @@ export async function explain(graph: RuntimeGraph, params: JsonObject): Promise<
   const call = 'route' in routed ? createCall(exchange, routed.route, graph) : undefined
   const about = { exchange, hasArguments: question.args !== undefined, entry: listing.entry, call }
   const own = [...listing.steps, ...('step' in routed ? [routed.step] : []), ...ownSteps(call, graph)]
-  const steps = inOrder(graph.hooks.runner('explain')?.(own, about) ?? own)
+  const steps = inOrder(graph.hooks.getRunner('explain')?.(own, about) ?? own)
   const { issuer, subject, scopes } = principal
   const explanation: Explanation = {
     tool,
@@ -88,7 +88,7 @@ function parseQuestion(params: JsonObject, graph: RuntimeGraph): Question {
 
 function named(name: string, { config, hooks }: RuntimeGraph): Principal {
   if (name === ANONYMOUS.subject) return ANONYMOUS
-  const found = hooks.runner('callerNamed')?.(name)
+  const found = hooks.getRunner('resolveCaller')?.(name)
   if (found !== undefined && found !== null) return found
   const known = config.auth === undefined ? ' – without "auth" every caller is anonymous' : ''
   throw gatewayError('GW_CALLER_UNKNOWN', { caller: name, known })
@@ -111,7 +111,7 @@ async function findRoute(
     step: { by: 'core', at: 'route', does: 'refuses', text },
   })
   try {
-    const decided = graph.hooks.runner('route', METHOD)?.(exchange)
+    const decided = graph.hooks.getRunner('route', METHOD)?.(exchange)
     const found = await (decided === undefined || decided === null
       ? graph.router.find(exchange)
       : graph.router.permit(exchange, decided))
@@ -127,7 +127,7 @@ async function findRoute(
 async function meant({ params, session }: Exchange, { catalog }: RuntimeGraph): Promise<string> {
   const { entries } = await catalog.load('tools', session)
   const names = entries.map(({ exposed }) => exposed)
-  const suggestion = suggest(String(params?.name), names)
+  const suggestion = findSimilar(String(params?.name), names)
   return suggestion === undefined
     ? ' – gateway tools lists what there is'
     : ` – did you mean "${suggestion}"?`
@@ -163,7 +163,7 @@ function ownSteps(call: Call | undefined, { upstreams }: RuntimeGraph): ExplainS
 }
 
 function inOrder(steps: readonly ExplainStep[]): ExplainStep[] {
-  return [...steps].sort((a, b) => PLACES.indexOf(a.at) - PLACES.indexOf(b.at))
+  return [...steps].sort((a, b) => EXPLAIN_STAGES.indexOf(a.at) - EXPLAIN_STAGES.indexOf(b.at))
 }
 
 const ENDS: Partial<Record<ExplainStep['does'], Outcome['what']>> = {
@@ -208,7 +208,7 @@ async function stepsOfListing(graph: RuntimeGraph, tool: string, session: Sessio
   const passages = parts
     .flatMap(part => part?.entries ?? [])
     .map(entry => traceCatalog(entry, tool, session, graph))
-    .filter(({ isMeant, seen }) => isMeant && (seen === undefined || isCalled(seen, tool)))
+    .filter(({ isMeant, seen }) => isMeant && (seen === undefined || hasName(seen, tool)))
   const entry = view.find(tool)
   const owner = passages.find(({ seen }) => seen !== undefined && seen.upstream === entry?.upstream)
   if (owner === undefined) return { entry, steps: passages.flatMap(({ steps }) => steps) }
@@ -230,14 +230,14 @@ function traceCatalog(
   const view = { kind: raw.kind, principal: session.principal, profile: session.profile }
   const steps: ExplainStep[] = [listed(raw)]
   let entry = raw
-  let isMeant = isCalled(raw, tool)
-  for (const { plugin, run } of hooks.each('catalog')) {
+  let isMeant = hasName(raw, tool)
+  for (const { plugin, run } of hooks.listTaps('catalog')) {
     const decided = run([entry], view)
     const [next] = decided ?? [entry]
     if (next === undefined) return { seen: undefined, isMeant, steps: [...steps, hidden(plugin, entry)] }
     if (next !== entry) steps.push(...changed(plugin, entry, next))
     entry = next
-    isMeant ||= isCalled(entry, tool)
+    isMeant ||= hasName(entry, tool)
   }
   return { seen: entry, isMeant, steps }
 }

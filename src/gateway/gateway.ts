@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import type {
   ConfigChanges,
-  Connection,
+  ClientConnection,
   ConnectOptions,
   GatewayEvents,
   GatewayOptions,
@@ -29,7 +29,7 @@ import { PluginPrograms } from '../processes/plugin-programs.ts'
 import { ProcessQuota } from '../processes/process-quota.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import { systemClock } from '../util/clock.ts'
-import { createLog, hidingLog } from '../util/log.ts'
+import { createLog, createRedactedLog } from '../util/log.ts'
 import { Secrets } from '../util/secrets.ts'
 import { parseDuration } from '../util/units.ts'
 import { readOwnPackage } from '../util/version.ts'
@@ -75,7 +75,7 @@ export async function makeGateway(
   const loaded = await toLoadedConfig(source, directory)
   const secrets = new Secrets()
   const unheard = createLog({ level: 'warn', format: 'json', write: () => undefined })
-  const log = hidingLog(options.log ?? unheard, secrets.hide)
+  const log = createRedactedLog(options.log ?? unheard, secrets.hide)
   const live: Live = { events: new Events(log) }
   const around = await surround(loaded, { ...options, log, secrets, upstream }, live)
   const first = await buildGeneration(loaded, around)
@@ -111,7 +111,7 @@ async function surround(
   const room = ProcessQuota.fromConfig(loaded.config)
   const shared = { log, clock, environment, room }
   const { memories, directory, privatePlaces } = await openState(loaded, options, { log, clock })
-  const state = { directory, isShared: options.beside === true }
+  const state = { directory, isShared: options.ephemeral === true }
   const programs = new PluginPrograms({ ...shared, hide: secrets.hide, privatePlaces, ...loaded })
   return {
     ...{ ...shared, secrets, memories, state, programs, privatePlaces },
@@ -311,7 +311,7 @@ export class Gateway {
     await this.#generations.quiet()
     const { graph } = this.generation
     const grace = parseDuration(graph.config.shutdown.grace)
-    graph.hooks.runner('stopping')?.(grace)
+    graph.hooks.getRunner('stopping')?.(grace)
     await this.#listeners.stop(grace)
     this.#gate.shut()
     this.#around.parking.end()
@@ -319,13 +319,13 @@ export class Gateway {
     graph.notifier.end()
     await Promise.all([...graph.upstreams.values()].map(({ upstream }) => upstream.stop()))
     await this.#generations.drained()
-    await graph.hooks.runner('close')?.()
+    await graph.hooks.getRunner('close')?.()
     await this.#programs.retire()
     await this.#around.memories?.flush()
   }
 
   /** A client inside this process, which takes the same way as any other. */
-  async connect(options: ConnectOptions = {}): Promise<Connection> {
+  async connect(options: ConnectOptions = {}): Promise<ClientConnection> {
     this.#begin()
     return connect(this.#gate, options)
   }
@@ -386,7 +386,7 @@ export class Gateway {
   #beside(source: LoadedConfig, upstream: GatewayDeps['upstream']): Promise<Gateway> {
     const { environment, state } = this.#around
     const log = createLog({ level: 'error', format: 'json', write: () => undefined })
-    return makeGateway(source, { beside: true, environment, log, state: state.directory }, upstream)
+    return makeGateway(source, { ephemeral: true, environment, log, state: state.directory }, upstream)
   }
 }
 

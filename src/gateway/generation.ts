@@ -6,19 +6,19 @@ import type {
   Log,
   PeerDirectory,
   Notification,
-  ProcessRoom,
+  ProcessLimiter,
   Programs,
-  RootsOfClients,
+  ClientRootsProvider,
   Session,
   Upstream,
   UpstreamConfig,
   UpstreamContext,
   UpstreamHttp,
   UpstreamMemory,
-  UpstreamReach,
+  UpstreamEndpoint,
   UpstreamState,
 } from '../api/index.ts'
-import type { Sandboxing } from '../api/process.ts'
+import type { SandboxContext } from '../api/process.ts'
 import type { LoadedConfig } from '../config/index.ts'
 import { listPrivatePlaces, withConfig } from '../config/index.ts'
 import type { Problem } from '../config/problem.ts'
@@ -43,9 +43,9 @@ import type { SlotTable } from '../plugin-host/slots.ts'
 import type { Plugin, PluginApi } from '../plugin.ts'
 import type { Memories } from '../store/memories.ts'
 import type { Finding } from '../util/finding.ts'
-import type { PrivatePlaces } from '../util/private-place.ts'
+import type { PrivatePathSet } from '../util/private-path.ts'
 import type { Secrets } from '../util/secrets.ts'
-import { redactValue, hideInError } from '../util/secrets.ts'
+import { redactValue, redactThrown } from '../util/secrets.ts'
 import { readOwnPackage } from '../util/version.ts'
 import { builtins } from './builtins.ts'
 
@@ -61,14 +61,14 @@ export interface GatewayDeps {
   readonly tasks: TaskStore
   readonly unlisted: UnlistedMethods
   /** Bounds on processes, which a reload may change. */
-  readonly room: ProcessRoom & { resize(max: number, starting: number): void }
+  readonly room: ProcessLimiter & { resize(max: number, starting: number): void }
   readonly programs: Programs
   /** Runs a verb of the owner on the gateway that this becomes a part of. */
   readonly control: PluginApi['control']
   /** Passes on what a plugin heard elsewhere from an upstream of the running generation. */
-  readonly heardElsewhere: PluginApi['upstreamSays']
+  readonly heardElsewhere: PluginApi['emitNotification']
   /** Paths that no sandbox shows; every configuration adds what is its own. */
-  readonly privatePlaces: PrivatePlaces
+  readonly privatePlaces: PrivatePathSet
   /** State that outlives this process; absent where nothing does. */
   readonly memories?: Memories | undefined
   /** Directory of what plugins keep; shared with gateways that serve, in one that is beside them. */
@@ -88,7 +88,7 @@ export interface GatewayDeps {
   /** The hooks of the generation that an upstream runs in now; undefined before the first one does. */
   hooksOf(name: string, upstream: Upstream | undefined): Hooks | undefined
   /** Asks clients for their roots outside calls, for an upstream that is known once it is made. */
-  rootsFor(upstream: () => Upstream | undefined): RootsOfClients
+  rootsFor(upstream: () => Upstream | undefined): ClientRootsProvider
 }
 
 /** One loaded configuration with its graph. */
@@ -114,7 +114,7 @@ export async function buildGeneration(
   try {
     return await build(written, around, before)
   } catch (thrown) {
-    throw hideInError(thrown, around.secrets.hide)
+    throw redactThrown(thrown, around.secrets.hide)
   }
 }
 
@@ -157,7 +157,7 @@ async function build(
     upstreamSays: around.heardElsewhere,
     state,
     hide,
-    keepSecret: (value: string) => around.secrets.addPassing(value),
+    keepSecret: (value: string) => around.secrets.addTemporary(value),
     locate,
     warn,
   }
@@ -166,7 +166,7 @@ async function build(
     return { ...assemble(written, around, plugins, hooks, before), warnings }
   } catch (error) {
     // Resources that its plugins opened would stay open with nobody to close them.
-    await hooks.runner('close')?.()
+    await hooks.getRunner('close')?.()
     throw error
   }
 }
@@ -185,7 +185,7 @@ function assemble(
   const identity = getServerInfo(loaded)
   const { seal, parking, tasks, unlisted, log, clock } = around
   const { hide } = around.secrets
-  const neighbours = hooks.runner('neighbours')?.() ?? undefined
+  const neighbours = hooks.getRunner('peers')?.() ?? undefined
   if (neighbours !== undefined) seal.useSharedKeys(neighbours.sealing)
   const graph = new RuntimeGraph({
     config: loaded.config,
@@ -283,21 +283,21 @@ function createUpstream(
     directory: loaded.directory,
     gateway: readOwnPackage(),
     environment: around.environment,
-    room: around.room,
+    processLimiter: around.room,
     memory,
-    sandboxing: createSandboxing(name, around),
+    sandboxContext: createSandboxing(name, around),
     notify: (notification, isMeant) => around.upstreamSays(name, notification, made, isMeant),
     ask: (ask, exchange) => (exchange === undefined ? Promise.resolve(cannotAsk(ask)) : exchange.ask(ask)),
     roots: around.rootsFor(() => made),
-    refusesStart: () =>
-      (around.hooksOf(name, made) ?? hooks).runner('starting')?.({ upstream: name, spec }) ?? undefined,
-    stateChanged: state => around.upstreamChanged(name, state, made),
+    getStartRefusal: () =>
+      (around.hooksOf(name, made) ?? hooks).getRunner('starting')?.({ upstream: name, spec }) ?? undefined,
+    reportState: state => around.upstreamChanged(name, state, made),
   }
   try {
     const context = withAuthorizer(hooks, spec, plain)
     made =
       around.upstream?.(spec, context) ??
-      hooks.runner('createUpstream', spec.type)?.(spec, context) ??
+      hooks.getRunner('createUpstream', spec.type)?.(spec, context) ??
       undefined
     if (made !== undefined) return made
   } catch (cause) {
@@ -311,18 +311,18 @@ function createUpstream(
 }
 
 function withAuthorizer(hooks: Hooks, spec: UpstreamConfig, context: UpstreamContext): UpstreamContext {
-  const authorizer = hooks.runner('authorize')?.(spec, context) ?? undefined
+  const authorizer = hooks.getRunner('authorize')?.(spec, context) ?? undefined
   const own: UpstreamContext = authorizer === undefined ? context : { ...context, authorizer }
-  const http = async (reach: UpstreamReach): Promise<UpstreamHttp> => {
+  const http = async (reach: UpstreamEndpoint): Promise<UpstreamHttp> => {
     const { openUpstreamHttp } = await import('../upstreams/http/upstream-http.ts')
     return openUpstreamHttp(reach, own)
   }
   return { ...own, http }
 }
 
-function createSandboxing(name: string, { memories, privatePlaces }: GatewayDeps): Sandboxing {
+function createSandboxing(name: string, { memories, privatePlaces }: GatewayDeps): SandboxContext {
   const home = memories && join(memories.directory, 'servers', name)
-  return { home, places: () => privatePlaces.all }
+  return { home, listPrivatePaths: () => privatePlaces.all }
 }
 
 function getServerInfo({ config }: LoadedConfig): { name: string; version: string } {

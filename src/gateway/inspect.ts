@@ -52,9 +52,9 @@ export async function inspect(
 
 /** Load of this process, as far as it and its plugins know. */
 export function measureLoad(graph: Graph, listeners: readonly Listener[]): Load {
-  const held = listeners.reduce((sum, one) => sum + (one.held ?? 0), 0)
+  const held = listeners.reduce((sum, one) => sum + (one.bufferedBytes ?? 0), 0)
   const load: Load = { held, rss: process.memoryUsage.rss() }
-  return graph.hooks.runner('load')?.(load) ?? load
+  return graph.hooks.getRunner('load')?.(load) ?? load
 }
 
 /** Describes the configuration, for the verb `inspect` with `config`; places in files are said as seen from `cwd`. */

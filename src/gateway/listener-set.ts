@@ -68,7 +68,7 @@ export class Listeners {
     }
     this.#open = step.after
     this.#plan = plan
-    const tell = plan.hooks.runner('listening')
+    const tell = plan.hooks.getRunner('listening')
     if (tell !== undefined) for (const { listener } of step.after.values()) tell(listener)
     return {
       undo: () => this.#undo(step),
@@ -101,7 +101,7 @@ export class Listeners {
 
   /** After a reload: whom the new generation does not know goes. */
   recheck(): void {
-    for (const { listener } of this.#open.values()) listener.recheck?.()
+    for (const { listener } of this.#open.values()) listener.recheckCallers?.()
   }
 
   async stop(graceMs: number): Promise<void> {
@@ -114,7 +114,7 @@ export class Listeners {
     const back = new Map(before)
     for (const [name, { spec, authenticates, listener }] of before) {
       if (plan === undefined) break
-      if (!stopped.has(listener)) listener.adapt?.(spec, plan.loaded.config, authenticates)
+      if (!stopped.has(listener)) listener.reconfigure?.(spec, plan.loaded.config, authenticates)
       else {
         back.delete(name)
         await this.#start(name, spec, plan).then(
@@ -137,14 +137,14 @@ export class Listeners {
   #create(name: string, spec: ListenerConfig, { loaded, hooks, neighbours }: Plan): Listener {
     const { clock, gate } = this.#context
     const log = this.#context.log.child({ listener: name })
-    const listener = hooks.runner('createListener', spec.type)?.(spec, {
+    const listener = hooks.getRunner('createListener', spec.type)?.(spec, {
       name,
       directory: loaded.directory,
       log,
       clock,
       gate,
       authenticates: asksWho(hooks, name),
-      neighbours,
+      peers: neighbours,
     })
     if (listener !== undefined && listener !== null) return listener
     throw gatewayError('GW_LISTEN', {
@@ -164,12 +164,12 @@ function keep(
   if (open === undefined || open.neighbours !== neighbours) return undefined
   const { listener } = open
   const isSame = open.authenticates === authenticates && JSON.stringify(open.spec) === JSON.stringify(spec)
-  const goesOn = listener.adapt?.(spec, config, authenticates) ?? isSame
+  const goesOn = listener.reconfigure?.(spec, config, authenticates) ?? isSame
   return goesOn ? { spec, authenticates, neighbours, listener } : undefined
 }
 
 function asksWho(hooks: Hooks, listener: string): boolean {
-  return hooks.runner('authenticate', listener) !== undefined
+  return hooks.getRunner('authenticate', listener) !== undefined
 }
 
 function without(some: ReadonlyMap<string, Open>, others: ReadonlyMap<string, Open>): Listener[] {

@@ -7,7 +7,7 @@ import { Seal } from '../core/seal.ts'
 import { getErrorMessage } from '../errors/errors.ts'
 import { listOwnFolders } from '../processes/sandbox-paths.ts'
 import { Memories } from '../store/memories.ts'
-import { PrivatePlaces } from '../util/private-place.ts'
+import { PrivatePathSet } from '../util/private-path.ts'
 import { loadKeyFile } from '../util/storage/key-file.ts'
 
 const NAME = 'seal.key'
@@ -57,11 +57,11 @@ export async function openState(
     means: { readonly log: Log; readonly clock: Clock },
   ]
 ): Promise<State> {
-  const [loaded, { state, fresh, beside, environment = {} }, { log, clock }] = given
+  const [loaded, { state, fresh, ephemeral, environment = {} }, { log, clock }] = given
   const directory = resolveStateDirectory(loaded, state)
-  const isOwn = directory !== undefined && beside !== true
+  const isOwn = directory !== undefined && ephemeral !== true
   const memories = isOwn ? await Memories.open({ directory, fresh, log, clock }) : undefined
-  const privatePlaces = new PrivatePlaces()
+  const privatePlaces = new PrivatePathSet()
   privatePlaces.add(listOwnFolders(environment))
   if (directory !== undefined) privatePlaces.add([{ directory }])
   return { memories, directory, privatePlaces }
@@ -71,7 +71,7 @@ interface State {
   readonly memories: Memories | undefined
   /** Directory for what plugins keep. */
   readonly directory: string | undefined
-  readonly privatePlaces: PrivatePlaces
+  readonly privatePlaces: PrivatePathSet
 }
 
 /** Directory that the configuration names, or else the builder of the gateway. */

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { ConfigChanges, Differences } from '../api/gateway.ts'
+import type { ConfigChanges, NameChanges } from '../api/gateway.ts'
 import type { Notification, Session, Upstream, UpstreamState } from '../api/index.ts'
 import type { Config, LoadedConfig } from '../config/index.ts'
 import { parseConfig } from './load-config.ts'
@@ -66,7 +66,7 @@ export class Generations {
 
   /** Tells the plugins of a generation that it is to run. */
   async makeReady({ graph }: Generation): Promise<void> {
-    await graph.hooks.runner('ready')?.()
+    await graph.hooks.getRunner('ready')?.()
   }
 
   /** Notes changes of an upstream. Listens of the generation that goes hear of changes until they are ended. */
@@ -98,7 +98,7 @@ export class Generations {
       return true
     }
     const owner = [this.#coming, this.#leaving].find(one => one !== undefined && holds(one, name, upstream))
-    owner?.graph.hooks.runner('upstreamState')?.(name, state, upstream && getOwnerProblem(upstream))
+    owner?.graph.hooks.getRunner('upstreamState')?.(name, state, upstream && getOwnerProblem(upstream))
     return owner !== undefined && !this.#current.graph.upstreams.has(name)
   }
 
@@ -134,7 +134,7 @@ export class Generations {
         around.log.error('an old generation did not end well', { reason: getOwnerReason(error) }),
       )
     } catch (error) {
-      await next.graph.hooks.runner('close')?.()
+      await next.graph.hooks.getRunner('close')?.()
       await stopAllBut(next, before)
       throw error
     } finally {
@@ -181,7 +181,7 @@ export class Generations {
     const deadline = around.clock.now() + DRAIN_MS
     while (before.graph.running > 0 && around.clock.now() < deadline && !life.isClosed)
       await new Promise(resolve => setTimeout(resolve, DRAIN_POLL_MS))
-    await before.graph.hooks.runner('close')?.()
+    await before.graph.hooks.getRunner('close')?.()
     await stopAllBut(before, next)
     this.#leaving = undefined
     await settled
@@ -275,7 +275,7 @@ function compareUpstreams(old: Config, now: Config): ConfigChanges {
   }
 }
 
-function differences(old: ReadonlyMap<string, unknown>, now: ReadonlyMap<string, unknown>): Differences {
+function differences(old: ReadonlyMap<string, unknown>, now: ReadonlyMap<string, unknown>): NameChanges {
   const both = [...now.keys()].filter(name => old.has(name))
   const isKept = (name: string): boolean => isDeepStrictEqual(old.get(name), now.get(name))
   return {

@@ -1,5 +1,5 @@
 import type { ListingReader } from '../api/catalog-view.ts'
-import type { Phase } from '../api/exchange.ts'
+import type { CallPhase } from '../api/exchange.ts'
 import type { HookTaps } from './hook-taps.ts'
 
 export type HookName = keyof HookTaps
@@ -26,7 +26,7 @@ export const HOOKS: Readonly<Record<HookName, HookRow>> = {
   authorize: { kind: 'syncBail' },
   starting: { kind: 'syncBail' },
   createListener: { kind: 'syncBail', by: 'key' },
-  neighbours: { kind: 'syncBail' },
+  peers: { kind: 'syncBail' },
   sharedStore: { kind: 'syncBail' },
   dispatch: { kind: 'syncWaterfall', mirrored: true, patience: 'person' },
   ready: { kind: 'async', patience: 'short' },
@@ -47,7 +47,7 @@ export const HOOKS: Readonly<Record<HookName, HookRow>> = {
   settled: { kind: 'sync', by: 'method', safe: true },
   catalog: { kind: 'syncWaterfall' },
   listing: { kind: 'syncWaterfall' },
-  client: { kind: 'syncWaterfall' },
+  clientLimits: { kind: 'syncWaterfall' },
   rank: { kind: 'asyncBail', patience: 'short' },
   instructions: { kind: 'syncWaterfall' },
   notification: { kind: 'syncBail', by: 'method' },
@@ -55,13 +55,13 @@ export const HOOKS: Readonly<Record<HookName, HookRow>> = {
   approval: { kind: 'asyncBail', patience: 'person' },
   sessionEnd: { kind: 'sync', mirrored: true, safe: true },
   upstreamState: { kind: 'sync', safe: true },
-  recorded: { kind: 'sync', safe: true },
+  auditEvent: { kind: 'sync', safe: true },
   status: { kind: 'syncWaterfall' },
   health: { kind: 'syncWaterfall' },
-  figures: { kind: 'syncWaterfall' },
+  metrics: { kind: 'syncWaterfall' },
   control: { kind: 'asyncBail', by: 'key', patience: 'short' },
   explain: { kind: 'syncWaterfall' },
-  callerNamed: { kind: 'syncBail' },
+  resolveCaller: { kind: 'syncBail' },
   load: { kind: 'syncWaterfall' },
   close: { kind: 'async', mirrored: true, safe: true, patience: 'short' },
 }
@@ -83,7 +83,7 @@ export interface TapOptions {
    * The tap is a rule about resources: URIs that have no canonical form are refused, unless a server lists them. `request`,
    * `route` and `catalog` only.
    */
-  readonly judgesUris?: boolean
+  readonly checksUris?: boolean
   /**
    * The tap may ask the client (`exchange.ask`) before it passes a call on: then a modern client's calls are held while it
    * thinks, also where their server would never ask. `dispatch` only.
@@ -95,7 +95,7 @@ export interface TapOptions {
    */
   readonly calls?: boolean
   /** Phase that the time counts as which the tap takes of a call: see `exchange.times`. `dispatch` and `request` only. */
-  readonly phase?: Exclude<Phase, 'before' | 'upstream' | 'client' | 'after'>
+  readonly phase?: Exclude<CallPhase, 'before' | 'upstream' | 'client' | 'after'>
   /** The tap reads `exchange.times`: only then is the way of calls timed. `settled` only. */
   readonly timed?: boolean
   /**
@@ -106,5 +106,5 @@ export interface TapOptions {
   /** Listeners the tap cares about; the others are as if it were not there. `authenticate` only. */
   readonly listeners?: readonly string[]
   /** The verb changes nothing and only looks, so that an audit has no line of it. `control` only. */
-  readonly looks?: boolean
+  readonly readOnly?: boolean
 }

@@ -1,5 +1,5 @@
 import type {
-  ClientFacts,
+  ClientLimits,
   Answer,
   Approval,
   ApprovalRequest,
@@ -7,14 +7,14 @@ import type {
   AuditEvent,
   Authorizer,
   Call,
-  CarriedCall,
-  CarriedRequest,
-  Chooser,
+  WrappedCall,
+  WrappedRequest,
+  ChoiceContext,
   Config,
   Credentials,
   Dispatch,
   Exchange,
-  Figure,
+  Metric,
   Load,
   HttpReply,
   HttpRequest,
@@ -24,7 +24,7 @@ import type {
   ListenerContext,
   PeerDirectory,
   Notification,
-  Patience,
+  PatienceLimit,
   Principal,
   Refusal,
   Route,
@@ -127,9 +127,9 @@ export interface HookTaps {
    *
    * If it throws: The start or the reload stops.
    *
-   * @example examples/hooks/building.ts#neighbours
+   * @example examples/hooks/building.ts#peers
    */
-  neighbours: () => PeerDirectory | Undecided
+  peers: () => PeerDirectory | Undecided
   /**
    * Runs: While the other plugins are set up, at the start and at each reload: its plugin is `early: true`.
    *
@@ -228,7 +228,7 @@ export interface HookTaps {
    * Parameters that no tap names are passed over. A legacy session keeps what it was opened with, also where another
    * process goes on with it.
    */
-  choice: (value: string, by: Chooser) => string | Undecided
+  choice: (value: string, by: ChoiceContext) => string | Undecided
   /**
    * Runs: For a request to the path that the tap names, on every HTTP listener. The caller is in `request.caller`.
    * `/jobs/*` is every path that differs in its last part, but for those that are named themselves.
@@ -291,7 +291,7 @@ export interface HookTaps {
    *
    * @example examples/hooks/carrying.ts#callTool
    */
-  unwrap: (exchange: Exchange) => MaybePromise<CarriedCall | CarriedRequest | Undecided>
+  unwrap: (exchange: Exchange) => MaybePromise<WrappedCall | WrappedRequest | Undecided>
   /**
    * Runs: First, before it is known where the request goes.
    *
@@ -345,7 +345,7 @@ export interface HookTaps {
    * nothing is kept, and the server answers the call then. Agents do so: a task of theirs is on disk before anybody waits
    * for it.
    */
-  patience: (known: Patience | undefined, call: Call) => Patience | Undecided
+  patience: (known: PatienceLimit | undefined, call: Call) => PatienceLimit | Undecided
   /**
    * Runs: When a plugin asks with `api.clientFacts(name)`, as `shape` does for `patience: client` and `maxTokens: client`.
    *
@@ -354,9 +354,9 @@ export interface HookTaps {
    *
    * If it throws: The request fails that wanted to know.
    *
-   * @example examples/hooks/patience.ts#client
+   * @example examples/hooks/patience.ts#clientLimits
    */
-  client: (known: ClientFacts, name: string) => ClientFacts | Undecided
+  clientLimits: (known: ClientLimits, name: string) => ClientLimits | Undecided
   /**
    * Runs: When the answer has come, in the reverse order of `request`.
    *
@@ -561,9 +561,9 @@ export interface HookTaps {
    *
    * If it throws: The page is answered with 500.
    *
-   * @example examples/hooks/living.ts#figures
+   * @example examples/hooks/living.ts#metrics
    */
-  figures: (figures: readonly Figure[]) => readonly Figure[] | Undecided
+  metrics: (figures: readonly Metric[]) => readonly Metric[] | Undecided
   /**
    * Runs: When the owner gives a command by the control socket or `gateway.control(verb)`, under the name of the verb.
    *
@@ -593,9 +593,9 @@ export interface HookTaps {
    *
    * If it throws: The command fails.
    *
-   * @example examples/hooks/living.ts#callerNamed
+   * @example examples/hooks/living.ts#resolveCaller
    */
-  callerNamed: (name: string) => Principal | Undecided
+  resolveCaller: (name: string) => Principal | Undecided
   /**
    * Runs: When something happened that an audit should have, and that is no request.
    *
@@ -603,9 +603,9 @@ export interface HookTaps {
    *
    * If it throws: It is logged.
    *
-   * @example examples/hooks/living.ts#recorded
+   * @example examples/hooks/living.ts#auditEvent
    */
-  recorded: (event: AuditEvent) => void
+  auditEvent: (event: AuditEvent) => void
   /**
    * Runs: When the gateway begins to stop. Open calls have so many milliseconds.
    *

@@ -3,8 +3,8 @@ import { METHODS } from '../protocol/methods.ts'
 import type { HookName, TapOptions } from './hook-table.ts'
 import { HOOKS } from './hook-table.ts'
 import type { HookTaps } from './hook-taps.ts'
-import type { Patience } from './guard.ts'
-import { HookPoint } from './point.ts'
+import type { TapTimeout } from './tap-guard.ts'
+import { HookPoint } from './hook-point.ts'
 
 /** Hook as a plugin sees it: one verb. */
 export interface Tappable<T> {
@@ -28,10 +28,10 @@ export type PluginHooks = {
 type Runner<N extends HookName> = ((...args: Parameters<HookTaps[N]>) => ReturnType<HookTaps[N]>) | undefined
 
 /** Hooks that an exchange passes on its way, which are selected by its method. */
-const OF_METHODS = ['unwrap', 'request', 'route', 'call', 'patience', 'response', 'settled'] as const
+const METHOD_HOOKS = ['unwrap', 'request', 'route', 'call', 'patience', 'response', 'settled'] as const
 
 /** Functions that run them for one method; undefined where nobody taps one. */
-type MethodRunners = { readonly [N in (typeof OF_METHODS)[number]]: Runner<N> }
+type MethodRunners = { readonly [N in (typeof METHOD_HOOKS)[number]]: Runner<N> }
 
 /** The hooks of one graph. Compiling one costs as much as many exchanges, so they live as long as the graph. */
 export class Hooks {
@@ -40,7 +40,7 @@ export class Hooks {
   readonly #byMethod = new Map<string, MethodRunners>()
 
   /** `report` gets what a tap of a hook that must go on threw; without `patience`, promises are waited for as long as they take. */
-  constructor(report: (error: unknown) => void, patience?: Patience) {
+  constructor(report: (error: unknown) => void, patience?: TapTimeout) {
     const points = Object.keys(HOOKS).map(
       name => [name, new HookPoint(name as HookName, report, patience)] as const,
     )
@@ -48,8 +48,8 @@ export class Hooks {
   }
 
   /** The one function that runs every tap which cares about `selector`. */
-  runner<N extends HookName>(name: N, selector?: string): Runner<N> {
-    return this.#points[name].runner(selector) as Runner<N>
+  getRunner<N extends HookName>(name: N, selector?: string): Runner<N> {
+    return this.#points[name].getRunner(selector) as Runner<N>
   }
 
   /** All functions that an exchange of this method needs: to look each of them up costs as much as to run it. */
@@ -58,26 +58,26 @@ export class Hooks {
   }
 
   #makeRunners(method: string): MethodRunners {
-    const isKnown = METHODS.has(method) || OF_METHODS.some(name => this.#points[name].isNamed(method))
+    const isKnown = METHODS.has(method) || METHOD_HOOKS.some(name => this.#points[name].isNamed(method))
     const key = isKnown ? method : ''
     const made = this.#byMethod.get(key)
     if (made !== undefined) return made
-    const runners = OF_METHODS.map(name => [name, this.runner(name, key)] as const)
+    const runners = METHOD_HOOKS.map(name => [name, this.getRunner(name, key)] as const)
     const all = Object.fromEntries(runners) as unknown as MethodRunners
     this.#byMethod.set(key, all)
     return all
   }
 
   /** Every tap of a hook on its own, in the order they run. */
-  each<N extends HookName>(
+  listTaps<N extends HookName>(
     name: N,
   ): readonly { readonly plugin: string; readonly run: NonNullable<Runner<N>> }[] {
-    return this.#points[name].each() as readonly { plugin: string; run: NonNullable<Runner<N>> }[]
+    return this.#points[name].listTaps() as readonly { plugin: string; run: NonNullable<Runner<N>> }[]
   }
 
   /** The plugins on a hook, in the order they run. */
-  order(name: HookName, selector?: string): string[] {
-    return this.#points[name].order(selector)
+  listPlugins(name: HookName, selector?: string): string[] {
+    return this.#points[name].listPlugins(selector)
   }
 
   /** Every tap of a hook as it was asked for, for inspect. */
@@ -86,10 +86,10 @@ export class Hooks {
   }
 
   /** The hooks as the plugin of this name sees them. */
-  facade(plugin: string, isBuiltIn = false): PluginHooks {
+  createFacade(plugin: string, isBuiltIn = false): PluginHooks {
     const entries = Object.entries(this.#points).map(([name, point]) => [
       name,
-      view(point, plugin, isBuiltIn),
+      createTappable(point, plugin, isBuiltIn),
     ])
     return Object.freeze(Object.fromEntries(entries)) as PluginHooks
   }
@@ -101,7 +101,7 @@ export class Hooks {
   }
 }
 
-function view(point: HookPoint, plugin: string, isBuiltIn: boolean): unknown {
+function createTappable(point: HookPoint, plugin: string, isBuiltIn: boolean): unknown {
   const createTap = (key: string | undefined) => (first: unknown, second?: unknown) => {
     const run = second ?? first
     const options = second === undefined ? {} : (first as TapOptions)

@@ -1,16 +1,16 @@
 import type { Call, Clock, Dispatch, Exchange, Upstream } from '../api/index.ts'
-import type { Phase, PhaseTimes } from '../api/exchange.ts'
+import type { CallPhase, PhaseTimes } from '../api/exchange.ts'
 
 /** A phase that is under way. */
 export interface ActivePhase {
-  readonly phase: Phase
+  readonly phase: CallPhase
 }
 
 /** Counts for one exchange how long it is in each phase: what is innermost has the time. */
 export class PhaseClock {
   readonly #clock: Clock
   readonly #open: ActivePhase[] = []
-  readonly #times: Record<Phase, number> = {
+  readonly #times: Record<CallPhase, number> = {
     before: 0,
     policy: 0,
     cache: 0,
@@ -30,7 +30,7 @@ export class PhaseClock {
   }
 
   /** From now on the time is that of this phase, until it is left. */
-  enter(phase: Phase): ActivePhase {
+  startPhase(phase: CallPhase): ActivePhase {
     this.#count()
     const stay = { phase }
     this.#open.push(stay)
@@ -39,7 +39,7 @@ export class PhaseClock {
   }
 
   /** Ends a phase, and what was begun within it and given up. */
-  leave(stay: ActivePhase): void {
+  endPhase(stay: ActivePhase): void {
     const place = this.#open.lastIndexOf(stay)
     if (place < 0) return
     this.#count()
@@ -49,7 +49,7 @@ export class PhaseClock {
   }
 
   /** Notes that the exchange leaves for a server: what belongs to nobody comes after that. */
-  dispatched(): void {
+  markDispatched(): void {
     this.#count()
     this.#isDispatched = true
   }
@@ -68,43 +68,46 @@ export class PhaseClock {
 }
 
 /** An exchange that may have a clock of its phases: only where somebody reads it. */
-type Timed = Exchange & {
-  readonly phases?: { enter(phase: Phase): object; leave(stay: object): void; dispatched(): void } | undefined
+type TimedExchange = Exchange & {
+  readonly phases?:
+    { startPhase(phase: CallPhase): object; endPhase(stay: object): void; markDispatched(): void } | undefined
 }
 
-type Wrap = (next: Dispatch, upstream: Upstream) => unknown
+type DispatchTap = (next: Dispatch, upstream: Upstream) => unknown
 
 /** Counts the time of calls as one phase, where their exchange has a clock. */
-export function phased(dispatch: Dispatch, phase: Phase): Dispatch {
-  return call => inPhase(call.exchange, phase, () => dispatch(call))
+export function timeDispatch(dispatch: Dispatch, phase: CallPhase): Dispatch {
+  return call => runInPhase(call.exchange, phase, () => dispatch(call))
 }
 
 /** The same for all that a tap of `dispatch` wraps. */
-export function phasedWrap(wrap: Wrap, phase: Phase): Wrap {
+export function timeDispatchTap(wrap: DispatchTap, phase: CallPhase): DispatchTap {
   return (next, upstream) => {
     const wrapped = wrap(next, upstream)
-    return typeof wrapped === 'function' && wrapped !== next ? phased(wrapped as Dispatch, phase) : wrapped
+    return typeof wrapped === 'function' && wrapped !== next
+      ? timeDispatch(wrapped as Dispatch, phase)
+      : wrapped
   }
 }
 
 /** The same for a tap of `request`. */
-export function phasedRequest(run: (exchange: Exchange) => unknown, phase: Phase): typeof run {
-  return exchange => inPhase(exchange, phase, () => run(exchange))
+export function timeRequestTap(run: (exchange: Exchange) => unknown, phase: CallPhase): typeof run {
+  return exchange => runInPhase(exchange, phase, () => run(exchange))
 }
 
 /** Notes when calls leave for their server. */
-export function noted(dispatch: Dispatch): Dispatch {
+export function markWhenDispatched(dispatch: Dispatch): Dispatch {
   return (call: Call) => {
-    ;(call.exchange as Timed).phases?.dispatched()
+    ;(call.exchange as TimedExchange).phases?.markDispatched()
     return dispatch(call)
   }
 }
 
-function inPhase<T>(exchange: Exchange, phase: Phase, run: () => T): T {
-  const { phases } = exchange as Timed
+function runInPhase<T>(exchange: Exchange, phase: CallPhase, run: () => T): T {
+  const { phases } = exchange as TimedExchange
   if (phases === undefined) return run()
-  const stay = phases.enter(phase)
-  const leave = (): void => phases.leave(stay)
+  const stay = phases.startPhase(phase)
+  const leave = (): void => phases.endPhase(stay)
   try {
     const made = run()
     // Ahead of whoever waits for it, so that their time is theirs.

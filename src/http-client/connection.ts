@@ -3,7 +3,7 @@ import { connect as connectPlain, isIP } from 'node:net'
 import type { Clock } from '../api/index.ts'
 import type { RequestControl, ClientRequest, Detour, HttpTransport, ReplyHandler } from './transport.ts'
 import { ClientError, needsDetour } from './transport.ts'
-import { writeTogether } from '../util/written.ts'
+import { writePieces } from '../util/encoded-message.ts'
 import type { ReplyHead } from './reply-head.ts'
 import type { ReplyParserCallbacks } from './reply-parser.ts'
 import { ReplyParser } from './reply-parser.ts'
@@ -110,7 +110,7 @@ export class ClientConnection implements RequestControl, ReplyParserCallbacks {
     this.#parser.expect(typeof text === 'string' && text.startsWith('HEAD '))
     if (typeof text === 'string') this.#socket.write(text, 'latin1')
     else if (Buffer.isBuffer(text)) this.#socket.write(text)
-    else writeTogether(this.#socket, text)
+    else writePieces(this.#socket, text)
     return true
   }
 

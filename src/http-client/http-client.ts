@@ -1,5 +1,5 @@
-import type { EncodedMessage } from '../util/written.ts'
-import { getByteLength, toBuffers } from '../util/written.ts'
+import type { EncodedMessage } from '../util/encoded-message.ts'
+import { getByteLength, toBuffers } from '../util/encoded-message.ts'
 import type { Clock } from '../api/index.ts'
 import type { ConnectionDeps, ServerOrigin, EncodedRequest } from './connection.ts'
 import { ClientConnection, createTlsConnect } from './connection.ts'

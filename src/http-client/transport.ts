@@ -1,5 +1,5 @@
 import type { Exchange, HttpMethod } from '../api/index.ts'
-import type { EncodedMessage } from '../util/written.ts'
+import type { EncodedMessage } from '../util/encoded-message.ts'
 
 /** HTTP to one origin. */
 export interface HttpTransport {

@@ -1,7 +1,7 @@
 import type { SecureContext } from 'node:tls'
 import type * as Undici from 'undici'
 import type { Dispatcher } from 'undici'
-import { inOnePiece } from '../util/written.ts'
+import { joinPieces } from '../util/encoded-message.ts'
 import type {
   RequestControl,
   ClientRequest,
@@ -105,7 +105,7 @@ export class UndiciClient implements HttpTransport {
     try {
       // Event streams may be silent for hours.
       const silent = { headersTimeout: 0, bodyTimeout: 0 }
-      const whole = body === undefined ? undefined : inOnePiece(body)
+      const whole = body === undefined ? undefined : joinPieces(body)
       const headers = { ...request.headers }
       dispatcher.dispatch({ origin: this.#origin, method, path, headers, body: whole, ...silent }, reply)
     } catch (error) {

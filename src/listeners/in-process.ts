@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { PassThrough } from 'node:stream'
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
-import type { Connection, ConnectOptions, RequestOptions } from '../api/gateway.ts'
+import type { ClientConnection, ConnectOptions, RequestOptions } from '../api/gateway.ts'
 import { RpcFailure } from '../api/gateway.ts'
-import type { Answer, ClientSide, Gate } from '../api/index.ts'
+import type { Answer, ClientDescription, Gate } from '../api/index.ts'
 import { ANONYMOUS } from '../plugin.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import type { Payload } from '../protocol/payload.ts'
@@ -18,8 +18,8 @@ import { DuplexConnection } from './duplex/duplex-connection.ts'
 const MAX_LINE = 64 * 1024 * 1024
 
 /** Opens a modern in-process session on the normal pipeline. */
-export async function connect(gate: Gate, { client = gate.info }: ConnectOptions): Promise<Connection> {
-  const side: ClientSide = {
+export async function connect(gate: Gate, { client = gate.info }: ConnectOptions): Promise<ClientConnection> {
+  const side: ClientDescription = {
     info: client,
     capabilities: {},
     version: MODERN_VERSION,

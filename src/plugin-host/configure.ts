@@ -27,7 +27,7 @@ export function configured(
   directory: string,
   features: readonly Feature[],
 ): Config {
-  const config = hooks.runner('configure')?.(written) ?? written
+  const config = hooks.getRunner('configure')?.(written) ?? written
   if (config === written) return written
   const listeners = others(config.listeners, written.listeners)
   const upstreams = others(config.upstreams, written.upstreams)

@@ -1,7 +1,7 @@
 import type { Problem } from '../config/problem.ts'
 import { addErrors, GatewayError, gatewayError, getErrorMessage } from '../errors/errors.ts'
-import type { Patience } from '../hooks/guard.ts'
-import { inTime } from '../hooks/guard.ts'
+import type { TapTimeout } from '../hooks/tap-guard.ts'
+import { withTimeout } from '../hooks/tap-guard.ts'
 import { Hooks } from '../hooks/hooks.ts'
 import type { Clock, Config, Fetch, Handles, Log, Programs, SharedStore } from '../api/index.ts'
 import { parseDuration } from '../util/units.ts'
@@ -9,7 +9,7 @@ import type { Locate } from './failure.ts'
 import { inPluginFile } from './failure.ts'
 import { checkOptions, runCheck } from './options.ts'
 import type { Plugin, PluginApi } from '../plugin.ts'
-import type { PrivatePlace } from '../util/private-place.ts'
+import type { PrivatePath } from '../util/private-path.ts'
 import type { Chosen } from './resolve.ts'
 import { createPluginStore } from './plugin-store.ts'
 import type { SlotTable } from './slots.ts'
@@ -24,7 +24,7 @@ interface InstallContext {
   readonly slots: SlotTable
   readonly directory: string
   readonly files: readonly string[]
-  readonly privatePlaces: readonly PrivatePlace[]
+  readonly privatePlaces: readonly PrivatePath[]
   readonly fetch: Fetch
   readonly programs: Programs
   /** Handles of one plugin: no other's can be taken for them. */
@@ -32,7 +32,7 @@ interface InstallContext {
   /** Runs a verb of the owner. */
   readonly control: PluginApi['control']
   /** Passes on what a plugin heard elsewhere from a server. */
-  readonly upstreamSays: PluginApi['upstreamSays']
+  readonly upstreamSays: PluginApi['emitNotification']
   /** Directory in which a plugin keeps what outlives this process. */
   state(plugin: Plugin<never>): string | undefined
   hide(text: string): string
@@ -57,7 +57,7 @@ export async function install(chosen: readonly Chosen[], context: InstallContext
     for (const one of chosen) await setUp(one, hooks, context, patience)
     hooks.seal(new Set(chosen.map(({ plugin }) => plugin.name)))
   } catch (error) {
-    await hooks.runner('close')?.()
+    await hooks.getRunner('close')?.()
     throw error
   }
   return hooks
@@ -85,7 +85,7 @@ async function setUp(
     locate,
     warn,
   }: InstallContext,
-  patience: Patience | undefined,
+  patience: TapTimeout | undefined,
 ): Promise<void> {
   const { plugin } = one
   addErrors(plugin.errors ?? {})
@@ -95,47 +95,49 @@ async function setUp(
     const done = plugin.setup({
       options: options as never,
       config,
-      hooks: hooks.facade(plugin.name, one.from === 'built-in'),
+      hooks: hooks.createFacade(plugin.name, one.from === 'built-in'),
       log: log.child({ plugin: plugin.name }),
       clock,
       directory,
       files,
-      privatePlaces,
+      privatePaths: privatePlaces,
       fetch,
       programs,
       handles: handles(plugin.name),
       control,
-      upstreamSays,
+      emitNotification: upstreamSays,
       state: state(plugin),
       hide,
-      keepSecret,
+      addSecret: keepSecret,
       ...asking(hooks),
       shared: createPluginStore(plugin.name, given(hooks)),
       slot: slots.of(plugin.name),
       parseYaml: async text => (await import('../config/source/plain-yaml.ts')).fromYaml(text),
     })
     const longer = patience && { ...patience, ms: Math.max(patience.ms, SETUP_MS) }
-    await inTime(Promise.resolve(done), { plugin: plugin.name, hook: 'setup' }, longer)
+    await withTimeout(Promise.resolve(done), { plugin: plugin.name, hook: 'setup' }, longer)
   } catch (cause) {
     throw await setupFailure(one, cause, locate)
   }
 }
 
 /** The questions that a plugin asks the taps of the others. */
-function asking(hooks: Hooks): Pick<PluginApi, 'record' | 'approve' | 'clientFacts' | 'rank' | 'place'> {
+function asking(
+  hooks: Hooks,
+): Pick<PluginApi, 'record' | 'requestApproval' | 'getClientLimits' | 'rank' | 'getReplicaId'> {
   return {
-    record: event => hooks.runner('recorded')?.(event),
-    approve: async request => (await hooks.runner('approval')?.(request)) ?? undefined,
-    place: () => hooks.runner('neighbours')?.()?.sealing.place,
-    clientFacts: name => hooks.runner('client')?.({}, name) ?? {},
-    rank: async (query, candidates) => (await hooks.runner('rank')?.(query, candidates)) ?? undefined,
+    record: event => hooks.getRunner('auditEvent')?.(event),
+    requestApproval: async request => (await hooks.getRunner('approval')?.(request)) ?? undefined,
+    getReplicaId: () => hooks.getRunner('peers')?.()?.sealing.replicaId,
+    getClientLimits: name => hooks.getRunner('clientLimits')?.({}, name) ?? {},
+    rank: async (query, candidates) => (await hooks.getRunner('rank')?.(query, candidates)) ?? undefined,
   }
 }
 
 /** The store of the plugins that have been set up so far. */
 function given(hooks: Hooks): SharedStore | undefined {
   if (hooks.taps('sharedStore').length === 0) return undefined
-  for (const { run } of hooks.each('sharedStore')) {
+  for (const { run } of hooks.listTaps('sharedStore')) {
     const store = run()
     if (store !== undefined) return store
   }

@@ -17,26 +17,26 @@ export function createPluginStore(plugin: string, store: SharedStore | undefined
     get isUp() {
       return store.isUp
     },
-    get sharers() {
-      return Math.max(1, store.sharers)
+    get processCount() {
+      return Math.max(1, store.processCount)
     },
     get: async key => store.get(own(key)),
     put: async (key, value, options) => {
       if (value.length > MAX_VALUE) throw new RangeError(`a value has ${MAX_VALUE} characters at most`)
-      inTime(options.ms)
+      inTime(options.expiresInMs)
       return store.put(own(key), value, options)
     },
     take: async key => store.take(own(key)),
     delete: async (key, is) => store.delete(own(key), is),
-    permits: async (key, request) => {
-      inTime(request.ms)
-      few(request.most, request.wanted, request.unused, request.ahead, request.owed)
-      return store.permits(own(key), request)
+    takePermits: async (key, request) => {
+      inTime(request.windowMs)
+      few(request.max, request.count, request.unused, request.prefetch, request.owed)
+      return store.takePermits(own(key), request)
     },
-    count: async (key, request) => {
-      inTime(request.ms)
-      few(request.most, request.ahead, request.from, Math.abs(request.by))
-      return store.count(own(key), request)
+    addToCounter: async (key, request) => {
+      inTime(request.expiresInMs)
+      few(request.max, request.prefetch, request.initial, Math.abs(request.delta))
+      return store.addToCounter(own(key), request)
     },
     publish: async (topic, text) => {
       if (text.length > MAX_VALUE) throw new RangeError(`a text has ${MAX_VALUE} characters at most`)

@@ -4,10 +4,10 @@ import { spawn } from 'node:child_process'
 import { Socket } from 'node:net'
 import type { Writable } from 'node:stream'
 import type { StdioUpstreamConfig } from '../config/config.gen.ts'
-import type { PrivatePlace } from '../util/private-place.ts'
+import type { PrivatePath } from '../util/private-path.ts'
 import { MARK_VARIABLE } from './environment.ts'
 import { wrapWithLimits } from './resource-limits.ts'
-import { findProgram, scriptBehind } from '../util/find-program.ts'
+import { findProgram, findNodeScript } from '../util/find-program.ts'
 import { splitPath, getPlatform } from '../util/platform.ts'
 import { createSandboxArguments } from './sandbox.ts'
 import { makeDirectorySync } from '../util/storage/files.ts'
@@ -31,7 +31,7 @@ interface LaunchOptions {
   /** Persistent HOME in the sandbox, created if missing; default: temporary. */
   readonly ownHome?: string | undefined
   /** Paths hidden from every sandbox. */
-  readonly places?: readonly PrivatePlace[] | undefined
+  readonly places?: readonly PrivatePath[] | undefined
 }
 
 type LaunchSpec = Pick<StdioUpstreamConfig, 'command' | 'args' | 'ceilings' | 'sandbox'>
@@ -46,7 +46,7 @@ export function createLaunch(spec: LaunchSpec, site: LaunchOptions): LaunchComma
   const program = (): string | undefined => findProgram(command, splitPath(site.env.PATH), site.cwd)
   // npm's batch files are replaced by the script they run.
   const batch = platform.hasModes ? undefined : program()
-  const script = batch === undefined ? undefined : scriptBehind(batch)
+  const script = batch === undefined ? undefined : findNodeScript(batch)
   if (script !== undefined) return { command: 'node', args: [script, ...args] }
   if (!platform.hasModes) return { command, args }
   if (ceilings === undefined && sandbox === undefined) return { command, args }

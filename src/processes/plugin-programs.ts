@@ -1,11 +1,19 @@
-import type { Clock, Log, ProcessPermit, ProcessRoom, Program, Programs, ProgramSpec } from '../api/index.ts'
+import type {
+  Clock,
+  Log,
+  ProcessPermit,
+  ProcessLimiter,
+  Program,
+  Programs,
+  ProgramSpec,
+} from '../api/index.ts'
 import { getErrorMessage } from '../errors/errors.ts'
-import type { PrivatePlaces } from '../util/private-place.ts'
+import type { PrivatePathSet } from '../util/private-path.ts'
 import { createChildEnvironment, listProgramVariables, MARK_VARIABLE, addMark } from './environment.ts'
 import { createLaunch, runForOutput } from './launch.ts'
-import { hidingLog } from '../util/log.ts'
-import type { Hide } from '../util/secrets.ts'
-import { hidingVariables } from '../util/secrets.ts'
+import { createRedactedLog } from '../util/log.ts'
+import type { HideSecrets } from '../util/secrets.ts'
+import { createVariableFilter } from '../util/secrets.ts'
 import { StderrReader, RecentLines } from './stderr.ts'
 import { ProcessTable } from './process-table.ts'
 import { ServerProcess } from './server-process.ts'
@@ -13,14 +21,14 @@ import { ServerProcess } from './server-process.ts'
 interface ProgramsDeps {
   readonly log: Log
   readonly clock: Clock
-  readonly room: ProcessRoom
+  readonly room: ProcessLimiter
   /** Configuration directory. */
   readonly directory: string
   /** Paths hidden from every sandbox. */
-  readonly privatePlaces: PrivatePlaces
+  readonly privatePlaces: PrivatePathSet
   /** Gateway environment. */
   readonly environment: Readonly<Record<string, string | undefined>>
-  readonly hide: Hide
+  readonly hide: HideSecrets
 }
 
 /** Programs of plugins, under the same process quota, marks and watchdog as local servers. */
@@ -32,26 +40,29 @@ export class PluginPrograms implements Programs {
     this.#options = options
   }
 
-  environment(inherit: readonly string[], set: Readonly<Record<string, string>>): Record<string, string> {
+  createEnvironment(
+    inherit: readonly string[],
+    set: Readonly<Record<string, string>>,
+  ): Record<string, string> {
     return createChildEnvironment(this.#options.environment, listProgramVariables(inherit), set).env
   }
 
-  async output(argv: readonly string[], cwd: string): Promise<string> {
+  async captureOutput(argv: readonly string[], cwd: string): Promise<string> {
     const output = await runForOutput({ argv, cwd }, this.#options.environment)
     if ('text' in output) return output.text
     throw new Error(`${argv[0] ?? ''} ${output.why}`)
   }
 
   async launch(spec: ProgramSpec, signal?: AbortSignal): Promise<Program> {
-    const turn = this.#options.room.enter()
-    const leave = (): void => turn.leave()
+    const turn = this.#options.room.requestPermit()
+    const leave = (): void => turn.cancel()
     signal?.addEventListener('abort', leave, { once: true })
     if (signal?.aborted === true) leave()
     const permit = await turn.permit.finally(() => signal?.removeEventListener('abort', leave))
     try {
       return this.#start(spec, permit)
     } catch (error) {
-      permit.ended()
+      permit.markStopped()
       throw new Error(`${spec.command} could not be run: ${getErrorMessage(error)}`, { cause: error })
     }
   }
@@ -59,14 +70,14 @@ export class PluginPrograms implements Programs {
   #start(spec: ProgramSpec, permit: ProcessPermit): Program {
     const { clock, directory, environment, log, hide } = this.#options
     const table = (this.#table ??= new ProcessTable(log))
-    const hideOwn = hidingVariables(spec.env)
-    const hideAll: Hide = text => hideOwn(hide(text))
+    const hideOwn = createVariableFilter(spec.env)
+    const hideAll: HideSecrets = text => hideOwn(hide(text))
     const logs = new RecentLines()
     const { cwd, env, writable } = spec
     const places = this.#options.privatePlaces.all
     const launch = createLaunch(spec, { directory, cwd, env, gatewayEnv: environment, writable, places })
     const mark = table.prepare(directory, spec.name, environment)
-    const programLog = hidingLog(log.child({ program: spec.name, stream: 'stderr' }), hideOwn)
+    const programLog = createRedactedLog(log.child({ program: spec.name, stream: 'stderr' }), hideOwn)
     const server = new ServerProcess({
       ...launch,
       cwd: spec.cwd,
@@ -79,11 +90,11 @@ export class PluginPrograms implements Programs {
       onLine: line => spec.onLine(line),
       ...(spec.onOutput && { onOutput: spec.onOutput.bind(spec) }),
       onEnd: ({ why, detail }, exit) => {
-        permit.ended()
+        permit.markStopped()
         spec.onEnd(hideAll(why), exit, detail === undefined ? undefined : hideAll(detail))
       },
     })
-    permit.started()
+    permit.markStarted()
     return {
       logs,
       get pid() {
@@ -92,13 +103,13 @@ export class PluginPrograms implements Programs {
       send: line => server.send(line),
       reply: line => server.reply(line),
       stop() {
-        permit.leaving()
+        permit.markStopping()
         return server.stop()
       },
     }
   }
 
-  async endOrphans(): Promise<void> {
+  async killOrphans(): Promise<void> {
     const { log, directory } = this.#options
     await (this.#table ??= new ProcessTable(log)).endOrphans(new Set([directory]))
   }

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
-import { readProc, readProcSync } from '../util/process/proc-files.ts'
+import { readProcFile, readProcFileSync } from '../util/process/proc-files.ts'
 import { MARK_VARIABLE } from './environment.ts'
 
 /** Unique process identity: pids are reused, but not with the same start time. */
@@ -34,10 +34,10 @@ export async function killMarked(isOurs: (mark: string) => boolean, since = 0): 
   const reader = async (): Promise<void> => {
     const buffer = Buffer.allocUnsafe(MAX_ENVIRONMENT_BYTES)
     for (const pid of rest) {
-      const stat = parseStat(pid, await readProc(`/proc/${pid}/stat`, buffer))
+      const stat = parseStat(pid, await readProcFile(`/proc/${pid}/stat`, buffer))
       // Check start time first: reading environments is slow.
       if (stat === undefined || Number(stat.start) < since || pid === process.pid) continue
-      const marks = parseMarks(await readProc(`/proc/${pid}/environ`, buffer))
+      const marks = parseMarks(await readProcFile(`/proc/${pid}/environ`, buffer))
       if (marks.some(isOurs) && signalProcess(stat, 'SIGKILL')) ended.push(stat)
     }
   }
@@ -73,7 +73,7 @@ export function isSameProcess({ pid, start }: ProcessId): boolean {
 
 function readStat(pid: number): ProcessStat | undefined {
   try {
-    return parseStat(pid, readProcSync(`/proc/${pid}/stat`))
+    return parseStat(pid, readProcFileSync(`/proc/${pid}/stat`))
   } catch {
     return undefined
   }

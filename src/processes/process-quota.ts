@@ -1,4 +1,10 @@
-import type { Config, ProcessPermit, ProcessRoom, ProcessTurn, YieldingProcesses } from '../api/index.ts'
+import type {
+  Config,
+  ProcessPermit,
+  ProcessLimiter,
+  QueuedProcess,
+  EvictableProcesses,
+} from '../api/index.ts'
 
 /** Queue limit. */
 const MAX_WAITING = 1024
@@ -9,8 +15,8 @@ interface QueuedStart {
 }
 
 /** Limits concurrent starts and running processes of one gateway. */
-export class ProcessQuota implements ProcessRoom {
-  readonly #yielding = new Set<YieldingProcesses>()
+export class ProcessQuota implements ProcessLimiter {
+  readonly #yielding = new Set<EvictableProcesses>()
   #waiting: QueuedStart[] = []
   #max: number
   #maxStarting: number
@@ -36,12 +42,12 @@ export class ProcessQuota implements ProcessRoom {
     this.#admit()
   }
 
-  offer(from: YieldingProcesses): () => void {
+  registerEvictable(from: EvictableProcesses): () => void {
     this.#yielding.add(from)
     return () => void this.#yielding.delete(from)
   }
 
-  enter(): ProcessTurn {
+  requestPermit(): QueuedProcess {
     let waiting: QueuedStart | undefined
     const permit = new Promise<ProcessPermit>((admit, refuse) => {
       waiting = { admit, refuse }
@@ -50,7 +56,7 @@ export class ProcessQuota implements ProcessRoom {
       this.#waiting.push(waiting)
       this.#admit()
     })
-    return { permit, leave: () => this.#cancelStart(waiting) }
+    return { permit, cancel: () => this.#cancelStart(waiting) }
   }
 
   #explainFull(): string | undefined {
@@ -95,9 +101,9 @@ export class ProcessQuota implements ProcessRoom {
       this.#leaving--
     })
     return {
-      started,
-      leaving,
-      ended: () => {
+      markStarted: started,
+      markStopping: leaving,
+      markStopped: () => {
         started()
         leaving()
         ended()
@@ -111,7 +117,7 @@ export class ProcessQuota implements ProcessRoom {
     const [oldest] = idle.sort((a, b) => (a.idleSince ?? 0) - (b.idleSince ?? 0))
     if (oldest === undefined) return false
     this.#evicting++
-    oldest.yield()
+    oldest.evict()
     return true
   }
 }

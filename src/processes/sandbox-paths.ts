@@ -13,7 +13,7 @@ import { homedir, tmpdir } from 'node:os'
 import path from 'node:path'
 import { findProgram } from '../util/find-program.ts'
 import { splitPath } from '../util/platform.ts'
-import type { PrivatePlace } from '../util/private-place.ts'
+import type { PrivatePath } from '../util/private-path.ts'
 
 export interface SandboxedProgram {
   /** Absolute path. */
@@ -178,14 +178,14 @@ export function findRepository(directory: string): string[] {
 type UserEnvironment = Readonly<Record<string, string | undefined>>
 
 /** Private directories of all gateways of this user. */
-export function listUserPlaces(environment: UserEnvironment): PrivatePlace[] {
+export function listUserPlaces(environment: UserEnvironment): PrivatePath[] {
   const { TMPDIR = tmpdir() } = environment
   const temporary = [TMPDIR, '/tmp'].map(directory => ({ directory, names: TEMPORARY }))
   return [...temporary, ...listOwnFolders(environment)]
 }
 
 /** The persistent ones: state, cache, configuration and sockets. */
-export function listOwnFolders(environment: UserEnvironment): PrivatePlace[] {
+export function listOwnFolders(environment: UserEnvironment): PrivatePath[] {
   const { HOME = homedir(), XDG_RUNTIME_DIR, LOCALAPPDATA } = environment
   const { XDG_STATE_HOME = path.join(HOME, '.local/state') } = environment
   const { XDG_CACHE_HOME = path.join(HOME, '.cache'), XDG_CONFIG_HOME = path.join(HOME, '.config') } =

@@ -1,8 +1,8 @@
 import { existsSync, lstatSync, readdirSync, readlinkSync, realpathSync } from 'node:fs'
 import path from 'node:path'
 import type { SandboxConfig } from '../config/config.gen.ts'
-import type { PrivatePlace } from '../util/private-place.ts'
-import { escaped } from '../util/private-place.ts'
+import type { PrivatePath } from '../util/private-path.ts'
+import { escapeRegExp } from '../util/private-path.ts'
 import type { SandboxedProgram } from './sandbox-paths.ts'
 import {
   OWN_FOLDERS,
@@ -28,7 +28,7 @@ const MAX_MOUNTS = 2000
  * Creates mount arguments that exclude private paths. A directory with private entries is rebuilt from the others, as
  * a mask over a file is lost when the file is replaced.
  */
-function createMountArguments(shown: readonly Mount[], places: readonly PrivatePlace[]): string[] {
+function createMountArguments(shown: readonly Mount[], places: readonly PrivatePath[]): string[] {
   const view = new MountPlan(places.map(resolvePlace))
   for (const each of sortMounts(shown)) view.show(each)
   return view.arguments
@@ -65,19 +65,19 @@ function comparePaths(a: string, b: string): number {
   return left === right ? 0 : (left ?? '') < (right ?? '') ? -1 : 1
 }
 
-function resolvePlace({ directory, ...rest }: PrivatePlace): PrivatePlace {
+function resolvePlace({ directory, ...rest }: PrivatePath): PrivatePath {
   return { directory: resolveExisting(directory), ...rest }
 }
 
 class MountPlan {
-  readonly #places: readonly PrivatePlace[]
+  readonly #places: readonly PrivatePath[]
   readonly #mounts: string[][] = []
   /** Rebuilt directories, which become read-only. */
   readonly #rebuilt: string[] = []
   readonly #names = new Set<string>()
   readonly #accepted: { readonly real: string; readonly mayWrite: boolean }[] = []
 
-  constructor(places: readonly PrivatePlace[]) {
+  constructor(places: readonly PrivatePath[]) {
     this.#places = places
   }
 
@@ -122,7 +122,7 @@ class MountPlan {
     }
   }
 
-  #add(real: string, mayWrite: boolean, inside: readonly PrivatePlace[]): void {
+  #add(real: string, mayWrite: boolean, inside: readonly PrivatePath[]): void {
     const isDirectory = lstatSync(real).isDirectory()
     if (inside.length === 0 || !isDirectory) return this.#mount(mayWrite ? '--bind' : '--ro-bind', real, real)
     this.#mount('--tmpfs', real)
@@ -150,7 +150,7 @@ class MountPlan {
   }
 }
 
-function matchesPlace(at: string, { directory, names }: PrivatePlace): boolean {
+function matchesPlace(at: string, { directory, names }: PrivatePath): boolean {
   return names === undefined
     ? at === directory
     : path.dirname(at) === directory && names.test(path.basename(at))
@@ -166,7 +166,7 @@ interface SandboxOptions extends SandboxedProgram {
   /** Additional writable paths. */
   readonly writable?: readonly string[] | undefined
   /** Paths hidden always. */
-  readonly places: readonly PrivatePlace[]
+  readonly places: readonly PrivatePath[]
   /** Gateway environment, used to find its private directories. */
   readonly gatewayEnv: Readonly<Record<string, string | undefined>>
 }
@@ -212,7 +212,7 @@ export function createSandboxArguments(config: SandboxConfig | 'bwrap', site: Sa
   ]
 }
 
-function listHiddenPlaces(settings: SandboxConfig, site: SandboxOptions): PrivatePlace[] {
+function listHiddenPlaces(settings: SandboxConfig, site: SandboxOptions): PrivatePath[] {
   return [...site.places, ...listUserPlaces(site.gatewayEnv), ...listHidden(settings, site)]
 }
 
@@ -267,10 +267,10 @@ function isTooWide(name: string, home: string): boolean {
   return WIDE_DIRECTORIES.includes(real) || isWithin(resolveExisting(home), real) || inHome.includes(real)
 }
 
-function listHidden({ hide }: SandboxConfig, site: SandboxOptions): PrivatePlace[] {
+function listHidden({ hide }: SandboxConfig, site: SandboxOptions): PrivatePath[] {
   return hide.map(name => {
     const real = resolveExisting(resolveUserPath(name, site))
-    return { directory: path.dirname(real), names: new RegExp(`^${escaped(path.basename(real))}$`) }
+    return { directory: path.dirname(real), names: new RegExp(`^${escapeRegExp(path.basename(real))}$`) }
   })
 }
 

@@ -1,7 +1,7 @@
 import type { ChildProcessWithoutNullStreams } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import type { EncodedMessage } from '../util/written.ts'
-import { getByteLength, inLines, writeTogether } from '../util/written.ts'
+import type { EncodedMessage } from '../util/encoded-message.ts'
+import { getByteLength, joinLines, writePieces } from '../util/encoded-message.ts'
 import type { Clock, Log, ProgramExit } from '../api/index.ts'
 import type { Reason } from '../errors/errors.ts'
 import type { SkippedLine } from '../transport/line-splitter.ts'
@@ -139,7 +139,7 @@ export class ServerProcess {
 
   #writeQueue(): void {
     const bytes = this.#queued
-    const lines = inLines(this.#queue, bytes)
+    const lines = joinLines(this.#queue, bytes)
     this.#queue = []
     this.#queued = 0
     const { stdin } = this.#child
@@ -147,7 +147,7 @@ export class ServerProcess {
     // Equal lengths mean ASCII, which Latin-1 writes faster.
     if (typeof lines === 'string') stdin.write(lines, lines.length === bytes ? 'latin1' : 'utf8')
     else if (Buffer.isBuffer(lines)) stdin.write(lines)
-    else writeTogether(stdin, lines)
+    else writePieces(stdin, lines)
   }
 
   #observe(exited: () => void): void {

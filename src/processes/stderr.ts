@@ -1,8 +1,8 @@
 import type { Clock, Log, LogLine, UpstreamLogs } from '../api/index.ts'
 import { LineSplitter } from '../transport/line-splitter.ts'
-import type { Hide } from '../util/secrets.ts'
-import { visible } from '../util/log.ts'
-import { withoutSequences } from '../util/plain-text.ts'
+import type { HideSecrets } from '../util/secrets.ts'
+import { formatPeerText } from '../util/log.ts'
+import { stripEscapes } from '../util/plain-text.ts'
 
 /** Stored bytes per upstream. */
 const MAX_BYTES = 64 * 1024
@@ -24,7 +24,7 @@ interface StderrOptions {
   readonly log: Log
   readonly clock: Clock
   /** Removes secrets. */
-  readonly hide: Hide
+  readonly hide: HideSecrets
   /** Recent lines of the upstream. */
   readonly recent: RecentLines
 }
@@ -61,8 +61,8 @@ export class StderrReader {
 
   /** Last lines for an error detail, if any. */
   get lastOutput(): string | undefined {
-    const last = extractLastLine(this.#options.hide(withoutSequences(this.#tail.toString('utf8'))))
-    return last === '' ? undefined : visible(last, MAX_SHOWN_LENGTH)
+    const last = extractLastLine(this.#options.hide(stripEscapes(this.#tail.toString('utf8'))))
+    return last === '' ? undefined : formatPeerText(last, MAX_SHOWN_LENGTH)
   }
 
   #line(line: string): void {
@@ -75,7 +75,7 @@ export class StderrReader {
     }
     if (++this.#count > LOGGED_PER_SECOND) this.#suppressed++
     if (this.#count > KEPT_PER_SECOND) return
-    const text = visible(this.#options.hide(withoutSequences(line)), MAX_LINE_LENGTH)
+    const text = formatPeerText(this.#options.hide(stripEscapes(line)), MAX_LINE_LENGTH)
     if (this.#count <= LOGGED_PER_SECOND) log.info(text)
     this.#keep(text)
   }

@@ -34,29 +34,29 @@ export function findReplyId(bytes: Buffer): RpcId | null {
  * Finds the id of the request that a message answers of which only both ends are known: undefined if it is no answer, null if
  * its id is unknown. Many servers write the result first and the id last; the last bracket closes the message itself.
  */
-export function skippedReplyId(head: Buffer, tail: Buffer): RpcId | null | undefined {
+export function findSkippedReplyId(head: Buffer, tail: Buffer): RpcId | null | undefined {
   const { id, isCall, isAnswer } = readEnvelope(head)
   if (isCall || !isAnswer) return undefined
   const last = ID_AT_END.exec(tail.toString('latin1'))?.[1]
   return id ?? (last === undefined ? null : (JSON.parse(last) as RpcId))
 }
 
-interface EnvelopeFacts {
+interface PartialEnvelope {
   readonly id: RpcId | null
   readonly isCall: boolean
   readonly isAnswer: boolean
 }
 
-function readEnvelope(bytes: Buffer): EnvelopeFacts {
+function readEnvelope(bytes: Buffer): PartialEnvelope {
   let id: RpcId | null = null
   let isCall = false
   let isAnswer = false
   let left = MAX_COMPARED
-  walk(bytes, (level, at) => {
+  visitTokens(bytes, (level, at) => {
     if (level !== 1 || bytes[at] !== QUOTE) return false
     if (left-- === 0) return true
     const text = bytes.toString('latin1', at, at + LOOK_AHEAD)
-    id ??= readId(text)
+    id ??= matchId(text)
     isCall ||= METHOD.test(text)
     isAnswer ||= OUTCOME.test(text)
     return isCall || (id !== null && isAnswer)
@@ -64,13 +64,13 @@ function readEnvelope(bytes: Buffer): EnvelopeFacts {
   return { id, isCall, isAnswer }
 }
 
-function readId(text: string): RpcId | null {
+function matchId(text: string): RpcId | null {
   const found = ID.exec(text)?.[1]
   return found === undefined ? null : (JSON.parse(found) as RpcId)
 }
 
 /** A list without the entries that nest too deep, and where in the text those stood. */
-interface Shortened {
+interface ShortenedList {
   readonly bytes: Buffer
   readonly withheld: readonly Buffer[]
 }
@@ -78,13 +78,13 @@ interface Shortened {
 /**
  * The message that answers a list method, with only the names of the entries that nest deeper than any message may.
  */
-export function withoutDeepEntries(bytes: Buffer): Shortened {
+export function removeDeepEntries(bytes: Buffer): ShortenedList {
   const kept: Buffer[] = []
   const withheld: Buffer[] = []
   let from = 0
   let start = -1
   let deepest = 0
-  walk(bytes, (level, at, isOpening) => {
+  visitTokens(bytes, (level, at, isOpening) => {
     if (level > deepest) deepest = level
     if (level !== ENTRY_LEVEL || bytes[at] === QUOTE) return false
     if (isOpening) {
@@ -114,13 +114,13 @@ function parseEntryName(entry: Buffer): Buffer {
  * Visits the strings and brackets of a text that may be no JSON, with the level that they are on: a bracket is on its inside.
  * Ends where `visit` says that it has seen enough, or the outermost bracket is closed.
  */
-function walk(bytes: Buffer, visit: (level: number, at: number, isOpening: boolean) => boolean): void {
+function visitTokens(bytes: Buffer, visit: (level: number, at: number, isOpening: boolean) => boolean): void {
   let level = 0
   for (let at = 0; at < bytes.length; at++) {
     const byte = bytes[at] as number
     if (byte === QUOTE) {
       if (visit(level, at, true)) return
-      at = endOfString(bytes, at)
+      at = findStringEnd(bytes, at)
     } else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
       if (visit(++level, at, true)) return
     } else if (isClosing(byte) && (visit(level--, at, false) || level <= 0)) return
@@ -132,7 +132,7 @@ function isClosing(byte: number): boolean {
 }
 
 /** Index of the quote that ends the string; the length of the text where there is none. */
-function endOfString(bytes: Buffer, open: number): number {
+function findStringEnd(bytes: Buffer, open: number): number {
   for (let at = open + 1; at < bytes.length; at++) {
     if (bytes[at] === QUOTE) return at
     if (bytes[at] === BACKSLASH) at++

@@ -1,6 +1,6 @@
-import type { JsonReader } from './json/check.ts'
+import type { JsonCallbacks } from './json/check.ts'
 import { checkJson } from './json/check.ts'
-import { keyText } from './json/members.ts'
+import { decodeKey } from './json/members.ts'
 import { BACKSLASH, OPEN_ARRAY, OPEN_OBJECT, QUOTE, ScanError } from './json/scan.ts'
 
 const LONG_ID = /^-?\d+$/
@@ -11,7 +11,7 @@ const MAX_ID_DIGITS = 100
 export type RpcId = string | number | bigint
 
 /** Returns a number as an id: whole numbers that JavaScript would change as a `bigint`. */
-export function exactId(id: number, text: string): RpcId | undefined {
+export function toExactId(id: number, text: string): RpcId | undefined {
   if (Number.isSafeInteger(id) || (Number.isFinite(id) && !Number.isInteger(id))) return id
   return text.length <= MAX_ID_DIGITS && LONG_ID.test(text) ? BigInt(text) : undefined
 }
@@ -20,9 +20,9 @@ const KEYS = ['jsonrpc', 'id', 'method', 'result', 'error'] as const
 /** A member of a message that JSON-RPC gives a meaning, its `params` left out: calls are parsed whole. */
 type EnvelopeKey = (typeof KEYS)[number]
 
-const PLACES = new Map<string, number>(KEYS.map((key, place) => [key, place]))
+const KEY_INDEXES = new Map<string, number>(KEYS.map((key, place) => [key, place]))
 /** The same for who asks with a constant, which costs nothing then. */
-const PLACE = { jsonrpc: 0, id: 1, method: 2, result: 3, error: 4 } as const satisfies Readonly<
+const KEY_INDEX = { jsonrpc: 0, id: 1, method: 2, result: 3, error: 4 } as const satisfies Readonly<
   Record<EnvelopeKey, number>
 >
 const MAX_KEY_LENGTH = Math.max(...KEYS.map(key => key.length))
@@ -41,7 +41,7 @@ const VERSION = Buffer.from('"2.0"')
 const EXACT_DIGITS = 15
 
 /** Places of the members of one reply's envelope. One object serves all replies, as reading one never yields. */
-export class Envelope implements JsonReader {
+export class Envelope implements JsonCallbacks {
   #bytes: Buffer = EMPTY
   readonly #starts = new Int32Array(KEYS.length)
   readonly #ends = new Int32Array(KEYS.length)
@@ -82,11 +82,11 @@ export class Envelope implements JsonReader {
 
   /** Index at which a member's value begins; -1 when there is none. */
   start(key: EnvelopeKey): number {
-    return this.#starts[PLACE[key]] as number
+    return this.#starts[KEY_INDEX[key]] as number
   }
 
   end(key: EnvelopeKey): number {
-    return this.#ends[PLACE[key]] as number
+    return this.#ends[KEY_INDEX[key]] as number
   }
 
   /** A member's value, parsed; undefined when there is none. */
@@ -104,27 +104,28 @@ export class Envelope implements JsonReader {
   isVersion2(): boolean {
     const start = this.start('jsonrpc')
     if (start < 0) return false
-    return equals(this.#bytes, start, this.end('jsonrpc'), VERSION) || this.#scalar('jsonrpc') === '2.0'
+    return equalsBytes(this.#bytes, start, this.end('jsonrpc'), VERSION) || this.#scalar('jsonrpc') === '2.0'
   }
 
   /** The id, which is a short whole number most of the time; undefined for a list, an object or a word. */
   id(): RpcId | null | undefined {
     const start = this.start('id')
     const end = this.end('id')
-    if (start < 0 || end - start > EXACT_DIGITS || this.#bytes[start] === 0x30) return this.#anyId(start, end)
+    if (start < 0 || end - start > EXACT_DIGITS || this.#bytes[start] === 0x30)
+      return this.#readAnyId(start, end)
     let id = 0
     for (let at = start; at < end; at++) {
       const digit = (this.#bytes[at] as number) - 0x30
-      if (digit < 0 || digit > 9) return this.#anyId(start, end)
+      if (digit < 0 || digit > 9) return this.#readAnyId(start, end)
       id = id * 10 + digit
     }
     return id
   }
 
-  #anyId(start: number, end: number): RpcId | null | undefined {
+  #readAnyId(start: number, end: number): RpcId | null | undefined {
     const id = this.#scalar('id')
     if (typeof id === 'string' || id === null) return id
-    return typeof id === 'number' ? exactId(id, this.#bytes.toString('latin1', start, end)) : undefined
+    return typeof id === 'number' ? toExactId(id, this.#bytes.toString('latin1', start, end)) : undefined
   }
 
   /** The `resultType` of the result, parsed; undefined when it has none, or one that is no text. */
@@ -133,7 +134,7 @@ export class Envelope implements JsonReader {
     return JSON.parse(this.#bytes.toString('utf8', this.#typeStart, this.#typeEnd)) as unknown
   }
 
-  enter(nameStart: number, nameEnd: number): boolean {
+  enterMember(nameStart: number, nameEnd: number): boolean {
     if (++this.#members > MAX_MEMBERS)
       throw new ScanError(`more than ${MAX_MEMBERS} members in the envelope`, false)
     const place = findMember(this.#bytes, nameStart, nameEnd)
@@ -143,28 +144,28 @@ export class Envelope implements JsonReader {
     return place === RESULT
   }
 
-  inner(nameStart: number, nameEnd: number, start: number, end: number): void {
-    if (isName(this.#bytes, nameStart, nameEnd, RESULT_TYPE)) {
+  visitNestedMember(nameStart: number, nameEnd: number, start: number, end: number): void {
+    if (isEnvelopeKey(this.#bytes, nameStart, nameEnd, RESULT_TYPE)) {
       if (this.#typeStart >= 0) throw new ScanError('"resultType" stands twice in the result', false)
       this.#typeStart = start
       this.#typeEnd = end
-    } else if (isName(this.#bytes, nameStart, nameEnd, IS_ERROR)) {
-      this.isToolError = equals(this.#bytes, start, end, TRUE)
-      this.hasWrongType ||= !this.isToolError && !equals(this.#bytes, start, end, FALSE)
-    } else if (equals(this.#bytes, nameStart, nameEnd, STRUCTURED))
+    } else if (isEnvelopeKey(this.#bytes, nameStart, nameEnd, IS_ERROR)) {
+      this.isToolError = equalsBytes(this.#bytes, start, end, TRUE)
+      this.hasWrongType ||= !this.isToolError && !equalsBytes(this.#bytes, start, end, FALSE)
+    } else if (equalsBytes(this.#bytes, nameStart, nameEnd, STRUCTURED))
       this.hasWrongStructure = this.#bytes[start] !== OPEN_OBJECT
-    else this.#nestedMember(nameStart, nameEnd, start)
+    else this.#visitResultMember(nameStart, nameEnd, start)
   }
 
-  #nestedMember(nameStart: number, nameEnd: number, start: number): void {
+  #visitResultMember(nameStart: number, nameEnd: number, start: number): void {
     for (const { name, begins } of NESTED) {
-      if (!equals(this.#bytes, nameStart, nameEnd, name)) continue
+      if (!equalsBytes(this.#bytes, nameStart, nameEnd, name)) continue
       this.hasList ||= begins === OPEN_ARRAY
       this.hasWrongType ||= this.#bytes[start] !== begins
     }
   }
 
-  member(_nameStart: number, _nameEnd: number, start: number, end: number): void {
+  visitMember(_nameStart: number, _nameEnd: number, start: number, end: number): void {
     const place = this.#entered
     if (place < 0) return
     this.#starts[place] = start
@@ -186,10 +187,10 @@ const NESTED = Object.entries({
 }).map(([name, begins]) => ({ name: Buffer.from(name), begins }))
 
 /** Tells whether a name in the text is `name`, also where it is written with escapes. */
-function isName(bytes: Buffer, start: number, end: number, name: Buffer): boolean {
-  if (equals(bytes, start, end, name)) return true
+function isEnvelopeKey(bytes: Buffer, start: number, end: number, name: Buffer): boolean {
+  if (equalsBytes(bytes, start, end, name)) return true
   if (end - start > 6 * name.length || !hasEscape(bytes, start, end)) return false
-  return keyText(bytes, start, end) === name.toString()
+  return decodeKey(bytes, start, end) === name.toString()
 }
 
 function hasEscape(bytes: Buffer, start: number, end: number): boolean {
@@ -198,9 +199,10 @@ function hasEscape(bytes: Buffer, start: number, end: number): boolean {
 }
 
 function findMember(bytes: Buffer, start: number, end: number): number {
-  for (const key of BY_LENGTH[end - start] ?? NONE) if (equals(bytes, start, end, key.bytes)) return key.place
+  for (const key of BY_LENGTH[end - start] ?? NONE)
+    if (equalsBytes(bytes, start, end, key.bytes)) return key.place
   if (end - start > MAX_ESCAPED_LENGTH) return -1
-  return hasEscape(bytes, start, end) ? (PLACES.get(keyText(bytes, start, end)) ?? -1) : -1
+  return hasEscape(bytes, start, end) ? (KEY_INDEXES.get(decodeKey(bytes, start, end)) ?? -1) : -1
 }
 
 const NONE: readonly never[] = []
@@ -209,7 +211,7 @@ function isNested(bytes: Buffer, at: number): boolean {
   return bytes[at] === OPEN_OBJECT || bytes[at] === OPEN_ARRAY
 }
 
-function equals(bytes: Buffer, start: number, end: number, text: Buffer): boolean {
+function equalsBytes(bytes: Buffer, start: number, end: number, text: Buffer): boolean {
   if (end - start !== text.length) return false
   for (let at = 0; at < text.length; at++) if (bytes[start + at] !== text[at]) return false
   return true

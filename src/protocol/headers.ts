@@ -32,7 +32,7 @@ function getNameHeader(method: string, params: JsonObject | undefined): string |
 }
 
 /** The standard headers of a modern request (2026-07-28, Streamable HTTP). */
-export function standardHeaders(
+export function createStandardHeaders(
   method: string,
   params: JsonObject | undefined,
   version: string,
@@ -44,7 +44,7 @@ export function standardHeaders(
 }
 
 /** Finds the first header of a modern request that contradicts its body; undefined when they agree. */
-export function headerMismatch(
+export function findHeaderMismatch(
   headers: Readonly<Record<string, string | undefined>>,
   method: string,
   params: JsonObject | undefined,
@@ -52,8 +52,8 @@ export function headerMismatch(
   const meta = params?._meta
   const version = isObject(meta) ? meta[META.protocolVersion] : undefined
   return (
-    compare(HEADER.version, headers[HEADER.version], version) ??
-    compare(HEADER.method, headers[HEADER.method], method) ??
+    compareHeader(HEADER.version, headers[HEADER.version], version) ??
+    compareHeader(HEADER.method, headers[HEADER.method], method) ??
     compareName(headers[HEADER.name], method, params)
   )
 }
@@ -65,14 +65,14 @@ function compareName(
 ): RpcError | undefined {
   const name = getNameHeader(method, params)
   if (name === undefined) return undefined
-  return compare(
+  return compareHeader(
     HEADER.name,
     header === undefined ? undefined : (decodeHeaderValue(header.trim()) ?? ''),
     name,
   )
 }
 
-function compare(header: string, value: string | undefined, expected: unknown): RpcError | undefined {
+function compareHeader(header: string, value: string | undefined, expected: unknown): RpcError | undefined {
   const name = TITLES[header] ?? header
   if (value === undefined) return rpcError(RPC.headerMismatch, `Header mismatch: ${name} is missing`)
   if (value.trim() === expected) return undefined
@@ -103,22 +103,28 @@ export interface ParamHeader {
 export function parseParamHeaders(schema: unknown): readonly ParamHeader[] | undefined {
   const found: ParamHeader[] = []
   const seen = new Set<string>()
-  return collect(schema, [], found, seen) ? found : undefined
+  return collectParams(schema, [], found, seen) ? found : undefined
 }
 
-function collect(schema: unknown, path: readonly string[], found: ParamHeader[], seen: Set<string>): boolean {
+function collectParams(
+  schema: unknown,
+  path: readonly string[],
+  found: ParamHeader[],
+  seen: Set<string>,
+): boolean {
   if (!isObject(schema) || path.length > 16) return true
   const properties = isObject(schema.properties) ? schema.properties : {}
   for (const key of Object.keys(properties)) {
     const property = properties[key]
     if (!isObject(property)) continue
     const here = [...path, key]
-    if (!annotate(property, here, found, seen) || !collect(property, here, found, seen)) return false
+    if (!collectAnnotated(property, here, found, seen) || !collectParams(property, here, found, seen))
+      return false
   }
   return true
 }
 
-function annotate(
+function collectAnnotated(
   property: JsonObject,
   path: readonly string[],
   found: ParamHeader[],
@@ -155,7 +161,7 @@ export function getParamHeaders(annotations: readonly ParamHeader[], args: unkno
 }
 
 /** Finds the first `Mcp-Param-*` header that contradicts the arguments. Headers that no schema claims are ignored. */
-export function paramMismatch(
+export function findParamMismatch(
   annotations: readonly ParamHeader[],
   headers: Readonly<Record<string, string | undefined>>,
   args: unknown,

@@ -39,19 +39,19 @@ export function negotiateLegacy(requested: unknown): string {
 }
 
 /** Client that reads a message, as far as the form of the message depends on it. */
-export interface Reader {
+export interface ClientVersion {
   readonly era: Era
   readonly version: string
   readonly capabilities: JsonObject
 }
 
-const NEWEST: Readonly<Record<Era, Reader>> = {
+const NEWEST: Readonly<Record<Era, ClientVersion>> = {
   legacy: { era: 'legacy', version: LATEST_LEGACY_VERSION, capabilities: {} },
   modern: { era: 'modern', version: MODERN_VERSION, capabilities: {} },
 }
 
 /** A client of which only the era is known: it reads the newest form of it. */
-export function newestReader(era: Era): Reader {
+export function getNewestVersion(era: Era): ClientVersion {
   return NEWEST[era]
 }
 
@@ -177,7 +177,7 @@ export const LISTS: Readonly<Record<Kind, ListRow>> = {
 export const KINDS: readonly Kind[] = ['tools', 'prompts', 'resources', 'resourceTemplates']
 
 /** Tells whether a client of this era may call a method: one that the era removed is an unknown method there. */
-export function isMethodOfEra(method: string, era: Era): boolean {
+export function hasMethod(method: string, era: Era): boolean {
   const row = METHODS.get(method)
   return row?.era === undefined || row.era === era
 }
@@ -194,7 +194,7 @@ export function getChangedKinds(notification: string): readonly Kind[] {
  * Tells whether a notification says only that something is to be read again: one is as good as many, and of two that are the
  * same the last is enough.
  */
-export function isNews(notification: string): boolean {
+export function isChangeNotification(notification: string): boolean {
   return notification === 'notifications/resources/updated' || LIST_CHANGES.includes(notification)
 }
 

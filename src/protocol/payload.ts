@@ -1,6 +1,6 @@
 import type { JsonObject } from './json/json.ts'
 import { mayRewriteNumbers, parseJson, stringifyJson } from './json/json.ts'
-import { editObject, findValue, mayHave } from './json/members.ts'
+import { editObject, findMemberValue, mayHaveMember } from './json/members.ts'
 import type { Era } from './methods.ts'
 
 const TRUE = Buffer.from('true')
@@ -34,7 +34,7 @@ export class Payload {
   }
 
   /** A result as received: the JSON text of one object; with what is known of its `isError`, which then is not looked for. */
-  static raw(bytes: Buffer, era?: Era, isToolError?: boolean): Payload {
+  static fromBytes(bytes: Buffer, era?: Era, isToolError?: boolean): Payload {
     const payload = new Payload(bytes, undefined, era)
     payload.#isToolError = isToolError
     return payload
@@ -58,7 +58,8 @@ export class Payload {
   /** Tells whether a tool reports a failure in it (`isError`). Members are walked only where the text may say so. */
   get isToolError(): boolean {
     this.#isToolError ??=
-      mayHave(this.bytes(), 'isError') && findValue(this.bytes(), 'isError')?.equals(TRUE) === true
+      mayHaveMember(this.bytes(), 'isError') &&
+      findMemberValue(this.bytes(), 'isError')?.equals(TRUE) === true
     return this.#isToolError
   }
 
@@ -70,12 +71,12 @@ export class Payload {
     const text = bytes.toString('utf8')
     // Most results have no such number, and are not parsed a second time.
     if (!mayRewriteNumbers(text)) return this
-    return Payload.raw(Buffer.from(stringifyJson(this.#value, parseJson(text) as JsonObject)), this.era)
+    return Payload.fromBytes(Buffer.from(stringifyJson(this.#value, parseJson(text) as JsonObject)), this.era)
   }
 
   /** A copy without some of its members and with others, spliced into the bytes: no other member is touched. */
-  edited(without: readonly string[], put: JsonObject = {}): Payload {
+  edit(without: readonly string[], put: JsonObject = {}): Payload {
     const added = JSON.stringify(put).slice(1, -1)
-    return Payload.raw(editObject(this.bytes(), new Set(without), added), this.era)
+    return Payload.fromBytes(editObject(this.bytes(), new Set(without), added), this.era)
   }
 }

@@ -1,7 +1,7 @@
 import type { RpcId } from './jsonrpc.ts'
 
 /** Most requests that may wait for their answer at once, in each direction. */
-export interface RpcBounds {
+export interface RpcPeerLimits {
   readonly sent: number
   readonly received: number
 }
@@ -12,10 +12,10 @@ export class RpcPeer<Sent, Received = never> {
   readonly sent = new InFlight<Sent>()
   /** Requests of the other side that we have not answered. */
   readonly received = new InFlight<Received>()
-  readonly #bounds: RpcBounds
+  readonly #bounds: RpcPeerLimits
   #last = 0
 
-  constructor(bounds: RpcBounds) {
+  constructor(bounds: RpcPeerLimits) {
     this.#bounds = bounds
   }
 
@@ -25,25 +25,25 @@ export class RpcPeer<Sent, Received = never> {
   }
 
   /** Notes a request of ours; false when as many wait as may. */
-  send(id: RpcId, request: Sent): boolean {
+  addSent(id: RpcId, request: Sent): boolean {
     if (this.sent.size >= this.#bounds.sent) return false
     this.sent.set(id, request)
     return true
   }
 
   /** Finds the request of ours that an id names. */
-  find(id: unknown): Sent | undefined {
+  findSent(id: unknown): Sent | undefined {
     const known = findKey(this.sent, id)
     return known === undefined ? undefined : this.sent.get(known)
   }
 
   /** Takes the request that an answer is for; undefined when nobody waits for it. */
-  answered(id: unknown): Sent | undefined {
-    return take(this.sent, id)
+  takeSent(id: unknown): Sent | undefined {
+    return takeEntry(this.sent, id)
   }
 
   /** Notes a request of the other side. One that is made twice, or is one too many, is not taken. */
-  receive(id: RpcId, request: Received): 'taken' | 'repeated' | 'full' {
+  addReceived(id: RpcId, request: Received): 'taken' | 'repeated' | 'full' {
     if (this.received.has(id)) return 'repeated'
     if (this.received.size >= this.#bounds.received) return 'full'
     this.received.set(id, request)
@@ -51,19 +51,19 @@ export class RpcPeer<Sent, Received = never> {
   }
 
   /** Takes the request that the other side cancels, which needs no answer then; undefined for what is not under way. */
-  cancelled(id: unknown): Received | undefined {
-    return take(this.received, id)
+  takeReceived(id: unknown): Received | undefined {
+    return takeEntry(this.received, id)
   }
 
   /** Settles a request; false when this very one no longer waits for our answer. Its id may have been given to another meanwhile. */
-  answers(id: RpcId, request: Received): boolean {
+  settleReceived(id: RpcId, request: Received): boolean {
     if (this.received.get(id) !== request) return false
     this.received.delete(id)
     return true
   }
 
   /** The conversation is over: gives back what waited on either side. */
-  end(): { readonly sent: readonly Sent[]; readonly received: readonly Received[] } {
+  clear(): { readonly sent: readonly Sent[]; readonly received: readonly Received[] } {
     const [sent, received] = [this.sent.values(), this.received.values()]
     this.sent.clear()
     this.received.clear()
@@ -72,7 +72,7 @@ export class RpcPeer<Sent, Received = never> {
 }
 
 /** Takes the entry that an id names out of a table. */
-export function take<T>(table: InFlight<T>, id: unknown): T | undefined {
+export function takeEntry<T>(table: InFlight<T>, id: unknown): T | undefined {
   const known = findKey(table, id)
   if (known === undefined) return undefined
   const request = table.get(known)
@@ -82,14 +82,14 @@ export function take<T>(table: InFlight<T>, id: unknown): T | undefined {
 
 /** The id of an entry as it is known here; many peers echo a number as a text, or the other way round. */
 function findKey(table: InFlight<unknown>, id: unknown): RpcId | undefined {
-  const known = table.known(id)
+  const known = table.findId(id)
   if (known !== undefined || (typeof id !== 'number' && typeof id !== 'string')) return known
-  const other = otherType(id)
+  const other = convertIdType(id)
   return table.has(other) ? other : undefined
 }
 
 /** The id in the other JSON type. */
-function otherType(id: RpcId): RpcId {
+function convertIdType(id: RpcId): RpcId {
   if (typeof id !== 'string') return String(id)
   return /^(0|-?[1-9]\d{0,14})$/.test(id) ? Number(id) : id
 }
@@ -138,16 +138,16 @@ export class InFlight<T> {
   }
 
   /** The id of an entry as it is known here, for a value out of parameters; undefined for one of no entry. */
-  known(id: unknown): RpcId | undefined {
+  findId(id: unknown): RpcId | undefined {
     if (typeof id === 'string' || typeof id === 'number') {
       if (this.#entries.has(id)) return id
-      if (Number.isInteger(id) && !Number.isSafeInteger(id)) return this.#rounded(id as number)
+      if (Number.isInteger(id) && !Number.isSafeInteger(id)) return this.#findRoundedId(id as number)
     }
     return undefined
   }
 
   /** A long id that reached us rounded, unless there are two of them. */
-  #rounded(id: number): RpcId | undefined {
+  #findRoundedId(id: number): RpcId | undefined {
     const [found, other] = [...this.#entries.keys()].filter(
       key => typeof key === 'bigint' && Number(key) === id,
     )

@@ -1,5 +1,5 @@
 import { compileGlobs } from '../util/globs.ts'
-import { canonicalPattern, canonicalUri, foldedUri, normalizeAuthority } from './uri.ts'
+import { canonicalizePattern, parseCanonicalUri, foldUri, normalizeAuthority } from './uri.ts'
 
 /** Longest URI that is compared with a template, and longest template. */
 const MAX_LENGTH = 4096
@@ -10,37 +10,35 @@ const MAX_ESCAPED = 3
 /** Literals up to this are searched for natively, as nothing can be slow with them. */
 const SHORT = 4
 
-type Test = (uri: string) => boolean
+type UriTest = (uri: string) => boolean
 
 /**
  * A test for URIs and URI templates that a rule allows, however they are spelled. What has no canonical form is compared as
  * it stands: only what a server lists so gets that far.
  */
-export function compileAllowedUris(patterns: string | readonly string[]): Test {
-  const matches = compileGlobs(toPatternList(patterns).map(canonicalPattern))
-  return uri => matches(canonicalForm(uri))
+export function compileAllowedUris(patterns: string | readonly string[]): UriTest {
+  const matches = compileGlobs(toPatternList(patterns).map(canonicalizePattern))
+  return uri => matches(canonicalizeOrPattern(uri))
 }
 
 /**
  * The same for a rule that forbids, or asks for more than others: it also matches what many servers take for the same
  * resource, such as `notes://X//a/` for `notes://x/a`.
  */
-export function compileForbiddenUris(patterns: string | readonly string[]): Test {
+export function compileForbiddenUris(patterns: string | readonly string[]): UriTest {
   const given = toPatternList(patterns)
-  const canonical = given.map(canonicalPattern)
-  const matches = compileGlobs([...new Set([...given, ...canonical, ...canonical.map(foldedUri)])])
+  const canonical = given.map(canonicalizePattern)
+  const matches = compileGlobs([...new Set([...given, ...canonical, ...canonical.map(foldUri)])])
   return uri => {
     if (matches(uri)) return true
-    const own = canonicalForm(uri)
-    return (
-      (own !== uri && matches(own)) || matches(foldedUri(own)) || matches(foldedUri(normalizeAuthority(own)))
-    )
+    const own = canonicalizeOrPattern(uri)
+    return (own !== uri && matches(own)) || matches(foldUri(own)) || matches(foldUri(normalizeAuthority(own)))
   }
 }
 
 /** A template is no URI, but what stands between its expressions is part of some. */
-function canonicalForm(uri: string): string {
-  return (uri.includes('{') ? undefined : canonicalUri(uri)) ?? canonicalPattern(uri)
+function canonicalizeOrPattern(uri: string): string {
+  return (uri.includes('{') ? undefined : parseCanonicalUri(uri)) ?? canonicalizePattern(uri)
 }
 
 function toPatternList(patterns: string | readonly string[]): readonly string[] {
@@ -61,14 +59,14 @@ export function matchesTemplate(template: string, uri: string): boolean {
     end >= first.length &&
     uri.startsWith(first) &&
     uri.endsWith(last) &&
-    standsInOrder(others, uri, first.length, end)
+    containsInOrder(others, uri, first.length, end)
   )
 }
 
 /** The same for a template as its server wrote it. What is too long to match is not even brought into its canonical form. */
-export function matchesWritten(template: string, uri: string): boolean {
+export function matchesRawTemplate(template: string, uri: string): boolean {
   if (template.length > MAX_LENGTH * MAX_ESCAPED) return false
-  return matchesTemplate(canonicalPattern(template), uri)
+  return matchesTemplate(canonicalizePattern(template), uri)
 }
 
 /** Returns the texts around the expressions of a template; an expression that does not end counts as text. */
@@ -84,10 +82,10 @@ function extractLiterals(template: string): string[] {
   }
 }
 
-function standsInOrder(literals: readonly string[], uri: string, from: number, end: number): boolean {
+function containsInOrder(literals: readonly string[], uri: string, from: number, end: number): boolean {
   let at = from
   for (const literal of literals) {
-    const found = literal.length <= SHORT ? uri.indexOf(literal, at) : find(literal, uri, at)
+    const found = literal.length <= SHORT ? uri.indexOf(literal, at) : findLinear(literal, uri, at)
     if (found < 0 || found + literal.length > end) return false
     at = found + literal.length
   }
@@ -95,8 +93,8 @@ function standsInOrder(literals: readonly string[], uri: string, from: number, e
 }
 
 /** `indexOf` that never looks at a character of the text twice (Knuth, Morris and Pratt): the native one may be quadratic. */
-function find(literal: string, text: string, from: number): number {
-  const back = fallbacks(literal)
+function findLinear(literal: string, text: string, from: number): number {
+  const back = computeFallbacks(literal)
   let matched = 0
   for (let at = from; at < text.length; at++) {
     while (matched > 0 && text.charCodeAt(at) !== literal.charCodeAt(matched))
@@ -108,7 +106,7 @@ function find(literal: string, text: string, from: number): number {
 }
 
 /** For each part of a literal from its start, how much of its own start it ends with. */
-function fallbacks(literal: string): Uint16Array {
+function computeFallbacks(literal: string): Uint16Array {
   const back = new Uint16Array(literal.length)
   let matched = 0
   for (let at = 1; at < literal.length; at++) {

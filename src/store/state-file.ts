@@ -3,7 +3,7 @@ import { readdir, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { Log } from '../api/index.ts'
 import { getErrorMessage } from '../errors/errors.ts'
-import { writeWhole } from '../util/storage/files.ts'
+import { writeFileAtomic } from '../util/storage/files.ts'
 
 /** Files that could not be read and are kept for people to look at. */
 const MAX_ASIDE = 3
@@ -64,7 +64,7 @@ export class StateFile {
     const text = Buffer.from(JSON.stringify(value))
     try {
       if (text.length > maxBytes) throw new Error(`it would be larger than ${maxBytes} bytes`)
-      await writeWhole(this.#options.path, text, rename)
+      await writeFileAtomic(this.#options.path, text, rename)
       this.#hasFailed = false
       return true
     } catch (error) {

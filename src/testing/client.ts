@@ -1,6 +1,6 @@
 import type { Response } from 'undici'
 import { Agent, fetch } from 'undici'
-import { standardHeaders } from '../protocol/headers.ts'
+import { createStandardHeaders } from '../protocol/headers.ts'
 import type { RpcId } from '../protocol/jsonrpc.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import { isObject } from '../protocol/json/json.ts'
@@ -31,7 +31,7 @@ export async function testClient(
 export class TestClient implements AsyncDisposable {
   readonly era: Era
   /** The answer to `initialize`, of a legacy client. */
-  initialized: Reply | undefined
+  initializeReply: TestReply | undefined
   /** Notifications that came outside any request, once `listen` was called. */
   readonly notifications: ReceivedMessage[] = []
   readonly #url: string
@@ -51,20 +51,20 @@ export class TestClient implements AsyncDisposable {
     this.#version = options.version ?? (this.era === 'modern' ? MODERN_VERSION : LATEST_LEGACY_VERSION)
   }
 
-  async initialize(): Promise<Reply> {
+  async initialize(): Promise<TestReply> {
     const { capabilities = {}, info = INFO } = this.#options
-    this.initialized = await this.request('initialize', {
+    this.initializeReply = await this.request('initialize', {
       protocolVersion: this.#version,
       capabilities,
       clientInfo: info,
     })
-    this.#session = this.initialized.headers[HEADER.session]
+    this.#session = this.initializeReply.headers[HEADER.session]
     await this.notify('notifications/initialized')
-    return this.initialized
+    return this.initializeReply
   }
 
   /** Sends a request and waits for all that belongs to it. Errors are answers: it rejects only when nothing came back. */
-  request(method: string, params?: JsonObject, options?: RequestOptions): Promise<Reply> {
+  request(method: string, params?: JsonObject, options?: RequestOptions): Promise<TestReply> {
     return this.start(method, params, options).reply
   }
 
@@ -98,7 +98,10 @@ export class TestClient implements AsyncDisposable {
   }
 
   /** Sends a body as it is, for what no well-behaved client would send. */
-  async raw(body: string | Uint8Array, headers: Readonly<Record<string, string>> = {}): Promise<Reply> {
+  async sendRaw(
+    body: string | Uint8Array,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<TestReply> {
     const response = await this.#post(
       body,
       { ...this.#createHeaders('', undefined), ...headers },
@@ -112,13 +115,15 @@ export class TestClient implements AsyncDisposable {
     const response = this.era === 'legacy' ? await this.#get() : await this.#listenRequest()
     if (!response.ok) throw new Error(`cannot listen: HTTP ${response.status}`)
     const opened =
-      this.era === 'modern' ? this.notified('notifications/subscriptions/acknowledged') : Promise.resolve()
-    void this.#hear(response)
+      this.era === 'modern'
+        ? this.nextNotification('notifications/subscriptions/acknowledged')
+        : Promise.resolve()
+    void this.#readStream(response)
     await opened
   }
 
   /** Resolves with the next notification of this method, or with one that is there already, and takes it out. */
-  notified(method: string): Promise<ReceivedMessage> {
+  nextNotification(method: string): Promise<ReceivedMessage> {
     const index = this.notifications.findIndex(message => message.method === method)
     const [there] = index < 0 ? [] : this.notifications.splice(index, 1)
     return there === undefined
@@ -140,7 +145,7 @@ export class TestClient implements AsyncDisposable {
     message: unknown,
     headers: Record<string, string>,
     given: AbortSignal,
-  ): Promise<Reply> {
+  ): Promise<TestReply> {
     try {
       return await this.#collect(id, await this.#post(JSON.stringify(message), headers, given))
     } catch (error) {
@@ -150,7 +155,7 @@ export class TestClient implements AsyncDisposable {
   }
 
   /** The answer is the first message with a result or an error; what came before it are its notifications. */
-  async #collect(id: RpcId | undefined, response: Response): Promise<Reply> {
+  async #collect(id: RpcId | undefined, response: Response): Promise<TestReply> {
     const notifications: ReceivedMessage[] = []
     const { status } = response
     const headers = Object.fromEntries(response.headers)
@@ -161,15 +166,15 @@ export class TestClient implements AsyncDisposable {
     return { id, notifications, status, headers, isCancelled: true }
   }
 
-  async #hear(response: Response): Promise<void> {
+  async #readStream(response: Response): Promise<void> {
     try {
-      for await (const message of readMessages(response)) this.#heard(message)
+      for await (const message of readMessages(response)) this.#deliverNotification(message)
     } catch (error) {
       if (!this.#ended.signal.aborted) throw error
     }
   }
 
-  #heard(message: ReceivedMessage): void {
+  #deliverNotification(message: ReceivedMessage): void {
     const waiter = this.#waiters.find(({ method }) => method === message.method)
     this.#waiters = this.#waiters.filter(other => other !== waiter)
     if (waiter === undefined) this.notifications.push(message)
@@ -196,7 +201,7 @@ export class TestClient implements AsyncDisposable {
     return fetch(this.#url, {
       method: 'POST',
       body,
-      headers: withoutEmpty(headers),
+      headers: removeEmptyHeaders(headers),
       dispatcher: this.#agent,
       signal,
     })
@@ -219,7 +224,7 @@ export class TestClient implements AsyncDisposable {
       accept: 'application/json, text/event-stream',
       ...this.#options.headers,
     }
-    if (this.era === 'modern') return { ...own, ...standardHeaders(method, params, this.#version) }
+    if (this.era === 'modern') return { ...own, ...createStandardHeaders(method, params, this.#version) }
     return this.#session === undefined
       ? own
       : { ...own, [HEADER.session]: this.#session, [HEADER.version]: this.#version }
@@ -228,7 +233,7 @@ export class TestClient implements AsyncDisposable {
 
 const INFO = { name: 'test-client', version: '1.0.0' }
 
-function withoutEmpty(headers: Readonly<Record<string, string>>): Record<string, string> {
+function removeEmptyHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== ''))
 }
 
@@ -252,7 +257,7 @@ export interface RequestOptions {
 }
 
 /** All that came back for one request. */
-export interface Reply {
+export interface TestReply {
   readonly id: RpcId | null | undefined
   readonly result?: JsonObject
   readonly error?: RpcError
@@ -267,7 +272,7 @@ export interface Reply {
 /** A request under way. */
 export interface RunningRequest {
   readonly id: RpcId
-  readonly reply: Promise<Reply>
+  readonly reply: Promise<TestReply>
   /** Gives it up, the way its era does. */
   cancel(): Promise<void>
 }

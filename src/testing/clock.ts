@@ -31,7 +31,7 @@ export class TestClock implements Clock {
   }
 
   /** Moves time on by so many milliseconds; timers that are due then run before it returns, the earliest first. */
-  pass(ms: number): void {
+  advance(ms: number): void {
     this.#passed += ms
     const due = [...this.#timers].filter(({ at }) => at <= this.now()).sort((a, b) => a.at - b.at)
     for (const timer of due) if (this.#timers.has(timer)) this.#fire(timer)

@@ -26,7 +26,7 @@ export interface TestGatewayOptions {
 }
 
 /** One line of a test gateway's log. */
-export type LogLine = JsonObject
+export type TestLogLine = JsonObject
 
 /** A running gateway with its address and its log. */
 export interface TestGateway extends AsyncDisposable {
@@ -34,7 +34,7 @@ export interface TestGateway extends AsyncDisposable {
   /** Its HTTP endpoint; empty when it has none. */
   readonly url: string
   /** Lines that it has logged so far, from level debug. */
-  readonly log: readonly LogLine[]
+  readonly log: readonly TestLogLine[]
 }
 
 /**
@@ -47,8 +47,8 @@ export interface TestGateway extends AsyncDisposable {
  * ```
  */
 export async function testGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
-  const log: LogLine[] = []
-  const write = (line: string): void => void log.push(JSON.parse(line) as LogLine)
+  const log: TestLogLine[] = []
+  const write = (line: string): void => void log.push(JSON.parse(line) as TestLogLine)
   const { plugins, directory, environment, clock } = options
   const gateway = await createGateway(createSource(options), {
     log: createLog({ level: 'debug', format: 'json', write }),
@@ -80,10 +80,10 @@ function createSource({ config = {}, upstreams = {} }: TestGatewayOptions): Json
     shutdown: { grace: 100 },
     listeners: { main: { type: 'http', port: 0 } },
     ...given,
-    upstreams: { ...Object.fromEntries(reached), ...without(own, upstreams) },
+    upstreams: { ...Object.fromEntries(reached), ...omitNames(own, upstreams) },
   }
 }
 
-function without(own: JsonObject, names: object): JsonObject {
+function omitNames(own: JsonObject, names: object): JsonObject {
   return Object.fromEntries(Object.entries(own).filter(([name]) => !Object.hasOwn(names, name)))
 }

@@ -16,11 +16,11 @@ export interface ReceivedCall {
   /** Aborted when it is. */
   readonly signal: AbortSignal
   /** Resolves when it is. */
-  cancelled(): Promise<void>
+  waitForCancel(): Promise<void>
 }
 
 /** A call with the means to cancel it. */
-export class Received implements ReceivedCall {
+export class CancellableCall implements ReceivedCall {
   readonly method: string
   readonly params: JsonObject | undefined
   readonly id: RpcId | undefined
@@ -49,34 +49,34 @@ export class Received implements ReceivedCall {
     this.#controller.abort()
   }
 
-  cancelled(): Promise<void> {
+  waitForCancel(): Promise<void> {
     if (this.isCancelled) return Promise.resolve()
     return new Promise(resolve => this.signal.addEventListener('abort', () => resolve(), { once: true }))
   }
 }
 
 /** A stream that carries unrequested notifications: a legacy GET, or a modern listen with its id and filter. */
-interface Stream {
+interface NotificationStream {
   readonly response: ServerResponse
   readonly listenId?: RpcId
   readonly carries: (method: string) => boolean
 }
 
-interface Waiter {
+interface CallWaiter {
   readonly method: string
   readonly fits: (call: ReceivedCall) => boolean
   readonly resolve: (call: ReceivedCall) => void
 }
 
 /** State of a test upstream while it runs. */
-export class UpstreamState {
-  readonly calls: Received[] = []
+export class TestUpstreamState {
+  readonly calls: CancellableCall[] = []
   readonly #sessions = new Set<string>()
-  readonly #streams = new Set<Stream>()
-  #waiters: Waiter[] = []
+  readonly #streams = new Set<NotificationStream>()
+  #waiters: CallWaiter[] = []
   #listeners: (() => void)[] = []
 
-  record(call: Received): void {
+  record(call: CancellableCall): void {
     this.calls.push(call)
     if (call.method === 'notifications/cancelled') this.#cancel(call)
     const met = this.#waiters.filter(({ method, fits }) => method === call.method && fits(call))
@@ -84,7 +84,7 @@ export class UpstreamState {
     for (const { resolve } of met) resolve(call)
   }
 
-  next(method: string, fits: (call: ReceivedCall) => boolean): Promise<ReceivedCall> {
+  waitForCall(method: string, fits: (call: ReceivedCall) => boolean): Promise<ReceivedCall> {
     const past = this.calls.find(call => call.method === method && fits(call))
     if (past !== undefined) return Promise.resolve(past)
     return new Promise(resolve => this.#waiters.push({ method, fits, resolve }))
@@ -107,13 +107,13 @@ export class UpstreamState {
     this.#streams.clear()
   }
 
-  addStream(stream: Stream): void {
+  addStream(stream: NotificationStream): void {
     this.#streams.add(stream)
     stream.response.once('close', () => this.#streams.delete(stream))
     for (const resolve of this.#listeners.splice(0)) resolve()
   }
 
-  listened(): Promise<void> {
+  waitForListener(): Promise<void> {
     return this.#streams.size > 0 ? Promise.resolve() : new Promise(resolve => this.#listeners.push(resolve))
   }
 
@@ -128,7 +128,7 @@ export class UpstreamState {
   }
 
   /** Ids are the client's own, so the newest call of that id is meant. */
-  #cancel({ params, headers }: Received): void {
+  #cancel({ params, headers }: CancellableCall): void {
     const session = headers['mcp-session-id']
     this.calls
       .findLast(

@@ -2,13 +2,13 @@ import type { Server } from 'node:http'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { JsonObject } from '../protocol/json/json.ts'
-import { KeptPort, respond } from './upstream-http.ts'
-import type { TestUpstreamOptions } from './offer.ts'
-import { Offer } from './offer.ts'
+import { ReservedPort, respond } from './upstream-http.ts'
+import type { TestUpstreamOptions } from './upstream-offer.ts'
+import { Offer } from './upstream-offer.ts'
 import type { ReceivedCall } from './upstream-state.ts'
-import { UpstreamState } from './upstream-state.ts'
+import { TestUpstreamState } from './upstream-state.ts'
 
-export type { TestContext, TestPrompt, TestResource, TestTool } from './offer.ts'
+export type { TestContext, TestPrompt, TestResource, TestTool } from './upstream-offer.ts'
 export type { ReceivedCall } from './upstream-state.ts'
 
 /**
@@ -31,15 +31,15 @@ export async function testUpstream(options: TestUpstreamOptions = {}): Promise<T
 export class TestUpstream implements AsyncDisposable {
   /** Offer of the upstream; change it and `notify` to see whether the change arrives. */
   readonly offer: Offer
-  readonly #state: UpstreamState
+  readonly #state: TestUpstreamState
   #server: Server | undefined
   /** While it is stopped, so that no other program answers in its place. */
-  #kept: KeptPort | undefined
+  #kept: ReservedPort | undefined
   #port: number
 
   constructor(options: TestUpstreamOptions) {
     this.offer = new Offer(options)
-    this.#state = new UpstreamState()
+    this.#state = new TestUpstreamState()
     this.#port = options.port ?? 0
   }
 
@@ -54,13 +54,13 @@ export class TestUpstream implements AsyncDisposable {
   }
 
   /** The calls of one method. */
-  received(method: string): readonly ReceivedCall[] {
+  listCalls(method: string): readonly ReceivedCall[] {
     return this.#state.calls.filter(call => call.method === method)
   }
 
   /** Resolves with the first call of a method that fits, past or future. */
-  next(method: string, fits: (call: ReceivedCall) => boolean = () => true): Promise<ReceivedCall> {
-    return this.#state.next(method, fits)
+  waitForCall(method: string, fits: (call: ReceivedCall) => boolean = () => true): Promise<ReceivedCall> {
+    return this.#state.waitForCall(method, fits)
   }
 
   /** Sends a notification on every open stream that may carry it; resolves with how many those were. */
@@ -69,8 +69,8 @@ export class TestUpstream implements AsyncDisposable {
   }
 
   /** Resolves when somebody listens to its notifications. */
-  listened(): Promise<void> {
-    return this.#state.listened()
+  waitForListener(): Promise<void> {
+    return this.#state.waitForListener()
   }
 
   async start(): Promise<void> {
@@ -91,13 +91,13 @@ export class TestUpstream implements AsyncDisposable {
   async stop(): Promise<void> {
     if (this.#server === undefined) return
     await this.#close()
-    this.#kept = await KeptPort.keep(this.#port)
+    this.#kept = await ReservedPort.reserve(this.#port)
   }
 
   async #free(): Promise<void> {
     const kept = this.#kept
     this.#kept = undefined
-    await kept?.free()
+    await kept?.release()
   }
 
   async #close(): Promise<void> {

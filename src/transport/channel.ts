@@ -1,10 +1,10 @@
 import type { Duplex } from 'node:stream'
 import type { RawData, WebSocket } from 'ws'
 import type { Clock, Principal } from '../api/index.ts'
-import type { EncodedMessage } from '../util/written.ts'
-import { inOnePiece } from '../util/written.ts'
-import { within } from '../util/clock.ts'
-import { visible } from '../util/log.ts'
+import type { EncodedMessage } from '../util/encoded-message.ts'
+import { joinPieces } from '../util/encoded-message.ts'
+import { waitAtMost } from '../util/clock.ts'
+import { formatPeerText } from '../util/log.ts'
 import type { Hold } from './backlog.ts'
 import { Backlog } from './backlog.ts'
 
@@ -144,7 +144,7 @@ export class WebSocketChannel implements Channel {
   write(message: EncodedMessage): void {
     if (this.#socket.readyState !== this.#socket.OPEN) return
     this.#cork()
-    this.#socket.send(inOnePiece(message), AS_TEXT, this.#written)
+    this.#socket.send(joinPieces(message), AS_TEXT, this.#written)
     this.#backlog.grew()
   }
 
@@ -159,7 +159,7 @@ export class WebSocketChannel implements Channel {
     // One whose handshake was refused has nothing to read from, and ws asks it all the same.
     if (this.#socket.isPaused) this.#socket.resume()
     this.#socket.close(code, why)
-    if (!(await within(this.#options.clock, GOODBYE_MS, this.#gone))) this.#socket.terminate()
+    if (!(await waitAtMost(this.#options.clock, GOODBYE_MS, this.#gone))) this.#socket.terminate()
     await this.#gone
   }
 
@@ -202,8 +202,8 @@ export class WebSocketChannel implements Channel {
   }
 
   #whyClosed(code: number, reason: Buffer): string {
-    if (this.#lastError !== undefined) return visible(this.#lastError, 200)
-    const said = reason.length === 0 ? '' : `: ${visible(reason.toString(), 200)}`
+    if (this.#lastError !== undefined) return formatPeerText(this.#lastError, 200)
+    const said = reason.length === 0 ? '' : `: ${formatPeerText(reason.toString(), 200)}`
     return `it closed the WebSocket (code ${code}${said})`
   }
 }

@@ -1,5 +1,5 @@
 import type { Clock, Log } from '../api/index.ts'
-import { visible } from '../util/log.ts'
+import { formatPeerText } from '../util/log.ts'
 
 const WINDOW_MS = 10_000
 const MAX_LINES = 1000
@@ -49,7 +49,7 @@ export class Drops {
     if (this.#budget?.spend(bytes.length) === true)
       this.#log.warn('most of what it sends is no message', {
         degraded: this.degraded,
-        sample: visible(sample(), 200),
+        sample: formatPeerText(sample(), 200),
       })
     this.count('garbage', sample)
   }
@@ -58,7 +58,10 @@ export class Drops {
     const count = (this.#counts[what] ?? 0) + 1
     this.#counts[what] = count
     if (!/^10*$/.test(String(count))) return
-    const fields = { count, ...(sample === undefined ? undefined : { sample: visible(sample(), 200) }) }
+    const fields = {
+      count,
+      ...(sample === undefined ? undefined : { sample: formatPeerText(sample(), 200) }),
+    }
     if (what === 'garbage' || what === 'entry' || what === 'oversize') this.#log.warn(WHAT[what], fields)
     else this.#log.debug(WHAT[what], fields)
   }

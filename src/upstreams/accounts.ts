@@ -3,8 +3,8 @@ import type {
   Authorizer,
   Call,
   Principal,
-  RootsOfClients,
-  ServerSide,
+  ClientRootsProvider,
+  ServerDescription,
   Session,
   Upstream,
   UpstreamContext,
@@ -24,13 +24,13 @@ type Make = (own: UpstreamContext) => McpUpstream
 /** Makes an upstream: one for all callers, or one for each account where the authorizer keeps them apart. */
 export function createUpstream(spec: McpUpstreamConfig, context: UpstreamContext, make: Make): Upstream {
   const { authorizer } = context
-  const { accountOf } = authorizer ?? {}
-  if (authorizer === undefined || accountOf === undefined) return make(context)
-  return new Accounts(spec, context, principal => accountOf.call(authorizer, principal), make)
+  const { getAccount } = authorizer ?? {}
+  if (authorizer === undefined || getAccount === undefined) return make(context)
+  return new Accounts(spec, context, principal => getAccount.call(authorizer, principal), make)
 }
 
 /** Features that a server is asked for before anybody was let in there: its lists decide. */
-const UNKNOWN: Omit<ServerSide, 'info'> = {
+const UNKNOWN: Omit<ServerDescription, 'info'> = {
   era: 'modern',
   version: MODERN_VERSION,
   capabilities: { tools: {}, prompts: {}, resources: {}, completions: {} },
@@ -57,13 +57,13 @@ class Accounts implements Upstream {
   readonly #leaving = new Set<Promise<void>>()
   readonly #tlsFiles: string
   /** The last description by any of them. */
-  #server: ServerSide | undefined
+  #server: ServerDescription | undefined
   #isStopped = false
 
   constructor(
     spec: McpUpstreamConfig,
     context: UpstreamContext,
-    accountOf: NonNullable<Authorizer['accountOf']>,
+    accountOf: NonNullable<Authorizer['getAccount']>,
     make: Make,
   ) {
     this.name = context.name
@@ -75,9 +75,9 @@ class Accounts implements Upstream {
     const idleMs = getPoolSizes(spec).idleMs ?? CONNECTION_IDLE_MS
     this.#sweeper = new IdleSweeper(context.clock, {
       idleMs: () => idleMs,
-      all: () => this.#accounts.values(),
+      list: () => this.#accounts.values(),
       idleSince,
-      end: account => this.#end(account),
+      close: account => this.#end(account),
     })
   }
 
@@ -91,7 +91,7 @@ class Accounts implements Upstream {
     return undefined
   }
 
-  get server(): ServerSide {
+  get server(): ServerDescription {
     return this.#server ?? { ...UNKNOWN, info: { name: this.name, version: '0' } }
   }
 
@@ -131,7 +131,7 @@ class Accounts implements Upstream {
     this.#sweeper.stop()
     for (const account of this.#accounts.values()) this.#end(account)
     await Promise.all(this.#leaving)
-    this.#context.stateChanged('stopped')
+    this.#context.reportState('stopped')
   }
 
   async dispatch(call: Call): Promise<Answer> {
@@ -146,14 +146,14 @@ class Accounts implements Upstream {
     return this.#known(session)?.upstream.getListKey(session)
   }
 
-  sessionEnded(session: Session): void {
-    this.#known(session)?.upstream.sessionEnded(session)
+  onSessionEnd(session: Session): void {
+    this.#known(session)?.upstream.onSessionEnd(session)
   }
 
-  rootsChanged(changed: readonly Session[]): void {
+  onRootsChange(changed: readonly Session[]): void {
     for (const { name, upstream } of this.#accounts.values()) {
       const own = changed.filter(({ principal }) => this.#isAccount(name, principal))
-      if (own.length > 0) upstream.rootsChanged(own)
+      if (own.length > 0) upstream.onRootsChange(own)
     }
   }
 
@@ -224,11 +224,11 @@ class Accounts implements Upstream {
       ...(roots === undefined ? {} : { roots: rootsAmong(roots, isOwn) }),
       notify: (notification, isMeant = () => true) =>
         context.notify(notification, session => isOwn(session) && isMeant(session)),
-      stateChanged: (state, problem) => {
+      reportState: (state, problem) => {
         const server = this.#accounts.get(account)?.upstream.server
         if (server !== undefined) this.#server = server
         // One account that fails is no news of the server for the others.
-        if (!this.#isStopped && state === 'ready') context.stateChanged(state, problem)
+        if (!this.#isStopped && state === 'ready') context.reportState(state, problem)
       },
     }
   }
@@ -240,13 +240,13 @@ function idleSince({ upstream, usedAt }: Account): number | undefined {
     : usedAt
 }
 
-function rootsAmong(roots: RootsOfClients, isOwn: (session: Session) => boolean): RootsOfClients {
+function rootsAmong(roots: ClientRootsProvider, isOwn: (session: Session) => boolean): ClientRootsProvider {
   const among = (isOn: (session: Session) => boolean = () => true) => {
     return (session: Session): boolean => isOwn(session) && isOn(session)
   }
   return {
     list: (ask, isOn) => roots.list(ask, among(isOn)),
     isOnly: (session, isOn) => roots.isOnly(session, among(isOn)),
-    clientOf: isOn => roots.clientOf(among(isOn)),
+    findClient: isOn => roots.findClient(among(isOn)),
   }
 }

@@ -3,7 +3,7 @@ import { realpath } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import type { AskReply, Call, Clock, Session, UpstreamContext } from '../api/index.ts'
 import { gatewayError } from '../errors/errors.ts'
-import { findMissingCapabilities, neutralCapabilities } from '../protocol/era/capabilities.ts'
+import { findMissingCapabilities, normalizeCapabilities } from '../protocol/era/capabilities.ts'
 import { isObject } from '../protocol/json/json.ts'
 import { BoundedMap } from '../util/bounded-map.ts'
 
@@ -70,7 +70,7 @@ export class Projects {
     const isAlone = client.era === 'modern' && exchange.via === 'http'
     if (
       isAlone ||
-      findMissingCapabilities(neutralCapabilities(client), ROOTS.method, undefined) !== undefined
+      findMissingCapabilities(normalizeCapabilities(client), ROOTS.method, undefined) !== undefined
     )
       return exchange.session.directory
     return parseFirstRoot(await this.#inTime(exchange.ask(ROOTS))) ?? exchange.session.directory

@@ -1,7 +1,11 @@
 import type { Call, Clock, Session, UpstreamConfig } from '../api/index.ts'
 import { gatewayError } from '../errors/errors.ts'
 import { ANONYMOUS, conversationKey, principalKey } from '../plugin.ts'
-import { ALL_CAPABILITIES, neutralCapabilities, toLegacyCapabilities } from '../protocol/era/capabilities.ts'
+import {
+  ALL_CAPABILITIES,
+  normalizeCapabilities,
+  toLegacyCapabilities,
+} from '../protocol/era/capabilities.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import { METHODS } from '../protocol/methods.ts'
 import { IdleSweeper } from '../util/clock.ts'
@@ -149,10 +153,10 @@ export class ConnectionPool {
     this.#host = host
     this.#sweeper = new IdleSweeper(host.clock, {
       idleMs: () => host.idleMs,
-      all: () => this.#pooled.values(),
+      list: () => this.#pooled.values(),
       idleSince: pooled =>
         pooled.isKept || host.isWatched(pooled.supervisor) ? undefined : idleSince(pooled),
-      end: pooled => this.#leave(pooled),
+      close: pooled => this.#leave(pooled),
     })
     this.#warm = new WarmConnections(host.min, waits => host.supervisor(ALL, { waits }))
   }
@@ -295,7 +299,7 @@ export class ConnectionPool {
       return { version: '', fingerprint: EVERYTHING, capabilities: ALL }
     const known = this.#declared.get(client.capabilities)
     if (known?.version === client.version) return known
-    const capabilities = toLegacyCapabilities(neutralCapabilities(client))
+    const capabilities = toLegacyCapabilities(normalizeCapabilities(client))
     const declared = { version: client.version, fingerprint: JSON.stringify(capabilities), capabilities }
     this.#declared.set(client.capabilities, declared)
     return declared

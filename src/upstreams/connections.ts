@@ -92,9 +92,9 @@ export class Connections {
     if (idleMs !== undefined)
       this.#idle = new IdleSweeper<unknown>(context.clock, {
         idleMs: () => idleMs,
-        all: () => [this],
+        list: () => [this],
         idleSince: () => this.#idleSince(),
-        end: () => this.#rest(`it was not called for ${String(spec.idle)}`),
+        close: () => this.#rest(`it was not called for ${String(spec.idle)}`),
       })
   }
 
@@ -202,7 +202,7 @@ export class Connections {
     connection: Connection,
     changed: readonly Session[],
   ): Promise<void> {
-    const client = await this.#host.context.roots?.clientOf(this.#sessionsOn(supervisor))
+    const client = await this.#host.context.roots?.findClient(this.#sessionsOn(supervisor))
     if (client === undefined || (client.id === connection.roots?.of && !changed.includes(client))) return
     if (connection.closedBecause === undefined) await connection.notify('notifications/roots/list_changed')
   }
@@ -287,7 +287,7 @@ export class Connections {
     this.#eras.follow(connection)
     this.#host.changed(state, connection)
     if (state !== 'ready') return
-    this.#takeBackOffer ??= this.#host.context.room?.offer(this.#yielding())
+    this.#takeBackOffer ??= this.#host.context.processLimiter?.registerEvictable(this.#yielding())
     for (const supervisor of this.#replicas?.others(this.main) ?? []) void supervisor.start()
     this.#pool.fill()
     this.#idle?.arm()
@@ -348,7 +348,7 @@ export class Connections {
     this.#pool.leave()
   }
 
-  #yielding(): { readonly idleSince: number | undefined; yield(): void } {
+  #yielding(): { readonly idleSince: number | undefined; evict(): void } {
     const pool = this.#pool
     const own = (): number | undefined => (this.#idle === undefined ? undefined : this.#idleSince())
     const rest = (): void => this.#rest('others need its place')
@@ -356,7 +356,7 @@ export class Connections {
       get idleSince() {
         return pool.idleSince ?? own()
       },
-      yield: () => {
+      evict: () => {
         if (!pool.yield()) rest()
       },
     }

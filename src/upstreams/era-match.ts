@@ -1,4 +1,4 @@
-import type { Call, ServerSide, Session, UpstreamMemory } from '../api/index.ts'
+import type { Call, ServerDescription, Session, UpstreamMemory } from '../api/index.ts'
 import { GatewayError } from '../errors/errors.ts'
 import { isObject } from '../protocol/json/json.ts'
 import { METHODS } from '../protocol/methods.ts'
@@ -132,6 +132,6 @@ function isOfServer(error: unknown): boolean {
   return error instanceof GatewayError && error.code === 'GW_UPSTREAM_START'
 }
 
-function getServerIdentity({ info, version }: ServerSide): string {
+function getServerIdentity({ info, version }: ServerDescription): string {
   return JSON.stringify([info.name, info.version, version])
 }

@@ -1,7 +1,7 @@
 import type {
   Answer,
   Call,
-  ServerSide,
+  ServerDescription,
   Session,
   Upstream,
   UpstreamContext,
@@ -52,7 +52,7 @@ export class McpUpstream implements Upstream {
   readonly name: string
   readonly spec: McpUpstreamConfig
   /** The server's last description of itself; kept while it is away, so that others know what they miss. */
-  server: ServerSide | undefined
+  server: ServerDescription | undefined
   readonly #context: UpstreamContext
   readonly #supervisors: Supervisors
   readonly #connections: Connections
@@ -153,12 +153,12 @@ export class McpUpstream implements Upstream {
     return this.#connections.ownLists.of(session)
   }
 
-  sessionEnded(session: Session): void {
+  onSessionEnd(session: Session): void {
     this.#interest.forget(session, () => this.#connections.all())
     this.#connections.sessionEnded(session)
   }
 
-  rootsChanged(changed: readonly Session[]): void {
+  onRootsChange(changed: readonly Session[]): void {
     this.#connections.rootsChanged(changed)
   }
 
@@ -193,10 +193,10 @@ export class McpUpstream implements Upstream {
     if (state === 'needs_auth') log.warn('upstream needs a login', { upstream: name, problem })
     if (state === 'ready') log.info('upstream is ready', { upstream: name, era, version, pid })
     this.#interest.follow(state === 'ready' ? connection : undefined)
-    this.#context.stateChanged(state, problem)
+    this.#context.reportState(state, problem)
   }
 
-  #meets(server: ServerSide): void {
+  #meets(server: ServerDescription): void {
     if (server === this.server) return
     this.server = server
     this.#remembered.keep(server)
@@ -304,7 +304,7 @@ class Refusals {
 
 /** A server's description of itself from an earlier run, so that clients can be greeted before it runs. */
 class StoredServer {
-  readonly server: ServerSide | undefined
+  readonly server: ServerDescription | undefined
   /** Milliseconds since it said so. */
   readonly ageMs: number
   /** True once it has been spoken to in this run. */
@@ -327,7 +327,7 @@ class StoredServer {
   }
 
   /** Notes what it says now. */
-  keep(server: ServerSide): void {
+  keep(server: ServerDescription): void {
     this.isConfirmed = true
     if (this.#memory === undefined) return
     const text = JSON.stringify(server)
@@ -344,7 +344,7 @@ function isSessionLost(error: RpcError, { transport }: Connection): boolean {
   return transport.session !== undefined && isSessionError(error, transport.session)
 }
 
-function isServerSide(value: unknown): value is ServerSide {
+function isServerSide(value: unknown): value is ServerDescription {
   if (!isObject(value) || !isObject(value.info) || !isObject(value.capabilities)) return false
   const { era, version, info, instructions } = value
   const isOfEra = era === 'modern' ? isModern : era === 'legacy' ? isLegacy : () => false

@@ -1,5 +1,5 @@
 import type { Call, Notification, Session, UpstreamContext } from '../api/index.ts'
-import { noteOwnLists } from '../api/upstream.ts'
+import { countOwnLists } from '../api/upstream.ts'
 import { LIST_CHANGES } from '../protocol/methods.ts'
 import type { Connection } from './connection/connection.ts'
 import type { Supervisor } from './supervisor.ts'
@@ -46,7 +46,7 @@ export class OwnLists {
     const { spec, context } = this.#owner
     if (spec.type !== 'stdio' && spec.isolation === 'shared') return context.notify({ method, params })
     const { isMeant } = this.#of(supervisor)
-    context.notify({ method, params, isOfOwnLists: true }, isMeant)
+    context.notify({ method, params, isForOwnLists: true }, isMeant)
   }
 
   #of(supervisor: Supervisor): Pick<Own, 'isMeant'> {
@@ -56,7 +56,7 @@ export class OwnLists {
     const isMeant = (session: Session): boolean => this.#at(session) === supervisor
     // Before it is up a new process says nothing of its own: it lists what the main one does.
     if (connection === undefined) return { isMeant }
-    const own: Own = { connection, key: String(noteOwnLists()), place: undefined, isMeant }
+    const own: Own = { connection, key: String(countOwnLists()), place: undefined, isMeant }
     this.#own.set(supervisor, own)
     return own
   }
@@ -67,10 +67,10 @@ export class OwnLists {
   }
 
   /** The connection that a list is asked of, where that is one beside the main one that is up still. */
-  findConnection({ ownList, exchange }: Call): Connection | undefined {
-    if (ownList === undefined) return undefined
+  findConnection({ listKey, exchange }: Call): Connection | undefined {
+    if (listKey === undefined) return undefined
     const own = this.#findOwnLists(exchange.session)
-    return own?.key === ownList ? own.connection : undefined
+    return own?.key === listKey ? own.connection : undefined
   }
 
   /** A connection beside the main one is up or gone. A new process lists what it does at first: what the main one does. */
@@ -83,7 +83,7 @@ export class OwnLists {
     const { context, placeOf, knowsPlaces } = this.#owner
     const isMeant = (session: Session): boolean => !knowsPlaces() || placeOf(session) === place
     for (const method of LIST_CHANGES)
-      context.notify({ method, params: undefined, isOfOwnLists: true }, isMeant)
+      context.notify({ method, params: undefined, isForOwnLists: true }, isMeant)
   }
 
   #findOwnLists(session: Session): Own | undefined {

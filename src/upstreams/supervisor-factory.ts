@@ -60,7 +60,7 @@ export class Supervisors {
 
   make(keeping: Keeping): Supervisor {
     const { capabilities, cwd, era, retries, changed, lost } = keeping
-    const { name, log, clock, gateway, room, hide } = this.#context
+    const { name, log, clock, gateway, processLimiter, hide } = this.#context
     const { startupTimeout, maxLifetime, type } = this.#spec
     const startupMs = parseDuration(startupTimeout)
     const probeMs = Math.min(PROBE_MS, startupMs / 3)
@@ -82,7 +82,7 @@ export class Supervisors {
       lifetimeMs: maxLifetime === undefined ? undefined : parseDuration(maxLifetime),
       isProcess: type === 'stdio',
       retries,
-      enter: () => (type === 'stdio' ? room?.enter() : undefined),
+      enter: () => (type === 'stdio' ? processLimiter?.requestPermit() : undefined),
       connect: own => shakeHands({ ...known, capabilities, open: () => own(open) }),
       changed: (state, connection) => changed(supervisor, state, connection),
     })

@@ -1,10 +1,10 @@
-import type { Call, Clock, Log, ProcessPermit, ProcessTurn, UpstreamState } from '../api/index.ts'
+import type { Call, Clock, Log, ProcessPermit, QueuedProcess, UpstreamState } from '../api/index.ts'
 import type { Reason } from '../errors/errors.ts'
 import { gatewayError, GatewayError, needsAuth, getOwnerReason, getErrorMessage } from '../errors/errors.ts'
 import type { Pause } from '../transport/backoff.ts'
 import { Restarts } from '../transport/backoff.ts'
-import { visible } from '../util/log.ts'
-import { withoutSequences } from '../util/plain-text.ts'
+import { formatPeerText } from '../util/log.ts'
+import { stripEscapes } from '../util/plain-text.ts'
 import type { Connection } from './connection/connection.ts'
 import { closedError } from './connection/connection.ts'
 
@@ -52,14 +52,14 @@ class LeavingConnections {
   }
 
   #end(connection: Connection, end: () => Promise<void>): Promise<void> {
-    this.#permits.get(connection)?.leaving()
+    this.#permits.get(connection)?.markStopping()
     return end()
   }
 
   #watch(connection: Connection, left: Promise<void>): void {
     const leaving = left.finally(() => {
       if (this.#leaving.get(connection) === leaving) this.#leaving.delete(connection)
-      this.#permits.get(connection)?.ended()
+      this.#permits.get(connection)?.markStopped()
       this.#permits.delete(connection)
     })
     this.#leaving.set(connection, leaving)
@@ -79,7 +79,7 @@ interface SupervisorHost {
   /** True where it is started again by itself; otherwise the next call starts it. */
   retries(): boolean
   /** Asks for the right to start; undefined where nothing bounds that. */
-  enter(): ProcessTurn | undefined
+  enter(): QueuedProcess | undefined
   /** Opens a connection and shakes hands; `open` must be given every connection as soon as it is made. */
   connect(own: (make: () => Connection) => Connection): Promise<Connection>
   changed(state: UpstreamState, connection: Connection | undefined): void
@@ -120,7 +120,7 @@ export class Supervisor {
   #replacedAt = -Infinity
   #takeBackRetry: (() => void) | undefined
   #takeBackRenewal: (() => void) | undefined
-  #turn: ProcessTurn | undefined
+  #turn: QueuedProcess | undefined
   /** Connections on their way out; a stop waits for them. */
   readonly #leaving = new LeavingConnections()
 
@@ -144,7 +144,7 @@ export class Supervisor {
     this.#takeBackRenewal?.()
     this.connection = undefined
     this.#become('stopped', undefined)
-    this.#turn?.leave()
+    this.#turn?.cancel()
     for (const connection of connections)
       this.#leaving.close(connection, { why: 'the gateway has stopped it' })
     await this.#starting
@@ -278,11 +278,11 @@ export class Supervisor {
     try {
       const connection = await this.#host.connect(make => this.#own(make, over))
       this.#leaving.permit(connection, permit)
-      permit?.started()
+      permit?.markStarted()
       this.#opened(connection)
     } catch (error) {
       if (this.#opening !== undefined) this.#restarts.wasted(this.#host.clock.now())
-      if (this.#opening === undefined) permit?.ended()
+      if (this.#opening === undefined) permit?.markStopped()
       else this.#leaving.permit(this.#opening, permit)
       this.#leaving.close(this.#opening, { why: 'it did not start' })
       throw over === undefined
@@ -298,7 +298,7 @@ export class Supervisor {
     const { stray, transport } = this.#opening ?? {}
     const why = `no handshake within ${this.#host.startupMs} ms`
     if (stray === undefined || transport?.streams === true) return { why, detail: transport?.lastWords }
-    const detail = visible(this.#host.hide(withoutSequences(stray)), 200)
+    const detail = formatPeerText(this.#host.hide(stripEscapes(stray)), 200)
     return { why: `${why}: it wrote a line on stdout that is no JSON`, detail }
   }
 
@@ -372,7 +372,7 @@ export class Supervisor {
     if (!(error instanceof GatewayError))
       return gatewayError('GW_UPSTREAM_START', {
         upstream,
-        why: visible(getErrorMessage(error), 500),
+        why: formatPeerText(getErrorMessage(error), 500),
         cause: error,
       })
     return error.code === 'GW_UPSTREAM_CLOSED'
@@ -417,5 +417,5 @@ export class Supervisor {
 
 /** True for a failure that the next caller should hear as it is: one of ours, or a login that is for somebody to make. */
 function saysItAll(failure: GatewayError): boolean {
-  return failure.entry.isOurs === true || needsAuth(failure)
+  return failure.entry.isLocal === true || needsAuth(failure)
 }

@@ -5,7 +5,7 @@ import type {
   ListedRoots,
   Log,
   Notification,
-  ServerSide,
+  ServerDescription,
   Session,
   UpstreamConfig,
   UpstreamContext,
@@ -31,7 +31,7 @@ export interface Transport {
   /** Gives up a request that nobody waits for any more. True when the server has not heard of it, and will not. */
   abandon(pending: Pending): boolean
   /** The server has introduced itself. */
-  opened(server: ServerSide): void
+  opened(server: ServerDescription): void
   /** Opens what is needed to hear notifications that belong to no request. */
   listen(): void
   /** Takes no more requests; resolves when the last one has ended. */

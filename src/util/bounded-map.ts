@@ -1,5 +1,5 @@
 /** Bounds of a map, and what it does with what it must let go. */
-export interface Bounds<K, V> {
+export interface BoundedMapOptions<K, V> {
   /** Most entries at a time. */
   readonly max: number
   /** Most entries of one caller; those set without a caller have no share. */
@@ -10,7 +10,7 @@ export interface Bounds<K, V> {
   readonly onForget?: (key: K, value: V) => void
 }
 
-interface Entry<V> {
+interface BoundedEntry<V> {
   readonly value: V
   readonly caller: string | undefined
   readonly weight: number
@@ -21,14 +21,14 @@ interface Entry<V> {
  * its share pushes out its own entries, and nobody else's.
  */
 export class BoundedMap<K, V> {
-  readonly #bounds: Bounds<K, V>
+  readonly #bounds: BoundedMapOptions<K, V>
   /** In the order of age, the oldest first. */
-  readonly #entries = new Map<K, Entry<V>>()
+  readonly #entries = new Map<K, BoundedEntry<V>>()
   /** The same order for each caller. */
   readonly #byCaller = new Map<string, Set<K>>()
   #weight = 0
 
-  constructor(bounds: Bounds<K, V>) {
+  constructor(bounds: BoundedMapOptions<K, V>) {
     this.#bounds = bounds
   }
 
@@ -84,9 +84,9 @@ export class BoundedMap<K, V> {
     this.#entries.delete(key)
     this.#weight -= entry.weight
     if (entry.caller === undefined) return true
-    const own = this.#byCaller.get(entry.caller)
-    own?.delete(key)
-    if (own?.size === 0) this.#byCaller.delete(entry.caller)
+    const getCallerKeys = this.#byCaller.get(entry.caller)
+    getCallerKeys?.delete(key)
+    if (getCallerKeys?.size === 0) this.#byCaller.delete(entry.caller)
     return true
   }
 

@@ -33,19 +33,19 @@ export class Ticker {
 
 /** Rules of a sweeper. */
 interface SweepOptions<T> {
-  /** Time that one may be idle. Where it may change, `mostMs` says how late that is seen. */
+  /** Time that one may be idle. Where it may change, `maxMs` says how late that is seen. */
   readonly idleMs: () => number
   /** Those that are there now. */
-  readonly all: () => Iterable<T>
+  readonly list: () => Iterable<T>
   /** The time since which one is idle; undefined while it is in use. */
   readonly idleSince: (one: T) => number | undefined
-  readonly end: (one: T) => void
+  readonly close: (one: T) => void
   /** Least time between two looks, where there are many to look at. Default: 10 ms. */
-  readonly leastMs?: number
+  readonly minMs?: number
   /** Time after which one in use is looked at again. Default: a second. */
   readonly busyMs?: number
   /** Most time between two looks. Default: none. */
-  readonly mostMs?: number
+  readonly maxMs?: number
 }
 
 /** Ends what has been idle for a time, soon after that time is over. It looks only while there is something to look at. */
@@ -59,10 +59,10 @@ export class IdleSweeper<T> {
   constructor(timer: SweepClock, options: SweepOptions<T>) {
     this.#timer = timer
     this.#options = options
-    const { leastMs = 10, mostMs = Infinity } = options
+    const { minMs = 10, maxMs = Infinity } = options
     this.#ticker = new Ticker(
       timer,
-      () => Math.min(Math.max(this.#nextMs, leastMs), mostMs),
+      () => Math.min(Math.max(this.#nextMs, minMs), maxMs),
       () => this.sweep(),
     )
   }
@@ -91,10 +91,10 @@ export class IdleSweeper<T> {
   /** Ends now what has been idle for too long; whether anything is left. */
   sweep(): boolean {
     const left: number[] = []
-    for (const one of [...this.#options.all()]) {
+    for (const one of [...this.#options.list()]) {
       const ms = this.#getRemainingMs(one)
       if (ms > 0) left.push(ms)
-      else this.#options.end(one)
+      else this.#options.close(one)
     }
     this.#nextMs = left.reduce((least, ms) => Math.min(least, ms), Infinity)
     return left.length > 0
@@ -114,7 +114,7 @@ export const systemClock = Object.freeze({
  * Milliseconds since 1970, for times that other processes read as well. Counted on from the start of the process, so a
  * system clock that is set meanwhile moves nothing.
  */
-export function steadyTime(): number {
+export function getSteadyTime(): number {
   return performance.timeOrigin + performance.now()
 }
 
@@ -124,7 +124,7 @@ interface Timer {
 }
 
 /** Waits for something, but no longer than this. True when it came in time; what it came to does not matter. */
-export function within(timer: Timer, ms: number, done: Promise<unknown>): Promise<boolean> {
+export function waitAtMost(timer: Timer, ms: number, done: Promise<unknown>): Promise<boolean> {
   return new Promise(resolve => {
     const takeBack = timer.after(ms, () => resolve(false))
     const inTime = (): void => {

@@ -13,7 +13,7 @@ const SCRIPT = /%(?:~dp0|dp0%)\\?([^"%\r\n]+\.[cm]?js)"/gi
  * The script of Node behind a batch file that npm has written, such as npx.cmd. Node starts no batch file without a shell,
  * as nobody can quote for cmd.exe safely; the script takes its arguments as they are. Undefined for any other file.
  */
-export function scriptBehind(file: string, files: BatchFiles = onDisk): string | undefined {
+export function findNodeScript(file: string, files: FileDeps = diskFiles): string | undefined {
   if (!BATCH.test(file)) return undefined
   const text = files.read(file)
   const folder = win32.dirname(file)
@@ -29,13 +29,13 @@ export function scriptBehind(file: string, files: BatchFiles = onDisk): string |
 }
 
 /** Means by which files are looked at. */
-interface BatchFiles {
+interface FileDeps {
   /** The text of a file; empty where it cannot be read. */
   readonly read: (file: string) => string
   readonly isFile: (file: string) => boolean
 }
 
-const onDisk: BatchFiles = {
+const diskFiles: FileDeps = {
   read(file) {
     try {
       return statSync(file).size > MAX_BYTES ? '' : readFileSync(file, 'latin1')
@@ -49,10 +49,10 @@ const onDisk: BatchFiles = {
 /** Folders that the system itself looks in where there is no PATH. */
 const DEFAULT_PATH = ['/usr/local/bin', '/usr/bin', '/bin']
 /** Endings that Windows tries, in its order. */
-const ENDINGS = ['.com', '.exe', '.bat', '.cmd']
+const EXTENSIONS = ['.com', '.exe', '.bat', '.cmd']
 
 /** System on which programs are looked for: this one, if nothing else is said. */
-export interface ProgramSite {
+export interface ProgramSearchDeps {
   readonly platform: Platform
   readonly isProgram: (file: string) => boolean
 }
@@ -62,12 +62,12 @@ export function findProgram(
   command: string,
   folders: readonly string[] | undefined,
   cwd: string,
-  { platform, isProgram }: ProgramSite = here(),
+  { platform, isProgram }: ProgramSearchDeps = createDefaultDeps(),
 ): string | undefined {
   const { path, hasModes } = platform
   const isPlace = hasModes ? command.includes('/') : /[\\/]/.test(command)
   const places = isPlace ? [''] : (folders ?? (hasModes ? DEFAULT_PATH : []))
-  const names = hasModes ? [command] : endings(command).map(ending => `${command}${ending}`)
+  const names = hasModes ? [command] : listExtensions(command).map(ending => `${command}${ending}`)
   for (const place of places)
     for (const name of names) {
       const file = path.resolve(cwd, place, name)
@@ -76,11 +76,11 @@ export function findProgram(
   return undefined
 }
 
-function endings(command: string): readonly string[] {
-  return ENDINGS.some(ending => command.toLowerCase().endsWith(ending)) ? [''] : ENDINGS
+function listExtensions(command: string): readonly string[] {
+  return EXTENSIONS.some(ending => command.toLowerCase().endsWith(ending)) ? [''] : EXTENSIONS
 }
 
-function here(): ProgramSite {
+function createDefaultDeps(): ProgramSearchDeps {
   const platform = getPlatform()
   return { platform, isProgram: file => isFile(file, platform.hasModes) }
 }

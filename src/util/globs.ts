@@ -20,8 +20,8 @@ export function compileGlobs(patterns: string | readonly string[]): (text: strin
   const exact = new Set<string>()
   const loose: ((text: string) => boolean)[] = []
   for (const pattern of typeof patterns === 'string' ? [patterns] : patterns) {
-    for (const alternative of alternatives(pattern)) {
-      const places = compile(alternative)
+    for (const alternative of expandBraces(pattern)) {
+      const places = parseGlobParts(alternative)
       if (places.every(place => typeof place === 'string')) exact.add(places.join(''))
       else loose.push(compileParts(places))
     }
@@ -47,11 +47,11 @@ export function findUnclosed(pattern: string): '{' | '[' | undefined {
 }
 
 /** `a{b,c}d` as `abd` and `acd`. Braces without a comma stand for themselves, as in `file:///{path}`. */
-function alternatives(pattern: string): string[] {
+function expandBraces(pattern: string): string[] {
   const finished: string[] = []
   const open = [pattern]
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    const braces = firstBraces(next)
+    const braces = expandFirstBraces(next)
     if (braces === undefined) finished.push(next)
     else open.push(...braces)
     if (finished.length + open.length > MAX_ALTERNATIVES) {
@@ -61,7 +61,7 @@ function alternatives(pattern: string): string[] {
   return finished
 }
 
-function firstBraces(pattern: string): string[] | undefined {
+function expandFirstBraces(pattern: string): string[] | undefined {
   for (let start = 0; start < pattern.length; start++) {
     if (pattern[start] === '\\') start++
     else if (pattern[start] === '{') {
@@ -81,12 +81,12 @@ function parseBraces(pattern: string, start: number): string[] | undefined {
     else if (character === '{') depth++
     else if (character === ',' && depth === 1) cuts.push(at)
     else if (character === '}' && --depth === 0)
-      return cuts.length === 1 ? undefined : join(pattern, [...cuts, at])
+      return cuts.length === 1 ? undefined : joinAlternatives(pattern, [...cuts, at])
   }
   return undefined
 }
 
-function join(pattern: string, cuts: readonly number[]): string[] {
+function joinAlternatives(pattern: string, cuts: readonly number[]): string[] {
   const [start = 0, end = 0] = [cuts[0], cuts.at(-1)]
   return cuts
     .slice(1)
@@ -96,7 +96,7 @@ function join(pattern: string, cuts: readonly number[]): string[] {
     )
 }
 
-function compile(pattern: string): GlobPart[] {
+function parseGlobParts(pattern: string): GlobPart[] {
   const places: GlobPart[] = []
   for (let at = 0; at < pattern.length; at++) {
     const character = pattern[at] ?? ''
@@ -125,14 +125,15 @@ function createClassTest(members: string): (character: string) => boolean {
 function compileParts(places: readonly GlobPart[]): (text: string) => boolean {
   const star = places.indexOf(ANY_TEXT)
   const [before, after] = [places.slice(0, star), places.slice(star + 1)]
-  if (![...before, ...after].every(place => typeof place === 'string')) return text => matches(places, text)
+  if (![...before, ...after].every(place => typeof place === 'string'))
+    return text => matchParts(places, text)
   const [start, end] = [before.join(''), after.join('')]
   const least = start.length + end.length
   return text => text.length >= least && text.startsWith(start) && text.endsWith(end)
 }
 
 /** Walks both side by side; after a mismatch only the last `*` may take more, so there is no backtracking to explode. */
-function matches(places: readonly GlobPart[], text: string): boolean {
+function matchParts(places: readonly GlobPart[], text: string): boolean {
   let place = 0
   let at = 0
   let star = -1
@@ -141,7 +142,7 @@ function matches(places: readonly GlobPart[], text: string): boolean {
     if (places[place] === ANY_TEXT) {
       star = place++
       taken = at
-    } else if (fits(places[place], text.charAt(at))) {
+    } else if (matchesPart(places[place], text.charAt(at))) {
       place++
       at++
     } else if (star >= 0) {
@@ -153,6 +154,6 @@ function matches(places: readonly GlobPart[], text: string): boolean {
   return place === places.length
 }
 
-function fits(place: GlobPart | undefined, character: string): boolean {
+function matchesPart(place: GlobPart | undefined, character: string): boolean {
   return typeof place === 'function' ? place(character) : place === character
 }

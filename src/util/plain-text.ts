@@ -15,12 +15,12 @@ const COMMAND_END = /\x07|\x1b\\|\x9c/g
 const SEQUENCE = /(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b[ -/]*[0-Z\\-~]/g
 
 /** A text without escape sequences, in time linear in it: the function of Node for that is quadratic. */
-export function withoutSequences(text: string): string {
-  return withoutCommands(text).replace(SEQUENCE, '')
+export function stripEscapes(text: string): string {
+  return stripCommands(text).replace(SEQUENCE, '')
 }
 
 /** A command that does not end is none, and neither is one behind it. */
-function withoutCommands(text: string): string {
+function stripCommands(text: string): string {
   let shown = ''
   let from = 0
   for (let at = text.indexOf(COMMAND); at >= 0; at = text.indexOf(COMMAND, from)) {
@@ -35,7 +35,7 @@ function withoutCommands(text: string): string {
 
 /** Text of strangers, fit for a terminal: no escape sequences, no control characters but line end and tab, no change of direction. */
 export function sanitizeText(text: string): string {
-  return withoutSequences(text).replace(STEERING, '')
+  return stripEscapes(text).replace(STEERING, '')
 }
 
 /** The same on one line. */
@@ -53,7 +53,7 @@ export function decodePercent(text: string): string {
 }
 
 /** Cut to so many columns, with a mark where something is missing. */
-export function shortened(text: string, columns: number): string {
+export function truncateText(text: string, columns: number): string {
   if (text.length <= columns) return text
   const part = text.slice(0, Math.max(0, columns - 1))
   const end = text[part.length] === ' ' ? part.length : part.lastIndexOf(' ')

@@ -47,17 +47,17 @@ export function getPlatform(name: NodeJS.Platform = process.platform): Platform 
 const PIPES = '\\\\.\\pipe\\'
 
 /** Names of the sockets at which programs of one machine meet, below a directory; where they are pipes, that is not used. */
-export function localAddress(directory: string, name: string, { hasPipes }: Platform): string {
+export function getSocketAddress(directory: string, name: string, { hasPipes }: Platform): string {
   return hasPipes ? `${PIPES}${name}` : `${directory}/${name}`
 }
 
 /** The folder that lists all pipes, or the directory of sockets. */
-export function addressFolder(directory: () => string, { hasPipes }: Platform): string {
+export function getSocketFolder(directory: () => string, { hasPipes }: Platform): string {
   return hasPipes ? PIPES : `${directory()}/`
 }
 
 /** Address that somebody wrote: a pipe has no directory that it could be relative to. */
-export function resolvedAddress(address: string, directory: string, platform: Platform): string {
+export function resolveSocketAddress(address: string, directory: string, platform: Platform): string {
   return platform.hasPipes ? address : platform.path.resolve(directory, address)
 }
 

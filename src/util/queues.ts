@@ -10,12 +10,12 @@ export class TextStream implements AsyncIterable<string> {
   #wake: () => void = () => undefined
 
   /** False where the next part would be left out. */
-  get hasRoom(): boolean {
+  get hasCapacity(): boolean {
     return !this.#isOver && this.#waiting.length < MAX_WAITING && this.#characters < MAX_CHARACTERS
   }
 
-  add(part: string): void {
-    if (this.hasRoom) this.#push(part)
+  append(part: string): void {
+    if (this.hasCapacity) this.#push(part)
   }
 
   /** Adds the last part. */
@@ -43,7 +43,7 @@ export class TextStream implements AsyncIterable<string> {
 }
 
 /** Milliseconds of work in one turn of the event loop. */
-const TURN_MS = 3
+const SLICE_MS = 3
 
 const waiting: (() => void)[] = []
 
@@ -51,36 +51,36 @@ const waiting: (() => void)[] = []
  * Runs work that yields every millisecond or so. Work that ends within a turn is returned immediately; the rest continues after
  * other events, and of several works one continues in each turn.
  */
-export function runInTurns<T>(work: Generator<void, T>): T | Promise<T> {
-  const step = runTurn(work)
-  return step.done === true ? step.value : continueInTurns(work)
+export function runInSlices<T>(work: Generator<void, T>): T | Promise<T> {
+  const step = runSlice(work)
+  return step.done === true ? step.value : continueInSlices(work)
 }
 
 /** Runs the work to its end without a pause. */
-export function finish<T>(work: Generator<void, T>): T {
+export function runToCompletion<T>(work: Generator<void, T>): T {
   for (;;) {
     const step = work.next()
     if (step.done === true) return step.value
   }
 }
 
-async function continueInTurns<T>(work: Generator<void, T>): Promise<T> {
+async function continueInSlices<T>(work: Generator<void, T>): Promise<T> {
   for (;;) {
-    await nextTurn()
-    const step = runTurn(work)
+    await waitForSlice()
+    const step = runSlice(work)
     if (step.done === true) return step.value
   }
 }
 
-function runTurn<T>(work: Generator<void, T>): IteratorResult<void, T> {
-  const end = performance.now() + TURN_MS
+function runSlice<T>(work: Generator<void, T>): IteratorResult<void, T> {
+  const end = performance.now() + SLICE_MS
   for (;;) {
     const step = work.next()
     if (step.done === true || performance.now() >= end) return step
   }
 }
 
-function nextTurn(): Promise<void> {
+function waitForSlice(): Promise<void> {
   return new Promise(resolve => {
     if (waiting.push(resolve) === 1) setImmediate(releaseOne)
   })
@@ -93,14 +93,14 @@ function releaseOne(): void {
 
 interface QueueEntry<T> {
   readonly item: T
-  readonly own: Own<T>
+  readonly own: CallerQueue<T>
   readonly isAhead: boolean
   before: QueueEntry<T> | undefined
   after: QueueEntry<T> | undefined
 }
 
 /** The items of one caller, first come first. */
-interface Own<T> {
+interface CallerQueue<T> {
   readonly caller: string
   first: QueueEntry<T> | undefined
   last: QueueEntry<T> | undefined
@@ -113,7 +113,7 @@ interface Own<T> {
 /** A queue in which callers take turns; items of one caller come out in the order they went in. An item is in it once. */
 export class FairQueue<T> {
   /** In the order of their turns. */
-  readonly #callers = new Map<string, Own<T>>()
+  readonly #callers = new Map<string, CallerQueue<T>>()
   readonly #places = new Map<T, QueueEntry<T>>()
   #ahead = 0
 
@@ -141,27 +141,27 @@ export class FairQueue<T> {
     return this.#callers.get(caller)?.ahead ?? 0
   }
 
-  get #nextCaller(): Own<T> | undefined {
+  get #nextCaller(): CallerQueue<T> | undefined {
     return this.#callers.values().next().value
   }
 
   add(caller: string, item: T): void {
-    const own = this.#own(caller)
-    this.#put({ item, own, isAhead: false, before: own.last, after: undefined })
+    const own = this.#getCallerQueue(caller)
+    this.#insertEntry({ item, own, isAhead: false, before: own.last, after: undefined })
   }
 
   /** Adds an item before the others of its caller, behind those that were put ahead earlier. */
   addAhead(caller: string, item: T): void {
-    const own = this.#own(caller)
+    const own = this.#getCallerQueue(caller)
     const before = own.lastAhead
     const place = { item, own, isAhead: true, before, after: before === undefined ? own.first : before.after }
     own.lastAhead = place
     own.ahead++
     this.#ahead++
-    this.#put(place)
+    this.#insertEntry(place)
   }
 
-  #own(caller: string): Own<T> {
+  #getCallerQueue(caller: string): CallerQueue<T> {
     let own = this.#callers.get(caller)
     if (own === undefined) {
       own = { caller, first: undefined, last: undefined, lastAhead: undefined, size: 0, ahead: 0 }
@@ -170,7 +170,7 @@ export class FairQueue<T> {
     return own
   }
 
-  #put(place: QueueEntry<T>): void {
+  #insertEntry(place: QueueEntry<T>): void {
     const { item, own, before, after } = place
     if (before === undefined) own.first = place
     else before.after = place
@@ -209,12 +209,12 @@ export class FairQueue<T> {
     else before.after = after
     if (after === undefined) own.last = before
     else after.before = before
-    if (place.isAhead) this.#leaveAhead(place)
+    if (place.isAhead) this.#removeAhead(place)
     if (--own.size === 0) this.#callers.delete(own.caller)
     return this.#places.delete(item)
   }
 
-  #leaveAhead(place: QueueEntry<T>): void {
+  #removeAhead(place: QueueEntry<T>): void {
     const { own, before } = place
     if (own.lastAhead === place) own.lastAhead = before
     own.ahead--

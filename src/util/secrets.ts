@@ -4,29 +4,29 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 export const HIDDEN = '***'
 
 /** Takes every secret out of a text. */
-export type Hide = (text: string) => string
+export type HideSecrets = (text: string) => string
 
 /** Shorter values would blank out half of every text. */
-const SHORTEST = 4
+const MIN_LENGTH = 4
 /** Values of names that do not sound secret are words such as `production` unless they are this long. */
-const LONG = 12
+const MIN_PLAIN_LENGTH = 12
 /** Longer ones, such as whole key files, are looked for as they are and in JSON only. */
 const MAX_ENCODED_LENGTH = 4096
 /** Values that are remembered over all reloads. */
 const MAX_COUNT = 10_000
 /** Values that are good for a while only, such as tokens. */
-const MAX_PASSED_LENGTH = 2000
+const MAX_TEMPORARY_COUNT = 2000
 /** Places for marks of the beginnings of secrets; a power of two. */
 const MARKS = 2 ** 14
 /** Text that was cut may end with the beginning of a secret; fewer characters of one give nothing away. */
-const TELLING = 8
+const MIN_CUT_LENGTH = 8
 const CUT = '…'
 const MAX_DEPTH = 200
 const SECRET_NAME = /token|key|secret|pass|pwd|auth|credential|cookie|dsn|private|bearer|signature|^sig$/i
 
 /** True when a value of this name is worth hiding: long, or short with a name that says so. */
 export function isWorthHiding(name: string, value: string): boolean {
-  return value.length >= (isSecretName(name) ? SHORTEST : LONG)
+  return value.length >= (isSecretName(name) ? MIN_LENGTH : MIN_PLAIN_LENGTH)
 }
 
 /** True when a variable, header or parameter of this name holds a secret. */
@@ -35,7 +35,7 @@ export function isSecretName(name: string): boolean {
 }
 
 /** Hides the values of these variables that are worth it. */
-export function hidingVariables(variables: Readonly<Record<string, string>>): Hide {
+export function createVariableFilter(variables: Readonly<Record<string, string>>): HideSecrets {
   const worth = Object.entries(variables).filter(([name, value]) => isWorthHiding(name, value))
   return new Secrets(worth.map(([, value]) => value)).hide
 }
@@ -58,27 +58,27 @@ export class Secrets {
   /** From here on these are hidden too; nothing is forgotten, as old ones may still be valid elsewhere. */
   add(values: Iterable<string>): void {
     for (const value of values) {
-      if (value.length < SHORTEST || this.#known.has(value) || this.#known.size >= MAX_COUNT) continue
+      if (value.length < MIN_LENGTH || this.#known.has(value) || this.#known.size >= MAX_COUNT) continue
       this.#known.add(value)
       for (const form of listForms(value)) this.#addForm(form)
     }
   }
 
   /** The same for one that is good for a while only, such as a token: of many the oldest are forgotten. */
-  addPassing(value: string): void {
-    if (value.length < LONG || this.#known.has(value) || this.#passing.has(value)) return
-    const forms = [...new Set(passingForms(value))]
+  addTemporary(value: string): void {
+    if (value.length < MIN_PLAIN_LENGTH || this.#known.has(value) || this.#passing.has(value)) return
+    const forms = [...new Set(listTemporaryForms(value))]
     this.#passing.set(
       value,
       forms.filter(form => this.#addForm(form)),
     )
     const [oldest] = this.#passing
-    if (oldest === undefined || this.#passing.size <= MAX_PASSED_LENGTH) return
+    if (oldest === undefined || this.#passing.size <= MAX_TEMPORARY_COUNT) return
     this.#passing.delete(oldest[0])
     for (const form of oldest[1]) this.#dropForm(form)
   }
 
-  readonly hide: Hide = text => {
+  readonly hide: HideSecrets = text => {
     if (this.#forms.size === 0) return text
     // Bytes are read four times as fast as the characters of a string; the low byte of each is enough for a mark.
     const bytes = Buffer.from(text, 'latin1')
@@ -86,7 +86,7 @@ export class Secrets {
     let from = 0
     let cut = -1
     for (let at = this.#nextMark(bytes, 0); at >= 0; at = this.#nextMark(bytes, Math.max(at + 1, from))) {
-      if (cut < at) cut = cutAfter(text, at)
+      if (cut < at) cut = findCut(text, at)
       const length = this.#matchLength(text, at, cut)
       if (length === 0) continue
       shown += text.slice(from, at) + HIDDEN
@@ -102,7 +102,7 @@ export class Secrets {
     let head = 0
     for (let at = from; at < end; at++) {
       head = (head << 8) | (bytes[at] as number)
-      if (marks[head & (MARKS - 1)] === 1 && at - from >= SHORTEST - 1) return at - SHORTEST + 1
+      if (marks[head & (MARKS - 1)] === 1 && at - from >= MIN_LENGTH - 1) return at - MIN_LENGTH + 1
     }
     return -1
   }
@@ -134,40 +134,40 @@ export class Secrets {
     if (forms === undefined) return 0
     const whole = forms.find(form => text.startsWith(form, at))
     if (whole !== undefined) return whole.length
-    if (cut === Infinity || cut - at < TELLING) return 0
+    if (cut === Infinity || cut - at < MIN_CUT_LENGTH) return 0
     const rest = text.slice(at, cut)
     return forms.some(form => form.startsWith(rest)) ? rest.length : 0
   }
 }
 
 /** The same data without secrets in its texts, keys and numbers; the very same where there are none. */
-export function redactValue<T>(value: T, hide: Hide, depth = 0): T {
-  return hidden(value, hide, depth) as T
+export function redactValue<T>(value: T, hide: HideSecrets, depth = 0): T {
+  return redactAny(value, hide, depth) as T
 }
 
-function hidden(value: unknown, hide: Hide, depth: number): unknown {
+function redactAny(value: unknown, hide: HideSecrets, depth: number): unknown {
   if (typeof value === 'string') return hide(value)
   if (typeof value === 'number') return hide(String(value)) === String(value) ? value : HIDDEN
   if (typeof value !== 'object' || value === null) return value
   if (depth > MAX_DEPTH) return HIDDEN
-  if (value instanceof Error) return hiddenError(value, hide)
-  return Array.isArray(value) ? hiddenList(value, hide, depth) : hiddenMap(value, hide, depth)
+  if (value instanceof Error) return redactErrorStack(value, hide)
+  return Array.isArray(value) ? redactList(value, hide, depth) : redactMap(value, hide, depth)
 }
 
-function hiddenList(value: readonly unknown[], hide: Hide, depth: number): readonly unknown[] {
-  const items = value.map(item => hidden(item, hide, depth + 1))
+function redactList(value: readonly unknown[], hide: HideSecrets, depth: number): readonly unknown[] {
+  const items = value.map(item => redactAny(item, hide, depth + 1))
   return items.every((item, i) => item === value[i]) ? value : items
 }
 
-function hiddenMap(value: object, hide: Hide, depth: number): object {
+function redactMap(value: object, hide: HideSecrets, depth: number): object {
   const before = Object.entries(value)
-  const entries = before.map(([key, inner]) => [hide(key), hidden(inner, hide, depth + 1)] as const)
+  const entries = before.map(([key, inner]) => [hide(key), redactAny(inner, hide, depth + 1)] as const)
   const isSame = entries.every(([key, inner], i) => key === before[i]?.[0] && inner === before[i][1])
   return isSame ? value : Object.fromEntries(entries)
 }
 
 /** The same error, with what it says of itself without secrets. */
-export function hideInError(thrown: unknown, hide: Hide): unknown {
+export function redactThrown(thrown: unknown, hide: HideSecrets): unknown {
   if (!(thrown instanceof Error)) return thrown
   const error: Error & { detail?: unknown } = thrown
   error.message = hide(error.message)
@@ -177,14 +177,14 @@ export function hideInError(thrown: unknown, hide: Hide): unknown {
 }
 
 /** An error is shown by its stack, which begins with its message. */
-function hiddenError(error: Error, hide: Hide): unknown {
+function redactErrorStack(error: Error, hide: HideSecrets): unknown {
   const stack = error.stack ?? error.message
   const shown = hide(stack)
   return shown === stack ? error : shown
 }
 
 /** Index of the next place from here on at which a text was cut; looked for again only behind it, as texts may be long. */
-function cutAfter(text: string, at: number): number {
+function findCut(text: string, at: number): number {
   const cut = text.indexOf(CUT, at)
   return cut < 0 ? Infinity : cut
 }
@@ -204,15 +204,16 @@ function computeMark(form: string): number {
 }
 
 function listForms(value: string): string[] {
-  const json = inJson(value)
+  const json = encodeForJson(value)
   // A server may print one line of a key file.
-  const lines = value.split(/\r?\n/).filter(line => line.length >= LONG)
-  const plain = [value, json, inJson(json), ...lines]
-  const forms = value.length > MAX_ENCODED_LENGTH ? plain : [...plain, ...encodings(value.toWellFormed())]
-  return [...new Set(forms)].filter(form => form.length >= SHORTEST)
+  const lines = value.split(/\r?\n/).filter(line => line.length >= MIN_PLAIN_LENGTH)
+  const plain = [value, json, encodeForJson(json), ...lines]
+  const forms =
+    value.length > MAX_ENCODED_LENGTH ? plain : [...plain, ...encodeVariants(value.toWellFormed())]
+  return [...new Set(forms)].filter(form => form.length >= MIN_LENGTH)
 }
 
-function encodings(value: string): string[] {
+function encodeVariants(value: string): string[] {
   const bytes = Buffer.from(value)
   const hex = bytes.toString('hex')
   const percent = hex.replace(/../g, '%$&')
@@ -224,15 +225,15 @@ function encodings(value: string): string[] {
     .replace(/"/g, '&quot;')
   return [
     ...[hex, hex.toUpperCase(), percent, percent.toUpperCase()],
-    ...inUrls(value),
-    ...[units, upperEscapes(units), asciiJson(value)],
+    ...encodeForUrl(value),
+    ...[units, upperEscapes(units), encodeForAsciiJson(value)],
     ...[html, html.replaceAll("'", '&#39;'), html.replaceAll("'", '&#x27;')],
-    ...base64Of(bytes).flatMap(text => [text, text.replaceAll('+', '-').replaceAll('/', '_')]),
+    ...encodeBase64(bytes).flatMap(text => [text, text.replaceAll('+', '-').replaceAll('/', '_')]),
   ]
 }
 
 /** Programs differ in what they leave as it is in a URL. */
-function inUrls(value: string): string[] {
+function encodeForUrl(value: string): string[] {
   const url = encodeURIComponent(value)
   const strict = url.replace(/[!'()*]/g, mark => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`)
   const form = strict.replaceAll('~', '%7E').replaceAll('%2A', '*').replaceAll('%20', '+')
@@ -247,13 +248,13 @@ function inUrls(value: string): string[] {
   return [...all, ...all.map(lowerEscapes), encodeURIComponent(url)]
 }
 
-function inJson(text: string): string {
+function encodeForJson(text: string): string {
   return JSON.stringify(text).slice(1, -1)
 }
 
 /** As programs write JSON that keep to ASCII. */
-function asciiJson(value: string): string {
-  return inJson(value).replace(
+function encodeForAsciiJson(value: string): string {
+  return encodeForJson(value).replace(
     /[^\x20-\x7e]/g,
     unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )
@@ -268,15 +269,15 @@ function upperEscapes(text: string): string {
 }
 
 /** Forms of a value of which there may be many: those that a program shows without wanting to. */
-function passingForms(value: string): string[] {
+function listTemporaryForms(value: string): string[] {
   const bytes = Buffer.from(value)
   const hex = bytes.toString('hex')
-  const inBase64 = base64Of(bytes).flatMap(text => [text, text.replaceAll('+', '-').replaceAll('/', '_')])
+  const inBase64 = encodeBase64(bytes).flatMap(text => [text, text.replaceAll('+', '-').replaceAll('/', '_')])
   return [value, encodeURIComponent(value.toWellFormed()), hex, hex.toUpperCase(), ...inBase64]
 }
 
 /** Base64 of a whole value, and what is always the same of it wherever it stands in a longer text, such as behind `user:`. */
-function base64Of(bytes: Buffer): string[] {
+function encodeBase64(bytes: Buffer): string[] {
   const within = [0, 1, 2].map(before => {
     const text = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64')
     return text.slice(Math.ceil((8 * before) / 6), Math.floor((8 * (before + bytes.length)) / 6))

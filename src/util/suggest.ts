@@ -4,7 +4,7 @@ import { distance } from 'fastest-levenshtein'
 const MAX_COUNT = 40
 
 /** The candidate that was probably meant, if one is near enough. */
-export function suggest(word: string, candidates: Iterable<string>): string | undefined {
+export function findSimilar(word: string, candidates: Iterable<string>): string | undefined {
   if (word.length > 64) return undefined
   let best: string | undefined
   let least = Math.max(2, Math.ceil(word.length * 0.4)) + 1
@@ -18,16 +18,16 @@ export function suggest(word: string, candidates: Iterable<string>): string | un
 
 /** Half of the letters stay, or all of them in another order: two other letters make another word of a short one. */
 function isAlike(word: string, candidate: string, far: number): boolean {
-  return far * 2 <= Math.max(word.length, candidate.length) || sorted(word) === sorted(candidate)
+  return far * 2 <= Math.max(word.length, candidate.length) || sortLetters(word) === sortLetters(candidate)
 }
 
-function sorted(word: string): string {
+function sortLetters(word: string): string {
   return Array.from(word).sort().join('')
 }
 
 /** `did you mean "command"?`, or else what there is to choose from. */
 export function suggestName(word: string, candidates: readonly string[]): string | undefined {
-  const meant = suggest(word, candidates)
+  const meant = findSimilar(word, candidates)
   if (meant !== undefined) return `did you mean "${meant}"?`
   if (candidates.length === 0) return undefined
   const more = candidates.length > MAX_COUNT ? ' …' : ''

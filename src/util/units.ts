@@ -5,15 +5,15 @@ const MAX_MS = 2 ** 31 - 1
 
 /** Milliseconds of `250ms`, `30s`, `5m`, `1h`, `1d` or a number of them; never more than a timer can wait. */
 export function parseDuration(value: string | number): number {
-  return Math.min(amount(value, MS, 'duration'), MAX_MS)
+  return Math.min(parseAmount(value, MS, 'duration'), MAX_MS)
 }
 
 /** Bytes of `512B`, `64KiB`, `4MiB`, `1GiB` or a number of them. */
 export function parseSize(value: string | number): number {
-  return amount(value, BYTES, 'size')
+  return parseAmount(value, BYTES, 'size')
 }
 
-function amount(value: string | number, units: Readonly<Record<string, number>>, what: string): number {
+function parseAmount(value: string | number, units: Readonly<Record<string, number>>, what: string): number {
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value
   const parts = /^(\d{1,12})([A-Za-z]+)$/.exec(String(value))
   const unit = parts?.[2] ?? ''

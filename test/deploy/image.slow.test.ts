@@ -32,7 +32,7 @@ test(
     const pid = await container.pid()
     const client = await testClient(String(url))
     const answer = client.request('tools/call', { name: 'web__slow', arguments: {} })
-    await web.next('tools/call')
+    await web.waitForCall('tools/call')
 
     assert.match(await readFile(`/proc/${pid}/status`, 'utf8'), /^NSpid:\t\d+\t1$/m, 'signals reach it')
     assert.match(await mountsOf(pid), /^\S+ \/ \S+ ro[, ]/m)

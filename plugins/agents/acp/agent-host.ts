@@ -62,7 +62,7 @@ export class LocalAgentHost {
     if (this.#health.state !== 'unknown') return this.#health
     const { inheritEnv, env } = this.settings
     try {
-      this.#resolveProgram(this.#deps.programs.environment(inheritEnv, env).PATH)
+      this.#resolveProgram(this.#deps.programs.createEnvironment(inheritEnv, env).PATH)
       return this.#health
     } catch (error) {
       return { state: 'unavailable', why: getErrorMessage(error) }
@@ -109,7 +109,7 @@ export class LocalAgentHost {
     const { settings, programs, clock, log, version } = this.#deps
     try {
       const home = await this.#getHomeDirectory()
-      const env = programs.environment(settings.inheritEnv, { HOME: home, ...settings.env })
+      const env = programs.createEnvironment(settings.inheritEnv, { HOME: home, ...settings.env })
       const program = this.#resolveProgram(env.PATH)
       const writable = home === cwd ? [home] : [home, cwd]
       const failed = (error: AgentFailure): void => void this.#recordHealth(error)

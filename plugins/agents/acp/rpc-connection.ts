@@ -137,10 +137,10 @@ export class RpcConnection {
     if (this.#abortReason !== undefined) return Promise.reject(this.#abortReason)
     return new Promise((done, failed) => {
       const id = this.#requests.nextId()
-      if (!this.#requests.send(id, { done, failed }))
+      if (!this.#requests.addSent(id, { done, failed }))
         return failed(new Error('too many requests wait for it'))
       if (this.#writer.send(JSON.stringify({ jsonrpc: '2.0', id, method, params }))) return
-      this.#requests.answered(id)
+      this.#requests.takeSent(id)
       failed(new Error('it does not read what it is sent'))
     })
   }
@@ -154,7 +154,7 @@ export class RpcConnection {
   abort(why: Error): void {
     if (this.#abortReason !== undefined) return
     this.#abortReason = why
-    const { sent, received } = this.#requests.end()
+    const { sent, received } = this.#requests.clear()
     for (const { failed } of sent) failed(why)
     for (const request of received) request.abort()
   }
@@ -169,7 +169,7 @@ export class RpcConnection {
     if (typeof method !== 'string') return this.#settle(message)
     const given = isObject(params) ? params : {}
     if (isId(id)) void this.#answerRequest(id, method, given)
-    else if (method === '$/cancel_request') this.#requests.cancelled(given.requestId)?.abort()
+    else if (method === '$/cancel_request') this.#requests.takeReceived(given.requestId)?.abort()
     else this.#handler.notification(method, given)
   }
 
@@ -179,20 +179,20 @@ export class RpcConnection {
   }
 
   #settle({ id, result, error }: JsonObject): void {
-    const waiting = this.#requests.answered(id)
+    const waiting = this.#requests.takeSent(id)
     if (error === undefined) waiting?.done(result)
     else waiting?.failed(parseFault(error))
   }
 
   async #answerRequest(id: Id, method: string, params: JsonObject): Promise<void> {
     const request = new AbortController()
-    if (this.#requests.receive(id, request) !== 'taken')
+    if (this.#requests.addReceived(id, request) !== 'taken')
       return this.#sendReply(id, { error: { code: CODES.internal, message: 'Too many requests at a time' } })
     const cancelled = new Promise<JsonObject>(resolve => {
       request.signal.addEventListener('abort', () => resolve(CANCELLED), { once: true })
     })
     const answer = await Promise.race([this.#handleRequest(method, params, request.signal), cancelled])
-    this.#requests.answers(id, request)
+    this.#requests.settleReceived(id, request)
     this.#sendReply(id, answer)
   }
 

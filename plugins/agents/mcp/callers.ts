@@ -1,5 +1,5 @@
 import type { TaskService } from '../tasks/service.ts'
-import type { Call, Clock, Exchange, Patience, Principal } from '../../../src/plugin.ts'
+import type { Call, Clock, Exchange, PatienceLimit, Principal } from '../../../src/plugin.ts'
 import { BoundedMap, isObject, principalKey } from '../../../src/plugin.ts'
 import type { TaskCaller, CallerIdentity, TaskView } from '../types.ts'
 import { MAX_WAIT_MS } from './schemas.ts'
@@ -17,7 +17,7 @@ export class CallPatience {
   readonly #waiting = new WeakMap<Exchange, PendingCall>()
 
   /** Returns the client's known patience, or the call's own `wait` argument. */
-  resolvePatience(known: Patience | undefined, { params, exchange }: Call): Patience | undefined {
+  resolvePatience(known: PatienceLimit | undefined, { params, exchange }: Call): PatienceLimit | undefined {
     const { name, arguments: given } = params ?? {}
     const own = WAITING.has(name) ? (parseWait(given) ?? MAX_WAIT_MS) : Infinity
     const ms = Math.min(known?.ms ?? Infinity, own)
@@ -27,7 +27,7 @@ export class CallPatience {
       waiting.isOver = true
       waiting.end?.()
     }
-    return { ms: Math.max(0, ms), over: finishWait }
+    return { ms: Math.max(0, ms), onTimeout: finishWait }
   }
 
   /** Runs `end` when the client stops waiting; returns a function to unregister. */

@@ -1,5 +1,5 @@
 import type { TaskService } from '../tasks/service.ts'
-import type { Answer, Ask, Call, ClientSide, Exchange, JsonObject } from '../../../src/plugin.ts'
+import type { Answer, Ask, Call, ClientDescription, Exchange, JsonObject } from '../../../src/plugin.ts'
 import { isObject, refuse, RPC, toolError, createUpstreamAnswer } from '../../../src/plugin.ts'
 import type {
   AgentRow,
@@ -223,7 +223,7 @@ export function canShowForm({ canAsk, session }: Exchange): boolean {
   return canAsk && supportsForms(session.client)
 }
 
-function supportsForms({ capabilities, version }: ClientSide): boolean {
+function supportsForms({ capabilities, version }: ClientDescription): boolean {
   const { elicitation } = capabilities
   if (!isObject(elicitation)) return false
   // Before URL elicitation existed, the capability implied forms.
@@ -290,10 +290,10 @@ export async function elicitAnswer(
   })
   const ask: Ask = {
     ...buildElicitation(question),
-    get isTakenBack() {
+    get isCancelled() {
       return !isOpen
     },
-    onTakeBack: listener => void takers.add(listener),
+    onCancel: listener => void takers.add(listener),
   }
   try {
     const reply = await exchange.ask(ask)

@@ -2,7 +2,7 @@ import type {
   Answer,
   Call,
   Exchange,
-  ServerSide,
+  ServerDescription,
   Session,
   Upstream,
   UpstreamConfig,
@@ -60,7 +60,7 @@ export class AgentsUpstream implements Upstream {
   readonly spec: UpstreamConfig
   readonly pid = undefined
   readonly problem = undefined
-  readonly server: ServerSide
+  readonly server: ServerDescription
   state: UpstreamState = 'idle'
   readonly #context: UpstreamContext
   readonly #parts: McpDeps
@@ -135,7 +135,7 @@ export class AgentsUpstream implements Upstream {
 
   #setState(state: UpstreamState): void {
     this.state = state
-    this.#context.stateChanged(state)
+    this.#context.reportState(state)
   }
 
   /** Runs state changes sequentially. */

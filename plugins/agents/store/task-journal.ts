@@ -148,7 +148,7 @@ export class TaskJournal {
     const why = change.why === undefined ? undefined : formatLine(this.#context, change.why)
     const text = why === undefined ? state : `${state}: ${why}`
     this.addEvent('state', text)
-    const hasMoved = this.#context.database.whole(() => {
+    const hasMoved = this.#context.database.runTransaction(() => {
       const written = { ...change, ...(why === undefined ? {} : { why }), state }
       if (!this.#context.tasks.updateState(this.#id, this.#owner, from, written)) return false
       this.#write(true)
@@ -173,7 +173,7 @@ export class TaskJournal {
     this.#stopTimer = undefined
     if (!this.#isChanged || !this.#context.database.isOpen) return
     this.#isChanged = false
-    this.#context.database.wholeSoon(() => {
+    this.#context.database.runTransactionUnsynced(() => {
       if (this.#context.tasks.updateState(this.#id, this.#owner, ACTIVE, {})) this.#write(false)
     })
     this.#context.watchers.notify(this.#id)
@@ -184,7 +184,7 @@ export class TaskJournal {
     this.#stopTimer?.()
     this.#stopTimer = undefined
     if (!this.#context.database.isOpen) return
-    this.#context.database.wholeSoon(() => {
+    this.#context.database.runTransactionUnsynced(() => {
       if (this.#context.tasks.find(this.#id, this.#owner) !== undefined) this.#write(true)
     })
     this.#context.watchers.notify(this.#id)

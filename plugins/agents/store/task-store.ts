@@ -257,7 +257,7 @@ export class TaskStore {
 
   /** Adds a task. Returns the existing one with the same key, `full` variants at a limit, or undefined on success. */
   add(task: NewTask, bounds: TaskLimits): TaskRecord | 'full' | 'full-of-caller' | undefined {
-    return this.#database.whole(() => {
+    return this.#database.runTransaction(() => {
       const known = task.key === undefined ? undefined : this.findByKey(task.owner, task.key)
       if (known !== undefined) return known
       if (this.#countOpen(task.owner) >= bounds.maxPerCaller) return 'full-of-caller'
@@ -346,7 +346,7 @@ export class TaskStore {
   /** Deletes expired tasks and cancels interrupted ones that were not resumed. */
   sweep(ttlMs: number): void {
     const before = this.#now() - ttlMs
-    this.#database.whole(() => {
+    this.#database.runTransaction(() => {
       this.#database.run(
         `UPDATE tasks SET state = 'cancelled', why = 'it was interrupted, and nobody let it go on', ended = ?
           WHERE state = 'interrupted' AND updated < ?`,

@@ -1,4 +1,4 @@
-import type { Figure } from '../../../src/plugin.ts'
+import type { Metric } from '../../../src/plugin.ts'
 import { gatewayError, parseDuration, SqlDatabase } from '../../../src/plugin.ts'
 import { AgentCounters } from '../metrics.ts'
 import { SlotQueue, createRouter } from '../scheduling.ts'
@@ -333,7 +333,7 @@ export class LocalTaskService {
     return hosts.map(host => buildAgentRow(this.#context, host))
   }
 
-  figures(): Figure[] {
+  figures(): Metric[] {
     return this.#context.counters.figures(this.#context.parts.agents, this.#context.queues)
   }
 }

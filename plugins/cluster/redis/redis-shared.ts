@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type {
-  Counted,
+  CountResult,
   CountRequest,
   PermitRequest,
   Permits,
@@ -38,7 +38,7 @@ export class RedisShared implements SharedStore {
     return this.#options.store.isUp
   }
 
-  get sharers(): number {
+  get processCount(): number {
     return this.#options.sharers()
   }
 
@@ -46,9 +46,9 @@ export class RedisShared implements SharedStore {
     return toText(await this.#run(GET, 'value', key))
   }
 
-  async put(key: string, value: string, { ms, when }: PutOptions): Promise<boolean> {
+  async put(key: string, value: string, { expiresInMs, when }: PutOptions): Promise<boolean> {
     const [how, is] = when === undefined ? ['always', ''] : when === 'absent' ? [when, ''] : ['is', when.is]
-    return (await this.#run(PUT, 'value', key, value, ms, how, is)) === 1
+    return (await this.#run(PUT, 'value', key, value, expiresInMs, how, is)) === 1
   }
 
   async take(key: string): Promise<string | undefined> {
@@ -59,18 +59,34 @@ export class RedisShared implements SharedStore {
     return (await this.#run(DELETE, 'value', key, is === undefined ? 'always' : 'is', is ?? '')) === 1
   }
 
-  async permits(key: string, request: PermitRequest): Promise<Permits> {
-    const { most, ms, wanted, unused = 0, ahead = 0, owed = 0 } = request
-    const forMs = getSliceMs(ms)
+  async takePermits(key: string, request: PermitRequest): Promise<Permits> {
+    const { max, windowMs, count, unused = 0, prefetch = 0, owed = 0 } = request
+    const forMs = getSliceMs(windowMs)
     const [got, waitMs] = parseNumbers(
-      await this.#run(PERMITS, 'permits', key, forMs, countSlices(ms), most, wanted, ahead, owed, unused),
+      await this.#run(
+        PERMITS,
+        'permits',
+        key,
+        forMs,
+        countSlices(windowMs),
+        max,
+        count,
+        prefetch,
+        owed,
+        unused,
+      ),
     )
-    return { got, forMs, waitMs }
+    return { granted: got, validMs: forMs, waitMs }
   }
 
-  async count(key: string, { by, ms, most = -1, ahead = 0, from = 0 }: CountRequest): Promise<Counted> {
-    const [got, total] = parseNumbers(await this.#run(COUNT, 'count', key, by, ms, most, ahead, from))
-    return { got, total }
+  async addToCounter(
+    key: string,
+    { delta, expiresInMs, max = -1, prefetch = 0, initial = 0 }: CountRequest,
+  ): Promise<CountResult> {
+    const [got, total] = parseNumbers(
+      await this.#run(COUNT, 'count', key, delta, expiresInMs, max, prefetch, initial),
+    )
+    return { added: got, total }
   }
 
   async publish(topic: string, text: string): Promise<void> {

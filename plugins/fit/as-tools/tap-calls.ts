@@ -1,6 +1,6 @@
 import type {
   Answer,
-  CarriedRequest,
+  WrappedRequest,
   CatalogEntry,
   Config,
   Exchange,
@@ -14,7 +14,7 @@ import {
   BoundedMap,
   isObject,
   filterObjects,
-  listProfiles,
+  createProfileLookup,
   RPC,
   toolError,
 } from '../../../src/plugin.ts'
@@ -144,7 +144,7 @@ export function tapAsTools(
     const kinds = getKinds(session, client)
     if (!kinds.resources && !kinds.prompts) return undefined
     // Building the list stores the assigned names.
-    const entry = (await exchange.shown('tools')).find(({ exposed }) => exposed === name)
+    const entry = (await exchange.listShownEntries('tools')).find(({ exposed }) => exposed === name)
     if (entry !== undefined && entry.upstream !== '') return undefined
     const names = named.use(createListKey(session, client))
     return names && findBuiltinTool(name, names, kinds)
@@ -159,7 +159,10 @@ export function tapAsTools(
         problems.get(exchange).text = meant
         return undefined
       }
-      return { ...meant, answered: given => toToolAnswer(meta, given, exchange.decidedBy !== undefined) }
+      return {
+        ...meant,
+        convertAnswer: (given: Answer) => toToolAnswer(meta, given, exchange.decidedBy !== undefined),
+      }
     })
   })
   // After limits, rules and filters: an invalid call is limited and judged like any other.
@@ -186,7 +189,7 @@ function compileAsToolsKinds(config: Config): ((reader: ToolListReader) => AsToo
     Object.entries(config.profiles ?? {}).map(([name, { fit }]) => [name, parseKinds({ ...common, ...fit })]),
   )
   if (![usual, ...profiles.values()].some(({ resources, prompts }) => resources || prompts)) return undefined
-  const profileOf = listProfiles(config)
+  const profileOf = createProfileLookup(config)
   return reader => profiles.get(profileOf(reader) ?? '') ?? usual
 }
 
@@ -198,7 +201,7 @@ function selectNeededKinds(row: ClientProfile, wanted: AsToolsKinds): AsToolsKin
   return { resources: wanted.resources && !row.resources, prompts: wanted.prompts && !row.prompts }
 }
 
-type CarriedMessage = Pick<CarriedRequest, 'method' | 'params'>
+type CarriedMessage = Pick<WrappedRequest, 'method' | 'params'>
 
 /** Parses a call into its request; returns an error message if the arguments are invalid. */
 function parseToolCall(meta: BuiltinTool, given: unknown): CarriedMessage | string {

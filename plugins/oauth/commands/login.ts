@@ -220,7 +220,7 @@ async function promptForAddress(
   if (!call.canAsk) return
   const form = { properties: { address: { type: 'string' } }, required: ['address'] }
   for (;;) {
-    const filled = await call.fillIn(form, signal)
+    const filled = await call.promptForm(form, signal)
     if (signal.aborted) return
     if (filled === undefined) return onAddress(undefined)
     const url = URL.parse(String(filled.address))

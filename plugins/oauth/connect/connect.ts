@@ -27,8 +27,8 @@ export class ConnectState {
 
   readonly names: ReplicaNames
 
-  constructor({ clock, shared, place }: Pick<PluginApi, 'clock' | 'shared' | 'place'>) {
-    const places = new ReplicaNames({ shared, place })
+  constructor({ clock, shared, getReplicaId }: Pick<PluginApi, 'clock' | 'shared' | 'getReplicaId'>) {
+    const places = new ReplicaNames({ shared, place: getReplicaId })
     this.names = places
     this.links = new LoginLinks(clock, () => places.createName('link'))
     this.browsers = new BrowserStore(clock, shared === undefined ? '' : `-${places.suffix}`)

@@ -75,7 +75,7 @@ export class LoginPages {
     const base = getBaseUrl(request.listener)
     if (base === undefined || !isPagePath(request.path)) return renderUnknownLink()
     const at = this.#findReplica(request)
-    if (at !== undefined) return { ...renderUnknownLink(), at }
+    if (at !== undefined) return { ...renderUnknownLink(), replicaId: at }
     const browser = browsers.findBrowser(request, base)
     if (!requestLimiter.tryAdmit(this.#getSenderKey(request, browser)))
       return renderMessage(429, 'Too many requests', 'Wait a minute, and then try again.')

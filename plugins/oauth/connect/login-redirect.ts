@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Answer, Call, ClientSide, Dispatch, Principal } from '../../../src/plugin.ts'
+import type { Answer, Call, ClientDescription, Dispatch, Principal } from '../../../src/plugin.ts'
 import { answer, GatewayError, isObject, toOneLine, refuse, RPC, toolError } from '../../../src/plugin.ts'
 import { getAccount, formatCaller } from '../callers.ts'
 import type { LoginLink, LoginLinks, Proof } from './links.ts'
@@ -155,7 +155,7 @@ function quoteShellArgument(text: string): string {
   return /^[\w.:@/-]+$/.test(text) ? text : `'${toOneLine(text).replaceAll("'", "'\\''")}'`
 }
 
-function canOpenPages({ capabilities, version }: ClientSide): boolean {
+function canOpenPages({ capabilities, version }: ClientDescription): boolean {
   const { elicitation } = capabilities
   return version >= URLS_SINCE && isObject(elicitation) && isObject(elicitation.url)
 }

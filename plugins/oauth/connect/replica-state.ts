@@ -35,7 +35,7 @@ export class ConsentStore {
     this.#own.set(consent, true)
     const key = hashConsent(consent)
     const shared = this.#shared
-    shared?.put(key, shared.seal(consent, key), { ms: CONSENT_MS }).catch(() => undefined)
+    shared?.put(key, shared.seal(consent, key), { expiresInMs: CONSENT_MS }).catch(() => undefined)
   }
 }
 
@@ -102,7 +102,7 @@ export class SentCallers {
 
   noteSent({ account, upstream }: LinkedLogin): void {
     this.#subscribe()
-    this.#shared?.put(createSentKey(account, upstream), '1', { ms: LINK_MS }).catch(() => undefined)
+    this.#shared?.put(createSentKey(account, upstream), '1', { expiresInMs: LINK_MS }).catch(() => undefined)
   }
 
   /** Returns true if a caller was sent to a page and has not logged in since. */

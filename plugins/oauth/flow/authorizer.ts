@@ -42,7 +42,7 @@ export function createAuthorizer(
     headers: request => authorizer.headers(request),
     refused: (request, refusal) => authorizer.handleRefusal(request, refusal),
     ...(isPerCaller
-      ? { accountOf: (principal: Principal) => requireAccount(flow.spec.name, principal) }
+      ? { getAccount: (principal: Principal) => requireAccount(flow.spec.name, principal) }
       : {}),
   }
 }

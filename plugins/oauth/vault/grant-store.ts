@@ -64,7 +64,7 @@ export class GrantStore {
   }
 
   put(key: GrantKey, grant: NewGrant, over?: number): number | undefined {
-    return this.#database.whole(() => {
+    return this.#database.runTransaction(() => {
       const before = this.#getGeneration(key)
       if (over !== undefined && over !== before) return undefined
       if (before === 0) this.#checkCapacity()
@@ -86,7 +86,7 @@ export class GrantStore {
   }
 
   remove(key: GrantKey, generation: number, why?: string): boolean {
-    return this.#database.whole(() => {
+    return this.#database.runTransaction(() => {
       const { caller } = why === undefined ? {} : this.#readStickyMembers(key)
       const sql = `DELETE FROM grants WHERE ${OF_KEY} AND generation = ?`
       if (this.#database.run(sql, ...columns(key), generation) === 0) return false
@@ -97,7 +97,7 @@ export class GrantStore {
 
   /** Keeps the generation, as the tokens are the same. */
   addWantedScopes(account: string, resource: string, generation: number, scopes: readonly string[]): void {
-    this.#database.whole(() => {
+    this.#database.runTransaction(() => {
       const sql = 'SELECT * FROM grants WHERE account = ? AND resource = ? AND generation = ?'
       const row = this.#database.get(sql, account, resource, generation)
       if (row === undefined) return
@@ -158,7 +158,7 @@ export class GrantStore {
 
   saveRegistration(issuer: string, redirectUri: string, client: ClientIdentity): void {
     const value = this.#seal.seal(client, ['registrations', issuer, redirectUri])
-    this.#database.whole(() => {
+    this.#database.runTransaction(() => {
       this.#database.run('INSERT OR REPLACE INTO registrations VALUES (?, ?, ?)', issuer, redirectUri, value)
       const { n } = this.#database.get('SELECT count(*) AS n FROM registrations') ?? {}
       if (getSqlNumber(n) > MAX_REGISTRATIONS) throw vaultError('GW_VAULT_FULL', { max: MAX_REGISTRATIONS })
@@ -174,7 +174,7 @@ export class GrantStore {
     const until = Math.min(expiresAt, now + MAX_PENDING_MS)
     const key = hashLookupKey(state)
     const sealed = this.#seal.seal({ account, value }, ['pending', key, until])
-    return this.#database.whole(() => {
+    return this.#database.runTransaction(() => {
       this.#database.run('DELETE FROM pending WHERE until <= ? OR until > ?', now, now + MAX_PENDING_MS)
       const sql = 'SELECT count(*) AS n, count(*) FILTER (WHERE account = ?) AS own FROM pending'
       const { n, own } = this.#database.get(sql, account) ?? {}
@@ -195,7 +195,7 @@ export class GrantStore {
   }
 
   version(): number {
-    return this.#database.version()
+    return this.#database.getVersion()
   }
 
   close(): void {
@@ -204,7 +204,7 @@ export class GrantStore {
 
   /** Verifies the key; a new database takes the first one. */
   #verifyKey(): void {
-    this.#database.whole(() => {
+    this.#database.runTransaction(() => {
       const row = this.#database.get('SELECT value FROM proof')
       if (row === undefined) {
         this.#database.run('INSERT INTO proof VALUES (?)', this.#seal.seal(PROOF, ['proof']))

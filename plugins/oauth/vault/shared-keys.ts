@@ -26,9 +26,9 @@ export class SharedKeys {
   async lease(key: GrantKey, owner: string, ms: number): Promise<boolean> {
     const { store } = this
     const name = leaseKey(key)
-    if (await store.put(name, owner, { ms, when: 'absent' })) return true
+    if (await store.put(name, owner, { expiresInMs: ms, when: 'absent' })) return true
     // It may be our own lease if the previous answer was lost.
-    return store.put(name, owner, { ms, when: { is: owner } })
+    return store.put(name, owner, { expiresInMs: ms, when: { is: owner } })
   }
 
   async release(key: GrantKey, owner: string): Promise<void> {
@@ -38,8 +38,8 @@ export class SharedKeys {
   async claimRefreshToken({ refresh = '' }: NewGrant, owner: string): Promise<boolean> {
     const { store } = this
     const name = spentKey(refresh)
-    if (await store.put(name, owner, { ms: SPENT_MS, when: 'absent' })) return true
-    return store.put(name, owner, { ms: SPENT_MS, when: { is: owner } })
+    if (await store.put(name, owner, { expiresInMs: SPENT_MS, when: 'absent' })) return true
+    return store.put(name, owner, { expiresInMs: SPENT_MS, when: { is: owner } })
   }
 
   async returnRefreshToken({ refresh = '' }: NewGrant, owner: string): Promise<void> {
@@ -55,7 +55,7 @@ export class SharedKeys {
   async saveRegistration(issuer: string, redirectUri: string, client: ClientIdentity): Promise<void> {
     const { store } = this
     const name = registrationKey(issuer, redirectUri)
-    await store.put(name, store.seal(JSON.stringify(client), name), { ms: LIFE_MS })
+    await store.put(name, store.seal(JSON.stringify(client), name), { expiresInMs: LIFE_MS })
   }
 
   async dropRegistration(issuer: string, redirectUri: string): Promise<void> {
@@ -66,11 +66,11 @@ export class SharedKeys {
     const { store } = this
     const ms = Math.min(expiresAt - this.now(), MAX_PENDING_MS)
     if (ms <= 0) return false
-    const bound = { by: 1, ms: MAX_PENDING_MS, most: MAX_PENDING_EACH }
-    if ((await store.count(pendingCountKey(account), bound)).got < 1) return false
+    const bound = { delta: 1, expiresInMs: MAX_PENDING_MS, max: MAX_PENDING_EACH }
+    if ((await store.addToCounter(pendingCountKey(account), bound)).added < 1) return false
     const name = pendingKey(state)
     const sealed = store.seal(JSON.stringify({ account, expiresAt: this.now() + ms, value }), name)
-    return store.put(name, sealed, { ms, when: 'absent' })
+    return store.put(name, sealed, { expiresInMs: ms, when: 'absent' })
   }
 
   async takePending(state: string): Promise<PendingLogin | undefined> {
@@ -79,7 +79,9 @@ export class SharedKeys {
     const found = this.#openSealed(name, await store.take(name))
     if (found === undefined || typeof found.account !== 'string') return undefined
     const { account, expiresAt, value } = found
-    await store.count(pendingCountKey(account), { by: -1, ms: MAX_PENDING_MS }).catch(() => undefined)
+    await store
+      .addToCounter(pendingCountKey(account), { delta: -1, expiresInMs: MAX_PENDING_MS })
+      .catch(() => undefined)
     if (Number(expiresAt) <= this.now()) return undefined
     return { state, account, expiresAt: Number(expiresAt), value: isObject(value) ? value : {} }
   }

@@ -92,7 +92,7 @@ export async function changeText<T>(
     const { result, next } = change(text, before !== undefined && text === undefined)
     if (next === undefined) return result
     const when = before === undefined ? 'absent' : { is: before }
-    if (await store.put(key, store.seal(next, key), { ms, when })) return result
+    if (await store.put(key, store.seal(next, key), { expiresInMs: ms, when })) return result
     await rest(Math.random() * MAX_BACKOFF_MS)
   }
   throw vaultError('GW_VAULT_SHARED', { why: 'others write the same login again and again' })

@@ -11,9 +11,9 @@ const DEBOUNCE_MS = 250
 /** Numbers of one request to the store. */
 export interface CountRequest {
   /** Calls that are waiting. */
-  readonly wanted: number
+  readonly count: number
   /** Additional calls in advance, if plenty are left. */
-  readonly ahead: number
+  readonly prefetch: number
   /** Calls admitted locally while the store was unavailable. */
   readonly owed: number
   /** Unused calls of the previous batch. */
@@ -21,9 +21,9 @@ export interface CountRequest {
 }
 
 interface CountBatch {
-  readonly got: number
+  readonly granted: number
   /** Validity in milliseconds, from before the request. */
-  readonly forMs: number
+  readonly validMs: number
   readonly waitMs: number
 }
 
@@ -201,7 +201,7 @@ export class BatchReserves {
   async #sendRequest(state: KeyState, ahead: number): Promise<void> {
     state.isAsking = true
     this.#health.requestCount++
-    const question = { wanted: state.waiting.length, ahead, owed: state.owed, unused: state.left }
+    const question = { count: state.waiting.length, prefetch: ahead, owed: state.owed, unused: state.left }
     state.left = 0
     this.#open.delete(state)
     const at = this.#clock.now()
@@ -228,21 +228,21 @@ export class BatchReserves {
   #handleBatch(
     state: KeyState,
     question: CountRequest,
-    { got, forMs, waitMs }: CountBatch,
+    { granted, validMs, waitMs }: CountBatch,
     at: number,
   ): void {
     state.owed -= question.owed
     // Calls admitted locally while the answer was late are part of it.
-    const covered = Math.min(state.owed, got)
+    const covered = Math.min(state.owed, granted)
     state.owed -= covered
-    let left = got - covered
+    let left = granted - covered
     for (; left > 0 && state.waiting.length > 0; left--) {
       this.#recordUse(state)
       state.waiting.shift()?.(undefined)
     }
     state.left = left
-    state.until = at + forMs
-    const isFull = got < question.wanted || (got === 0 && waitMs > 0)
+    state.until = at + validMs
+    const isFull = granted < question.count || (granted === 0 && waitMs > 0)
     if (!isFull) return state.waiting.length > 0 ? this.#requestBatch(state) : undefined
     const now = this.#clock.now()
     state.fullUntil = now + Math.min(waitMs, DEBOUNCE_MS)

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Answer, Clock, Figure, SharedStore } from '../../../src/plugin.ts'
+import type { Answer, Clock, Metric, SharedStore } from '../../../src/plugin.ts'
 import { BoundedMap } from '../../../src/plugin.ts'
 import { formatDay, getMsUntilTomorrow } from '../days.ts'
 import type { RateLimitRule, RuleConfig, LimitSubject, UncountedPolicy } from '../rule.ts'
@@ -45,10 +45,14 @@ export function createMinuteMeter(name: string, spec: RuleConfig, deps: MeterDep
     patienceMs: onStoreLoss === 'refuse' ? undefined : PATIENCE_MS,
     reportsDebt: onStoreLoss !== 'refuse',
     requestBatch: (key, question) =>
-      deps.store.permits(createStoreKey('minute', name, key), { most, ms: MINUTE_MS, ...question }),
+      deps.store.takePermits(createStoreKey('minute', name, key), {
+        max: most,
+        windowMs: MINUTE_MS,
+        ...question,
+      }),
     decideLocally: key => {
       if (onStoreLoss === 'refuse') return { allowed, retryAfterMs: DEFAULT_RETRY_MS, isStoreLost: true }
-      const share = Math.max(1, Math.floor(most / deps.store.sharers))
+      const share = Math.max(1, Math.floor(most / deps.store.processCount))
       const wait = windows.getWaitMs(key, deps.clock.now(), share)
       return wait === 0 ? undefined : { allowed, retryAfterMs: wait }
     },
@@ -70,15 +74,16 @@ function createDayMeter(name: string, { perDay: most = 0 }: RuleConfig, deps: Me
   const seen = new BoundedMap<string, number>({ max: MAX_KEYS })
   const requestBatch = async (
     key: string,
-    { wanted, ahead, unused }: CountRequest,
+    { count: wanted, prefetch, unused }: 
+CountRequest,
   ): ReturnType<SharedCount['requestBatch']> => {
-    const { got, total } = await deps.store.count(createStoreKey('day', name, key), {
-      by: wanted - unused,
-      ...{ ahead, most, ms: 2 * DAY_MS, from: seen.get(key) ?? 0 },
+    const { added, total } = await deps.store.addToCounter(createStoreKey('day', name, key), {
+      delta: wanted - unused,
+      ...{ prefetch, max: most, expiresInMs: 2 * DAY_MS, initial: seen.get(key) ?? 0 },
     })
     seen.set(key, total)
     const left = getMsUntilTomorrow(Date.now())
-    return { got: got + unused, forMs: left, waitMs: total < most ? 0 : left }
+    return { granted: added + unused, validMs: left, waitMs: total < most ? 0 : left }
   }
   const count: SharedCount = {
     ahead: computeAhead(most),
@@ -164,7 +169,7 @@ export class SharedCounting {
     for (const rule of rules) this.#meters.set(rule, createMeters(rule, state))
   }
 
-  get figures(): Figure[] {
+  get figures(): Metric[] {
     const { requestCount, localCount } = this.#state.deps.health
     return [
       createCounter(
@@ -270,6 +275,6 @@ function hasSameLimits(one: RuleConfig | undefined, other: RuleConfig): boolean 
   return one !== undefined && formatLimits(one) === formatLimits(other)
 }
 
-function createCounter(name: string, help: string, value: number): Figure {
+function createCounter(name: string, help: string, value: number): Metric {
   return { name: `tapgate_${name}`, type: 'counter', help, samples: [{ suffix: '_total', value }] }
 }

@@ -2,7 +2,7 @@ import { relative } from 'node:path'
 import { fromYaml } from '../../config/source/plain-yaml.ts'
 import { isObject } from '../../protocol/json/json.ts'
 import { tryParseJson, readText } from '../../util/plain-data.ts'
-import { toOneLine, plural, shortened } from '../../util/plain-text.ts'
+import { toOneLine, plural, truncateText } from '../../util/plain-text.ts'
 import { runOwnProgram } from '../background/run-program.ts'
 import { formatDiff } from '../clients/connect.ts'
 import type { Host, TerminalOutput, Terminal } from '../output/terminal.ts'
@@ -133,7 +133,7 @@ function printSearchResults(found: readonly SearchRow[], out: TerminalOutput): v
     out.paint('bold', name),
     toOneLine(version).slice(0, 30),
     kinds.length === 0 ? out.paint('red', 'cannot be added') : kinds.join(', '),
-    shortened(`${status === 'active' ? '' : `${toOneLine(status).slice(0, 20)}: `}${description}`, 80),
+    truncateText(`${status === 'active' ? '' : `${toOneLine(status).slice(0, 20)}: `}${description}`, 80),
   ])
   for (const line of formatTable(rows, out)) out.line(line)
   out.line(`${out.paint('dim', 'next:')} gateway add ${found[0]?.name ?? ''}`)

@@ -7,7 +7,7 @@ import { gatewayError, getErrorMessage } from '../../errors/errors.ts'
 import { checkProfile } from '../../gateway/check-tool-names.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { getPlatform } from '../../util/platform.ts'
-import { writeWhole } from '../../util/storage/files.ts'
+import { writeFileAtomic } from '../../util/storage/files.ts'
 import { readOwnPackage } from '../../util/version.ts'
 import { findConfigFile, loadSource } from '../load-source.ts'
 import type { Host, Terminal } from '../output/terminal.ts'
@@ -156,7 +156,7 @@ export async function writeBundle(
   const manifest = createManifest(config, flags, terminal)
   const program = [host.execPath, resolve(terminal.cwd, String(host.argv[1]))] as const
   const bytes = createZip(createZipEntries(manifest, { program }))
-  await writeWhole(file, bytes, rename).catch((error: unknown) => {
+  await writeFileAtomic(file, bytes, rename).catch((error: unknown) => {
     throw gatewayError('GW_USAGE', { what: `${file} is not written: ${getErrorMessage(error)}` })
   })
   return { file, config, manifest, size: bytes.length }

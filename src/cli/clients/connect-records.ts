@@ -3,7 +3,7 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { isObject } from '../../protocol/json/json.ts'
-import { makeDirectory, writeWhole } from '../../util/storage/files.ts'
+import { makeDirectory, writeFileAtomic } from '../../util/storage/files.ts'
 import { withFileLock } from '../../util/storage/file-lock.ts'
 
 /** One entry that `gateway connect` has written, and how to take it back. */
@@ -69,7 +69,7 @@ export class ConnectRecords {
       })
       const known = text === undefined ? [] : parseRecords(text)
       if (known === undefined) await rename(file, `${file}.unreadable`)
-      await writeWhole(file, Buffer.from(`${JSON.stringify(how(known ?? []), undefined, 2)}\n`), rename)
+      await writeFileAtomic(file, Buffer.from(`${JSON.stringify(how(known ?? []), undefined, 2)}\n`), rename)
     })
   }
 }

@@ -3,7 +3,7 @@ import { access, lstat, readFile, realpath, rename, stat } from 'node:fs/promise
 import type { Edit, ParseError } from 'jsonc-parser'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { isObject } from '../../protocol/json/json.ts'
-import { writeWhole } from '../../util/storage/files.ts'
+import { writeFileAtomic } from '../../util/storage/files.ts'
 import type { ClientDefinition } from './clients.ts'
 
 const MAX_SETTINGS_BYTES = 4 * 1024 * 1024
@@ -59,7 +59,7 @@ function decodeSettings(bytes: Buffer): string {
 
 /** Writes settings whole or not at all, with the mode they had. */
 export async function writeSettingsFile({ path, hasBom, mode }: SettingsFile, text: string): Promise<void> {
-  await writeWhole(path, Buffer.from(`${hasBom ? BOM : ''}${text}`), rename, mode)
+  await writeFileAtomic(path, Buffer.from(`${hasBom ? BOM : ''}${text}`), rename, mode)
 }
 
 /** A client's list of servers in the text of its settings. */

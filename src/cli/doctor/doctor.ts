@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { relative } from 'node:path'
 import { GatewayError, getErrorMessage } from '../../errors/errors.ts'
-import type { Health, Level } from '../../errors/health.ts'
+import type { Health, HealthLevel } from '../../errors/health.ts'
 import { summarizeFindings } from '../../errors/health.ts'
 import { plural } from '../../util/plain-text.ts'
 import { findConfigFile, loadSource } from '../load-source.ts'
@@ -23,7 +23,7 @@ export interface DoctorFlags extends ExamineFlags {
 }
 
 /** Exit codes, which stay: monitors and scripts read them. */
-export const EXIT_CODES: Readonly<Record<Level, number>> = { ok: 0, info: 0, warning: 1, error: 6 }
+export const EXIT_CODES: Readonly<Record<HealthLevel, number>> = { ok: 0, info: 0, warning: 1, error: 6 }
 
 /** Result of one repair. */
 interface RepairResult {

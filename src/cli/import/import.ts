@@ -6,7 +6,7 @@ import { gatewayError } from '../../errors/errors.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { isObject } from '../../protocol/json/json.ts'
 import { toOneLine, plural } from '../../util/plain-text.ts'
-import { writeWhole } from '../../util/storage/files.ts'
+import { writeFileAtomic } from '../../util/storage/files.ts'
 import { CLIENTS, findSettingsFile } from '../clients/clients.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { findFreeName, toUpstreamName } from '../server-names.ts'
@@ -87,7 +87,7 @@ export async function importServers(options: ImportOptions): Promise<ImportResul
   if (!dryRun) {
     if (secrets !== undefined) await writeTokens(tokens, resolve(dirname(target), secrets))
     // For its owner alone: settings may hold secrets.
-    await writeWhole(target, Buffer.from(text), rename)
+    await writeFileAtomic(target, Buffer.from(text), rename)
   }
   const connect = files.map(file => formatConnectCommand(resolve(cwd, file), shown, { cwd, environment }))
   return {

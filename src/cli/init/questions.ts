@@ -1,5 +1,5 @@
 import { createInterface } from 'node:readline/promises'
-import { toOneLine, plural, shortened, withoutSequences } from '../../util/plain-text.ts'
+import { toOneLine, plural, truncateText, stripEscapes } from '../../util/plain-text.ts'
 import type { ConnectPlan } from '../clients/connect.ts'
 import { formatConnectPlan } from '../clients/format-plan.ts'
 import { formatTable, withoutWidth } from '../output/table.ts'
@@ -83,7 +83,7 @@ export function formatServers(servers: readonly DetectedServer[], err: Terminal[
     `${i + 1}`,
     err.paint('bold', name),
     err.paint('dim', toOneLine(from.join(', '))),
-    toOneLine(shortened(formatServer(upstream), MAX_LINE_LENGTH)),
+    toOneLine(truncateText(formatServer(upstream), MAX_LINE_LENGTH)),
   ])
   return [`Found ${plural(servers.length, 'server')}:`, ...formatUncutRows(rows, err)]
 }
@@ -91,7 +91,7 @@ export function formatServers(servers: readonly DetectedServer[], err: Terminal[
 /** Rows as a table that cuts nothing. */
 function formatUncutRows(rows: readonly (readonly string[])[], err: Terminal['err']): string[] {
   const beside = formatTable(rows, withoutWidth(err), 2)
-  if (beside.every(line => withoutSequences(line).length <= (err.width ?? Infinity))) return beside
+  if (beside.every(line => stripEscapes(line).length <= (err.width ?? Infinity))) return beside
   const heads = formatTable(
     rows.map(row => row.slice(0, -1)),
     withoutWidth(err),

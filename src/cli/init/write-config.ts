@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { toYaml } from '../../config/source/plain-yaml.ts'
 import { GatewayError, gatewayError, getErrorMessage } from '../../errors/errors.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
-import { makeDirectory, writeWhole } from '../../util/storage/files.ts'
+import { makeDirectory, writeFileAtomic } from '../../util/storage/files.ts'
 import { isSecretName } from '../../util/secrets.ts'
 import { formatSchemaLine, listVariables } from '../import/import.ts'
 import { extractSecrets, writeTokens } from '../import/tokens.ts'
@@ -96,7 +96,7 @@ export async function writeDraft(
   if (!force && existsSync(target)) throw gatewayError('GW_FILE_EXISTS', { file: target })
   try {
     if (secrets.length > 0) await writeSecrets(secrets, directory)
-    await writeWhole(target, Buffer.from(text), force ? rename : link)
+    await writeFileAtomic(target, Buffer.from(text), force ? rename : link)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST')
       throw gatewayError('GW_FILE_EXISTS', { file: target })

@@ -9,7 +9,7 @@ import type { JsonObject } from '../../protocol/json/json.ts'
 import { isObject } from '../../protocol/json/json.ts'
 import { readText, readValue } from '../../util/plain-data.ts'
 import { toOneLine, sanitizeText } from '../../util/plain-text.ts'
-import { suggest } from '../../util/suggest.ts'
+import { findSimilar } from '../../util/suggest.ts'
 import { toGatewayError } from '../output/report-error.ts'
 import type { TerminalOutput, Terminal } from '../output/terminal.ts'
 import type { GatewayHandle, QueryFlags } from './gateway-handle.ts'
@@ -156,7 +156,7 @@ function createUnknownToolError(
     const code = owner.state === 'needs_auth' ? 'GW_UPSTREAM_LOGIN' : 'GW_UPSTREAM_START'
     return gatewayError(code, { upstream: owner.name, why: owner.problem ?? `it is ${owner.state}` })
   }
-  const found = suggest(tool, known)
+  const found = findSimilar(tool, known)
   const meant = found === undefined ? '' : ` – did you mean "${found}"?`
   return gatewayError('GW_TOOL_UNKNOWN', { tool, meant })
 }

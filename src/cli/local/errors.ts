@@ -6,7 +6,7 @@ import { gatewayError, getErrorMessage } from '../../errors/errors.ts'
 import { allErrors } from '../../gateway/builtins.ts'
 import { loadConfigured } from '../../plugin-host/resolve.ts'
 import type { Plugin } from '../../plugin.ts'
-import { suggest } from '../../util/suggest.ts'
+import { findSimilar } from '../../util/suggest.ts'
 import type { SourceFlags } from '../load-source.ts'
 import { loadSource } from '../load-source.ts'
 import { formatTable } from '../output/table.ts'
@@ -27,7 +27,7 @@ export async function listErrors(flags: SourceFlags, terminal: Terminal): Promis
 export function findError(code: string, all: readonly ErrorRow[]): ErrorRow[] {
   const found = all.filter(row => row.code === code.toUpperCase())
   if (found.length > 0) return found
-  const meant = suggest(
+  const meant = findSimilar(
     code,
     all.map(row => row.code),
   )

@@ -102,7 +102,11 @@ export async function createPlan(flags: PlanFlags, terminal: Terminal): Promise<
   const state = getStateDirectory(next, terminal)
   return withCurrentConfig(flags, terminal, describe =>
     comparePlan(describe, next, (source, upstream, use) =>
-      withGateway(source, terminal, ({ generation }) => use(generation), { beside: true, state, upstream }),
+      withGateway(source, terminal, ({ generation }) => use(generation), {
+        ephemeral: true,
+        state,
+        upstream,
+      }),
     ),
   )
 }

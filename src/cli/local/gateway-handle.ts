@@ -87,7 +87,7 @@ function createOwnHandle(gateway: Gateway, source: LoadedConfig, { cwd }: Termin
 }
 
 /** Options of a gateway of the command's own, and what differs in it. */
-type OwnGatewayOptions = Pick<GatewayOptions, 'beside' | 'state'> & Pick<GatewayDeps, 'upstream'>
+type OwnGatewayOptions = Pick<GatewayOptions, 'ephemeral' | 'state'> & Pick<GatewayDeps, 'upstream'>
 
 /** Starts the upstreams of a configuration, no listener, and gives the gateway to `use` when they have settled. */
 export async function withGateway<T>(

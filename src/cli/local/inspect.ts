@@ -10,7 +10,7 @@ import type { QueryFlags } from './gateway-handle.ts'
 import { withGatewayHandle } from './gateway-handle.ts'
 import { isPlain } from '../../util/plain-data.ts'
 import { appendPointer } from '../../util/finding.ts'
-import { printable } from '../../util/log.ts'
+import { escapeUnprintable } from '../../util/log.ts'
 import { formatLoad, listOtherEras } from '../output/findings.ts'
 import { toOneLine } from '../../util/plain-text.ts'
 import { formatTable, withoutWidth } from '../output/table.ts'
@@ -128,12 +128,12 @@ function wrapFlow(text: string, indent: string, width: number): string[] {
 function formatFlow(value: unknown): string {
   if (Array.isArray(value))
     return `[${value.map(item => (Array.isArray(item) ? formatFlow(item) : formatFlowItem(item))).join(', ')}]`
-  return typeof value === 'string' ? formatScalar(value) : printable(JSON.stringify(value))
+  return typeof value === 'string' ? formatScalar(value) : escapeUnprintable(JSON.stringify(value))
 }
 
 function formatFlowItem(value: unknown): string {
   return typeof value === 'string' && /[\s:]/.test(value)
-    ? printable(JSON.stringify(value))
+    ? escapeUnprintable(JSON.stringify(value))
     : formatFlow(value)
 }
 
@@ -142,7 +142,7 @@ function formatScalar(text: string): string {
   const isPlainText = /^[A-Za-z_./][\w./@+:-]*(?: [\w./@+:-]+)*$/.test(text) && !/:(?: |$)/.test(text)
   const isSomethingElse = /^(?:true|false|null|yes|no|on|off|\.inf|\.nan|\.\d.*)$/i.test(text)
   const isQuantity = /^\d+(?:ms|s|m|h|d|[KMG]iB)$/.test(text)
-  return isQuantity || (isPlainText && !isSomethingElse) ? text : printable(JSON.stringify(text))
+  return isQuantity || (isPlainText && !isSomethingElse) ? text : escapeUnprintable(JSON.stringify(text))
 }
 
 /** An inspection as people read it, section by section. */

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { compileGlobs } from '../../util/globs.ts'
 import { toOneLine, plural } from '../../util/plain-text.ts'
-import { suggest } from '../../util/suggest.ts'
+import { findSimilar } from '../../util/suggest.ts'
 import { estimateTokens } from '../../util/units.ts'
 import { formatTable } from '../output/table.ts'
 import type { Terminal } from '../output/terminal.ts'
@@ -35,7 +35,7 @@ export async function listTools(
 
 function printSuggestion(pattern: string, tools: readonly ToolEntry[], { err }: Terminal): void {
   const names = tools.map(({ name }) => toOneLine(name))
-  const near = suggest(pattern, names)
+  const near = findSimilar(pattern, names)
   const hint = near === undefined ? '' : ` – did you mean "${near}"?`
   err.line(err.paint('dim', `none of ${plural(names.length, 'tool')} fits ${JSON.stringify(pattern)}${hint}`))
 }

@@ -1,6 +1,6 @@
 import type { Load } from '../../api/gateway.ts'
 import type { UpstreamStatus } from '../../api/index.ts'
-import type { HealthFinding, Level } from '../../errors/health.ts'
+import type { HealthFinding, HealthLevel } from '../../errors/health.ts'
 import { formatBytes, toOneLine } from '../../util/plain-text.ts'
 import { formatTable, withoutWidth } from './table.ts'
 import type { TerminalOutput } from './terminal.ts'
@@ -8,7 +8,7 @@ import type { TerminalOutput } from './terminal.ts'
 const LEVEL_STYLES = { ok: 'green', info: 'dim', warning: 'yellow', error: 'red' } as const
 
 /** A level as people see it. */
-export function formatLevel(level: Level, out: TerminalOutput): string {
+export function formatLevel(level: HealthLevel, out: TerminalOutput): string {
   return out.paint(LEVEL_STYLES[level], level)
 }
 

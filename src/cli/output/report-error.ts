@@ -1,6 +1,6 @@
 import type { Command } from '@oclif/core/command'
 import {
-  errorEntry,
+  findErrorEntry,
   GatewayError,
   gatewayError,
   getOwnerReason,
@@ -109,7 +109,7 @@ function convertRpcError({ code, message, data }: RpcError): GatewayError {
 
 /** Hint of the row of a code; none where it has gaps, as only the gateway has the fields that fill them. */
 function getHint(code: string): string | undefined {
-  const hint = errorEntry(code)?.hint
+  const hint = findErrorEntry(code)?.hint
   return hint?.includes('{') === true ? undefined : hint
 }
 
@@ -189,8 +189,8 @@ function suggestFlag(flag: string, known: readonly string[]): Promise<string> {
 }
 
 async function formatSuggestion(word: string, known: readonly string[], before = ''): Promise<string> {
-  const { suggest } = await import('../../util/suggest.ts')
-  const found = suggest(word, known)
+  const { findSimilar } = await import('../../util/suggest.ts')
+  const found = findSimilar(word, known)
   return found === undefined ? '' : ` – did you mean "${before}${found}"?`
 }
 

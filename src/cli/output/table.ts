@@ -1,4 +1,4 @@
-import { shortened, withoutSequences } from '../../util/plain-text.ts'
+import { truncateText, stripEscapes } from '../../util/plain-text.ts'
 import type { TerminalOutput } from './terminal.ts'
 
 const COLUMN_GAP = '  '
@@ -72,10 +72,10 @@ function measureColumns(rows: readonly (readonly string[])[]): number[] {
 }
 
 function measureWidth(cell: string): number {
-  return withoutSequences(cell).length
+  return stripEscapes(cell).length
 }
 
 // A painted cell cannot be cut without cutting its colours.
 function fitCell(cell: string, room: number): string {
-  return measureWidth(cell) <= room ? cell : shortened(withoutSequences(cell), room)
+  return measureWidth(cell) <= room ? cell : truncateText(stripEscapes(cell), room)
 }

@@ -8,7 +8,7 @@ import { findAllLivingSockets, answers, findLivingSockets } from '../../control/
 import { gatewayError, GatewayError } from '../../errors/errors.ts'
 import type { Health } from '../../errors/health.ts'
 import { formatDuration, toOneLine } from '../../util/plain-text.ts'
-import { getPlatform, resolvedAddress } from '../../util/platform.ts'
+import { getPlatform, resolveSocketAddress } from '../../util/platform.ts'
 import type { SourceFlags } from '../load-source.ts'
 import { findConfigFile, loadSource } from '../load-source.ts'
 import type { Terminal } from '../output/terminal.ts'
@@ -70,7 +70,7 @@ async function findSocket(
   which: 'running' | 'one' = 'running',
 ): Promise<string> {
   const { cwd, environment } = terminal
-  if (flags.socket !== undefined) return resolvedAddress(flags.socket, cwd, getPlatform())
+  if (flags.socket !== undefined) return resolveSocketAddress(flags.socket, cwd, getPlatform())
   const file = await findConfigFile(flags, terminal)
   const env = flags.env ?? environment['GATEWAY_ENV']
   const place: ControlSocketKey = { file, env, environment }
@@ -91,7 +91,7 @@ async function findConfiguredSocket(file: string, flags: ControlFlags, terminal:
   const source = await loadSource({ config: file, env: flags.env }, terminal, 'leave').catch(() => undefined)
   const socket = source?.config.control.socket
   if (source === undefined || socket === undefined) throw gatewayError('GW_NO_GATEWAY', { config: file })
-  const path = resolvedAddress(socket, source.directory, getPlatform())
+  const path = resolveSocketAddress(socket, source.directory, getPlatform())
   if (!(await answers(path))) throw gatewayError('GW_NO_GATEWAY', { config: file })
   return path
 }

@@ -1,4 +1,4 @@
-import type { ConfigChanges, Differences, UpstreamStatus } from '../../api/gateway.ts'
+import type { ConfigChanges, NameChanges, UpstreamStatus } from '../../api/gateway.ts'
 import { toOneLine, sanitizeText } from '../../util/plain-text.ts'
 import { formatState } from '../serve/summary.ts'
 import type { TerminalOutput, Terminal } from '../output/terminal.ts'
@@ -51,7 +51,7 @@ export function formatChanges(
 
 function formatDifferences(
   noun: string,
-  { added, removed, changed }: Differences,
+  { added, removed, changed }: NameChanges,
   out: TerminalOutput,
 ): string[][] {
   const createRow = (what: string, style: 'green' | 'red' | 'yellow') => (name: string) => [

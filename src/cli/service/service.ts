@@ -6,7 +6,7 @@ import { gatewayError } from '../../errors/errors.ts'
 import { findProgram } from '../../util/find-program.ts'
 import { toOneLine } from '../../util/plain-text.ts'
 import { splitPath, getPlatform } from '../../util/platform.ts'
-import { writeWhole } from '../../util/storage/files.ts'
+import { writeFileAtomic } from '../../util/storage/files.ts'
 import { runSystemProgram } from '../background/run-program.ts'
 import { resolveBackground } from '../background/start-background.ts'
 import type { Host, Terminal } from '../output/terminal.ts'
@@ -170,7 +170,7 @@ export async function installService(
   terminal: Terminal,
 ): Promise<readonly ProgramResult[]> {
   if (existsSync(file) && !(await isOwnFile(file, kind))) throw gatewayError('GW_FILE_EXISTS', { file })
-  await writeWhole(
+  await writeFileAtomic(
     file,
     Buffer.from(kind.encoding === 'utf16le' ? `\uFEFF${text}` : text, kind.encoding),
     rename,

@@ -2,7 +2,7 @@ import type { Finding, Report } from '../../util/finding.ts'
 import { appendPointer } from '../../util/finding.ts'
 import { compileGlobs } from '../../util/globs.ts'
 import { readList, readMap, readText, readValue } from '../../util/plain-data.ts'
-import { suggest } from '../../util/suggest.ts'
+import { findSimilar } from '../../util/suggest.ts'
 import type { SeenKind } from '../keys.gen.ts'
 import { ADDED_TOOLS, SEEN_PATHS, TOOL_PATHS } from '../keys.gen.ts'
 import { visitPath } from './globs.ts'
@@ -183,7 +183,7 @@ function reportUnmatched(
   { names, whose }: NameReference,
   report: Report,
 ): void {
-  const meant = suggest(what, names.filter(isPlainName))
+  const meant = findSimilar(what, names.filter(isPlainName))
   report({
     pointer,
     message: `"${what}" matches ${whose}`,

@@ -1,11 +1,11 @@
 import type { CatalogEntry } from '../../api/catalog-entry.ts'
-import { isCalled } from '../../api/catalog-entry.ts'
+import { hasName } from '../../api/catalog-entry.ts'
 import type { Answer, Exchange, Principal, Session, Upstream } from '../../api/index.ts'
-import { mayBeOwnLists } from '../../api/upstream.ts'
+import { hasOwnLists } from '../../api/upstream.ts'
 import { ANONYMOUS, principalKey, viewerKey } from '../../api/principal.ts'
-import type { Viewer } from '../../api/profile-names.ts'
+import type { ProfileViewer } from '../../api/profile-lookup.ts'
 import { GatewayError, getOwnerReason } from '../../errors/errors.ts'
-import { listForm } from '../../protocol/era/entries.ts'
+import { getListForm } from '../../protocol/era/adapt-entry.ts'
 import type { ParamHeader } from '../../protocol/headers.ts'
 import { parseParamHeaders } from '../../protocol/headers.ts'
 import type { Kind } from '../../protocol/methods.ts'
@@ -114,7 +114,7 @@ export class Catalog {
     if (offset === undefined)
       return { error: rpcError(RPC.invalidParams, 'Invalid params: the cursor is not one of ours') }
     const { view } = this.listings.shown(await this.load(kind, exchange.session, upstreams), exchange.session)
-    const form = listForm(exchange.session.client)
+    const form = getListForm(exchange.session.client)
     const without = isModernHttp(exchange) ? this.#unfit(view) : undefined
     return { result: view.page(offset, form, this.#graph.clock.now(), without) }
   }
@@ -152,18 +152,18 @@ export class Catalog {
   }
 
   /** Tells whether an upstream has listed anything of this kind that the viewer may see. */
-  shows(kind: Kind, viewer: Viewer, upstream: string): boolean {
+  shows(kind: Kind, viewer: ProfileViewer, upstream: string): boolean {
     const node = this.#graph.upstreams.get(upstream)
     const known = node && this.#parts.lastKnown(node, kind, { viewer: this.#viewKey(kind, viewer) })?.entries
     return known !== undefined && this.#isAnySeen(known, kind, viewer)
   }
 
-  #isAnySeen(entries: readonly CatalogEntry[], kind: Kind, viewer: Viewer): boolean {
+  #isAnySeen(entries: readonly CatalogEntry[], kind: Kind, viewer: ProfileViewer): boolean {
     return this.#tapped(entries, kind, viewer).some(entry => entry.refusal === undefined)
   }
 
   /** Returns all that upstreams have listed to anybody, with what this viewer sees of each. No upstream is asked. */
-  known(kind: Kind, viewer: Viewer): readonly KnownEntry[] {
+  known(kind: Kind, viewer: ProfileViewer): readonly KnownEntry[] {
     return [...this.#graph.upstreams.values()].flatMap(node => {
       const { entries = [] } = this.#parts.lastListed(node, kind) ?? {}
       const seen = new Map(this.#tapped(entries, kind, viewer).map(entry => [entry.original, entry]))
@@ -224,7 +224,7 @@ export class Catalog {
 
   /** Names the upstreams of which this session is shown the lists of a connection of its own; empty for most sessions. */
   #ownLists(session: Session): string {
-    if (!mayBeOwnLists()) return ''
+    if (!hasOwnLists()) return ''
     let own = ''
     for (const { upstream } of this.#graph.upstreams.values()) own += ownList(upstream, session)
     return own
@@ -246,7 +246,7 @@ export class Catalog {
     view.catch(() => undefined)
     for (const part of parts) {
       const entries = this.#tapped((await part)?.entries ?? [], kind, session)
-      const entry = entries.find(candidate => isCalled(candidate, exposed))
+      const entry = entries.find(candidate => hasName(candidate, exposed))
       if (entry !== undefined) return entry
     }
     return (await view).find(exposed)
@@ -306,7 +306,7 @@ export class Catalog {
       // A list that was late may have arrived since it was looked for.
       const known = this.#lastKnown(node, kind, session)?.entries
       const entries = this.#tapped(known ?? (isAway ? conceivable(node, kind, exposed) : []), kind, session)
-      const entry = entries.find(candidate => isCalled(candidate, exposed))
+      const entry = entries.find(candidate => hasName(candidate, exposed))
       if (entry !== undefined) return entry
     }
     return undefined
@@ -322,7 +322,7 @@ export class Catalog {
   }
 
   /** Returns the entry as the `catalog` taps let this principal see it, listed or not; undefined if they hide it. */
-  permits(entry: CatalogEntry, session: Viewer): CatalogEntry | undefined {
+  permits(entry: CatalogEntry, session: ProfileViewer): CatalogEntry | undefined {
     return this.#tapped([entry], entry.kind, session)[0]
   }
 
@@ -360,7 +360,7 @@ export class Catalog {
     this.#noteCuts(kind, merged.cuts, parts)
     const entries = this.#tapped(merged.entries, kind, session)
     const perCaller =
-      graph.hooks.runner('catalog') !== undefined &&
+      graph.hooks.getRunner('catalog') !== undefined &&
       principalKey(session.principal) !== principalKey(ANONYMOUS)
     const stale = parts.flatMap(({ isStale, upstream }) => (isStale === true ? [upstream] : []))
     const view = new View({
@@ -393,9 +393,9 @@ export class Catalog {
     }
   }
 
-  #tapped(entries: readonly CatalogEntry[], kind: Kind, session: Viewer): readonly CatalogEntry[] {
+  #tapped(entries: readonly CatalogEntry[], kind: Kind, session: ProfileViewer): readonly CatalogEntry[] {
     const { principal, profile } = session
-    return this.#graph.hooks.runner('catalog')?.(entries, { kind, principal, profile }) ?? entries
+    return this.#graph.hooks.getRunner('catalog')?.(entries, { kind, principal, profile }) ?? entries
   }
 
   #reportWithheld(entry: CatalogEntry, owner: string): void {
@@ -427,7 +427,7 @@ export class Catalog {
     return this.#viewKey(kind, session) + this.#ownLists(session)
   }
 
-  #viewKey(kind: Kind, session: Viewer): string {
+  #viewKey(kind: Kind, session: ProfileViewer): string {
     if (session.profile !== undefined) return writeViewKey(kind, session)
     let keys = this.#viewKeys.get(session.principal)
     if (keys === undefined) this.#viewKeys.set(session.principal, (keys = new Map<Kind, string>()))
@@ -447,7 +447,7 @@ function sameMembers(a: readonly unknown[], b: readonly unknown[]): boolean {
   return a.length === b.length && a.every((member, index) => member === b[index])
 }
 
-function writeViewKey(kind: Kind, session: Viewer): string {
+function writeViewKey(kind: Kind, session: ProfileViewer): string {
   return `${KINDS.indexOf(kind)}${viewerKey(session)}`
 }
 

@@ -32,8 +32,8 @@ export function listCall(
   const { method } = LISTS[kind]
   const params = cursor === undefined ? undefined : { cursor }
   const call = new PipelineCall(node.upstream.name, method, params, detached(graph, session, method))
-  call.ownList = own
-  graph.hooks.runner('call', method)?.(call)
+  call.listKey = own
+  graph.hooks.getRunner('call', method)?.(call)
   return call
 }
 
@@ -51,7 +51,7 @@ export async function fetchList(
   const hasWaited = await ready(graph, node)
   if (!offers(node, kind) || graph.unlisted.has(node.upstream, LISTS[kind].method)) return undefined
   // The time of a call counts from when it is made.
-  const call = hasWaited ? listCall(graph, node, kind, session, { own: first.ownList }) : first
+  const call = hasWaited ? listCall(graph, node, kind, session, { own: first.listKey }) : first
   return fetchPages(graph, node, kind, session, call)
 }
 
@@ -86,7 +86,7 @@ async function fetchPages(
     if (bytes > MAX_BYTES) throw tooLong(node, call.method)
     const cursor = payload.value().nextCursor
     if (typeof cursor !== 'string') break
-    call = listCall(graph, node, kind, session, { own: first.ownList, cursor })
+    call = listCall(graph, node, kind, session, { own: first.listKey, cursor })
   }
   return payloads
 }

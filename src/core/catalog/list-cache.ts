@@ -17,7 +17,7 @@ import type { Kind } from '../../protocol/methods.ts'
 import { LISTS } from '../../protocol/methods.ts'
 import { BoundedMap } from '../../util/bounded-map.ts'
 import { parseDuration } from '../../util/units.ts'
-import { within } from '../../util/clock.ts'
+import { waitAtMost } from '../../util/clock.ts'
 import type { PipelineCall } from '../exchange.ts'
 import type { Graph, UpstreamNode } from '../graph-types.ts'
 import { fetchList, lacks, listCall, MAX_PAGES } from './fetch-lists.ts'
@@ -185,10 +185,10 @@ export class Parts {
     flight: Promise<Outcome>,
   ): Promise<boolean> {
     const { grace, clock } = this.#graph
-    if (known !== undefined) return within(clock, this.#waitMs, flight)
+    if (known !== undefined) return waitAtMost(clock, this.#waitMs, flight)
     // One that starts fails by itself when its grace is over, and says why.
-    if (upstream.server === undefined) return within(clock, grace.begin(upstream) + 1, flight)
-    return within(clock, Math.max(grace.begin(upstream, kind), this.#waitMs), flight)
+    if (upstream.server === undefined) return waitAtMost(clock, grace.begin(upstream) + 1, flight)
+    return waitAtMost(clock, Math.max(grace.begin(upstream, kind), this.#waitMs), flight)
   }
 
   #arrived(node: UpstreamNode, kind: Kind, shelf: Shelf, outcome: Outcome): Part {

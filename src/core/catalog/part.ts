@@ -1,5 +1,5 @@
 import type { CatalogEntry, ListPage } from '../../api/catalog-entry.ts'
-import { unlistedEntry } from '../../api/catalog-entry.ts'
+import { createUnlistedEntry } from '../../api/catalog-entry.ts'
 import type { Upstream } from '../../api/index.ts'
 import type { Kind } from '../../protocol/methods.ts'
 import type { Payload } from '../../protocol/payload.ts'
@@ -127,7 +127,7 @@ export function conceivable(
   name: string,
 ): CatalogEntry[] {
   const isNamed = kind === 'tools' || kind === 'prompts'
-  return prefix === '' && isNamed ? [unlistedEntry(kind, upstream.name, name, prefix)] : []
+  return prefix === '' && isNamed ? [createUnlistedEntry(kind, upstream.name, name, prefix)] : []
 }
 
 /** Entries and fields that a message names, of those that are withheld or dropped. */

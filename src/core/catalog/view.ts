@@ -1,19 +1,19 @@
 import type { CatalogEntry } from '../../api/catalog-entry.ts'
-import { lookupName } from '../../api/catalog-entry.ts'
+import { getLookupKey } from '../../api/catalog-entry.ts'
 import type { ListingReader } from '../../api/catalog-view.ts'
 import type { Session } from '../../api/index.ts'
 import { viewerKey } from '../../api/principal.ts'
-import { failed } from '../../hooks/guard.ts'
+import { toTapError } from '../../hooks/tap-guard.ts'
 import type { HookTaps } from '../../hooks/hook-taps.ts'
 import type { Hooks } from '../../hooks/hooks.ts'
-import type { ListForm } from '../../protocol/era/entries.ts'
-import { adaptEntry } from '../../protocol/era/entries.ts'
+import type { ListForm } from '../../protocol/era/adapt-entry.ts'
+import { adaptEntry } from '../../protocol/era/adapt-entry.ts'
 import type { ParamHeader } from '../../protocol/headers.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import type { Era, Kind } from '../../protocol/methods.ts'
 import { KINDS, LISTS, META } from '../../protocol/methods.ts'
 import { Payload } from '../../protocol/payload.ts'
-import { canonicalUri } from '../../protocol/uri.ts'
+import { parseCanonicalUri } from '../../protocol/uri.ts'
 import { BoundedMap } from '../../util/bounded-map.ts'
 
 /** Classes of readers for whom one view is kept in their form; the form of others is made each time. */
@@ -58,7 +58,7 @@ export class Listings {
 
   /** True if any plugin decides what readers are shown. */
   get isTapped(): boolean {
-    return this.#hooks.runner('listing') !== undefined
+    return this.#hooks.getRunner('listing') !== undefined
   }
 
   /** The view as this session's client is shown it: the very same where no tap changes it. */
@@ -89,7 +89,7 @@ export class Listings {
   #forms(view: View, reader: ListingReader): Forms {
     let list = view.entries
     const before: (readonly CatalogEntry[])[] = []
-    this.#taps ??= this.#hooks.each('listing')
+    this.#taps ??= this.#hooks.listTaps('listing')
     for (const { run } of this.#taps) {
       const made = run(list, reader) ?? list
       if (made !== list) before.unshift(list)
@@ -123,7 +123,7 @@ function classifyReader(
     if (typeof key === 'string' && key.length <= MAX_KEY) return key
     throw new TypeError(`"readers" must return a string of at most ${MAX_KEY} characters`)
   } catch (error) {
-    throw failed({ plugin, hook: 'listing' }, error)
+    throw toTapError({ plugin, hook: 'listing' }, error)
   }
 }
 
@@ -251,7 +251,7 @@ export class View {
     const refused: CatalogEntry[] = []
     const withheld: Withheld[] = []
     for (const entry of init.entries) {
-      const name = lookupName(entry)
+      const name = getLookupKey(entry)
       const owner = this.#index.get(entry.exposed) ?? this.#index.get(name)
       // A server may list a resource under two spellings, but not one of somebody else's.
       if (owner !== undefined && (owner.upstream !== entry.upstream || owner.exposed === entry.exposed)) {
@@ -294,7 +294,7 @@ export class View {
     let names = this.#byOriginal.get(entry.upstream)
     if (names === undefined) this.#byOriginal.set(entry.upstream, (names = new Map<string, CatalogEntry>()))
     names.set(entry.original, entry)
-    const name = entry.kind === 'resources' ? canonicalUri(entry.original) : undefined
+    const name = entry.kind === 'resources' ? parseCanonicalUri(entry.original) : undefined
     if (name !== undefined && !names.has(name)) names.set(name, entry)
   }
 
@@ -322,7 +322,7 @@ export class View {
     const left = this.#init.freshness.ttlMs(now)
     const ttlMs = left - (left % (left < SECOND_MS ? SECOND_MS / 10 : SECOND_MS))
     if (page.ttlMs !== ttlMs) {
-      page.dated = ttlMs === 0 ? page.bare : page.bare.edited(['ttlMs'], { ttlMs })
+      page.dated = ttlMs === 0 ? page.bare : page.bare.edit(['ttlMs'], { ttlMs })
       page.ttlMs = ttlMs
     }
     return page.dated

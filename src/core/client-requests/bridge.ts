@@ -57,16 +57,16 @@ export async function askLegacy(
 ): Promise<AskReply> {
   const given = await hookReply(graph, exchange, ask)
   if (given !== undefined) return given
-  if (send === undefined || ask.isTakenBack === true || findMissingForClient(exchange, ask) !== undefined)
+  if (send === undefined || ask.isCancelled === true || findMissingForClient(exchange, ask) !== undefined)
     return cannotAsk(ask)
   const fitted = adaptRequest(ask, exchange.session.client)
   const reply = await send(fitted.ask === ask ? ask : replaceRequest(ask, fitted.ask))
-  return 'result' in reply ? { result: fitted.read(reply.result) } : reply
+  return 'result' in reply ? { result: fitted.convertResult(reply.result) } : reply
 }
 
 /** The same ask in another form: what is taken back is taken back in this one. */
 function replaceRequest(ask: Ask, { method, params }: Ask): Ask {
-  return { method, params, onTakeBack: listener => ask.onTakeBack?.(listener) }
+  return { method, params, onCancel: listener => ask.onCancel?.(listener) }
 }
 
 /** Turns each wish of a modern server into real requests to a legacy client, until the server has what it needs. */
@@ -117,7 +117,7 @@ function again(
   const params = { ...asked, inputResponses, ...(requestState === undefined ? {} : { requestState }) }
   const next = new PipelineCall(call.upstream, call.method, params, call.exchange)
   next.mayBeTask = call.mayBeTask
-  graph.hooks.runner('call', call.method)?.(next)
+  graph.hooks.getRunner('call', call.method)?.(next)
   return next
 }
 

@@ -1,6 +1,6 @@
 import type {
   ListedRoots,
-  RootsOfClients,
+  ClientRootsProvider,
   Ask,
   AskReply,
   Notification,
@@ -8,9 +8,9 @@ import type {
   Upstream,
 } from '../../api/index.ts'
 import type { Graph, UpstreamNode } from '../graph-types.ts'
-import { findMissingCapabilities, neutralCapabilities } from '../../protocol/era/capabilities.ts'
+import { findMissingCapabilities, normalizeCapabilities } from '../../protocol/era/capabilities.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
-import { within } from '../../util/clock.ts'
+import { waitAtMost } from '../../util/clock.ts'
 
 import { getLiveUpstream } from '../upstream.ts'
 import { getBaseSession } from '../session.ts'
@@ -73,7 +73,7 @@ export class ClientRoots {
   /** Asks the one client of a connection; undefined where there is none, or no telling which it is. */
   async list(upstream: Upstream, ask: Ask, isOn: IsOn): Promise<ListedRoots | undefined> {
     const of = (await this.findClient(upstream, isOn)) ?? (await this.#clientToCome(upstream, isOn))
-    return of === undefined ? undefined : { of, reply: await this.#ask(of, ask) }
+    return of === undefined ? undefined : { session: of, reply: await this.#ask(of, ask) }
   }
 
   /** The client whose roots a server may know outside any call, on a connection of it. */
@@ -106,7 +106,7 @@ export class ClientRoots {
   async #clientToCome(upstream: Upstream, isOn: IsOn): Promise<Session | undefined> {
     const isAwaited = ![...this.#sessions].some(session => this.#ready.has(session))
     if (isOn !== undefined || !isAwaited || !this.#mayTell(isOn)) return undefined
-    const hasCome = await within(this.#graph().clock, ARRIVAL_MS, this.#arrivals.promise)
+    const hasCome = await waitAtMost(this.#graph().clock, ARRIVAL_MS, this.#arrivals.promise)
     return hasCome ? this.findClient(upstream, isOn) : undefined
   }
 
@@ -114,7 +114,7 @@ export class ClientRoots {
     return (
       session.ask !== undefined &&
       this.#ready.has(session) &&
-      findMissingCapabilities(neutralCapabilities(session.client), 'roots/list', undefined) === undefined
+      findMissingCapabilities(normalizeCapabilities(session.client), 'roots/list', undefined) === undefined
     )
   }
 
@@ -147,9 +147,9 @@ export class ClientRoots {
         : { ask: ask => session.ask?.(ask) ?? Promise.resolve(LATE_ANSWER) }),
     })
     let takeBack: (reason: string) => void = () => undefined
-    const own: Ask = { method, params: undefined, onTakeBack: listener => (takeBack = listener) }
+    const own: Ask = { method, params: undefined, onCancel: listener => (takeBack = listener) }
     const reply = exchange.ask(own)
-    if (await within(graph.clock, ANSWER_MS, reply)) return reply
+    if (await waitAtMost(graph.clock, ANSWER_MS, reply)) return reply
     takeBack(LATE_ANSWER.error.message)
     return LATE_ANSWER
   }
@@ -161,7 +161,7 @@ export class ClientRoots {
       this.#isTelling = false
       const changed = [...this.#changed]
       this.#changed.clear()
-      for (const { upstream } of this.#graph().upstreams.values()) upstream.rootsChanged?.(changed)
+      for (const { upstream } of this.#graph().upstreams.values()) upstream.onRootsChange?.(changed)
     })
   }
 }
@@ -170,7 +170,7 @@ export class ClientRoots {
 export function fetchRoots(
   upstream: () => Upstream | undefined,
   all: () => ClientRoots | undefined,
-): RootsOfClients {
+): ClientRootsProvider {
   return {
     list: async (ask, isOn) => {
       const own = upstream()
@@ -180,7 +180,7 @@ export function fetchRoots(
       const own = upstream()
       return own !== undefined && all()?.isOnly(own, session, isOn) === true
     },
-    clientOf: async isOn => {
+    findClient: async isOn => {
       const own = upstream()
       return own && all()?.findClient(own, isOn)
     },

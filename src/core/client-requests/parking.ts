@@ -125,7 +125,7 @@ export class HeldCall {
   async ask(ask: Ask): Promise<AskReply> {
     const given = await hookReply(this.#graph, this.#exchange, ask)
     if (given !== undefined) return given
-    if (ask.isTakenBack === true) return cannotAsk(ask)
+    if (ask.isCancelled === true) return cannotAsk(ask)
     const lacks = findMissingForClient(this.#exchange, ask)
     if (lacks !== undefined) {
       this.settle({ error: missingCapability(ask, lacks) })
@@ -135,7 +135,7 @@ export class HeldCall {
     return new Promise(reply => {
       const key = `ask-${++this.#asked}`
       this.#open.set(key, { ask, reply })
-      ask.onTakeBack?.(() => this.#takeBack(key))
+      ask.onCancel?.(() => this.#takeBack(key))
       // While the client thinks, the limit on its thinking stays; its retry is told the rest.
       if (this.#waiting !== undefined) this.#arm(BATCH_MS, () => this.#tell())
     })

@@ -1,9 +1,9 @@
 import type { Exchange, Notification, Session, UpstreamState } from '../../api/index.ts'
 import { GatewayError, getOwnerProblem, getErrorMessage } from '../../errors/errors.ts'
-import { isCalled, unlistedEntry } from '../../api/catalog-entry.ts'
-import { noteOwnLists } from '../../api/upstream.ts'
+import { hasName, createUnlistedEntry } from '../../api/catalog-entry.ts'
+import { countOwnLists } from '../../api/upstream.ts'
 import type { NotificationContext } from '../../hooks/hook-taps.ts'
-import { isLoud } from '../../protocol/era/modern.ts'
+import { isLevelEnabled } from '../../protocol/era/modern.ts'
 import { isObject } from '../../protocol/json/json.ts'
 import { KINDS, getChangedKinds, LISTS } from '../../protocol/methods.ts'
 import { ListNews } from './list-news.ts'
@@ -62,7 +62,7 @@ export class Notifier {
     const notification = this.#passed(said, { direction: 'client', upstream, exchange: undefined })
     if (notification === undefined) return
     if (getChangedKinds(notification.method).length > 0) {
-      if (notification.isOfOwnLists === true) noteOwnLists()
+      if (notification.isForOwnLists === true) countOwnLists()
       this.#news.add(notification.method, upstream, isMeant, true)
     } else if (notification.method === 'notifications/resources/updated')
       this.#updated(upstream, notification, isMeant)
@@ -73,7 +73,7 @@ export class Notifier {
   /** An upstream that comes or goes changes every list it has a part in. */
   upstreamChanged(upstream: string, state: UpstreamState): void {
     const node = this.#graph.upstreams.get(upstream)
-    this.#graph.hooks.runner('upstreamState')?.(upstream, state, node && getOwnerProblem(node.upstream))
+    this.#graph.hooks.getRunner('upstreamState')?.(upstream, state, node && getOwnerProblem(node.upstream))
     if (!this.#hasComeOrGone(upstream, state)) return
     const capabilities = this.#graph.upstreams.get(upstream)?.upstream.server?.capabilities ?? {}
     for (const kind of KINDS)
@@ -161,9 +161,9 @@ export class Notifier {
   /** Tells whether a session is shown what it holds, by the rules of this generation. */
   #mayHold(uri: string, { upstream, original }: ResourceOwner, session: Session): boolean {
     const prefix = this.#graph.upstreams.get(upstream)?.prefix ?? ''
-    const entry = unlistedEntry('resources', upstream, original, prefix)
+    const entry = createUnlistedEntry('resources', upstream, original, prefix)
     const seen = this.#graph.catalog.permits(entry, session)
-    return seen !== undefined && isCalled(seen, uri)
+    return seen !== undefined && hasName(seen, uri)
   }
 
   /** Notes who wants updates of a URI. Its upstream is told of each, as each may have a connection of its own there. */
@@ -217,13 +217,16 @@ export class Notifier {
   #isWanted(session: Session, notification: Notification): boolean {
     const wanted = session.client.logLevel
     if (wanted === undefined) return session.client.era === 'legacy'
-    return isLoud(isObject(notification.params) ? notification.params.level : undefined, wanted)
+    return isLevelEnabled(isObject(notification.params) ? notification.params.level : undefined, wanted)
   }
 
   /** The notification as taps let it pass: itself, another one in its place, or none. */
   #passed(notification: Notification, context: NotificationContext): Notification | undefined {
     try {
-      const decided = this.#graph.hooks.runner('notification', notification.method)?.(notification, context)
+      const decided = this.#graph.hooks.getRunner('notification', notification.method)?.(
+        notification,
+        context,
+      )
       if (decided !== 'drop') return decided ?? notification
     } catch (error) {
       // There is nobody to answer, and those who come after have done nothing wrong.

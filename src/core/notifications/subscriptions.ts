@@ -6,7 +6,7 @@ import { isObject } from '../../protocol/json/json.ts'
 import { Payload } from '../../protocol/payload.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import { canonicalizeUri } from '../../protocol/uri.ts'
-import { within } from '../../util/clock.ts'
+import { waitAtMost } from '../../util/clock.ts'
 import { known, mergedCapabilities } from '../capabilities.ts'
 import type { PipelineExchange } from '../exchange.ts'
 import { PipelineCall } from '../exchange.ts'
@@ -32,7 +32,7 @@ export async function listen(exchange: PipelineExchange, graph: Graph): Promise<
   const filter = { ...honoured(asked, graph), taskIds: ownTasks(exchange, graph, asked.taskIds) }
   // Resources are watched from the acknowledgement on. One that cannot be watched now is no reason to lose the others.
   const held = Promise.allSettled([...filter.uris].map(uri => hold(uri, exchange, graph, exchange)))
-  if (filter.uris.size > 0) await within(graph.clock, HOLD_MS, held)
+  if (filter.uris.size > 0) await waitAtMost(graph.clock, HOLD_MS, held)
   const ended = graph.notifier.listen(exchange, filter)
   if (ended === undefined) {
     letGo(filter.uris, exchange, graph)

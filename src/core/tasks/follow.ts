@@ -1,7 +1,7 @@
 import type { Answer } from '../../api/index.ts'
 import { getErrorMessage } from '../../errors/errors.ts'
 import type { TaskState } from '../../protocol/era/tasks.ts'
-import { isTerminal, readTask, unrelated } from '../../protocol/era/tasks.ts'
+import { isTerminal, readTask, removeRelatedTask } from '../../protocol/era/tasks.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { isObject } from '../../protocol/json/json.ts'
 import { Payload } from '../../protocol/payload.ts'
@@ -134,7 +134,9 @@ class Follower {
   async #result(): Promise<Answer | undefined> {
     try {
       const answer = await this.#ask('tasks/result')
-      return 'result' in answer ? { result: Payload.of(unrelated(answer.result.value()), 'legacy') } : answer
+      return 'result' in answer
+        ? { result: Payload.of(removeRelatedTask(answer.result.value()), 'legacy') }
+        : answer
     } catch (error) {
       if (isTerminal(this.#state.status) || ++this.#failures >= MAX_FAILURES) throw error
       return undefined
@@ -190,7 +192,7 @@ export function askAboutTask(
   if (node === undefined)
     return Promise.resolve(broken(`the server of this task is not configured any more: ${about.upstream}`))
   const call = new PipelineCall(about.upstream, method, params, about.exchange)
-  graph.hooks.runner('call', method)?.(call)
+  graph.hooks.getRunner('call', method)?.(call)
   return node.dispatch(call)
 }
 

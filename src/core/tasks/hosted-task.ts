@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import type { Answer, Ask, AskReply, ClientSide, Exchange } from '../../api/index.ts'
+import type { Answer, Ask, AskReply, ClientDescription, Exchange } from '../../api/index.ts'
 import { hasFailed } from '../../api/exchange.ts'
 import type { TaskState } from '../../protocol/era/tasks.ts'
-import { isTerminal, addRelatedTask, unrelated } from '../../protocol/era/tasks.ts'
+import { isTerminal, addRelatedTask, removeRelatedTask } from '../../protocol/era/tasks.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { isObject } from '../../protocol/json/json.ts'
 import { Payload } from '../../protocol/payload.ts'
@@ -85,7 +85,7 @@ export class HostedTask implements ToolPlace {
   }
 
   /** The state with what belongs to it, as `tasks/get` of 2026-07-28 has it. */
-  detailed(client: ClientSide): JsonObject {
+  detailed(client: ClientDescription): JsonObject {
     const { state } = this
     if (state.status === 'input_required')
       return { ...state, inputRequests: createServerRequest(this.#open, client) }
@@ -97,7 +97,7 @@ export class HostedTask implements ToolPlace {
     return {
       ...state,
       status: 'completed',
-      result: { resultType: 'complete', ...unrelated(this.#outcome.result.value()) },
+      result: { resultType: 'complete', ...removeRelatedTask(this.#outcome.result.value()) },
     }
   }
 
@@ -121,7 +121,7 @@ export class HostedTask implements ToolPlace {
   }
 
   /** A modern client's answers, by key. What is not asked, or was answered already, is passed over. */
-  answer(responses: JsonObject, client: ClientSide): void {
+  answer(responses: JsonObject, client: ClientDescription): void {
     for (const [key, { ask }] of [...this.#open]) {
       const response = Object.hasOwn(responses, key) ? responses[key] : undefined
       if (isObject(response)) this.#reply(key, createReply(ask, response, client))
@@ -147,7 +147,7 @@ export class HostedTask implements ToolPlace {
     open.isAsked = false
     // A client that went away may come back for what it was asked.
     if ('error' in reply && exchange.cancelled) return
-    this.#reply(key, 'result' in reply ? { result: unrelated(reply.result) } : reply)
+    this.#reply(key, 'result' in reply ? { result: removeRelatedTask(reply.result) } : reply)
   }
 
   #reply(key: string, reply: AskReply): void {

@@ -1,5 +1,5 @@
 import type { Answer, Session } from '../../api/index.ts'
-import { legacyTask, readTask, relatedTask, addRelatedTask } from '../../protocol/era/tasks.ts'
+import { toLegacyTask, readTask, getRelatedTask, addRelatedTask } from '../../protocol/era/tasks.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { isObject } from '../../protocol/json/json.ts'
 import { editMembers, parseMembers, getMemberValue } from '../../protocol/json/members.ts'
@@ -48,7 +48,7 @@ export async function getModern(
     RENAMED,
     `"resultType":"complete","taskId":${JSON.stringify(ours)}`,
   )
-  const late = await findLateAnswer(Payload.raw(renamed, 'modern'), place, exchange.session, graph)
+  const late = await findLateAnswer(Payload.fromBytes(renamed, 'modern'), place, exchange.session, graph)
   const payload = payloadWithoutSecrets(late, graph)
   if (getMemberValue(bytes, members, 'status')?.toString() !== INPUT_REQUIRED) return { result: payload }
   return withoutAnswered(payload, place, exchange, graph)
@@ -90,7 +90,7 @@ export async function passLegacy(
   const ours = String(exchange.params?.taskId)
   exchange.askThrough(async ({ method, params }, onward) => {
     const reply = await onward({ method, params: params && addRelatedTask(ours, params) })
-    return 'result' in reply && relatedTask(reply.result) !== undefined
+    return 'result' in reply && getRelatedTask(reply.result) !== undefined
       ? { result: addRelatedTask(original, reply.result) }
       : reply
   })
@@ -116,7 +116,7 @@ export async function listOne(
     const exchange = detached(graph, session, 'tasks/get')
     const answer = await askAboutTask({ graph, upstream, exchange }, 'tasks/get', { taskId: original })
     const state = 'result' in answer ? readTask(answer.result.value()) : undefined
-    return state === undefined ? undefined : stateWithoutSecrets(legacyTask({ ...state, taskId }), graph)
+    return state === undefined ? undefined : stateWithoutSecrets(toLegacyTask({ ...state, taskId }), graph)
   } catch {
     // One server that is away is no reason to lose the others' tasks.
     return undefined
@@ -133,7 +133,7 @@ async function lateAnswer(
   session: Session,
   graph: Graph,
 ): Promise<Answer> {
-  const hooks = graph.hooks.runner('response', CALL)
+  const hooks = graph.hooks.getRunner('response', CALL)
   if (hooks === undefined) return answer
   const exchange = detached(graph, session, CALL)
   exchange.params = { name: tool }
@@ -149,7 +149,7 @@ async function findLateAnswer(
   graph: Graph,
 ): Promise<Payload> {
   // A result of any size passes as the bytes it came in when no hook looks.
-  if (graph.hooks.runner('response', CALL) === undefined) return state
+  if (graph.hooks.getRunner('response', CALL) === undefined) return state
   const { result, error, ...rest } = state.value()
   if (result === undefined && error === undefined) return state
   const before = createRelayedAnswer(result, error)

@@ -1,4 +1,4 @@
-import type { Answer, Ask, Dispatch, KeptCall, Patience, RunningCall } from '../../api/index.ts'
+import type { Answer, Ask, Dispatch, BackgroundCall, PatienceLimit, RunningCall } from '../../api/index.ts'
 import { gatewayError, GatewayError } from '../../errors/errors.ts'
 import { servesTasks } from '../../protocol/era/tasks.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
@@ -31,18 +31,18 @@ const MAX_ROUNDS = 8
  * answered with it, every other with what the plugin says that knows the client's patience. A server that keeps its work by itself
  * answers then.
  */
-export async function callInPatience(slow: Slow, patience: Patience): Promise<Answer> {
+export async function callInPatience(slow: Slow, patience: PatienceLimit): Promise<Answer> {
   const { call, dispatch, graph, converse } = slow
   const made = converse(call, dispatch, graph)
   const server = graph.upstreams.get(call.upstream)?.upstream.server
   const form = getTaskForm(call)
-  const isOwn = 'over' in patience
+  const isOwn = 'onTimeout' in patience
   // Such a server makes the task itself, and such a client has one from the start.
   const isTask = form === 'legacy' || (form === 'modern' && server !== undefined && servesTasks(server))
   if (isTask && !isOwn) return made
   if (!(await isLate(made, patience.ms, slow))) return made
   if (!isOwn) return goOn(slow, made, patience) ?? made
-  patience.over()
+  patience.onTimeout()
   return made
 }
 
@@ -60,11 +60,11 @@ function isLate(made: Promise<Answer>, ms: number, { call, graph }: Slow): Promi
     let from = clock.now()
     let disarm = clock.after(left, () => end(true))
     const watcher = {
-      askingBegins: () => {
+      onAskStart: () => {
         left -= clock.now() - from
         disarm()
       },
-      askingEnds: () => {
+      onAskEnd: () => {
         disarm()
         from = clock.now()
         disarm = clock.after(Math.max(0, left), () => end(true))
@@ -79,14 +79,14 @@ function isLate(made: Promise<Answer>, ms: number, { call, graph }: Slow): Promi
 }
 
 /** Answers the client while the call goes on; undefined where there is no room for one more task. */
-function goOn(slow: Slow, made: Promise<Answer>, patience: KeptCall): Answer | undefined {
+function goOn(slow: Slow, made: Promise<Answer>, patience: BackgroundCall): Answer | undefined {
   const { call, graph } = slow
   const { exchange } = call
   let current = exchange
   const task = graph.tasks.host(graph, exchange.session, {
     tool: String(exchange.params?.name),
     ...getToolPlace(call),
-    ttlMs: patience.keepMs,
+    ttlMs: patience.retainMs,
     cancel: reason => current.giveUp(reason),
   })
   if (task === undefined) return undefined
@@ -103,7 +103,7 @@ function goOn(slow: Slow, made: Promise<Answer>, patience: KeptCall): Answer | u
   void settleTask({ graph, task, exchange, method: call.method }, work)
   if (getTaskForm(call) === 'modern')
     return { task: Payload.of({ ...task.state, resultType: 'task' }, 'modern') }
-  return patience.goesOn(runningCall(task))
+  return patience.createAnswer(runningCall(task))
 }
 
 interface Background {
@@ -160,7 +160,7 @@ function again(slow: Slow, given: JsonObject, { onward, continues }: Background)
   exchange.origin = before.origin ?? before
   continues(exchange)
   const next = new PipelineCall(call.upstream, call.method, params, exchange)
-  graph.hooks.runner('call', call.method)?.(next)
+  graph.hooks.getRunner('call', call.method)?.(next)
   return converse(next, dispatch, graph)
 }
 
@@ -172,11 +172,11 @@ function runningCall(task: HostedTask): RunningCall {
     get message() {
       return task.state.statusMessage
     },
-    asks: client => {
+    getInputRequests: client => {
       const { inputRequests } = task.detailed(client)
       return isObject(inputRequests) ? inputRequests : undefined
     },
-    reply: (responses, client) => task.answer(responses, client),
+    submitResponses: (responses, client) => task.answer(responses, client),
     watch: watcher => task.watch(watcher),
     cancel: reason => task.cancel(reason),
   }
@@ -199,7 +199,7 @@ export async function settleTask(
   try {
     const answer = await work()
     // As for any call; the exchange that made the task was answered with the task alone.
-    const made = (await graph.hooks.runner('response', method)?.(answer, exchange)) ?? answer
+    const made = (await graph.hooks.getRunner('response', method)?.(answer, exchange)) ?? answer
     task.settle(withoutSecrets(made, graph))
   } catch (thrown) {
     const error = thrown instanceof GatewayError ? thrown : gatewayError('GW_INTERNAL', { cause: thrown })

@@ -1,6 +1,6 @@
-import type { Answer, Dispatch, Inbound, ServerSide } from '../../api/index.ts'
+import type { Answer, Dispatch, IncomingRequest, ServerDescription } from '../../api/index.ts'
 import type { TaskState } from '../../protocol/era/tasks.ts'
-import { legacyTask, readTask, servesTasks, unrelated } from '../../protocol/era/tasks.ts'
+import { toLegacyTask, readTask, servesTasks, removeRelatedTask } from '../../protocol/era/tasks.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { isObject } from '../../protocol/json/json.ts'
 import { Payload } from '../../protocol/payload.ts'
@@ -40,7 +40,7 @@ export function callAsTask(tasking: Tasking): Promise<Answer> | undefined {
     : undefined
 }
 
-function asTask(tasking: Tasking, { era }: ServerSide): Promise<Answer> {
+function asTask(tasking: Tasking, { era }: ServerDescription): Promise<Answer> {
   const request = getTaskForm(tasking.call)
   return era === 'modern' ? atModern[request](tasking) : atLegacy(tasking)
 }
@@ -132,7 +132,7 @@ function driven({ call, graph, by }: Tasking, task: Payload): Promise<Answer> {
     follow({ graph, upstream: call.upstream, exchange, call, sees: createProgressReporter(exchange) }, task)
   if (exchange.session.client.era === 'modern') return by.hold(call, drive, graph)
   exchange.askThrough((ask, onward) =>
-    onward(ask.params === undefined ? ask : { ...ask, params: unrelated(ask.params) }),
+    onward(ask.params === undefined ? ask : { ...ask, params: removeRelatedTask(ask.params) }),
   )
   return drive()
 }
@@ -210,10 +210,10 @@ function host(call: PipelineCall, graph: Graph, keeping: Keeping, work: Work): A
   const { state } = hosted
   if (session.client.era === 'modern') return { task: Payload.of({ ...state, resultType: 'task' }, 'modern') }
   graph.tasks.note(graph, session, state.taskId, { at: 'gateway', original: hosted.id }, state.ttlMs)
-  return { task: Payload.of({ task: legacyTask(state) }, 'legacy') }
+  return { task: Payload.of({ task: toLegacyTask(state) }, 'legacy') }
 }
 
-function createTaskInbound({ method, params, exchange }: PipelineCall, hosted: HostedTask): Inbound {
+function createTaskInbound({ method, params, exchange }: PipelineCall, hosted: HostedTask): IncomingRequest {
   return {
     method,
     params,

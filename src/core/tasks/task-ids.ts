@@ -1,11 +1,11 @@
-import type { Call, ClientSide, Session } from '../../api/index.ts'
+import type { Call, ClientDescription, Session } from '../../api/index.ts'
 import { actorKey } from '../../api/principal.ts'
 import {
   declaresTasks,
-  knowsTasks,
+  supportsTasks,
   servesTasks,
   TASKS_REQUIRED,
-  withTasks,
+  addTaskCapability,
 } from '../../protocol/era/tasks.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { isObject } from '../../protocol/json/json.ts'
@@ -88,21 +88,21 @@ type TaskForm = 'modern' | 'legacy' | 'none'
 export function getTaskForm({ params, exchange }: Call): TaskForm {
   const { client } = exchange.session
   if (client.era === 'modern') return declaresTasks(client.capabilities) ? 'modern' : 'none'
-  return knowsTasks(client) && isObject(params?.task) ? 'legacy' : 'none'
+  return supportsTasks(client) && isObject(params?.task) ? 'legacy' : 'none'
 }
 
 /** Tells whether any upstream runs calls as tasks, or a modern client may get one of a slow call: only then are clients told of them. */
 export function offersTasks(graph: Graph, era: Era): boolean {
-  if (era === 'modern' && graph.hooks.runner('patience', 'tools/call') !== undefined) return true
+  if (era === 'modern' && graph.hooks.getRunner('patience', 'tools/call') !== undefined) return true
   for (const { upstream } of graph.upstreams.values())
     if (upstream.server !== undefined && servesTasks(upstream.server)) return true
   return false
 }
 
 /** Capabilities as this client may hear of them. */
-export function announceTasks(capabilities: JsonObject, client: ClientSide, graph: Graph): JsonObject {
-  return knowsTasks(client) && offersTasks(graph, client.era)
-    ? withTasks(capabilities, client.era)
+export function announceTasks(capabilities: JsonObject, client: ClientDescription, graph: Graph): JsonObject {
+  return supportsTasks(client) && offersTasks(graph, client.era)
+    ? addTaskCapability(capabilities, client.era)
     : capabilities
 }
 

@@ -1,5 +1,5 @@
 import type { Answer, Session } from '../../api/index.ts'
-import { declaresTasks, isTerminal, knowsTasks, legacyTask, readTask } from '../../protocol/era/tasks.ts'
+import { declaresTasks, isTerminal, supportsTasks, toLegacyTask, readTask } from '../../protocol/era/tasks.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { isObject } from '../../protocol/json/json.ts'
 import { Payload } from '../../protocol/payload.ts'
@@ -57,7 +57,7 @@ const MODERN: Readonly<Record<string, Handler>> = {
 
 /** Methods that a legacy client can use on a task (2025-11-25, tasks). */
 const LEGACY: Readonly<Record<string, Handler>> = {
-  'tasks/get': { hosted: task => legacy(legacyTask(task.state)), relayed: passLegacy },
+  'tasks/get': { hosted: task => legacy(toLegacyTask(task.state)), relayed: passLegacy },
   'tasks/result': {
     hosted: async (task, exchange) => (await task.result(exchange)) ?? cancelledAnswer(),
     relayed: passLegacy,
@@ -65,7 +65,7 @@ const LEGACY: Readonly<Record<string, Handler>> = {
   'tasks/cancel': {
     hosted: task =>
       task.cancel('the client cancelled it')
-        ? legacy(legacyTask(task.state))
+        ? legacy(toLegacyTask(task.state))
         : invalid(`the task is ${task.state.status} already`),
     relayed: passLegacy,
   },
@@ -75,7 +75,7 @@ const LEGACY: Readonly<Record<string, Handler>> = {
 export async function askTask(exchange: PipelineExchange, graph: Graph): Promise<Answer> {
   const { client } = exchange.session
   const handler = (client.era === 'modern' ? MODERN : LEGACY)[exchange.method]
-  if (handler === undefined || !knowsTasks(client) || !offersTasks(graph, client.era))
+  if (handler === undefined || !supportsTasks(client) || !offersTasks(graph, client.era))
     return notFound(exchange)
   if (client.era === 'modern' && !declaresTasks(client.capabilities)) return { error: tasksNotDeclared() }
   return perform(handler, exchange, graph)
@@ -104,7 +104,7 @@ function findTask(
 
 /** `tasks/list` (legacy): the tasks that this caller was told of, as they are now. */
 export async function listTasks(exchange: PipelineExchange, graph: Graph): Promise<Answer> {
-  if (!knowsTasks(exchange.session.client) || !offersTasks(graph, exchange.session.client.era))
+  if (!supportsTasks(exchange.session.client) || !offersTasks(graph, exchange.session.client.era))
     return notFound(exchange)
   if (exchange.params?.cursor !== undefined) return invalid('the cursor is not one of ours')
   const known = graph.tasks.list(graph, exchange.session)
@@ -113,7 +113,7 @@ export async function listTasks(exchange: PipelineExchange, graph: Graph): Promi
       const task = findTask(place, exchange.session, graph)
       if (task === undefined || (await whyNotUsed(task, exchange.session, graph)) !== undefined)
         return undefined
-      return task instanceof HostedTask ? legacyTask(task.state) : listOne(task, taskId, exchange, graph)
+      return task instanceof HostedTask ? toLegacyTask(task.state) : listOne(task, taskId, exchange, graph)
     }),
   )
   return legacy({ tasks: tasks.filter(task => task !== undefined) })

@@ -1,6 +1,6 @@
 import type { Notification, Session, HostedCall } from '../../api/index.ts'
 import { ANONYMOUS, actorKey, principalKey } from '../../api/principal.ts'
-import { isTerminal, legacyTask } from '../../protocol/era/tasks.ts'
+import { isTerminal, toLegacyTask } from '../../protocol/era/tasks.ts'
 import { stateWithoutSecrets } from '../without-secrets.ts'
 import type { Graph, HostedTaskRequest, TaskRecord, TaskPlace } from '../graph-types.ts'
 import type { ToolPlace } from './hosted-task.ts'
@@ -161,7 +161,7 @@ export class TaskStore {
   #tellChanges(id: string, session: Session): void {
     const task = this.#hosted.get(id)?.task
     const unwatch = task?.watch(() => {
-      this.#tell(task, session, { method: 'notifications/tasks/status', params: legacyTask(task.state) })
+      this.#tell(task, session, { method: 'notifications/tasks/status', params: toLegacyTask(task.state) })
       if (isTerminal(task.state.status)) unwatch?.()
     })
   }

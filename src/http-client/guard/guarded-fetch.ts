@@ -84,11 +84,13 @@ class FetchQuota {
 
 async function runWithTimeout<T>(
   { clock }: GuardDeps,
-  { signal, withinMs = DEFAULT_TIMEOUT_MS }: FetchOptions,
+  { signal, timeoutMs = DEFAULT_TIMEOUT_MS }: FetchOptions,
   run: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const late = new AbortController()
-  const takeBack = clock.after(withinMs, () => late.abort(new Error(`no whole reply within ${withinMs} ms`)))
+  const takeBack = clock.after(timeoutMs, () =>
+    late.abort(new Error(`no whole reply within ${timeoutMs} ms`)),
+  )
   try {
     return await run(signal === undefined ? late.signal : AbortSignal.any([signal, late.signal]))
   } finally {

@@ -1,9 +1,9 @@
-import type { Message } from '../../protocol/jsonrpc.ts'
+import type { RpcMessage } from '../../protocol/jsonrpc.ts'
 import { parseMessage } from '../../protocol/jsonrpc.ts'
 import type { Hold } from '../../transport/backlog.ts'
-import { withoutBom } from '../../protocol/json/json.ts'
-import type { EncodedMessage } from '../../util/written.ts'
-import { inOnePiece, getByteLength } from '../../util/written.ts'
+import { stripBom } from '../../protocol/json/json.ts'
+import type { EncodedMessage } from '../../util/encoded-message.ts'
+import { joinPieces, getByteLength } from '../../util/encoded-message.ts'
 import type { RpcError } from '../../protocol/rpc-error.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import { scanArray, ScanError } from '../../protocol/json/scan.ts'
@@ -15,8 +15,8 @@ const MAX_BATCH = 100
 const MAX_WAITING = 16 * 1024 * 1024
 
 /** Parses a JSON-RPC batch (2025-03-26); returns the error to answer if it is invalid. */
-export function parseBatch(received: Buffer): readonly Message[] | RpcError {
-  const bytes = withoutBom(received)
+export function parseBatch(received: Buffer): readonly RpcMessage[] | RpcError {
+  const bytes = stripBom(received)
   const spans: (readonly [start: number, end: number])[] = []
   try {
     scanArray(bytes, (start, end) => {
@@ -38,7 +38,7 @@ export function parseBatch(received: Buffer): readonly Message[] | RpcError {
     : messages
 }
 
-function isMisplaced(message: Message): boolean {
+function isMisplaced(message: RpcMessage): boolean {
   if (message.kind !== 'request' && message.kind !== 'notification') return false
   return message.method === 'initialize' || claimsModern(message.params)
 }
@@ -57,7 +57,7 @@ export class BatchWriter implements ResponseWriter {
   #count = 0
   #isStreaming = false
 
-  constructor(writer: ResponseWriter, messages: readonly Message[], hold?: Hold) {
+  constructor(writer: ResponseWriter, messages: readonly RpcMessage[], hold?: Hold) {
     this.#writer = writer
     this.#hold = hold
     this.#expected = messages.filter(({ kind }) => kind === 'request' || kind === 'malformed').length
@@ -107,7 +107,7 @@ export class BatchWriter implements ResponseWriter {
   }
 
   finish(_status: number, message: EncodedMessage): void {
-    const answer = inOnePiece(message)
+    const answer = joinPieces(message)
     this.#answers.push(answer)
     this.#waiting += answer.length
     this.#hold?.set(this.#isStreaming ? 0 : this.#waiting)

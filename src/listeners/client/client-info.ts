@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http'
-import type { Choices, ClientSide, Gate, Principal, Refusal, RpcError } from '../../api/index.ts'
+import type { Choices, ClientDescription, Gate, Principal, Refusal, RpcError } from '../../api/index.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { isObject } from '../../protocol/json/json.ts'
 import type { Era } from '../../protocol/methods.ts'
-import { META, MODERN_VERSIONS, isMethodOfEra, isModern, negotiateLegacy } from '../../protocol/methods.ts'
+import { META, MODERN_VERSIONS, hasMethod, isModern, negotiateLegacy } from '../../protocol/methods.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 
 const UNKNOWN = Object.freeze({ name: 'unknown', version: '' })
@@ -15,7 +15,7 @@ export function claimsModern(params: JsonObject | undefined): boolean {
 }
 
 /** Reads client info from the `_meta` of a modern request that passed `envelopeProblem`. */
-export function parseModernClient(params: JsonObject | undefined): ClientSide {
+export function parseModernClient(params: JsonObject | undefined): ClientDescription {
   const meta = params?._meta as JsonObject
   return {
     info: parseClientInfo(meta[META.clientInfo]),
@@ -29,7 +29,7 @@ export function parseModernClient(params: JsonObject | undefined): ClientSide {
 /**
  * Reads client info from `initialize` params. Without params the client is "unknown" and gets the default version.
  */
-export function parseLegacyClient(params: JsonObject | undefined): ClientSide {
+export function parseLegacyClient(params: JsonObject | undefined): ClientDescription {
   return {
     info: parseClientInfo(params?.clientInfo),
     capabilities: isObject(params?.capabilities) ? params.capabilities : {},
@@ -39,7 +39,7 @@ export function parseLegacyClient(params: JsonObject | undefined): ClientSide {
   }
 }
 
-function parseClientInfo(value: unknown): ClientSide['info'] {
+function parseClientInfo(value: unknown): ClientDescription['info'] {
   if (!isObject(value)) return UNKNOWN
   return { ...value, name: textOr(value.name, UNKNOWN.name), version: textOr(value.version, UNKNOWN.version) }
 }
@@ -78,7 +78,7 @@ export function createVersionError(requested: unknown): RpcError {
 
 /** Returns an error if this era has no such method; undefined if it has, or if the method is unknown. */
 export function checkMethod(method: string, era: Era): RpcError | undefined {
-  return isMethodOfEra(method, era) ? undefined : rpcError(RPC.methodNotFound, `Method not found: ${method}`)
+  return hasMethod(method, era) ? undefined : rpcError(RPC.methodNotFound, `Method not found: ${method}`)
 }
 
 /** Request fields known after authentication. */
@@ -97,7 +97,7 @@ export function applyChoices(
   const query = url.indexOf('?')
   if (query < 0) return undefined
   const { caller: principal, profile } = headers
-  const found = gate.choices(url.slice(query + 1), { listener: name, principal, profile })
+  const found = gate.parseChoices(url.slice(query + 1), { listener: name, principal, profile })
   if ('status' in found) return found
   headers.choices = found.chosen
   return undefined

@@ -7,16 +7,16 @@ import {
   toLegacyResult,
 } from '../../protocol/era/legacy.ts'
 import { stampSubscription, toModernError, toModernResult } from '../../protocol/era/modern.ts'
-import type { Reader } from '../../protocol/methods.ts'
+import type { ClientVersion } from '../../protocol/methods.ts'
 import type { RpcId } from '../../protocol/jsonrpc.ts'
 import {
   encodeError,
   encodeNotification,
   encodeResult,
-  idAsJson,
+  toJsonId,
   writeResult,
 } from '../../protocol/jsonrpc.ts'
-import type { EncodedMessage } from '../../util/written.ts'
+import type { EncodedMessage } from '../../util/encoded-message.ts'
 import { Payload } from '../../protocol/payload.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 
@@ -28,7 +28,7 @@ export function encodeAnswer(
   id: RpcId,
   method: string,
   answer: Answer,
-  reader: Reader,
+  reader: ClientVersion,
 ): Exclude<EncodedMessage, string> {
   if ('error' in answer) return encodeFailure(id, method, answer.error, reader)
   if (reader.era === 'legacy') {
@@ -43,27 +43,30 @@ export function getPayload(answer: Exclude<Answer, { error: RpcError }>): Payloa
   return 'input' in answer ? answer.input : answer.task
 }
 
-function encodeFailure(id: RpcId, method: string, error: RpcError, reader: Reader): Buffer {
+function encodeFailure(id: RpcId, method: string, error: RpcError, reader: ClientVersion): Buffer {
   const shown = reader.era === 'legacy' ? toLegacyFailure(error, method) : undefined
   if (shown !== undefined) return encodeResult(id, Buffer.from(JSON.stringify(shown)))
   return Buffer.from(encodeError(id, adaptError(error, reader, method)))
 }
 
 /** Encodes a notification; undefined if the client's version does not define it. */
-export function encodeClientNotification(notification: Notification, reader: Reader): string | undefined {
+export function encodeClientNotification(
+  notification: Notification,
+  reader: ClientVersion,
+): string | undefined {
   const fitted = adaptNotification(notification, reader)
   return fitted && encodeNotification(fitted.method, fitted.params)
 }
 
-export function adaptError(error: RpcError, reader: Reader, method?: string): RpcError {
+export function adaptError(error: RpcError, reader: ClientVersion, method?: string): RpcError {
   return reader.era === 'legacy' ? toLegacyError(error, reader, method) : toModernError(error)
 }
 
 /** Final answer to `subscriptions/listen`: carries the request id, and is graceful if the gateway ends the stream. */
 export function createListenAnswer(answer: Answer, id: RpcId, isOurs: boolean): Answer {
   if ('result' in answer)
-    return { result: Payload.of(stampSubscription(answer.result.value(), idAsJson(id)), answer.result.era) }
-  return isOurs ? { result: Payload.of(stampSubscription({ resultType: 'complete' }, idAsJson(id))) } : answer
+    return { result: Payload.of(stampSubscription(answer.result.value(), toJsonId(id)), answer.result.era) }
+  return isOurs ? { result: Payload.of(stampSubscription({ resultType: 'complete' }, toJsonId(id))) } : answer
 }
 
 /** Answer to requests that a stopping gateway ends or refuses. */

@@ -2,26 +2,26 @@ import type {
   Answer,
   Ask,
   AskReply,
-  ClientSide,
+  ClientDescription,
   Credentials,
   Era,
   Gate,
-  Inbound,
+  IncomingRequest,
   JsonObject,
   Log,
   Notification,
   Principal,
   RpcError,
-  Running,
+  RunningExchange,
   Session,
   Via,
 } from '../../api/index.ts'
 import { stampSubscription } from '../../protocol/era/modern.ts'
-import type { Reader } from '../../protocol/methods.ts'
-import { newestReader } from '../../protocol/methods.ts'
+import type { ClientVersion } from '../../protocol/methods.ts'
+import { getNewestVersion } from '../../protocol/methods.ts'
 import type { RpcId, RpcRequest } from '../../protocol/jsonrpc.ts'
-import { encodeError, idAsJson } from '../../protocol/jsonrpc.ts'
-import type { EncodedMessage } from '../../util/written.ts'
+import { encodeError, toJsonId } from '../../protocol/jsonrpc.ts'
+import type { EncodedMessage } from '../../util/encoded-message.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import { RpcPeer } from '../../protocol/rpc-peer.ts'
 import type { Admission } from './admission.ts'
@@ -69,12 +69,12 @@ export interface RequestOrigin {
   readonly headers: Readonly<Record<string, string>> | undefined
   readonly principal: Principal | undefined
   readonly label?: string | undefined
-  readonly client?: ClientSide | undefined
+  readonly client?: ClientDescription | undefined
   readonly credentials?: Credentials | undefined
 }
 
 /** One client request, on any transport. */
-export class InboundRequest implements Inbound {
+export class InboundRequest implements IncomingRequest {
   readonly id: RpcId
   readonly method: string
   readonly params: JsonObject | undefined
@@ -84,7 +84,7 @@ export class InboundRequest implements Inbound {
   readonly headers: Readonly<Record<string, string>>
   readonly principal: Principal | undefined
   readonly label: string | undefined
-  readonly client: ClientSide | undefined
+  readonly client: ClientDescription | undefined
   readonly credentials: Credentials | undefined
   /** The client cancelled it and expects no answer. */
   isCancelled = false
@@ -92,8 +92,8 @@ export class InboundRequest implements Inbound {
   readonly #socket: AddressedSocket | undefined
   readonly #requests: ServerRequests | undefined
   /** The client that reads the answer, or the newest of its era until known. */
-  #reader: Reader
-  #running: Running | undefined = undefined
+  #reader: ClientVersion
+  #running: RunningExchange | undefined = undefined
   #requester: Requester | undefined = undefined
   #ask: ((ask: Ask) => Promise<AskReply>) | undefined = undefined
   #isOver = false
@@ -123,7 +123,7 @@ export class InboundRequest implements Inbound {
     this.writer = writer
     this.#socket = origin.socket
     this.#requests = requests
-    this.#reader = newestReader(era)
+    this.#reader = getNewestVersion(era)
   }
 
   /** Lazy, as it costs a system call. */
@@ -133,7 +133,7 @@ export class InboundRequest implements Inbound {
 
   emit({ method, params }: Notification): void {
     if (this.isCancelled) return
-    const stamped = this.isListen ? stampSubscription(params, idAsJson(this.id)) : params
+    const stamped = this.isListen ? stampSubscription(params, toJsonId(this.id)) : params
     const message = encodeClientNotification({ method, params: stamped }, this.#reader)
     if (message !== undefined) this.writer.notify(message)
   }
@@ -282,17 +282,17 @@ export class OpenRequests {
 
   /** Registers a request until it is answered. */
   async run(request: InboundRequest, gate: Gate, session: Session, admission?: Admission): Promise<Answer> {
-    this.#peer.receive(request.id, request)
+    this.#peer.addReceived(request.id, request)
     const answer = await request.run(gate, session, admission)
     request.markAnswered()
-    this.#peer.answers(request.id, request)
+    this.#peer.settleReceived(request.id, request)
     return answer
   }
 
   /** Handles `notifications/cancelled` for an exact id match; `initialize` cannot be cancelled. */
   cancel(params: JsonObject | undefined): void {
     const { requestId, reason } = params ?? {}
-    const id = this.#peer.received.known(requestId)
+    const id = this.#peer.received.findId(requestId)
     const request = id === undefined ? undefined : this.#peer.received.get(id)
     if (request === undefined || request.method === 'initialize') return
     request.isCancelled = true

@@ -50,8 +50,8 @@ export class ServerRequests {
       const disarm = this.#clock.after(REPLY_TIMEOUT_MS, () =>
         this.#cancel(id, `the client did not answer within ${REPLY_TIMEOUT_MS / 1000} s`),
       )
-      this.#peer.send(id, { id, requester, reply, disarm })
-      ask.onTakeBack?.(reason => this.#cancel(id, reason))
+      this.#peer.addSent(id, { id, requester, reply, disarm })
+      ask.onCancel?.(reason => this.#cancel(id, reason))
     })
   }
 
@@ -81,7 +81,7 @@ export class ServerRequests {
   }
 
   #take(id: RpcId | null): PendingServerRequest | undefined {
-    const waiting = this.#peer.answered(id)
+    const waiting = this.#peer.takeSent(id)
     waiting?.disarm()
     return waiting
   }

@@ -3,7 +3,7 @@ import type {
   Ask,
   AskReply,
   Choices,
-  ClientSide,
+  ClientDescription,
   Era,
   Gate,
   Notification,
@@ -11,7 +11,7 @@ import type {
   RpcError,
   Session,
 } from '../../api/index.ts'
-import { envelopeProblem } from '../../protocol/era/modern.ts'
+import { findEnvelopeError } from '../../protocol/era/modern.ts'
 import type { RpcRequest } from '../../protocol/jsonrpc.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import { LATEST_LEGACY_VERSION } from '../../protocol/methods.ts'
@@ -49,9 +49,9 @@ interface ConnectionSessionOptions {
 export class ConnectionSession {
   readonly #options: ConnectionSessionOptions
   readonly #id = randomBytes(16).toString('base64url')
-  readonly #clients = new BoundedMap<string, ClientSide>({ max: MAX_CLIENTS })
+  readonly #clients = new BoundedMap<string, ClientDescription>({ max: MAX_CLIENTS })
   #root: Session | undefined
-  #client: ClientSide | undefined
+  #client: ClientDescription | undefined
 
   constructor(options: ConnectionSessionOptions) {
     this.#options = options
@@ -63,7 +63,7 @@ export class ConnectionSession {
   }
 
   /** The session for a request; undefined if it must be opened first. */
-  find(era: Era, client: ClientSide | undefined): Session | undefined {
+  find(era: Era, client: ClientDescription | undefined): Session | undefined {
     if (this.#root === undefined || this.#client === undefined) return undefined
     if (era === 'legacy')
       return this.#client.era === 'legacy' ? this.#updateLegacy(this.#root, this.#client, client) : undefined
@@ -71,13 +71,13 @@ export class ConnectionSession {
   }
 
   /** A late or repeated `initialize` updates the client info of the same session. */
-  #updateLegacy(root: Session, known: ClientSide, client: ClientSide | undefined): Session {
+  #updateLegacy(root: Session, known: ClientDescription, client: ClientDescription | undefined): Session {
     if (client !== undefined) Object.assign(known, client)
     return root
   }
 
   /** Returns the cached object for equal client info. */
-  reuseClient(client: ClientSide): ClientSide {
+  reuseClient(client: ClientDescription): ClientDescription {
     const key = JSON.stringify(client)
     const known = this.#clients.get(key)
     if (known !== undefined) return known
@@ -86,7 +86,7 @@ export class ConnectionSession {
   }
 
   /** Opens the session, and closes one of the other era, which only served a probe. */
-  async open(era: Era, client: ClientSide | undefined): Promise<Session> {
+  async open(era: Era, client: ClientDescription | undefined): Promise<Session> {
     this.close('the client chose another protocol era')
     const { gate, listener, principal, label, profile, directory, choices, notify, ask } = this.#options
     this.#client = client ?? parseLegacyClient(undefined)
@@ -112,8 +112,8 @@ export class ConnectionSession {
 }
 
 type EraDecision =
-  | { readonly as: 'modern'; readonly client: ClientSide }
-  | { readonly as: 'legacy'; readonly client: ClientSide | undefined }
+  | { readonly as: 'modern'; readonly client: ClientDescription }
+  | { readonly as: 'legacy'; readonly client: ClientDescription | undefined }
   | { readonly refused: RpcError }
   | { readonly pong: true }
 
@@ -148,7 +148,7 @@ export class ConnectionEra {
 
   /** `server/discover` does not fix the era: the client may fall back to `initialize`. */
   #admitModern({ method, params }: RpcRequest): EraDecision {
-    const problem = envelopeProblem(params) ?? checkVersion(params) ?? checkMethod(method, 'modern')
+    const problem = findEnvelopeError(params) ?? checkVersion(params) ?? checkMethod(method, 'modern')
     if (problem !== undefined) return { refused: problem }
     if (method !== 'server/discover') {
       if (this.#era === 'legacy') return { refused: WRONG_ERA }
@@ -169,5 +169,5 @@ export class ConnectionEra {
 
 function createMissingMetaError({ method, params }: RpcRequest): RpcError {
   if (method === 'initialize') return createVersionError(params?.protocolVersion)
-  return envelopeProblem(params) ?? MISSING_META
+  return findEnvelopeError(params) ?? MISSING_META
 }

@@ -1,7 +1,7 @@
 import type {
   Answer,
   Choices,
-  ClientSide,
+  ClientDescription,
   Era,
   ListenerContext,
   Notification,
@@ -12,13 +12,13 @@ import type {
 } from '../../api/index.ts'
 import { ANONYMOUS } from '../../plugin.ts'
 import { encodeError, encodeId, isBatch, parseMessage } from '../../protocol/jsonrpc.ts'
-import type { Message, RpcId, RpcNotification, RpcRequest } from '../../protocol/jsonrpc.ts'
+import type { RpcMessage, RpcId, RpcNotification, RpcRequest } from '../../protocol/jsonrpc.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import type { Arrived, Channel } from '../../transport/channel.ts'
 import { Drops } from '../../transport/unexpected-messages.ts'
-import { within } from '../../util/clock.ts'
+import { waitAtMost } from '../../util/clock.ts'
 import type { AddressedSocket, ResponseWriter } from '../client/inbound-request.ts'
-import type { EncodedMessage } from '../../util/written.ts'
+import type { EncodedMessage } from '../../util/encoded-message.ts'
 import { BatchWriter, parseBatch } from '../client/batch.ts'
 import type { Admission } from '../client/admission.ts'
 import { OVERLOADED } from '../client/admission.ts'
@@ -70,7 +70,7 @@ export class DuplexConnection {
   readonly #requests: ServerRequests
   readonly #open = new OpenRequests(MAX_RUNNING)
   /** Messages received while the session opens; undefined at other times. */
-  #buffered: { message: Message; writer: ResponseWriter; arrived: Arrived | undefined }[] | undefined
+  #buffered: { message: RpcMessage; writer: ResponseWriter; arrived: Arrived | undefined }[] | undefined
   #isEnding = false
   #activeAt: number
   #onIdle: () => void = () => undefined
@@ -148,7 +148,7 @@ export class DuplexConnection {
     for (const message of messages) this.#handle(message, writer, arrived)
   }
 
-  #handle(message: Message, writer: ResponseWriter, arrived: Arrived | undefined): void {
+  #handle(message: RpcMessage, writer: ResponseWriter, arrived: Arrived | undefined): void {
     if (this.#buffered !== undefined) this.#buffered.push({ message, writer, arrived })
     else if (message.kind === 'request') this.#handleRequest(message, writer, arrived)
     else if (message.kind === 'notification') this.#handleNotification(message)
@@ -159,7 +159,7 @@ export class DuplexConnection {
   #handleNotification({ method, params }: RpcNotification): void {
     if (method === 'notifications/cancelled') return this.#open.cancel(params)
     if (this.#session.root !== undefined)
-      this.#options.context.gate.notified(this.#session.root, { method, params })
+      this.#options.context.gate.receiveNotification(this.#session.root, { method, params })
   }
 
   #handleRequest(request: RpcRequest, writer: ResponseWriter, arrived: Arrived | undefined): void {
@@ -180,7 +180,7 @@ export class DuplexConnection {
   #createInbound(
     request: RpcRequest,
     era: Era,
-    client: ClientSide | undefined,
+    client: ClientDescription | undefined,
     writer: ResponseWriter,
     arrived: Arrived | undefined,
   ): InboundRequest {
@@ -205,7 +205,11 @@ export class DuplexConnection {
   }
 
   /** Opens the session for the first request. Buffers later messages to preserve their order. */
-  async #openSession(request: InboundRequest, era: Era, client: ClientSide | undefined): Promise<void> {
+  async #openSession(
+    request: InboundRequest,
+    era: Era,
+    client: ClientDescription | undefined,
+  ): Promise<void> {
     this.#buffered = []
     this.#updateFlow()
     try {
@@ -241,7 +245,7 @@ export class DuplexConnection {
   async end(reason: string, graceMs: number): Promise<void> {
     const { clock } = this.#options.context
     if (this.#isEnding) {
-      if (!(await within(clock, graceMs, this.ended))) this.#cancelAll()
+      if (!(await waitAtMost(clock, graceMs, this.ended))) this.#cancelAll()
       return this.ended
     }
     this.#isEnding = true
@@ -251,11 +255,11 @@ export class DuplexConnection {
     const quiet = new Promise<void>(resolve => (this.#onIdle = resolve))
     for (const request of this.#open.values()) if (request.isListen) request.cancel('shutdown')
     this.#notifyIfIdle()
-    if (!(await within(clock, graceMs, quiet))) {
+    if (!(await waitAtMost(clock, graceMs, quiet))) {
       this.#cancelAll()
-      await within(clock, FLUSH_MS, quiet)
+      await waitAtMost(clock, FLUSH_MS, quiet)
     }
-    await within(clock, FLUSH_MS, this.#channel.finished())
+    await waitAtMost(clock, FLUSH_MS, this.#channel.finished())
     this.#session.close(reason)
     this.#onEnded()
   }

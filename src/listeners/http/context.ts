@@ -61,7 +61,7 @@ export interface Arrival {
 }
 
 export function createHttpContext(listener: ListenerContext, settings: HttpSettings): HttpContext {
-  const { name, gate, log, clock, neighbours } = listener
+  const { name, gate, log, clock, peers } = listener
   const held = new HeldBytes(settings.maxHeld)
   const quota = new SessionQuota(settings.maxSessionsEach)
   const sessions = new LegacySessions({
@@ -69,7 +69,7 @@ export function createHttpContext(listener: ListenerContext, settings: HttpSetti
     gate,
     log,
     clock,
-    neighbours,
+    neighbours: peers,
     quota,
     get idleMs() {
       return context.settings.idleMs

@@ -11,7 +11,7 @@ import type {
 } from '../../api/index.ts'
 import { getErrorMessage } from '../../errors/errors.ts'
 import type { Plugin } from '../../plugin.ts'
-import { within } from '../../util/clock.ts'
+import { waitAtMost } from '../../util/clock.ts'
 import type { ListenerTls } from './tls.ts'
 import { readTls, createContextOptions, createServerOptions, watchCertificates } from './tls.ts'
 import type { HttpContext } from './context.ts'
@@ -75,7 +75,7 @@ class HttpListener implements Listener {
   #stopped: Promise<void> | undefined
 
   constructor(spec: HttpListenerSpec, context: ListenerContext, config: Config, upgradeTo?: CreateUpgrade) {
-    const { name, directory, log, clock, authenticates, neighbours } = context
+    const { name, directory, log, clock, authenticates, peers } = context
     const settings = createHttpSettings(name, spec, config, authenticates)
     this.#authenticates = authenticates
     this.#directory = directory
@@ -83,8 +83,8 @@ class HttpListener implements Listener {
     this.#context = createHttpContext(context, settings)
     this.#writeTimeout = new WriteTimeout(clock, log, () => this.#context.settings.unreadMs)
     const upgrade = settings.ws === undefined ? undefined : upgradeTo?.(this.#context)
-    this.#neighbours = neighbours
-    this.#server = this.#createServer(upgrade, neighbours)
+    this.#neighbours = peers
+    this.#server = this.#createServer(upgrade, peers)
   }
 
   get name(): string {
@@ -95,7 +95,7 @@ class HttpListener implements Listener {
     return this.#url
   }
 
-  get held(): number {
+  get bufferedBytes(): number {
     return this.#context.held.bytes
   }
 
@@ -156,7 +156,7 @@ class HttpListener implements Listener {
     const { PeerProxy, impersonateClient } = await import('./peer-proxy.ts')
     const context = this.#context
     const { name: listener, clock, log } = context
-    neighbours.join(listener, (request, response, handed) => {
+    neighbours.registerListener(listener, (request, response, handed) => {
       impersonateClient(request, handed)
       this.#forwarded.add(response)
       response.on('close', () => {
@@ -207,7 +207,7 @@ class HttpListener implements Listener {
    * Applies new settings. Returns false if the server must be recreated: the address, TLS trust or authentication
    * changed.
    */
-  adapt(spec: ListenerConfig, config: Config, authenticates: boolean): boolean {
+  reconfigure(spec: ListenerConfig, config: Config, authenticates: boolean): boolean {
     if (spec.type !== 'http' || this.#url === undefined || authenticates !== this.#authenticates) return false
     const httpContext = this.#context
     const next = createHttpSettings(this.name, spec, config, authenticates)
@@ -234,7 +234,7 @@ class HttpListener implements Listener {
     this.#context.log.info('serves a renewed certificate')
   }
 
-  recheck(): void {
+  recheckCallers(): void {
     this.#context.openStreams.recheck()
   }
 
@@ -252,7 +252,7 @@ class HttpListener implements Listener {
   async #closeServerAfterPending(): Promise<{ readonly shut: Promise<void> }> {
     await new Promise(resolve => setImmediate(resolve))
     const { shut } = this.#closeServer()
-    await within(this.#context.clock, LAST_REQUESTS_MS, shut)
+    await waitAtMost(this.#context.clock, LAST_REQUESTS_MS, shut)
     return { shut }
   }
 
@@ -266,7 +266,7 @@ class HttpListener implements Listener {
     this.#peerProxy?.endStreams()
     const conversations = httpContext.connections.stop(graceMs)
     for (const request of httpContext.running.values()) if (request.isListen) request.cancel('shutdown')
-    if (!(await within(httpContext.clock, graceMs, closed))) {
+    if (!(await waitAtMost(httpContext.clock, graceMs, closed))) {
       await this.#endOpenCalls()
       this.#server.closeAllConnections()
       for (const response of this.#forwarded) response.destroy()
@@ -284,14 +284,14 @@ class HttpListener implements Listener {
     const { clock, running, sessions } = this.#context
     const open = [...running.values(), ...sessions.openRequests()]
     for (const request of open) request.shutDown()
-    await within(clock, FINAL_ANSWERS_MS, Promise.allSettled(open.map(request => request.answered)))
+    await waitAtMost(clock, FINAL_ANSWERS_MS, Promise.allSettled(open.map(request => request.answered)))
     // Answers are written in the next event loop turn.
     await new Promise(resolve => setImmediate(resolve))
     const unread = [...this.#connections.keys()].filter(socket => socket.writableLength > 0)
     const read = unread.map(
       socket => new Promise(resolve => socket.once('drain', resolve).once('close', resolve)),
     )
-    if (read.length > 0) await within(clock, FINAL_ANSWERS_MS, Promise.all(read))
+    if (read.length > 0) await waitAtMost(clock, FINAL_ANSWERS_MS, Promise.all(read))
   }
 
   #waitForForwarded(): Promise<void> | undefined {

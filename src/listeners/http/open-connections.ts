@@ -78,12 +78,12 @@ export class OpenConnections {
     this.idleMs = idleMs
     this.#sweeper = new IdleSweeper(clock, {
       idleMs: () => this.idleMs,
-      all: () => this.#open.keys(),
+      list: () => this.#open.keys(),
       idleSince: connection => connection.idleSince,
-      leastMs: 1000,
+      minMs: 1000,
       busyMs: SWEEP_MS,
-      mostMs: SWEEP_MS,
-      end: connection => void connection.end('idle', 0),
+      maxMs: SWEEP_MS,
+      close: connection => void connection.end('idle', 0),
     })
   }
 

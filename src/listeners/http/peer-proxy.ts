@@ -7,11 +7,11 @@ import type {
   Log,
   Peer,
   PeerDirectory,
-  Whereabouts,
+  PeerLookup,
 } from '../../api/index.ts'
 import { getErrorMessage } from '../../errors/errors.ts'
 import { HEADER } from '../../protocol/methods.ts'
-import { findConversation, placeOfConversation } from '../../protocol/placed-ids.ts'
+import { findSessionId, parseSessionReplica } from '../../protocol/replica-ids.ts'
 import { RPC } from '../../protocol/rpc-error.ts'
 import { readClientCertificate, setCertificate } from './authenticate.ts'
 import type { Refusal } from './request-guard.ts'
@@ -68,10 +68,10 @@ export class PeerProxy {
 
   /** Forwards a request if a peer may own its session; else returns false. */
   forwardToOwner(request: IncomingMessage, response: ServerResponse): boolean {
-    const id = findConversation(parseSessionId(request.rawHeaders), request.url ?? '')
-    const place = placeOfConversation(id)
+    const id = findSessionId(parseSessionId(request.rawHeaders), request.url ?? '')
+    const place = parseSessionReplica(id)
     if (place === undefined) return false
-    const found = this.#deps.neighbours.find(place, id)
+    const found = this.#deps.neighbours.findPeer(place, id)
     if (found === 'here') return false
     request.on('error', ignore)
     response.on('error', ignore)
@@ -79,7 +79,7 @@ export class PeerProxy {
     return true
   }
 
-  async #forwardFound(found: Whereabouts | Promise<Whereabouts>, exchange: ForwardedExchange): Promise<void> {
+  async #forwardFound(found: PeerLookup | Promise<PeerLookup>, exchange: ForwardedExchange): Promise<void> {
     const where = await found
     if (where === 'here') return this.#deps.serve(exchange.request, exchange.response)
     if ('status' in where) return refuseForwarded(where, exchange)
@@ -91,7 +91,7 @@ export class PeerProxy {
    * unreachable.
    */
   async forwardBody(place: string, exchange: Required<ForwardedExchange>): Promise<boolean> {
-    const where = await this.#deps.neighbours.find(place)
+    const where = await this.#deps.neighbours.findPeer(place)
     if (where === 'here') return false
     if (!('status' in where)) return this.#forward(where, exchange)
     refuseForwarded(where, exchange)
@@ -151,8 +151,13 @@ export class PeerProxy {
     }
     const { 'transfer-encoding': encoding } = request.headers
     const framing = encoding === undefined ? [] : ['transfer-encoding', 'chunked']
-    const headers = [...removeHopHeaders(rawHeaders), ...framing, VOUCHER_HEADER, to.voucher(request, handed)]
-    const options = { ...to.address, method, path: url, headers, signal: to.gone }
+    const headers = [
+      ...removeHopHeaders(rawHeaders),
+      ...framing,
+      VOUCHER_HEADER,
+      to.signForwarded(request, handed),
+    ]
+    const options = { ...to.address, method, path: url, headers, signal: to.deathSignal }
     return to.tls === undefined
       ? process.getBuiltinModule('node:http').request({ ...options, agent: this.#agents.http })
       : process.getBuiltinModule('node:https').request({ ...to.tls, ...options, agent: this.#agents.https })

@@ -7,8 +7,8 @@ import { HEADER } from '../../protocol/methods.ts'
 import type { HeldBytes, Hold } from '../../transport/backlog.ts'
 import { SMALL } from '../../transport/backlog.ts'
 import { Ticker } from '../../util/clock.ts'
-import type { EncodedMessage } from '../../util/written.ts'
-import { ByteText, inOnePiece, getByteLength } from '../../util/written.ts'
+import type { EncodedMessage } from '../../util/encoded-message.ts'
+import { ByteText, joinPieces, getByteLength } from '../../util/encoded-message.ts'
 import type { ResponseWriter } from '../client/inbound-request.ts'
 import type { Accepts, Refusal } from './request-guard.ts'
 import type { EventStreamWriter, SseStream, SseStreams } from './sse-writer.ts'
@@ -179,9 +179,9 @@ export class HttpReply implements ResponseWriter {
   }
 
   finish(status: number, message: EncodedMessage, headers?: Readonly<Record<string, string>>): void {
-    if (this.#stream !== undefined) return this.#stream.end(inOnePiece(message))
+    if (this.#stream !== undefined) return this.#stream.end(joinPieces(message))
     if (!this.isOpen) return
-    if (status === 200 && !this.accepts.json) this.#open().end(inOnePiece(message))
+    if (status === 200 && !this.accepts.json) this.#open().end(joinPieces(message))
     else {
       const length = getByteLength(message)
       if (length > SMALL) this.hold().set(length)

@@ -74,7 +74,7 @@ export async function serveRequest(
   }
   const refused = checkRequest(request, headers, settings) ?? checkAdmission(arrival)
   if (refused !== undefined) {
-    context.gate.refused(refused, createCredentials(context, request))
+    context.gate.reportRefusal(refused, createCredentials(context, request))
     return refuseUnread(arrival, refused)
   }
   if (headers.own.origin !== undefined) setCorsHeaders(headers.own.origin, response)
@@ -230,7 +230,7 @@ function servePath(arrival: Arrival): Promise<void> | undefined {
   const request = createHttpRequest(arrival)
   const answer = arrival.context.gate.serve(request)
   return answer?.then(async reply => {
-    if (reply?.at === undefined || !(await forwardToOwner(arrival, reply.at, request)))
+    if (reply?.replicaId === undefined || !(await forwardToOwner(arrival, reply.replicaId, request)))
       await sendReply(arrival, reply)
   })
 }
@@ -260,9 +260,9 @@ function createHttpRequest(arrival: Arrival): HttpRequest {
     gate: context.gate,
     label: headers.label,
     profile: headers.profile,
-    passed: headers.passed,
+    forwardHeaders: headers.passed,
     body: () => (reading ??= read()),
-    onGone: listener =>
+    onDisconnect: listener =>
       void response.on('close', () => {
         if (!response.writableFinished) listener()
       }),

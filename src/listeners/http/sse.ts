@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http'
 import type { Clock, Principal } from '../../api/index.ts'
 import { principalKey } from '../../plugin.ts'
-import type { EncodedMessage } from '../../util/written.ts'
-import { inOnePiece } from '../../util/written.ts'
+import type { EncodedMessage } from '../../util/encoded-message.ts'
+import { joinPieces } from '../../util/encoded-message.ts'
 import { RPC } from '../../protocol/rpc-error.ts'
 import type { HeldBytes } from '../../transport/backlog.ts'
 import { Backlog } from '../../transport/backlog.ts'
@@ -168,7 +168,7 @@ class SseChannel implements NetworkChannel, PostedConversation {
 
   write(message: EncodedMessage): void {
     if (!this.isOpen) return
-    this.#response.write(formatEvent(inOnePiece(message)), this.#written)
+    this.#response.write(formatEvent(joinPieces(message)), this.#written)
     this.#backlog.grew()
   }
 

@@ -7,7 +7,7 @@ import type { Plugin } from '../../plugin.ts'
 import { parseDuration } from '../../plugin.ts'
 import { isObject } from '../../protocol/json/json.ts'
 import { claimSocket, listenPrivately, makeSocketDirectory } from '../../transport/unix-sockets.ts'
-import { getPlatform, resolvedAddress } from '../../util/platform.ts'
+import { getPlatform, resolveSocketAddress } from '../../util/platform.ts'
 import { withFileLock } from '../../util/storage/file-lock.ts'
 import { DuplexConnection } from '../duplex/duplex-connection.ts'
 import { LineChannel } from '../stdio/stdio-listener.ts'
@@ -109,7 +109,7 @@ export const listenSocket: Plugin = {
     const graceMs = parseDuration(config.shutdown.grace)
     hooks.createListener.for('socket').tap((spec, context) => {
       const { path, profile, optional } = spec as SocketListenerSpec
-      const place = resolvedAddress(path, directory, getPlatform())
+      const place = resolveSocketAddress(path, directory, getPlatform())
       return new SocketListener(context, { path: place, profile, optional, graceMs })
     })
   },

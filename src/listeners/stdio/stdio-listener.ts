@@ -4,8 +4,8 @@ import type { Plugin } from '../../plugin.ts'
 import { parseDuration } from '../../plugin.ts'
 import type { Channel, ChannelEvents } from '../../transport/channel.ts'
 import { LineSplitter, onOneLine } from '../../transport/line-splitter.ts'
-import type { EncodedMessage } from '../../util/written.ts'
-import { ByteText, toBuffers, writeTogether } from '../../util/written.ts'
+import type { EncodedMessage } from '../../util/encoded-message.ts'
+import { ByteText, toBuffers, writePieces } from '../../util/encoded-message.ts'
 import { DuplexConnection } from '../duplex/duplex-connection.ts'
 
 interface StdioStreams {
@@ -253,7 +253,7 @@ class PipeWriter {
     this.#pack()
     const lines = this.#queue
     this.#queue = []
-    return length > MAX_JOINED ? writeTogether(this.#output, lines) : this.#output.write(Buffer.concat(lines))
+    return length > MAX_JOINED ? writePieces(this.#output, lines) : this.#output.write(Buffer.concat(lines))
   }
 
   #onDrain(): void {

@@ -10,7 +10,7 @@ const APPS = 'io.modelcontextprotocol/ui'
 /** The first legacy version with elicitation by URL and tools in sampling. */
 const RICH_SINCE = '2025-11-25'
 
-interface Declared {
+interface DeclaredCapabilities {
   readonly capabilities: JsonObject
   readonly version: string
   readonly era: Era
@@ -20,16 +20,16 @@ interface Declared {
  * Returns the capabilities for which a client can be asked, in the modern form whatever its era:
  * `{ elicitation?: { form?, url? }, sampling?: { tools?, context? }, roots?: {}, extensions? }`.
  */
-export function neutralCapabilities({ capabilities, version, era }: Declared): JsonObject {
+export function normalizeCapabilities({ capabilities, version, era }: DeclaredCapabilities): JsonObject {
   const { roots, sampling, elicitation, extensions, experimental } = capabilities
   const isRich = era === 'modern' || version >= RICH_SINCE
   const neutral: JsonObject = {}
   if (isObject(experimental)) neutral.experimental = experimental
   if (isObject(roots)) neutral.roots = {}
-  if (isObject(sampling)) neutral.sampling = isRich ? sampling : without(sampling, 'tools')
-  if (isObject(elicitation)) neutral.elicitation = isRich ? withForm(elicitation) : { form: {} }
+  if (isObject(sampling)) neutral.sampling = isRich ? sampling : omitKey(sampling, 'tools')
+  if (isObject(elicitation)) neutral.elicitation = isRich ? addDefaultForm(elicitation) : { form: {} }
   // Tasks are declared with each call that may become one, whether the client or we wait for it.
-  if (isObject(extensions)) neutral.extensions = without(extensions, TASKS)
+  if (isObject(extensions)) neutral.extensions = omitKey(extensions, TASKS)
   return neutral
 }
 
@@ -74,13 +74,13 @@ function covers(has: JsonObject, needed: JsonObject): boolean {
 }
 
 /** Before there were modes, `{}` meant forms. */
-function withForm(elicitation: JsonObject): JsonObject {
+function addDefaultForm(elicitation: JsonObject): JsonObject {
   return elicitation.form === undefined && elicitation.url === undefined
     ? { ...elicitation, form: {} }
     : elicitation
 }
 
-function without(object: JsonObject, key: string): JsonObject {
+function omitKey(object: JsonObject, key: string): JsonObject {
   return Object.fromEntries(Object.entries(object).filter(([name]) => name !== key))
 }
 
@@ -88,7 +88,7 @@ function without(object: JsonObject, key: string): JsonObject {
  * The extensions of a server that clients may be told of, in either era; undefined when there are none. The methods of
  * an unknown one find their way only where there is no other upstream; tasks are announced by the gateway, as its own.
  */
-export function passedExtensions(capabilities: JsonObject, isOnly: boolean): JsonObject | undefined {
+export function filterExtensions(capabilities: JsonObject, isOnly: boolean): JsonObject | undefined {
   if (!isObject(capabilities.extensions)) return undefined
   const passed = Object.entries(capabilities.extensions).filter(([name]) =>
     isOnly ? name !== TASKS : name === APPS,

@@ -1,12 +1,12 @@
 import type { JsonObject } from '../json/json.ts'
 import { isObject } from '../json/json.ts'
-import type { Reader } from '../methods.ts'
+import type { ClientVersion } from '../methods.ts'
 import { LATEST_LEGACY_VERSION } from '../methods.ts'
 import { RELATED_TASK } from './tasks.ts'
-import { adaptBlock } from './blocks.ts'
+import { adaptBlock } from './content-blocks.ts'
 import type { RpcError } from '../rpc-error.ts'
 import { RPC } from '../rpc-error.ts'
-import { isPage } from '../uri.ts'
+import { isWebUrl } from '../uri.ts'
 
 /** URLs named in one text. */
 const MAX_URLS = 16
@@ -24,28 +24,30 @@ interface ServerRequest {
 }
 
 /** An ask in the form of its client, and the way back for what the client says to it. */
-interface FittedAsk {
+interface AdaptedRequest {
   readonly ask: ServerRequest
-  read(result: JsonObject): JsonObject
+  convertResult(result: JsonObject): JsonObject
 }
 
 /** An ask as this client reads it; the same object where nothing changes. Whether the client can be asked at all is said by `lacking`. */
-export function adaptRequest(ask: ServerRequest, reader: Reader): FittedAsk {
+export function adaptRequest(ask: ServerRequest, reader: ClientVersion): AdaptedRequest {
   const { method, params } = ask
-  if (params === undefined) return { ask, read: asItIs }
+  if (params === undefined) return { ask, convertResult: passThrough }
   if (method === 'sampling/createMessage') {
     const fitted = adaptSampling(params, reader)
-    return { ask: fitted === params ? ask : { method, params: fitted }, read: asItIs }
+    return { ask: fitted === params ? ask : { method, params: fitted }, convertResult: passThrough }
   }
-  if (method !== 'elicitation/create' || reader.version >= FORMS_SINCE) return { ask, read: asItIs }
+  if (method !== 'elicitation/create' || reader.version >= FORMS_SINCE)
+    return { ask, convertResult: passThrough }
   const form = adaptForm(params)
   return {
     ask: { method, params: form.params },
-    read: result => (isObject(result.content) ? { ...result, content: form.read(result.content) } : result),
+    convertResult: result =>
+      isObject(result.content) ? { ...result, content: form.convertContent(result.content) } : result,
   }
 }
 
-function asItIs(result: JsonObject): JsonObject {
+function passThrough(result: JsonObject): JsonObject {
   return result
 }
 
@@ -63,14 +65,14 @@ export function adaptReply(method: string, result: JsonObject, version: string):
 }
 
 /** An ask for the client's model as this client reads it: tools only where it has them, one block to a message before 2025-11-25. */
-function adaptSampling(params: JsonObject, { version, capabilities }: Reader): JsonObject {
+function adaptSampling(params: JsonObject, { version, capabilities }: ClientVersion): JsonObject {
   const { sampling } = capabilities
   const hasTools = version >= BLOCKS_SINCE && isObject(sampling) && sampling.tools !== undefined
-  const asked = hasTools ? params : withoutTools(params)
+  const asked = hasTools ? params : omitTools(params)
   if (version >= BLOCKS_SINCE || !Array.isArray(asked.messages)) return asked
   return {
     ...asked,
-    messages: asked.messages.flatMap((message: unknown) => singly(message, version)),
+    messages: asked.messages.flatMap((message: unknown) => splitBlocks(message, version)),
   }
 }
 
@@ -80,13 +82,13 @@ export function needsTools({ tools, toolChoice }: JsonObject): boolean {
   return !(isObject(toolChoice) && toolChoice.mode === 'none')
 }
 
-function withoutTools(params: JsonObject): JsonObject {
+function omitTools(params: JsonObject): JsonObject {
   if (params.tools === undefined && params.toolChoice === undefined) return params
   const { tools: _tools, toolChoice: _choice, ...rest } = params
   return rest
 }
 
-function singly(message: unknown, version: string): unknown[] {
+function splitBlocks(message: unknown, version: string): unknown[] {
   if (!isObject(message)) return [message]
   const { content } = message
   const blocks: readonly unknown[] = Array.isArray(content) ? content : [content]
@@ -111,41 +113,41 @@ function describeBlocks(blocks: readonly JsonObject[]): string {
 }
 
 /** A form for an older client, and the way back for what is filled in. */
-interface FittedForm {
+interface AdaptedForm {
   readonly params: JsonObject
-  read(content: JsonObject): JsonObject
+  convertContent(content: JsonObject): JsonObject
 }
 
-interface Option {
+interface FormOption {
   readonly value: string
   readonly title: string | undefined
 }
 
 /** A field of which many may be chosen, as one switch for each choice. */
-interface Switches {
+interface BooleanFields {
   readonly key: string
-  readonly names: ReadonlyMap<string, Option>
+  readonly names: ReadonlyMap<string, FormOption>
 }
 
 /** A form as clients of 2025-06-18 know them: titles of choices stand in `enumNames`, and a list of choices is switches. */
-function adaptForm(params: JsonObject): FittedForm {
+function adaptForm(params: JsonObject): AdaptedForm {
   const { mode: _mode, requestedSchema, ...rest } = params
   if (!isObject(requestedSchema) || !isObject(requestedSchema.properties))
-    return { params, read: content => content }
+    return { params, convertContent: content => content }
   const all = new Map(Object.entries(requestedSchema.properties))
-  const lists: Switches[] = []
+  const lists: BooleanFields[] = []
   const properties = [...all].flatMap(([key, schema]) => {
     const options = parseMultiChoice(schema)
     if (options === undefined) return [[key, adaptChoice(schema)] as const]
-    const list = createSwitches(key, options, all)
+    const list = createBooleanFields(key, options, all)
     lists.push(list)
-    return createSwitchFields(list, schema as JsonObject)
+    return createFieldSchemas(list, schema as JsonObject)
   })
   const schema = { ...requestedSchema, properties: Object.fromEntries(properties) }
   const required = adaptRequired(requestedSchema, lists)
   return {
     params: { ...rest, requestedSchema: required === undefined ? schema : { ...schema, required } },
-    read: content => collectContent(content, lists),
+    convertContent: content => collectContent(content, lists),
   }
 }
 
@@ -157,7 +159,7 @@ function adaptChoice(schema: unknown): unknown {
   return options === undefined ? schema : { ...rest, ...createChoice(options) }
 }
 
-function createChoice(options: readonly Option[]): JsonObject {
+function createChoice(options: readonly FormOption[]): JsonObject {
   return {
     type: 'string',
     enum: options.map(({ value }) => value),
@@ -165,7 +167,7 @@ function createChoice(options: readonly Option[]): JsonObject {
   }
 }
 
-function parseMultiChoice(schema: unknown): readonly Option[] | undefined {
+function parseMultiChoice(schema: unknown): readonly FormOption[] | undefined {
   if (!isObject(schema) || schema.type !== 'array' || !isObject(schema.items)) return undefined
   const { enum: values, anyOf, oneOf } = schema.items
   if (Array.isArray(values))
@@ -173,33 +175,36 @@ function parseMultiChoice(schema: unknown): readonly Option[] | undefined {
   return parseOptions(anyOf) ?? parseOptions(oneOf)
 }
 
-function parseOptions(alternatives: unknown): readonly Option[] | undefined {
+function parseOptions(alternatives: unknown): readonly FormOption[] | undefined {
   if (!Array.isArray(alternatives)) return undefined
   const options = alternatives.flatMap((alternative: unknown) =>
     isObject(alternative) && typeof alternative.const === 'string'
-      ? [{ value: alternative.const, title: textOr(alternative.title) }]
+      ? [{ value: alternative.const, title: readOptionalText(alternative.title) }]
       : [],
   )
   return options.length === alternatives.length ? options : undefined
 }
 
-function textOr(value: unknown): string | undefined {
+function readOptionalText(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
 /** Names for the switches that no other field has. */
-function createSwitches(
+function createBooleanFields(
   key: string,
-  options: readonly Option[],
+  options: readonly FormOption[],
   taken: ReadonlyMap<string, unknown>,
-): Switches {
+): BooleanFields {
   let stem = key
   while (options.some((_option, index) => taken.has(`${stem}.${index + 1}`))) stem += '_'
   return { key, names: new Map(options.map((option, index) => [`${stem}.${index + 1}`, option])) }
 }
 
-function createSwitchFields({ key, names }: Switches, schema: JsonObject): (readonly [string, JsonObject])[] {
-  const label = textOr(schema.title) ?? key
+function createFieldSchemas(
+  { key, names }: BooleanFields,
+  schema: JsonObject,
+): (readonly [string, JsonObject])[] {
+  const label = readOptionalText(schema.title) ?? key
   const chosen: unknown[] = Array.isArray(schema.default) ? schema.default : []
   const about = typeof schema.description === 'string' ? { description: schema.description } : {}
   return [...names].map(([name, { value, title }]) => [
@@ -208,13 +213,13 @@ function createSwitchFields({ key, names }: Switches, schema: JsonObject): (read
   ])
 }
 
-function adaptRequired({ required }: JsonObject, lists: readonly Switches[]): unknown {
+function adaptRequired({ required }: JsonObject, lists: readonly BooleanFields[]): unknown {
   if (!Array.isArray(required)) return required
   return required.filter(name => lists.every(({ key }) => key !== name))
 }
 
 /** Turns the switches that a client has set into the lists that the server asked for. */
-function collectContent(content: JsonObject, lists: readonly Switches[]): JsonObject {
+function collectContent(content: JsonObject, lists: readonly BooleanFields[]): JsonObject {
   const given = new Map(Object.entries(content))
   for (const { key, names } of lists) {
     const isFilled = [...names.keys()].some(name => given.has(name))
@@ -226,7 +231,7 @@ function collectContent(content: JsonObject, lists: readonly Switches[]): JsonOb
 }
 
 /** Tells whether this client knows the error that asks for a URL to be opened first (2025-11-25 only). */
-export function canOpenUrls({ era, version, capabilities }: Reader): boolean {
+export function canOpenUrls({ era, version, capabilities }: ClientVersion): boolean {
   const { elicitation } = capabilities
   return (
     era === 'legacy' && version >= LATEST_LEGACY_VERSION && isObject(elicitation) && isObject(elicitation.url)
@@ -234,11 +239,11 @@ export function canOpenUrls({ era, version, capabilities }: Reader): boolean {
 }
 
 /** The error without pages that no client should open; a plain error where no other is left. */
-export function withSafeUrls(error: RpcError): RpcError {
+export function filterUnsafeUrls(error: RpcError): RpcError {
   const { elicitations } = isObject(error.data) ? error.data : {}
   if (!Array.isArray(elicitations)) return error
   const safe = (elicitations as unknown[]).filter(
-    one => !isObject(one) || typeof one.url !== 'string' || isPage(one.url),
+    one => !isObject(one) || typeof one.url !== 'string' || isWebUrl(one.url),
   )
   if (safe.length === elicitations.length) return error
   return safe.length === 0
@@ -247,11 +252,11 @@ export function withSafeUrls(error: RpcError): RpcError {
 }
 
 /** The same error for clients that do not: with the URLs in its text, where a person may find them. */
-export function withUrls(error: RpcError): RpcError {
+export function appendUrls(error: RpcError): RpcError {
   const elicitations = isObject(error.data) ? error.data.elicitations : undefined
   const urls = (Array.isArray(elicitations) ? (elicitations as unknown[]) : [])
     .map(elicitation => (isObject(elicitation) ? elicitation.url : undefined))
-    .filter(isPage)
+    .filter(isWebUrl)
     .slice(0, MAX_URLS)
   const text = urls.length === 0 ? '' : ` – open first: ${urls.join(' ')}`
   return { ...error, code: RPC.internal, message: error.message + text }

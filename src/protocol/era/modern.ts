@@ -1,11 +1,11 @@
 import type { JsonObject } from '../json/json.ts'
 import { isObject } from '../json/json.ts'
-import { editedPieces, parseMembers } from '../json/members.ts'
+import { editToPieces, parseMembers } from '../json/members.ts'
 import { METHODS, META } from '../methods.ts'
 import type { Payload } from '../payload.ts'
 import type { RpcError } from '../rpc-error.ts'
 import { RPC, rpcError } from '../rpc-error.ts'
-import { withUrls } from './client-requests.ts'
+import { appendUrls } from './client-requests.ts'
 
 /** Client as the `_meta` of a modern request describes it. */
 export interface ModernClient {
@@ -28,11 +28,11 @@ export function toModernResult(payload: Payload, method: string): Buffer | reado
   const members = parseMembers(bytes)
   const drop = payload.era === 'legacy' ? TYPE : NONE
   const known = new Set(members.map(({ key }) => key).filter(key => !drop.has(key)))
-  return editedPieces(bytes, members, drop, missingMembers(method, known))
+  return editToPieces(bytes, members, drop, encodeMissingMembers(method, known))
 }
 
 /** A result without freshness is stale at once and private (2026-07-28, caching). */
-function missingMembers(method: string, known: ReadonlySet<string>): string {
+function encodeMissingMembers(method: string, known: ReadonlySet<string>): string {
   const members: string[] = []
   if (!known.has('resultType')) members.push('"resultType":"complete"')
   if (METHODS.get(method)?.cacheable === true) {
@@ -68,7 +68,7 @@ export function toModernParams(
 /** An error as a modern client reads it. Implementation codes of old servers mean nothing here. */
 export function toModernError(error: RpcError): RpcError {
   if (error.code === RPC.legacyNoResource) return { ...error, code: RPC.invalidParams }
-  if (error.code === RPC.legacyUrlElicitation) return withUrls(error)
+  if (error.code === RPC.legacyUrlElicitation) return appendUrls(error)
   if (error.code <= -32000 && error.code >= -32019) {
     return rpcError(RPC.internal, error.message, { upstream: { code: error.code, data: error.data } })
   }
@@ -85,12 +85,12 @@ export function stampSubscription(
 }
 
 /** Finds the first fault in the `_meta` envelope of a modern request; undefined when there is none. */
-export function envelopeProblem(params: JsonObject | undefined): RpcError | undefined {
+export function findEnvelopeError(params: JsonObject | undefined): RpcError | undefined {
   const meta = params?._meta
   if (!isObject(meta)) return rpcError(RPC.invalidParams, 'Invalid params: _meta is missing')
   const capabilities = meta[META.clientCapabilities]
-  if (typeof meta[META.protocolVersion] !== 'string') return missing(META.protocolVersion)
-  if (!isObject(capabilities)) return missing(META.clientCapabilities)
+  if (typeof meta[META.protocolVersion] !== 'string') return createMissingError(META.protocolVersion)
+  if (!isObject(capabilities)) return createMissingError(META.clientCapabilities)
   const info = meta[META.clientInfo]
   if (info !== undefined && !isObject(info))
     return rpcError(RPC.invalidParams, `Invalid params: _meta["${META.clientInfo}"] must be an object`)
@@ -104,7 +104,7 @@ export function envelopeProblem(params: JsonObject | undefined): RpcError | unde
   return undefined
 }
 
-function missing(key: string): RpcError {
+function createMissingError(key: string): RpcError {
   return rpcError(RPC.invalidParams, `Invalid params: _meta["${key}"] is missing or malformed`)
 }
 
@@ -121,7 +121,7 @@ export const LOG_LEVELS: readonly string[] = [
 ]
 
 /** Tells whether a log message of this level reaches a client that asked for `wanted` and worse; unknown levels do. */
-export function isLoud(level: unknown, wanted: string): boolean {
+export function isLevelEnabled(level: unknown, wanted: string): boolean {
   const index = LOG_LEVELS.indexOf(String(level))
   return index < 0 || index >= LOG_LEVELS.indexOf(wanted)
 }

@@ -59,7 +59,7 @@ function parseLength(value: unknown): number | undefined {
 }
 
 /** A task as 2025-11-25 writes it. */
-export function legacyTask({ ttlMs, pollIntervalMs, ...same }: TaskState): JsonObject {
+export function toLegacyTask({ ttlMs, pollIntervalMs, ...same }: TaskState): JsonObject {
   return { ...same, ttl: ttlMs, ...(pollIntervalMs === undefined ? {} : { pollInterval: pollIntervalMs }) }
 }
 
@@ -82,12 +82,12 @@ export function servesTasks({ era, capabilities }: { era: Era; capabilities: Jso
 }
 
 /** Tells whether a client of this era and version can be told of tasks at all. */
-export function knowsTasks({ era, version }: { era: Era; version: string }): boolean {
+export function supportsTasks({ era, version }: { era: Era; version: string }): boolean {
   return era === 'modern' || version >= LATEST_LEGACY_VERSION
 }
 
 /** Adds the task capabilities that a client of this era is told of to the others. */
-export function withTasks(capabilities: JsonObject, era: Era): JsonObject {
+export function addTaskCapability(capabilities: JsonObject, era: Era): JsonObject {
   if (era === 'modern') {
     const extensions = isObject(capabilities.extensions) ? capabilities.extensions : {}
     return { ...capabilities, extensions: { ...extensions, [TASKS]: {} } }
@@ -96,7 +96,7 @@ export function withTasks(capabilities: JsonObject, era: Era): JsonObject {
 }
 
 /** The id of the task that a message of 2025-11-25 says it belongs to. */
-export function relatedTask(params: JsonObject | undefined): unknown {
+export function getRelatedTask(params: JsonObject | undefined): unknown {
   const related = isObject(params?._meta) ? params._meta[RELATED_TASK] : undefined
   return isObject(related) ? related.taskId : undefined
 }
@@ -109,7 +109,7 @@ export function addRelatedTask(taskId: string, value: JsonObject | undefined, al
 }
 
 /** A value without that relation: where the id stands beside it already. */
-export function unrelated(value: JsonObject): JsonObject {
+export function removeRelatedTask(value: JsonObject): JsonObject {
   if (!isObject(value._meta) || value._meta[RELATED_TASK] === undefined) return value
   const { [RELATED_TASK]: _related, ...meta } = value._meta
   const { _meta, ...rest } = value

@@ -64,7 +64,7 @@ export function hasExactNumbers(value: object | undefined): boolean {
 }
 
 /** Returns the text of a member that is a number which JavaScript would write otherwise. */
-export function numberText(holder: object, key: string): string | undefined {
+export function getNumberText(holder: object, key: string): string | undefined {
   return NOTES.get(holder)?.texts.get(key)
 }
 
@@ -80,7 +80,7 @@ export function stringifyJson(value: JsonObject, origin: JsonObject | undefined)
   const origins = new Map<object, object>()
   return JSON.stringify(value, function (this: object, key: string, now: unknown): unknown {
     const holder = origins.get(this)
-    if (typeof now === 'number') return holder === undefined ? now : asWritten(now, holder, key)
+    if (typeof now === 'number') return holder === undefined ? now : restoreNumberText(now, holder, key)
     if (typeof now !== 'object' || now === null) return now
     const before: unknown = origins.size === 0 ? origin : holder && Reflect.get(holder, key)
     if (NOTES.has(now)) origins.set(now, now)
@@ -89,21 +89,21 @@ export function stringifyJson(value: JsonObject, origin: JsonObject | undefined)
   })
 }
 
-function asWritten(now: number, holder: object, key: string): unknown {
+function restoreNumberText(now: number, holder: object, key: string): unknown {
   const text = Object.is(now, Reflect.get(holder, key)) ? NOTES.get(holder)?.texts.get(key) : undefined
   return text === undefined ? now : rawJSON(text)
 }
 
 /** A value in which each number is the text that it is written as, to repeat it in a header. */
-export function withNumbersAsText(
+export function stringifyNumbers(
   value: JsonObject | undefined,
   origin: JsonObject | undefined,
 ): JsonObject | undefined {
   if (value === undefined || origin === undefined || !NOTES.has(origin)) return value
-  return JSON.parse(stringifyJson(value, origin), numberAsText) as JsonObject
+  return JSON.parse(stringifyJson(value, origin), reviveNumberAsText) as JsonObject
 }
 
-function numberAsText(_key: string, value: unknown, context?: ReviverContext): unknown {
+function reviveNumberAsText(_key: string, value: unknown, context?: ReviverContext): unknown {
   return typeof value === 'number' ? context?.source : value
 }
 
@@ -123,19 +123,19 @@ const NAMES = [
   'inputResponses',
 ]
 const EXACT = new Set(NAMES)
-const FOLDED = new Map(NAMES.map(name => [fold(name), name]))
+const FOLDED = new Map(NAMES.map(name => [foldName(name), name]))
 const MAX_NAME_LENGTH = Math.max(...NAMES.map(name => name.length))
 
 /**
  * Finds the member that readers which ignore case, as Go's do, take this name for; undefined if it is written as it is,
  * or is no member that counts.
  */
-export function lookAlike(name: string): string | undefined {
-  return name.length > MAX_NAME_LENGTH || EXACT.has(name) ? undefined : FOLDED.get(fold(name))
+export function findMistakableName(name: string): string | undefined {
+  return name.length > MAX_NAME_LENGTH || EXACT.has(name) ? undefined : FOLDED.get(foldName(name))
 }
 
 /** Gives names that fold to the same one text: the long s is an s, the Kelvin sign a k. */
-function fold(name: string): string {
+function foldName(name: string): string {
   return name.replaceAll('\u017f', 's').replaceAll('\u212a', 'k').toLowerCase()
 }
 
@@ -148,7 +148,7 @@ export function hasBom(bytes: Buffer): boolean {
 }
 
 /** The text behind a byte order mark; the same bytes if it has none. */
-export function withoutBom(bytes: Buffer): Buffer {
+export function stripBom(bytes: Buffer): Buffer {
   return hasBom(bytes) ? bytes.subarray(BOM_LENGTH) : bytes
 }
 

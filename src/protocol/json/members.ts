@@ -10,23 +10,27 @@ const MAX_KEY_LENGTH = 64
 /** Names and types of a call's arguments as JSON, without any value: `{"path":"string","deep":{"n":"number"}}`; undefined if it has none. */
 export function describeArguments(params: JsonObject | undefined): string | undefined {
   const args = params?.arguments
-  return args === undefined ? undefined : shape(args, MAX_DEPTH, { left: MAX_MEMBERS })
+  return args === undefined ? undefined : describeShape(args, MAX_DEPTH, { left: MAX_MEMBERS })
 }
 
-function shape(value: unknown, depth: number, budget: { left: number }): string {
+function describeShape(value: unknown, depth: number, budget: { left: number }): string {
   if (Array.isArray(value)) return '"array"'
-  if (isObject(value)) return depth > 0 ? members(value, depth - 1, budget) : '"object"'
+  if (isObject(value)) return depth > 0 ? describeMembers(value, depth - 1, budget) : '"object"'
   return value === null ? '"null"' : `"${typeof value}"`
 }
 
-function members(value: Readonly<Record<string, unknown>>, depth: number, budget: { left: number }): string {
+function describeMembers(
+  value: Readonly<Record<string, unknown>>,
+  depth: number,
+  budget: { left: number },
+): string {
   const parts: string[] = []
   for (const key in value) {
     if (budget.left-- <= 0) {
       parts.push('"…":"more"')
       break
     }
-    parts.push(`${JSON.stringify(key.slice(0, MAX_KEY_LENGTH))}:${shape(value[key], depth, budget)}`)
+    parts.push(`${JSON.stringify(key.slice(0, MAX_KEY_LENGTH))}:${describeShape(value[key], depth, budget)}`)
   }
   return `{${parts.join(',')}}`
 }
@@ -43,7 +47,7 @@ export interface Member {
 export function parseMembers(object: Buffer): Member[] {
   const members: Member[] = []
   scanObject(object, 0, object.length, (keyStart, keyEnd, valueStart, end) => {
-    members.push({ key: keyText(object, keyStart, keyEnd), start: keyStart - 1, valueStart, end })
+    members.push({ key: decodeKey(object, keyStart, keyEnd), start: keyStart - 1, valueStart, end })
   })
   return members
 }
@@ -55,12 +59,12 @@ export function getMemberValue(object: Buffer, members: readonly Member[], key: 
 }
 
 /** Tells by a text search whether an object can have a member of this name; a name may be written with escapes. */
-export function mayHave(object: Buffer, key: string): boolean {
+export function mayHaveMember(object: Buffer, key: string): boolean {
   return object.includes(`"${key}"`) || object.includes('\\u')
 }
 
 /** The JSON text of a member's value, for who has not walked the members yet. */
-export function findValue(object: Buffer, key: string): Buffer | undefined {
+export function findMemberValue(object: Buffer, key: string): Buffer | undefined {
   return getMemberValue(object, parseMembers(object), key)
 }
 
@@ -71,11 +75,11 @@ export function editMembers(
   drop: ReadonlySet<string>,
   add: string,
 ): Buffer {
-  return Buffer.concat(editedPieces(object, members, drop, add))
+  return Buffer.concat(editToPieces(object, members, drop, add))
 }
 
 /** The same in pieces, of which those that came are no copies. */
-export function editedPieces(
+export function editToPieces(
   object: Buffer,
   members: readonly Member[],
   drop: ReadonlySet<string>,
@@ -108,7 +112,7 @@ export function editObject(object: Buffer, drop: ReadonlySet<string>, add: strin
 }
 
 /** A member's name, as text between its quotes. */
-export function keyText(bytes: Buffer, start: number, end: number): string {
+export function decodeKey(bytes: Buffer, start: number, end: number): string {
   const text = bytes.toString('latin1', start, end)
   return text.includes('\\') ? (JSON.parse(`"${bytes.toString('utf8', start, end)}"`) as string) : text
 }

@@ -48,30 +48,30 @@ type VisitMember = (keyStart: number, keyEnd: number, valueStart: number, valueE
  */
 export function scanObject(bytes: Buffer, start: number, end: number, visit: VisitMember): void {
   let at = skipSpace(bytes, start, end)
-  if (!is(bytes, at, end, OPEN_OBJECT)) throw new ScanError('not a JSON object', false)
+  if (!isByteAt(bytes, at, end, OPEN_OBJECT)) throw new ScanError('not a JSON object', false)
   at = skipSpace(bytes, at + 1, end)
-  if (is(bytes, at, end, CLOSE_OBJECT)) return endOfInput(bytes, at + 1, end)
+  if (isByteAt(bytes, at, end, CLOSE_OBJECT)) return createEndError(bytes, at + 1, end)
   for (;;) {
-    at = skipSpace(bytes, member(bytes, at, end, visit), end)
-    if (is(bytes, at, end, CLOSE_OBJECT)) return endOfInput(bytes, at + 1, end)
-    if (!is(bytes, at, end, COMMA)) throw new ScanError('expected "," or "}"')
+    at = skipSpace(bytes, scanMember(bytes, at, end, visit), end)
+    if (isByteAt(bytes, at, end, CLOSE_OBJECT)) return createEndError(bytes, at + 1, end)
+    if (!isByteAt(bytes, at, end, COMMA)) throw new ScanError('expected "," or "}"')
     at = skipSpace(bytes, at + 1, end)
   }
 }
 
 /** Visits the member that begins at `at`; returns where it ends. */
-function member(bytes: Buffer, at: number, end: number, visit: VisitMember): number {
-  if (!is(bytes, at, end, QUOTE)) throw new ScanError('expected a member name')
+function scanMember(bytes: Buffer, at: number, end: number, visit: VisitMember): number {
+  if (!isByteAt(bytes, at, end, QUOTE)) throw new ScanError('expected a member name')
   const keyEnd = skipString(bytes, at, end) - 1
   const colon = skipSpace(bytes, keyEnd + 1, end)
-  if (!is(bytes, colon, end, COLON)) throw new ScanError('expected ":"')
+  if (!isByteAt(bytes, colon, end, COLON)) throw new ScanError('expected ":"')
   const valueStart = skipSpace(bytes, colon + 1, end)
   const valueEnd = skipValue(bytes, valueStart, end)
   visit(at + 1, keyEnd, valueStart, valueEnd)
   return valueEnd
 }
 
-function is(bytes: Buffer, at: number, end: number, byte: number): boolean {
+function isByteAt(bytes: Buffer, at: number, end: number, byte: number): boolean {
   return at < end && bytes[at] === byte
 }
 
@@ -84,19 +84,19 @@ export function scanArray(bytes: Buffer, visit: (start: number, end: number) => 
   let at = skipSpace(bytes, 0, end)
   if (bytes[at] !== OPEN_ARRAY) throw new ScanError('not a JSON array')
   at = skipSpace(bytes, at + 1, end)
-  if (bytes[at] === CLOSE_ARRAY) return endOfInput(bytes, at + 1, end)
+  if (bytes[at] === CLOSE_ARRAY) return createEndError(bytes, at + 1, end)
   for (;;) {
     const start = at
     at = skipValue(bytes, start, end)
     visit(start, at)
     at = skipSpace(bytes, at, end)
-    if (bytes[at] === CLOSE_ARRAY && at < end) return endOfInput(bytes, at + 1, end)
+    if (bytes[at] === CLOSE_ARRAY && at < end) return createEndError(bytes, at + 1, end)
     if (bytes[at] !== COMMA || at >= end) throw new ScanError('expected "," or "]"')
     at = skipSpace(bytes, at + 1, end)
   }
 }
 
-function endOfInput(bytes: Buffer, at: number, end: number): void {
+function createEndError(bytes: Buffer, at: number, end: number): void {
   if (skipSpace(bytes, at, end) < end) throw new ScanError('text after the message')
 }
 
@@ -117,26 +117,26 @@ export function skipValue(bytes: Buffer, at: number, end: number): number {
   if (first === QUOTE) return skipString(bytes, at, end)
   if (first === OPEN_OBJECT || first === OPEN_ARRAY) return skipNested(bytes, at, end)
   const start = at
-  while (at < end && !endsScalar(bytes[at])) at++
+  while (at < end && !isScalarEnd(bytes[at])) at++
   if (at === start) throw new ScanError('expected a value')
   return at
 }
 
-function endsScalar(byte: number | undefined): boolean {
+function isScalarEnd(byte: number | undefined): boolean {
   return (
     byte === COMMA || byte === CLOSE_OBJECT || byte === CLOSE_ARRAY || (byte !== undefined && byte <= 0x20)
   )
 }
 
 /** The stack of open brackets; one for all, as scanning never yields. The envelope itself is level 1. */
-const open = new Uint8Array(MAX_DEPTH + 1)
+const openBrackets = new Uint8Array(MAX_DEPTH + 1)
 
 function skipNested(bytes: Buffer, at: number, end: number): number {
   const after = end - at < LONG ? -1 : proveValue(bytes, at, end, 2, 0)
-  return after < 0 ? nestedByBytes(bytes, at, end) : after
+  return after < 0 ? skipNestedBytes(bytes, at, end) : after
 }
 
-function nestedByBytes(bytes: Buffer, at: number, end: number): number {
+function skipNestedBytes(bytes: Buffer, at: number, end: number): number {
   let depth = 1
   while (at < end) {
     const byte = bytes[at] as number
@@ -146,9 +146,9 @@ function nestedByBytes(bytes: Buffer, at: number, end: number): number {
     }
     if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
       if (++depth > MAX_DEPTH) throw new ScanError(`nested deeper than ${MAX_DEPTH}`, false)
-      open[depth] = byte + 2
+      openBrackets[depth] = byte + 2
     } else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) {
-      if (open[depth] !== byte) throw new ScanError('brackets do not match')
+      if (openBrackets[depth] !== byte) throw new ScanError('brackets do not match')
       if (--depth === 1) return at + 1
     }
     at++
@@ -166,10 +166,10 @@ function skipString(bytes: Buffer, at: number, end: number): number {
   }
   if (from >= end) throw new ScanError('a string does not end')
   const after = proveString(bytes, from, end)
-  return after < 0 ? stringBySearch(bytes, from, end) : after
+  return after < 0 ? skipStringBySearch(bytes, from, end) : after
 }
 
-function stringBySearch(bytes: Buffer, begin: number, end: number): number {
+function skipStringBySearch(bytes: Buffer, begin: number, end: number): number {
   let from = begin
   for (;;) {
     const quote = bytes.indexOf(QUOTE, from)

@@ -1,12 +1,12 @@
-import type { Answer, Call, Clock, Exchange, Notification, ServerSide, Session } from '../../api/index.ts'
+import type { Answer, Call, Clock, Exchange, Notification, ServerDescription, Session } from '../../api/index.ts'
 import type { GatewayError, Reason } from '../../errors/errors.ts'
 import { gatewayError, getErrorMessage } from '../../errors/errors.ts'
-import { findReplyId, skippedReplyId } from '../../protocol/broken-message.ts'
+import { findReplyId, findSkippedReplyId } from '../../protocol/broken-message.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
-import type { Malformed, RpcId, RpcResponse } from '../../protocol/jsonrpc.ts'
+import type { MalformedMessage, RpcId, RpcResponse } from '../../protocol/jsonrpc.ts'
 import { encodeNotification, parseServerMessage } from '../../protocol/jsonrpc.ts'
 import { METHODS } from '../../protocol/methods.ts'
-import { InFlight, RpcPeer, take } from '../../protocol/rpc-peer.ts'
+import { InFlight, RpcPeer, takeEntry } from '../../protocol/rpc-peer.ts'
 import type {
   ConnectionEvents,
   ConnectionHost,
@@ -40,7 +40,7 @@ class CancelledCalls {
   }
 
   answered(id: RpcId): void {
-    take(this.#calls, id)
+    takeEntry(this.#calls, id)
   }
 
   /** True if a message may be for one of them; those of the session `except` do not count. */
@@ -72,7 +72,7 @@ const SETTINGS: ReadonlySet<string> = new Set([
 export class Connection implements ConnectionEvents, IncomingSide {
   transport: Transport
   /** The server's description of itself; undefined until the handshake is done. */
-  server: ServerSide | undefined = undefined
+  server: ServerDescription | undefined = undefined
   /** Why it closed; undefined while it is open. */
   closedBecause: Reason | undefined = undefined
   /** The beginning of the first line that was no message, before it said who it is. */
@@ -146,7 +146,7 @@ export class Connection implements ConnectionEvents, IncomingSide {
   }
 
   /** The server has introduced itself. */
-  opened(server: ServerSide): void {
+  opened(server: ServerDescription): void {
     this.server = server
     this.transport.opened(server)
   }
@@ -226,9 +226,9 @@ export class Connection implements ConnectionEvents, IncomingSide {
   skipped({ head, tail, limit, key }: SkippedMessage): void {
     const { name, drops } = this.host
     drops.count('oversize', () => head.toString('utf8', 0, 400))
-    const id = skippedReplyId(head, tail)
+    const id = findSkippedReplyId(head, tail)
     if (id === undefined) return
-    const pending = id === null ? this.#onlyPending() : this.peer.find(id)
+    const pending = id === null ? this.#onlyPending() : this.peer.findSent(id)
     if (pending === undefined) return
     const what = `a reply of upstream "${name}" (see its ${key})`
     this.failed(pending, gatewayError('GW_TOO_LARGE', { what, limit }))
@@ -249,7 +249,7 @@ export class Connection implements ConnectionEvents, IncomingSide {
   #request(pending: Pending, params: JsonObject | undefined): void {
     try {
       if (this.closedBecause !== undefined) throw closedError(this.host.name, this.closedBecause)
-      if (!this.peer.send(pending.id, pending)) throw fullError(this.host.name, MAX_PENDING)
+      if (!this.peer.addSent(pending.id, pending)) throw fullError(this.host.name, MAX_PENDING)
       if (pending.call !== undefined) this.#calls++
       this.transport.request(pending, params)
     } catch (error) {
@@ -295,7 +295,8 @@ export class Connection implements ConnectionEvents, IncomingSide {
   }
 
   #answered(response: RpcResponse, of: Pending | undefined): void {
-    const pending = response.id === null && response.error !== undefined ? of : this.peer.find(response.id)
+    const pending =
+      response.id === null && response.error !== undefined ? of : this.peer.findSent(response.id)
     if (pending === undefined || !pending.open || (of !== undefined && of !== pending)) {
       if (response.id !== null) this.#cancelled.answered(response.id)
       return this.host.drops.count('response')
@@ -305,10 +306,10 @@ export class Connection implements ConnectionEvents, IncomingSide {
   }
 
   /** A reply that is refused fails its call at once, wherever its id stands, and leaves nothing; the connection lives on. */
-  #malformed({ error }: Malformed, bytes: Buffer, of: Pending | undefined): void {
+  #malformed({ error }: MalformedMessage, bytes: Buffer, of: Pending | undefined): void {
     const { name: upstream, drops } = this.host
     if (this.server === undefined) this.stray ??= bytes.toString('utf8', 0, 200)
-    const pending = this.peer.find(findReplyId(bytes))
+    const pending = this.peer.findSent(findReplyId(bytes))
     if (pending === undefined || (of !== undefined && of !== pending)) return drops.garbage(bytes)
     const list = shortenedList(pending.method, bytes, this.server?.era, drops)
     if (list !== undefined) return this.#answered(list, of)

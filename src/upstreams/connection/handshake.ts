@@ -1,4 +1,4 @@
-import type { Clock, ServerSide, UpstreamContext } from '../../api/index.ts'
+import type { Clock, ServerDescription, UpstreamContext } from '../../api/index.ts'
 import { GatewayError, gatewayError } from '../../errors/errors.ts'
 import { toModernParams } from '../../protocol/era/modern.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
@@ -15,7 +15,7 @@ import {
   isModern,
 } from '../../protocol/methods.ts'
 import { RPC } from '../../protocol/rpc-error.ts'
-import { visible } from '../../util/log.ts'
+import { formatPeerText } from '../../util/log.ts'
 import type { Connection } from './connection.ts'
 
 /** A server is asked again who it is at most once in this time. */
@@ -82,7 +82,7 @@ async function probe(options: HandshakeOptions, connection: Connection): Promise
 
 interface Probed {
   readonly connection: Connection
-  readonly discovery: Promise<ServerSide | undefined>
+  readonly discovery: Promise<ServerDescription | undefined>
   /** Failure of the probe, if it may come from a legacy server. */
   readonly failure: unknown
   readonly isDoubtful: boolean
@@ -110,7 +110,7 @@ async function fallBack(probed: Probed, options: HandshakeOptions): Promise<Conn
 
 function refuse(
   options: HandshakeOptions,
-  server: ServerSide | undefined,
+  server: ServerDescription | undefined,
   connection: Connection,
 ): Connection {
   if (server !== undefined) return opened(connection, server, options)
@@ -121,7 +121,7 @@ function refuse(
   })
 }
 
-function opened(connection: Connection, server: ServerSide, { memory }: HandshakeOptions): Connection {
+function opened(connection: Connection, server: ServerDescription, { memory }: HandshakeOptions): Connection {
   memory.learn(server.era)
   connection.opened(server)
   connection.transport.listen()
@@ -152,7 +152,7 @@ function mayBeLegacy(error: unknown): boolean {
 async function discover(
   connection: Connection,
   options: Pick<HandshakeOptions, 'upstream' | 'gateway'>,
-): Promise<ServerSide | undefined> {
+): Promise<ServerDescription | undefined> {
   const client = { info: { ...options.gateway }, capabilities: {}, logLevel: undefined }
   try {
     const params = toModernParams(undefined, client, MODERN_VERSION, undefined)
@@ -168,7 +168,7 @@ async function discover(
   }
 }
 
-function modernSide({ result }: RpcResponse): ServerSide | undefined {
+function modernSide({ result }: RpcResponse): ServerDescription | undefined {
   const said = result?.value()
   const versions: unknown[] = Array.isArray(said?.supportedVersions) ? said.supportedVersions : []
   const version = versions.find(offered => typeof offered === 'string' && isModern(offered))
@@ -190,13 +190,17 @@ async function initialize(
   }
   const { result, error } = await connection.ask('initialize', params)
   if (result === undefined)
-    throw refused(options, `it refused to initialize: ${visible(error?.message ?? '', 300)}`, error?.code)
+    throw refused(
+      options,
+      `it refused to initialize: ${formatPeerText(error?.message ?? '', 300)}`,
+      error?.code,
+    )
   const answer = result.value()
   const version = String(answer.protocolVersion)
   if (!isLegacy(version)) {
     throw refused(
       options,
-      `it wants protocol version ${visible(version, 40)}; we speak ${MODERN_VERSION}, ${LEGACY_VERSIONS.join(', ')}`,
+      `it wants protocol version ${formatPeerText(version, 40)}; we speak ${MODERN_VERSION}, ${LEGACY_VERSIONS.join(', ')}`,
       RPC.unsupportedVersion,
     )
   }
@@ -207,7 +211,7 @@ async function initialize(
   return connection
 }
 
-function serverSide(era: Era, version: string, info: unknown, said: JsonObject): ServerSide {
+function serverSide(era: Era, version: string, info: unknown, said: JsonObject): ServerDescription {
   const known = isObject(info) ? info : {}
   return {
     era,

@@ -41,7 +41,7 @@ export class IncomingNotifications {
 
   #progressed(params: JsonObject | undefined, of: Pending | undefined): void {
     const { peer, host } = this.#side
-    const pending = peer.find(params?.progressToken)
+    const pending = peer.findSent(params?.progressToken)
     const known = clientToken(pending?.call?.params)
     if (pending === undefined || known === undefined || (of !== undefined && of !== pending))
       return host.drops.count('progress')
@@ -84,7 +84,7 @@ export class IncomingNotifications {
   #subscribed(method: string, params: JsonObject | undefined): Pending | undefined {
     const { streams, server, peer } = this.#side
     if (streams || server?.era !== 'modern') return undefined
-    const owner = peer.find(getSubscription(method, params))
+    const owner = peer.findSent(getSubscription(method, params))
     return owner?.onNotification === undefined ? undefined : owner
   }
 }

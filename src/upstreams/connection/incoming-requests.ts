@@ -5,14 +5,14 @@ import type {
   Call,
   Exchange,
   Notification,
-  ServerSide,
+  ServerDescription,
   Session,
 } from '../../api/index.ts'
 import { callerKey } from '../../api/principal.ts'
 import { getErrorMessage } from '../../errors/errors.ts'
 import { adaptReply } from '../../protocol/era/client-requests.ts'
-import { findMissingCapabilities, neutralCapabilities } from '../../protocol/era/capabilities.ts'
-import { relatedTask } from '../../protocol/era/tasks.ts'
+import { findMissingCapabilities, normalizeCapabilities } from '../../protocol/era/capabilities.ts'
+import { getRelatedTask } from '../../protocol/era/tasks.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { isObject, stringifyJson } from '../../protocol/json/json.ts'
 import type { RpcId, RpcRequest } from '../../protocol/jsonrpc.ts'
@@ -35,7 +35,7 @@ export interface IncomingSide {
   readonly peer: RpcPeer<Pending, ClientRequest>
   /** True where each request has a stream of its own. */
   readonly streams: boolean
-  readonly server: ServerSide | undefined
+  readonly server: ServerDescription | undefined
   /** The session whose roots the server was sent last; undefined while it has not asked. */
   roots: { readonly of: string | undefined } | undefined
   /** The client's call that waits for its answer, when there is exactly one. */
@@ -51,7 +51,7 @@ export class ClientRequest implements Ask {
   readonly params: JsonObject | undefined
   /** The call that it belongs to; undefined where it is of none. */
   readonly exchange: Exchange | undefined
-  isTakenBack = false
+  isCancelled = false
   readonly #listeners: ((reason: string) => void)[] = []
 
   constructor({ method, params }: RpcRequest, exchange: Exchange | undefined) {
@@ -60,12 +60,12 @@ export class ClientRequest implements Ask {
     this.exchange = exchange
   }
 
-  onTakeBack(listener: (reason: string) => void): void {
+  onCancel(listener: (reason: string) => void): void {
     this.#listeners.push(listener)
   }
 
   cancel(reason: string): void {
-    this.isTakenBack = true
+    this.isCancelled = true
     for (const listener of this.#listeners.splice(0)) listener(reason)
   }
 }
@@ -96,7 +96,7 @@ export class IncomingRequests {
 
   /** The server no longer wants to know. */
   cancelled(id: unknown): void {
-    const request = this.#side.peer.cancelled(id)
+    const request = this.#side.peer.takeReceived(id)
     if (request === undefined) this.#side.host.drops.count('cancellation')
     else request.cancel('the server no longer wants to know')
   }
@@ -105,7 +105,7 @@ export class IncomingRequests {
   cancelRequests(exchange: Exchange, why: string): void {
     const { peer } = this.#side
     for (const [id, request] of peer.received.entries()) {
-      if (request.exchange !== exchange || !peer.answers(id, request)) continue
+      if (request.exchange !== exchange || !peer.settleReceived(id, request)) continue
       if (request.method === 'elicitation/create') this.#reply(id, { result: { action: 'cancel' } })
       else this.#refuse(id, RPC.internal, why)
       request.cancel(why)
@@ -132,7 +132,7 @@ export class IncomingRequests {
     const mayBeNobodys = method === 'roots/list' && host.listRoots !== undefined
     if (exchange === undefined && !mayBeNobodys) return this.#refuseUnassigned(id, method)
     const made = new ClientRequest(request, exchange)
-    if (peer.receive(id, made) === 'taken') void this.#pass(id, made)
+    if (peer.addReceived(id, made) === 'taken') void this.#pass(id, made)
     else this.#refuse(id, RPC.internal, 'too many requests wait for their reply')
   }
 
@@ -149,7 +149,7 @@ export class IncomingRequests {
 
   /** The call that waits for the result of the task that a request says it belongs to (2025-11-25, tasks). */
   #findWaitingExchange(params: JsonObject | undefined): Exchange | undefined {
-    const taskId = relatedTask(params)
+    const taskId = getRelatedTask(params)
     if (taskId === undefined) return undefined
     const waits = ({ call }: Pending): boolean =>
       call?.method === 'tasks/result' && call.params?.taskId === taskId
@@ -166,7 +166,7 @@ export class IncomingRequests {
     const reply = await this.#handleRequest(request).catch((error: unknown) => ({
       error: rpcError(RPC.internal, getErrorMessage(error)),
     }))
-    if (!this.#side.peer.answers(id, request)) return
+    if (!this.#side.peer.settleReceived(id, request)) return
     if (reply === undefined) this.#refuseUnassigned(id, request.method)
     else this.#reply(id, this.#fitted(request.method, reply))
   }
@@ -186,7 +186,7 @@ export class IncomingRequests {
     const asked = this.#side.host.listRoots?.(request)
     this.#side.roots ??= { of: undefined }
     const listed = await asked
-    if (listed !== undefined && 'result' in listed.reply) this.#side.roots = { of: listed.of.id }
+    if (listed !== undefined && 'result' in listed.reply) this.#side.roots = { of: listed.session.id }
     return listed?.reply
   }
 
@@ -226,7 +226,8 @@ export class IncomingRequests {
  * ask for roots in the background: neither happens to a call that may not be meant.
  */
 function isMeant({ session }: Exchange, { method, params }: RpcRequest): boolean {
-  if (findMissingCapabilities(neutralCapabilities(session.client), method, params) === undefined) return true
+  if (findMissingCapabilities(normalizeCapabilities(session.client), method, params) === undefined)
+    return true
   return method !== 'roots/list' && session.client.era === 'legacy'
 }
 

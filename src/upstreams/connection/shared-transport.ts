@@ -2,8 +2,8 @@ import type { UpstreamContext } from '../../api/index.ts'
 import { gatewayError } from '../../errors/errors.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { encodeRequest } from '../../protocol/jsonrpc.ts'
-import type { EncodedMessage } from '../../util/written.ts'
-import { getByteLength } from '../../util/written.ts'
+import type { EncodedMessage } from '../../util/encoded-message.ts'
+import { getByteLength } from '../../util/encoded-message.ts'
 import type { Pending, Transport } from '../transport.ts'
 
 /** Bytes that may wait for a server to read them: of requests, and with replies and notifications, whose loss nobody is told. */

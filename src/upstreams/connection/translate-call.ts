@@ -1,14 +1,14 @@
-import type { Answer, Call, ServerSide } from '../../api/index.ts'
+import type { Answer, Call, ServerDescription } from '../../api/index.ts'
 import { gatewayError } from '../../errors/errors.ts'
-import { withoutDeepEntries } from '../../protocol/broken-message.ts'
-import { ALL_CAPABILITIES, neutralCapabilities } from '../../protocol/era/capabilities.ts'
+import { removeDeepEntries } from '../../protocol/broken-message.ts'
+import { ALL_CAPABILITIES, normalizeCapabilities } from '../../protocol/era/capabilities.ts'
 import { toLegacyParams } from '../../protocol/era/legacy.ts'
 import type { ModernClient } from '../../protocol/era/modern.ts'
 import { toModernParams } from '../../protocol/era/modern.ts'
-import { readTask, servesTasks, withTasks } from '../../protocol/era/tasks.ts'
+import { readTask, servesTasks, addTaskCapability } from '../../protocol/era/tasks.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { isObject } from '../../protocol/json/json.ts'
-import { keyText } from '../../protocol/json/members.ts'
+import { decodeKey } from '../../protocol/json/members.ts'
 import { OPEN_ARRAY, OPEN_OBJECT, scanArray, scanObject } from '../../protocol/json/scan.ts'
 import type { RpcId, RpcResponse } from '../../protocol/jsonrpc.ts'
 import { parseServerMessage } from '../../protocol/jsonrpc.ts'
@@ -18,7 +18,7 @@ import { Payload } from '../../protocol/payload.ts'
 import type { RpcError } from '../../protocol/rpc-error.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import type { Drops } from '../../transport/unexpected-messages.ts'
-import { visible } from '../../util/log.ts'
+import { formatPeerText } from '../../util/log.ts'
 
 /** Methods whose results clients validate, and that are passed on as bytes, each with the list in its result. */
 const REPAIRED_METHODS: ReadonlyMap<string, string | undefined> = new Map([
@@ -63,7 +63,7 @@ function isDropped(key: string, { era }: Payload): boolean {
 function hasNull(bytes: Buffer, result: Payload): boolean {
   let isFound = false
   scanObject(bytes, 0, bytes.length, (keyStart, keyEnd, start, end) => {
-    const key = keyText(bytes, keyStart, keyEnd)
+    const key = decodeKey(bytes, keyStart, keyEnd)
     if (bytes[start] === FIRST_OF_NULL) isFound ||= isDropped(key, result)
     else if (!isFound && bytes[start] === OPEN_ARRAY && LIST_MEMBERS.includes(key))
       isFound = hasNullBlock(bytes.subarray(start, end))
@@ -85,7 +85,7 @@ function hasNullMember(block: Buffer): boolean {
   let isFound = false
   scanObject(block, 0, block.length, (keyStart, keyEnd, start, end) => {
     if (block[start] === FIRST_OF_NULL) isFound = true
-    else if (block[start] === OPEN_OBJECT && INNER.includes(keyText(block, keyStart, keyEnd)))
+    else if (block[start] === OPEN_OBJECT && INNER.includes(decodeKey(block, keyStart, keyEnd)))
       isFound ||= hasNullMember(block.subarray(start, end))
   })
   return isFound
@@ -135,7 +135,7 @@ const NOTHING: JsonObject = Object.freeze({})
 /** The parameters of a call as its server's era writes them. */
 export function outboundParams(
   call: Call,
-  server: ServerSide | undefined,
+  server: ServerDescription | undefined,
   id: number,
 ): JsonObject | undefined {
   const token = clientToken(call.params) === undefined ? undefined : id
@@ -150,21 +150,25 @@ export function clientToken(params: JsonObject | undefined): RpcId | undefined {
 }
 
 /** The client as a modern server may know it: only what we can carry to it. Lists are made for all clients at once. */
-function modernClient({ method, exchange, mayBeTask }: Call, server: ServerSide): ModernClient {
+function modernClient({ method, exchange, mayBeTask }: Call, server: ServerDescription): ModernClient {
   const { client } = exchange.session
-  const own = exchange.canAsk ? neutralCapabilities(client) : NOTHING
+  const own = exchange.canAsk ? normalizeCapabilities(client) : NOTHING
   const isList = METHODS.get(method)?.to === 'list'
   const capabilities = isList ? { ...own, ...ALL_CAPABILITIES } : own
   const isTasked = mayBeTask === true || isList || method.startsWith('tasks/')
   return {
     info: client.info,
-    capabilities: isTasked && servesTasks(server) ? withTasks(capabilities, 'modern') : capabilities,
+    capabilities: isTasked && servesTasks(server) ? addTaskCapability(capabilities, 'modern') : capabilities,
     logLevel: client.logLevel,
   }
 }
 
 /** Reads a server's response to a call. Results stay the bytes they came in. */
-export function translateResponse(response: RpcResponse, call: Call, server: ServerSide | undefined): Answer {
+export function translateResponse(
+  response: RpcResponse,
+  call: Call,
+  server: ServerDescription | undefined,
+): Answer {
   if (response.error !== undefined) return { error: response.error }
   if (response.result === undefined)
     return { error: rpcError(RPC.internal, 'the server answered with nothing') }
@@ -172,7 +176,12 @@ export function translateResponse(response: RpcResponse, call: Call, server: Ser
   return meant(result, response.resultType ?? 'complete', call, server)
 }
 
-function meant(result: Payload, resultType: string, call: Call, server: ServerSide | undefined): Answer {
+function meant(
+  result: Payload,
+  resultType: string,
+  call: Call,
+  server: ServerDescription | undefined,
+): Answer {
   if (resultType === 'complete') return isCreated(result, call) ? { task: result } : { result }
   if (resultType === 'input_required') return { input: result }
   if (resultType === 'task' && server !== undefined && servesTasks(server)) {
@@ -180,7 +189,7 @@ function meant(result: Payload, resultType: string, call: Call, server: ServerSi
     // Drafts of the extension say it of a task that was only looked at.
     if (call.method === 'tasks/get') return { result }
   }
-  return { error: rpcError(RPC.internal, `unsupported result type "${visible(resultType, 64)}"`) }
+  return { error: rpcError(RPC.internal, `unsupported result type "${formatPeerText(resultType, 64)}"`) }
 }
 
 /** Tells if a legacy server took a call as the task that it was to be: it nests it in its result. */
@@ -208,7 +217,7 @@ export function shortenedList(
   drops: Drops,
 ): RpcResponse | undefined {
   if (METHODS.get(method)?.to !== 'list') return undefined
-  const { bytes: rest, withheld } = withoutDeepEntries(bytes)
+  const { bytes: rest, withheld } = removeDeepEntries(bytes)
   const message = withheld.length === 0 ? undefined : parseServerMessage(rest, era)
   if (message?.kind !== 'response') return undefined
   for (const entry of withheld) drops.count('entry', () => entry.toString('utf8', 0, 400))

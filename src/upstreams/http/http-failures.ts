@@ -6,7 +6,7 @@ import { ClientError } from '../../http-client/transport.ts'
 import { isObject } from '../../protocol/json/json.ts'
 import type { RpcError } from '../../protocol/rpc-error.ts'
 import { RPC } from '../../protocol/rpc-error.ts'
-import { visible } from '../../util/log.ts'
+import { formatPeerText } from '../../util/log.ts'
 import type { Connection } from '../connection/connection.ts'
 
 /** Refusals within this time after the first are of the call, or pass. */
@@ -113,13 +113,13 @@ export function statusFailure(upstream: string, reply: StatusReply): GatewayErro
 /** Names the target of a redirect, without its parameters, which may be secret. */
 export function redirectTarget(location: string | undefined): string {
   const target = location?.split(/[?#]/)[0]
-  return target === undefined ? '' : ` to ${visible(target, 200)}`
+  return target === undefined ? '' : ` to ${formatPeerText(target, 200)}`
 }
 
 /** A server's words beside a status, for the owner's eyes. */
 export function said(body: string, challenge?: string): string | undefined {
   const parts = [body.trim(), challenge === undefined ? '' : `WWW-Authenticate: ${challenge}`]
-  const text = parts.filter(part => part !== '').map(part => visible(part, 200))
+  const text = parts.filter(part => part !== '').map(part => formatPeerText(part, 200))
   return text.length === 0 ? undefined : text.join(' | ')
 }
 
@@ -142,7 +142,7 @@ export function refusedHere(upstream: string, error: unknown): GatewayError | un
   if (error.code === 'OVERFLOW')
     return gatewayError('GW_UPSTREAM_BUSY', { upstream, why: error.message, retryAfterMs: BUSY_RETRY_MS })
   if (error.code !== 'INVALID_ARG') return undefined
-  const why = `the request cannot be written as HTTP (${visible(error.message, 100)})`
+  const why = `the request cannot be written as HTTP (${formatPeerText(error.message, 100)})`
   return gatewayError('GW_UPSTREAM_PROTOCOL', { upstream, why })
 }
 
@@ -154,7 +154,7 @@ export function unreachable(error: unknown): string {
 function reason(error: unknown): string {
   const { code, message } = error as { code?: unknown; message?: unknown }
   const text = typeof code === 'string' && code !== '' && code !== 'PROXY' ? code : String(message)
-  return visible(text, 100)
+  return formatPeerText(text, 100)
 }
 
 function isClosedByPeer(error: unknown): boolean {

@@ -1,4 +1,4 @@
-import type { Clock, Exchange, ServerSide, UpstreamContext } from '../../api/index.ts'
+import type { Clock, Exchange, ServerDescription, UpstreamContext } from '../../api/index.ts'
 import type { HttpUpstreamConfig } from '../../config/config.gen.ts'
 import { gatewayError } from '../../errors/errors.ts'
 import type {
@@ -7,14 +7,14 @@ import type {
   ReplyHandler,
   ReplyHeaders,
 } from '../../http-client/transport.ts'
-import { standardHeaders } from '../../protocol/headers.ts'
+import { createStandardHeaders } from '../../protocol/headers.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { encodeRequest } from '../../protocol/jsonrpc.ts'
 import { HEADER, MODERN_VERSION } from '../../protocol/methods.ts'
 import type { HeldBytes } from '../../transport/backlog.ts'
 import { Backoff, HEALTHY_MS } from '../../transport/backoff.ts'
 import { parseSize } from '../../util/units.ts'
-import type { EncodedMessage } from '../../util/written.ts'
+import type { EncodedMessage } from '../../util/encoded-message.ts'
 import type { Pending, Transport, TransportEvents } from '../transport.ts'
 import { openClient } from './open-client.ts'
 import { isSessionForgotten, unreachable } from './http-failures.ts'
@@ -130,7 +130,7 @@ export class StreamableHttpTransport implements Transport, ReplyHost {
   readonly #client: HttpTransport
   readonly #path: string
   readonly #standing: Readonly<Record<string, string>>
-  #server: ServerSide | undefined
+  #server: ServerDescription | undefined
   #session: string | undefined
   #hadSession = false
   #stream: StandingStream | undefined
@@ -178,7 +178,7 @@ export class StreamableHttpTransport implements Transport, ReplyHost {
     return false
   }
 
-  opened(server: ServerSide): void {
+  opened(server: ServerDescription): void {
     this.#server = server
   }
 
@@ -265,7 +265,7 @@ export class StreamableHttpTransport implements Transport, ReplyHost {
       ...this.#standing,
       'content-type': 'application/json',
       accept: EITHER,
-      ...standardHeaders(method, params, version),
+      ...createStandardHeaders(method, params, version),
     }
   }
 

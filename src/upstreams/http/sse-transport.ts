@@ -1,4 +1,4 @@
-import type { EncodedMessage } from '../../util/written.ts'
+import type { EncodedMessage } from '../../util/encoded-message.ts'
 import type { Exchange, UpstreamContext } from '../../api/index.ts'
 import type { SseUpstreamConfig } from '../../config/config.gen.ts'
 import type { Reason } from '../../errors/errors.ts'
@@ -11,7 +11,7 @@ import type {
 } from '../../http-client/transport.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { encodeRequest } from '../../protocol/jsonrpc.ts'
-import { visible } from '../../util/log.ts'
+import { formatPeerText } from '../../util/log.ts'
 import { parseSize } from '../../util/units.ts'
 import type { Pending, Transport, TransportEvents } from '../transport.ts'
 import type { StatusReply } from './http-failures.ts'
@@ -123,7 +123,7 @@ export class SseTransport implements Transport {
     if (url?.origin !== this.#url.origin)
       return this.#stream.end({
         why: `it wants messages outside ${this.#url.origin}; nothing is sent elsewhere`,
-        detail: visible(said, 100),
+        detail: formatPeerText(said, 100),
       })
     const to = withQuery(url, this.#query)
     this.#endpoint = to.pathname + to.search

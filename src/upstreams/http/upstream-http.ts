@@ -4,7 +4,7 @@ import type {
   UpstreamHttp,
   UpstreamHttpReply,
   UpstreamHttpRequest,
-  UpstreamReach,
+  UpstreamEndpoint,
 } from '../../api/index.ts'
 import { gatewayError } from '../../errors/errors.ts'
 import type { RequestControl, ReplyHandler, ReplyHeaders } from '../../http-client/transport.ts'
@@ -17,7 +17,7 @@ import { addCallHeaders, createQuery } from './request.ts'
 const CONNECTIONS = 64
 
 /** HTTP for upstreams that speak no MCP, over the client that all others use. */
-export function openUpstreamHttp(reach: UpstreamReach, context: UpstreamContext): UpstreamHttp {
+export function openUpstreamHttp(reach: UpstreamEndpoint, context: UpstreamContext): UpstreamHttp {
   const { url, proxy, tls, http2 = false } = reach
   const way = {
     ...{ url, http2 },
@@ -46,7 +46,7 @@ export function openUpstreamHttp(reach: UpstreamReach, context: UpstreamContext)
 /** Callers of different accounts share connections, as HTTP keeps nothing between two requests, and never credentials. */
 function withAccount(context: UpstreamContext, { exchange }: Call): UpstreamContext {
   const { authorizer } = context
-  const account = authorizer?.accountOf?.(exchange.principal)
+  const account = authorizer?.getAccount?.(exchange.principal)
   return account === undefined ? context : { ...context, account }
 }
 

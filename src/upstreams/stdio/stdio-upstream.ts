@@ -15,7 +15,7 @@ import { describeUnsupportedLimits, watchCeilings } from '../../processes/resour
 import { ServerProcess } from '../../processes/server-process.ts'
 import { RecentLines, StderrReader } from '../../processes/stderr.ts'
 import { parseSize } from '../../util/units.ts'
-import type { EncodedMessage } from '../../util/written.ts'
+import type { EncodedMessage } from '../../util/encoded-message.ts'
 import { SharedTransport } from '../connection/shared-transport.ts'
 import { McpUpstream } from '../mcp-upstream.ts'
 import type { TransportEvents } from '../transport.ts'
@@ -72,7 +72,7 @@ class StdioTransport extends SharedTransport {
   constructor(spec: StdioUpstreamConfig, around: StdioAround, events: TransportEvents, cwd?: string) {
     super(around.context)
     try {
-      const refusal = around.context.refusesStart?.()
+      const refusal = around.context.getStartRefusal?.()
       if (refusal === undefined) this.#process = startProcess({ spec, around, events, cwd })
       else process.nextTick(() => events.closed({ why: refusal }))
     } catch (error) {
@@ -119,8 +119,8 @@ function startProcess({ spec, around, events, ...given }: Start): ServerProcess 
   const { directory, environment, clock, hide } = context
   const cwd = given.cwd ?? path.resolve(directory, spec.cwd)
   const env = createEnvironment(spec, context)
-  const ownHome = spec.isolation === 'shared' ? context.sandboxing?.home : undefined
-  const places = context.sandboxing?.places()
+  const ownHome = spec.isolation === 'shared' ? context.sandboxContext?.home : undefined
+  const places = context.sandboxContext?.listPrivatePaths()
   const launch = createLaunch(spec, { directory, cwd, env, gatewayEnv: environment, ownHome, places })
   const mark = table.prepare(directory, context.name, environment)
   const log = context.log.child({ upstream: context.name, stream: 'stderr' })

@@ -1,7 +1,7 @@
 import type { Answer, Call, Clock, Session, UpstreamContext } from '../../api/index.ts'
 import { LOG_LEVELS } from '../../protocol/era/modern.ts'
 import { Payload } from '../../protocol/payload.ts'
-import { within } from '../../util/clock.ts'
+import { waitAtMost } from '../../util/clock.ts'
 import type { Connection } from '../connection/connection.ts'
 import type { Supervisor } from '../supervisor.ts'
 import type { Home, OwnNews } from './subscriptions.ts'
@@ -81,7 +81,7 @@ export class ClientInterest {
   }
 
   async #afterwards(sent: Promise<unknown>, call: Call, connection: Connection): Promise<Answer> {
-    await within(this.#clock, LEVEL_MS, sent)
+    await waitAtMost(this.#clock, LEVEL_MS, sent)
     return connection.call(call)
   }
 }

@@ -1,5 +1,12 @@
 import { getChangedKinds, LISTEN_FLAGS } from '../../protocol/methods.ts'
-import type { Answer, Call, Notification, ServerSide, Session, UpstreamContext } from '../../api/index.ts'
+import type {
+  Answer,
+  Call,
+  Notification,
+  ServerDescription,
+  Session,
+  UpstreamContext,
+} from '../../api/index.ts'
 import { toModernParams } from '../../protocol/era/modern.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { isObject } from '../../protocol/json/json.ts'
@@ -362,13 +369,13 @@ class Watch {
 }
 
 /** All that a server may have changed while nobody listened. */
-export function listChangeNotifications(server: ServerSide | undefined): Notification[] {
+export function listChangeNotifications(server: ServerDescription | undefined): Notification[] {
   return Object.keys(LISTEN_FLAGS)
     .filter(kind => announces(kind, server))
     .map(kind => ({ method: `notifications/${kind}/list_changed`, params: undefined }))
 }
 
-function announces(kind: string, server: ServerSide | undefined): boolean {
+function announces(kind: string, server: ServerDescription | undefined): boolean {
   const capability = server?.capabilities[kind]
   return isObject(capability) && capability.listChanged === true
 }

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import type { ClientOptions } from 'ws'
 import { WebSocket } from 'ws'
-import type { EncodedMessage } from '../../util/written.ts'
-import { getByteLength } from '../../util/written.ts'
+import type { EncodedMessage } from '../../util/encoded-message.ts'
+import { getByteLength } from '../../util/encoded-message.ts'
 import type {
   Authorizer,
   CredentialHeaders,
@@ -15,7 +15,7 @@ import type { Reason } from '../../errors/errors.ts'
 import { GatewayError, getErrorMessage } from '../../errors/errors.ts'
 import { findProxy } from '../../http-client/proxy.ts'
 import { SUBPROTOCOL, WebSocketChannel } from '../../transport/channel.ts'
-import { visible } from '../../util/log.ts'
+import { formatPeerText } from '../../util/log.ts'
 import { parseSize } from '../../util/units.ts'
 import { SharedTransport } from '../connection/shared-transport.ts'
 import { MAX_REFUSAL, SHOWN_BODY, said, unreachable } from '../http/http-failures.ts'
@@ -197,6 +197,6 @@ function whyFailed(error: Error, { maxReply }: WsUpstreamConfig): string {
   const { code, syscall } = error as NodeJS.ErrnoException
   if (code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH') return `it sent a message larger than ${maxReply}`
   return syscall === undefined && code !== 'PROXY' && code?.startsWith('E') !== true
-    ? `the WebSocket failed (${visible(error.message, 200)})`
+    ? `the WebSocket failed (${formatPeerText(error.message, 200)})`
     : unreachable(error)
 }

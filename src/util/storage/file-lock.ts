@@ -10,7 +10,7 @@ const PATIENCE_MS = 10_000
  */
 export async function withFileLock<T>(file: string, work: () => Promise<T>): Promise<T> {
   const end = performance.now() + PATIENCE_MS
-  while (!(await isTaken(file))) {
+  while (!(await tryLock(file))) {
     if (performance.now() > end) throw new Error(`another process keeps ${file}`)
     await new Promise(resolve => setTimeout(resolve, RETRY_MS))
   }
@@ -22,7 +22,7 @@ export async function withFileLock<T>(file: string, work: () => Promise<T>): Pro
 }
 
 /** True when the lock is ours now. */
-async function isTaken(file: string): Promise<boolean> {
+async function tryLock(file: string): Promise<boolean> {
   try {
     await writeFile(file, String(process.pid), { flag: 'wx', mode: 0o600 })
     return true

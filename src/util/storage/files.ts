@@ -12,14 +12,14 @@ export async function makeDirectory(path: string, mode = 0o777): Promise<string 
     await mkdir(path, { mode })
     return path
   } catch (error) {
-    if (isThere(error) && (await stat(path)).isDirectory()) return undefined
+    if (ignoreExisting(error) && (await stat(path)).isDirectory()) return undefined
     if (!lacksParent(error, path)) throw error
   }
   const first = await makeDirectory(dirname(path), mode)
   return mkdir(path, { mode }).then(
     () => first ?? path,
     (error: unknown) => {
-      if (!isThere(error)) throw error
+      if (!ignoreExisting(error)) throw error
       return first
     },
   )
@@ -31,7 +31,7 @@ export function makeDirectorySync(path: string, mode = 0o777): string | undefine
     mkdirSync(path, { mode })
     return path
   } catch (error) {
-    if (isThere(error) && statSync(path).isDirectory()) return undefined
+    if (ignoreExisting(error) && statSync(path).isDirectory()) return undefined
     if (!lacksParent(error, path)) throw error
   }
   const first = makeDirectorySync(dirname(path), mode)
@@ -39,12 +39,12 @@ export function makeDirectorySync(path: string, mode = 0o777): string | undefine
     mkdirSync(path, { mode })
     return first ?? path
   } catch (error) {
-    if (!isThere(error)) throw error
+    if (!ignoreExisting(error)) throw error
     return first
   }
 }
 
-function isThere(error: unknown): boolean {
+function ignoreExisting(error: unknown): boolean {
   return getErrorCode(error) === 'EEXIST'
 }
 
@@ -60,7 +60,7 @@ function getErrorCode(error: unknown): unknown {
  * Writes a file whole or not at all, for its owner alone unless `mode` says otherwise. `put` gives what was written its
  * name: `rename` replaces what has that name, `link` fails with EEXIST then.
  */
-export async function writeWhole(
+export async function writeFileAtomic(
   path: string,
   bytes: Buffer,
   put: (from: string, to: string) => Promise<void>,

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { link, open, rename } from 'node:fs/promises'
-import { writeWhole } from './files.ts'
+import { writeFileAtomic } from './files.ts'
 
 /**
  * The random key in a file for its owner alone, made where there is none: all processes get the same one. With `fresh`
@@ -8,12 +8,12 @@ import { writeWhole } from './files.ts'
  * @throws Error where it cannot be kept, or others may know it
  */
 export async function loadKeyFile(path: string, bytes: number, fresh = false): Promise<Buffer> {
-  const kept = fresh ? undefined : await read(path, bytes)
-  return kept ?? (await make(path, bytes, fresh))
+  const kept = fresh ? undefined : await readKey(path, bytes)
+  return kept ?? (await createKey(path, bytes, fresh))
 }
 
 /** Undefined when there is none. @throws Error for one that others may know, or that is no key. */
-async function read(path: string, bytes: number): Promise<Buffer | undefined> {
+async function readKey(path: string, bytes: number): Promise<Buffer | undefined> {
   const file = await open(path, 'r').catch((error: unknown) => {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
     throw error
@@ -32,13 +32,13 @@ async function read(path: string, bytes: number): Promise<Buffer | undefined> {
 }
 
 /** Whole or not at all. Of several processes that make one at the same time, all get that of the first. */
-async function make(path: string, bytes: number, replaces: boolean): Promise<Buffer> {
+async function createKey(path: string, bytes: number, replaces: boolean): Promise<Buffer> {
   const key = randomBytes(bytes)
   try {
-    await writeWhole(path, key, replaces ? rename : link)
+    await writeFileAtomic(path, key, replaces ? rename : link)
     return key
   } catch (error) {
-    const theirs = (error as NodeJS.ErrnoException).code === 'EEXIST' ? await read(path, bytes) : undefined
+    const theirs = (error as NodeJS.ErrnoException).code === 'EEXIST' ? await readKey(path, bytes) : undefined
     if (theirs === undefined) throw error
     return theirs
   }

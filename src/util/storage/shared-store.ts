@@ -7,7 +7,7 @@ export interface SharedStore {
   /** False while it does not answer: ask it all the same, as only that finds out that it is back. */
   readonly isUp: boolean
   /** Number of processes that share it, this one among them, as far as is known. */
-  readonly sharers: number
+  readonly processCount: number
 
   get(key: string): Promise<string | undefined>
   /** Keeps a value for so long; false where `when` says otherwise, and then all is as before. */
@@ -18,9 +18,9 @@ export interface SharedStore {
   delete(key: string, is?: string): Promise<boolean>
 
   /** Takes of what is allowed in any so many milliseconds. */
-  permits(key: string, request: PermitRequest): Promise<Permits>
+  takePermits(key: string, request: PermitRequest): Promise<Permits>
   /** Adds to a number that has an end and may have a bound. Negative numbers give back. */
-  count(key: string, request: CountRequest): Promise<Counted>
+  addToCounter(key: string, request: CountRequest): Promise<CountResult>
 
   /** Tells all that have subscribed, this process among them. It may get lost: what must not be missed is counted or kept, too. */
   publish(topic: string, text: string): Promise<void>
@@ -36,33 +36,33 @@ export interface SharedStore {
 /** Time and condition of a value that is kept. */
 export interface PutOptions {
   /** Time in milliseconds after which it is no more. */
-  readonly ms: number
+  readonly expiresInMs: number
   /** Only where there is no value yet, or where the value is this one. */
   readonly when?: 'absent' | { readonly is: string } | undefined
 }
 
 /** Use of a limit such as 120 in any 60 seconds. */
 export interface PermitRequest {
-  readonly most: number
-  readonly ms: number
+  readonly max: number
+  readonly windowMs: number
   /** Permits needed now. */
-  readonly wanted: number
+  readonly count: number
   /** Permits that were got before and not used: they are given back first. */
   readonly unused?: number | undefined
   /** Permits on top of those, for later: given while others cannot be short of them, a quarter of what is left at most. */
-  readonly ahead?: number | undefined
+  readonly prefetch?: number | undefined
   /** Permits that were used without asking, as the store was away: counted whatever is left. */
   readonly owed?: number | undefined
 }
 
 /** Permits that were got, and until when. */
 export interface Permits {
-  readonly got: number
+  readonly granted: number
   /**
    * Time in milliseconds, from before they were asked for, within which permits must be used: what is used later might be too many
    * in some window.
    */
-  readonly forMs: number
+  readonly validMs: number
   /** Milliseconds until there may be more; 0 where there are. */
   readonly waitMs: number
 }
@@ -70,21 +70,21 @@ export interface Permits {
 /** Addition to a number. */
 export interface CountRequest {
   /** Number to add; negative gives back. */
-  readonly by: number
+  readonly delta: number
   /** Time in milliseconds after which it begins anew, from its first count. */
-  readonly ms: number
+  readonly expiresInMs: number
   /** Bound of the number: what goes beyond is not added. */
-  readonly most?: number | undefined
+  readonly max?: number | undefined
   /** More to add on top, for later: a quarter of what is left at most. */
-  readonly ahead?: number | undefined
+  readonly prefetch?: number | undefined
   /** Number that it begins with where it is not there: what it is known to have reached, for a store that may have forgotten. */
-  readonly from?: number | undefined
+  readonly initial?: number | undefined
 }
 
 /** Number as it is after an addition. */
-export interface Counted {
+export interface CountResult {
   /** Number that was added. */
-  readonly got: number
+  readonly added: number
   /** Number that it is now. */
   readonly total: number
 }

@@ -27,7 +27,7 @@ export class SqlDatabase {
   }
 
   /** All of it or nothing, and nobody in between. */
-  whole<T>(work: () => T): T {
+  runTransaction<T>(work: () => T): T {
     if (this.#database.isTransaction) return work()
     this.#database.exec('BEGIN IMMEDIATE')
     try {
@@ -41,17 +41,17 @@ export class SqlDatabase {
   }
 
   /** The same for what need not outlive a loss of power: output that comes in pieces. */
-  wholeSoon(work: () => void): void {
+  runTransactionUnsynced(work: () => void): void {
     this.#database.exec('PRAGMA synchronous = NORMAL')
     try {
-      this.whole(work)
+      this.runTransaction(work)
     } finally {
       this.#database.exec('PRAGMA synchronous = FULL')
     }
   }
 
   /** Another number when another connection has written. */
-  version(): number {
+  getVersion(): number {
     return getSqlNumber(this.get('PRAGMA data_version')?.data_version)
   }
 

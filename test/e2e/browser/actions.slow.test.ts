@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import type { Page } from 'playwright-core'
-import { closeAfter, type Reply, testClient } from '../../../src/testing/index.ts'
+import { closeAfter, type TestReply, testClient } from '../../../src/testing/index.ts'
 import { connect, setting as approvalSetting } from '../../unit/plugins/approve/setting.ts'
 import { setting } from '../../unit/plugins/ui/setting.ts'
 import { assertEveryView, openPage, skip } from './opened-page.ts'
 
 interface Waiting {
   readonly page: Page
-  readonly reply: Promise<Reply>
+  readonly reply: Promise<TestReply>
   readonly sent: () => unknown[]
 }
 

@@ -237,7 +237,7 @@ test('a page that loses its gateway comes back to it by itself', { skip }, async
   const { page } = await openIn(await startChromium(t), await made.link())
   await page.locator('.live', { hasText: 'live' }).waitFor()
   await page.context().setOffline(true)
-  made.gateway.gateway.generation.graph.hooks.runner('stopping')?.(0)
+  made.gateway.gateway.generation.graph.hooks.getRunner('stopping')?.(0)
   await page.locator('.live', { hasText: 'connecting' }).waitFor()
   await page.context().setOffline(false)
   await page.locator('.live', { hasText: /^live$/ }).waitFor()

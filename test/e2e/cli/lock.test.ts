@@ -112,17 +112,17 @@ test('a server that changes its mind while it runs is withheld at once, and back
   await client.listen()
   const names = async (): Promise<unknown> =>
     ((await client.request('tools/list')).result?.['tools'] as { name: string }[]).map(({ name }) => name)
-  const instructions = client.initialized?.result?.['instructions']
+  const instructions = client.initializeReply?.result?.['instructions']
   const usual = await names()
 
   await offers({ tools: [changed, add], instructions: 'Add first.' })
-  await client.notified('notifications/tools/list_changed')
+  await client.nextNotification('notifications/tools/list_changed')
   const without = await names()
   const refused = await client.request('tools/call', { name: 'mind__say', arguments: {} })
   const diff = await gateway(['lock', 'diff', 'mind'], { cwd })
   const hash = /--expect (v1:[0-9a-f]{64})/.exec(diff.stdout)?.[1] ?? ''
   const accepted = await gateway(['lock', 'accept', 'mind', '--expect', hash], { cwd })
-  await client.notified('notifications/tools/list_changed')
+  await client.nextNotification('notifications/tools/list_changed')
   const back = await names()
   const called = await client.request('tools/call', { name: 'mind__say', arguments: {} })
 
@@ -225,7 +225,7 @@ test('instructions that changed are kept from clients of both eras', async t => 
 
   const { result } = await young.request('server/discover')
 
-  assert.equal(old.initialized?.result?.['instructions'], undefined)
+  assert.equal(old.initializeReply?.result?.['instructions'], undefined)
   assert.equal(result?.['instructions'], undefined)
 })
 

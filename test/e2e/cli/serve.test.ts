@@ -53,7 +53,7 @@ test('a second signal does not wait for what is still open', async t => {
   const { child, exit, logged } = serving(t, ['serve'], { cwd })
   const client = await testClient(String((await logged('listening'))['url']))
   client.request('tools/call', { name: 'web__hang', arguments: {} }).catch(() => undefined)
-  await web.next('tools/call')
+  await web.waitForCall('tools/call')
 
   child.kill('SIGINT')
   await logged('stopping; a second signal stops at once')

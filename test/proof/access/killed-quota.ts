@@ -58,7 +58,7 @@ export async function killedQuota(quota: number, kills: number): Promise<Day> {
   let left = 0
   while (quotas.countCall('daily', JSON.stringify(['api-key', '', 'caller']), quota, Date.now())) left++
   quotas.close()
-  const executed = upstream.received('tools/call').length
+  const executed = upstream.listCalls('tools/call').length
   await upstream[Symbol.asyncDispose]()
   await rm(state, { recursive: true, force: true })
   return { kills, quota, counted: quota - left, executed, answered, cut }

@@ -1,4 +1,4 @@
-import { type Connection, type Gateway, createGateway } from '../../../src/index.ts'
+import { type ClientConnection, type Gateway, createGateway } from '../../../src/index.ts'
 import type { Plugin, Principal } from '../../../src/plugin.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import { telling } from './telling-upstream.ts'
@@ -15,7 +15,7 @@ export interface Interleaved {
 interface Caller {
   readonly principal: Principal
   readonly session: { id: string }
-  readonly connection: Connection
+  readonly connection: ClientConnection
 }
 
 const SUBJECTS = ['ann', 'bob', 'ann"', 'ann","bob', '']

@@ -4,7 +4,7 @@ import { styleText } from 'node:util'
 import { parse } from 'yaml'
 import { formatConfig, formatInspection } from '../../../src/cli/local/inspect.ts'
 import { getExitCode, formatResult } from '../../../src/cli/local/call.ts'
-import { toOneLine, shortened } from '../../../src/util/plain-text.ts'
+import { toOneLine, truncateText } from '../../../src/util/plain-text.ts'
 import { createSummaryFields, formatSummary } from '../../../src/cli/serve/summary.ts'
 import { formatTable } from '../../../src/cli/output/table.ts'
 import type { TerminalOutput, Terminal } from '../../../src/cli/output/terminal.ts'
@@ -54,7 +54,7 @@ test('on a narrow terminal the last column goes below', () => {
 
 test('text of strangers cannot steer a terminal', () => {
   assert.equal(toOneLine('a\u001b[31mb\u001b[2J\u0000\u009b\n c\u202e'), 'ab c')
-  assert.equal(shortened('abcdef', 4), 'abc…')
+  assert.equal(truncateText('abcdef', 4), 'abc…')
 })
 
 test('a result goes to a program as it is, and to a terminal without what could steer it', () => {

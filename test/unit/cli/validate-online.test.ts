@@ -78,7 +78,7 @@ test('it says what servers list, what clients of each kind are shown, and what t
   assert.match(out, new RegExp(`web__${LONG} +→ \\S+ +cursor, vscode`))
   assert.match(out, /^not shown\n +web__hopeless .*cursor/m)
   assert.match(out, /no profile +3 tools +\d+ tokens\n +small +1 tool +\d+ tokens$/m)
-  assert.deepEqual(web.received('tools/call'), [])
+  assert.deepEqual(web.listCalls('tools/call'), [])
 })
 
 test('as JSON it is all in one object', async t => {

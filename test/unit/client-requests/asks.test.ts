@@ -135,7 +135,7 @@ describe('a retry of a parked call', () => {
     const { client } = await setting(
       t,
       async ({ exchange }) => {
-        const reply = await exchange.ask({ ...ASK, onTakeBack: listener => (takeBack = listener) })
+        const reply = await exchange.ask({ ...ASK, onCancel: listener => (takeBack = listener) })
         isAnswered = 'result' in reply
         return answer({ content: [], kept: true })
       },

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { pointerFits, parsePointer, pointerParent, appendPointer } from '../../../src/util/finding.ts'
-import { suggestName, suggest } from '../../../src/util/suggest.ts'
+import { suggestName, findSimilar } from '../../../src/util/suggest.ts'
 import { parseDuration, parseSize } from '../../../src/util/units.ts'
 
 test('durations and sizes are read with their units, or as plain numbers', () => {
@@ -44,8 +44,8 @@ test('a star in a pattern stands for one key', () => {
 })
 
 test('a near miss is suggested, a far one is not', () => {
-  assert.equal(suggest('comand', ['args', 'command']), 'command')
-  assert.equal(suggest('zzz', ['args', 'command']), undefined)
+  assert.equal(findSimilar('comand', ['args', 'command']), 'command')
+  assert.equal(findSimilar('zzz', ['args', 'command']), undefined)
   assert.equal(suggestName('zzz', ['args', 'command']), 'known: args, command')
   assert.equal(suggestName('zzz', []), undefined)
 })

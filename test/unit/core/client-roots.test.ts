@@ -200,7 +200,7 @@ test('a client that never answers holds up no call, and the server hears so afte
   await asked
 
   assert.equal((await rooted.seen()).last, 'nothing yet')
-  clock.pass(10_000)
+  clock.advance(10_000)
 
   await rooted.sees(({ last }) => last === 'error -32603')
 })

@@ -70,6 +70,6 @@ for (const [jump, byMs] of [
 
       assert.deepEqual(await calls(3), [true, true, false])
       await kept()
-      assert.equal(web.received('tools/call').filter(({ params }) => params?.name === 'kept').length, 1)
+      assert.equal(web.listCalls('tools/call').filter(({ params }) => params?.name === 'kept').length, 1)
     })
   })

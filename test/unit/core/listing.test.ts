@@ -47,9 +47,9 @@ async function namesOf(client: TestClient): Promise<string[]> {
 }
 
 function called(web: {
-  received(method: string): readonly { params?: JsonObject | undefined }[]
+  listCalls(method: string): readonly { params?: JsonObject | undefined }[]
 }): unknown[] {
-  return web.received('tools/call').map(({ params }) => params?.name)
+  return web.listCalls('tools/call').map(({ params }) => params?.name)
 }
 
 for (const era of ['legacy', 'modern'] as const)

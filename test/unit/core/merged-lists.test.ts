@@ -9,7 +9,7 @@ function part(upstream: string, entries: number, bytes = 100): Part {
   const tools = Array.from({ length: entries }, (_, n) => ({ name: `t${n}` }))
   return {
     upstream,
-    payloads: [Payload.raw(Buffer.alloc(bytes), 'modern')],
+    payloads: [Payload.fromBytes(Buffer.alloc(bytes), 'modern')],
     digest: '',
     entries: tools.map(tool => createEntry('tools', upstream, tool.name, '', tool)),
   }

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { adaptRequest, adaptReply, toModernAsk } from '../../../src/protocol/era/client-requests.ts'
-import { findMissingCapabilities, neutralCapabilities } from '../../../src/protocol/era/capabilities.ts'
-import type { Reader } from '../../../src/protocol/methods.ts'
+import { findMissingCapabilities, normalizeCapabilities } from '../../../src/protocol/era/capabilities.ts'
+import type { ClientVersion } from '../../../src/protocol/methods.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
 
-const reader = (version: string, capabilities: JsonObject = {}): Reader => ({
+const reader = (version: string, capabilities: JsonObject = {}): ClientVersion => ({
   era: version === '2026-07-28' ? 'modern' : 'legacy',
   version,
   capabilities,
@@ -54,7 +54,7 @@ describe('a form for a client of 2025-06-18', () => {
   })
 
   test('has a switch for each of many choices, and what was switched on is the list', () => {
-    const { ask, read } = adaptRequest(
+    const { ask, convertResult } = adaptRequest(
       elicitation(form({ colours: many, n: { type: 'integer' } }, ['colours'])),
       OLD,
     )
@@ -66,12 +66,12 @@ describe('a form for a client of 2025-06-18', () => {
     })
     assert.deepEqual(schema.required, [])
     const filled = { action: 'accept', content: { 'colours.1': true, 'colours.2': true, n: 1 } }
-    assert.deepEqual(read(filled), { action: 'accept', content: { n: 1, colours: ['r', 'g'] } })
-    assert.deepEqual(read({ action: 'accept', content: { 'colours.1': false, n: 1 } }).content, {
+    assert.deepEqual(convertResult(filled), { action: 'accept', content: { n: 1, colours: ['r', 'g'] } })
+    assert.deepEqual(convertResult({ action: 'accept', content: { 'colours.1': false, n: 1 } }).content, {
       n: 1,
       colours: [],
     })
-    assert.deepEqual(read({ action: 'decline' }), { action: 'decline' })
+    assert.deepEqual(convertResult({ action: 'decline' }), { action: 'decline' })
   })
 })
 
@@ -99,7 +99,7 @@ describe('an ask for the model of a client', () => {
   })
 
   test('has tools only for who has them; what needs them is refused before', () => {
-    const declared = neutralCapabilities({ ...OLD, capabilities: { sampling: { tools: {} } } })
+    const declared = normalizeCapabilities({ ...OLD, capabilities: { sampling: { tools: {} } } })
     const needing = { messages: [], tools: [{ name: 't' }] }
     const sparing = [
       { messages: [], tools: [] },

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { adaptBlock, adaptMessage } from '../../../src/protocol/era/blocks.ts'
+import { adaptBlock, adaptMessage } from '../../../src/protocol/era/content-blocks.ts'
 import { toLegacyResult } from './whole.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import { Payload } from '../../../src/protocol/payload.ts'
@@ -26,7 +26,7 @@ const HAS: Readonly<Record<string, readonly string[]>> = {
 
 function sent(value: JsonObject, method: string, version: string, era: Era = 'legacy'): JsonObject {
   const bytes = Buffer.from(JSON.stringify(value))
-  return JSON.parse(toLegacyResult(Payload.raw(bytes, era), method, version).toString()) as JsonObject
+  return JSON.parse(toLegacyResult(Payload.fromBytes(bytes, era), method, version).toString()) as JsonObject
 }
 
 describe('a content block goes to a legacy client', () => {
@@ -86,12 +86,12 @@ describe('a result with content', () => {
       '{ "content" : [ {"type":"text","text":"\\u00e9","x":1e400} ], "isError":false }',
     )
     for (const version of LEGACY_VERSIONS)
-      assert.equal(toLegacyResult(Payload.raw(bytes, 'legacy'), 'tools/call', version), bytes)
+      assert.equal(toLegacyResult(Payload.fromBytes(bytes, 'legacy'), 'tools/call', version), bytes)
   })
 
   test('changes in that block alone; the others keep their bytes, and all other members theirs', () => {
     const result = toLegacyResult(
-      Payload.raw(
+      Payload.fromBytes(
         Buffer.from(
           '{"n":12345678901234567890,"content":[{"type":"text","text":"a","n":1.0},{"type":"x"}],"_meta":{"k":1}}',
         ),

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { adaptNotification, toLegacyFailure } from '../../../src/protocol/era/legacy.ts'
-import { LEGACY_VERSIONS, MODERN_VERSION, type Reader } from '../../../src/protocol/methods.ts'
+import { LEGACY_VERSIONS, MODERN_VERSION, type ClientVersion } from '../../../src/protocol/methods.ts'
 import { encodeAnswer } from '../../../src/listeners/client/encode-answer.ts'
 
 const VERSIONS = [MODERN_VERSION, ...LEGACY_VERSIONS]
 
-function reader(version: string): Reader {
+function reader(version: string): ClientVersion {
   return { era: version === MODERN_VERSION ? 'modern' : 'legacy', version, capabilities: {} }
 }
 

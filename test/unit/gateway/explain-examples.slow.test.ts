@@ -33,7 +33,7 @@ async function built(t: TestContext, source: LoadedConfig): Promise<Gateway> {
   const upstream = (
     ...[spec, context]: [Parameters<typeof createPlaceholder>[0], Parameters<typeof createPlaceholder>[1]]
   ): Upstream => createPlaceholder(spec, context, TOOLS)
-  const gateway = await makeGateway(loaded, { log, environment: process.env, beside: true }, upstream)
+  const gateway = await makeGateway(loaded, { log, environment: process.env, ephemeral: true }, upstream)
   cleanup(t, () => gateway.close())
   return gateway
 }

@@ -30,7 +30,7 @@ describe('explain', () => {
     assert.deepEqual(explanation.outcome, { what: 'server', by: 'files', text: '"files" answers' })
     assert.equal(explanation.upstream, 'files')
     assert.equal(explanation.original, 'read')
-    assert.equal(files.received('tools/call').length, 0)
+    assert.equal(files.listCalls('tools/call').length, 0)
   })
 
   test('of a name that nobody has says what may be meant', async t => {

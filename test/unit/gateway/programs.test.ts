@@ -43,7 +43,7 @@ test('a program of a plugin reads and writes lines, and is gone when it is stopp
   const ends: string[] = []
   let heard = (): void => undefined
   const answered = new Promise<void>(resolve => (heard = resolve))
-  const env = api.programs.environment(['PATH'], { SECRET_KEY: 'very-secret-value' })
+  const env = api.programs.createEnvironment(['PATH'], { SECRET_KEY: 'very-secret-value' })
   const program: Program = await api.programs.launch({
     name: 'echo',
     command: process.execPath,

@@ -77,7 +77,7 @@ for (const era of ['legacy', 'modern'] as const) {
     const client = await clientOf(t, gateway, era)
 
     await gateway.reload(configOf(web, { filters: { tools: { deny: ['*__b'] } } }))
-    await client.notified(CHANGED)
+    await client.nextNotification(CHANGED)
 
     assert.deepEqual(await heardBy(client), [])
     assert.equal(((await client.request('tools/list')).result?.tools as unknown[]).length, 1)
@@ -140,7 +140,7 @@ test('a listener that moves listens before the old one ends, and what is under w
   const port = await freePort()
   const client = closeAfter(t, await testClient(urlOf(gateway)))
   const running = client.request('tools/call', { name: 'web__slow' })
-  await web.next('tools/call')
+  await web.waitForCall('tools/call')
 
   await gateway.reload(configOf(web, { shutdown: { grace: '5s' } }, { port }))
   const other = closeAfter(t, await testClient(urlOf(gateway)))
@@ -210,7 +210,7 @@ test('a reload waits for the generation before the last: there are never more th
   const gateway = await served(t, configOf(web))
   const client = closeAfter(t, await testClient(urlOf(gateway)))
   const running = client.request('tools/call', { name: 'web__slow' })
-  await web.next('tools/call')
+  await web.waitForCall('tools/call')
 
   await gateway.reload(configOf(web, { lists: { pageSize: 2 } }))
   let isDone = false
@@ -233,7 +233,7 @@ test('a reload that waits for an old generation does not hold up the end', async
   const gateway = await served(t, configOf(web))
   const client = closeAfter(t, await testClient(urlOf(gateway)))
   client.request('tools/call', { name: 'web__hang' }).catch(() => undefined)
-  await web.next('tools/call')
+  await web.waitForCall('tools/call')
   await gateway.reload(configOf(web, { lists: { pageSize: 2 } }))
   const refused: unknown[] = []
   gateway.on('refused', event => refused.push(event))

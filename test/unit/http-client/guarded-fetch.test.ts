@@ -51,7 +51,7 @@ test('a reply is bounded in size, in time, and in how it is packed', async t => 
   })
   const fetch = opened()
   const ask = (path: string) =>
-    fetch(origin + path, { namedBy: origin, withinMs: path === '/slow' ? 200 : 10_000 })
+    fetch(origin + path, { namedBy: origin, timeoutMs: path === '/slow' ? 200 : 10_000 })
 
   assert.equal((await (await ask('/full')).text()).length, 64 * 1024)
   assert.equal((await ask('/empty')).status, 204)
@@ -64,7 +64,7 @@ test('what is asked at once is bounded', async t => {
   const fetch = opened()
   const stop = new AbortController()
   const many = Array.from({ length: 100 }, () =>
-    codeOf(fetch(origin, { namedBy: origin, signal: stop.signal, withinMs: 60_000 })),
+    codeOf(fetch(origin, { namedBy: origin, signal: stop.signal, timeoutMs: 60_000 })),
   )
 
   await assert.rejects(fetch(origin, { namedBy: origin }), /too many are asked at once/)
@@ -78,7 +78,7 @@ test('a server that answers nothing of what it names keeps no other from being a
   const fetch = opened()
   const stop = new AbortController()
   const many = Array.from({ length: 120 }, () =>
-    codeOf(fetch(silent, { namedBy: silent, signal: stop.signal, withinMs: 60_000 })),
+    codeOf(fetch(silent, { namedBy: silent, signal: stop.signal, timeoutMs: 60_000 })),
   )
 
   assert.equal(await (await fetch(other, { namedBy: other })).text(), 'here')
@@ -113,7 +113,7 @@ test('behind a proxy what leads to no public address here is not asked there', a
   cleanup(t, () => proxy.close())
   const at = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`
   const fetch = opened({ environment: { HTTPS_PROXY: at, HTTP_PROXY: at } })
-  const ask = (url: string) => codeOf(fetch(url, { namedBy: STRANGER, withinMs: 5000 }))
+  const ask = (url: string) => codeOf(fetch(url, { namedBy: STRANGER, timeoutMs: 5000 }))
 
   const refused = [
     'private.example.com',

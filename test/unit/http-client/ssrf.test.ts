@@ -100,7 +100,7 @@ test('no spelling of a private address that a stranger names leads to a connecti
 
   const passed: string[] = []
   for (const url of [...urls, ...ODD]) {
-    const code = await codeOf(fetch(url, { namedBy: STRANGER, withinMs: 5000 }))
+    const code = await codeOf(fetch(url, { namedBy: STRANGER, timeoutMs: 5000 }))
     if (code !== 'GW_FETCH_REFUSED') passed.push(`${url} ${code}`)
   }
 
@@ -172,7 +172,7 @@ test('what is private itself may name what is private, and never what is nearer 
     ['https://here.example.com:9/mcp', 'https://here.example.com:9/x', true],
   ]
   for (const [namedBy, url, isAllowed] of cases) {
-    const code = await codeOf(fetch(url, { namedBy, withinMs: 2000 }))
+    const code = await codeOf(fetch(url, { namedBy, timeoutMs: 2000 }))
     assert.equal(code, isAllowed ? 'GW_FETCH_FAILED' : 'GW_FETCH_REFUSED', `${namedBy} names ${url}`)
   }
 })
@@ -181,7 +181,7 @@ test('hosts and networks that the owner lists may be named by anybody', async ()
   const fetch = opened({
     allowed: ['here.example.com', '*.localhost', '127.0.0.2', '10.0.0.0/8', '*.internal'],
   })
-  const ask = (url: string) => codeOf(fetch(url, { namedBy: STRANGER, withinMs: 300 }))
+  const ask = (url: string) => codeOf(fetch(url, { namedBy: STRANGER, timeoutMs: 300 }))
 
   for (const url of ['https://here.example.com:9/', 'https://app.localhost:9/', 'https://127.0.0.2:9/'])
     assert.equal(await ask(url), 'GW_FETCH_FAILED', url)

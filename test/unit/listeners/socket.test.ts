@@ -91,7 +91,7 @@ test('a program that says nothing does not keep its place', async t => {
   third.write('{"attach":{}}\n')
   await once(third, 'data')
 
-  clock.pass(30_001)
+  clock.advance(30_001)
   await ends
 
   assert.equal(third.destroyed, false)

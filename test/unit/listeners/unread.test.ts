@@ -94,11 +94,11 @@ test('where more is held than may be, requests are refused until readers have go
     await deaf(t, url, post(modern('tools/list'))),
     await deaf(t, url, post(modern('tools/list'))),
   ]
-  await until(() => (listener.held ?? 0) > 16 * MIB, 'too much is held')
+  await until(() => (listener.bufferedBytes ?? 0) > 16 * MIB, 'too much is held')
 
   const refused = await send(url, modern('tools/list'))
   for (const socket of sockets) socket.destroy()
-  await until(() => listener.held === 0, 'the readers have gone')
+  await until(() => listener.bufferedBytes === 0, 'the readers have gone')
 
   assert.deepEqual([refused.status, refused.headers['retry-after']], [503, '2'])
   assert.equal(gate.seen.length, 2)

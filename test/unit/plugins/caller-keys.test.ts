@@ -46,7 +46,7 @@ for (const era of ['modern', 'legacy'] as const)
 
     const sent = web.calls.map(({ headers }) => headers['x-api-key'])
     assert.deepEqual([...new Set(sent)].sort(), ['key-of-ann-1', 'key-of-bob-1'])
-    const called = web.received('tools/call').map(({ headers }) => headers['x-api-key'])
+    const called = web.listCalls('tools/call').map(({ headers }) => headers['x-api-key'])
     assert.deepEqual(called, ['key-of-ann-1', 'key-of-bob-1'])
     const shown = JSON.stringify([
       gateway.log,

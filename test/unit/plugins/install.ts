@@ -29,10 +29,10 @@ export const SILENT: Log = {
 }
 
 const NO_PROGRAMS: Programs = {
-  environment: () => ({}),
+  createEnvironment: () => ({}),
   launch: () => Promise.reject(new Error('no program runs in this test')),
-  output: () => Promise.reject(new Error('no program runs in this test')),
-  endOrphans: () => Promise.resolve(),
+  captureOutput: () => Promise.reject(new Error('no program runs in this test')),
+  killOrphans: () => Promise.resolve(),
 }
 
 /** A configuration of which the plugin under test reads only what is given. */
@@ -52,7 +52,7 @@ export async function install<O>(
   })
   const slot = { exchange: byOwner, session: byOwner, gateway: (init: () => unknown) => init() } as never
   const hide = (text: string): string => text
-  const facade = hooks.facade(plugin.name)
+  const facade = hooks.createFacade(plugin.name)
   await plugin.setup({
     options,
     config,
@@ -66,17 +66,17 @@ export async function install<O>(
     handles: createHandles(new Seal(), plugin.name),
     state: undefined,
     files: [],
-    privatePlaces: [],
-    upstreamSays: () => undefined,
+    privatePaths: [],
+    emitNotification: () => undefined,
     parseYaml: () => Promise.reject(new Error('no YAML is read in this test')),
     hide,
-    keepSecret: () => undefined,
-    approve: async () => undefined,
+    addSecret: () => undefined,
+    requestApproval: async () => undefined,
     rank: async () => undefined,
-    clientFacts: () => ({}),
+    getClientLimits: () => ({}),
     control: () => Promise.reject(new Error('there is no gateway here')),
-    record: event => hooks.runner('recorded')?.(event),
-    place: () => undefined,
+    record: event => hooks.getRunner('auditEvent')?.(event),
+    getReplicaId: () => undefined,
   })
   hooks.seal(new Set([plugin.name]))
   return hooks
@@ -150,7 +150,7 @@ export const UNBOUNDED = {
 /** An upstream that answers by function, wrapped by the plugin's dispatch taps. */
 export function wrapped(hooks: Hooks, name: string, own: Dispatch, spec: JsonObject = {}): Dispatch {
   const upstream = { name, spec: { timeout: '60s', ...UNBOUNDED, ...spec } } as unknown as Upstream
-  return hooks.runner('dispatch')?.(own, upstream) ?? own
+  return hooks.getRunner('dispatch')?.(own, upstream) ?? own
 }
 
 export function resultOf(value: JsonObject, era: 'modern' | 'legacy' = 'legacy'): Answer {

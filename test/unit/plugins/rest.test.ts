@@ -175,7 +175,7 @@ describe('POST /tools/call', () => {
       ask('/tools/call', { ...rest('web__wait'), signal: controller.signal }),
       /abort/i,
     )
-    const call = await upstream.next('tools/call')
+    const call = await upstream.waitForCall('tools/call')
     controller.abort()
     await gone
     while (!call.isCancelled) await new Promise(resolve => setImmediate(resolve))

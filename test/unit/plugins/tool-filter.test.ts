@@ -11,7 +11,7 @@ async function filterWith(config: JsonObject) {
   const full = configOf(config)
   const hooks = await install(toolFilter, full.filters, full)
   const see = (kind: Kind, entries: readonly CatalogEntry[]) =>
-    hooks.runner('catalog')?.(entries, { kind, principal: ANONYMOUS }) ?? entries
+    hooks.getRunner('catalog')?.(entries, { kind, principal: ANONYMOUS }) ?? entries
   return {
     hooks,
     see,
@@ -87,7 +87,7 @@ test('a denied name is unknown even where a route would send it past the catalog
     filters: { tools: { deny: ['db_*'], rename: { x: 'db_fine' } }, resources: { deny: ['file:*'] } },
   })
   const ask = async (method: string, params: JsonObject, era: 'modern' | 'legacy' = 'modern') =>
-    hooks.runner('request', method)?.(exchangeOf(method, params, sessionOf('c', undefined, era)))
+    hooks.getRunner('request', method)?.(exchangeOf(method, params, sessionOf('c', undefined, era)))
 
   assert.deepEqual(await ask('tools/call', { name: 'db_drop' }), {
     error: { code: -32602, message: 'Unknown tool: db_drop' },

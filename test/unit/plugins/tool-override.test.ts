@@ -115,10 +115,10 @@ for (const era of ['legacy', 'modern'] as const)
     const { error } = await call(client, { text: 'hello' })
     assert.equal(error, undefined)
     const real = { body: 'hello', owner: 'acme', repo: 'tapgate' }
-    assert.deepEqual(web.received('tools/call')[0]?.params?.arguments, real)
+    assert.deepEqual(web.listCalls('tools/call')[0]?.params?.arguments, real)
     assert.deepEqual(seen, { rules: [real], settled: [real] })
     await call(client, { text: 'hello', repo: 'mine' })
-    assert.deepEqual(web.received('tools/call')[1]?.params?.arguments, { ...real, repo: 'mine' })
+    assert.deepEqual(web.listCalls('tools/call')[1]?.params?.arguments, { ...real, repo: 'mine' })
   })
 
 test('what is fixed, hidden or renamed cannot be given, whether the list was read or not', async t => {
@@ -129,11 +129,11 @@ test('what is fixed, hidden or renamed cannot be given, whether the list was rea
     assert.equal(error?.code, -32602)
     assert.match(error.message, /Unknown argument "(owner|debug|body)" of tool web__create_issue/)
   }
-  assert.deepEqual(web.received('tools/call'), [])
+  assert.deepEqual(web.listCalls('tools/call'), [])
   // Names of the language itself are names like others.
   await call(client, JSON.parse('{"__proto__":{"a":1},"constructor":"x","text":"y"}') as JsonObject)
   assert.match(
-    JSON.stringify(web.received('tools/call')[0]?.params?.arguments),
+    JSON.stringify(web.listCalls('tools/call')[0]?.params?.arguments),
     /"__proto__":\{"a":1\},"constructor":"x"/,
   )
 })
@@ -158,7 +158,7 @@ test('of several globs all count, later ones and those over all servers more', a
   const tool = await toolOf(client, 'web__new')
   assert.equal(tool.title, 'this')
   await client.request('tools/call', { name: 'web__new', arguments: { repo: 'r' } })
-  assert.deepEqual(web.received('tools/call')[0]?.params?.arguments, { repo: 'r', owner: 'b', body: '' })
+  assert.deepEqual(web.listCalls('tools/call')[0]?.params?.arguments, { repo: 'r', owner: 'b', body: '' })
 })
 
 test('schemas of the one way or the other name the arguments that clients know', async t => {
@@ -203,7 +203,7 @@ test('arguments that travel in headers do so under their new names, and when nob
     { headers: { 'mcp-param-region': 'eu' } },
   )
   assert.equal(error, undefined)
-  const { headers, params } = web.received('tools/call')[0] ?? {}
+  const { headers, params } = web.listCalls('tools/call')[0] ?? {}
   assert.deepEqual(params?.arguments, { region: 'eu', tenant: 'acme' })
   assert.deepEqual([headers?.['mcp-param-region'], headers?.['mcp-param-tenant']], ['eu', 'acme'])
 })
@@ -250,7 +250,7 @@ test('a number that would become another one is not passed on under another name
   assert.match(JSON.stringify(error), /exactly/)
   const { result } = await ask('{"id":"x","n":9007199254740993}')
   assert.match(JSON.stringify(result), /9007199254740993|9007199254740992/)
-  assert.equal(web.received('tools/call').length, 1)
+  assert.equal(web.listCalls('tools/call').length, 1)
 })
 
 test('a surface finds and calls it by what clients see, and a fitted client does too', async t => {
@@ -270,7 +270,7 @@ test('a surface finds and calls it by what clients see, and a fitted client does
   const inner = { name: 'web__create_issue', arguments: { text: 'hi' } }
   const { result } = await client.request('tools/call', { name: 'call_read_tool', arguments: inner })
   assert.equal(result?.isError, undefined)
-  assert.deepEqual(web.received('tools/call')[0]?.params?.arguments, {
+  assert.deepEqual(web.listCalls('tools/call')[0]?.params?.arguments, {
     body: 'hi',
     owner: 'acme',
     repo: 'tapgate',

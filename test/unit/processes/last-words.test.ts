@@ -68,7 +68,7 @@ describe('a server that cannot be talked to', { concurrency: 2 }, () => {
 
     const failing = upstream.dispatch(callOf('tools/list')).catch((error: unknown) => error)
     await until(() => logs.length > 0, 'its line was read')
-    clock.pass(60_000)
+    clock.advance(60_000)
     const failure: unknown = await failing
 
     assert.match(

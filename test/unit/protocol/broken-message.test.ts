@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { findReplyId, withoutDeepEntries } from '../../../src/protocol/broken-message.ts'
+import { findReplyId, removeDeepEntries } from '../../../src/protocol/broken-message.ts'
 
 const CASES: readonly (readonly [string, string | number | null])[] = [
   ['{"id":7,"result":tru', 7],
@@ -42,12 +42,12 @@ test('a list is shortened by the entries that nest too deep, however deep', () =
     Buffer.from(`{"id":7,"result":{"tools":[${nested(2)},${nested(depth)},${nested(3)}]}}`)
 
   for (const depth of [100, 2000, 50_000]) {
-    const { bytes, withheld } = withoutDeepEntries(list(depth))
+    const { bytes, withheld } = removeDeepEntries(list(depth))
     assert.equal(bytes.toString(), list(depth).toString().replace(nested(depth), 'null'))
     assert.deepEqual(withheld.map(String), [nested(depth)])
   }
   const endless = Buffer.from(`{"id":7,"result":{"tools":[${'['.repeat(20_000)}`)
-  assert.deepEqual(withoutDeepEntries(endless), { bytes: endless, withheld: [] })
+  assert.deepEqual(removeDeepEntries(endless), { bytes: endless, withheld: [] })
 })
 
 /** The same bytes, and the last place of them that was read so far. */

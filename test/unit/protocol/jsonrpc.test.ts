@@ -11,7 +11,7 @@ import {
   parseServerMessage,
   writeResult,
 } from '../../../src/protocol/jsonrpc.ts'
-import { inOnePiece, getByteLength } from '../../../src/util/written.ts'
+import { joinPieces, getByteLength } from '../../../src/util/encoded-message.ts'
 import { editObject } from '../../../src/protocol/json/members.ts'
 import { MAX_DEPTH } from '../../../src/protocol/json/scan.ts'
 
@@ -219,7 +219,7 @@ test('a small result is written as text with a character for each byte, and is t
     const result = Buffer.from(JSON.stringify({ text: 'ä€😀\u2028' }))
     const written = writeResult(id, result)
     assert.equal(getByteLength(written), encodeResult(id, result).length)
-    assert.deepEqual(inOnePiece(written), encodeResult(id, result))
+    assert.deepEqual(joinPieces(written), encodeResult(id, result))
   }
 })
 
@@ -227,7 +227,7 @@ test('a large result is written in pieces, itself among them, and is the same me
   for (const length of [10, 100_000]) {
     const result = Buffer.from(JSON.stringify({ text: 'ä'.repeat(length) }))
     const written = writeResult('ö', result)
-    assert.deepEqual(inOnePiece(written), encodeResult('ö', result))
+    assert.deepEqual(joinPieces(written), encodeResult('ö', result))
     assert.equal(Array.isArray(written) && written.includes(result), length > 10)
   }
 })

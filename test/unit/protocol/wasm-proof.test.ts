@@ -4,7 +4,7 @@ import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { checkJson, MAX_TOKENS } from '../../../src/protocol/json/check.ts'
 import { ScanError } from '../../../src/protocol/json/scan.ts'
-import { proveString, proveValue, proven } from '../../../src/protocol/json/wasm/proof.ts'
+import { proveString, proveValue, proofResult } from '../../../src/protocol/json/wasm/proof.ts'
 import { isParsed } from './json-verdict.ts'
 
 /** Text as tools send it: escapes, code, UTF-8, long runs without any, and what JSON forbids. */
@@ -98,10 +98,10 @@ describe('long JSON', () => {
       fc.property(document, fc.integer({ min: 1, max: 70 }), (made, first) => {
         const bytes = Buffer.from(` ${textOf(made)},"next"`)
         const whole = proveValue(bytes, 0, bytes.length, 1, 5, 60_000)
-        const { tokens } = proven
+        const { tokens } = proofResult
         assert.equal(whole, bytes.length - ',"next"'.length)
         assert.equal(proveValue(bytes, 0, bytes.length, 1, 5, first), whole)
-        assert.equal(proven.tokens, tokens)
+        assert.equal(proofResult.tokens, tokens)
       }),
       { numRuns: RUNS },
     )
@@ -172,7 +172,7 @@ test('a list of numbers is proven exactly where it is JSON, wherever a piece of 
 test('whole numbers in a list are counted as all values are', () => {
   const bytes = Buffer.from(`[${'1,'.repeat(9)}1]}`)
   assert.equal(proveValue(bytes, 0, bytes.length, 1, 0), bytes.length - 1)
-  assert.equal(proven.tokens, 11)
+  assert.equal(proofResult.tokens, 11)
   assert.equal(proveValue(bytes, 0, bytes.length, 1, MAX_TOKENS - 11), bytes.length - 1)
   assert.equal(proveValue(bytes, 0, bytes.length, 1, MAX_TOKENS - 10), -1)
 })

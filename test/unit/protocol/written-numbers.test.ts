@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { getParamHeaders, parseParamHeaders, paramMismatch } from '../../../src/protocol/headers.ts'
-import { type JsonObject, hasExactNumbers, withNumbersAsText } from '../../../src/protocol/json/json.ts'
+import { getParamHeaders, parseParamHeaders, findParamMismatch } from '../../../src/protocol/headers.ts'
+import { type JsonObject, hasExactNumbers, stringifyNumbers } from '../../../src/protocol/json/json.ts'
 import { parseMessage } from '../../../src/protocol/jsonrpc.ts'
 
 const NUMBERS = ['9007199254740993', '-9007199254740993', '1234567890123456789', '1e400', '-0', '1.50', '7']
@@ -18,13 +18,13 @@ describe('a number that is repeated in a header', () => {
     parseParamHeaders({ properties: { n: { type: 'integer', 'x-mcp-header': 'N' } } }) ?? assert.fail()
   const argumentsOf = (number: string): unknown => {
     const params = received(`{"name":"a__b","arguments":{"n":${number}}}`)
-    return withNumbersAsText({ ...params, name: 'b' }, params)?.arguments
+    return stringifyNumbers({ ...params, name: 'b' }, params)?.arguments
   }
 
   for (const number of NUMBERS)
     test(`says ${number} as the body does`, () => {
       assert.deepEqual(getParamHeaders(annotations, argumentsOf(number)), { 'mcp-param-n': number })
-      assert.equal(paramMismatch(annotations, { 'mcp-param-n': number }, argumentsOf(number)), undefined)
+      assert.equal(findParamMismatch(annotations, { 'mcp-param-n': number }, argumentsOf(number)), undefined)
     })
 
   test('is another one where JavaScript alone takes it for the same', () => {
@@ -36,7 +36,7 @@ describe('a number that is repeated in a header', () => {
       ['-7', '7'],
     ] as const)
       assert.equal(
-        paramMismatch(annotations, { 'mcp-param-n': header }, argumentsOf(body))?.code,
+        findParamMismatch(annotations, { 'mcp-param-n': header }, argumentsOf(body))?.code,
         -32020,
         header,
       )
@@ -48,7 +48,7 @@ describe('a number that is repeated in a header', () => {
       ['0.7e1', '7'],
     ] as const)
       assert.equal(
-        paramMismatch(annotations, { 'mcp-param-n': header }, argumentsOf(body)),
+        findParamMismatch(annotations, { 'mcp-param-n': header }, argumentsOf(body)),
         undefined,
         header,
       )

@@ -51,7 +51,7 @@ test('a completion is about what the type of its reference says, and names nothi
         denied.map(({ error }) => error !== undefined),
         [true, true],
       )
-      assert.deepEqual(server.received('completion/complete'), [])
+      assert.deepEqual(server.listCalls('completion/complete'), [])
     }
     const client = closeAfter(t, await testClient(gateway))
     const ok = await client.request('completion/complete', {
@@ -59,7 +59,7 @@ test('a completion is about what the type of its reference says, and names nothi
       argument: ARGUMENT,
     })
     assert.deepEqual(ok.result?.completion, { values: ['v'] })
-    assert.equal(server.received('completion/complete').length, 1)
+    assert.equal(server.listCalls('completion/complete').length, 1)
     ;(server.calls as unknown[]).length = 0
   }
 })

@@ -145,7 +145,7 @@ test('a forwarded header, a label, the header of a session and that of a key are
         headers: { 'x-talk': talk, 'X-TENANT': `tenant-${talk}` },
       })
   const calls = one
-    .received('tools/call')
+    .listCalls('tools/call')
     .map(({ headers }) => [
       headers['x-tenant'],
       headers['x-their-session'],

@@ -22,7 +22,7 @@ for (const hook of HOOKS)
     const client = closeAfter(t, await testClient(url))
     const { error, status } = await client.request('tools/call', { name: 'one__run', arguments: {} })
     assert.ok(error !== undefined || status >= 500)
-    assert.equal(one.received('tools/call').length, hook === 'response' ? 1 : 0)
+    assert.equal(one.listCalls('tools/call').length, hook === 'response' ? 1 : 0)
     assert.match(
       JSON.stringify(log),
       new RegExp(`plugin .{0,3}sloth.{0,3} came to no end in hook .{0,3}${hook}.{0,3} within 50 ms`),
@@ -71,7 +71,7 @@ test('a setup that never settles fails the start after a minute, and names the p
   })
   await called
   await new Promise(resolve => setImmediate(resolve))
-  clock.pass(60_000)
+  clock.advance(60_000)
 
   await refused
 })
@@ -111,10 +111,10 @@ test('a request whose plugin makes calls of its own waits for these, and no long
   const calls = [1, 2].map(() => client.request('tools/call', { name: 'one__run', arguments: {} }))
   await until(() => asked.length === 2, 'both wait')
 
-  clock.pass(500_000)
+  clock.advance(500_000)
   asked[0]?.()
   assert.equal((await Promise.race(calls)).error, undefined)
-  clock.pass(100_000)
+  clock.advance(100_000)
 
   const codes = (await Promise.all(calls)).map(({ error }) => (error?.data as JsonObject | undefined)?.code)
   assert.deepEqual(codes.sort(), ['GW_PLUGIN_TIMEOUT', undefined])

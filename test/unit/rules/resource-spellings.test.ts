@@ -124,8 +124,8 @@ test('no spelling can be subscribed to, completed, or read in a legacy session',
     )
   }
   await Promise.all(SPELLINGS.map(refuse))
-  assert.deepEqual(files.received('resources/subscribe'), [])
-  assert.deepEqual(files.received('completion/complete'), [])
+  assert.deepEqual(files.listCalls('resources/subscribe'), [])
+  assert.deepEqual(files.listCalls('completion/complete'), [])
 })
 
 test('what a server lists is read by the spelling that it lists, and by any other', async t => {
@@ -171,7 +171,7 @@ test('without rules about resources, a URI without a canonical form goes on as i
   const client = closeAfter(t, await testClient(url, {}))
   await client.request('resources/read', { uri: 'file:///a%2fb' })
   assert.deepEqual(
-    files.received('resources/read').map(({ params }) => params?.uri),
+    files.listCalls('resources/read').map(({ params }) => params?.uri),
     ['file:///a%2fb'],
   )
 })
@@ -183,7 +183,7 @@ test('a server is asked by the canonical form, and all spellings are one in the 
   for (const uri of ['file:/x/%61', 'FILE:///x/./a', 'file://localhost/x//a'])
     await client.request('resources/read', { uri })
   assert.deepEqual(
-    files.received('resources/read').map(({ params }) => params?.uri),
+    files.listCalls('resources/read').map(({ params }) => params?.uri),
     ['file:///x/a'],
   )
 })

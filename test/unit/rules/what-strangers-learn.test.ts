@@ -30,7 +30,7 @@ for (const [name, config] of Object.entries(HIDING))
         await testClient(gateway, { era, headers: { authorization: `Bearer ${who}` } }),
       )
       const { result } =
-        era === 'legacy' ? (client.initialized ?? {}) : await client.request('server/discover')
+        era === 'legacy' ? (client.initializeReply ?? {}) : await client.request('server/discover')
       return result?.instructions
     }
     for (const era of ['modern', 'legacy'] as const) {

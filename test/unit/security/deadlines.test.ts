@@ -52,11 +52,11 @@ describe('the deadline of a call', () => {
           const sent = server.of('tools/call').length
           const calls = Array.from({ length: count }, begin)
           await until(() => server.of('tools/call').length === sent + count, 'all calls are there')
-          clock.pass(EARLY_MS)
+          clock.advance(EARLY_MS)
           // What the server says meanwhile gives a call no more time.
           await pause(SAYING_MS)
           assert.deepEqual(codes, [])
-          clock.pass(LAST_MS)
+          clock.advance(LAST_MS)
           await Promise.all(calls)
           assert.deepEqual(codes, Array(count).fill('GW_TIMEOUT'))
         }
@@ -82,11 +82,11 @@ describe('the deadline of a call', () => {
       await until(() => server.of('tools/call').length === 1, 'the call is there')
       for (let passed = 0; passed < timeout.total - LAST_MS; passed += LAST_MS / 2) {
         await pause(SAYING_MS)
-        clock.pass(LAST_MS / 2)
+        clock.advance(LAST_MS / 2)
         assert.equal(code, undefined)
       }
 
-      clock.pass(LAST_MS)
+      clock.advance(LAST_MS)
       await call
       assert.equal(code, 'GW_TIMEOUT')
     })

@@ -59,11 +59,12 @@ for (const clientEra of ERAS) {
         const client = clientEra === 'modern' ? modern : await legacy()
         const taskId = await begin(client, 'slow_compute', { seconds: 60 })
         // A server may be asked only for what it has said that it does.
-        if (clientEra !== serverEra) await server.next(serverEra === 'modern' ? 'tasks/get' : 'tools/call')
+        if (clientEra !== serverEra)
+          await server.waitForCall(serverEra === 'modern' ? 'tasks/get' : 'tools/call')
 
         const { result } = await client.request('tasks/cancel', { taskId })
 
-        await server.next('tasks/cancel')
+        await server.waitForCall('tasks/cancel')
         if (clientEra === 'modern')
           assert.deepEqual(
             Object.keys(result ?? {}).filter(key => key !== '_meta'),
@@ -101,7 +102,7 @@ for (const clientEra of ERAS) {
               `${method} ${forged}`,
             )
 
-        assert.equal(server.received('tasks/cancel').length, 0)
+        assert.equal(server.listCalls('tasks/cancel').length, 0)
       })
 
       test('are not for a tool that never is one', async t => {
@@ -133,7 +134,7 @@ for (const clientEra of ERAS) {
 
       assert.deepEqual(result?.content, [{ type: 'text', text: 'it went wrong' }])
       assert.equal(result?.isError, true)
-      assert.ok(server.received('tasks/get').length > 0)
+      assert.ok(server.listCalls('tasks/get').length > 0)
       const told = notifications.map(({ params }) => Number(params?.progress))
       assert.ok(told.length > 0)
       assert.deepEqual(

@@ -169,7 +169,7 @@ for (const era of ['modern', 'legacy'] as const)
       token?.startsWith('of-') === true && token !== 'of-eve' ? undefined : NO_TOKEN
     const { server, behind } = await world(t, denied, era)
     const authorizer: Authorizer = {
-      accountOf: ({ subject }) => subject,
+      getAccount: ({ subject }) => subject,
       headers: ({ account }) => ({ authorization: `Bearer of-${account}` }),
       refused: () => Promise.resolve(undefined),
     }
@@ -186,6 +186,6 @@ for (const era of ['modern', 'legacy'] as const)
     )
     assert.match(JSON.stringify(eve), /error/)
     assert.deepEqual(new Set(server.tokens), new Set(['of-alice', 'of-bob', 'of-eve']))
-    const sessions = behind.received('tools/call').map(({ headers }) => headers['mcp-session-id'])
+    const sessions = behind.listCalls('tools/call').map(({ headers }) => headers['mcp-session-id'])
     if (era === 'legacy') assert.equal(new Set(sessions).size, 2)
   })

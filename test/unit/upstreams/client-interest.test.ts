@@ -28,8 +28,8 @@ describe('the log level of a shared legacy server', { concurrency: 4 }, () => {
       ['three', 'error'],
     ] as const)
       await it.upstream.dispatch(setLevel(id, level))
-    it.upstream.sessionEnded?.(sessionNamed('two'))
-    it.upstream.sessionEnded?.(sessionNamed('nobody'))
+    it.upstream.onSessionEnd?.(sessionNamed('two'))
+    it.upstream.onSessionEnd?.(sessionNamed('nobody'))
 
     await until(() => levels(it).length === 3, 'it sinks')
     assert.deepEqual(levels(it), ['warning', 'debug', 'warning'])

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { ClientSide, Session } from '../../../src/api/index.ts'
+import type { ClientDescription, Session } from '../../../src/api/index.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import { type Heard, type Peer, json, legacy, modern, peer, result, said } from '../fixtures/http-peer.ts'
 import {
@@ -112,7 +112,7 @@ describe('a server of isolation "session"', { concurrency: 4 }, () => {
     assert.deepEqual([first[1], second[1], other[1]], [1, 2, 1])
     assert.notEqual(first[0], upstream.pid)
     assert.notEqual(other[0], first[0])
-    upstream.sessionEnded?.(sessionNamed('one'))
+    upstream.onSessionEnd?.(sessionNamed('one'))
     await until(() => !isAlive(first[0]), 'its process has ended')
     assert.ok(isAlive(other[0]))
     await upstream.stop()
@@ -126,7 +126,7 @@ describe('a server of isolation "session"', { concurrency: 4 }, () => {
     await until(() => stderr().includes('holds 1'), 'the call is under way')
     const release = upstream.dispatch(tool('release', {}, one))
 
-    upstream.sessionEnded?.(sessionNamed('one'))
+    upstream.onSessionEnd?.(sessionNamed('one'))
 
     assert.equal(textOf(await held), 'released')
     assert.equal(textOf(await release), 'released')
@@ -185,7 +185,11 @@ describe('a server of isolation "principal"', () => {
       subject,
       scopes: [],
     })
-    const count = async (id: string, subject: string, client?: Partial<ClientSide>): Promise<string> => {
+    const count = async (
+      id: string,
+      subject: string,
+      client?: Partial<ClientDescription>,
+    ): Promise<string> => {
       const call = tool('count', {}, { id, principal: caller(subject) }, client)
       return textOf(await upstream.dispatch(call))
     }
@@ -198,7 +202,7 @@ describe('a server of isolation "principal"', () => {
 
     assert.equal(again, ada.replace(/1$/, '2'))
     assert.match(bob, / 1$/)
-    upstream.sessionEnded?.(sessionNamed('1'))
+    upstream.onSessionEnd?.(sessionNamed('1'))
     assert.match(await count('4', 'ada'), / 3$/)
   })
 })
@@ -223,12 +227,12 @@ function tool(
   name: string,
   args: JsonObject = {},
   session: Partial<Session> = {},
-  client: Partial<ClientSide> = {},
+  client: Partial<ClientDescription> = {},
 ): TestCall {
   return callOf('tools/call', { name, arguments: args }, client, {}, session)
 }
 
-function can(capabilities: JsonObject, client: Partial<ClientSide> = {}): Partial<ClientSide> {
+function can(capabilities: JsonObject, client: Partial<ClientDescription> = {}): Partial<ClientDescription> {
   return { capabilities, ...client }
 }
 

@@ -48,7 +48,7 @@ describe('a pool', { concurrency: 4 }, () => {
       assert.equal(calls, 1)
       assert.ok(!seen.has(pid))
       seen.add(pid)
-      upstream.sessionEnded?.(session(id))
+      upstream.onSessionEnd?.(session(id))
     }
 
     await until(() => [...seen].every(pid => !isAlive(pid)), 'all of them have ended')
@@ -131,83 +131,83 @@ describe('the room for processes', { concurrency: 4 }, () => {
     const room = new ProcessQuota(10, 2)
     const order: number[] = []
     const turns = [0, 1, 2, 3].map(async number => {
-      const permit = await room.enter().permit
+      const permit = await room.requestPermit().permit
       order.push(number)
       return permit
     })
     const [first, second] = await Promise.all(turns.slice(0, 2))
     assert.deepEqual(order, [0, 1])
 
-    first?.started()
-    first?.started()
+    first?.markStarted()
+    first?.markStarted()
     await turns[2]
     assert.deepEqual(order, [0, 1, 2], 'who says it twice makes room once')
-    second?.ended()
+    second?.markStopped()
     await turns[3]
   })
 
   it('refuses who comes when it is full, until one has ended or the bound is another', async () => {
     const room = new ProcessQuota(1, 4)
-    const permit = await room.enter().permit
-    await assert.rejects(room.enter().permit, /1 processes run already/)
+    const permit = await room.requestPermit().permit
+    await assert.rejects(room.requestPermit().permit, /1 processes run already/)
 
-    permit.ended()
-    const next = await room.enter().permit
-    await assert.rejects(room.enter().permit)
+    permit.markStopped()
+    const next = await room.requestPermit().permit
+    await assert.rejects(room.requestPermit().permit)
     room.resize(2, 4)
-    await room.enter().permit
-    next.ended()
+    await room.requestPermit().permit
+    next.markStopped()
   })
 
   it('lets who comes wait for one that is being ended', async () => {
     const room = new ProcessQuota(1, 1)
-    const permit = await room.enter().permit
-    permit.started()
-    permit.leaving()
-    const turn = room.enter().permit.then(() => 'in')
+    const permit = await room.requestPermit().permit
+    permit.markStarted()
+    permit.markStopping()
+    const turn = room.requestPermit().permit.then(() => 'in')
     assert.equal(await Promise.race([turn, Promise.resolve('waits')]), 'waits')
 
-    permit.ended()
+    permit.markStopped()
 
     assert.equal(await turn, 'in')
-    await assert.rejects(room.enter().permit, /1 processes run already/)
+    await assert.rejects(room.requestPermit().permit, /1 processes run already/)
   })
 
   it('is made by what was idle longest', async () => {
     const room = new ProcessQuota(1, 1)
-    const permit = await room.enter().permit
+    const permit = await room.requestPermit().permit
     const asked: string[] = []
-    room.offer({ idleSince: 5, yield: () => asked.push('younger') })
-    const takeBack = room.offer({
+    room.registerEvictable({ idleSince: 5, evict: () => asked.push('younger') })
+    const takeBack = room.registerEvictable({
       idleSince: 3,
-      yield: () => {
+      evict: () => {
         asked.push('older')
         takeBack()
-        setImmediate(permit.ended)
+        setImmediate(permit.markStopped)
       },
     })
-    room.offer({ idleSince: undefined, yield: () => asked.push('busy') })
+    room.registerEvictable({ idleSince: undefined, evict: () => asked.push('busy') })
 
-    await room.enter().permit
+    await room.requestPermit().permit
 
     assert.deepEqual(asked, ['older'])
   })
 
   it('lets go who does not want to wait', async () => {
     const room = new ProcessQuota(9, 1)
-    const permit = await room.enter().permit
-    const turn = room.enter()
-    turn.leave()
+    const permit = await room.requestPermit().permit
+    const turn = room.requestPermit()
+    turn.cancel()
     await assert.rejects(turn.permit, /need not start/)
-    permit.started()
-    await room.enter().permit
+    permit.markStarted()
+    await room.requestPermit().permit
   })
 
   it('is shared by all upstreams: a session of one makes room for another', async t => {
     const room = new ProcessQuota(3, 1)
     const [a, b] = [
-      await bench(t, keeping({ isolation: 'session' }), { room }),
-      await bench(t, keeping(), { room }),
+      await bench(t, keeping({ isolation: 'session' }), { processLimiter: room }),
+      await bench(t, keeping(), { processLimiter: room }),
     ]
     const first = await count(a.upstream, 'one')
     await count(b.upstream)
@@ -220,7 +220,10 @@ describe('the room for processes', { concurrency: 4 }, () => {
 
   it('is told why when there is none', async t => {
     const room = new ProcessQuota(1, 1)
-    const [a, b] = [await bench(t, keeping(), { room }), await bench(t, keeping(), { room })]
+    const [a, b] = [
+      await bench(t, keeping(), { processLimiter: room }),
+      await bench(t, keeping(), { processLimiter: room }),
+    ]
     await a.upstream.start()
 
     await assert.rejects(count(b.upstream), /1 processes run already \("processes.max"\)/)

@@ -62,11 +62,11 @@ describe('a server with an idle time', { concurrency: 4 }, () => {
     await until(() => logs.some(({ message }) => message === 'a replica is not available'), 'it has failed')
 
     await until(() => {
-      clock.pass(600_000)
+      clock.advance(600_000)
       return upstream.state === 'idle'
     }, 'it rests')
     rmSync(file)
-    clock.pass(600_000)
+    clock.advance(600_000)
     await new Promise(resolve => setTimeout(resolve, 100))
 
     assert.equal(upstream.runtime?.instances.length, 0)
@@ -91,7 +91,7 @@ describe('a server with a longest life', { concurrency: 4 }, () => {
     const [old] = await count(upstream)
     const long = upstream.dispatch(toolCall('wait-for', { file }))
     await until(() => stderr().includes('waits'), 'it is under way')
-    clock.pass(30_000)
+    clock.advance(30_000)
 
     const pids = new Set<number>()
     while (pids.size < 2) pids.add((await count(upstream))[0])

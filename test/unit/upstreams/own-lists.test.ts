@@ -102,7 +102,7 @@ test('when the own process of a session dies, its client hears that its lists ar
   assert.equal(await isShown(client), !atFirst)
   const [own] = (await pids(gateway)).filter(pid => !before.has(pid))
   assert.ok(own !== undefined)
-  const heard = client.notified(CHANGED)
+  const heard = client.nextNotification(CHANGED)
 
   process.kill(own, 'SIGKILL')
 
@@ -127,7 +127,7 @@ test('a server that rests is not woken to tell that lists of a process that ende
   const atFirst = await isShown(client)
   await heardToggle(client)
   assert.equal(await isShown(client), !atFirst)
-  const heard = client.notified(CHANGED)
+  const heard = client.nextNotification(CHANGED)
   const starts = (): number => gateway.log.filter(({ message }) => message === 'upstream is ready').length
   assert.equal(starts(), 1)
 

@@ -74,7 +74,7 @@ describe('a resource of a legacy server on HTTP', { concurrency: 4 }, () => {
     await until(() => again() === server.of('tools/call').map(sessionOf).at(-1), 'it is watched there')
     assert.notEqual(again(), first)
     const before = server.of('resources/subscribe').length
-    upstream.sessionEnded?.(subscribe('one').exchange.session)
+    upstream.onSessionEnd?.(subscribe('one').exchange.session)
     await until(
       () => server.heard.some(heard => heard.verb === 'DELETE' && sessionOf(heard) === again()),
       'its session is over',

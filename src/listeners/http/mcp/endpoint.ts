@@ -1,11 +1,11 @@
 import type { RpcError } from '../../../api/index.ts'
-import { envelopeProblem } from '../../../protocol/era/modern.ts'
-import { headerMismatch } from '../../../protocol/headers.ts'
+import { findEnvelopeError } from '../../../protocol/era/modern.ts'
+import { findHeaderMismatch } from '../../../protocol/headers.ts'
 import type { JsonObject } from '../../../protocol/json/json.ts'
-import type { Message, RpcNotification, RpcRequest, RpcResponse } from '../../../protocol/jsonrpc.ts'
+import type { RpcMessage, RpcNotification, RpcRequest, RpcResponse } from '../../../protocol/jsonrpc.ts'
 import { isBatch, parseMessage } from '../../../protocol/jsonrpc.ts'
 import { HEADER, LEGACY_VERSIONS, META, MODERN_VERSION, looksModern } from '../../../protocol/methods.ts'
-import { placeOfWork } from '../../../protocol/placed-ids.ts'
+import { findRequestReplica } from '../../../protocol/replica-ids.ts'
 import { RPC, rpcError } from '../../../protocol/rpc-error.ts'
 import { claimsModern, checkMethod, parseModernClient, checkVersion } from '../../client/client-info.ts'
 import { createStoppingAnswer, createErrorAnswer } from '../../client/encode-answer.ts'
@@ -33,7 +33,7 @@ async function answerModern(
   headers: RequestHeaders,
   reply: HttpReply,
 ): Promise<void> {
-  const envelope = envelopeProblem(request.params)
+  const envelope = findEnvelopeError(request.params)
   if (envelope !== undefined) return reply.sendError(400, envelope, request.id)
   const problem = checkModernRequest(request, headers.passed) ?? checkEra(context, headers, request.method)
   if (problem !== undefined) return reply.sendError(getErrorStatus(problem, 'modern'), problem, request.id)
@@ -60,7 +60,7 @@ function checkModernRequest(
   { method, params }: RpcRequest,
   headers: Readonly<Record<string, string>>,
 ): RpcError | undefined {
-  const mismatch = headerMismatch(headers, method, params)
+  const mismatch = findHeaderMismatch(headers, method, params)
   const claimed = (params?._meta as JsonObject)[META.protocolVersion]
   const header = headers[HEADER.version]
   if (header !== undefined && header.trim() !== claimed) return mismatch
@@ -155,9 +155,9 @@ export async function handlePost(arrival: Arrival): Promise<void> {
 }
 
 /** Forwards a request whose parked call, task or result another process owns. */
-async function forwardToOwner(arrival: Arrival, message: Message, body: Buffer): Promise<boolean> {
+async function forwardToOwner(arrival: Arrival, message: RpcMessage, body: Buffer): Promise<boolean> {
   if (message.kind !== 'request' || !claimsModern(message.params)) return false
-  const place = placeOfWork(message.params)
+  const place = findRequestReplica(message.params)
   return place !== undefined && (await arrival.context.forward?.(arrival, place, body)) === true
 }
 
@@ -168,7 +168,7 @@ interface ReceivedMessage {
 }
 
 /** Dispatches by era (2026-07-28, versioning): the body decides, headers only confirm. */
-function handleMessage(read: ReceivedMessage, message: Message): Promise<void> | void {
+function handleMessage(read: ReceivedMessage, message: RpcMessage): Promise<void> | void {
   const { context, headers, reply } = read
   if (message.kind === 'malformed') return reply.sendError(400, message.error, message.id)
   if (message.kind !== 'request') return handleNonRequest(read, message)
@@ -176,7 +176,7 @@ function handleMessage(read: ReceivedMessage, message: Message): Promise<void> |
   if (claimsModern(message.params)) return answerModern(context, message, headers, reply)
   if (message.method === 'initialize') return handleInitialize(context, message, headers, reply)
   if (hasModernVersion(headers)) {
-    const error = envelopeProblem(message.params) ?? rpcError(RPC.invalidParams, 'Invalid params')
+    const error = findEnvelopeError(message.params) ?? rpcError(RPC.invalidParams, 'Invalid params')
     return reply.sendError(400, error, message.id)
   }
   const owner = findSession(context, headers)

@@ -1,5 +1,5 @@
 import type { Answer } from '../../../api/index.ts'
-import type { Message, RpcRequest } from '../../../protocol/jsonrpc.ts'
+import type { RpcMessage, RpcRequest } from '../../../protocol/jsonrpc.ts'
 import { encodeError } from '../../../protocol/jsonrpc.ts'
 import { HEADER, LEGACY_VERSIONS, isLegacy } from '../../../protocol/methods.ts'
 import { RPC } from '../../../protocol/rpc-error.ts'
@@ -72,7 +72,7 @@ export async function answerBatch(
 export function handleSessionMessage(
   context: HttpContext,
   owner: LegacySession,
-  message: Message,
+  message: RpcMessage,
   headers: RequestHeaders,
   writer: ResponseWriter,
 ): Promise<void> | undefined {
@@ -80,7 +80,7 @@ export function handleSessionMessage(
   if (message.kind === 'malformed') writer.finish(400, encodeError(message.id, message.error))
   else if (message.kind === 'response') owner.requests.answer(message)
   else if (message.method === 'notifications/cancelled') owner.open.cancel(message.params)
-  else context.gate.notified(owner.session, { method: message.method, params: message.params })
+  else context.gate.receiveNotification(owner.session, { method: message.method, params: message.params })
   return undefined
 }
 

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type {
   Ask,
   AskReply,
-  ClientSide,
+  ClientDescription,
   Clock,
   Gate,
   Log,
@@ -13,7 +13,7 @@ import type {
   SessionInit,
 } from '../../../api/index.ts'
 import { principalKey } from '../../../plugin.ts'
-import { isNews } from '../../../protocol/methods.ts'
+import { isChangeNotification } from '../../../protocol/methods.ts'
 import { HeldBytes } from '../../../transport/backlog.ts'
 import { Drops } from '../../../transport/unexpected-messages.ts'
 import { IdleSweeper } from '../../../util/clock.ts'
@@ -55,18 +55,18 @@ export class LegacySessions {
     this.#drops = new Drops(options.log)
     this.#sweeper = new IdleSweeper(options.clock, {
       idleMs: () => options.idleMs,
-      all: () => this.#byId.values(),
+      list: () => this.#byId.values(),
       idleSince: session => session.idleSince,
-      leastMs: 1000,
+      minMs: 1000,
       busyMs: SWEEP_MS,
-      mostMs: SWEEP_MS,
-      end: session => this.end(session, 'idle'),
+      maxMs: SWEEP_MS,
+      close: session => this.end(session, 'idle'),
     })
   }
 
   /** Creates an id, which names this process if there are peers. */
   newId(): string {
-    return this.#options.neighbours?.newId() ?? randomBytes(24).toString('base64url')
+    return this.#options.neighbours?.createSessionId() ?? randomBytes(24).toString('base64url')
   }
 
   get size(): number {
@@ -159,11 +159,11 @@ const RECONNECT_MS = 1000
 /** Messages outside requests, on the standalone stream. */
 class StandaloneStream {
   readonly requests: ServerRequests
-  readonly #client: ClientSide
+  readonly #client: ClientDescription
   readonly #requester: Requester
   #stream: EventStreamWriter | undefined
 
-  constructor(client: ClientSide, requests: ServerRequests) {
+  constructor(client: ClientDescription, requests: ServerRequests) {
     this.#client = client
     this.requests = requests
     this.#requester = new Requester(requests, message => this.#stream?.send(message) === true)
@@ -175,7 +175,10 @@ class StandaloneStream {
 
   notify(notification: Notification): boolean {
     const message = encodeClientNotification(notification, this.#client)
-    return message !== undefined && this.#stream?.notify(message, isNews(notification.method)) === true
+    return (
+      message !== undefined &&
+      this.#stream?.notify(message, isChangeNotification(notification.method)) === true
+    )
   }
 
   ask(ask: Ask): Promise<AskReply> {

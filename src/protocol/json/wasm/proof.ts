@@ -19,7 +19,7 @@ const MORE = 0
 const DONE = 1
 
 /** Exports of proof.as. */
-interface Proof {
+interface ProofModule {
   readonly memory: { readonly buffer: ArrayBuffer }
   beginValue(level: number, tokens: number): void
   beginString(): void
@@ -31,18 +31,18 @@ interface Proof {
 }
 
 /** Findings of the last proof; one for all, as proving never yields. */
-export const proven = { tokens: 0 }
+export const proofResult = { tokens: 0 }
 
 let memory = new Uint8Array()
 /** The module, compiled for the first long message; null where this Node runs none (`--jitless`). */
-let proof: Proof | null | undefined
+let proof: ProofModule | null | undefined
 
-function load(): Proof | null {
+function loadModule(): ProofModule | null {
   if (proof !== undefined) return proof
   const { WebAssembly: host } = globalThis as { WebAssembly?: WebAssemblyHost }
   if (host === undefined) return (proof = null)
   const module = new host.Module(Buffer.from(PROOF, 'base64'))
-  const loaded = new host.Instance(module).exports as Proof
+  const loaded = new host.Instance(module).exports as ProofModule
   memory = new Uint8Array(loaded.memory.buffer, BEGIN, MAX_COUNT)
   return (proof = loaded)
 }
@@ -59,23 +59,23 @@ export function proveValue(
   tokens: number,
   first = FIRST,
 ): number {
-  const module = load()
+  const module = loadModule()
   if (module === null) return -1
   module.beginValue(level, tokens)
-  const after = run(module, bytes, from, end, first)
-  proven.tokens = module.tokens()
+  const after = runProof(module, bytes, from, end, first)
+  proofResult.tokens = module.tokens()
   return after
 }
 
 /** Proves the rest of a string, from `from` on. Returns where it ends, behind its quote, or -1. */
 export function proveString(bytes: Uint8Array, from: number, end: number, first = FIRST): number {
-  const module = load()
+  const module = loadModule()
   if (module === null) return -1
   module.beginString()
-  return run(module, bytes, from, end, first)
+  return runProof(module, bytes, from, end, first)
 }
 
-function run(module: Proof, bytes: Uint8Array, from: number, end: number, first: number): number {
+function runProof(module: ProofModule, bytes: Uint8Array, from: number, end: number, first: number): number {
   let at = from
   for (let size = first; at < end; size = Math.min(MAX_COUNT, 8 * size)) {
     const length = Math.min(size, end - at)
@@ -98,17 +98,17 @@ const CUT = 64
  * element stands that is left, with the number of the others in `proven.tokens`.
  */
 export function proveNumbers(bytes: Uint8Array, from: number, end: number, most: number): number {
-  const module = load()
-  proven.tokens = 0
+  const module = loadModule()
+  proofResult.tokens = 0
   if (module === null) return from
   module.beginNumbers()
   let at = from
   for (let size = MANY_NUMBERS; at < end; size = Math.min(MAX_COUNT, 8 * size)) {
     const length = Math.min(size, end - at)
     memory.set(bytes.subarray(at, at + length))
-    const taken = module.numbers(length, most - proven.tokens)
+    const taken = module.numbers(length, most - proofResult.tokens)
     at += taken
-    proven.tokens += module.tokens()
+    proofResult.tokens += module.tokens()
     if (taken === 0 || taken < length - CUT) break
   }
   return at

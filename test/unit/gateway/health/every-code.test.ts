@@ -40,7 +40,7 @@ test('stopping: who asks while a gateway stops is told so, and the next one is w
   const gateway = await testGateway(options)
   const client = closeAfter(t, await testClient(gateway))
   const call = client.request('tools/call', { name: 'web__slow' }).catch(() => undefined)
-  await web.next('tools/call')
+  await web.waitForCall('tools/call')
 
   const closing = gateway.gateway.close()
   await until('it stops', () => gateway.gateway.health.level === 'info')

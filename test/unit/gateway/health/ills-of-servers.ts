@@ -85,7 +85,7 @@ export const SERVER_ILLS: Readonly<Record<string, Case>> = {
         async cure() {
           become({})
           await restart()
-          clock.pass(10_000)
+          clock.advance(10_000)
         },
       }
     },
@@ -118,7 +118,7 @@ export const SERVER_ILLS: Readonly<Record<string, Case>> = {
       const isNew = (): boolean => {
         const { state, pid } = row() ?? {}
         // A start has a deadline of its own.
-        if (state === 'failed') clock.pass(10_000)
+        if (state === 'failed') clock.advance(10_000)
         return state === 'ready' && pid !== undefined && pid !== last
       }
       for (let death = 0; death < 5; death++) {
@@ -159,7 +159,7 @@ export const SERVER_ILLS: Readonly<Record<string, Case>> = {
         gateway,
         async cure() {
           await server.start()
-          clock.pass(60_000)
+          clock.advance(60_000)
           await call()
         },
       }

@@ -132,7 +132,7 @@ export const ILLS: Readonly<Record<string, Case>> = {
           await redis.ask('CONFIG', 'SET', 'maxmemory', '0')
           // Redis answers in order: what it has refused before is known when this is there.
           await gateway.gateway.control('cluster.replicas')
-          clock.pass(REFUSAL_MS)
+          clock.advance(REFUSAL_MS)
         },
       }
     },
@@ -149,13 +149,13 @@ export const ILLS: Readonly<Record<string, Case>> = {
       const { upstreams } = gateway.gateway.generation.loaded.config
       const same = { ...METRICS, upstreams: upstreams as unknown as JsonObject }
       const other = await replica(t, redis, { ...same, cache: false })
-      clock.pass(LOOK_MS)
+      clock.advance(LOOK_MS)
       return {
         gateway,
         async cure() {
           await other.gateway.close()
           await replica(t, redis, same)
-          clock.pass(LOOK_MS)
+          clock.advance(LOOK_MS)
         },
       }
     },
@@ -189,7 +189,7 @@ export const ILLS: Readonly<Record<string, Case>> = {
       const clock = new TestClock()
       const gateway = await gatewayOf(t, {}, { upstreams: { web: await web(t) }, clock })
       // Three looks in a row come two seconds late.
-      for (let look = 0; look < 3; look++) clock.pass(2250)
+      for (let look = 0; look < 3; look++) clock.advance(2250)
       return { gateway, cure: async () => undefined }
     },
   },

@@ -35,12 +35,12 @@ test('a server that never answered initialize is a finding from its first deadli
   assert.deepEqual(codes(), [])
 
   while (state() !== 'failed') {
-    clock.pass(1000)
+    clock.advance(1000)
     await soon()
   }
   assert.deepEqual(codes(), ['upstream-failed'])
   while (state() !== 'starting') {
-    clock.pass(1000)
+    clock.advance(1000)
     await soon()
   }
 
@@ -57,7 +57,7 @@ test('one line names all servers that were left out of a list as they were start
   let tools: unknown
   void client.request('tools/list').then(({ result }) => (tools = result?.tools))
   while (tools === undefined) {
-    clock.pass(1000)
+    clock.advance(1000)
     await soon()
   }
 

@@ -28,7 +28,7 @@ test('what is said on the way turns the answer into an event stream', async t =>
   const { gate, url } = await serve(t)
   gate.answering = seen => {
     seen.emit('notifications/progress', { progress: 1, progressToken: 'p' })
-    return { result: Payload.raw(Buffer.from('{\n"content": []\r\n}')) }
+    return { result: Payload.fromBytes(Buffer.from('{\n"content": []\r\n}')) }
   }
 
   const got = await send(url, modern('tools/call', { name: 'x' }))

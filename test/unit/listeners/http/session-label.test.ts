@@ -130,7 +130,7 @@ describe('the label of a session', () => {
     const { rest, running } = await bench(t, { idle: '10m' }, { overload: false }, clock)
     assert.deepEqual([await rest('alice', 'a'), await rest('alice', 'a')], [1, 2])
     await running(({ instances }) => {
-      clock.pass(60_000)
+      clock.advance(60_000)
       return instances?.length === 0
     })
     assert.equal(await rest('alice', 'a'), 1)
@@ -166,9 +166,9 @@ describe('an upstream that is told of sessions', () => {
     const config = { sessionHeaders: { upstreams: ['web'] }, rest: {} }
     const { url } = closeAfter(t, await testGateway({ upstreams: { web }, config, plugins: [byToken] }))
     const named = async (who: string, label?: string): Promise<string> => {
-      const before = web.received('tools/call').length
+      const before = web.listCalls('tools/call').length
       await fetch(new URL('/tools/call', url), from(who, rest('web__count'), label))
-      return String(web.received('tools/call')[before]?.headers['x-session-id'])
+      return String(web.listCalls('tools/call')[before]?.headers['x-session-id'])
     }
     const first = await named('alice', 'secret-label')
     assert.match(first, /^client-[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
@@ -176,9 +176,9 @@ describe('an upstream that is told of sessions', () => {
     const others = [await named('alice', 'other'), await named('bob', 'secret-label'), await named('alice')]
     assert.equal(new Set([first, ...others]).size, 4)
     assert.ok(web.calls.every(({ headers }) => !JSON.stringify(headers).includes('secret-label')))
-    const lists = web.received('tools/list').length
+    const lists = web.listCalls('tools/list').length
     for (let round = 0; round < 3; round++)
       await fetch(new URL('/tools', url), from('alice', {}, 'secret-label'))
-    assert.ok(web.received('tools/list').length <= lists + 1, 'a labelled conversation keeps its list')
+    assert.ok(web.listCalls('tools/list').length <= lists + 1, 'a labelled conversation keeps its list')
   })
 })

@@ -115,7 +115,7 @@ test('an ask that its server takes back is cancelled at the client, whose answer
   let takeBack: ((reason: string) => void) | undefined
   const onTakeBack = (listener: (reason: string) => void): void => void (takeBack = listener)
 
-  const reply = asking.ask({ method: 'roots/list', params: undefined, onTakeBack })
+  const reply = asking.ask({ method: 'roots/list', params: undefined, onCancel: onTakeBack })
   await new Promise(resolve => setImmediate(resolve))
   takeBack?.('changed its mind')
   const id = String(sent[0]?.id)

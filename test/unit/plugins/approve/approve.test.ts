@@ -71,7 +71,7 @@ describe('a client of 2026-07-28 over stateless HTTP', () => {
     assert.match(await answered({ approve: false }), /approval_denied/)
     assert.match(await answered({ approve: 'true' }), /approval_denied/)
     const late = await client.request('tools/call', callOf(2))
-    clock.pass(60_001)
+    clock.advance(60_001)
     assert.match(
       textOf(await client.request('tools/call', retryOf(callOf(2), late, YES))),
       /approval_expired/,
@@ -108,7 +108,7 @@ describe('a client of 2026-07-28 over stateless HTTP', () => {
     const meta =
       '"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"a","version":"1"},"io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{}}}}'
     const body = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"pay__send","arguments":{"amount":9007199254740993},${meta}}}`
-    const reply = await client.raw(body, { 'mcp-method': 'tools/call', 'mcp-name': 'pay__send' })
+    const reply = await client.sendRaw(body, { 'mcp-method': 'tools/call', 'mcp-name': 'pay__send' })
     assert.match(textOf(reply), /cannot be shown/)
     assert.deepEqual(sent(), [])
   })
@@ -199,7 +199,7 @@ describe('a decision', () => {
     const left = client.start('tools/call', callOf(1))
     const held = client.request('tools/call', callOf(2)).catch(() => undefined)
     const figure = (): number =>
-      (gateway.gateway.generation.graph.hooks.runner('figures')?.([]) ?? []).find(
+      (gateway.gateway.generation.graph.hooks.getRunner('metrics')?.([]) ?? []).find(
         ({ name }) => name === 'tapgate_approvals_open',
       )?.samples[0]?.value ?? 0
     while (figure() < 2) await new Promise(resolve => setTimeout(resolve, 5))
@@ -233,7 +233,7 @@ describe('a webhook', () => {
     isSigned = false
     const held = client.request('tools/call', callOf(8))
     while (told.length < 2) await new Promise(resolve => setTimeout(resolve, 5))
-    clock.pass(300_001)
+    clock.advance(300_001)
     assert.match(textOf(await held), /approval_expired/)
     assert.deepEqual(sent(), [7])
   })

@@ -76,7 +76,7 @@ for (const [where, change, why] of [
     await become(config => change(config, other.url))
 
     assert.match(await approve(), why)
-    assert.deepEqual([...sent(), ...other.received('tools/call')], [])
+    assert.deepEqual([...sent(), ...other.listCalls('tools/call')], [])
   })
 
 test('a call that waited over a reload which is not about it runs once it is approved', async t => {

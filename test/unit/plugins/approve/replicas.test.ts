@@ -30,7 +30,7 @@ async function setting(t: TestContext, approve: JsonObject = {}): Promise<Settin
   const [one, two] = [await replica(t, redis, config), await replica(t, redis, config)]
   const client = closeAfter(t, await testClient(one))
   const sent = (): unknown[] =>
-    pay.received('tools/call').map(({ params }) => (params?.arguments as JsonObject).amount)
+    pay.listCalls('tools/call').map(({ params }) => (params?.arguments as JsonObject).amount)
   const begin: Setting['begin'] = async amount => {
     const known = new Set((await listed(two)).map(({ id }) => id))
     const answer = client

@@ -41,7 +41,7 @@ describe('a call that was approved, and whose server wants to know more', () => 
     const third = await client.request('tools/call', retryOf(other, second, YES_TO_ALL))
 
     assert.match(textOf(third), /a number in its arguments cannot be shown as it is/)
-    assert.equal(pay.received('tools/call').length, 1)
+    assert.equal(pay.listCalls('tools/call').length, 1)
     assert.deepEqual(outcomes(events), ['approved', 'unavailable'])
   })
 

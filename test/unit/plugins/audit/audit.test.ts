@@ -87,10 +87,10 @@ describe('the audit', () => {
       await call('guarded')
       await call('missing')
       const hanging = client.start('tools/call', { name: 'web__hangs' })
-      await web.next('tools/call', ({ params }) => params?.name === 'hangs')
+      await web.waitForCall('tools/call', ({ params }) => params?.name === 'hangs')
       await hanging.cancel()
       await hanging.reply
-      while (web.received('tools/call').at(-1)?.isCancelled !== true) await passed(5)
+      while (web.listCalls('tools/call').at(-1)?.isCancelled !== true) await passed(5)
       await client.close()
       await gateway.gateway.close()
 
@@ -191,7 +191,7 @@ describe('the audit in trouble', () => {
     await failed.promise
 
     await assert.rejects(connection.request('tools/call', { name: 'web__echo' }), /audit cannot be written/)
-    assert.equal(web.received('tools/call').length, 1)
+    assert.equal(web.listCalls('tools/call').length, 1)
     await assert.rejects(gateway.start(), /ENOSPC/)
   })
 

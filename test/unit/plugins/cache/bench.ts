@@ -38,13 +38,13 @@ export async function bench(
     calls.push(call)
     return answer(call, calls.length)
   }
-  const dispatch = hooks.runner('dispatch')?.(own, upstream as unknown as Upstream) ?? own
+  const dispatch = hooks.getRunner('dispatch')?.(own, upstream as unknown as Upstream) ?? own
   const become = (state: UpstreamState): void => {
     upstream.state = state
-    hooks.runner('upstreamState')?.('web', state, undefined)
+    hooks.getRunner('upstreamState')?.('web', state, undefined)
   }
   const control = async (verb: string, params: JsonObject = {}): Promise<JsonObject> =>
-    (await hooks.runner('control', verb)?.(params)) ?? {}
+    (await hooks.getRunner('control', verb)?.(params)) ?? {}
   return { clock, hooks, calls, dispatch, become, control, upstream }
 }
 

@@ -67,7 +67,7 @@ test('resources/updated forgets that resource alone', async () => {
   await read('a:1')
   await read('a:2')
 
-  hooks.runner('notification', 'notifications/resources/updated')?.(
+  hooks.getRunner('notification', 'notifications/resources/updated')?.(
     { method: 'notifications/resources/updated', params: { uri: 'a:1' } },
     { direction: 'client', upstream: 'web', exchange: undefined },
   )

@@ -110,9 +110,9 @@ test('a change that a server tells one replica reaches the clients of another', 
   await watcher.request('tools/list')
   const other = closeAfter(t, await testClient(near?.url ?? '', { era: 'legacy' }))
   await other.request('tools/list')
-  await first.listened()
+  await first.waitForListener()
 
-  const told = watcher.notified(TOOLS)
+  const told = watcher.nextNotification(TOOLS)
   for (const web of [first, second]) web.offer.tools.set('two', () => '2')
   first.notify(TOOLS)
 

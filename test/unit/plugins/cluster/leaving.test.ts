@@ -19,7 +19,7 @@ test(
     const session = await open(first)
     const call = { method: 'tools/call', params: { name: 'web__slow', arguments: {} } }
     const [here, there] = [say(first, call, session), say(second, { ...call, id: 'b' }, session)]
-    await until(() => web.received('tools/call').length === 2)
+    await until(() => web.listCalls('tools/call').length === 2)
 
     const drained = gateways[0]?.gateway.drain()
     for (const url of urls) assert.equal((await say(url, LIST, session)).status, 200)

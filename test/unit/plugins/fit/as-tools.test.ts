@@ -99,8 +99,8 @@ for (const era of ['legacy', 'modern'] as const)
       seen.some(line => /^settled resources\/read .*contents/.test(line)),
       seen.join('\n'),
     )
-    assert.deepEqual(web.received('tools/call'), [])
-    const [got] = web.received('prompts/get')
+    assert.deepEqual(web.listCalls('tools/call'), [])
+    const [got] = web.listCalls('prompts/get')
     assert.deepEqual([got?.params?.name, got?.params?.arguments], ['greet', { who: '7' }])
   })
 
@@ -122,7 +122,7 @@ test('a rule about a resource holds on this way, and mistakes are told to the mo
   const client = await connect('chatgpt')
   const { error } = await call(client, 'read_resource', { uri: 'memo://secret' })
   assert.equal(error?.code, -31000)
-  assert.deepEqual(web.received('resources/read'), [])
+  assert.deepEqual(web.listCalls('resources/read'), [])
 
   for (const [name, args, why] of [
     ['read_resource', {}, /uri.. must be/],

@@ -63,7 +63,7 @@ for (const era of ['legacy', 'modern'] as const)
     for (const name of [long?.name, 'web__dotted_name', 'web__hopeless'])
       assert.equal((await client.request('tools/call', { name, arguments: {} })).error, undefined)
     assert.deepEqual(
-      web.received('tools/call').map(({ params }) => params?.name),
+      web.listCalls('tools/call').map(({ params }) => params?.name),
       [LONG, 'dotted.name', 'hopeless'],
     )
   })

@@ -77,7 +77,7 @@ for (const era of ['modern', 'legacy'] as const)
     }
 
     assert.deepEqual(leaked, [])
-    assert.equal(scene.mail.received('tools/call').length, 0)
+    assert.equal(scene.mail.listCalls('tools/call').length, 0)
     const { result } = await scene.client.request('tools/list')
     assert.equal((result?.tools as JsonObject[]).length, 2)
   })
@@ -137,7 +137,7 @@ test('a new tool is shown where changes alone are withheld, and nowhere else tha
       mode,
     )
     assert.equal((error?.data as JsonObject | undefined)?.reason, shown ? undefined : 'definition_new')
-    assert.equal(mail.received('tools/call').length, shown ? 1 : 0)
+    assert.equal(mail.listCalls('tools/call').length, shown ? 1 : 0)
   }
 })
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createPins } from '../../../../plugins/pins/compare.ts'
 import { PinJudge, type Drift, type Mode } from '../../../../plugins/pins/pin-judge.ts'
-import { createEntry, unlistedEntry, type CatalogEntry } from '../../../../src/api/catalog-entry.ts'
+import { createEntry, createUnlistedEntry, type CatalogEntry } from '../../../../src/api/catalog-entry.ts'
 import type { JsonObject } from '../../../../src/protocol/json/json.ts'
 import { TOOL } from './drifts.ts'
 
@@ -40,7 +40,7 @@ test('a caller who is shown another definition has it withheld, and nobody else'
 })
 
 test('a name that no list has is judged by what its server listed last, and by the lock', () => {
-  const unlisted = (name: string): CatalogEntry => unlistedEntry('tools', 'mail', name, 'mail__')
+  const unlisted = (name: string): CatalogEntry => createUnlistedEntry('tools', 'mail', name, 'mail__')
   const { judge } = judgeWith('withhold')
   const before = judge.judge(unlisted('send'))
   judge.judge(tool(OTHER))

@@ -15,7 +15,7 @@ import {
   testClient,
   testGateway,
   testUpstream,
-  type Reply,
+  type TestReply,
   type TestClient,
   type TestGateway,
 } from '../../../../src/testing/index.ts'
@@ -126,8 +126,8 @@ async function serve(
   }
 }
 
-const call = (client: TestClient, name: string): Promise<Reply> => client.request('tools/call', { name })
-const isRefused = (reply: Reply): boolean => reply.error !== undefined
+const call = (client: TestClient, name: string): Promise<TestReply> => client.request('tools/call', { name })
+const isRefused = (reply: TestReply): boolean => reply.error !== undefined
 
 async function refusals(client: TestClient, name: string, times: number): Promise<number> {
   let count = 0

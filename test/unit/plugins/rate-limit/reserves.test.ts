@@ -18,7 +18,7 @@ function counted(store: SharedStore, most: number, more: Partial<SharedCount> = 
     ahead: most < 20 ? 0 : Math.min(Math.floor(most / 10), 50),
     patienceMs: 100,
     reportsDebt: true,
-    requestBatch: (key, question) => store.permits(key, { most, ms: WINDOW_MS, ...question }),
+    requestBatch: (key, question) => store.takePermits(key, { max: most, windowMs: WINDOW_MS, ...question }),
     decideLocally: () => ({ allowed: '', retryAfterMs: 1 }),
     createExceeded: waitMs => ({ allowed: '', retryAfterMs: waitMs }),
     onUsed: () => undefined,
@@ -35,12 +35,12 @@ test('what was got and not used is given back after a second, and at the end', a
   const clock = new HandClock(1_000_000)
   const store = new SharedMemory({ now: () => clock.now() }).of()
   const room = async (): Promise<number> => {
-    const { got } = await store.permits('k', { most: 200, ms: 60_000, wanted: 200 })
-    await store.permits('k', { most: 200, ms: 60_000, wanted: 0, unused: got })
-    return got
+    const { granted } = await store.takePermits('k', { max: 200, windowMs: 60_000, count: 200 })
+    await store.takePermits('k', { max: 200, windowMs: 60_000, count: 0, unused: granted })
+    return granted
   }
   const count = counted(store, 200, {
-    requestBatch: (key, question) => store.permits(key, { most: 200, ms: 60_000, ...question }),
+    requestBatch: (key, question) => store.takePermits(key, { max: 200, windowMs: 60_000, ...question }),
   })
   const reserves = new BatchReserves(count, new StoreHealth(), clock)
   for (let call = 0; call < 10; call++) assert.equal(await reserves.takeOne('k'), undefined)
@@ -70,12 +70,12 @@ function unsteady(
     asked: 0,
     store: {
       ...memory,
-      sharers,
-      permits: async (key: string, request: Parameters<SharedStore['permits']>[1]) => {
+      processCount: sharers,
+      takePermits: async (key: string, request: Parameters<SharedStore['takePermits']>[1]) => {
         state.asked++
         if (state.is === 'away') throw gatewayError('GW_SHARED_AWAY', { why: 'a test' })
         if (state.is === 'late') await new Promise<void>(resolve => clock.after(200, resolve))
-        return memory.permits(key, request)
+        return memory.takePermits(key, request)
       },
     },
   }
@@ -106,8 +106,8 @@ test('while the store is away each process allows its part, and tells of it late
     void meter.take('k', 'refuse')
     await settled()
   }
-  const other = await away.store.permits('minute few k', { most: 30, ms: 60_000, wanted: 30 })
-  assert.ok(other.got <= 20, `the ten are counted: ${other.got}`)
+  const other = await away.store.takePermits('minute few k', { max: 30, windowMs: 60_000, count: 30 })
+  assert.ok(other.granted <= 20, `the ten are counted: ${other.granted}`)
 })
 
 test('with "refuse" nothing is let in that is not reserved', async () => {
@@ -149,6 +149,6 @@ test('calls do not wait for a store that is late, and what it says late counts',
   clock.pass(1000)
   await settled()
 
-  const { got } = await late.store.permits('minute few k', { most: 5, ms: 60_000, wanted: 5 })
-  assert.equal(got, 2)
+  const { granted } = await late.store.takePermits('minute few k', { max: 5, windowMs: 60_000, count: 5 })
+  assert.equal(granted, 2)
 })

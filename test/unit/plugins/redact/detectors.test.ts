@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { detectorsOf, expression } from '../../../../plugins/redact/secrets.ts'
 import { Redactor, type Action, type Tally } from '../../../../plugins/redact/redactor.ts'
-import { finish } from '../../../../src/util/queues.ts'
+import { runToCompletion } from '../../../../src/util/queues.ts'
 import { ENCODINGS, PERSONAL, secrets } from './seeded.ts'
 
 function redactor(action: Action, ...names: string[]): (text: string) => string {
   const made = new Redactor(detectorsOf(names, new Map()), action)
-  return text => finish(made.text(text, new Map()))
+  return text => runToCompletion(made.text(text, new Map()))
 }
 
 /** The text with all that may be decoded in it decoded, again and again. */
@@ -54,7 +54,7 @@ test('personal data is found in each way it is written, and masked so that two c
   for (const [name, text] of PERSONAL) {
     const tally: Tally = new Map()
     const made = new Redactor(detectorsOf(['personal'], new Map()), 'replace')
-    const replaced = finish(made.text(`It is ${text}, and so on.`, tally))
+    const replaced = runToCompletion(made.text(`It is ${text}, and so on.`, tally))
     assert.equal(replaced, `It is [redacted:${name}], and so on.`)
     assert.deepEqual([...tally], [[name, 1]])
   }
@@ -113,7 +113,7 @@ test('an expression of the owner is one of RE2, and a wrong one says what is wro
   const own = new Map([['staff', await expression('staff', 'EMP-[0-9]{6}')]])
   const made = new Redactor(detectorsOf(['staff'], own), 'replace')
 
-  assert.equal(finish(made.text('by EMP-123456 today', new Map())), 'by [redacted:staff] today')
+  assert.equal(runToCompletion(made.text('by EMP-123456 today', new Map())), 'by [redacted:staff] today')
   await assert.rejects(expression('bad', '(?<=x)y'))
 })
 
@@ -172,7 +172,7 @@ test('hostile texts take time in proportion to their length', async () => {
   ]
   const cpu = (text: string): number => {
     const before = process.cpuUsage()
-    finish(made.text(text, new Map()))
+    runToCompletion(made.text(text, new Map()))
     const { user, system } = process.cpuUsage(before)
     return user + system
   }

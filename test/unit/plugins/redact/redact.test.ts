@@ -94,7 +94,7 @@ test('arguments reach no server with what a rule names, and the rest as it was w
     arguments: { to: `Ann <${MAIL}>`, deep: [{ card: '4111 1111 1111 1111' }], n: 1.5 },
   })
 
-  const sent = crm.received('tools/call')[0]?.params?.arguments
+  const sent = crm.listCalls('tools/call')[0]?.params?.arguments
   assert.deepEqual(sent, { to: 'Ann <a***@example.com>', deep: [{ card: '****1111' }], n: 1.5 })
   assert.match(JSON.stringify(result), /a\*\*\*@example\.com/)
 })
@@ -112,7 +112,7 @@ test('headers that repeat arguments are free of what is taken out of those', asy
 
   const { error } = await client.request('tools/call', { name: 'web__send', arguments: { to: MAIL } })
 
-  const [call] = web.received('tools/call')
+  const [call] = web.listCalls('tools/call')
   assert.equal(error, undefined)
   assert.equal(call?.headers['mcp-param-to'], '[redacted:email]')
   assert.doesNotMatch(JSON.stringify(call), /ann@/)
@@ -134,7 +134,7 @@ test('a rule that refuses lets no such arguments out, and no such answer in', as
   assert.equal((found.error?.data as JsonObject).code, 'GW_REDACT_RESULT')
   assert.doesNotMatch(JSON.stringify([asked, found]), /ghp_|ann@/)
   assert.deepEqual(
-    crm.received('tools/call').map(({ params }) => params?.name),
+    crm.listCalls('tools/call').map(({ params }) => params?.name),
     ['echo', 'find'],
   )
 })
@@ -155,7 +155,7 @@ test('an expression of the owner is used beside ours', async t => {
 
   await client.request('tools/call', { name: 'crm__echo', arguments: { by: 'EMP-123456' } })
 
-  assert.deepEqual(crm.received('tools/call')[0]?.params?.arguments, { by: '[redacted:staff]' })
+  assert.deepEqual(crm.listCalls('tools/call')[0]?.params?.arguments, { by: '[redacted:staff]' })
 })
 
 test('finds are counted and audited, without what was found', async t => {
@@ -209,7 +209,7 @@ test('an expression of the owner is looked for in numbers, but not in the code o
 
   assert.deepEqual(result?.structuredContent, { employee: 0, half: 1.5 })
   assert.equal(failed.error?.code, -32603)
-  assert.deepEqual(crm.received('tools/call')[1]?.params?.arguments, { by: 0, n: 12 })
+  assert.deepEqual(crm.listCalls('tools/call')[1]?.params?.arguments, { by: 0, n: 12 })
 })
 
 test('a large result is redacted however long that takes on a busy machine', async t => {
@@ -239,7 +239,7 @@ for (const oversized of ['refuse', 'pass'])
     if (oversized === 'refuse') {
       assert.equal((error?.data as JsonObject).code, 'GW_REDACT_SIZE')
       assert.deepEqual(
-        crm.received('tools/call').map(({ params }) => params?.name),
+        crm.listCalls('tools/call').map(({ params }) => params?.name),
         ['find'],
       )
     } else assert.match(JSON.stringify(result), /ann@/)

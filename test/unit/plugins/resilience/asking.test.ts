@@ -66,7 +66,7 @@ async function server(spec: JsonObject, isBusy = true) {
     },
   )
   const queue = (): JsonObject => {
-    const status = hooks.runner('status')?.({ name: 'web' } as never, { name: 'web' } as Upstream)
+    const status = hooks.getRunner('status')?.({ name: 'web' } as never, { name: 'web' } as Upstream)
     const { running, waiting, asking } = (status as unknown as { queue: JsonObject }).queue
     return { running: (running as number) - (isBusy ? 1 : 0), waiting, asking }
   }

@@ -26,14 +26,14 @@ async function bulkhead(spec: JsonObject, reply: Reply) {
   }
   const dispatch = wrapped(hooks, 'web', own, { timeout: '30s', ...spec })
   const status = (): JsonObject =>
-    hooks.runner('status')?.({ name: 'web' } as never, { name: 'web' } as Upstream) as never
+    hooks.getRunner('status')?.({ name: 'web' } as never, { name: 'web' } as Upstream) as never
   const call = (method = 'tools/call', name = 'x'): Call => {
     const made = callOf('web', method, { name })
     ;(made.exchange as { startedAt: number }).startedAt = clock.now()
     return made
   }
   const become = (state: 'ready' | 'failed' | 'starting' | 'stopped'): void =>
-    hooks.runner('upstreamState')?.('web', state, undefined)
+    hooks.getRunner('upstreamState')?.('web', state, undefined)
   return { clock, dispatch, sent, status, call, become }
 }
 

@@ -139,7 +139,7 @@ async function play(scripts: readonly Script[], concurrency: number): Promise<vo
   assert.ok(concurrency === 0 || upstream.most <= concurrency, `${upstream.most} at once`)
   assert.ok(upstream.sent <= 1.2 * scripts.length + 3, `${upstream.sent} sent`)
   const bare = { name: 'web' } as Upstream
-  const { queue } = hooks.runner('status')?.(bare as never, bare) as unknown as { queue: JsonObject }
+  const { queue } = hooks.getRunner('status')?.(bare as never, bare) as unknown as { queue: JsonObject }
   assert.deepEqual({ running: queue.running, waiting: queue.waiting }, { running: 0, waiting: 0 })
   assert.equal(clock.armed, 0)
 }

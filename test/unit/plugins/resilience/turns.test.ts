@@ -165,9 +165,9 @@ function served(clock: TestClock | undefined, gap: number): { waits: number; beg
         turns.done({ caller: 'greedy' })
       }
     }
-    clock?.pass(50)
+    clock?.advance(50)
     turns.done(one)
-    clock?.pass(gap)
+    clock?.advance(gap)
   }
   return { waits, begun: names(begun) }
 }
@@ -190,9 +190,9 @@ test('kept turns leave the greedy one its share, and are free again when nobody 
   for (let round = 0; round < 6; round++)
     for (const one of polite) {
       const running = begun.at(-1)?.caller === 'greedy' ? begun.at(-1) : undefined
-      clock.pass(20)
+      clock.advance(20)
       turns.done(one)
-      clock.pass(1)
+      clock.advance(1)
       if (!turns.takes(one)) turns.waits(one)
       if (running !== undefined) turns.done(running)
     }

@@ -6,7 +6,7 @@ import { readJson } from '../../../../plugins/shape/cut-json.ts'
 import { compilePick } from '../../../../plugins/shape/pick.ts'
 import { shapeResult } from '../../../../plugins/shape/shape-result.ts'
 import { Payload } from '../../../../src/protocol/payload.ts'
-import { finish } from '../../../../src/util/queues.ts'
+import { runToCompletion } from '../../../../src/util/queues.ts'
 
 const RULE = { pick: undefined, drop: [], maxBytes: 2000, ask: false, patienceMs: undefined, from: [] }
 const PLAIN = { rule: RULE, asked: undefined, schema: undefined, keep: () => 'handle' }
@@ -53,7 +53,7 @@ test('a cut value is within its bytes, whatever it is made of', () => {
   ]
   for (const value of values)
     for (const budget of [500, 1000, 5000]) {
-      const cut = finish(cutJson(value, budget, { dropsMembers: true }))
+      const cut = runToCompletion(cutJson(value, budget, { dropsMembers: true }))
       const text = JSON.stringify(cut?.value)
       assert.ok(
         Buffer.byteLength(text) <= budget,
@@ -66,8 +66,8 @@ test('a cut value is within its bytes, whatever it is made of', () => {
 test('what is nested a hundred thousand times is given on as a note, and kept whole', () => {
   const deep = `{"content":[{"type":"text","text":"a"}],"structuredContent":${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}}`
   const kept: number[] = []
-  const shaped = finish(
-    shapeResult(Payload.raw(Buffer.from(deep)), {
+  const shaped = runToCompletion(
+    shapeResult(Payload.fromBytes(Buffer.from(deep)), {
       ...PLAIN,
       keep: page => {
         kept.push(page)

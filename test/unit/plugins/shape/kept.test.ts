@@ -26,7 +26,7 @@ test('nobody else opens a handle, and none opens when its time is over', async t
     assert.equal(document.error?.code, -32602)
   }
   assert.equal(await readAll(ann, handle), LONG)
-  clock.pass(300_001)
+  clock.advance(300_001)
   assert.equal((await call(ann, 'read_result', { handle })).isError, true)
 })
 

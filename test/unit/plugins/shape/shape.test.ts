@@ -115,7 +115,7 @@ test('a caller picks for one call, by _meta or by an argument, and the server he
     assert.ok(isObject(refused.error))
     assert.deepEqual([refused.error.code, (refused.error.data as JsonObject).code], [-32602, 'GW_SHAPE_PICK'])
   }
-  const received = web.received('tools/call').map(({ params }) => params)
+  const received = web.listCalls('tools/call').map(({ params }) => params)
   assert.equal(received.length, 3)
   assert.deepEqual(received.at(-1)?.arguments, { a: 1 })
   assert.doesNotMatch(JSON.stringify(received), /pick/)

@@ -152,7 +152,7 @@ test('a client that goes away before its patience is over ends the call; one tha
   await until(() => aborted.length === 1)
   const answered = call(client, 'web__slow')
   await until(() => ends.length === 2)
-  clock.pass(30_000)
+  clock.advance(30_000)
   const handle = slowHandle(await answered)
   await finish(ends, 1, 'still there')
 

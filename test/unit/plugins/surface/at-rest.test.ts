@@ -45,7 +45,7 @@ test('a list that did not change is the same bytes for every client of a program
       headers: {
         'content-type': 'application/json',
         accept: 'application/json, text/event-stream',
-        'mcp-session-id': String(client.initialized?.headers['mcp-session-id']),
+        'mcp-session-id': String(client.initializeReply?.headers['mcp-session-id']),
       },
       body: '{"jsonrpc":"2.0","id":1,"method":"tools/list"}',
     })

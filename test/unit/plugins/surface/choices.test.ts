@@ -89,7 +89,7 @@ for (const era of ['modern', 'legacy'] as const) {
       arguments: { name: 'web__send_mail', arguments: {} },
     })
     assert.deepEqual(result?.content, [{ type: 'text', text: 'sent' }])
-    assert.equal(web.received('tools/call')[0]?.params?.name, 'send_mail')
+    assert.equal(web.listCalls('tools/call')[0]?.params?.name, 'send_mail')
   })
 
   test(`what a ${era} client may not choose is a refusal that says what it may, and nothing is opened`, async t => {
@@ -174,7 +174,7 @@ test('no choice shows or calls what a caller may not have', async t => {
     const { result, error: other } = await client.request('tools/call', { name, arguments: given })
     assert.match(JSON.stringify(result ?? other), /Unknown tool/)
   }
-  assert.equal(web.received('tools/call').length, 0)
+  assert.equal(web.listCalls('tools/call').length, 0)
 })
 
 test('a session keeps what it was opened with, and another query in it is refused', async t => {

@@ -90,7 +90,7 @@ for (const era of ['legacy', 'modern'] as const)
       console.log('of', items.length)
       return [closed, await tools['web__say']({ text: 'hi' })]`
     assert.equal(await textOf(client, code), 'of 3\n[[{"closed":1},{"closed":2}],"said hi"]')
-    assert.equal(web.received('tools/call').length, 4)
+    assert.equal(web.listCalls('tools/call').length, 4)
   })
 
 test('each call in a script is one of the caller: rules, watchers and limits see it, and the script itself', async t => {
@@ -117,7 +117,7 @@ test('each call in a script is one of the caller: rules, watchers and limits see
   assert.match(answers[4] ?? '', /cannot be called in a script/)
   assert.match(answers[5] ?? '', /similar ones: .*web__say/)
   assert.deepEqual(
-    web.received('tools/call').map(({ params }) => params?.name),
+    web.listCalls('tools/call').map(({ params }) => params?.name),
     ['say', 'fails'],
   )
   const named = seen as [string, string | undefined, string][]
@@ -201,7 +201,7 @@ test('a script makes no more calls than it may, however it tries', async t => {
   const code = `const all = await Promise.allSettled(Array.from({ length: 10000 }, () => tools.web__say({ text: 'x'.repeat(1000) })))
     return all.filter(({ status }) => status === 'fulfilled').length`
   assert.equal(await textOf(client, code), '5')
-  assert.equal(web.received('tools/call').length, 5)
+  assert.equal(web.listCalls('tools/call').length, 5)
   const many = await textOf(client, 'for (let i = 0; i < 6; i++) await tools.web__say()')
   assert.match(many, /a script may make 5 calls/)
   const large = await textOf(client, 'return await tools.web__say({ text: "x".repeat(300000) })')
@@ -215,7 +215,7 @@ test('a script that is cancelled ends, and so do its calls', async t => {
     name: 'run_code',
     arguments: { code: 'await tools.web__hangs()' },
   })
-  const call = await web.next('tools/call', ({ params }) => params?.name === 'hangs')
+  const call = await web.waitForCall('tools/call', ({ params }) => params?.name === 'hangs')
   await running.cancel()
   while (!call.isCancelled) await new Promise(resolve => setTimeout(resolve, 5))
   assert.equal(await textOf(client, 'return 1'), '1')
@@ -228,8 +228,8 @@ test('a script has its own time, and not that of a hook', async t => {
   const gateway = closeAfter(t, await testGateway({ upstreams: { web }, config: CODE, clock }))
   const client = closeAfter(t, await testClient(gateway))
   const running = textOf(client, 'return await tools.web__slow()')
-  await web.next('tools/call')
-  clock.pass(15_000)
+  await web.waitForCall('tools/call')
+  clock.advance(15_000)
   answer.resolve('at last')
   assert.equal(await running, '"at last"')
 })
@@ -239,7 +239,7 @@ test('a caller runs two scripts at a time, and a third one is told to wait', asy
   const client = await connect('legacy')
   const code = 'await tools.web__hangs()'
   const running = [1, 2].map(() => client.start('tools/call', { name: 'run_code', arguments: { code } }))
-  while (web.received('tools/call').length < 2) await new Promise(resolve => setTimeout(resolve, 5))
+  while (web.listCalls('tools/call').length < 2) await new Promise(resolve => setTimeout(resolve, 5))
   assert.match(await textOf(client, 'return 1'), /^Too many scripts are running/)
   await Promise.all(running.map(one => one.cancel()))
   let text = ''
@@ -254,7 +254,7 @@ test('a gateway stops while a script runs', async t => {
     arguments: { code: 'await tools.web__hangs()' },
   })
   running.reply.catch(() => undefined)
-  const call = await web.next('tools/call', ({ params }) => params?.name === 'hangs')
+  const call = await web.waitForCall('tools/call', ({ params }) => params?.name === 'hangs')
   await gateway.gateway.close()
   while (!call.isCancelled) await new Promise(resolve => setTimeout(resolve, 5))
 })

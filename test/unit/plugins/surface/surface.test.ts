@@ -84,7 +84,7 @@ for (const era of ['legacy', 'modern'] as const) {
     )
     assert.equal(await textOf(client, 'web__get_issue', { number: 8 }), 'issue 8')
     assert.deepEqual(
-      web.received('tools/call').map(({ params }) => params?.name),
+      web.listCalls('tools/call').map(({ params }) => params?.name),
       ['create_issue', 'get_issue', 'get_issue'],
     )
   })
@@ -156,7 +156,7 @@ test('the way for reading refuses what does not say that it only reads', async t
   })
   assert.equal(result?.isError, true)
   assert.match(JSON.stringify(result?.content), /call it with call_tool/)
-  assert.equal(web.received('tools/call').length, 0)
+  assert.equal(web.listCalls('tools/call').length, 0)
 })
 
 test('a call that makes no sense is answered by the gateway, in words', async t => {
@@ -240,7 +240,7 @@ test('progress comes through, and a call that is cancelled is cancelled at its s
   })
   assert.deepEqual(notifications[0]?.params, { progressToken: 5, progress: 1 })
   const running = client.start('tools/call', { name: 'call_tool', arguments: { name: 'web__slow' } })
-  const call = await web.next('tools/call', ({ params }) => params?.name === 'slow')
+  const call = await web.waitForCall('tools/call', ({ params }) => params?.name === 'slow')
   await running.cancel()
   while (!call.isCancelled) await new Promise(resolve => setTimeout(resolve, 5))
 })
@@ -257,7 +257,7 @@ test('a tool that is found under a fitted name is called by it', async t => {
   assert.equal(await textOf(client, 'call_tool', { name, arguments: {} }), 'done')
   assert.equal(await textOf(client, name, {}), 'done')
   assert.deepEqual(
-    web.received('tools/call').map(({ params }) => params?.name),
+    web.listCalls('tools/call').map(({ params }) => params?.name),
     [long, long],
   )
 })

@@ -103,9 +103,9 @@ describe('what the API tells of tools and clients', () => {
   test('tools as they were listed, and asks no server for them', async t => {
     const made = await setting(t)
     const { json } = await made.opened()
-    const before = made.upstream.received('tools/list').length
+    const before = made.upstream.listCalls('tools/list').length
     assert.deepEqual((await json('tools')).tools, [])
-    assert.equal(made.upstream.received('tools/list').length, before)
+    assert.equal(made.upstream.listCalls('tools/list').length, before)
     await (await made.client()).request('tools/list', {})
     const listed = await json('tools?search=ech')
     assert.deepEqual(

@@ -30,13 +30,13 @@ describe('who has no link', () => {
   test('reads nothing, and does nothing', async t => {
     const made = await setting(t)
     const { upstream } = made
-    const before = upstream.received('tools/call').length
+    const before = upstream.listCalls('tools/call').length
     for (const name of ['session', ...ROUTES]) {
       const [path = '', method = 'GET'] = name.split(' ').reverse()
       const init = method === 'GET' ? {} : posted({ name: 'web__echo' })
       assert.equal((await fetch(`${made.origin}/ui/api/${path}`, init)).status, 401, name)
     }
-    assert.equal(upstream.received('tools/call').length, before)
+    assert.equal(upstream.listCalls('tools/call').length, before)
   })
 
   test('gets in by no token that he makes up, of whatever type', async t => {
@@ -95,10 +95,10 @@ describe('a link', () => {
     const late = String((await gateway.gateway.control('ui.link')).url)
     const opened = await open(url)
     assert.equal((await opened.ask('calls')).status, 200)
-    clock.pass(301_000)
+    clock.advance(301_000)
     const token = new URL(late).hash.replace('#token=', '')
     assert.equal((await session(new URL('api/session', late), { token })).status, 401)
-    clock.pass(3_600_000)
+    clock.advance(3_600_000)
     assert.equal((await opened.ask('calls')).status, 401)
   })
 

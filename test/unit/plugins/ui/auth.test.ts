@@ -109,11 +109,11 @@ describe('behind auth', () => {
     )
     const { config: now } = gateway.gateway.generation.loaded
     await gateway.gateway.reload({ ...now, auth: { keys: AUTH.keys.slice(0, 1) } })
-    clock.pass(31_000)
+    clock.advance(31_000)
     // A stream that sends no more requests ends too.
     await Promise.all(events.map(reply => reply.text()))
     assert.equal(await ask(), 401)
-    clock.pass(1)
+    clock.advance(1)
     assert.equal(await ask(), 401)
   })
 

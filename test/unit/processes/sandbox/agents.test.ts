@@ -3,7 +3,7 @@ import path from 'node:path'
 import { it } from 'node:test'
 import { ProcessQuota } from '../../../../src/processes/process-quota.ts'
 import { PluginPrograms } from '../../../../src/processes/plugin-programs.ts'
-import { privateFile, PrivatePlaces } from '../../../../src/util/private-place.ts'
+import { createPrivateFile, PrivatePathSet } from '../../../../src/util/private-path.ts'
 import { createLog } from '../../../../src/util/log.ts'
 import { directoryWith, skip } from '../../../fixtures/sandbox.ts'
 import { clock } from '../../fixtures/upstream-bench.ts'
@@ -24,8 +24,8 @@ it(
       'state/homes/other/token': CANARY,
       'state/homes/own/token': 'own',
     })
-    const privatePlaces = new PrivatePlaces()
-    privatePlaces.add([{ directory: `${directory}/state` }, privateFile(directory, 'gateway.yaml')])
+    const privatePlaces = new PrivatePathSet()
+    privatePlaces.add([{ directory: `${directory}/state` }, createPrivateFile(directory, 'gateway.yaml')])
     const programs = new PluginPrograms({
       log: createLog({ level: 'error', format: 'json', write: () => undefined }),
       ...{ clock, directory, privatePlaces, hide: (text: string) => text },

@@ -75,7 +75,7 @@ async function started(t: TestContext, command: string, args: string[], director
     startupTimeout: '60s',
   })
   const home = `${directory}/state/servers/it`
-  const sandboxing = { home, places: () => [{ directory: `${directory}/state` }] }
-  const { upstream } = await bench(t, spec, { sandboxing })
+  const sandboxing = { home, listPrivatePaths: () => [{ directory: `${directory}/state` }] }
+  const { upstream } = await bench(t, spec, { sandboxContext: sandboxing })
   return async (name: string, given = {}) => textOf(await upstream.dispatch(toolCall(name, given)))
 }

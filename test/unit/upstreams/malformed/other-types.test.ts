@@ -70,7 +70,7 @@ for (const [name, make] of Object.entries(SERVERS))
       [{ progressToken: 'mine', progress: 1 }],
     )
     assert.deepEqual(
-      it.asked.map(({ ask }) => ask.isTakenBack),
+      it.asked.map(({ ask }) => ask.isCancelled),
       [true, true],
     )
     assert.equal(it.upstream.dropped, undefined)

@@ -17,7 +17,7 @@ test('a call to agents that comes before they have started waits for the start',
   const context = {
     name: 'agents',
     gateway: { name: 'tapgate', version: '0' },
-    stateChanged: () => undefined,
+    reportState: () => undefined,
   } as unknown as Parts[1]
   const upstream = new AgentsUpstream(
     { type: 'agents' } as unknown as Parts[0],

@@ -153,7 +153,7 @@ test('tasks are resources of their owner, and who subscribed hears of changes', 
   assert.equal(templates.length, 3)
   assert.equal((await legacy.request('resources/subscribe', { uri })).error, undefined)
   service.change(service.last.view.id, { progress: 'on its way' })
-  assert.equal((await legacy.notified('notifications/resources/updated')).params?.uri, uri)
+  assert.equal((await legacy.nextNotification('notifications/resources/updated')).params?.uri, uri)
   const { result: read } = await legacy.request('resources/read', { uri })
   assert.match((read?.contents as { text: string }[])[0]?.text ?? '', /on its way/)
   const log = (await legacy.request('resources/read', { uri: `${uri}/log` })).result

@@ -85,7 +85,7 @@ describe('a caller who must log in', () => {
     }
     assert.equal(elicitations.length, 1)
     assert.equal(elicitations[0]?.mode, 'url')
-    const told = alice.notified('notifications/elicitation/complete')
+    const told = alice.nextNotification('notifications/elicitation/complete')
     assert.match((await loggedIn(made, linkIn(error), 'alice')).text, /You are logged in/)
     assert.equal((await told).params?.elicitationId, elicitations[0].elicitationId)
     const { result } = await alice.request('tools/call', CALL)

@@ -15,7 +15,7 @@ test('a consent that was given at one replica is known at the other, and nobody 
   const written = new Map<string, string>()
   const noting = {
     ...store,
-    put: (key: string, value: string, options: { ms: number }) => {
+    put: (key: string, value: string, options: { expiresInMs: number }) => {
       written.set(key, value)
       return store.put(key, value, options)
     },
@@ -32,7 +32,7 @@ test('a consent that was given at one replica is known at the other, and nobody 
   one.addConsent(wider)
   const [, second = ''] = [...written.keys()]
   for (const forged of ['1', wider, value, store.seal(wider, 'consent x')]) {
-    await store.put(second, forged, { ms: 1000 })
+    await store.put(second, forged, { expiresInMs: 1000 })
     assert.equal(await other.hasConsent(wider), false, 'whoever writes there has not consented')
   }
 })

@@ -99,7 +99,7 @@ async function passing<T>(clock: TestClock, waiting: Promise<T>): Promise<T> {
   waiting.then(over, over)
   while (!isOver) {
     await pause(100)
-    clock.pass(1000)
+    clock.advance(1000)
   }
   return waiting
 }

@@ -52,7 +52,7 @@ export async function setting(
   const witness: Plugin = {
     name: 'witness',
     setup: ({ hooks }) =>
-      void hooks.recorded.tap(event => void (event.kind === 'login' && recorded.push(event))),
+      void hooks.auditEvent.tap(event => void (event.kind === 'login' && recorded.push(event))),
   }
   const config = {
     listeners: { main: { type: 'http', port } },

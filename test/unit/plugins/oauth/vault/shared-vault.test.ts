@@ -48,8 +48,8 @@ class World {
         }),
       take: (key: string) => given(() => own.take(key)),
       delete: (key: string, is?: string) => given(() => own.delete(key, is)),
-      count: (key: string, request: Parameters<SharedStore['count']>[1]) =>
-        given(() => own.count(key, request)),
+      addToCounter: (key: string, request: Parameters<SharedStore['addToCounter']>[1]) =>
+        given(() => own.addToCounter(key, request)),
       publish: (topic: string, text: string) => given(() => own.publish(topic, text)),
       subscribe: own.subscribe.bind(own),
       seal: own.seal.bind(own),
@@ -108,12 +108,12 @@ test('what belongs to one account cannot be given to another, read, or made by w
 
   const [[first, own], [second, other]] = rows as [[string, string], [string, string]]
   const store = world.store()
-  await store.put(first, other, { ms: 60_000 })
-  await store.put(second, own, { ms: 60_000 })
+  await store.put(first, other, { expiresInMs: 60_000 })
+  await store.put(second, own, { expiresInMs: 60_000 })
   for (const { account, resource } of [ALICE, BOB])
     await assert.rejects(world.vault().find(account, resource), { code: 'GW_VAULT_SHARED' })
   await assert.rejects(world.vault().put(BOB, grantOf('bob'), 1), { code: 'GW_VAULT_SHARED' })
-  await store.put(first, '{"grants":[],"lost":[]}', { ms: 60_000 })
+  await store.put(first, '{"grants":[],"lost":[]}', { expiresInMs: 60_000 })
   await assert.rejects(world.vault().find('alice', KEY.resource), { code: 'GW_VAULT_SHARED' })
 
   // A new login takes its place.

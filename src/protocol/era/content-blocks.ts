@@ -14,11 +14,11 @@ const SINCE: ReadonlyMap<string, string> = new Map([
 ])
 
 /** A list of content blocks, looked at for a client of one version. */
-interface Blocks {
+interface AdaptedBlocks {
   readonly isChanged: boolean
   readonly hasText: boolean
   /** The JSON texts of the blocks, as that client reads them. */
-  parts(): string[]
+  encodeBlocks(): string[]
 }
 
 /** A block as a client of this legacy version reads it; one that its version does not have becomes text. */
@@ -34,17 +34,17 @@ export function adaptBlock(block: JsonObject, version: string): JsonObject {
 }
 
 /** The blocks of a list's JSON text. Only those that must change are parsed; undefined when it is no list. */
-export function adaptBlocks(list: Buffer, version: string): Blocks | undefined {
+export function adaptBlocks(list: Buffer, version: string): AdaptedBlocks | undefined {
   if (list[skipSpace(list, 0, list.length)] !== OPEN_ARRAY) return undefined
   const blocks: { readonly bytes: Buffer; readonly type: string | undefined }[] = []
   scanArray(list, (start, end) => {
     const bytes = list.subarray(start, end)
-    blocks.push({ bytes, type: typeOf(bytes) })
+    blocks.push({ bytes, type: readBlockType(bytes) })
   })
   return {
     isChanged: blocks.some(({ type }) => !hasType(version, type)),
     hasText: blocks.some(({ type }) => type === 'text'),
-    parts: () => blocks.map(({ bytes, type }) => encodeBlockAsText(bytes, type, version)),
+    encodeBlocks: () => blocks.map(({ bytes, type }) => encodeBlockAsText(bytes, type, version)),
   }
 }
 
@@ -53,7 +53,7 @@ function encodeBlockAsText(block: Buffer, type: string | undefined, version: str
   return hasType(version, type) ? text : JSON.stringify(adaptBlock(JSON.parse(text) as JsonObject, version))
 }
 
-function typeOf(block: Buffer): string | undefined {
+function readBlockType(block: Buffer): string | undefined {
   if (block[0] !== OPEN_OBJECT) return undefined
   const type = getMemberValue(block, parseMembers(block), 'type')
   return type?.[0] === QUOTE ? (JSON.parse(type.toString('utf8')) as string) : undefined
@@ -66,19 +66,19 @@ function hasType(version: string, type: string | undefined): boolean {
 }
 
 function describeBlock(block: JsonObject, version: string): string {
-  if (block.type === 'resource_link') return linkText(block)
-  if (block.type === 'audio') return audioText(block, version)
+  if (block.type === 'resource_link') return formatLink(block)
+  if (block.type === 'audio') return formatAudio(block, version)
   return `[content of type ${JSON.stringify(block.type)}, which MCP ${version} does not have]\n${JSON.stringify(block)}`
 }
 
-function linkText({ uri, name, title, mimeType, description }: JsonObject): string {
+function formatLink({ uri, name, title, mimeType, description }: JsonObject): string {
   const label = [title, name].find(text => typeof text === 'string' && text !== '')
   const type = typeof mimeType === 'string' ? ` (${mimeType})` : ''
   const more = typeof description === 'string' && description !== '' ? `\n${description}` : ''
   return `[resource link${label === undefined ? '' : ` "${String(label)}"`}: ${String(uri)}${type}]${more}`
 }
 
-function audioText({ data, mimeType }: JsonObject, version: string): string {
+function formatAudio({ data, mimeType }: JsonObject, version: string): string {
   const type = typeof mimeType === 'string' ? ` of type ${mimeType}` : ''
   const size = typeof data === 'string' ? `, ${Buffer.byteLength(data, 'base64')} bytes` : ''
   return `[audio${type}${size}, which MCP ${version} does not have]`

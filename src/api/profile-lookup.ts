@@ -3,7 +3,7 @@ import type { Principal } from './exchange.ts'
 import { ANONYMOUS, compileCallers, principalKey } from './principal.ts'
 
 /** Caller for whom a list is made, and the profile that it asked for, if any. */
-export interface Viewer {
+export interface ProfileViewer {
   readonly principal: Principal
   readonly profile?: string | undefined
 }
@@ -16,10 +16,10 @@ const NOBODY = principalKey(ANONYMOUS)
  * Finds the name of a viewer's profile: the one that it asked for, else the first that names the viewer, else `default`.
  * Undefined where there is none, or the one asked for is not for this viewer.
  */
-export function listProfiles({
+export function createProfileLookup({
   profiles = {},
   auth,
-}: Pick<Config, 'profiles' | 'auth'>): (viewer: Viewer) => string | undefined {
+}: Pick<Config, 'profiles' | 'auth'>): (viewer: ProfileViewer) => string | undefined {
   const known = new Map(
     Object.entries(profiles).map(([name, { principals }]) => [
       name,

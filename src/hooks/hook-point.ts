@@ -7,48 +7,48 @@ import {
   SyncWaterfallHook,
 } from 'tapable'
 import { gatewayError } from '../errors/errors.ts'
-import type { Patience, TapOrigin } from './guard.ts'
-import { guardAsync, guardAuthorizer, guardDispatch, guardSync } from './guard.ts'
+import type { TapTimeout, TapOrigin } from './tap-guard.ts'
+import { guardAsync, guardAuthorizer, guardDispatch, guardSync } from './tap-guard.ts'
 import type { HookKind, HookName, TapOptions } from './hook-table.ts'
 import { HOOKS, STAGES } from './hook-table.ts'
-import { phasedRequest, phasedWrap } from './phase-clock.ts'
+import { timeRequestTap, timeDispatchTap } from './phase-clock.ts'
 
-type Compiled = (...args: never[]) => unknown
+type CompiledHook = (...args: never[]) => unknown
 
 /** Options that tapable hands its compiler, as far as the compiled code depends on them. */
 interface CompileOptions {
-  readonly taps: readonly { readonly type: string; readonly fn: Compiled }[]
+  readonly taps: readonly { readonly type: string; readonly fn: CompiledHook }[]
   readonly args: readonly string[]
   readonly type: string
 }
 
 /** A hook of tapable: what it compiles finds the functions of its taps in `_x`. */
-interface Compiling {
-  compile(options: CompileOptions): Compiled
-  _x?: readonly Compiled[]
+interface CompilableHook {
+  compile(options: CompileOptions): CompiledHook
+  _x?: readonly CompiledHook[]
 }
 
 /** Compiled functions by hook and form, so no more of them than there are taps. */
-const known = new Map<string, Compiled>()
+const compiledHooks = new Map<string, CompiledHook>()
 
 /** Lets a hook take the code that an earlier one of its name and form was compiled to: a reload changes functions, not code. */
-function compileOnce(hook: Compiling, name: string): void {
+function compileOnce(hook: CompilableHook, name: string): void {
   const { compile } = hook
   hook.compile = options => {
     const { taps, args, type } = options
     const key = [name, type, ...args, ...taps.map(tap => tap.type)].join()
-    const shared = known.get(key)
+    const shared = compiledHooks.get(key)
     if (shared !== undefined) {
       hook._x = taps.map(({ fn }) => fn)
       return shared
     }
     const made = compile.call(hook, options)
-    known.set(key, made)
+    compiledHooks.set(key, made)
     return made
   }
 }
 
-type Done = (error: Error | null | undefined, value?: unknown) => void
+type HookCallback = (error: Error | null | undefined, value?: unknown) => void
 
 /** An asynchronous hook as tapable compiles it. */
 interface Callable {
@@ -56,30 +56,30 @@ interface Callable {
 }
 
 /** Runs an asynchronous hook. What its taps answer at once is returned, or thrown, at once: a promise costs a turn. */
-function promptly(hook: Callable, parameters: number): (a: unknown, b?: unknown) => unknown {
+function createImmediateRunner(hook: Callable, parameters: number): (a: unknown, b?: unknown) => unknown {
   return (a, b) => {
-    const outcome = new Outcome()
+    const outcome = new HookRun()
     if (parameters === 1) hook.callAsync(a, outcome.done)
     else hook.callAsync(a, b, outcome.done)
-    return outcome.taken()
+    return outcome.toResult()
   }
 }
 
 /** Outcome of one run: there already, or still to come. */
-class Outcome {
+class HookRun {
   #isThere = false
   #error: Error | null | undefined
   #value: unknown
-  #later: Done | undefined
+  #later: HookCallback | undefined
 
-  readonly done: Done = (error, value) => {
+  readonly done: HookCallback = (error, value) => {
     this.#isThere = true
     this.#error = error
     this.#value = value
     this.#later?.(error, value)
   }
 
-  taken(): unknown {
+  toResult(): unknown {
     if (!this.#isThere)
       return new Promise((resolve, reject) => {
         this.#later = (error, value) => (error ? reject(error) : resolve(value))
@@ -89,7 +89,7 @@ class Outcome {
   }
 }
 
-type Anything = (...args: never[]) => unknown
+type AnyTap = (...args: never[]) => unknown
 
 /** One tap as it was asked for. */
 interface Tap {
@@ -99,19 +99,19 @@ interface Tap {
   readonly key: string | undefined
   /** Marks taps of built-in plugins, which bound what they do by themselves. */
   readonly isBuiltIn: boolean
-  readonly run: Anything
+  readonly run: AnyTap
 }
 
-interface TapableHook extends Compiling {
-  tap(options: object, run: Anything): void
-  tapAsync(options: object, run: Anything): void
+interface TapableHook extends CompilableHook {
+  tap(options: object, run: AnyTap): void
+  tapAsync(options: object, run: AnyTap): void
   call(...args: unknown[]): unknown
   callAsync(...args: unknown[]): void
   promise(...args: unknown[]): Promise<unknown>
-  readonly taps: readonly { name: string; fn: Anything }[]
+  readonly taps: readonly { name: string; fn: AnyTap }[]
 }
 
-const MAKE: Readonly<Record<HookKind, (args: string[]) => TapableHook>> = {
+const HOOK_FACTORIES: Readonly<Record<HookKind, (args: string[]) => TapableHook>> = {
   sync: args => new SyncHook(args as never) as unknown as TapableHook,
   syncBail: args => new SyncBailHook(args as never) as unknown as TapableHook,
   syncWaterfall: args => new SyncWaterfallHook(args as never) as unknown as TapableHook,
@@ -133,7 +133,7 @@ const ARITY: Partial<Record<HookName, string[]>> = {
   control: ['a'],
   authenticate: ['a'],
   http: ['a'],
-  callerNamed: ['a'],
+  resolveCaller: ['a'],
   approval: ['a'],
 }
 
@@ -141,22 +141,22 @@ const ARITY: Partial<Record<HookName, string[]>> = {
 const PERSON_MS = 600_000
 
 /** Asynchronous hooks of each exchange, whose taps answer at once most of the time. */
-const PROMPT: ReadonlySet<HookName> = new Set(['unwrap', 'request', 'response'])
+const IMMEDIATE_HOOKS: ReadonlySet<HookName> = new Set(['unwrap', 'request', 'response'])
 
 /** Collects the taps of one hook and compiles them, once per selection, into one function. */
 export class HookPoint {
   readonly name: HookName
   readonly #taps: Tap[] = []
-  readonly #runners = new Map<string, Anything | undefined>()
+  readonly #runners = new Map<string, AnyTap | undefined>()
   #named: Set<string> | undefined
   #sealed = false
   #isTimed = false
   readonly #report: (error: unknown) => void
 
-  readonly #patience: Patience | undefined
+  readonly #patience: TapTimeout | undefined
 
   /** `report` gets what a tap of a safe hook threw. */
-  constructor(name: HookName, report: (error: unknown) => void, patience?: Patience) {
+  constructor(name: HookName, report: (error: unknown) => void, patience?: TapTimeout) {
     this.name = name
     this.#patience = resolvePatience(name, patience)
     this.#report = report
@@ -176,19 +176,19 @@ export class HookPoint {
     this.#sealed = true
     this.#isTimed = isTimed
     for (const tap of this.#taps) {
-      const unknown = namesBefore(tap).find(name => !plugins.has(name))
+      const unknown = getBefore(tap).find(name => !plugins.has(name))
       if (unknown !== undefined) throw gatewayError('GW_HOOK_UNKNOWN', { plugin: tap.plugin, other: unknown })
     }
   }
 
   /** The plugins that run for this method or key, in order. */
-  order(selector?: string): string[] {
+  listPlugins(selector?: string): string[] {
     const names = this.#build(this.#select(selector)).taps.map(tap => tap.name)
     return HOOKS[this.name].mirrored === true ? names.reverse() : names
   }
 
   /** Every tap on its own, in order: for who wants to know which of them does what. */
-  each(): readonly { readonly plugin: string; readonly run: Anything }[] {
+  listTaps(): readonly { readonly plugin: string; readonly run: AnyTap }[] {
     return this.#build(this.#select()).taps.map(({ name, fn }) => ({ plugin: name, run: fn }))
   }
 
@@ -196,7 +196,7 @@ export class HookPoint {
    * One function for every tap that cares about this method or key; undefined when none does, so that an untapped
    * hook costs a comparison.
    */
-  runner(selector = ''): Anything | undefined {
+  getRunner(selector = ''): AnyTap | undefined {
     if (this.#taps.length === 0) return undefined
     const key = this.isNamed(selector) ? selector : ''
     const known = this.#runners.get(key)
@@ -222,12 +222,12 @@ export class HookPoint {
     return this.#taps.filter(tap => getNamedSelectors(tap)?.includes(selector) ?? true)
   }
 
-  #compile(taps: Tap[]): Anything | undefined {
+  #compile(taps: Tap[]): AnyTap | undefined {
     if (taps.length === 0) return undefined
     const { kind, mirrored } = HOOKS[this.name]
     const ordered = this.#build(taps)
     const hook = mirrored === true ? this.#rebuild([...ordered.taps].reverse()) : ordered
-    if (PROMPT.has(this.name)) return promptly(hook, this.#parameters.length)
+    if (IMMEDIATE_HOOKS.has(this.name)) return createImmediateRunner(hook, this.#parameters.length)
     // Looked up at each call: until the first one they are delegates, and a bound delegate compiles the hook every time.
     const run = kind.startsWith('async')
       ? (a: unknown, b: unknown, c: unknown) => hook.promise(a, b, c)
@@ -237,53 +237,56 @@ export class HookPoint {
 
   /** tapable sorts by stage and `before`. */
   #build(taps: readonly Tap[]): TapableHook {
-    const hook = this.#empty()
+    const hook = this.#createHook()
     for (const tap of taps) {
       const origin = { plugin: tap.plugin, hook: this.name }
       const options = {
         name: tap.plugin,
         stage: STAGES.indexOf(tap.options.stage ?? 'normal'),
-        before: namesBefore(tap),
+        before: getBefore(tap),
       }
       if (this.#isAsync()) {
         const guarded = guardAsync(
-          this.#phased(tap, tap.run),
+          this.#timeTap(tap, tap.run),
           origin,
           this.#parameters.length,
-          this.#decided(),
+          this.#getDecisionCallback(),
           this.#getTapPatience(tap),
         )
         hook.tapAsync(options, this.#protect(guarded))
       } else
-        hook.tap(options, this.#protect(guardSync(this.#phased(tap, this.#bounded(tap, origin)), origin)))
+        hook.tap(
+          options,
+          this.#protect(guardSync(this.#timeTap(tap, this.#guardReturned(tap, origin)), origin)),
+        )
     }
     return hook
   }
 
-  #getTapPatience({ options, isBuiltIn }: Tap): Patience | undefined {
-    if (this.name === 'request' && options.calls === true) return ofPerson(this.#patience)
+  #getTapPatience({ options, isBuiltIn }: Tap): TapTimeout | undefined {
+    if (this.name === 'request' && options.calls === true) return extendToPerson(this.#patience)
     // Requests of the owner may wait for other servers, and `control` bounds that by itself. Large results are shortened
     // and redacted in turns with other work, which takes longer the busier the machine is.
     return isBuiltIn && (this.name === 'control' || this.name === 'response') ? undefined : this.#patience
   }
 
   /** Watches over what taps of `dispatch` and `authorize` return, which runs later. */
-  #bounded({ run, isBuiltIn }: Tap, origin: TapOrigin): Anything {
+  #guardReturned({ run, isBuiltIn }: Tap, origin: TapOrigin): AnyTap {
     if (this.name === 'authorize') return guardAuthorizer(run as never, origin)
     if (this.name !== 'dispatch' || isBuiltIn || this.#patience === undefined) return run
     return guardDispatch(run as never, origin, this.#patience, PERSON_MS)
   }
 
   /** Counts what a tap takes of a call as its phase, where somebody reads that. Built-in ones without a phase take next to nothing. */
-  #phased({ options, isBuiltIn }: Tap, run: Anything): Anything {
+  #timeTap({ options, isBuiltIn }: Tap, run: AnyTap): AnyTap {
     const phase = options.phase ?? (isBuiltIn ? undefined : 'other')
     if (!this.#isTimed || phase === undefined) return run
-    if (this.name === 'dispatch') return phasedWrap(run as never, phase)
-    return this.name === 'request' ? phasedRequest(run as never, phase) : run
+    if (this.name === 'dispatch') return timeDispatchTap(run as never, phase)
+    return this.name === 'request' ? timeRequestTap(run as never, phase) : run
   }
 
-  #rebuild(taps: readonly { name: string; fn: Anything }[]): TapableHook {
-    const hook = this.#empty()
+  #rebuild(taps: readonly { name: string; fn: AnyTap }[]): TapableHook {
+    const hook = this.#createHook()
     for (const { name, fn } of taps) {
       if (this.#isAsync()) hook.tapAsync({ name }, fn)
       else hook.tap({ name }, fn)
@@ -291,8 +294,8 @@ export class HookPoint {
     return hook
   }
 
-  #empty(): TapableHook {
-    const hook = MAKE[HOOKS[this.name].kind]([...this.#parameters])
+  #createHook(): TapableHook {
+    const hook = HOOK_FACTORIES[HOOKS[this.name].kind]([...this.#parameters])
     compileOnce(hook, this.name)
     return hook
   }
@@ -302,7 +305,7 @@ export class HookPoint {
   }
 
   /** An exchange knows which plugin ended it. */
-  #decided(): ((first: unknown, plugin: string) => void) | undefined {
+  #getDecisionCallback(): ((first: unknown, plugin: string) => void) | undefined {
     return this.name === 'request' ? markDecided : undefined
   }
 
@@ -311,7 +314,7 @@ export class HookPoint {
   }
 
   /** On a safe hook a failure is reported and the next tap runs. */
-  #protect(run: (...args: unknown[]) => unknown): Anything {
+  #protect(run: (...args: unknown[]) => unknown): AnyTap {
     if (HOOKS[this.name].safe !== true) return run
     if (!this.#isAsync()) {
       return (a: unknown, b: unknown, c: unknown) => {
@@ -332,13 +335,13 @@ export class HookPoint {
   }
 }
 
-function resolvePatience(name: HookName, configured: Patience | undefined): Patience | undefined {
+function resolvePatience(name: HookName, configured: TapTimeout | undefined): TapTimeout | undefined {
   const { patience } = HOOKS[name]
   if (patience === undefined) return undefined
-  return patience === 'short' ? configured : ofPerson(configured)
+  return patience === 'short' ? configured : extendToPerson(configured)
 }
 
-function ofPerson(configured: Patience | undefined): Patience | undefined {
+function extendToPerson(configured: TapTimeout | undefined): TapTimeout | undefined {
   return configured && { ...configured, ms: Math.max(configured.ms, PERSON_MS) }
 }
 
@@ -350,7 +353,7 @@ function markDecided(exchange: unknown, plugin: string): void {
   ;(exchange as { decidedBy: string | undefined }).decidedBy = plugin
 }
 
-function namesBefore(tap: Tap): readonly string[] {
+function getBefore(tap: Tap): readonly string[] {
   const { before } = tap.options
   return before === undefined ? [] : typeof before === 'string' ? [before] : before
 }

@@ -3,7 +3,7 @@ import type { Authorizer, Call, Dispatch, Upstream, UpstreamConfig, UpstreamCont
 import { parseDuration } from '../util/units.ts'
 
 /** The part of an upstream's timeout that a plugin has: less than all, so that it is named before the upstream is. */
-const PART = 0.9
+const TIMEOUT_SHARE = 0.9
 
 /** Plugin and hook of a tap, for the error that names them. */
 export interface TapOrigin {
@@ -12,31 +12,31 @@ export interface TapOrigin {
 }
 
 /** Limit in milliseconds on the wait for a tap's promise, and the clock that measures it. */
-export interface Patience {
+export interface TapTimeout {
   readonly clock: { now(): number; after(ms: number, callback: () => void): () => void }
   readonly ms: number
 }
 
-type Anything = (...args: never[]) => unknown
+type AnyTap = (...args: never[]) => unknown
 
 type Callback = (error: Error | null, value?: unknown) => void
 
 /** A tap of a synchronous hook that names its plugin when it throws, and refuses a promise. */
-export function guardSync(
-  tap: Anything,
-  origin: TapOrigin,
-): (a: unknown, b?: unknown, c?: unknown) => unknown {
+export function guardSync(tap: AnyTap, origin: TapOrigin): (a: unknown, b?: unknown, c?: unknown) => unknown {
   const call = tap as (a: unknown, b?: unknown, c?: unknown) => unknown
   return (a, b, c) => {
     let value: unknown
     try {
       value = call(a, b, c)
     } catch (error) {
-      throw failed(origin, error)
+      throw toTapError(origin, error)
     }
     if (!isThenable(value)) return value ?? undefined
     value.then(undefined, () => undefined)
-    throw failed(origin, new TypeError(`hook "${origin.hook}" is synchronous and cannot wait for a promise`))
+    throw toTapError(
+      origin,
+      new TypeError(`hook "${origin.hook}" is synchronous and cannot wait for a promise`),
+    )
   }
 }
 
@@ -45,11 +45,11 @@ export function guardSync(
  * or returns something that is no promise. `decided` hears which tap returned a value or threw.
  */
 export function guardAsync(
-  tap: Anything,
+  tap: AnyTap,
   origin: TapOrigin,
   parameters: number,
-  decided: (first: unknown, plugin: string) => void = nobodyAsks,
-  patience?: Patience,
+  decided: (first: unknown, plugin: string) => void = ignoreDecision,
+  patience?: TapTimeout,
 ): (...args: unknown[]) => void {
   const call = tap as (a: unknown, b?: unknown) => unknown
   const settle = (first: unknown, done: Callback, value: unknown): void => {
@@ -58,7 +58,7 @@ export function guardAsync(
   }
   const fail = (first: unknown, done: Callback, error: unknown): void => {
     decided(first, origin.plugin)
-    done(failed(origin, error))
+    done(toTapError(origin, error))
   }
   // Fixed arities: rest arguments cost twice as much in the pipeline.
   const run = (a: unknown, b: unknown, done: Callback): void => {
@@ -69,7 +69,7 @@ export function guardAsync(
       return fail(a, done, error)
     }
     if (isThenable(value))
-      inTime(value, origin, patience).then(
+      withTimeout(value, origin, patience).then(
         settled => settle(a, done, settled),
         (error: unknown) => fail(a, done, error),
       )
@@ -80,13 +80,13 @@ export function guardAsync(
     : (a, b, done) => run(a, b, done as Callback)
 }
 
-function nobodyAsks(): void {}
+function ignoreDecision(): void {}
 
 /** Settles as the promise of a tap does, or rejects when the time is up; a later outcome is ignored. */
-export function inTime(
+export function withTimeout(
   value: PromiseLike<unknown>,
   origin: TapOrigin,
-  patience: Patience | undefined,
+  patience: TapTimeout | undefined,
 ): PromiseLike<unknown> {
   if (patience === undefined) return value
   const { clock, ms } = patience
@@ -113,24 +113,29 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
 }
 
 /** The error of a tap that threw. */
-export function failed(origin: TapOrigin, cause: unknown): GatewayError {
+export function toTapError(origin: TapOrigin, cause: unknown): GatewayError {
   // Gateway errors are thrown on purpose and keep their own code; anything else is the plugin's bug.
   return cause instanceof GatewayError ? cause : gatewayError('GW_PLUGIN_FAILED', { ...origin, cause })
 }
 
-type Wrap = (next: Dispatch, upstream: Upstream) => unknown
+type DispatchTap = (next: Dispatch, upstream: Upstream) => unknown
 
 /**
  * Bounds what a plugin itself takes for a call: nearly as long as calls of that upstream may last, and `mostMs` at most. While the
  * upstream, a plugin behind this one or the client has the call, nothing is counted.
  */
-export function guardDispatch(wrap: Wrap, origin: TapOrigin, { clock }: Patience, mostMs: number): Wrap {
+export function guardDispatch(
+  wrap: DispatchTap,
+  origin: TapOrigin,
+  { clock }: TapTimeout,
+  mostMs: number,
+): DispatchTap {
   return (next, upstream) => {
-    const watches = new WeakMap<object, Watch>()
-    const wrapped = wrap(watched(next, watches), upstream)
+    const watches = new WeakMap<object, TapStopwatch>()
+    const wrapped = wrap(pauseStopwatch(next, watches), upstream)
     if (typeof wrapped !== 'function') return wrapped
     const dispatch = wrapped as Dispatch
-    const ms = Math.min(PART * getTimeout(upstream) || mostMs, mostMs)
+    const ms = Math.min(TIMEOUT_SHARE * getTimeout(upstream) || mostMs, mostMs)
     return (call: Call) =>
       new Promise((resolve, reject) => {
         const expired = (): void => {
@@ -138,20 +143,20 @@ export function guardDispatch(wrap: Wrap, origin: TapOrigin, { clock }: Patience
           reject(error)
           call.cancel(error.message)
         }
-        const watch = new Watch(call, clock, ms, expired)
+        const watch = new TapStopwatch(call, clock, ms, expired)
         watches.set(call.exchange, watch)
         // Settles as the plugin does, unless it has expired.
-        void settled(dispatch, call)
+        void callAsync(dispatch, call)
           .then(resolve, reject)
-          .finally(() => watch.end())
+          .finally(() => watch.stop())
       })
   }
 }
 
 /** Time that a plugin takes for one call. */
-class Watch {
+class TapStopwatch {
   readonly #call: Call
-  readonly #clock: Patience['clock']
+  readonly #clock: TapTimeout['clock']
   readonly #ms: number
   readonly #expired: () => void
   /** Number of times that the plugin has passed the call on and not had it back yet. */
@@ -159,48 +164,48 @@ class Watch {
   #since: number
   #stopTimer: () => void
 
-  constructor(call: Call, clock: Patience['clock'], ms: number, expired: () => void) {
+  constructor(call: Call, clock: TapTimeout['clock'], ms: number, expired: () => void) {
     this.#call = call
     this.#clock = clock
     this.#ms = ms
     this.#expired = expired
     this.#since = clock.now()
-    this.#stopTimer = clock.after(ms, () => this.#look())
+    this.#stopTimer = clock.after(ms, () => this.#checkTime())
   }
 
-  goes(): void {
+  pause(): void {
     this.#away++
   }
 
-  comesBack(): void {
+  resume(): void {
     this.#away--
     this.#since = this.#clock.now()
   }
 
-  end(): void {
+  stop(): void {
     this.#stopTimer()
   }
 
-  #look(): void {
-    const isWithOthers = this.#away > 0 || this.#call.exchange.asking > 0
+  #checkTime(): void {
+    const isWithOthers = this.#away > 0 || this.#call.exchange.openAsks > 0
     if (isWithOthers) this.#since = this.#clock.now()
     const left = this.#since + this.#ms - this.#clock.now()
-    if (left > 0) this.#stopTimer = this.#clock.after(left, () => this.#look())
+    if (left > 0) this.#stopTimer = this.#clock.after(left, () => this.#checkTime())
     else this.#expired()
   }
 }
 
 /** The way on, which tells the watch of a call when it begins and ends. */
-function watched(next: Dispatch, watches: WeakMap<object, Watch>): Dispatch {
+function pauseStopwatch(next: Dispatch, watches: WeakMap<object, TapStopwatch>): Dispatch {
   return call => {
     const watch = watches.get(call.exchange)
     if (watch === undefined) return next(call)
-    watch.goes()
-    return next(call).finally(() => watch.comesBack())
+    watch.pause()
+    return next(call).finally(() => watch.resume())
   }
 }
 
-async function settled(dispatch: Dispatch, call: Call): ReturnType<Dispatch> {
+async function callAsync(dispatch: Dispatch, call: Call): ReturnType<Dispatch> {
   return dispatch(call)
 }
 
@@ -216,13 +221,13 @@ type Authorize = (spec: UpstreamConfig, context: UpstreamContext) => Authorizer 
 export function guardAuthorizer(run: Authorize, origin: TapOrigin): Authorize {
   return (spec, context) => {
     const made = run(spec, context)
-    return made === undefined || made === null ? undefined : guarded(made, origin)
+    return made === undefined || made === null ? undefined : guardMethods(made, origin)
   }
 }
 
-function guarded(authorizer: Authorizer, origin: TapOrigin): Authorizer {
+function guardMethods(authorizer: Authorizer, origin: TapOrigin): Authorizer {
   const fail = (error: unknown): never => {
-    throw failed(origin, error)
+    throw toTapError(origin, error)
   }
   const guard =
     <A extends unknown[], R>(run: (...args: A) => R) =>
@@ -240,8 +245,8 @@ function guarded(authorizer: Authorizer, origin: TapOrigin): Authorizer {
     }),
     refused: guard((request, refusal) => authorizer.refused(request, refusal).catch(fail)),
     ...(authorizer.query === undefined ? {} : { query: guard(account => authorizer.query?.(account) ?? {}) }),
-    ...(authorizer.accountOf === undefined
+    ...(authorizer.getAccount === undefined
       ? {}
-      : { accountOf: guard(principal => authorizer.accountOf?.(principal) ?? '') }),
+      : { getAccount: guard(principal => authorizer.getAccount?.(principal) ?? '') }),
   }
 }

@@ -5,7 +5,7 @@ import { LISTS } from '../protocol/methods.ts'
 import type { RpcError } from '../protocol/rpc-error.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
 
-type Outcome = { readonly result: JsonObject } | { readonly error: RpcError }
+type OfferResult = { readonly result: JsonObject } | { readonly error: RpcError }
 
 /** Offer of a test upstream. The maps may be changed while it runs. */
 export class Offer {
@@ -40,20 +40,21 @@ export class Offer {
   }
 
   /** Answers one request, in neutral form. */
-  async answer(method: string, params: JsonObject, context: TestContext): Promise<Outcome> {
+  async answer(method: string, params: JsonObject, context: TestContext): Promise<OfferResult> {
     const own = this.methods.get(method)
-    if (own !== undefined) return createOutcome(await run(own, params, context), text => ({ text }))
+    if (own !== undefined) return createOutcome(await runHandler(own, params, context), text => ({ text }))
     const kind = (Object.keys(LISTS) as Kind[]).find(candidate => LISTS[candidate].method === method)
     if (kind !== undefined) return this.#list(kind, params)
     if (method === 'tools/call')
-      return call(this.tools, params, context, 'tool', text => ({ content: [{ type: 'text', text }] }))
-    if (method === 'prompts/get') return call(this.prompts, params, context, 'prompt', message)
+      return callOffered(this.tools, params, context, 'tool', text => ({ content: [{ type: 'text', text }] }))
+    if (method === 'prompts/get')
+      return callOffered(this.prompts, params, context, 'prompt', createUserMessage)
     if (method === 'resources/read') return this.#read(params)
     if (method === 'ping') return { result: {} }
     return { error: rpcError(RPC.methodNotFound, `Method not found: ${method}`) }
   }
 
-  #list(kind: Kind, { cursor }: JsonObject): Outcome {
+  #list(kind: Kind, { cursor }: JsonObject): OfferResult {
     const { pageSize = Infinity } = this.options
     const entries = this.#entries(kind)
     const start = cursor === undefined ? 0 : Number(cursor)
@@ -81,7 +82,7 @@ export class Offer {
     return [...(this.options.resourceTemplates ?? [])]
   }
 
-  #read({ uri }: JsonObject): Outcome {
+  #read({ uri }: JsonObject): OfferResult {
     const resource = this.resources.get(String(uri))
     if (resource === undefined)
       return { error: rpcError(RPC.legacyNoResource, `Resource not found: ${String(uri)}`) }
@@ -90,33 +91,33 @@ export class Offer {
   }
 }
 
-async function call(
+async function callOffered(
   offered: ReadonlyMap<string, TestTool>,
   params: JsonObject,
   context: TestContext,
   what: string,
   fromText: (text: string) => JsonObject,
-): Promise<Outcome> {
+): Promise<OfferResult> {
   const found = offered.get(String(params.name))
   if (found === undefined)
     return { error: rpcError(RPC.invalidParams, `Unknown ${what}: ${String(params.name)}`) }
   return createOutcome(
-    await run(found, isObject(params.arguments) ? params.arguments : {}, context),
+    await runHandler(found, isObject(params.arguments) ? params.arguments : {}, context),
     fromText,
   )
 }
 
-async function run(tool: TestTool, args: JsonObject, context: TestContext): Promise<unknown> {
+async function runHandler(tool: TestTool, args: JsonObject, context: TestContext): Promise<unknown> {
   return typeof tool === 'function' ? tool(args, context) : (tool.run?.(args, context) ?? 'ok')
 }
 
-function createOutcome(returned: unknown, fromText: (text: string) => JsonObject): Outcome {
+function createOutcome(returned: unknown, fromText: (text: string) => JsonObject): OfferResult {
   if (!isObject(returned)) return { result: fromText(String(returned)) }
   const isError = typeof returned.code === 'number' && typeof returned.message === 'string'
   return isError ? { error: returned as unknown as RpcError } : { result: returned }
 }
 
-function message(text: string): JsonObject {
+function createUserMessage(text: string): JsonObject {
   return { messages: [{ role: 'user', content: { type: 'text', text } }] }
 }
 
@@ -137,10 +138,10 @@ export interface TestContext {
   notify(method: string, params: JsonObject): void
 }
 
-type Run = (args: JsonObject, context: TestContext) => unknown
+type TestHandler = (args: JsonObject, context: TestContext) => unknown
 
 /** A function of the arguments, or an entry of the list with a `run`. A string becomes a text result, an `RpcError` an error. */
-export type TestTool = Run | (JsonObject & { readonly run?: Run })
+export type TestTool = TestHandler | (JsonObject & { readonly run?: TestHandler })
 
 /** The same for prompts: a string becomes one user message. */
 export type TestPrompt = TestTool

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 
 /** Place that is the gateway's own and nobody else's: a directory, or those entries of it whose names fit. */
-export interface PrivatePlace {
+export interface PrivatePath {
   /** Absolute. */
   readonly directory: string
   readonly names?: RegExp
@@ -12,26 +12,26 @@ export interface PrivatePlace {
 }
 
 /** A file, with what editors, rotation and databases put beside it under a longer name; `{pid}` stands for any number. */
-export function privateFile(directory: string, name: string): PrivatePlace {
-  const pattern = name.split('{pid}').map(escaped).join('\\d+')
+export function createPrivateFile(directory: string, name: string): PrivatePath {
+  const pattern = name.split('{pid}').map(escapeRegExp).join('\\d+')
   const names = new RegExp(`^\\.?${pattern}([.~#-].*)?$`)
   return { directory, names, ...(name.includes('{pid}') ? {} : { file: join(directory, name) }) }
 }
 
 /** A text as a pattern that fits only itself. */
-export function escaped(text: string): string {
+export function escapeRegExp(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
 }
 
 /** The private places of all configurations that one gateway has had: what was private stays so. */
-export class PrivatePlaces {
-  readonly #places = new Map<string, PrivatePlace>()
+export class PrivatePathSet {
+  readonly #places = new Map<string, PrivatePath>()
 
-  add(places: readonly PrivatePlace[]): void {
+  add(places: readonly PrivatePath[]): void {
     for (const place of places) this.#places.set(`${place.directory}\0${place.names?.source ?? ''}`, place)
   }
 
-  get all(): readonly PrivatePlace[] {
+  get all(): readonly PrivatePath[] {
     return [...this.#places.values()]
   }
 }

@@ -28,13 +28,13 @@ export function getByteLength(message: EncodedMessage): number {
 }
 
 /** Joins the pieces of a message, for a caller that cannot take it in pieces. */
-export function inOnePiece(message: EncodedMessage): string | Buffer {
+export function joinPieces(message: EncodedMessage): string | Buffer {
   if (message instanceof ByteText) return message.bytes
   return typeof message === 'string' || Buffer.isBuffer(message) ? message : Buffer.concat(message)
 }
 
 /** Messages, each on a line of its own: in one piece, or in several where they are too many bytes to be copied together. */
-export function inLines(
+export function joinLines(
   messages: readonly EncodedMessage[],
   bytes: number,
 ): string | Buffer | readonly Buffer[] {
@@ -44,7 +44,7 @@ export function inLines(
 }
 
 /** Writes in one call of the system what stands in pieces; `written` runs when all of it has left. False when the reader is behind. */
-export function writeTogether(
+export function writePieces(
   to: Writable,
   pieces: readonly Buffer[],
   written?: (error?: Error | null) => void,

@@ -1,5 +1,5 @@
 /** Hooks that tell when a configuration takes over, and when it ends. */
-interface Changes {
+interface ActivationHooks {
   readonly ready: { tap(run: () => void): void }
   readonly close: { tap(run: () => void): void }
 }
@@ -9,7 +9,11 @@ interface Changes {
  * what they say. The function that it returns gives what the youngest says. One that could not take over is closed, and what was
  * said before it is in force again.
  */
-export function createActiveGetter<T extends object>({ ready, close }: Changes, all: T[], own: T): () => T {
+export function createActiveGetter<T extends object>(
+  { ready, close }: ActivationHooks,
+  all: T[],
+  own: T,
+): () => T {
   ready.tap(() => void all.push(own))
   close.tap(() => {
     const at = all.indexOf(own)

@@ -1,24 +1,24 @@
 import { readdir } from 'node:fs/promises'
 import { getPlatform } from '../platform.ts'
-import { readProc } from './proc-files.ts'
+import { readProcFile } from './proc-files.ts'
 
-type Collect = () => void
+type CollectGarbage = () => void
 
-let collect: Collect | undefined
+let collect: CollectGarbage | undefined
 
 /** Collects all garbage. V8 has a flag for it, but no function; false where it gives none. */
 export function collectGarbage(): boolean {
-  collect ??= fullCollection()
+  collect ??= getCollector()
   collect?.()
   return collect !== undefined
 }
 
-function fullCollection(): Collect | undefined {
+function getCollector(): CollectGarbage | undefined {
   const { setFlagsFromString } = process.getBuiltinModule('node:v8')
   setFlagsFromString('--expose-gc')
   const gc: unknown = process.getBuiltinModule('node:vm').runInNewContext('globalThis.gc')
   setFlagsFromString('--no-expose-gc')
-  return typeof gc === 'function' ? (gc as Collect) : undefined
+  return typeof gc === 'function' ? (gc as CollectGarbage) : undefined
 }
 
 /** Processes of one tree that are counted at most. */
@@ -28,13 +28,13 @@ const MAX_TREE = 4096
  * The resident memory of each process with all its descendants, in bytes. Linux only: elsewhere, and for a process that
  * is gone, there is no entry.
  */
-export async function residentOfTrees(pids: readonly number[]): Promise<Map<number, number>> {
+export async function measureTrees(pids: readonly number[]): Promise<Map<number, number>> {
   const sizes = new Map<number, number>()
   if (pids.length === 0 || !getPlatform().hasProc) return sizes
-  const children = await childrenOfAll()
+  const children = await readChildren()
   await Promise.all(
     pids.map(async pid => {
-      const parts = await Promise.all(listTree(pid, children).map(resident))
+      const parts = await Promise.all(listTree(pid, children).map(readResidentBytes))
       const known = parts.filter(part => part !== undefined)
       if (known.length > 0)
         sizes.set(
@@ -46,7 +46,7 @@ export async function residentOfTrees(pids: readonly number[]): Promise<Map<numb
   return sizes
 }
 
-async function childrenOfAll(): Promise<Map<number, number[]>> {
+async function readChildren(): Promise<Map<number, number[]>> {
   const names = await readdir('/proc').catch(() => [])
   const children = new Map<number, number[]>()
   const processes = names.filter(name => /^\d+$/.test(name)).map(Number)
@@ -61,7 +61,7 @@ async function childrenOfAll(): Promise<Map<number, number[]>> {
 
 /** The name of a process may hold anything, brackets too; the numbers follow the last one. */
 async function readParent(pid: number): Promise<number | undefined> {
-  const text = await readProc(`/proc/${pid}/stat`)
+  const text = await readProcFile(`/proc/${pid}/stat`)
   const parent = Number(text.slice(text.lastIndexOf(')') + 2).split(' ')[1])
   return Number.isInteger(parent) ? parent : undefined
 }
@@ -73,8 +73,8 @@ function listTree(root: number, children: ReadonlyMap<number, readonly number[]>
   return tree
 }
 
-async function resident(pid: number): Promise<number | undefined> {
-  const text = await readProc(`/proc/${pid}/status`)
+async function readResidentBytes(pid: number): Promise<number | undefined> {
+  const text = await readProcFile(`/proc/${pid}/status`)
   const kilobytes = /^VmRSS:\s+(\d+) kB/m.exec(text)?.[1]
   return kilobytes === undefined ? undefined : Number(kilobytes) * 1024
 }

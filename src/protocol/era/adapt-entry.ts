@@ -2,7 +2,7 @@ import { decodePercent } from '../../util/plain-text.ts'
 import type { JsonObject } from '../json/json.ts'
 import { isObject } from '../json/json.ts'
 import { DATA_KEYWORDS, MAP_KEYWORDS } from '../list-entry.ts'
-import type { Kind, Reader } from '../methods.ts'
+import type { Kind, ClientVersion } from '../methods.ts'
 import { STRUCTURED_SINCE } from '../methods.ts'
 
 const MAX_DEPTH = 64
@@ -14,7 +14,7 @@ const MAX_LOOKED_AT = 1000
 export type ListForm = 'modern' | 'legacy' | 'plain'
 
 /** The form in which a client reads lists: `plain` is before structured output. */
-export function listForm({ era, version }: Pick<Reader, 'era' | 'version'>): ListForm {
+export function getListForm({ era, version }: Pick<ClientVersion, 'era' | 'version'>): ListForm {
   if (era === 'modern') return 'modern'
   return version >= STRUCTURED_SINCE ? 'legacy' : 'plain'
 }
@@ -22,14 +22,14 @@ export function listForm({ era, version }: Pick<Reader, 'era' | 'version'>): Lis
 /** An entry of a list as clients of this form read it; the same object where nothing changes. */
 export function adaptEntry(kind: Kind, entry: JsonObject, form: ListForm): JsonObject {
   if (kind !== 'tools') return entry
-  if (form === 'modern') return without(entry, 'execution')
+  if (form === 'modern') return omitKey(entry, 'execution')
   if (entry.outputSchema === undefined) return entry
-  const outputSchema = form === 'plain' ? undefined : legacyOutputSchema(entry.outputSchema)
-  if (outputSchema === undefined) return without(entry, 'outputSchema')
+  const outputSchema = form === 'plain' ? undefined : toLegacyOutputSchema(entry.outputSchema)
+  if (outputSchema === undefined) return omitKey(entry, 'outputSchema')
   return outputSchema === entry.outputSchema ? entry : { ...entry, outputSchema }
 }
 
-function without(entry: JsonObject, key: string): JsonObject {
+function omitKey(entry: JsonObject, key: string): JsonObject {
   if (!Object.hasOwn(entry, key)) return entry
   const { [key]: _dropped, ...kept } = entry
   return kept
@@ -38,7 +38,7 @@ function without(entry: JsonObject, key: string): JsonObject {
 /** Values that a JSON Schema accepts: objects alone, no objects, or both; `mixed` also where that is hard to tell. */
 type SchemaRoot = 'object' | 'other' | 'mixed'
 
-interface Search {
+interface SchemaSearch {
   readonly root: JsonObject
   left: number
 }
@@ -48,44 +48,44 @@ export function classifyRoot(schema: JsonObject): SchemaRoot {
   return classifySchema(schema, { root: schema, left: MAX_LOOKED_AT })
 }
 
-function classifySchema(schema: unknown, search: Search): SchemaRoot {
+function classifySchema(schema: unknown, search: SchemaSearch): SchemaRoot {
   if (!isObject(schema) || search.left-- <= 0) return 'mixed'
-  const own = [byType(schema.type), byValues(schema)].find(isClear)
-  return own ?? byParts(schema, search)
+  const own = [classifyType(schema.type), classifyValues(schema)].find(isClear)
+  return own ?? classifyParts(schema, search)
 }
 
-function byParts(schema: JsonObject, search: Search): SchemaRoot {
+function classifyParts(schema: JsonObject, search: SchemaSearch): SchemaRoot {
   for (const part of toList(schema.allOf)) {
     const word = classifySchema(part, search)
     if (isClear(word)) return word
   }
   for (const parts of [schema.anyOf, schema.oneOf]) {
-    const word = together(toList(parts).map(part => classifySchema(part, search)))
+    const word = mergeRoots(toList(parts).map(part => classifySchema(part, search)))
     if (isClear(word)) return word
   }
-  return referred(schema.$ref, search)
+  return classifyReference(schema.$ref, search)
 }
 
 function isClear(word: SchemaRoot): boolean {
   return word !== 'mixed'
 }
 
-function byType(type: unknown): SchemaRoot {
+function classifyType(type: unknown): SchemaRoot {
   if (typeof type !== 'string' && !Array.isArray(type)) return 'mixed'
-  return together([type].flat().map(name => (name === 'object' ? 'object' : 'other')))
+  return mergeRoots([type].flat().map(name => (name === 'object' ? 'object' : 'other')))
 }
 
-function byValues(schema: JsonObject): SchemaRoot {
+function classifyValues(schema: JsonObject): SchemaRoot {
   const values = 'const' in schema ? [schema.const] : toList(schema.enum)
-  return together(values.map(value => (isObject(value) ? 'object' : 'other')))
+  return mergeRoots(values.map(value => (isObject(value) ? 'object' : 'other')))
 }
 
-function referred(reference: unknown, search: Search): SchemaRoot {
+function classifyReference(reference: unknown, search: SchemaSearch): SchemaRoot {
   if (typeof reference !== 'string' || !/^#(\/|$)/.test(reference)) return 'mixed'
-  return classifySchema(target(reference, search.root), search)
+  return classifySchema(resolveSchemaPointer(reference, search.root), search)
 }
 
-function together(words: readonly SchemaRoot[]): SchemaRoot {
+function mergeRoots(words: readonly SchemaRoot[]): SchemaRoot {
   const [first = 'mixed'] = words
   return words.every(word => word === first) ? first : 'mixed'
 }
@@ -94,7 +94,7 @@ function toList(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? (value as unknown[]) : []
 }
 
-function target(pointer: string, root: JsonObject): unknown {
+function resolveSchemaPointer(pointer: string, root: JsonObject): unknown {
   return pointer
     .split('/')
     .slice(1)
@@ -114,24 +114,24 @@ function getMember(at: unknown, key: string): unknown {
  * `{ result: … }`, so a schema for those describes that; one for both kinds of value describes both, because a
  * result goes out without a look at its schema. Undefined when there is no schema to show.
  */
-export function legacyOutputSchema(schema: unknown): JsonObject | undefined {
+export function toLegacyOutputSchema(schema: unknown): JsonObject | undefined {
   if (!isObject(schema)) return undefined
   if (schema.type === 'object') return schema
   const kind = classifyRoot(schema)
   if (kind === 'object') return { ...schema, type: 'object' }
   const dialect = typeof schema.$schema === 'string' ? { $schema: schema.$schema } : {}
-  if (kind === 'other') return { ...dialect, ...wrapped(moved(schema, '#/properties/result')) }
-  const whole = moved(schema, '#/anyOf/0')
+  if (kind === 'other') return { ...dialect, ...wrapResultSchema(moveSchema(schema, '#/properties/result')) }
+  const whole = moveSchema(schema, '#/anyOf/0')
   const reference = hasOwnBase(schema) ? schema.$id : '#/anyOf/0'
-  return { ...dialect, type: 'object', anyOf: [whole, wrapped({ $ref: reference })] }
+  return { ...dialect, type: 'object', anyOf: [whole, wrapResultSchema({ $ref: reference })] }
 }
 
-function wrapped(result: JsonObject): JsonObject {
+function wrapResultSchema(result: JsonObject): JsonObject {
   return { type: 'object', properties: { result }, required: ['result'] }
 }
 
 /** The schema with its references to itself pointing to its new place. */
-function moved(schema: JsonObject, place: string): JsonObject {
+function moveSchema(schema: JsonObject, place: string): JsonObject {
   return hasOwnBase(schema) ? schema : (moveReferences(schema, place, 0) as JsonObject)
 }
 
@@ -140,7 +140,7 @@ function moveReferences(value: unknown, place: string, depth: number): unknown {
   if (Array.isArray(value)) return (value as unknown[]).map(part => moveReferences(part, place, depth + 1))
   if (!isObject(value) || (depth > 0 && hasOwnBase(value))) return value
   return mapMembers(value, (key, member) => {
-    if (key === '$ref' || key === '$dynamicRef') return movedReference(member, place)
+    if (key === '$ref' || key === '$dynamicRef') return moveReference(member, place)
     if (DATA_KEYWORDS.has(key)) return member
     if (!MAP_KEYWORDS.has(key) || !isObject(member)) return moveReferences(member, place, depth + 1)
     return mapMembers(member, (_name, part) => moveReferences(part, place, depth + 1))
@@ -151,7 +151,7 @@ function mapMembers(object: JsonObject, change: (key: string, value: unknown) =>
   return Object.fromEntries(Object.entries(object).map(([key, value]) => [key, change(key, value)]))
 }
 
-function movedReference(reference: unknown, place: string): unknown {
+function moveReference(reference: unknown, place: string): unknown {
   if (typeof reference !== 'string' || !/^#(\/|$)/.test(reference)) return reference
   return place + reference.slice(1)
 }
