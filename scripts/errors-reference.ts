@@ -1,4 +1,4 @@
-import { allErrors } from '../src/gateway/builtins.ts'
+import { mergeErrorTables } from '../src/gateway/builtins.ts'
 
 const HEADER = `<!-- Generated from src/errors/table.ts and plugins/*/errors.ts by \`npm run gen\`. Do not edit. -->
 
@@ -21,7 +21,7 @@ interface Row {
 
 /** Generates docs/reference/errors.md. */
 export function errorsReference(): string {
-  const rows = Object.entries<Row>(allErrors()).map(([code, row]) => {
+  const rows = Object.entries<Row>(mergeErrorTables()).map(([code, row]) => {
     const cells = [`\`${code}\``, prose(row.text), prose(row.hint), row.exit, row.http, row.rpc]
     return `| ${cells.map(cell => cell ?? '–').join(' | ')} |\n`
   })

@@ -1,5 +1,5 @@
 import { DOCTOR_FINDINGS } from '../src/cli/doctor/doctor-findings.ts'
-import { allFindings } from '../src/gateway/builtins.ts'
+import { mergeFindingTables } from '../src/gateway/builtins.ts'
 
 const HEADER = `<!-- Generated from src/errors/health.ts and the \`health\` tables of plugins by \`npm run gen\`. Do not edit. -->
 
@@ -15,7 +15,7 @@ and scripts may read them. Words in braces are filled in where it happens. An \`
 
 /** Generates docs/reference/health.md. */
 export function healthReference(): string {
-  const rows = Object.entries({ ...allFindings(), ...DOCTOR_FINDINGS }).map(
+  const rows = Object.entries({ ...mergeFindingTables(), ...DOCTOR_FINDINGS }).map(
     ([code, { level, text, fix }]) => {
       const cells = [`\`${code}\``, level, prose(text), prose(fix)]
       return `| ${cells.join(' | ')} |\n`

@@ -3,7 +3,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { errorsReference } from '../scripts/errors-reference.ts'
-import { allErrors } from '../src/gateway/builtins.ts'
+import { mergeErrorTables } from '../src/gateway/builtins.ts'
 import { RPC } from '../src/protocol/rpc-error.ts'
 import { thrownErrors } from './guard/thrown.ts'
 import { ROOT } from './guard/sources.ts'
@@ -12,9 +12,9 @@ const files = globSync(['src/**/*.ts', 'plugins/**/*.ts'], { cwd: ROOT }).filter
   file => !/\.gen\./.test(file),
 )
 const texts = new Map(files.map(file => [file.replaceAll('\\', '/'), readFileSync(join(ROOT, file), 'utf8')]))
-const codes: readonly string[] = Object.keys(allErrors())
+const codes: readonly string[] = Object.keys(mergeErrorTables())
 const rows = Object.entries<{ text: string; hint: string; exit?: number; http?: number; rpc?: number }>(
-  allErrors(),
+  mergeErrorTables(),
 )
 
 test('the reference of errors is what the table says', () => {

@@ -5,8 +5,8 @@ import type { CommandCall, CommandFlag, PluginCommand } from '../api/command.ts'
 import type { NamedPlugin } from '../config/index.ts'
 import { locateProblem } from '../config/problem.ts'
 import { gatewayError, GatewayError } from '../errors/errors.ts'
-import { declaredCommands } from '../plugin-host/manifest.ts'
-import { loadConfigured } from '../plugin-host/resolve.ts'
+import { listDeclaredCommands } from '../plugin-host/manifest.ts'
+import { importPlugins } from '../plugin-host/resolve.ts'
 import type { Plugin } from '../plugin.ts'
 import type { Finding } from '../util/finding.ts'
 import { createCommand, CONFIG_FLAGS, CONTROL_FLAGS, JSON_FLAG } from './command.ts'
@@ -114,7 +114,7 @@ export async function loadExternalCommands(
   const flags = parseSourceFlags(argv)
   const found: Record<string, Command.Class> = {}
   for (const plugin of await listConfiguredPlugins(flags, terminal))
-    for (const [name, summary] of declaredCommands(plugin.use, plugin.directory)) {
+    for (const [name, summary] of listDeclaredCommands(plugin.use, plugin.directory)) {
       const id = name.replaceAll(' ', ':')
       if (id in own || id in found) continue
       const load = (): Promise<Command.Class> => loadCommand(plugin.name, name, flags, terminal)
@@ -164,7 +164,7 @@ async function loadCommand(
   const { [plugin]: spec } = source.config.plugins
   const config = { ...source.config, plugins: spec === undefined ? {} : { [plugin]: spec } }
   const locate = (finding: Finding) => locateProblem(source, finding)
-  const [chosen] = await loadConfigured(config, source.directory, locate)
+  const [chosen] = await importPlugins(config, source.directory, locate)
   const spoken = (await chosen?.plugin.commands?.())?.commands[name]
   if (spoken !== undefined) return createPluginCommand(spoken, ['plugins', plugin, 'options'])
   const why = `its package.json names the command "${name}", which it does not have`

@@ -7,7 +7,7 @@ import { isObject } from '../protocol/json/json.ts'
 import { LineSplitter } from '../transport/line-splitter.ts'
 import type { About } from './protocol.ts'
 import { ABOUT, MAX_ANSWER, PREFIX, STREAM, parseError } from './protocol.ts'
-import { guardDirectory, isOwnSocket, unusable } from '../transport/unix-sockets.ts'
+import { guardDirectory, isOwnSocket, createSocketError } from '../transport/unix-sockets.ts'
 import { getPlatform } from '../util/platform.ts'
 
 /** Timeout for the `about` request. */
@@ -22,7 +22,7 @@ const GONE: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'ERR_STREAM_PR
 export async function connectControl(socket: string): Promise<ControlClient> {
   if (!getPlatform().hasPipes) {
     guardDirectory(socket, false)
-    if (!isOwnSocket(socket)) throw unusable(socket, 'there is none')
+    if (!isOwnSocket(socket)) throw createSocketError(socket, 'there is none')
   }
   const signal = AbortSignal.timeout(HELLO_MS)
   const about = await sendRequest(socket, ABOUT, {}, { signal })
@@ -79,7 +79,7 @@ async function readAnswer(response: IncomingMessage, socket: string): Promise<Js
   let length = 0
   for await (const chunk of response as AsyncIterable<Buffer>) {
     length += chunk.length
-    if (length > MAX_ANSWER) throw unusable(socket, 'an answer is too long')
+    if (length > MAX_ANSWER) throw createSocketError(socket, 'an answer is too long')
     chunks.push(chunk)
   }
   const value = parseObject(Buffer.concat(chunks), socket)
@@ -101,7 +101,7 @@ async function readStream(
       onNotification?.({ method: 'log', params })
     },
     onTooLong: () => {
-      throw unusable(socket, 'a line is too long')
+      throw createSocketError(socket, 'a line is too long')
     },
   })
   for await (const chunk of response as AsyncIterable<Buffer>) lines.push(chunk)
@@ -115,15 +115,16 @@ function parseObject(text: Buffer, socket: string): JsonObject {
   } catch {
     // Handled like text that is not an object.
   }
-  throw unusable(socket, NO_PROTOCOL)
+  throw createSocketError(socket, NO_PROTOCOL)
 }
 
 function toControlError(socket: string, cause: Error, signal: AbortSignal | undefined): Error {
   if (cause instanceof GatewayError) return cause
-  if (signal?.aborted === true) return isTimeout(signal) ? unusable(socket, 'it does not answer') : cause
+  if (signal?.aborted === true)
+    return isTimeout(signal) ? createSocketError(socket, 'it does not answer') : cause
   const code = 'code' in cause ? String(cause.code) : ''
-  if (code.startsWith('HPE_')) return unusable(socket, NO_PROTOCOL, cause)
-  return unusable(
+  if (code.startsWith('HPE_')) return createSocketError(socket, NO_PROTOCOL, cause)
+  return createSocketError(
     socket,
     GONE.has(code) ? 'the gateway closed the connection' : getErrorMessage(cause),
     cause,

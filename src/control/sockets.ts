@@ -7,17 +7,17 @@ import { tmpdir, userInfo } from 'node:os'
 import { dirname, isAbsolute, join } from 'node:path'
 import { gatewayError, getErrorMessage } from '../errors/errors.ts'
 import {
-  answers,
+  isListening,
   guardDirectory,
-  isOurs,
+  isOwnUid,
   isOwnSocket,
-  removeStale,
-  unusable,
+  removeStaleSocket,
+  createSocketError,
 } from '../transport/unix-sockets.ts'
 import { getSocketFolder, getSocketAddress, getPlatform } from '../util/platform.ts'
 
 // Used by CLI commands.
-export { answers, removeStale }
+export { isListening, removeStaleSocket }
 
 /** Identifies a configuration, and so its sockets. */
 export interface ControlSocketKey {
@@ -68,7 +68,7 @@ export async function connectSocket(path: string): Promise<Socket | undefined> {
     const socket = connect(path)
     const fail = (error: NodeJS.ErrnoException): void => {
       if (GONE.has(error.code ?? '')) resolve(undefined)
-      else reject(unusable(path, getErrorMessage(error), error))
+      else reject(createSocketError(path, getErrorMessage(error), error))
     }
     socket.once('error', fail)
     socket.once('connect', () => {
@@ -103,7 +103,7 @@ async function listLivingSockets(
   if (first === undefined) return []
   if (hasPipes) return paths
   guardDirectory(first, true)
-  const living = await Promise.all(paths.map(path => answers(path)))
+  const living = await Promise.all(paths.map(path => isListening(path)))
   return paths.filter((_, index) => living[index])
 }
 
@@ -112,7 +112,7 @@ export async function removeStaleSockets(socket: string): Promise<void> {
   const directory = socket.slice(0, socket.lastIndexOf('/'))
   const names = await readdir(directory).catch(() => [])
   const left = names.filter(name => name.endsWith('.sock')).slice(0, MAX_SWEPT)
-  await Promise.all(left.map(name => removeStale(join(directory, name)).catch(() => false)))
+  await Promise.all(left.map(name => removeStaleSocket(join(directory, name)).catch(() => false)))
 }
 
 /** XDG_RUNTIME_DIR is private; shared directories get a subdirectory per user. */
@@ -135,7 +135,7 @@ function getSocketDirectory(environment: ControlSocketKey['environment']): strin
 function isOwnDirectory(path: string): boolean {
   try {
     const found = statSync(path)
-    return isAbsolute(path) && found.isDirectory() && isOurs(found.uid)
+    return isAbsolute(path) && found.isDirectory() && isOwnUid(found.uid)
   } catch {
     return false
   }

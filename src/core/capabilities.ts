@@ -9,18 +9,18 @@ import { KINDS } from '../protocol/methods.ts'
 import { waitAtMost } from '../util/clock.ts'
 
 /** Milliseconds that a greeting waits for lists that say what its client may see. */
-const WAIT_MS = 2000
+const MAX_LISTS_MS = 2000
 
 /** Milliseconds that a greeting waits for other upstreams, once one has been spoken to. */
-const OTHERS_MS = 1000
+const MAX_OTHERS_MS = 1000
 
 const LISTED = ['tools', 'prompts', 'resources'] as const
 
 /** Merges the capabilities of all upstreams. One that was never reached counts for every list, as it may come back. */
-export function mergedCapabilities(graph: Graph): JsonObject {
+export function mergeCapabilities(graph: Graph): JsonObject {
   const merged: JsonObject = {}
   for (const node of graph.upstreams.values()) {
-    const own = node.upstream.server?.capabilities ?? unknownCapabilities(node)
+    const own = node.upstream.server?.capabilities ?? assumeCapabilities(node)
     for (const key of LISTED)
       if (own[key] !== undefined) merged[key] = { ...(merged[key] as object), listChanged: true }
     if (isObject(own.resources) && own.resources.subscribe === true)
@@ -57,7 +57,7 @@ function mergeExperimental({ experimental }: JsonObject, isOnly: boolean): JsonO
   return isOnly && isObject(experimental) ? { experimental } : {}
 }
 
-function unknownCapabilities(node: UpstreamNode): JsonObject {
+function assumeCapabilities(node: UpstreamNode): JsonObject {
   return node.upstream.state === 'stopped' ? {} : { tools: {}, prompts: {}, resources: {} }
 }
 
@@ -65,25 +65,25 @@ function unknownCapabilities(node: UpstreamNode): JsonObject {
  * Waits until every upstream has been spoken to once, but no longer than its grace. As soon as one was, the others have a
  * second: clients wait less for a greeting than for a list.
  */
-export async function known({ upstreams, grace, clock }: Graph): Promise<void> {
+export async function waitForFirstContact({ upstreams, grace, clock }: Graph): Promise<void> {
   const all = [...upstreams.values()].map(({ upstream }) => upstream)
   const waiting = all.filter(({ server, state }) => server === undefined && state === 'starting')
   if (waiting.length === 0) return
   const greeted = Promise.withResolvers<void>()
   if (all.some(({ server }) => server !== undefined)) greeted.resolve()
   const waits = waiting.map(async upstream => {
-    await grace.wait(upstream)
+    await grace.waitForStart(upstream)
     if (upstream.server !== undefined) greeted.resolve()
   })
   const done = Promise.all(waits)
-  await Promise.race([done, greeted.promise.then(() => waitAtMost(clock, OTHERS_MS, done))])
+  await Promise.race([done, greeted.promise.then(() => waitAtMost(clock, MAX_OTHERS_MS, done))])
 }
 
 /** Merges the upstreams' instructions for a model, each under its upstream's name where several are visible; rules may hide some. */
-export async function mergedInstructions(graph: Graph, session: Session): Promise<string | undefined> {
+export async function mergeInstructions(graph: Graph, session: Session): Promise<string | undefined> {
   if (graph.config.server.instructions !== undefined) return graph.config.server.instructions
   if (collectInstructions([...graph.upstreams.values()]).length === 0) return undefined
-  const visible = await visibleUpstreams(graph, session)
+  const visible = await listVisibleUpstreams(graph, session)
   const all = collectInstructions(visible)
   const { principal, profile } = session
   const shown = graph.hooks.getRunner('instructions')?.(all, { principal, profile }) ?? all
@@ -101,14 +101,14 @@ function collectInstructions(nodes: readonly UpstreamNode[]): UpstreamInstructio
 type Viewer = Pick<Session, 'principal' | 'profile'>
 
 /** The upstreams of which a client may know: all where no rules hide any, else those of which it sees something. */
-export async function visibleUpstreams(graph: Graph, session: Session): Promise<UpstreamNode[]> {
+export async function listVisibleUpstreams(graph: Graph, session: Session): Promise<UpstreamNode[]> {
   const nodes = [...graph.upstreams.values()]
   const doubtful = nodes.filter(node => !isVisible(session, node, graph))
   const lists = doubtful.flatMap(({ upstream }) =>
-    KINDS.map(kind => graph.catalog.part(upstream.name, kind, session)),
+    KINDS.map(kind => graph.catalog.getList(upstream.name, kind, session)),
   )
   // One whose lists do not come in time is not spoken of.
-  if (lists.length > 0) await waitAtMost(graph.clock, WAIT_MS, Promise.allSettled(lists))
+  if (lists.length > 0) await waitAtMost(graph.clock, MAX_LISTS_MS, Promise.allSettled(lists))
   const seen = new Set(doubtful.filter(node => isListed(session, node, graph)))
   return nodes.filter(node => !doubtful.includes(node) || seen.has(node))
 }
@@ -118,9 +118,9 @@ export function isVisible(viewer: Viewer, node: UpstreamNode, graph: Graph): boo
   if (graph.hooks.getRunner('catalog') === undefined) return true
   // Rules about all of an upstream pass what has no name, or do not.
   const any = createUnlistedEntry('tools', node.upstream.name, '', node.prefix)
-  return graph.catalog.permits(any, viewer) !== undefined || isListed(viewer, node, graph)
+  return graph.catalog.applyCatalogTaps(any, viewer) !== undefined || isListed(viewer, node, graph)
 }
 
 function isListed(viewer: Viewer, { upstream }: UpstreamNode, graph: Graph): boolean {
-  return KINDS.some(kind => graph.catalog.shows(kind, viewer, upstream.name))
+  return KINDS.some(kind => graph.catalog.hasVisibleEntries(kind, viewer, upstream.name))
 }

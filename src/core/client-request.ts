@@ -11,14 +11,14 @@ import { RPC, rpcError } from '../protocol/rpc-error.ts'
 import { isWebUrl } from '../protocol/uri.ts'
 
 /** Parts of the gateway that answering in a client's place needs. */
-interface AnswersAsks {
+interface HookReplyDeps {
   readonly hooks: Hooks
   readonly log: Log
 }
 
 /** Replies in the client's place: by a hook, or as no client should be asked that; undefined when the client itself is to be asked. */
-export async function hookReply(
-  graph: AnswersAsks,
+export async function getHookReply(
+  graph: HookReplyDeps,
   exchange: Exchange,
   ask: Ask,
 ): Promise<AskReply | undefined> {
@@ -37,7 +37,7 @@ export function findMissingForClient(exchange: Exchange, { method, params }: Ask
   return findMissingCapabilities(normalizeCapabilities(exchange.session.client), method, params)
 }
 
-export function missingCapability(ask: Ask, requiredCapabilities: JsonObject): RpcError {
+export function findMissingCapability(ask: Ask, requiredCapabilities: JsonObject): RpcError {
   return rpcError(RPC.missingCapability, `The client does not support ${ask.method}`, {
     requiredCapabilities,
   })
@@ -49,14 +49,14 @@ export function recordAsk(hooks: Hooks, exchange: Exchange, { method }: Ask, out
 }
 
 /** Sums up the reply to an ask in one word. */
-export function outcomeOfReply(reply: AskReply): string {
+export function summarizeReply(reply: AskReply): string {
   if ('error' in reply) return reply.error.code === RPC.methodNotFound ? 'refused' : 'error'
   const { action } = reply.result
   return typeof action === 'string' && /^[a-z]{1,16}$/.test(action) ? action : 'ok'
 }
 
 /** Reply to an ask that no hook answers and no client can be asked for. */
-export function cannotAsk({ method }: Ask): AskReply {
+export function createCannotAskReply({ method }: Ask): AskReply {
   return { error: rpcError(RPC.methodNotFound, `the client cannot be asked for ${method}`) }
 }
 
@@ -71,13 +71,13 @@ export function parseInputRequests(requests: unknown): (readonly [string, Ask])[
 }
 
 /** A visit to a page has an id in the legacy era. */
-export function legacyForm(ask: Ask): Ask {
+export function toLegacyRequest(ask: Ask): Ask {
   if (ask.method !== 'elicitation/create' || ask.params?.mode !== 'url') return ask
   return { method: ask.method, params: { elicitationId: randomUUID(), ...ask.params } }
 }
 
 /** Answer to a request that its client has cancelled. */
-export function cancelledAnswer(): Answer {
+export function createCancelledAnswer(): Answer {
   return { error: rpcError(RPC.internal, gatewayError('GW_CANCELLED').message, { code: 'GW_CANCELLED' }) }
 }
 
@@ -85,19 +85,19 @@ export function cancelledAnswer(): Answer {
  * Collects hook replies to the asks of a wish in the client's place, by key; or the error of the one that says no.
  * `requests` are the asks as the hooks leave them: the same object where they change nothing.
  */
-export async function hookReplies(
+export async function collectHookReplies(
   requests: unknown,
   exchange: Exchange,
-  graph: AnswersAsks,
+  graph: HookReplyDeps,
 ): Promise<{ readonly given: JsonObject; readonly requests: unknown } | { readonly denied: RpcError }> {
   const given = Object.create(null) as JsonObject
   let left = requests
   for (const [key, ask] of parseInputRequests(requests)) {
     const { params } = ask
-    const reply = await hookReply(graph, exchange, ask)
+    const reply = await getHookReply(graph, exchange, ask)
     if (ask.params !== params) left = withParams(left, key, ask.params)
     if (reply === undefined) continue
-    recordAsk(graph.hooks, exchange, ask, outcomeOfReply(reply))
+    recordAsk(graph.hooks, exchange, ask, summarizeReply(reply))
     if ('error' in reply) return { denied: reply.error }
     given[key] = reply.result
   }
@@ -113,7 +113,7 @@ function withParams(requests: unknown, key: string, params: JsonObject | undefin
  * Selects the asks of a wish that are left for the client, or the error if it cannot be asked: one that it has not
  * declared must not reach it (2026-07-28, multi round-trip requests).
  */
-export function getRemainingTime(
+export function selectClientRequests(
   exchange: Exchange,
   requests: unknown,
   given: JsonObject,
@@ -125,13 +125,13 @@ export function getRemainingTime(
   const open = asks.filter(([key]) => !Object.hasOwn(given, key))
   for (const [, ask] of open) {
     const lacks = findMissingForClient(exchange, ask)
-    if (lacks !== undefined) return { error: missingCapability(ask, lacks) }
+    if (lacks !== undefined) return { error: findMissingCapability(ask, lacks) }
   }
   return { rest: Object.fromEntries(open.map(([key]) => [key, all[key]])) }
 }
 
 /** Asks by key, as `inputRequests` of this client has them. */
-export function createServerRequest(
+export function createInputRequests(
   asks: Iterable<readonly [string, { readonly ask: Ask }]>,
   client: ClientDescription,
 ): JsonObject {
@@ -141,6 +141,6 @@ export function createServerRequest(
 }
 
 /** Converts this client's entry in `inputResponses` for an ask that it was given there to what the server reads. */
-export function createReply(ask: Ask, result: JsonObject, client: ClientDescription): AskReply {
+export function parseInputResponse(ask: Ask, result: JsonObject, client: ClientDescription): AskReply {
   return { result: adaptRequest(ask, client).convertResult(result) }
 }

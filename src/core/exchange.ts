@@ -27,7 +27,7 @@ import { RPC, rpcError } from '../protocol/rpc-error.ts'
 const WITH_ARGUMENTS: ReadonlySet<string> = new Set(['tools/call', 'prompts/get'])
 
 /** Parameters of a client's request in which null means absent: an empty cursor is none, and `arguments: null` is `{}`. */
-function withoutNulls(method: string, params: JsonObject | undefined): JsonObject | undefined {
+function omitNulls(method: string, params: JsonObject | undefined): JsonObject | undefined {
   if (params === undefined) return undefined
   if (method.endsWith('/list') && (params.cursor === null || params.cursor === '')) {
     const { cursor: _, ...others } = params
@@ -37,11 +37,11 @@ function withoutNulls(method: string, params: JsonObject | undefined): JsonObjec
 }
 
 /** Limits of what is kept while a client thinks: messages, and the length of their parameters as text. The oldest goes first. */
-const MAX_KEPT = 64
-const MAX_KEPT_LENGTH = 64 * 1024
+const MAX_PENDING = 64
+const MAX_PENDING_LENGTH = 64 * 1024
 
 /** Notifications of a call, kept while its client thinks. */
-class KeptNotifications {
+class PendingNotifications {
   readonly #notifications: { readonly notification: Notification; readonly length: number }[] = []
   #length = 0
 
@@ -49,7 +49,7 @@ class KeptNotifications {
     const { length } = JSON.stringify(notification.params ?? {})
     this.#notifications.push({ notification, length })
     this.#length += length
-    while (this.#notifications.length > MAX_KEPT || this.#length > MAX_KEPT_LENGTH)
+    while (this.#notifications.length > MAX_PENDING || this.#length > MAX_PENDING_LENGTH)
       this.#length -= this.#notifications.shift()?.length ?? this.#length
   }
 
@@ -78,9 +78,9 @@ const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({})
 /** Reply to a server whose call ended while the reply waited for its turn. */
 const GIVEN_UP: AskReply = { error: rpcError(RPC.internal, 'the call was given up') }
 
-type Send = (ask: Ask) => Promise<AskReply>
+type SendRequest = (ask: Ask) => Promise<AskReply>
 /** Takes an ask in the client's place; `onward` is the way to the client itself. */
-type Asker = (ask: Ask, onward: Send) => Promise<AskReply>
+type AskHandler = (ask: Ask, onward: SendRequest) => Promise<AskReply>
 
 /** Way of what a call tells and asks once its client was answered. */
 interface ClientChannel {
@@ -91,7 +91,7 @@ interface ClientChannel {
 /** Carries what an exchange tells and asks its client through the hooks of its graph. */
 export interface Carrier {
   emit(exchange: Exchange, notification: Notification, send: (notification: Notification) => void): void
-  ask(exchange: Exchange, ask: Ask, send: Send | undefined): Promise<AskReply>
+  ask(exchange: Exchange, ask: Ask, send: SendRequest | undefined): Promise<AskReply>
   /** Called with what came of an ask, whatever way it took. */
   asked?(exchange: Exchange, ask: Ask, reply: AskReply): void
   /** Makes a call for an exchange, which ends with it. Absent where nothing can be called. */
@@ -128,12 +128,12 @@ export class PipelineExchange implements Exchange {
   #reason: string | undefined = undefined
   #listeners: CancelListeners | undefined = undefined
   #controller: AbortController | undefined = undefined
-  #asker: Asker | undefined = undefined
+  #asker: AskHandler | undefined = undefined
   #watcher: AskWatcher | undefined = undefined
   /** Only few exchanges have more than one. */
   #moreWatchers: Set<AskWatcher> | undefined = undefined
-  #heir: PipelineExchange | undefined = undefined
-  #kept: KeptNotifications | undefined = undefined
+  #successor: PipelineExchange | undefined = undefined
+  #pending: PendingNotifications | undefined = undefined
   #carried: JsonObject | undefined = undefined
   #onward: ClientChannel | undefined = undefined
 
@@ -142,7 +142,7 @@ export class PipelineExchange implements Exchange {
     this.session = session
     this.principal = inbound.principal ?? session.principal
     this.method = inbound.method
-    this.params = withoutNulls(inbound.method, inbound.params)
+    this.params = omitNulls(inbound.method, inbound.params)
     this.headers = inbound.headers ?? NO_HEADERS
     this.via = inbound.via ?? 'in-process'
     this.bytes = inbound.bytes ?? 0
@@ -167,7 +167,7 @@ export class PipelineExchange implements Exchange {
   unwrap(carried: WrappedCall | WrappedRequest): void {
     if ('method' in carried) {
       this.method = carried.method
-      this.params = { ...ownParams(this.params), ...carried.params }
+      this.params = { ...omitCallParams(this.params), ...carried.params }
     } else {
       const params = { ...this.params, name: carried.name, arguments: carried.arguments }
       copyNumberNotes(params, this.received)
@@ -214,7 +214,7 @@ export class PipelineExchange implements Exchange {
   onCancel(listener: (reason: string) => void): () => void {
     if (this.#reason !== undefined) {
       listener(this.#reason)
-      return nothing
+      return noop
     }
     this.#listeners ??= new CancelListeners()
     return this.#listeners.add(listener)
@@ -222,11 +222,11 @@ export class PipelineExchange implements Exchange {
 
   /** The client has given up, or gone. The first reason counts. */
   cancel(reason: string): void {
-    if (this.answer === undefined) this.giveUp(reason)
+    if (this.answer === undefined) this.abandon(reason)
   }
 
   /** Ends a call that goes on, whether its client was answered or not. The first reason counts. */
-  giveUp(reason: string): void {
+  abandon(reason: string): void {
     if (this.#reason !== undefined) return
     this.#reason = reason
     this.#controller?.abort(reason)
@@ -236,11 +236,11 @@ export class PipelineExchange implements Exchange {
   emit(notification: Notification): void {
     if (notification.method === 'notifications/progress')
       for (const watcher of this.#watchers()) watcher.onProgress?.()
-    if (this.#heir !== undefined) return this.#heir.#hear(notification)
+    if (this.#successor !== undefined) return this.#successor.#emitForwarded(notification)
     if (this.#onward !== undefined)
       return this.#carrier.emit(this, notification, told => this.#onward?.emit(told))
     // After the answer, or when nobody listens, there is nowhere for it to go; but a client that thinks comes back.
-    if (this.answer !== undefined) return this.#kept?.add(notification)
+    if (this.answer !== undefined) return this.#pending?.add(notification)
     if (this.cancelled) return
     this.hasReachedClient = true
     this.#carrier.emit(this, notification, told => this.#inbound.emit(told))
@@ -261,14 +261,14 @@ export class PipelineExchange implements Exchange {
         : this.#asker(ask, own => this.#carrier.ask(this, own, this.#send)))
       this.#carrier.asked?.(this, ask, reply)
     } catch (error) {
-      await this.#answered(stay)
+      await this.#waitForTurn(stay)
       throw error
     }
-    return (await this.#answered(stay)) ? reply : GIVEN_UP
+    return (await this.#waitForTurn(stay)) ? reply : GIVEN_UP
   }
 
   /** Resolves when a reply may go on: what gave its place to others while the client was asked takes one again. False where it has ended. */
-  async #answered(stay: ActivePhase | undefined): Promise<boolean> {
+  async #waitForTurn(stay: ActivePhase | undefined): Promise<boolean> {
     if (stay !== undefined) this.phases?.endPhase(stay)
     if (--this.openAsks > 0) return true
     const goingOn = this.#watchers().map(async watcher => watcher.onAskEnd())
@@ -289,40 +289,40 @@ export class PipelineExchange implements Exchange {
     else this.#moreWatchers?.delete(watcher)
   }
 
-  get #send(): Send | undefined {
+  get #send(): SendRequest | undefined {
     const onward = this.#onward
     return onward === undefined ? this.#inbound.ask : ask => onward.ask(ask)
   }
 
   /** The client is answered and the call goes on: what it tells and asks from now on goes this way. */
-  goOn(onward: ClientChannel): void {
+  continueInBackground(onward: ClientChannel): void {
     this.#onward = onward
   }
 
   /** Asks go to `asker` from now on, which may end this exchange with them instead of holding it open. */
-  askThrough(asker: Asker): void {
+  redirectRequests(asker: AskHandler): void {
     this.#asker = asker
   }
 
   /** The answer is no end: the client will take the same call up again, and what comes meanwhile waits for that. */
-  expectHeir(): void {
-    this.#kept = new KeptNotifications()
+  expectRetry(): void {
+    this.#pending = new PendingNotifications()
   }
 
   /** The client took the same call up again: what still comes for this exchange belongs to that one. */
   continueAs(heir: PipelineExchange): void {
-    this.#heir = heir
-    for (const notification of this.#kept?.take() ?? []) heir.#hear(notification)
+    this.#successor = heir
+    for (const notification of this.#pending?.take() ?? []) heir.#emitForwarded(notification)
   }
 
-  #hear(notification: Notification): void {
+  #emitForwarded(notification: Notification): void {
     const heard = filterNotification(this.params, notification)
     if (heard !== undefined) this.emit(heard)
   }
 }
 
 /** Parameters that say nothing of what is called: they are those of any request. */
-function ownParams(params: JsonObject = {}): JsonObject {
+function omitCallParams(params: JsonObject = {}): JsonObject {
   const { name: _name, arguments: _arguments, task: _task, ...own } = params
   return own
 }
@@ -359,7 +359,7 @@ export class PipelineCall implements Call {
   onCancel(listener: (reason: string) => void): () => void {
     if (this.#reason !== undefined) {
       listener(this.#reason)
-      return nothing
+      return noop
     }
     const forget = this.exchange.onCancel(listener)
     this.#listeners ??= new CancelListeners()
@@ -384,33 +384,33 @@ export class PipelineCall implements Call {
   }
 }
 
-function nothing(): void {}
+function noop(): void {}
 
-type Listener = (reason: string) => void
+type CancelListener = (reason: string) => void
 
 /** A listener, and its neighbours in the order in which they came. */
-interface Link {
-  readonly run: Listener
-  before: Link | undefined
-  after: Link | undefined
+interface ListenerNode {
+  readonly run: CancelListener
+  before: ListenerNode | undefined
+  after: ListenerNode | undefined
   isIn: boolean
 }
 
 /** Listeners to one cancellation, in the order in which they came. Links instead of a table, as every call has one of them. */
 export class CancelListeners {
-  #first: Link | undefined
-  #last: Link | undefined
+  #first: ListenerNode | undefined
+  #last: ListenerNode | undefined
 
   /** Adds a listener; returns the way to take it back. */
-  add(run: Listener): () => void {
-    const link: Link = { run, before: this.#last, after: undefined, isIn: true }
+  add(run: CancelListener): () => void {
+    const link: ListenerNode = { run, before: this.#last, after: undefined, isIn: true }
     if (this.#last === undefined) this.#first = link
     else this.#last.after = link
     this.#last = link
     return () => this.#delete(link)
   }
 
-  #delete(link: Link): void {
+  #delete(link: ListenerNode): void {
     if (!link.isIn) return
     link.isIn = false
     const { before, after } = link
@@ -422,7 +422,7 @@ export class CancelListeners {
 
   /** Runs all that are there now, each of them once, and leaves none. */
   run(reason: string): void {
-    const all: Link[] = []
+    const all: ListenerNode[] = []
     for (let link = this.#first; link !== undefined; link = link.after) {
       link.isIn = false
       all.push(link)

@@ -25,7 +25,7 @@ import { RPC, rpcError } from '../protocol/rpc-error.ts'
 import { ClientRoots } from './client-requests/client-roots.ts'
 import type { PipelineExchange } from './exchange.ts'
 import type { RuntimeGraph } from './graph.ts'
-import { isForOwner, travel } from './pipeline.ts'
+import { isOwnerError, runPipeline } from './pipeline.ts'
 import { computeHealth, getUpstreamStatus } from './health.ts'
 import { PipelineSession, createRequestSession } from './session.ts'
 import { isUp } from './upstream.ts'
@@ -46,7 +46,7 @@ export class PipelineGate implements Gate {
   #isDraining = false
   readonly #sessions = new Set<Session>()
   /** Findings that are no upstream's and no plugin's, by code. */
-  readonly #standing = new Map<string, HealthFinding>()
+  readonly #standingFindings = new Map<string, HealthFinding>()
   #conversations = 0
   #opened = 0
 
@@ -81,7 +81,7 @@ export class PipelineGate implements Gate {
   }
 
   /** No new sessions and requests from now on. */
-  shut(): void {
+  stopAccepting(): void {
     this.#isOpen = false
   }
 
@@ -90,7 +90,7 @@ export class PipelineGate implements Gate {
       return this.#graph.hooks.getRunner('admit')?.(listener, path) ?? undefined
     } catch (thrown) {
       this.#graph.log.error('a request could not be admitted', { listener, reason: getErrorMessage(thrown) })
-      return failed()
+      return createFailureRefusal()
     }
   }
 
@@ -101,13 +101,13 @@ export class PipelineGate implements Gate {
     try {
       found = find(credentials)
     } catch (thrown) {
-      found = this.#failed(thrown)
+      found = this.#handleAuthFailure(thrown)
     }
     // Most callers are known at once, and a promise costs a turn.
-    if (!(found instanceof Promise)) return this.#identified(found, credentials)
+    if (!(found instanceof Promise)) return this.#checkIdentity(found, credentials)
     return found
-      .catch((thrown: unknown) => this.#failed(thrown))
-      .then(caller => this.#identified(caller, credentials))
+      .catch((thrown: unknown) => this.#handleAuthFailure(thrown))
+      .then(caller => this.#checkIdentity(caller, credentials))
   }
 
   parseChoices(query: string, by: ChoiceContext): ReturnType<Gate['parseChoices']> {
@@ -119,16 +119,16 @@ export class PipelineGate implements Gate {
   }
 
   /** Tells of a caller that is not let in. */
-  #identified(found: Awaited<AuthenticationResult>, credentials: Credentials): Principal | Refusal {
+  #checkIdentity(found: Awaited<AuthenticationResult>, credentials: Credentials): Principal | Refusal {
     const caller = found ?? ANONYMOUS
     if ('status' in caller && credentials.isOptional !== true) this.reportRefusal(caller, credentials)
     return caller
   }
 
   /** A caller that cannot be identified because a plugin failed is refused. */
-  #failed(thrown: unknown): Refusal {
+  #handleAuthFailure(thrown: unknown): Refusal {
     this.#graph.log.error('a caller could not be identified', { reason: getErrorMessage(thrown) })
-    return failed()
+    return createFailureRefusal()
   }
 
   serve(request: HttpRequest): Promise<HttpReply | undefined> | undefined {
@@ -146,7 +146,7 @@ export class PipelineGate implements Gate {
     try {
       await this.#graph.hooks.getRunner('session')?.(session)
     } catch (thrown) {
-      if (isForOwner(thrown))
+      if (isOwnerError(thrown))
         this.#graph.log.error(getErrorMessage(thrown), { ...thrown.fields, code: thrown.code })
       throw thrown
     }
@@ -156,40 +156,41 @@ export class PipelineGate implements Gate {
   }
 
   closeSession(session: Session, reason: string): void {
-    if (this.#sessions.delete(session)) this.roots.left()
+    if (this.#sessions.delete(session)) this.roots.handleSessionEnd()
     this.#conversations--
-    if (session.client.era === 'legacy') this.#graph.notifier.forget(session)
+    if (session.client.era === 'legacy') this.#graph.notifier.forgetSession(session)
     this.#graph.tasks.sessionEnded(session)
     // State that a server keeps for the session is needed until its tasks are over.
-    this.#graph.tasks.afterwards(session, () => {
+    this.#graph.tasks.runWhenIdle(session, () => {
       for (const { upstream } of this.#graph.upstreams.values()) upstream.onSessionEnd?.(session)
     })
     this.#graph.hooks.getRunner('sessionEnd')?.(session, reason)
   }
 
   run(session: Session, inbound: IncomingRequest): RunningExchange {
-    if (!this.#isOpen) return { answer: Promise.resolve(stopping()), cancel: () => undefined }
+    if (!this.#isOpen) return { answer: Promise.resolve(createStoppingRefusal()), cancel: () => undefined }
     const graph = this.#graph
     const exchange = graph.exchange(createRequestSession(session, inbound), inbound)
-    const answer = exchange.method === 'initialize' ? this.#greet(exchange, graph) : travel(exchange, graph)
+    const answer =
+      exchange.method === 'initialize' ? this.#createGreeting(exchange, graph) : runPipeline(exchange, graph)
     return { answer, cancel: reason => exchange.cancel(reason) }
   }
 
-  async #greet(exchange: PipelineExchange, graph: RuntimeGraph): Promise<Answer> {
-    const answer = await travel(exchange, graph)
-    if ('result' in answer) this.#introduce(exchange.session)
+  async #createGreeting(exchange: PipelineExchange, graph: RuntimeGraph): Promise<Answer> {
+    const answer = await runPipeline(exchange, graph)
+    if ('result' in answer) this.#markInitialized(exchange.session)
     return answer
   }
 
   /** Before its client has been greeted, a session is told nothing (2025-11-25, lifecycle). */
-  #introduce(session: Session): void {
+  #markInitialized(session: Session): void {
     if (session.client.era === 'legacy' && this.#sessions.size < MAX_SESSIONS) this.#sessions.add(session)
   }
 
   receiveNotification(session: Session, notification: Notification): void {
     const context = { direction: 'upstream', upstream: undefined, exchange: undefined } as const
     const decided = this.#graph.hooks.getRunner('notification', notification.method)?.(notification, context)
-    if (decided !== 'drop') this.roots.heard(session, decided ?? notification)
+    if (decided !== 'drop') this.roots.handleNotification(session, decided ?? notification)
   }
 
   readiness(caller: Principal = ANONYMOUS): Readiness {
@@ -209,16 +210,16 @@ export class PipelineGate implements Gate {
 
   health(): Health {
     const ending = this.#isOpen && !this.#isDraining ? [] : [finding('stopping')]
-    return computeHealth(this.#graph, [...ending, ...this.#standing.values()])
+    return computeHealth(this.#graph, [...ending, ...this.#standingFindings.values()])
   }
 
   /** Keeps a finding until it is taken back. */
-  note(found: HealthFinding): void {
-    this.#standing.set(found.code, found)
+  addFinding(found: HealthFinding): void {
+    this.#standingFindings.set(found.code, found)
   }
 
-  takeBack(code: string): void {
-    this.#standing.delete(code)
+  removeFinding(code: string): void {
+    this.#standingFindings.delete(code)
   }
 
   getMetrics(): readonly Metric[] {
@@ -249,13 +250,13 @@ function normalizePath(path: string): string {
   return `${path.slice(0, path.lastIndexOf('/') + 1)}*`
 }
 
-function stopping(): Answer {
+function createStoppingRefusal(): Answer {
   const error = gatewayError('GW_STOPPING')
   return { error: rpcError(error.entry.rpc ?? RPC.internal, error.message, { code: error.code }) }
 }
 
 /** A plugin failed before there was an exchange: the caller learns that, and nothing of the plugin. */
-function failed(): Refusal {
+function createFailureRefusal(): Refusal {
   return { status: 500, error: rpcError(RPC.internal, gatewayError('GW_INTERNAL').message) }
 }
 

@@ -1,5 +1,5 @@
 import type { Listings, View } from './catalog/view.ts'
-import type { LateList, Part, UnlistedMethods } from './catalog/part.ts'
+import type { LateList, UpstreamList, UnlistedMethods } from './catalog/upstream-list.ts'
 import type { CatalogEntry } from '../api/catalog-entry.ts'
 import type { ProfileViewer } from '../api/profile-lookup.ts'
 import type {
@@ -23,9 +23,9 @@ import type { Era, Kind } from '../protocol/methods.ts'
 import type { RpcError } from '../protocol/rpc-error.ts'
 import type { HideSecrets } from '../util/secrets.ts'
 import type { PipelineExchange } from './exchange.ts'
-import type { Grace } from './upstream.ts'
+import type { StartupGrace } from './upstream.ts'
 import type { Seal } from './seal.ts'
-import type { HostedTask, ToolPlace } from './tasks/hosted-task.ts'
+import type { HostedTask, ToolLocation } from './tasks/hosted-task.ts'
 
 /** An upstream in its place: with the dispatch that the plugins of this generation wrapped. */
 export interface UpstreamNode {
@@ -63,8 +63,8 @@ export interface ResourceOwner {
 }
 
 /** Place where a task is kept: at a server, under the server's own id, or at the gateway. */
-export type TaskPlace =
-  | (ToolPlace & {
+export type TaskLocation =
+  | (ToolLocation & {
       readonly at: 'server'
       readonly era: Era
       readonly original: string
@@ -75,13 +75,13 @@ export type TaskPlace =
 
 export interface TaskRecord {
   readonly taskId: string
-  readonly place: TaskPlace
+  readonly place: TaskLocation
   readonly session: Session
   readonly until: number
 }
 
 /** Request for a task that the gateway keeps: what is called, its lifetime, its poll interval, and how to cancel the work. */
-export interface HostedTaskRequest extends ToolPlace {
+export interface HostedTaskRequest extends ToolLocation {
   /** Name of the tool as its client says it. */
   readonly tool: string
   readonly ttlMs: number | null | undefined
@@ -90,7 +90,7 @@ export interface HostedTaskRequest extends ToolPlace {
 }
 
 /** A changed list of an upstream. */
-export interface SeenChange {
+export interface ListChange {
   /** False if nobody was given the list by this process. */
   readonly wasGiven: boolean
   /** Tells if a viewer may see any of its entries, former ones included. */
@@ -100,52 +100,52 @@ export interface SeenChange {
 /** The lists of all upstreams, as each caller sees them. */
 interface CatalogReader {
   /** Returns this caller's view as it was last made; undefined where it has to be listed first. */
-  current(kind: Kind, session: Session): View | undefined
+  getCachedView(kind: Kind, session: Session): View | undefined
   list(exchange: Exchange, upstreams?: readonly string[]): Promise<Answer>
   readonly listings: Listings
   /** Key of all who are shown the same lists, by the same connections. */
-  readerKey(session: Session): string
+  getReaderKey(session: Session): string
   /** Lists an upstream again; undefined if the list is the one that readers were given. */
-  findChange(kind: Kind, upstream: string): Promise<SeenChange | undefined>
+  findChange(kind: Kind, upstream: string): Promise<ListChange | undefined>
   load(kind: Kind, session: Session, only?: readonly string[]): Promise<View>
   find(kind: Kind, session: Session, exposed: string): Promise<CatalogEntry | undefined>
-  former(kind: Kind, session: Session, exposed: string): CatalogEntry | undefined
+  findLastKnown(kind: Kind, session: Session, exposed: string): CatalogEntry | undefined
   /** The tool's parameters that travel in headers too; undefined when its annotations are invalid. */
-  mirrors(entry: CatalogEntry): readonly ParamHeader[] | undefined
-  part(name: string, kind: Kind, session: Session): Promise<Part | undefined>
-  permits(entry: CatalogEntry, viewer: ProfileViewer): CatalogEntry | undefined
-  refuses(exchange: Exchange): RpcError | undefined
-  shows(kind: Kind, viewer: ProfileViewer, upstream: string): boolean
+  getHeaderParams(entry: CatalogEntry): readonly ParamHeader[] | undefined
+  getList(name: string, kind: Kind, session: Session): Promise<UpstreamList | undefined>
+  applyCatalogTaps(entry: CatalogEntry, viewer: ProfileViewer): CatalogEntry | undefined
+  findUnsupportedError(exchange: Exchange): RpcError | undefined
+  hasVisibleEntries(kind: Kind, viewer: ProfileViewer, upstream: string): boolean
   isMissing(node: UpstreamNode, kind: Kind): boolean
   isDoubtful(kind: Kind): boolean
   /** A first list of an upstream that is late for this caller, and still worth waiting for. */
-  late(node: UpstreamNode): LateList | undefined
-  troubles(upstream: string): Readonly<Partial<Record<Kind, string>>> | undefined
+  getLateList(node: UpstreamNode): LateList | undefined
+  getListProblems(upstream: string): Readonly<Partial<Record<Kind, string>>> | undefined
 }
 
 /** Finds the upstream of a request. */
 interface RouteFinder {
-  find(exchange: Exchange): RouteResult | Promise<RouteResult>
+  findRoute(exchange: Exchange): RouteResult | Promise<RouteResult>
   /** Puts the real name in the place of one that the client was shown. */
-  settleName(exchange: Exchange): Promise<void> | undefined
-  owner(uri: string, exchange: Exchange): Promise<CatalogEntry | undefined>
-  permit(exchange: Exchange, route: Route): RouteResult
+  resolveShownName(exchange: Exchange): Promise<void> | undefined
+  findOwner(uri: string, exchange: Exchange): Promise<CatalogEntry | undefined>
+  checkRoute(exchange: Exchange, route: Route): RouteResult
   mirrorParams(call: Call, entry: CatalogEntry | undefined): RpcError | undefined
 }
 
 /** Tells clients what changed, and keeps the subscriptions that need it. */
-interface Notifying {
+interface ClientNotifier {
   listen(exchange: Exchange, filter: ListenFilter): Promise<void> | undefined
   attach(sessions: ReadonlySet<Session>): void
-  forget(session: Session): void
+  forgetSession(session: Session): void
   /** All who can be told something unasked. */
-  audience(): Generator<Session>
+  listAudience(): Generator<Session>
   /** Tells some of them, at once. */
-  tell(method: string, isMeant: (session: Session) => boolean): void
-  hold(uri: string, owner: ResourceOwner, by: object): 'new' | 'known' | 'full'
-  release(uri: string, by: object): ResourceOwner | undefined
-  listChanged(method: string, upstream: string): void
-  upstreamSays(upstream: string, notification: Notification, isMeant?: (session: Session) => boolean): void
+  notifyAudience(method: string, isMeant: (session: Session) => boolean): void
+  addHolder(uri: string, owner: ResourceOwner, by: object): 'new' | 'known' | 'full'
+  removeHolder(uri: string, by: object): ResourceOwner | undefined
+  announceListChange(method: string, upstream: string): void
+  notifyUpstream(upstream: string, notification: Notification, isMeant?: (session: Session) => boolean): void
 }
 
 /** A call whose server waits for its client, between two requests of that client. */
@@ -164,18 +164,22 @@ interface ParkedCalls {
 }
 
 /** Tasks of clients: those that the gateway hosts, and those that servers keep. */
-interface Tasks {
+interface TaskRegistry {
   /** Graph that runs at this moment; a task outlives the configuration it began with. */
   readonly graph: Graph | undefined
-  host(graph: Graph, session: Session, request: HostedTaskRequest): HostedTask | undefined
-  hosted(id: string, session: Session): HostedTask | undefined
-  all(): readonly HostedCall[]
-  cancel(id: string, reason: string): boolean | undefined
-  note(graph: Graph, session: Session, taskId: string, place: TaskPlace, ttlMs: number | null): void
-  list(graph: Graph, session: Session): readonly TaskRecord[]
-  told(upstream: string, notification: Notification, isMeant?: (session: Session) => boolean): boolean
-  working(session: Session): () => void
-  afterwards(session: Session, end: () => void): void
+  createTask(graph: Graph, session: Session, request: HostedTaskRequest): HostedTask | undefined
+  findHosted(id: string, session: Session): HostedTask | undefined
+  listAll(): readonly HostedCall[]
+  cancelTask(id: string, reason: string): boolean | undefined
+  recordTask(graph: Graph, session: Session, taskId: string, place: TaskLocation, ttlMs: number | null): void
+  listTasks(graph: Graph, session: Session): readonly TaskRecord[]
+  handleTaskStatus(
+    upstream: string,
+    notification: Notification,
+    isMeant?: (session: Session) => boolean,
+  ): boolean
+  beginWork(session: Session): () => void
+  runWhenIdle(session: Session, end: () => void): void
   sessionEnded(session: Session): void
 }
 
@@ -186,14 +190,14 @@ export interface Graph {
   readonly upstreams: ReadonlyMap<string, UpstreamNode>
   readonly catalog: CatalogReader
   readonly router: RouteFinder
-  readonly notifier: Notifying
+  readonly notifier: ClientNotifier
   readonly seal: Seal
   readonly parking: ParkedCalls
-  readonly tasks: Tasks
+  readonly tasks: TaskRegistry
   readonly log: Log
   readonly clock: Clock
   readonly hide: HideSecrets
-  readonly grace: Grace
+  readonly grace: StartupGrace
   readonly unlisted: UnlistedMethods
   /** Tells whether any plugin has rules about resources. */
   readonly judgesUris: boolean

@@ -24,21 +24,21 @@ import type { Kind } from '../protocol/methods.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
 import type { HideSecrets } from '../util/secrets.ts'
 import { Catalog } from './catalog/catalog.ts'
-import type { UnlistedMethods } from './catalog/part.ts'
+import type { UnlistedMethods } from './catalog/upstream-list.ts'
 import type { View } from './catalog/view.ts'
-import { outcomeOfReply, recordAsk } from './client-request.ts'
+import { summarizeReply, recordAsk } from './client-request.ts'
 import { askLegacy } from './client-requests/bridge.ts'
 import type { Parking } from './client-requests/parking.ts'
 import type { Carrier, PipelineCall } from './exchange.ts'
 import { PipelineExchange } from './exchange.ts'
 import { Router, findRoute } from './router.ts'
-import { Grace, getLiveUpstream } from './upstream.ts'
+import { StartupGrace, getLiveUpstream } from './upstream.ts'
 import type { Graph, Identity, UpstreamNode } from './graph-types.ts'
 import { Notifier } from './notifications/notifier.ts'
-import { travel } from './pipeline.ts'
+import { runPipeline } from './pipeline.ts'
 import type { Seal } from './seal.ts'
 import { createRequestSession } from './session.ts'
-import { getTarget } from './target.ts'
+import { getTarget } from './request-target.ts'
 import type { TaskStore } from './tasks/task-store.ts'
 
 interface Maker extends Graph {
@@ -50,7 +50,7 @@ const INNER = new WeakSet<PipelineExchange>()
 const SILENT = (_: Notification): void => undefined
 
 /** Makes a call of a tool for an exchange: one of its caller, on the whole way. It is cancelled with the exchange. */
-async function callWithin(outer: PipelineExchange, params: WrappedCall, graph: Maker): Promise<Answer> {
+async function callToolWithin(outer: PipelineExchange, params: WrappedCall, graph: Maker): Promise<Answer> {
   if (INNER.has(outer)) return { error: rpcError(RPC.invalidParams, 'a call within a call makes no others') }
   if (outer.cancelled) return { error: rpcError(RPC.internal, 'the request was cancelled') }
   const { session, principal, credentials, headers, remoteAddress, via } = outer
@@ -64,7 +64,7 @@ async function callWithin(outer: PipelineExchange, params: WrappedCall, graph: M
     remoteAddress,
     principal,
     credentials,
-    client: unaskable(session.client),
+    client: withoutCapabilities(session.client),
     emit: SILENT,
   }
   const inner = graph.exchange(createRequestSession(session, inbound), inbound)
@@ -72,7 +72,7 @@ async function callWithin(outer: PipelineExchange, params: WrappedCall, graph: M
   inner.unwrap(params)
   const forget = outer.onCancel(reason => inner.cancel(reason))
   try {
-    return await travel(inner, graph)
+    return await runPipeline(inner, graph)
   } finally {
     forget()
   }
@@ -90,13 +90,13 @@ function getTraceContext(params: JsonObject | undefined): JsonObject | undefined
 const UNASKABLE = new WeakMap<ClientDescription, ClientDescription>()
 
 /** The client as one that nobody can ask: whoever would hears that. */
-function unaskable(client: ClientDescription): ClientDescription {
+function withoutCapabilities(client: ClientDescription): ClientDescription {
   let known = UNASKABLE.get(client)
   if (known === undefined) UNASKABLE.set(client, (known = { ...client, capabilities: {} }))
   return known
 }
 
-interface GraphParts {
+interface GraphDeps {
   readonly config: Config
   readonly hooks: Hooks
   readonly upstreams: ReadonlyMap<string, Upstream>
@@ -116,7 +116,7 @@ interface GraphParts {
 const JUDGES = ['request', 'route', 'catalog'] as const
 
 /** Time for which a list is shown as it was last made, before it is made anew behind the one who asks. */
-const RENEW_MS = 5000
+const REFRESH_AFTER_MS = 5000
 
 /** One generation of the configuration while it runs: it makes and holds all that the core is. */
 export class RuntimeGraph implements Graph {
@@ -132,7 +132,7 @@ export class RuntimeGraph implements Graph {
   readonly log: Log
   readonly clock: Clock
   readonly hide: HideSecrets
-  readonly grace: Grace
+  readonly grace: StartupGrace
   readonly unlisted: UnlistedMethods
   /** Tells whether any plugin has rules about resources. */
   readonly judgesUris: boolean
@@ -146,7 +146,7 @@ export class RuntimeGraph implements Graph {
   #lastId = 0
   #running = 0
 
-  constructor(parts: GraphParts) {
+  constructor(parts: GraphDeps) {
     this.config = parts.config
     this.hooks = parts.hooks
     this.seal = parts.seal
@@ -156,7 +156,7 @@ export class RuntimeGraph implements Graph {
     this.log = parts.log
     this.clock = parts.clock
     this.hide = parts.hide
-    this.grace = new Grace(parts.config, parts.clock, parts.before?.grace)
+    this.grace = new StartupGrace(parts.config, parts.clock, parts.before?.grace)
     this.judgesUris = JUDGES.some(hook => parts.hooks.taps(hook).some(tap => tap.options.checksUris === true))
     this.holdsCalls = parts.hooks.taps('dispatch').some(tap => tap.options.asks === true)
     this.#isTimed = createTimingCheck(parts.hooks)
@@ -168,10 +168,10 @@ export class RuntimeGraph implements Graph {
     this.#carrier = {
       emit: (exchange, notification, send) => this.notifier.emit(exchange, notification, send),
       ask: (exchange, ask, send) => askLegacy(exchange, ask, this, send),
-      shown: (exchange, kind) => this.#shown(exchange, kind),
-      callTool: (exchange, params) => callWithin(exchange, params, this),
-      outdated: call => whyOutdated(call, this),
-      asked: (exchange, ask, reply) => recordAsk(this.hooks, exchange, ask, outcomeOfReply(reply)),
+      shown: (exchange, kind) => this.#listShownEntries(exchange, kind),
+      callTool: (exchange, params) => callToolWithin(exchange, params, this),
+      outdated: call => getOutdatedReason(call, this),
+      asked: (exchange, ask, reply) => recordAsk(this.hooks, exchange, ask, summarizeReply(reply)),
     }
   }
 
@@ -207,17 +207,17 @@ export class RuntimeGraph implements Graph {
     return isTransparent ? (only.upstream.server?.info ?? own) : own
   }
 
-  async #shown({ session }: Exchange, kind: Kind): Promise<readonly CatalogEntry[]> {
+  async #listShownEntries({ session }: Exchange, kind: Kind): Promise<readonly CatalogEntry[]> {
     const { catalog } = this
-    const known = catalog.current(kind, session)
-    if (known !== undefined) this.#renew(known, kind, session)
-    return catalog.listings.shown(known ?? (await catalog.load(kind, session)), session).view.entries
+    const known = catalog.getCachedView(kind, session)
+    if (known !== undefined) this.#refreshView(known, kind, session)
+    return catalog.listings.getListedView(known ?? (await catalog.load(kind, session)), session).view.entries
   }
 
   /** Lists anew now and then, for the next who asks: servers need not say that theirs is another one. */
-  #renew(view: View, kind: Kind, session: Session): void {
+  #refreshView(view: View, kind: Kind, session: Session): void {
     const now = this.clock.now()
-    if (now - (this.#renewed.get(view) ?? -Infinity) < RENEW_MS) return
+    if (now - (this.#renewed.get(view) ?? -Infinity) < REFRESH_AFTER_MS) return
     this.#renewed.set(view, now)
     void this.catalog.load(kind, session).catch(() => undefined)
   }
@@ -249,13 +249,13 @@ function never(): boolean {
  * Says why the configuration that runs by now would not make a call that was made by this one, and has waited; undefined where it
  * would. Whoever lets such a call go on asks first: a reload may have taken its server, its name or its caller away.
  */
-async function whyOutdated(call: PipelineCall, graph: Graph): Promise<string | undefined> {
+async function getOutdatedReason(call: PipelineCall, graph: Graph): Promise<string | undefined> {
   const now = graph.tasks.graph
   if (now === undefined || now === graph) return undefined
   try {
     if (now.hooks.getRunner('approval') === undefined) return 'nobody decides about calls any more'
     if (!(await isAdmitted(call, now))) return 'its caller is not let in any more'
-    return await whyElsewhere(call, graph, now)
+    return await getRejectionReason(call, graph, now)
   } catch (error) {
     graph.log.warn('a call that waited cannot be compared with the configuration that runs', {
       reason: getErrorMessage(error),
@@ -274,7 +274,7 @@ async function isAdmitted({ exchange }: PipelineCall, { hooks }: Graph): Promise
 }
 
 /** Says what the call would meet, were it made now. */
-async function whyElsewhere(
+async function getRejectionReason(
   { upstream, params, exchange }: PipelineCall,
   before: Graph,
   now: Graph,

@@ -9,7 +9,7 @@ import { redactValue } from '../util/secrets.ts'
 import type { Graph } from './graph-types.ts'
 
 /** Restarts from which on one is told of, while the last is not long ago. */
-const MANY_RESTARTS = 5
+const MIN_RESTARTS = 5
 const LONG_AGO_MS = 600_000
 /** Most findings, so that a plugin cannot fill a page. */
 const MAX_COUNT = 1000
@@ -17,25 +17,25 @@ const MAX_COUNT = 1000
 /** Health of a running gateway: what the core sees, `standing` findings, and what plugins add by the `health` hook. */
 export function computeHealth(graph: Graph, standing: readonly HealthFinding[] = []): Health {
   const nodes = [...graph.upstreams.values()]
-  const own = nodes.flatMap(({ upstream }) => findingsAbout(upstream, graph))
+  const own = nodes.flatMap(({ upstream }) => describeUpstream(upstream, graph))
   const empty = nodes.length === 0 ? [finding('no-upstreams', { config: 'the configuration' })] : []
-  const all = withPlugins([...standing, ...empty, ...own], graph)
-  return summarizeFindings(redactValue(all.slice(0, MAX_COUNT), graph.hide).map(plain))
+  const all = addPluginFindings([...standing, ...empty, ...own], graph)
+  return summarizeFindings(redactValue(all.slice(0, MAX_COUNT), graph.hide).map(removeControlCharacters))
 }
 
 /** Finding about a refused configuration: validate shows what is wrong in the files, and the hint of the error what is not. */
-export function refusedFinding({ code, message, hint }: GatewayError): HealthFinding {
+export function createRefusedFinding({ code, message, hint }: GatewayError): HealthFinding {
   const found = finding('config-refused', { why: message })
   if (/^GW_(CONFIG|PLUGIN)_/.test(code)) return found
   return { ...found, fix: `${hint.replace(/\.$/, '')}; then: gateway reload` }
 }
 
 /** A plugin that fails here is a finding itself: the others are wanted most when something is wrong. */
-function withPlugins(own: readonly HealthFinding[], { hooks }: Graph): readonly HealthFinding[] {
+function addPluginFindings(own: readonly HealthFinding[], { hooks }: Graph): readonly HealthFinding[] {
   let findings = own
   for (const { plugin, run } of hooks.listTaps('health'))
     try {
-      findings = checked(run(findings) ?? findings)
+      findings = validateFindings(run(findings) ?? findings)
     } catch (error) {
       findings = [...findings, finding('plugin-health', { plugin, why: describeCause(error) })]
     }
@@ -47,7 +47,7 @@ function describeCause(error: unknown): string {
   return getErrorMessage(error instanceof Error && error.cause !== undefined ? error.cause : error)
 }
 
-function checked(findings: readonly HealthFinding[]): readonly HealthFinding[] {
+function validateFindings(findings: readonly HealthFinding[]): readonly HealthFinding[] {
   const given: unknown = findings
   if (Array.isArray(given) && given.every(isFinding)) return findings
   throw new Error('it gives something else than findings')
@@ -59,19 +59,21 @@ function isFinding(one: unknown): boolean {
   return texts.every(text => typeof text === 'string') && LEVELS.includes(one.level as HealthLevel)
 }
 
-function findingsAbout(upstream: Upstream, { catalog }: Graph): HealthFinding[] {
+function describeUpstream(upstream: Upstream, { catalog }: Graph): HealthFinding[] {
   const { name, state, degraded } = upstream
   const why = getOwnerProblem(upstream) ?? 'it does not say why'
-  const lists = Object.entries(catalog.troubles(name) ?? {})
+  const lists = Object.entries(catalog.getListProblems(name) ?? {})
   return [
-    ...(hasFailed(upstream) ? [fixable('upstream-failed', upstream, { why })] : []),
+    ...(hasFailed(upstream) ? [createFixableFinding('upstream-failed', upstream, { why })] : []),
     ...(state === 'needs_auth' ? [finding('upstream-needs-login', { upstream: name, detail: why })] : []),
     ...(state === 'stopped' ? [finding('upstream-stopped', { upstream: name })] : []),
-    ...(degraded === undefined ? [] : [fixable('upstream-degraded', upstream, { why: degraded })]),
+    ...(degraded === undefined
+      ? []
+      : [createFixableFinding('upstream-degraded', upstream, { why: degraded })]),
     ...(lists.length === 0 || state !== 'ready'
       ? []
       : [finding('upstream-lists', { upstream: name, why: lists.map(one => one.join(': ')).join('; ') })]),
-    ...restarted(upstream),
+    ...createRestartFinding(upstream),
   ]
 }
 
@@ -96,7 +98,7 @@ const REFUSED = /^HTTP 40[13]\b/
 const WANTS_LOGIN = 'It wants a login, or another token: see docs/login.md; then: gateway reload'
 
 /** A finding with advice that can be followed for this server. */
-function fixable(
+function createFixableFinding(
   code: keyof typeof ELSEWHERE,
   { name, logs }: Upstream,
   fields: Readonly<Record<string, string | number>>,
@@ -108,15 +110,17 @@ function fixable(
   return { ...found, fix: fillTemplate(isSilent ? SILENT : elsewhere, { upstream: name }) }
 }
 
-function restarted(upstream: Upstream): HealthFinding[] {
+function createRestartFinding(upstream: Upstream): HealthFinding[] {
   const { state, runtime } = upstream
   const { restarts = 0, lastError, lastErrorAt = 0 } = runtime ?? {}
-  if (state === 'failed' || restarts < MANY_RESTARTS || Date.now() - lastErrorAt > LONG_AGO_MS) return []
-  return [fixable('upstream-restarts', upstream, { count: restarts, why: lastError ?? 'it ended' })]
+  if (state === 'failed' || restarts < MIN_RESTARTS || Date.now() - lastErrorAt > LONG_AGO_MS) return []
+  return [
+    createFixableFinding('upstream-restarts', upstream, { count: restarts, why: lastError ?? 'it ended' }),
+  ]
 }
 
 /** Texts of servers may hold control characters. */
-function plain({ summary, detail, ...others }: HealthFinding): HealthFinding {
+function removeControlCharacters({ summary, detail, ...others }: HealthFinding): HealthFinding {
   return {
     ...others,
     summary: toOneLine(summary),
@@ -126,12 +130,12 @@ function plain({ summary, detail, ...others }: HealthFinding): HealthFinding {
 
 /** One upstream as people see it. */
 export function getUpstreamStatus(upstream: Upstream, { hooks, catalog, hide }: Graph): UpstreamStatus {
-  const lists = catalog.troubles(upstream.name)
-  const status = lists === undefined ? ownStatus(upstream) : { ...ownStatus(upstream), lists }
+  const lists = catalog.getListProblems(upstream.name)
+  const status = lists === undefined ? createStatus(upstream) : { ...createStatus(upstream), lists }
   return redactValue(hooks.getRunner('status')?.(status, upstream) ?? status, hide)
 }
 
-function ownStatus(upstream: Upstream): UpstreamStatus {
+function createStatus(upstream: Upstream): UpstreamStatus {
   const { name, spec, state, pid, server, dropped, degraded, runtime } = upstream
   const problem = getOwnerProblem(upstream)
   return {

@@ -8,7 +8,7 @@ import { getSteadyTime } from '../util/clock.ts'
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 /** Nothing else begins like it. */
-const UNTIL = 'until '
+const EXPIRY_PREFIX = 'until '
 
 /**
  * Opaque values that we hand out and read back: AES-256-GCM, bound to what they were made for.
@@ -31,12 +31,13 @@ export class Seal {
 
   /** The same, for so many milliseconds. */
   sealWithExpiry(ms: number, value: unknown, boundTo: string): string {
-    return this.close({ value, until: this.#now() + ms }, `${UNTIL}${boundTo}`)
+    return this.sealValue({ value, until: this.#now() + ms }, `${EXPIRY_PREFIX}${boundTo}`)
   }
 
   /** Opens what `sealWithExpiry` closed; undefined once its time is over. */
-  openInTime(sealed: string, boundTo: string): unknown {
-    const opened = this.open(sealed, `${UNTIL}${boundTo}`) as { value: unknown; until: number } | undefined
+  openWithExpiry(sealed: string, boundTo: string): unknown {
+    const opened = this.openValue(sealed, `${EXPIRY_PREFIX}${boundTo}`) as
+      { value: unknown; until: number } | undefined
     return opened !== undefined && opened.until >= this.#now() ? opened.value : undefined
   }
 
@@ -48,15 +49,15 @@ export class Seal {
     this.#shared = sealing
   }
 
-  close(value: unknown, boundTo: string): string {
+  sealValue(value: unknown, boundTo: string): string {
     const [key = this.#key] = this.#shared?.keys ?? []
     const place = this.#shared?.replicaId
-    if (place === undefined || !isKeptHere(value)) return encryptWithKey(key, value, boundTo)
+    if (place === undefined || !unwrapExpiring(value)) return encryptWithKey(key, value, boundTo)
     return `${formatReplicaPrefix(place)}${encryptWithKey(key, value, `${place} ${boundTo}`)}`
   }
 
   /** The value, or undefined for anything that this seal did not close for the same purpose. */
-  open(sealed: string, boundTo: string): unknown {
+  openValue(sealed: string, boundTo: string): unknown {
     if (this.#shared === undefined) return decryptWithKey(this.#key, sealed, boundTo)
     const kept = splitReplicaPrefix(sealed)
     const text = kept === undefined ? sealed : kept.rest
@@ -69,10 +70,10 @@ export class Seal {
   }
 }
 
-function isKeptHere(value: unknown): boolean {
+function unwrapExpiring(value: unknown): boolean {
   if (!isObject(value)) return false
   // A value that is sealed for a time is wrapped in an object that says until when.
-  if (isObject(value.value)) return isKeptHere(value.value)
+  if (isObject(value.value)) return unwrapExpiring(value.value)
   if (value.at === 'gateway') return true
   return value.parked !== undefined || (isObject(value.place) && value.place.at === 'gateway')
 }
@@ -114,7 +115,7 @@ export function createHandles(seal: Seal, plugin: string): Handles {
   return {
     seal: (key, owner, forMs) => seal.sealWithExpiry(forMs, { at: 'gateway', key }, bound(owner)),
     open: (handle, owner) => {
-      const opened = seal.openInTime(handle, bound(owner)) as { readonly key: string } | undefined
+      const opened = seal.openWithExpiry(handle, bound(owner)) as { readonly key: string } | undefined
       return opened?.key
     },
   }

@@ -56,21 +56,23 @@ export class PipelineSession implements Session {
     label,
     principal,
   }: Pick<IncomingRequest, 'client' | 'label' | 'principal'>): PipelineSession {
-    const named = label === undefined || label === this.label ? this : this.#form(label, { label })
-    const form = client === undefined || client === this.client ? named : named.#form(client, { client })
-    return principal === undefined || isSame(principal, form.principal) ? form : form.#with({ principal })
+    const named = label === undefined || label === this.label ? this : this.#getForm(label, { label })
+    const form = client === undefined || client === this.client ? named : named.#getForm(client, { client })
+    return principal === undefined || isSame(principal, form.principal)
+      ? form
+      : form.#createForm({ principal })
   }
 
-  #form(key: string | ClientDescription, differing: Partial<SessionInit>): PipelineSession {
+  #getForm(key: string | ClientDescription, differing: Partial<SessionInit>): PipelineSession {
     const known = this.#forms?.get(key)
     if (known !== undefined) return known
     if (this.#forms === undefined || this.#forms.size >= MAX_FORMS) this.#forms = new Map()
-    const form = this.#with(differing)
+    const form = this.#createForm(differing)
     this.#forms.set(key, form)
     return form
   }
 
-  #with(differing: Partial<SessionInit>): PipelineSession {
+  #createForm(differing: Partial<SessionInit>): PipelineSession {
     const { id, listener, principal, client, label, profile, directory, choices, notify, ask } = this
     const same: SessionInit = {
       ...{ id, listener, principal, client, label, profile, directory, choices },
@@ -95,7 +97,7 @@ export function getBaseSession(session: Session): Session {
 }
 
 /** A session that nobody has, for those inside the gateway who want to see what everybody may see, or what this caller would. */
-export function onlooker(info: Session['client']['info'], viewer: Partial<Viewer> = {}): Session {
+export function createOnlooker(info: Session['client']['info'], viewer: Partial<Viewer> = {}): Session {
   return new PipelineSession({
     id: 'inspect',
     listener: 'in-process',

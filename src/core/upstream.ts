@@ -7,7 +7,7 @@ import { parseDuration } from '../util/units.ts'
  * A server that goes on under the next generation, whose spec differs in what only the core and plugins read of it. Each
  * generation sees its own spec; what runs is the same.
  */
-export class KeptUpstream implements Upstream {
+export class ReusedUpstream implements Upstream {
   readonly name: string
   readonly spec: UpstreamConfig
   readonly live: Upstream
@@ -89,7 +89,7 @@ export class KeptUpstream implements Upstream {
 
 /** Returns what runs behind an upstream: the same in every generation that keeps it. */
 export function getLiveUpstream(upstream: Upstream): Upstream {
-  return upstream instanceof KeptUpstream ? upstream.live : upstream
+  return upstream instanceof ReusedUpstream ? upstream.live : upstream
 }
 
 /** Times at which somebody waited first: for a start (`undefined`), or for a list of a kind. */
@@ -99,37 +99,37 @@ type FirstWaits = Map<Kind | undefined, number>
  * Limits the wait for an upstream that starts, or lists for the first time, to `lists.grace`. Its time counts from the first
  * who waited, also through a reload: one that hangs delays only the first list.
  */
-export class Grace {
+export class StartupGrace {
   /** The whole of it, in milliseconds. */
   readonly ms: number
   readonly #clock: Clock
   readonly #since: WeakMap<Upstream, FirstWaits>
 
-  constructor({ lists }: Config, clock: Clock, before?: Grace) {
+  constructor({ lists }: Config, clock: Clock, before?: StartupGrace) {
     this.ms = parseDuration(lists.grace)
     this.#clock = clock
     this.#since = before === undefined ? new WeakMap<Upstream, FirstWaits>() : before.#since
   }
 
   /** Milliseconds left to wait for an upstream that starts, or for its first list of a kind. */
-  left(upstream: Upstream, kind?: Kind): number {
+  getRemaining(upstream: Upstream, kind?: Kind): number {
     const since = this.#since.get(getLiveUpstream(upstream))?.get(kind)
     return since === undefined ? this.ms : this.ms - (this.#clock.now() - since)
   }
 
   /** The same, which counts from now if nobody waited before. */
-  begin(upstream: Upstream, kind?: Kind): number {
+  startWaiting(upstream: Upstream, kind?: Kind): number {
     const live = getLiveUpstream(upstream)
     const waits = this.#since.get(live) ?? new Map<Kind | undefined, number>()
     if (!waits.has(kind)) waits.set(kind, this.#clock.now())
     this.#since.set(live, waits)
-    return Math.max(0, this.left(upstream, kind))
+    return Math.max(0, this.getRemaining(upstream, kind))
   }
 
   /** Waits for the first attempt to start an upstream, as long as that is still reasonable. */
-  async wait(upstream: Upstream): Promise<void> {
+  async waitForStart(upstream: Upstream): Promise<void> {
     const started = upstream.start()
-    const left = this.begin(upstream)
+    const left = this.startWaiting(upstream)
     if (left > 0) await waitAtMost(this.#clock, left, started)
   }
 }

@@ -89,13 +89,13 @@ export const builtins: readonly Plugin<never>[] = [
 ]
 
 /** Every error of the gateway, of our plugins, and of the others given, by its code. */
-export function allErrors(others: readonly Plugin<never>[] = []): ErrorTable {
+export function mergeErrorTables(others: readonly Plugin<never>[] = []): ErrorTable {
   const tables = [...builtins, ...others].map(({ errors }) => errors ?? {})
   return Object.assign({}, ERRORS, ...tables) as ErrorTable
 }
 
 /** Every finding of the gateway, of our plugins, and of the others given, by its code. */
-export function allFindings(others: readonly Plugin<never>[] = []): HealthTable {
+export function mergeFindingTables(others: readonly Plugin<never>[] = []): HealthTable {
   const tables = [...builtins, ...others].map(({ health }) => health ?? {})
   return Object.assign({}, HEALTH, ...tables) as HealthTable
 }

@@ -24,24 +24,24 @@ import { listPrivatePlaces, withConfig } from '../config/index.ts'
 import type { Problem } from '../config/problem.ts'
 import { locateProblem } from '../config/problem.ts'
 import { collectSecrets } from '../config/secrets.ts'
-import type { UnlistedMethods } from '../core/catalog/part.ts'
-import { cannotAsk } from '../core/client-request.ts'
+import type { UnlistedMethods } from '../core/catalog/upstream-list.ts'
+import { createCannotAskReply } from '../core/client-request.ts'
 import type { Parking } from '../core/client-requests/parking.ts'
 import { RuntimeGraph } from '../core/graph.ts'
 import type { Seal } from '../core/seal.ts'
 import { createHandles } from '../core/seal.ts'
 import type { TaskStore } from '../core/tasks/task-store.ts'
-import { KeptUpstream, getLiveUpstream } from '../core/upstream.ts'
+import { ReusedUpstream, getLiveUpstream } from '../core/upstream.ts'
 import { addErrors, gatewayError, GatewayError, getErrorMessage } from '../errors/errors.ts'
 import type { Hooks } from '../hooks/hooks.ts'
-import { configured } from '../plugin-host/configure.ts'
-import { install } from '../plugin-host/install.ts'
-import { secretOptions } from '../plugin-host/options.ts'
-import type { Chosen } from '../plugin-host/resolve.ts'
-import { chooseBuiltins, loadConfigured, ordered } from '../plugin-host/resolve.ts'
+import { applyConfigureHooks } from '../plugin-host/configure.ts'
+import { installPlugins } from '../plugin-host/install.ts'
+import { listSecretOptions } from '../plugin-host/options.ts'
+import type { ChosenPlugin } from '../plugin-host/resolve.ts'
+import { chooseBuiltins, importPlugins, orderPlugins } from '../plugin-host/resolve.ts'
 import type { SlotTable } from '../plugin-host/slots.ts'
 import type { Plugin, PluginApi } from '../plugin.ts'
-import type { Memories } from '../store/memories.ts'
+import type { UpstreamMemoryStore } from '../store/upstream-memory-store.ts'
 import type { Finding } from '../util/finding.ts'
 import type { PrivatePathSet } from '../util/private-path.ts'
 import type { Secrets } from '../util/secrets.ts'
@@ -61,16 +61,16 @@ export interface GatewayDeps {
   readonly tasks: TaskStore
   readonly unlisted: UnlistedMethods
   /** Bounds on processes, which a reload may change. */
-  readonly room: ProcessLimiter & { resize(max: number, starting: number): void }
+  readonly processLimits: ProcessLimiter & { resize(max: number, starting: number): void }
   readonly programs: Programs
   /** Runs a verb of the owner on the gateway that this becomes a part of. */
-  readonly control: PluginApi['control']
+  readonly runVerb: PluginApi['control']
   /** Passes on what a plugin heard elsewhere from an upstream of the running generation. */
-  readonly heardElsewhere: PluginApi['emitNotification']
+  readonly onPeerNotification: PluginApi['emitNotification']
   /** Paths that no sandbox shows; every configuration adds what is its own. */
   readonly privatePlaces: PrivatePathSet
   /** State that outlives this process; absent where nothing does. */
-  readonly memories?: Memories | undefined
+  readonly memories?: UpstreamMemoryStore | undefined
   /** Directory of what plugins keep; shared with gateways that serve, in one that is beside them. */
   readonly state: { readonly directory: string | undefined; readonly isShared: boolean }
   readonly environment: Readonly<Record<string, string | undefined>>
@@ -95,7 +95,7 @@ export interface GatewayDeps {
 export interface Generation {
   readonly loaded: LoadedConfig
   readonly graph: RuntimeGraph
-  readonly plugins: readonly Chosen[]
+  readonly plugins: readonly ChosenPlugin[]
   /** The other processes that are this gateway, too. */
   readonly neighbours: PeerDirectory | undefined
   /** Listeners that plugins added: no clients of the owner's arrive there. */
@@ -112,13 +112,13 @@ export async function buildGeneration(
 ): Promise<Generation> {
   around.secrets.add(written.secrets)
   try {
-    return await build(written, around, before)
+    return await buildParts(written, around, before)
   } catch (thrown) {
     throw redactThrown(thrown, around.secrets.hide)
   }
 }
 
-async function build(
+async function buildParts(
   written: LoadedConfig,
   around: GatewayDeps,
   before: Generation | undefined,
@@ -129,12 +129,12 @@ async function build(
   const locate = (finding: Finding): Problem =>
     redactValue(locateProblem(written, finding), around.secrets.hide)
   const given = around.plugins.map(plugin => ({ plugin, options: undefined, from: 'code', pointer: '' }))
-  const plugins = ordered([
+  const plugins = orderPlugins([
     ...chooseBuiltins(builtins, config),
-    ...(await loadConfigured(config, directory, locate)),
+    ...(await importPlugins(config, directory, locate)),
     ...given,
   ])
-  around.secrets.add(plugins.flatMap(secretOptions))
+  around.secrets.add(plugins.flatMap(listSecretOptions))
   const { log, clock, slots, programs } = around
   const { hide } = around.secrets
   const { directory: place, isShared } = around.state
@@ -150,20 +150,20 @@ async function build(
     log,
     clock,
     slots,
-    fetch: lazyFetch(config, around),
+    fetch: createLazyFetch(config, around),
     programs,
     handles: (plugin: string) => createHandles(around.seal, plugin),
-    control: around.control,
-    upstreamSays: around.heardElsewhere,
+    control: around.runVerb,
+    upstreamSays: around.onPeerNotification,
     state,
     hide,
     keepSecret: (value: string) => around.secrets.addTemporary(value),
     locate,
     warn,
   }
-  const hooks = await install(plugins, api)
+  const hooks = await installPlugins(plugins, api)
   try {
-    return { ...assemble(written, around, plugins, hooks, before), warnings }
+    return { ...assembleGeneration(written, around, plugins, hooks, before), warnings }
   } catch (error) {
     // Resources that its plugins opened would stay open with nobody to close them.
     await hooks.getRunner('close')?.()
@@ -171,15 +171,15 @@ async function build(
   }
 }
 
-function assemble(
+function assembleGeneration(
   written: LoadedConfig,
   around: GatewayDeps,
-  plugins: readonly Chosen[],
+  plugins: readonly ChosenPlugin[],
   hooks: Hooks,
   before: Generation | undefined,
 ): Omit<Generation, 'warnings'> {
   const { config, directory } = written
-  const loaded = withConfig(written, configured(config, hooks, directory, builtins))
+  const loaded = withConfig(written, applyConfigureHooks(config, hooks, directory, builtins))
   around.secrets.add(collectSecrets(loaded.config))
   const upstreams = createUpstreams(loaded, plugins, hooks, around, before)
   const identity = getServerInfo(loaded)
@@ -199,13 +199,13 @@ function assemble(
 
 function createUpstreams(
   loaded: LoadedConfig,
-  plugins: readonly Chosen[],
+  plugins: readonly ChosenPlugin[],
   hooks: Hooks,
   around: GatewayDeps,
   before?: Generation,
 ): Map<string, Upstream> {
   const upstreams = new Map<string, Upstream>()
-  const isForOthers = keysOfOthers(plugins)
+  const isForOthers = listForeignKeys(plugins)
   for (const [name, spec] of Object.entries(loaded.config.upstreams)) {
     if (!spec.enabled) continue
     const kept =
@@ -213,10 +213,13 @@ function createUpstreams(
     const isSame =
       kept !== undefined &&
       getLiveUpstream(kept).isOutdated !== true &&
-      fingerprint(kept.spec, isForOthers) === fingerprint(spec, isForOthers)
-    if (isSame) upstreams.set(name, under(spec, kept))
+      createFingerprint(kept.spec, isForOthers) === createFingerprint(spec, isForOthers)
+    if (isSame) upstreams.set(name, reuseUpstream(spec, kept))
     else {
-      const memory = around.memories?.of(name, whatItIs(spec, isForOthers, loaded, around))
+      const memory = around.memories?.getMemory(
+        name,
+        describeServerIdentity(spec, isForOthers, loaded, around),
+      )
       upstreams.set(name, createUpstream(name, spec, { loaded, hooks, around, memory }))
     }
   }
@@ -224,45 +227,53 @@ function createUpstreams(
 }
 
 /** The keys that an upstream itself does not read: those of the core, and those that plugins claim. */
-function keysOfOthers(plugins: readonly Chosen[]): ReadonlySet<string> {
+function listForeignKeys(plugins: readonly ChosenPlugin[]): ReadonlySet<string> {
   const claims = [...builtins, ...plugins.map(({ plugin }) => plugin)].map(plugin => plugin.claims)
   const read = claims.filter(claim => claim?.makesUpstreams !== true)
-  return new Set([...KEYS_OF_CORE, ...read.flatMap(claim => claim?.upstream ?? [])])
+  return new Set([...CORE_KEYS, ...read.flatMap(claim => claim?.upstream ?? [])])
 }
 
-const KEYS_OF_CORE = ['prefix', 'enabled', 'onFailure', 'start']
+const CORE_KEYS = ['prefix', 'enabled', 'onFailure', 'start']
 
-function fingerprint(spec: UpstreamConfig, without: ReadonlySet<string>): string {
+function createFingerprint(spec: UpstreamConfig, without: ReadonlySet<string>): string {
   return JSON.stringify(Object.entries(spec).filter(([key]) => !without.has(key)))
 }
 
 /** Text that is another one where a server is: keys that only the core and our plugins read are left out. */
-export function serverFingerprint(spec: UpstreamConfig): string {
-  return fingerprint(spec, keysOfOthers([]))
+export function createServerFingerprint(spec: UpstreamConfig): string {
+  return createFingerprint(spec, listForeignKeys([]))
 }
 
 /** The same server, for a generation that may say something else of it. */
-function under(spec: UpstreamConfig, kept: Upstream): Upstream {
+function reuseUpstream(spec: UpstreamConfig, kept: Upstream): Upstream {
   return JSON.stringify(kept.spec) === JSON.stringify(spec)
     ? kept
-    : new KeptUpstream(getLiveUpstream(kept), spec)
+    : new ReusedUpstream(getLiveUpstream(kept), spec)
 }
 
 /** Of what every server inherits, that by which it may know whose it is. */
-const OWNER = 'HOME LOGNAME USER APPDATA HOMEDRIVE HOMEPATH LOCALAPPDATA USERNAME USERPROFILE'.split(' ')
+const OWNER_VARIABLES =
+  'HOME LOGNAME USER APPDATA HOMEDRIVE HOMEPATH LOCALAPPDATA USERNAME USERPROFILE'.split(' ')
 
 /** All that decides what a server says of itself, plugins included: with anything else what is remembered is of no use. */
-function whatItIs(
+function describeServerIdentity(
   spec: UpstreamConfig,
   without: ReadonlySet<string>,
   { config, directory }: LoadedConfig,
   { environment }: GatewayDeps,
 ): string {
-  const inherited = spec.type === 'stdio' ? [...OWNER, ...spec.inheritEnv].map(key => environment[key]) : []
-  return JSON.stringify([readOwnPackage(), directory, fingerprint(spec, without), inherited, config.plugins])
+  const inherited =
+    spec.type === 'stdio' ? [...OWNER_VARIABLES, ...spec.inheritEnv].map(key => environment[key]) : []
+  return JSON.stringify([
+    readOwnPackage(),
+    directory,
+    createFingerprint(spec, without),
+    inherited,
+    config.plugins,
+  ])
 }
 
-interface Making {
+interface UpstreamDeps {
   readonly loaded: LoadedConfig
   readonly hooks: Hooks
   readonly around: GatewayDeps
@@ -272,7 +283,7 @@ interface Making {
 function createUpstream(
   name: string,
   spec: UpstreamConfig,
-  { loaded, hooks, around, memory }: Making,
+  { loaded, hooks, around, memory }: UpstreamDeps,
 ): Upstream {
   let made: Upstream | undefined
   const plain: UpstreamContext = {
@@ -283,18 +294,19 @@ function createUpstream(
     directory: loaded.directory,
     gateway: readOwnPackage(),
     environment: around.environment,
-    processLimiter: around.room,
+    processLimiter: around.processLimits,
     memory,
     sandboxContext: createSandboxing(name, around),
     notify: (notification, isMeant) => around.upstreamSays(name, notification, made, isMeant),
-    ask: (ask, exchange) => (exchange === undefined ? Promise.resolve(cannotAsk(ask)) : exchange.ask(ask)),
+    ask: (ask, exchange) =>
+      exchange === undefined ? Promise.resolve(createCannotAskReply(ask)) : exchange.ask(ask),
     roots: around.rootsFor(() => made),
     getStartRefusal: () =>
       (around.hooksOf(name, made) ?? hooks).getRunner('starting')?.({ upstream: name, spec }) ?? undefined,
     reportState: state => around.upstreamChanged(name, state, made),
   }
   try {
-    const context = withAuthorizer(hooks, spec, plain)
+    const context = addAuthorizer(hooks, spec, plain)
     made =
       around.upstream?.(spec, context) ??
       hooks.getRunner('createUpstream', spec.type)?.(spec, context) ??
@@ -310,7 +322,7 @@ function createUpstream(
   })
 }
 
-function withAuthorizer(hooks: Hooks, spec: UpstreamConfig, context: UpstreamContext): UpstreamContext {
+function addAuthorizer(hooks: Hooks, spec: UpstreamConfig, context: UpstreamContext): UpstreamContext {
   const authorizer = hooks.getRunner('authorize')?.(spec, context) ?? undefined
   const own: UpstreamContext = authorizer === undefined ? context : { ...context, authorizer }
   const http = async (reach: UpstreamEndpoint): Promise<UpstreamHttp> => {
@@ -332,14 +344,14 @@ function getServerInfo({ config }: LoadedConfig): { name: string; version: strin
   return { name, version, ...(title === undefined ? {} : { title }), ...(isDefault ? { isDefault } : {}) }
 }
 
-interface Around {
+interface FetchDeps {
   readonly clock: Clock
   readonly log: Log
   readonly environment: Readonly<Record<string, string | undefined>>
 }
 
 /** The guarded fetch of a configuration, which is loaded by the first who asks for something. */
-export function lazyFetch({ network }: Config, { clock, log, environment }: Around): Fetch {
+export function createLazyFetch({ network }: Config, { clock, log, environment }: FetchDeps): Fetch {
   let loading: Promise<Fetch> | undefined
   return async (url, options) => {
     loading ??= import('../http-client/guard/guarded-fetch.ts').then(({ guardedFetch }) =>

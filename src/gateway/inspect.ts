@@ -4,7 +4,7 @@ import type { Listener, Upstream } from '../api/index.ts'
 import type { Load } from '../api/plugin.ts'
 import type { DescribedConfig, LoadedConfig } from '../config/index.ts'
 import { describeConfig } from '../config/index.ts'
-import { onlooker } from '../core/session.ts'
+import { createOnlooker } from '../core/session.ts'
 import { getUpstreamStatus } from '../core/health.ts'
 import type { Graph } from '../core/graph-types.ts'
 import type { HookName } from '../hooks/hook-table.ts'
@@ -15,18 +15,18 @@ import type { Kind } from '../protocol/methods.ts'
 import { KINDS } from '../protocol/methods.ts'
 import { readOwnPackage } from '../util/version.ts'
 import type { Generation } from './generation.ts'
-import { unmatchedPatterns } from './check-tool-names.ts'
+import { findUnmatchedPatterns } from './check-tool-names.ts'
 
 /** Describes what runs, as plain data. With `asks` the upstreams are asked for their lists, as an anonymous client would; that starts them. */
 export async function inspect(
   generation: Generation,
   listeners: readonly Listener[],
-  asks = true,
+  fetchLists = true,
 ): Promise<Inspection> {
   const { graph, plugins } = generation
   const views = await Promise.all(
-    (asks ? KINDS : []).map(kind =>
-      graph.catalog.load(kind, onlooker(readOwnPackage())).catch(() => undefined),
+    (fetchLists ? KINDS : []).map(kind =>
+      graph.catalog.load(kind, createOnlooker(readOwnPackage())).catch(() => undefined),
     ),
   )
   const entries = views.flatMap(view => view?.entries ?? [])
@@ -35,18 +35,18 @@ export async function inspect(
     listeners: listeners.map(({ name, type, url }) => ({
       ...{ name, type },
       ...(url === undefined ? {} : { url }),
-      ...countEras(name, generation.loaded.config),
+      ...listLimitedEras(name, generation.loaded.config),
     })),
-    ...(asks ? { load: measureLoad(graph, listeners) } : {}),
+    ...(fetchLists ? { load: measureLoad(graph, listeners) } : {}),
     upstreams: [...graph.upstreams.values()].map(({ upstream }) => ({
       ...getUpstreamStatus(upstream, graph),
-      offers: counts(upstream.name, entries),
+      offers: countEntries(upstream.name, entries),
     })),
     plugins: plugins.map(({ plugin, from }) => ({ name: plugin.name, from })),
-    hooks: hookOrder(graph),
+    hooks: listHookOrder(graph),
     catalog: entries.map(createCatalogRow),
     withheld: withheld.map(({ entry, owner }) => ({ ...createCatalogRow(entry), owner })),
-    unmatched: [...generation.warnings, ...(await unmatchedPatterns(generation, asks))],
+    unmatched: [...generation.warnings, ...(await findUnmatchedPatterns(generation, fetchLists))],
   }
 }
 
@@ -58,12 +58,15 @@ export function measureLoad(graph: Graph, listeners: readonly Listener[]): Load 
 }
 
 /** Describes the configuration, for the verb `inspect` with `config`; places in files are said as seen from `cwd`. */
-export function askedConfig({ config, cwd }: JsonObject, loaded: LoadedConfig): Partial<DescribedConfig> {
+export function describeRequestedConfig(
+  { config, cwd }: JsonObject,
+  loaded: LoadedConfig,
+): Partial<DescribedConfig> {
   return config === true ? describeConfig(loaded, typeof cwd === 'string' ? cwd : '') : {}
 }
 
 /** Eras that a listener gives modern clients where that is not everything, and the header by which they get more. */
-export function countEras(
+export function listLimitedEras(
   listener: string,
   config: LoadedConfig['config'],
 ): { readonly eras?: string; readonly label?: string } {
@@ -76,7 +79,7 @@ export function countEras(
   return label === undefined || offered.modern === 'none' ? { eras } : { eras, label }
 }
 
-function counts(upstream: string, entries: readonly CatalogEntry[]): Partial<Record<Kind, number>> {
+function countEntries(upstream: string, entries: readonly CatalogEntry[]): Partial<Record<Kind, number>> {
   const found: Partial<Record<Kind, number>> = {}
   for (const entry of entries)
     if (entry.upstream === upstream) found[entry.kind] = (found[entry.kind] ?? 0) + 1
@@ -94,7 +97,7 @@ function createCatalogRow({ kind, exposed, upstream, original, value }: CatalogE
   }
 }
 
-function hookOrder(graph: Graph): Inspection['hooks'] {
+function listHookOrder(graph: Graph): Inspection['hooks'] {
   const found: Record<
     string,
     { plugin: string; stage: string; methods?: readonly string[]; key?: string }[]

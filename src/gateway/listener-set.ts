@@ -3,7 +3,7 @@ import type { Clock, Config, Gate, Listener, ListenerConfig, Log, PeerDirectory 
 import type { Hooks } from '../hooks/hooks.ts'
 import type { LoadedConfig } from '../config/index.ts'
 
-interface Open {
+interface OpenListener {
   readonly spec: ListenerConfig
   readonly authenticates: boolean
   readonly neighbours: PeerDirectory | undefined
@@ -11,17 +11,17 @@ interface Open {
 }
 
 /** Decides where to listen. */
-interface Plan {
+interface ListenerPlan {
   readonly loaded: LoadedConfig
   readonly hooks: Hooks
   readonly neighbours: PeerDirectory | undefined
 }
 
 /** On the way from one set of listeners to another. */
-interface Step {
-  readonly before: ReadonlyMap<string, Open>
-  readonly plan: Plan | undefined
-  readonly after: Map<string, Open>
+interface ListenerTransition {
+  readonly before: ReadonlyMap<string, OpenListener>
+  readonly plan: ListenerPlan | undefined
+  readonly after: Map<string, OpenListener>
   /** Those that had to give up their port. */
   readonly stopped: Set<Listener>
 }
@@ -34,19 +34,19 @@ export interface ListenerChange {
   undo(): Promise<void>
 }
 
-interface ListenersContext {
+interface ListenersDeps {
   readonly gate: Gate
   readonly log: Log
   readonly clock: Clock
 }
 
 /** The open listeners. They outlive generations: one that stays at its address keeps its sessions. */
-export class Listeners {
-  #open: ReadonlyMap<string, Open> = new Map()
-  #plan: Plan | undefined
-  readonly #context: ListenersContext
+export class ListenerSet {
+  #open: ReadonlyMap<string, OpenListener> = new Map()
+  #plan: ListenerPlan | undefined
+  readonly #context: ListenersDeps
 
-  constructor(context: ListenersContext) {
+  constructor(context: ListenersDeps) {
     this.#context = context
   }
 
@@ -58,12 +58,17 @@ export class Listeners {
    * Opens and adapts, so that what listens is what the configuration says. Those that are not wanted any more listen on
    * until the change is settled, but for those whose port is needed. On an error all is as it was.
    */
-  async become(plan: Plan, graceMs: number): Promise<ListenerChange> {
-    const step: Step = { before: this.#open, plan: this.#plan, after: new Map(), stopped: new Set() }
+  async applyPlan(plan: ListenerPlan, graceMs: number): Promise<ListenerChange> {
+    const step: ListenerTransition = {
+      before: this.#open,
+      plan: this.#plan,
+      after: new Map(),
+      stopped: new Set(),
+    }
     try {
-      await this.#take(plan, step, graceMs)
+      await this.#startListeners(plan, step, graceMs)
     } catch (error) {
-      await this.#undo(step)
+      await this.#undoChange(step)
       throw error
     }
     this.#open = step.after
@@ -71,36 +76,40 @@ export class Listeners {
     const tell = plan.hooks.getRunner('listening')
     if (tell !== undefined) for (const { listener } of step.after.values()) tell(listener)
     return {
-      undo: () => this.#undo(step),
+      undo: () => this.#undoChange(step),
       settle: async graceMs => {
-        await Promise.all(without(step.before, step.after).map(listener => listener.stop(graceMs)))
+        await Promise.all(omitKey(step.before, step.after).map(listener => listener.stop(graceMs)))
       },
     }
   }
 
-  async #take(plan: Plan, { before, after, stopped }: Step, graceMs: number): Promise<void> {
+  async #startListeners(
+    plan: ListenerPlan,
+    { before, after, stopped }: ListenerTransition,
+    graceMs: number,
+  ): Promise<void> {
     const { loaded, hooks, neighbours } = plan
     const replaced = Object.entries(loaded.config.listeners).filter(([name, spec]) => {
-      const wanted = { spec, neighbours, authenticates: asksWho(hooks, name) }
-      const kept = keep(before.get(name), wanted, loaded.config)
+      const wanted = { spec, neighbours, authenticates: requiresAuthentication(hooks, name) }
+      const kept = reuseListener(before.get(name), wanted, loaded.config)
       if (kept !== undefined) after.set(name, kept)
       return kept === undefined
     })
-    const leaving = without(before, after)
+    const leaving = omitKey(before, after)
     // Those that must wait for a port come last, when little else can go wrong.
-    const late = replaced.filter(([, spec]) => inTheWay(spec, leaving).length > 0)
+    const late = replaced.filter(([, spec]) => findPortHolders(spec, leaving).length > 0)
     const early = replaced.filter(entry => !late.includes(entry))
     for (const [name, spec] of [...early, ...late]) {
-      for (const listener of inTheWay(spec, leaving)) {
+      for (const listener of findPortHolders(spec, leaving)) {
         stopped.add(listener)
         await listener.stop(graceMs)
       }
-      after.set(name, await this.#start(name, spec, plan))
+      after.set(name, await this.#startListener(name, spec, plan))
     }
   }
 
   /** After a reload: whom the new generation does not know goes. */
-  recheck(): void {
+  recheckCredentials(): void {
     for (const { listener } of this.#open.values()) listener.recheckCallers?.()
   }
 
@@ -109,15 +118,15 @@ export class Listeners {
     this.#open = new Map()
   }
 
-  async #undo({ before, after, stopped, plan }: Step): Promise<void> {
-    await Promise.all(without(after, before).map(listener => listener.stop(0)))
+  async #undoChange({ before, after, stopped, plan }: ListenerTransition): Promise<void> {
+    await Promise.all(omitKey(after, before).map(listener => listener.stop(0)))
     const back = new Map(before)
     for (const [name, { spec, authenticates, listener }] of before) {
       if (plan === undefined) break
       if (!stopped.has(listener)) listener.reconfigure?.(spec, plan.loaded.config, authenticates)
       else {
         back.delete(name)
-        await this.#start(name, spec, plan).then(
+        await this.#startListener(name, spec, plan).then(
           open => back.set(name, open),
           (error: unknown) => this.#context.log.error(getErrorMessage(error)),
         )
@@ -127,14 +136,14 @@ export class Listeners {
     this.#plan = plan
   }
 
-  async #start(name: string, spec: ListenerConfig, plan: Plan): Promise<Open> {
-    const listener = this.#create(name, spec, plan)
+  async #startListener(name: string, spec: ListenerConfig, plan: ListenerPlan): Promise<OpenListener> {
+    const listener = this.#createListener(name, spec, plan)
     await listener.start()
     const { hooks, neighbours } = plan
-    return { spec, neighbours, authenticates: asksWho(hooks, name), listener }
+    return { spec, neighbours, authenticates: requiresAuthentication(hooks, name), listener }
   }
 
-  #create(name: string, spec: ListenerConfig, { loaded, hooks, neighbours }: Plan): Listener {
+  #createListener(name: string, spec: ListenerConfig, { loaded, hooks, neighbours }: ListenerPlan): Listener {
     const { clock, gate } = this.#context
     const log = this.#context.log.child({ listener: name })
     const listener = hooks.getRunner('createListener', spec.type)?.(spec, {
@@ -143,7 +152,7 @@ export class Listeners {
       log,
       clock,
       gate,
-      authenticates: asksWho(hooks, name),
+      authenticates: requiresAuthentication(hooks, name),
       peers: neighbours,
     })
     if (listener !== undefined && listener !== null) return listener
@@ -156,11 +165,11 @@ export class Listeners {
 }
 
 /** The same listener under another spec, where it can go on. What may be open to all depends on whether somebody asks. */
-function keep(
-  open: Open | undefined,
-  { spec, authenticates, neighbours }: Omit<Open, 'listener'>,
+function reuseListener(
+  open: OpenListener | undefined,
+  { spec, authenticates, neighbours }: Omit<OpenListener, 'listener'>,
   config: Config,
-): Open | undefined {
+): OpenListener | undefined {
   if (open === undefined || open.neighbours !== neighbours) return undefined
   const { listener } = open
   const isSame = open.authenticates === authenticates && JSON.stringify(open.spec) === JSON.stringify(spec)
@@ -168,17 +177,20 @@ function keep(
   return goesOn ? { spec, authenticates, neighbours, listener } : undefined
 }
 
-function asksWho(hooks: Hooks, listener: string): boolean {
+function requiresAuthentication(hooks: Hooks, listener: string): boolean {
   return hooks.getRunner('authenticate', listener) !== undefined
 }
 
-function without(some: ReadonlyMap<string, Open>, others: ReadonlyMap<string, Open>): Listener[] {
+function omitKey(
+  some: ReadonlyMap<string, OpenListener>,
+  others: ReadonlyMap<string, OpenListener>,
+): Listener[] {
   const kept = new Set([...others.values()].map(({ listener }) => listener))
   return [...some.values()].map(({ listener }) => listener).filter(listener => !kept.has(listener))
 }
 
 /** Those that hold the port which a spec wants. */
-function inTheWay(spec: ListenerConfig, listeners: readonly Listener[]): Listener[] {
+function findPortHolders(spec: ListenerConfig, listeners: readonly Listener[]): Listener[] {
   if (!('port' in spec) || spec.port === 0) return []
   return listeners.filter(({ url }) => url !== undefined && getPort(url) === spec.port)
 }

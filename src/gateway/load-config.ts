@@ -22,7 +22,7 @@ export function parseConfig(value: unknown, { directory }: { readonly directory:
 }
 
 /** Leaves out what a gateway beside others must not touch: records and counts are of those who are served. */
-export function withoutTraces(source: LoadedConfig): LoadedConfig {
+export function disableRecords(source: LoadedConfig): LoadedConfig {
   const sections = builtins.flatMap(({ claims }) => (claims?.records === true ? (claims.section ?? []) : []))
   const config = Object.fromEntries(
     Object.entries(source.config).filter(([key]) => !sections.some(section => section === key)),

@@ -6,7 +6,7 @@ import type { LoadedConfig } from '../config/index.ts'
 import { Seal } from '../core/seal.ts'
 import { getErrorMessage } from '../errors/errors.ts'
 import { listOwnFolders } from '../processes/sandbox-paths.ts'
-import { Memories } from '../store/memories.ts'
+import { UpstreamMemoryStore } from '../store/upstream-memory-store.ts'
 import { PrivatePathSet } from '../util/private-path.ts'
 import { loadKeyFile } from '../util/storage/key-file.ts'
 
@@ -25,7 +25,7 @@ interface SealKeyOptions {
  * The key that ids and cursors are sealed with, from one run to the next: all processes that share the directory get the
  * same one. Never rejects; where it cannot be kept, ids mean nothing after this run, and the log says so.
  */
-export async function sealKey({ directory, fresh, log }: SealKeyOptions): Promise<Buffer> {
+export async function loadSealKey({ directory, fresh, log }: SealKeyOptions): Promise<Buffer> {
   const path = join(directory, NAME)
   try {
     return await loadKeyFile(path, BYTES, fresh)
@@ -40,13 +40,13 @@ export async function sealKey({ directory, fresh, log }: SealKeyOptions): Promis
 
 /** Makes the seal of ids and cursors: with a key that outlives this process where anything does. */
 export async function openSeal(
-  memories: Memories | undefined,
+  memories: UpstreamMemoryStore | undefined,
   { fresh }: GatewayOptions,
   log: Log,
 ): Promise<Seal> {
   return memories === undefined
     ? new Seal()
-    : new Seal(await sealKey({ directory: memories.directory, fresh, log }))
+    : new Seal(await loadSealKey({ directory: memories.directory, fresh, log }))
 }
 
 /** State that outlives this process, and what of it nobody else may see. */
@@ -56,19 +56,19 @@ export async function openState(
     options: GatewayOptions,
     means: { readonly log: Log; readonly clock: Clock },
   ]
-): Promise<State> {
+): Promise<GatewayState> {
   const [loaded, { state, fresh, ephemeral, environment = {} }, { log, clock }] = given
   const directory = resolveStateDirectory(loaded, state)
   const isOwn = directory !== undefined && ephemeral !== true
-  const memories = isOwn ? await Memories.open({ directory, fresh, log, clock }) : undefined
+  const memories = isOwn ? await UpstreamMemoryStore.open({ directory, fresh, log, clock }) : undefined
   const privatePlaces = new PrivatePathSet()
   privatePlaces.add(listOwnFolders(environment))
   if (directory !== undefined) privatePlaces.add([{ directory }])
   return { memories, directory, privatePlaces }
 }
 
-interface State {
-  readonly memories: Memories | undefined
+interface GatewayState {
+  readonly memories: UpstreamMemoryStore | undefined
   /** Directory for what plugins keep. */
   readonly directory: string | undefined
   readonly privatePlaces: PrivatePathSet

@@ -1,5 +1,5 @@
 import { gatewayError, getOwnerProblem } from '../errors/errors.ts'
-import { onlooker } from '../core/session.ts'
+import { createOnlooker } from '../core/session.ts'
 import type { Graph, UpstreamNode } from '../core/graph-types.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import type { Kind } from '../protocol/methods.ts'
@@ -11,7 +11,7 @@ import { estimateTokens } from '../util/units.ts'
 import { redactValue } from '../util/secrets.ts'
 
 /** Descriptions that one server gives of itself and of what it offers, as it writes them. */
-interface Definitions {
+interface ServerDefinitions {
   readonly upstream: string
   readonly server: JsonObject
   readonly instructions?: string
@@ -25,7 +25,7 @@ interface Definitions {
  * Asks one server, which is started for it, for all that it describes, as an anonymous client would.
  * @throws GatewayError GW_UPSTREAM_DOWN where it cannot be asked.
  */
-export async function fetchDefinitions(node: UpstreamNode, graph: Graph): Promise<Definitions> {
+export async function fetchDefinitions(node: UpstreamNode, graph: Graph): Promise<ServerDefinitions> {
   const { upstream } = node
   await upstream.start()
   const { name, server, state } = upstream
@@ -33,11 +33,11 @@ export async function fetchDefinitions(node: UpstreamNode, graph: Graph): Promis
     const why = getOwnerProblem(upstream) ?? `it is ${state}`
     throw gatewayError('GW_UPSTREAM_DOWN', { upstream: name, why })
   }
-  const session = onlooker(readOwnPackage())
+  const session = createOnlooker(readOwnPackage())
   const parts = await Promise.all(
-    KINDS.map(async kind => [kind, await graph.catalog.part(name, kind, session)] as const),
+    KINDS.map(async kind => [kind, await graph.catalog.getList(name, kind, session)] as const),
   )
-  const troubles = graph.catalog.troubles(name)
+  const troubles = graph.catalog.getListProblems(name)
   return {
     upstream: name,
     server: { ...server.info },
@@ -52,7 +52,7 @@ export async function fetchDefinitions(node: UpstreamNode, graph: Graph): Promis
 }
 
 /** One thing that a server has listed, as an anonymous client sees it. */
-interface KnownRow {
+interface KnownEntryRow {
   readonly kind: string
   /** Name for clients; where they do not see it, the one that it would have without any rule. */
   readonly name: string
@@ -70,18 +70,18 @@ interface KnownRow {
 export function listKnownEntries(
   graph: RuntimeGraph,
   { kind }: JsonObject,
-): { readonly entries: KnownRow[] } {
+): { readonly entries: KnownEntryRow[] } {
   const kinds = KINDS.filter(one => kind === undefined || kind === one)
   if (kinds.length === 0)
     throw gatewayError('GW_VERB_PARAMS', {
       verb: 'catalogue.list',
       why: `"kind" is one of ${KINDS.join(', ')}`,
     })
-  const viewer = onlooker(readOwnPackage())
-  return { entries: kinds.flatMap(one => graph.catalog.known(one, viewer).map(createKnownRow)) }
+  const viewer = createOnlooker(readOwnPackage())
+  return { entries: kinds.flatMap(one => graph.catalog.collectKnownEntries(one, viewer).map(createKnownRow)) }
 }
 
-function createKnownRow({ entry, seen }: KnownEntry): KnownRow {
+function createKnownRow({ entry, seen }: KnownEntry): KnownEntryRow {
   const { kind, exposed, upstream, original, value } = seen ?? entry
   const { refusal } = seen ?? {}
   return {
@@ -92,7 +92,7 @@ function createKnownRow({ entry, seen }: KnownEntry): KnownRow {
 }
 
 /** One tool as a client is shown it. */
-interface ShownRow {
+interface ShownToolRow {
   /** Real name. */
   readonly name: string
   readonly upstream: string
@@ -101,15 +101,15 @@ interface ShownRow {
 }
 
 /** Lists the tools that a client of this name is shown, as nobody in particular, and those that it could call and is not shown. */
-export async function shownList(graph: Graph, params: JsonObject): Promise<object> {
+export async function listShownTools(graph: Graph, params: JsonObject): Promise<object> {
   const { client, profile } = params
   const info = { name: typeof client === 'string' ? client : 'unknown', version: '' }
   const viewer = typeof profile === 'string' ? { profile } : {}
-  const session = onlooker(info, viewer)
+  const session = createOnlooker(info, viewer)
   const view = await graph.catalog.load('tools', session)
-  const { view: shown } = graph.catalog.listings.shown(view, session)
-  const tools: ShownRow[] = shown.entries.map(entry => {
-    const name = view.findEntry(entry)?.exposed ?? entry.exposed
+  const { view: shown } = graph.catalog.listings.getListedView(view, session)
+  const tools: ShownToolRow[] = shown.entries.map(entry => {
+    const name = view.findSource(entry)?.exposed ?? entry.exposed
     return { name, upstream: entry.upstream, ...(name === entry.exposed ? {} : { shown: entry.exposed }) }
   })
   const there = new Set(tools.map(({ name }) => name))
@@ -130,18 +130,18 @@ export async function shownList(graph: Graph, params: JsonObject): Promise<objec
 const MAX_COUNT = 1000
 
 /** Calls that go on as tasks of ours, of all callers, the newest first. */
-export function listTasks({ tasks, hide }: Graph, { limit = MAX_COUNT }: JsonObject): object {
+export function listHostedTasks({ tasks, hide }: Graph, { limit = MAX_COUNT }: JsonObject): object {
   const count = Number(limit)
-  return { tasks: redactValue(tasks.all().slice(0, count > 0 ? count : MAX_COUNT), hide) }
+  return { tasks: redactValue(tasks.listAll().slice(0, count > 0 ? count : MAX_COUNT), hide) }
 }
 
 /**
  * Ends one for the owner of the gateway. Answers with numbers, as several processes are asked, of which one has the task.
  * @throws GatewayError GW_VERB_PARAMS where none is named.
  */
-export function cancelTask({ tasks }: Graph, { task }: JsonObject): object {
+export function cancelHostedTask({ tasks }: Graph, { task }: JsonObject): object {
   if (typeof task !== 'string')
     throw gatewayError('GW_VERB_PARAMS', { verb: 'tasks.cancel', why: '"task" must be the id of one' })
-  const cancelled = tasks.cancel(task, 'the owner of the gateway cancelled it')
+  const cancelled = tasks.cancelTask(task, 'the owner of the gateway cancelled it')
   return { found: cancelled === undefined ? 0 : 1, cancelled: cancelled === true ? 1 : 0 }
 }

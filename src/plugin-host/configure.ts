@@ -3,9 +3,9 @@ import { parseConfig } from '../config/index.ts'
 import type { Hooks } from '../hooks/hooks.ts'
 
 /** Types of upstream that the schema describes; all others are a plugin's own. */
-const DESCRIBED: ReadonlySet<string> = new Set(['stdio', 'http', 'sse', 'ws'])
+const CORE_TYPES: ReadonlySet<string> = new Set(['stdio', 'http', 'sse', 'ws'])
 /** Defaults of an upstream whose type the schema does not know: nothing is bounded that does not say so. */
-const BASE = {
+const UPSTREAM_DEFAULTS = {
   enabled: true,
   onFailure: 'omit',
   start: 'auto',
@@ -21,7 +21,7 @@ const BASE = {
  * validated, and get the defaults that they would get in a file.
  * @throws GatewayError GW_CONFIG_INVALID
  */
-export function configured(
+export function applyConfigureHooks(
   written: Config,
   hooks: Hooks,
   directory: string,
@@ -29,10 +29,10 @@ export function configured(
 ): Config {
   const config = hooks.getRunner('configure')?.(written) ?? written
   if (config === written) return written
-  const listeners = others(config.listeners, written.listeners)
-  const upstreams = others(config.upstreams, written.upstreams)
-  const described = upstreams.filter(([, { type }]) => DESCRIBED.has(type))
-  const own = upstreams.filter(([, { type }]) => !DESCRIBED.has(type))
+  const listeners = omitFields(config.listeners, written.listeners)
+  const upstreams = omitFields(config.upstreams, written.upstreams)
+  const described = upstreams.filter(([, { type }]) => CORE_TYPES.has(type))
+  const own = upstreams.filter(([, { type }]) => !CORE_TYPES.has(type))
   const added = parseConfig(
     {
       version: 1,
@@ -42,7 +42,10 @@ export function configured(
     },
     { directory, features },
   ).config
-  const completed = own.map(([name, spec]) => [name, Object.freeze({ ...BASE, ...spec }) as UpstreamConfig])
+  const completed = own.map(([name, spec]) => [
+    name,
+    Object.freeze({ ...UPSTREAM_DEFAULTS, ...spec }) as UpstreamConfig,
+  ])
   return Object.freeze({
     ...config,
     listeners: Object.freeze({ ...config.listeners, ...added.listeners }),
@@ -61,6 +64,6 @@ function getAuthConfig({ auth }: Config): Pick<Config, 'auth'> {
   return { auth: { ...who, rules: [], except: [] } }
 }
 
-function others<T>(now: Readonly<Record<string, T>>, before: Readonly<Record<string, T>>): [string, T][] {
+function omitFields<T>(now: Readonly<Record<string, T>>, before: Readonly<Record<string, T>>): [string, T][] {
   return Object.entries(now).filter(([name, spec]) => before[name] !== spec)
 }

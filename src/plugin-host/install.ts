@@ -5,19 +5,19 @@ import { withTimeout } from '../hooks/tap-guard.ts'
 import { Hooks } from '../hooks/hooks.ts'
 import type { Clock, Config, Fetch, Handles, Log, Programs, SharedStore } from '../api/index.ts'
 import { parseDuration } from '../util/units.ts'
-import type { Locate } from './failure.ts'
-import { inPluginFile } from './failure.ts'
-import { checkOptions, runCheck } from './options.ts'
+import type { LocateFinding } from './failure.ts'
+import { locateInPluginFile } from './failure.ts'
+import { checkPluginOptions, runPluginCheck } from './options.ts'
 import type { Plugin, PluginApi } from '../plugin.ts'
 import type { PrivatePath } from '../util/private-path.ts'
-import type { Chosen } from './resolve.ts'
+import type { ChosenPlugin } from './resolve.ts'
 import { createPluginStore } from './plugin-store.ts'
 import type { SlotTable } from './slots.ts'
 
 /** A plugin may load much before it begins. */
-const SETUP_MS = 60_000
+const MAX_SETUP_MS = 60_000
 
-interface InstallContext {
+interface InstallDeps {
   readonly config: Config
   readonly log: Log
   readonly clock: Clock
@@ -39,13 +39,13 @@ interface InstallContext {
   /** Hides a value that came while the gateway runs. */
   keepSecret(value: string): void
   /** Finds the position of a problem in the configuration. */
-  readonly locate: Locate
+  readonly locate: LocateFinding
   /** Takes what a plugin finds doubtful in the configuration. */
   warn(problem: Problem): void
 }
 
 /** Sets plugins up one after the other and seals their hooks. Whatever goes wrong stops the start and names the plugin. */
-export async function install(chosen: readonly Chosen[], context: InstallContext): Promise<Hooks> {
+export async function installPlugins(chosen: readonly ChosenPlugin[], context: InstallDeps): Promise<Hooks> {
   const { clock, config, log } = context
   const ms = parseDuration(config.hooks.timeout)
   const patience = ms === 0 ? undefined : { clock, ms }
@@ -54,7 +54,7 @@ export async function install(chosen: readonly Chosen[], context: InstallContext
     patience,
   )
   try {
-    for (const one of chosen) await setUp(one, hooks, context, patience)
+    for (const one of chosen) await setUpPlugin(one, hooks, context, patience)
     hooks.seal(new Set(chosen.map(({ plugin }) => plugin.name)))
   } catch (error) {
     await hooks.getRunner('close')?.()
@@ -63,8 +63,8 @@ export async function install(chosen: readonly Chosen[], context: InstallContext
   return hooks
 }
 
-async function setUp(
-  one: Chosen,
+async function setUpPlugin(
+  one: ChosenPlugin,
   hooks: Hooks,
   {
     config,
@@ -84,13 +84,13 @@ async function setUp(
     keepSecret,
     locate,
     warn,
-  }: InstallContext,
-  patience: TapTimeout | undefined,
+  }: InstallDeps,
+  createPatience: TapTimeout | undefined,
 ): Promise<void> {
   const { plugin } = one
   addErrors(plugin.errors ?? {})
-  const options = await checkOptions(one, locate)
-  runCheck(one, options, config, locate, warn)
+  const options = await checkPluginOptions(one, locate)
+  runPluginCheck(one, options, config, locate, warn)
   try {
     const done = plugin.setup({
       options: options as never,
@@ -109,20 +109,20 @@ async function setUp(
       state: state(plugin),
       hide,
       addSecret: keepSecret,
-      ...asking(hooks),
-      shared: createPluginStore(plugin.name, given(hooks)),
-      slot: slots.of(plugin.name),
+      ...createQueries(hooks),
+      shared: createPluginStore(plugin.name, getSharedStore(hooks)),
+      slot: slots.createSlotMaker(plugin.name),
       parseYaml: async text => (await import('../config/source/plain-yaml.ts')).fromYaml(text),
     })
-    const longer = patience && { ...patience, ms: Math.max(patience.ms, SETUP_MS) }
+    const longer = createPatience && { ...createPatience, ms: Math.max(createPatience.ms, MAX_SETUP_MS) }
     await withTimeout(Promise.resolve(done), { plugin: plugin.name, hook: 'setup' }, longer)
   } catch (cause) {
-    throw await setupFailure(one, cause, locate)
+    throw await wrapSetupError(one, cause, locate)
   }
 }
 
 /** The questions that a plugin asks the taps of the others. */
-function asking(
+function createQueries(
   hooks: Hooks,
 ): Pick<PluginApi, 'record' | 'requestApproval' | 'getClientLimits' | 'rank' | 'getReplicaId'> {
   return {
@@ -135,7 +135,7 @@ function asking(
 }
 
 /** The store of the plugins that have been set up so far. */
-function given(hooks: Hooks): SharedStore | undefined {
+function getSharedStore(hooks: Hooks): SharedStore | undefined {
   if (hooks.taps('sharedStore').length === 0) return undefined
   for (const { run } of hooks.listTaps('sharedStore')) {
     const store = run()
@@ -145,10 +145,10 @@ function given(hooks: Hooks): SharedStore | undefined {
 }
 
 /** Wraps what setup threw: an error of ours keeps its code, and one about the plugin's options gets their place. */
-async function setupFailure(
-  { plugin, pointer, url }: Chosen,
+async function wrapSetupError(
+  { plugin, pointer, url }: ChosenPlugin,
   cause: unknown,
-  locate: Locate,
+  locate: LocateFinding,
 ): Promise<GatewayError> {
   const { name } = plugin
   if (cause instanceof GatewayError) {
@@ -161,6 +161,6 @@ async function setupFailure(
   const problem = locate({ pointer, message: `setup threw: ${getErrorMessage(cause)}`, on: 'key' })
   if (url === undefined)
     return gatewayError('GW_PLUGIN_SETUP', { plugin: name, why: getErrorMessage(cause), cause })
-  const problems = [await inPluginFile(cause, url, problem)]
+  const problems = [await locateInPluginFile(cause, url, problem)]
   return gatewayError('GW_PLUGIN_SETUP', { plugin: name, why: getErrorMessage(cause), problems, cause })
 }

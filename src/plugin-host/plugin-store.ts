@@ -23,19 +23,19 @@ export function createPluginStore(plugin: string, store: SharedStore | undefined
     get: async key => store.get(own(key)),
     put: async (key, value, options) => {
       if (value.length > MAX_VALUE) throw new RangeError(`a value has ${MAX_VALUE} characters at most`)
-      inTime(options.expiresInMs)
+      withTimeout(options.expiresInMs)
       return store.put(own(key), value, options)
     },
     take: async key => store.take(own(key)),
     delete: async (key, is) => store.delete(own(key), is),
     takePermits: async (key, request) => {
-      inTime(request.windowMs)
-      few(request.max, request.count, request.unused, request.prefetch, request.owed)
+      withTimeout(request.windowMs)
+      checkLength(request.max, request.count, request.unused, request.prefetch, request.owed)
       return store.takePermits(own(key), request)
     },
     addToCounter: async (key, request) => {
-      inTime(request.expiresInMs)
-      few(request.max, request.prefetch, request.initial, Math.abs(request.delta))
+      withTimeout(request.expiresInMs)
+      checkLength(request.max, request.prefetch, request.initial, Math.abs(request.delta))
       return store.addToCounter(own(key), request)
     },
     publish: async (topic, text) => {
@@ -48,12 +48,12 @@ export function createPluginStore(plugin: string, store: SharedStore | undefined
   }
 }
 
-function inTime(ms: number): void {
+function withTimeout(ms: number): void {
   if (!Number.isInteger(ms) || ms < 1 || ms > MAX_MS)
     throw new RangeError(`a time has 1 to ${MAX_MS} whole milliseconds`)
 }
 
-function few(...numbers: readonly (number | undefined)[]): void {
+function checkLength(...numbers: readonly (number | undefined)[]): void {
   for (const number of numbers)
     if (number !== undefined && !(Number.isInteger(number) && number >= 0 && number <= MAX_COUNT))
       throw new RangeError(`a count is a whole number of 0 to ${MAX_COUNT}`)

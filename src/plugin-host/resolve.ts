@@ -8,10 +8,10 @@ import type { Plugin } from '../plugin.ts'
 import { isObject } from '../protocol/json/json.ts'
 import type { Finding } from '../util/finding.ts'
 import { appendPointer } from '../util/finding.ts'
-import type { Locate } from './failure.ts'
-import { inPluginFile, named, pluginFailure } from './failure.ts'
+import type { LocateFinding } from './failure.ts'
+import { locateInPluginFile, formatError, createPluginFailure } from './failure.ts'
 
-const OWN = /^tapgate(?:\/|$)/
+const OWN_MODULES = /^tapgate(?:\/|$)/
 /** True for what is built: from there the package's own names lead to the files that run. */
 const isBuilt = import.meta.url.includes('/dist/')
 
@@ -26,14 +26,14 @@ function shareOwnModules(): void {
   isShared = true
   registerHooks({
     resolve: (specifier, context, next) =>
-      OWN.test(specifier)
+      OWN_MODULES.test(specifier)
         ? next(specifier, { ...context, parentURL: import.meta.url })
         : next(specifier, context),
   })
 }
 
 /** A plugin with the options it will get, and where it came from. */
-export interface Chosen {
+export interface ChosenPlugin {
   readonly plugin: Plugin<never>
   readonly options: unknown
   /** `built-in`, the path or package of the configuration, or `code`. */
@@ -45,7 +45,7 @@ export interface Chosen {
 }
 
 /** The first-party plugins that this configuration calls for. */
-export function chooseBuiltins(builtins: readonly Plugin<never>[], config: Config): Chosen[] {
+export function chooseBuiltins(builtins: readonly Plugin<never>[], config: Config): ChosenPlugin[] {
   return builtins
     .filter(plugin => isClaimed(plugin, config))
     .map(plugin => ({
@@ -69,24 +69,28 @@ function isUsed(keys: readonly string[] = [], specs: object = {}): boolean {
 }
 
 /** Loads what `plugins:` names: paths relative to the configuration, or packages installed beside it. */
-export async function loadConfigured(config: Config, directory: string, at: Locate): Promise<Chosen[]> {
+export async function importPlugins(
+  config: Config,
+  directory: string,
+  at: LocateFinding,
+): Promise<ChosenPlugin[]> {
   const wanted = Object.entries(config.plugins).filter(([, spec]) => spec.enabled)
   if (wanted.length > 0) shareOwnModules()
   return Promise.all(
     wanted.map(async ([name, { use, options }]) => {
       const pointer = appendPointer('/plugins', name)
-      const url = locate(name, use, directory, pointer, at)
-      return { plugin: await load(name, url, options, pointer, at), options, from: use, pointer, url }
+      const url = resolvePluginUrl(name, use, directory, pointer, at)
+      return { plugin: await loadPlugin(name, url, options, pointer, at), options, from: use, pointer, url }
     }),
   )
 }
 
-async function load(
+async function loadPlugin(
   name: string,
   url: string,
   options: unknown,
   pointer: string,
-  at: Locate,
+  at: LocateFinding,
 ): Promise<Plugin<never>> {
   let made: unknown
   try {
@@ -95,24 +99,34 @@ async function load(
     made =
       typeof exported === 'function' ? await (exported as (options: unknown) => unknown)(options) : exported
   } catch (cause) {
-    const problem = await inPluginFile(cause, url, at({ pointer: `${pointer}/use`, message: named(cause) }))
-    throw pluginFailure('GW_PLUGIN_LOAD', name, [problem], cause)
+    const problem = await locateInPluginFile(
+      cause,
+      url,
+      at({ pointer: `${pointer}/use`, message: formatError(cause) }),
+    )
+    throw createPluginFailure('GW_PLUGIN_LOAD', name, [problem], cause)
   }
   if (isPlugin(made)) return { ...made, name }
   const message = 'its default export is no plugin: an object with a name and a setup function'
-  throw pluginFailure('GW_PLUGIN_LOAD', name, [at({ pointer: `${pointer}/use`, message })])
+  throw createPluginFailure('GW_PLUGIN_LOAD', name, [at({ pointer: `${pointer}/use`, message })])
 }
 
-function locate(name: string, use: string, directory: string, pointer: string, at: Locate): string {
+function resolvePluginUrl(
+  name: string,
+  use: string,
+  directory: string,
+  pointer: string,
+  at: LocateFinding,
+): string {
   const failure = (said: Pick<Finding, 'message' | 'hint'>, cause?: unknown): Error =>
-    pluginFailure('GW_PLUGIN_LOAD', name, [at({ pointer: `${pointer}/use`, ...said })], cause)
+    createPluginFailure('GW_PLUGIN_LOAD', name, [at({ pointer: `${pointer}/use`, ...said })], cause)
   let file: string
   let absence: ReturnType<typeof describeMissing>
   try {
-    file = resolveFile(use, directory)
+    file = resolvePluginFile(use, directory)
     absence = describeMissing(file)
   } catch (cause) {
-    throw failure(notFound(use, cause), cause)
+    throw failure(createNotFoundProblem(use, cause), cause)
   }
   if (absence !== undefined) throw failure(absence)
   return pathToFileURL(file).href
@@ -132,7 +146,7 @@ function describeMissing(path: string): Pick<Finding, 'message' | 'hint'> | unde
   return { message: `${path} is a directory`, hint: `name the file in it${example}` }
 }
 
-function notFound(use: string, cause: unknown): Pick<Finding, 'message' | 'hint'> {
+function createNotFoundProblem(use: string, cause: unknown): Pick<Finding, 'message' | 'hint'> {
   const isMissing = cause instanceof Error && 'code' in cause && cause.code === 'MODULE_NOT_FOUND'
   return isMissing
     ? { message: `the package "${use}" is not installed`, hint: `npm install ${use}, beside gateway.yaml` }
@@ -140,7 +154,7 @@ function notFound(use: string, cause: unknown): Pick<Finding, 'message' | 'hint'
 }
 
 /** The file of a plugin: a path relative to the configuration, or a package installed beside it. @throws where there is none */
-export function resolveFile(use: string, directory: string): string {
+export function resolvePluginFile(use: string, directory: string): string {
   if (isAbsolute(use)) return use
   if (use.startsWith('.')) return join(directory, use)
   return createRequire(join(directory, 'gateway.yaml')).resolve(use)
@@ -151,25 +165,25 @@ function isPlugin(value: unknown): value is Plugin<never> {
 }
 
 /** Puts early plugins first, and required ones ahead of those that need them, keeping the order otherwise. */
-export function ordered(chosen: readonly Chosen[]): Chosen[] {
-  const byName = new Map<string, Chosen>()
+export function orderPlugins(chosen: readonly ChosenPlugin[]): ChosenPlugin[] {
+  const byName = new Map<string, ChosenPlugin>()
   for (const one of chosen) {
     const { name } = one.plugin
     if (byName.has(name))
       throw gatewayError('GW_PLUGIN_LOAD', { plugin: name, why: 'another plugin has that name' })
     byName.set(name, one)
   }
-  const done = new Set<Chosen>()
-  const isEarly = ({ plugin }: Chosen): boolean => plugin.early === true
-  for (const one of chosen.filter(isEarly)) place(one, byName, done, [])
-  for (const one of chosen) place(one, byName, done, [])
+  const done = new Set<ChosenPlugin>()
+  const isEarly = ({ plugin }: ChosenPlugin): boolean => plugin.early === true
+  for (const one of chosen.filter(isEarly)) placeInOrder(one, byName, done, [])
+  for (const one of chosen) placeInOrder(one, byName, done, [])
   return [...done]
 }
 
-function place(
-  one: Chosen,
-  byName: ReadonlyMap<string, Chosen>,
-  done: Set<Chosen>,
+function placeInOrder(
+  one: ChosenPlugin,
+  byName: ReadonlyMap<string, ChosenPlugin>,
+  done: Set<ChosenPlugin>,
   path: readonly string[],
 ): void {
   const { name, requires = [] } = one.plugin
@@ -186,7 +200,7 @@ function place(
         plugin: name,
         why: `it requires "${other}", which is not installed`,
       })
-    place(required, byName, done, [...path, name])
+    placeInOrder(required, byName, done, [...path, name])
   }
   done.add(one)
 }

@@ -6,7 +6,7 @@ import { getErrorMessage } from '../errors/errors.ts'
 import { writeFileAtomic } from '../util/storage/files.ts'
 
 /** Files that could not be read and are kept for people to look at. */
-const MAX_ASIDE = 3
+const MAX_SET_ASIDE = 3
 
 /** Description of a state file. */
 interface StateFileOptions {
@@ -35,7 +35,7 @@ export class StateFile {
     const { path, log } = this.#options
     let text: string | undefined
     try {
-      text = this.#text()
+      text = this.#readText()
     } catch (error) {
       log.warn('what was saved is not used', { file: path, why: getErrorMessage(error) })
     }
@@ -51,7 +51,7 @@ export class StateFile {
   /** The same for who is about to replace it, and can do without: nothing is said or set aside. */
   async peek(): Promise<unknown> {
     try {
-      const text = this.#text()
+      const text = this.#readText()
       return text === undefined ? undefined : (JSON.parse(text) as unknown)
     } catch {
       return undefined
@@ -85,16 +85,16 @@ export class StateFile {
       const names = (await readdir(dirname(path))).filter(name =>
         name.startsWith(`${basename(path)}.corrupt-`),
       )
-      for (const name of names.sort().slice(0, -MAX_ASIDE)) await rm(join(dirname(path), name))
+      for (const name of names.sort().slice(0, -MAX_SET_ASIDE)) await rm(join(dirname(path), name))
     } catch {
       // A file that cannot be set aside is read by nobody, and replaced by the next write.
     }
   }
 
   // Without promises: clients wait for the first reading, and what is read is parsed in one go anyway.
-  #text(): string | undefined {
+  #readText(): string | undefined {
     const { path, maxBytes, uid } = this.#options
-    const file = opened(path)
+    const file = openNoFollow(path)
     if (file === undefined) return undefined
     try {
       const { size, mode, uid: owner } = fstatSync(file)
@@ -109,7 +109,7 @@ export class StateFile {
   }
 }
 
-function opened(path: string): number | undefined {
+function openNoFollow(path: string): number | undefined {
   try {
     return openSync(path, 'r')
   } catch (error) {

@@ -1,12 +1,12 @@
 /** Bytes that wait for one connection are not counted up to here: the number of connections bounds them. */
-export const SMALL = 64 * 1024
+export const UNCOUNTED_BYTES = 64 * 1024
 /** Bytes that may wait for a reader before no more is taken from it. */
 const MAX_UNSENT = 1024 * 1024
 /** Bytes at which a reader is cut. */
-export const MAX_BEHIND = 64 * 1024 * 1024
+export const MAX_UNREAD_BYTES = 64 * 1024 * 1024
 
 /** Counts the bytes that a listener or an upstream holds in memory. */
-export class HeldBytes {
+export class MemoryBudget {
   /** A reload may change it. */
   max: number
   bytes = 0
@@ -27,12 +27,12 @@ export class HeldBytes {
 }
 
 /** The bytes of one request, connection or session among them. */
-export class Hold {
+export class MemoryShare {
   bytes = 0
-  readonly #held: HeldBytes
+  readonly #held: MemoryBudget
   #isOver = false
 
-  constructor(held: HeldBytes) {
+  constructor(held: MemoryBudget) {
     this.#held = held
   }
 
@@ -48,7 +48,7 @@ export class Hold {
 
   /** Counts what waits for a reader; little does not count. */
   setUnsent(bytes: number): void {
-    this.set(bytes <= SMALL ? 0 : bytes)
+    this.set(bytes <= UNCOUNTED_BYTES ? 0 : bytes)
   }
 
   /** Counts this many bytes if there is room for them in the first half. */
@@ -58,14 +58,14 @@ export class Hold {
     return true
   }
 
-  end(): void {
+  release(): void {
     this.set(0)
     this.#isOver = true
   }
 }
 
 interface BacklogOptions {
-  readonly hold: Hold | undefined
+  readonly hold: MemoryShare | undefined
   /** Bytes that wait for the reader now. */
   unsent(): number
   /** The reader has fallen behind, or has caught up. */
@@ -84,24 +84,24 @@ export class Backlog {
   }
 
   /** True if one more message may be written that may be missed. */
-  get mayTell(): boolean {
+  get canSkip(): boolean {
     const { hold, unsent } = this.#options
-    return !this.isBlocked && !(hold?.isHalfFull === true && unsent() > SMALL)
+    return !this.isBlocked && !(hold?.isHalfFull === true && unsent() > UNCOUNTED_BYTES)
   }
 
   /** Updates the counts after something was written. */
-  grew(): void {
+  handleWrite(): void {
     const { hold, unsent, onFlow, onStuck } = this.#options
     const bytes = unsent()
     hold?.setUnsent(bytes)
-    if (bytes > MAX_BEHIND) return onStuck()
+    if (bytes > MAX_UNREAD_BYTES) return onStuck()
     if (this.isBlocked || bytes <= MAX_UNSENT) return
     this.isBlocked = true
     onFlow()
   }
 
   /** Updates the counts after something has left. */
-  shrank(): void {
+  handleDrain(): void {
     const { hold, unsent, onFlow } = this.#options
     const bytes = unsent()
     hold?.setUnsent(bytes)
@@ -111,6 +111,6 @@ export class Backlog {
   }
 
   end(): void {
-    this.#options.hold?.end()
+    this.#options.hold?.release()
   }
 }

@@ -1,19 +1,19 @@
 /** At most this many starts in any time of this length; a start counts when it has failed. */
 const MAX_RECENT_RESTARTS = 6
-const SHORT_MS = 10_000
+const BUDGET_WINDOW_MS = 10_000
 /** As many in a row without a healthy minute, and a process is only tried now and then. */
 const MAX_CONSECUTIVE_RESTARTS = 10
 const PROBE_MS = 5 * 60_000
 
 /** When a server that failed is started again. */
-export interface Pause {
+export interface RestartDelay {
   readonly ms: number
   /** Why so late, where the budget is exhausted. */
   readonly note: string | undefined
 }
 
 /** Starts a server again with ever longer pauses and, where each start costs a process, within a budget. */
-export class Restarts {
+export class RestartPolicy {
   readonly #backoff: Backoff
   readonly #isBounded: boolean
   /** When the last starts without a healthy minute failed. */
@@ -25,18 +25,18 @@ export class Restarts {
   }
 
   /** A connection has ended after this long in good health. */
-  lasted(ms: number): void {
+  recordSuccess(ms: number): void {
     if (ms >= HEALTHY_MS) this.reset()
   }
 
   /** A start has come to nothing. False when there may be no other one now. */
-  wasted(now: number): boolean {
+  recordFailure(now: number): boolean {
     this.#failures = [...this.#failures, now].slice(-MAX_CONSECUTIVE_RESTARTS)
     return !this.#isBounded || this.#wait(now) === 0
   }
 
   /** When to try again. */
-  pause(now: number): Pause {
+  computeDelay(now: number): RestartDelay {
     const ms = this.#backoff.next()
     if (!this.#isBounded) return { ms, note: undefined }
     if (this.#failures.length < MAX_CONSECUTIVE_RESTARTS)
@@ -54,7 +54,7 @@ export class Restarts {
 
   #wait(now: number): number {
     const oldest = this.#failures.at(-MAX_RECENT_RESTARTS)
-    return oldest === undefined ? 0 : Math.max(0, oldest + SHORT_MS - now)
+    return oldest === undefined ? 0 : Math.max(0, oldest + BUDGET_WINDOW_MS - now)
   }
 }
 

@@ -5,7 +5,7 @@ import type { EncodedMessage } from '../util/encoded-message.ts'
 import { joinPieces } from '../util/encoded-message.ts'
 import { waitAtMost } from '../util/clock.ts'
 import { formatPeerText } from '../util/log.ts'
-import type { Hold } from './backlog.ts'
+import type { MemoryShare } from './backlog.ts'
 import { Backlog } from './backlog.ts'
 
 /** The subprotocol that both sides must name. */
@@ -15,11 +15,11 @@ const GOING_AWAY = 1001
 const UNSUPPORTED_DATA = 1003
 const PING_MS = 30_000
 /** The time that the other side may take to say good-bye. */
-const GOODBYE_MS = 1000
+const CLOSE_TIMEOUT_MS = 1000
 const AS_TEXT = { binary: false }
 
 /** The circumstances of one message, where it is an HTTP request of its own or the connection began as one. */
-export interface Arrived {
+export interface MessageContext {
   readonly headers: Readonly<Record<string, string>>
   /** The caller that sent this one, where that was asked anew. */
   readonly caller?: Principal
@@ -28,7 +28,7 @@ export interface Arrived {
 /** The events of a carrier, for its conversation. */
 export interface ChannelEvents {
   /** One message or batch. */
-  message(bytes: Buffer, arrived?: Arrived): void
+  message(bytes: Buffer, arrived?: MessageContext): void
   /** A message was longer than `limit` and is lost. */
   tooLong(limit: number): void
   /** Nothing more comes; answers are still read. */
@@ -47,10 +47,10 @@ export interface Channel {
   pause(): void
   resume(): void
   /** Writes a message that may be missed; false when it will be. */
-  tell(message: string): boolean
+  writeOptional(message: string): boolean
   write(message: EncodedMessage): void
   /** Resolves when all that was written has left, or never will. */
-  finished(): Promise<void>
+  waitForDrain(): Promise<void>
 }
 
 interface WebSocketChannelOptions {
@@ -58,7 +58,7 @@ interface WebSocketChannelOptions {
   /** Headers of the request that opened it. */
   readonly headers?: Readonly<Record<string, string>>
   /** Counts what waits for its client. */
-  readonly hold?: Hold | undefined
+  readonly hold?: MemoryShare | undefined
 }
 
 /** A WebSocket, one message per text frame; either side of it. */
@@ -68,8 +68,8 @@ export class WebSocketChannel implements Channel {
   readonly #backlog: Backlog
   readonly #gone: Promise<void>
   readonly #written: () => void
-  #ears: ChannelEvents | undefined
-  #tcp: Duplex | undefined
+  #callbacks: ChannelEvents | undefined
+  #socketStream: Duplex | undefined
   #isCorked = false
   #hasLife = true
   #lastError: string | undefined
@@ -82,11 +82,11 @@ export class WebSocketChannel implements Channel {
     this.#backlog = new Backlog({
       hold: options.hold,
       unsent: () => socket.bufferedAmount,
-      onFlow: () => this.#ears?.flow(),
-      onStuck: () => this.#cut('it does not read what it is sent'),
+      onFlow: () => this.#callbacks?.flow(),
+      onStuck: () => this.#terminate('it does not read what it is sent'),
     })
     this.#gone = new Promise(resolve => socket.once('close', () => resolve()))
-    this.#written = () => this.#shrank()
+    this.#written = () => this.#handleDrain()
     // Whatever goes wrong ends in `close`.
     socket.on('error', error => (this.#lastError ??= error.message))
   }
@@ -102,7 +102,7 @@ export class WebSocketChannel implements Channel {
 
   open(ears: ChannelEvents): void {
     const socket = this.#socket
-    this.#ears = ears
+    this.#callbacks = ears
     const { headers } = this.#options
     const arrived = headers && { headers }
     socket.on('message', (data: RawData, isBinary: boolean) => {
@@ -116,14 +116,14 @@ export class WebSocketChannel implements Channel {
       this.#backlog.end()
       this.#stopPing?.()
       this.#onEmpty?.()
-      ears.gone(this.#whyClosed(code, reason))
+      ears.gone(this.#getCloseReason(code, reason))
     })
   }
 
   /** The connection is there: messages of one tick leave together on it, and it is asked for signs of life. */
   connected(tcp: Duplex): void {
-    this.#tcp = tcp
-    this.#armPing()
+    this.#socketStream = tcp
+    this.#startPings()
   }
 
   pause(): void {
@@ -135,20 +135,20 @@ export class WebSocketChannel implements Channel {
     this.#socket.resume()
   }
 
-  tell(message: string): boolean {
-    if (!this.#backlog.mayTell || this.#socket.readyState !== this.#socket.OPEN) return false
+  writeOptional(message: string): boolean {
+    if (!this.#backlog.canSkip || this.#socket.readyState !== this.#socket.OPEN) return false
     this.write(message)
     return true
   }
 
   write(message: EncodedMessage): void {
     if (this.#socket.readyState !== this.#socket.OPEN) return
-    this.#cork()
+    this.#corkUntilTick()
     this.#socket.send(joinPieces(message), AS_TEXT, this.#written)
-    this.#backlog.grew()
+    this.#backlog.handleWrite()
   }
 
-  async finished(): Promise<void> {
+  async waitForDrain(): Promise<void> {
     if (this.#socket.readyState !== this.#socket.OPEN || this.unsent === 0) return
     await new Promise<void>(resolve => (this.#onEmpty = resolve))
   }
@@ -159,7 +159,7 @@ export class WebSocketChannel implements Channel {
     // One whose handshake was refused has nothing to read from, and ws asks it all the same.
     if (this.#socket.isPaused) this.#socket.resume()
     this.#socket.close(code, why)
-    if (!(await waitAtMost(this.#options.clock, GOODBYE_MS, this.#gone))) this.#socket.terminate()
+    if (!(await waitAtMost(this.#options.clock, CLOSE_TIMEOUT_MS, this.#gone))) this.#socket.terminate()
     await this.#gone
   }
 
@@ -168,40 +168,40 @@ export class WebSocketChannel implements Channel {
     this.#socket.close(UNSUPPORTED_DATA, 'one JSON-RPC message per text frame')
   }
 
-  #cut(why: string): void {
+  #terminate(why: string): void {
     this.#lastError ??= why
     this.#socket.terminate()
   }
 
-  #cork(): void {
-    if (this.#isCorked || this.#tcp === undefined) return
+  #corkUntilTick(): void {
+    if (this.#isCorked || this.#socketStream === undefined) return
     this.#isCorked = true
-    this.#tcp.cork()
+    this.#socketStream.cork()
     setImmediate(() => {
       this.#isCorked = false
-      this.#tcp?.uncork()
+      this.#socketStream?.uncork()
     })
   }
 
-  #shrank(): void {
+  #handleDrain(): void {
     // Whoever takes what we write is alive, even if its pong waits behind that.
     this.#hasLife = true
-    this.#backlog.shrank()
+    this.#backlog.handleDrain()
     if (this.unsent === 0) this.#onEmpty?.()
   }
 
-  #armPing(): void {
+  #startPings(): void {
     this.#stopPing = this.#options.clock.after(PING_MS, () => {
       // A peer that we do not read from cannot answer: then only what it leaves unread tells.
       const isSilent = !this.#hasLife && (!this.#socket.isPaused || this.unsent > 0)
-      if (isSilent) return this.#cut('it neither answers our pings nor reads what it is sent')
+      if (isSilent) return this.#terminate('it neither answers our pings nor reads what it is sent')
       this.#hasLife = false
       if (this.#socket.readyState === this.#socket.OPEN) this.#socket.ping()
-      this.#armPing()
+      this.#startPings()
     })
   }
 
-  #whyClosed(code: number, reason: Buffer): string {
+  #getCloseReason(code: number, reason: Buffer): string {
     if (this.#lastError !== undefined) return formatPeerText(this.#lastError, 200)
     const said = reason.length === 0 ? '' : `: ${formatPeerText(reason.toString(), 200)}`
     return `it closed the WebSocket (code ${code}${said})`

@@ -4,7 +4,7 @@ import { formatPeerText } from '../util/log.ts'
 const WINDOW_MS = 10_000
 const MAX_LINES = 1000
 const MAX_BYTES = 1024 * 1024
-const WHAT = {
+const DESCRIPTIONS = {
   garbage: 'skipped what is no message',
   entry: 'withheld an entry of a list that nests too deep',
   response: 'dropped a response that nobody waits for',
@@ -20,13 +20,13 @@ const WHAT = {
 } as const
 
 /** The kinds of messages that a server can send in vain. */
-type Dropped = keyof typeof WHAT
+type DroppedKind = keyof typeof DESCRIPTIONS
 
 /** Counts what a server sends in vain, and says so at the 1st, 10th, 100th … time. */
-export class Drops {
+export class DroppedMessages {
   readonly #log: Log
   readonly #budget: GarbageBudget | undefined
-  readonly #counts: Partial<Record<Dropped, number>> = {}
+  readonly #counts: Partial<Record<DroppedKind, number>> = {}
 
   constructor(log: Log, budget?: GarbageBudget) {
     this.#log = log
@@ -44,9 +44,9 @@ export class Drops {
   }
 
   /** Bytes that are no message. */
-  garbage(bytes: Buffer): void {
+  countGarbage(bytes: Buffer): void {
     const sample = (): string => bytes.toString('utf8', 0, 400)
-    if (this.#budget?.spend(bytes.length) === true)
+    if (this.#budget?.recordGarbage(bytes.length) === true)
       this.#log.warn('most of what it sends is no message', {
         degraded: this.degraded,
         sample: formatPeerText(sample(), 200),
@@ -54,7 +54,7 @@ export class Drops {
     this.count('garbage', sample)
   }
 
-  count(what: Dropped, sample?: () => string): void {
+  count(what: DroppedKind, sample?: () => string): void {
     const count = (this.#counts[what] ?? 0) + 1
     this.#counts[what] = count
     if (!/^10*$/.test(String(count))) return
@@ -62,8 +62,9 @@ export class Drops {
       count,
       ...(sample === undefined ? undefined : { sample: formatPeerText(sample(), 200) }),
     }
-    if (what === 'garbage' || what === 'entry' || what === 'oversize') this.#log.warn(WHAT[what], fields)
-    else this.#log.debug(WHAT[what], fields)
+    if (what === 'garbage' || what === 'entry' || what === 'oversize')
+      this.#log.warn(DESCRIPTIONS[what], fields)
+    else this.#log.debug(DESCRIPTIONS[what], fields)
   }
 }
 
@@ -80,7 +81,7 @@ export class GarbageBudget {
   }
 
   /** True for the message that breaks the budget, once in a window. */
-  spend(bytes: number): boolean {
+  recordGarbage(bytes: number): boolean {
     const now = this.#clock.now()
     if (now - this.#startedAt >= WINDOW_MS) {
       this.#startedAt = now

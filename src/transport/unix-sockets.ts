@@ -9,8 +9,8 @@ import { makeDirectory } from '../util/storage/files.ts'
 import { getPlatform } from '../util/platform.ts'
 
 const CONNECT_MS = 2000
-const OTHERS_WRITE = 0o022
-const OTHERS = 0o077
+const GROUP_OTHER_WRITE = 0o022
+const GROUP_OTHER_ACCESS = 0o077
 
 /**
  * Makes a socket's place ready to listen on: its directory is there and safe, and what a dead process left is gone.
@@ -19,7 +19,7 @@ const OTHERS = 0o077
 export async function claimSocket(socket: string, isPrivate: boolean): Promise<void> {
   await makeSocketDirectory(socket)
   guardDirectory(socket, isPrivate)
-  if (await removeStale(socket)) return
+  if (await removeStaleSocket(socket)) return
   throw gatewayError('GW_CONTROL', { socket, why: 'another gateway listens on it', isTaken: true })
 }
 
@@ -29,7 +29,7 @@ export async function claimSocket(socket: string, isPrivate: boolean): Promise<v
  */
 export async function listenPrivately(server: Server, socket: string): Promise<void> {
   await new Promise<void>((resolve, reject) => {
-    const fail = (cause: Error): void => reject(unusable(socket, getErrorMessage(cause), cause))
+    const fail = (cause: Error): void => reject(createSocketError(socket, getErrorMessage(cause), cause))
     server.once('error', fail)
     // The socket is made within the call; nobody else may connect before its mode is set.
     const before = process.umask(0o177)
@@ -50,7 +50,7 @@ export async function makeSocketDirectory(socket: string): Promise<void> {
   try {
     await makeDirectory(dirname(socket), 0o700)
   } catch (cause) {
-    throw unusable(socket, getErrorMessage(cause), cause)
+    throw createSocketError(socket, getErrorMessage(cause), cause)
   }
 }
 
@@ -62,10 +62,10 @@ export async function makeSocketDirectory(socket: string): Promise<void> {
 export function guardDirectory(socket: string, isPrivate: boolean): void {
   const directory = dirname(socket)
   const found = readSocketStats(directory, socket)
-  if (found?.isDirectory() !== true) throw unusable(socket, `${directory} is no directory`)
-  if (!isOurs(found.uid)) throw unusable(socket, `${directory} belongs to another user`)
-  if ((found.mode & (isPrivate ? OTHERS : OTHERS_WRITE)) !== 0)
-    throw unusable(socket, `others can ${isPrivate ? 'look into' : 'write to'} ${directory}`)
+  if (found?.isDirectory() !== true) throw createSocketError(socket, `${directory} is no directory`)
+  if (!isOwnUid(found.uid)) throw createSocketError(socket, `${directory} belongs to another user`)
+  if ((found.mode & (isPrivate ? GROUP_OTHER_ACCESS : GROUP_OTHER_WRITE)) !== 0)
+    throw createSocketError(socket, `others can ${isPrivate ? 'look into' : 'write to'} ${directory}`)
 }
 
 /**
@@ -75,9 +75,9 @@ export function guardDirectory(socket: string, isPrivate: boolean): void {
 export function isOwnSocket(socket: string): boolean {
   const found = readSocketStats(socket, socket)
   if (found === undefined) return false
-  if (found.isSymbolicLink()) throw unusable(socket, 'it is a symbolic link')
-  if (!found.isSocket()) throw unusable(socket, 'something else is there')
-  if (!isOurs(found.uid)) throw unusable(socket, 'it belongs to another user')
+  if (found.isSymbolicLink()) throw createSocketError(socket, 'it is a symbolic link')
+  if (!found.isSocket()) throw createSocketError(socket, 'something else is there')
+  if (!isOwnUid(found.uid)) throw createSocketError(socket, 'it belongs to another user')
   return true
 }
 
@@ -86,20 +86,20 @@ function readSocketStats(path: string, socket: string): Stats | undefined {
   try {
     return lstatSync(path, { throwIfNoEntry: false })
   } catch (cause) {
-    throw unusable(socket, getErrorMessage(cause), cause)
+    throw createSocketError(socket, getErrorMessage(cause), cause)
   }
 }
 
 /** Removes a socket that nobody answers any more; false when somebody does. */
-export async function removeStale(socket: string): Promise<boolean> {
+export async function removeStaleSocket(socket: string): Promise<boolean> {
   if (!isOwnSocket(socket)) return true
-  if (await answers(socket)) return false
+  if (await isListening(socket)) return false
   await unlink(socket).catch(() => undefined)
   return true
 }
 
 /** True when a gateway is behind a socket: a refused connection means that nobody listens any more. */
-export function answers(socket: string): Promise<boolean> {
+export function isListening(socket: string): Promise<boolean> {
   return new Promise(resolve => {
     const connection = connect(socket)
     const done = (isThere: boolean): void => {
@@ -115,12 +115,12 @@ export function answers(socket: string): Promise<boolean> {
 }
 
 /** The error for a socket that cannot be used. */
-export function unusable(socket: string, why: string, cause?: unknown): Error {
+export function createSocketError(socket: string, why: string, cause?: unknown): Error {
   return gatewayError('GW_CONTROL', { socket, why, ...(cause === undefined ? {} : { cause }) })
 }
 
 /** True when files of this user are ours. */
-export function isOurs(uid: number): boolean {
+export function isOwnUid(uid: number): boolean {
   const own = process.geteuid?.()
   return own === undefined || uid === own
 }

@@ -17,16 +17,20 @@ import type { McpUpstreamConfig } from './transport.ts'
 import { IdleSweeper } from '../util/clock.ts'
 import { CONNECTION_IDLE_MS, getPoolSizes } from './connection-pool.ts'
 import type { McpUpstream } from './mcp-upstream.ts'
-import { tlsFingerprint } from './tls-files.ts'
+import { fingerprintTls } from './tls-files.ts'
 
-type Make = (own: UpstreamContext) => McpUpstream
+type CreateAccountUpstream = (own: UpstreamContext) => McpUpstream
 
 /** Makes an upstream: one for all callers, or one for each account where the authorizer keeps them apart. */
-export function createUpstream(spec: McpUpstreamConfig, context: UpstreamContext, make: Make): Upstream {
+export function createUpstream(
+  spec: McpUpstreamConfig,
+  context: UpstreamContext,
+  make: CreateAccountUpstream,
+): Upstream {
   const { authorizer } = context
   const { getAccount } = authorizer ?? {}
   if (authorizer === undefined || getAccount === undefined) return make(context)
-  return new Accounts(spec, context, principal => getAccount.call(authorizer, principal), make)
+  return new AccountsUpstream(spec, context, principal => getAccount.call(authorizer, principal), make)
 }
 
 /** Features that a server is asked for before anybody was let in there: its lists decide. */
@@ -37,7 +41,7 @@ const UNKNOWN: Omit<ServerDescription, 'info'> = {
   instructions: undefined,
 }
 
-interface Account {
+interface AccountEntry {
   readonly name: string
   readonly upstream: McpUpstream
   /** Clock time of the last call, and who made it. */
@@ -46,14 +50,14 @@ interface Account {
 }
 
 /** One server as callers of different accounts see it: each account has connections, sessions and notifications of its own. */
-class Accounts implements Upstream {
+class AccountsUpstream implements Upstream {
   readonly name: string
   readonly spec: McpUpstreamConfig
   readonly #context: UpstreamContext
   readonly #accountOf: (principal: Principal) => string
-  readonly #make: Make
-  readonly #accounts = new Map<string, Account>()
-  readonly #sweeper: IdleSweeper<Account>
+  readonly #make: CreateAccountUpstream
+  readonly #accounts = new Map<string, AccountEntry>()
+  readonly #sweeper: IdleSweeper<AccountEntry>
   readonly #leaving = new Set<Promise<void>>()
   readonly #tlsFiles: string
   /** The last description by any of them. */
@@ -64,20 +68,20 @@ class Accounts implements Upstream {
     spec: McpUpstreamConfig,
     context: UpstreamContext,
     accountOf: NonNullable<Authorizer['getAccount']>,
-    make: Make,
+    make: CreateAccountUpstream,
   ) {
     this.name = context.name
     this.spec = spec
     this.#context = context
     this.#accountOf = accountOf
     this.#make = make
-    this.#tlsFiles = tlsFingerprint(spec, context)
+    this.#tlsFiles = fingerprintTls(spec, context)
     const idleMs = getPoolSizes(spec).idleMs ?? CONNECTION_IDLE_MS
     this.#sweeper = new IdleSweeper(context.clock, {
       idleMs: () => idleMs,
       list: () => this.#accounts.values(),
-      idleSince,
-      close: account => this.#end(account),
+      idleSince: getIdleSince,
+      close: account => this.#removeAccount(account),
     })
   }
 
@@ -100,7 +104,7 @@ class Accounts implements Upstream {
   }
 
   get isOutdated(): boolean {
-    return tlsFingerprint(this.spec, this.#context) !== this.#tlsFiles
+    return fingerprintTls(this.spec, this.#context) !== this.#tlsFiles
   }
 
   get pid(): undefined {
@@ -129,25 +133,25 @@ class Accounts implements Upstream {
   async stop(): Promise<void> {
     this.#isStopped = true
     this.#sweeper.stop()
-    for (const account of this.#accounts.values()) this.#end(account)
+    for (const account of this.#accounts.values()) this.#removeAccount(account)
     await Promise.all(this.#leaving)
     this.#context.reportState('stopped')
   }
 
   async dispatch(call: Call): Promise<Answer> {
     const { principal } = call.exchange
-    const account = this.#of(principal)
+    const account = this.#getAccount(principal)
     account.usedAt = this.#context.clock.now()
     account.principal = principal
     return account.upstream.dispatch(call)
   }
 
   getListKey(session: Session): string | undefined {
-    return this.#known(session)?.upstream.getListKey(session)
+    return this.#findAccount(session)?.upstream.getListKey(session)
   }
 
   onSessionEnd(session: Session): void {
-    this.#known(session)?.upstream.onSessionEnd(session)
+    this.#findAccount(session)?.upstream.onSessionEnd(session)
   }
 
   onRootsChange(changed: readonly Session[]): void {
@@ -161,13 +165,13 @@ class Accounts implements Upstream {
     return [...this.#accounts.values()].map(({ upstream }) => upstream)
   }
 
-  #of(principal: Principal): Account {
+  #getAccount(principal: Principal): AccountEntry {
     if (this.#isStopped)
       throw gatewayError('GW_UPSTREAM_DOWN', { upstream: this.name, why: 'it was stopped' })
     const name = this.#accountOf(principal)
     const known = this.#accounts.get(name)
     if (known !== undefined) return known
-    this.#makeRoom()
+    this.#evictIdle()
     const usedAt = this.#context.clock.now()
     const caller = (): Principal => this.#accounts.get(name)?.principal ?? principal
     const account = {
@@ -181,7 +185,7 @@ class Accounts implements Upstream {
     return account
   }
 
-  #known({ principal }: Session): Account | undefined {
+  #findAccount({ principal }: Session): AccountEntry | undefined {
     return [...this.#accounts.values()].find(({ name }) => this.#isAccount(name, principal))
   }
 
@@ -195,18 +199,18 @@ class Accounts implements Upstream {
   }
 
   /** The account that was idle longest gives its place to a new one. */
-  #makeRoom(): void {
+  #evictIdle(): void {
     const { max } = getPoolSizes(this.spec)
     if (this.#accounts.size < max) return
     const [idle] = [...this.#accounts.values()]
-      .filter(account => idleSince(account) !== undefined)
+      .filter(account => getIdleSince(account) !== undefined)
       .sort((a, b) => a.usedAt - b.usedAt)
-    if (idle !== undefined) return this.#end(idle)
+    if (idle !== undefined) return this.#removeAccount(idle)
     const why = `${max} accounts have connections of their own to it already`
     throw gatewayError('GW_UPSTREAM_BUSY', { upstream: this.name, why, retryAfterMs: 1000 })
   }
 
-  #end(account: Account): void {
+  #removeAccount(account: AccountEntry): void {
     this.#accounts.delete(account.name)
     const left = account.upstream.stop().finally(() => this.#leaving.delete(left))
     this.#leaving.add(left)
@@ -221,7 +225,7 @@ class Accounts implements Upstream {
       account,
       memory: undefined,
       log: context.log.child({ account }),
-      ...(roots === undefined ? {} : { roots: rootsAmong(roots, isOwn) }),
+      ...(roots === undefined ? {} : { roots: listRootsOf(roots, isOwn) }),
       notify: (notification, isMeant = () => true) =>
         context.notify(notification, session => isOwn(session) && isMeant(session)),
       reportState: (state, problem) => {
@@ -234,13 +238,13 @@ class Accounts implements Upstream {
   }
 }
 
-function idleSince({ upstream, usedAt }: Account): number | undefined {
+function getIdleSince({ upstream, usedAt }: AccountEntry): number | undefined {
   return upstream.runtime.inFlight > 0 || upstream.isWatched || upstream.state === 'starting'
     ? undefined
     : usedAt
 }
 
-function rootsAmong(roots: ClientRootsProvider, isOwn: (session: Session) => boolean): ClientRootsProvider {
+function listRootsOf(roots: ClientRootsProvider, isOwn: (session: Session) => boolean): ClientRootsProvider {
   const among = (isOn: (session: Session) => boolean = () => true) => {
     return (session: Session): boolean => isOwn(session) && isOn(session)
   }

@@ -35,7 +35,7 @@ class WarmConnections {
   }
 
   /** Opens what is missing, as far as there is room for it. */
-  fill(room: number): void {
+  openMissing(room: number): void {
     const missing = Math.min(this.#min - this.#waiting.size, room)
     for (let count = 0; count < missing; count++) {
       const supervisor = this.#make(one => this.#waiting.has(one))
@@ -45,7 +45,7 @@ class WarmConnections {
   }
 
   /** One that is up, or else one that is on its way; it belongs to its taker from now on. */
-  take(): Supervisor | undefined {
+  takeConnection(): Supervisor | undefined {
     const rank = ({ state }: Supervisor): number => (state === 'ready' ? 0 : state === 'starting' ? 1 : 2)
     const [best] = [...this.#waiting].sort((a, b) => rank(a) - rank(b))
     if (best !== undefined) this.#waiting.delete(best)
@@ -53,7 +53,7 @@ class WarmConnections {
   }
 
   /** Gives all of them away, to be ended. */
-  empty(): Supervisor[] {
+  takeAll(): Supervisor[] {
     const all = [...this.#waiting]
     this.#waiting.clear()
     return all
@@ -64,7 +64,7 @@ class WarmConnections {
 const MAX_CONNECTIONS = 64
 
 /** Most of them for one caller. */
-const MAX_EACH = 16
+const MAX_PER_CALLER = 16
 
 /** Time after which one that nobody uses is ended. */
 export const CONNECTION_IDLE_MS = 5 * 60_000
@@ -72,10 +72,10 @@ export const CONNECTION_IDLE_MS = 5 * 60_000
 /** Connections that differ in nothing but what their clients can be asked for. */
 const MAX_SHARED = 8
 
-const EVERYTHING = '*'
+const ANY_CLIENT = '*'
 
 /** Dependencies of a pool: the upstream that it belongs to. */
-interface PoolHost {
+interface PoolDeps {
   readonly name: string
   readonly isolation: UpstreamConfig['isolation']
   readonly clock: Clock
@@ -85,13 +85,13 @@ interface PoolHost {
   /** Most of one caller; those of nobody in particular may be many. */
   readonly maxEach: number
   /** Headers of a caller's requests that go upstream: who sends others shares no connection with him. */
-  readonly forwarded: readonly string[]
+  readonly forwardedHeaders: readonly string[]
   /** Time after which one that nobody uses is ended. */
   readonly idleMs: number
   /** The connection of the upstream itself, for lists and for all who need none of their own. */
   main(): Supervisor
   /** True where a process that all share ends for want of calls, as `idle` says. */
-  readonly rests: boolean
+  readonly stopsWhenIdle: boolean
   /** The era of a call, or of a session's calls, where it is not that of the main connection. */
   eraOf(call: Call, main: Connection): 'legacy' | undefined
   eraOfSession(session: Session, main: Connection): 'legacy' | undefined
@@ -107,7 +107,7 @@ export interface PoolOptions {
   /** The era that it speaks; undefined for the one that the server was found to speak. */
   readonly era?: 'legacy' | undefined
   /** True while it waits for its owner; it tries again by itself that long. */
-  readonly waits?: (supervisor: Supervisor) => boolean
+  readonly isWaitedFor?: (supervisor: Supervisor) => boolean
 }
 
 interface PooledConnection {
@@ -123,13 +123,13 @@ interface PooledConnection {
 }
 
 /** Place of a call among the connections. */
-interface ConnectionKey {
+interface ConnectionTraits {
   readonly headers: Headers
   readonly project: string | undefined
   readonly era: 'legacy' | undefined
 }
 
-interface Declared {
+interface DeclaredClient {
   readonly version: string
   readonly fingerprint: string
   readonly capabilities: JsonObject
@@ -141,24 +141,26 @@ const NO_HEADERS: Headers = Object.freeze({})
 
 /** The connections to one server: one that all share, and more where sessions, callers or capabilities must not mix. */
 export class ConnectionPool {
-  readonly #host: PoolHost
+  readonly #host: PoolDeps
   readonly #pooled = new Map<string, PooledConnection>()
   /** On their way out, with the calls that they still have. */
   readonly #leaving = new Map<Supervisor, Promise<void>>()
-  readonly #declared = new WeakMap<JsonObject, Declared>()
+  readonly #declared = new WeakMap<JsonObject, DeclaredClient>()
   readonly #warm: WarmConnections
   readonly #sweeper: IdleSweeper<PooledConnection>
 
-  constructor(host: PoolHost) {
+  constructor(host: PoolDeps) {
     this.#host = host
     this.#sweeper = new IdleSweeper(host.clock, {
       idleMs: () => host.idleMs,
       list: () => this.#pooled.values(),
       idleSince: pooled =>
-        pooled.isKept || host.isWatched(pooled.supervisor) ? undefined : idleSince(pooled),
-      close: pooled => this.#leave(pooled),
+        pooled.isKept || host.isWatched(pooled.supervisor) ? undefined : getIdleSince(pooled),
+      close: pooled => this.#drainPooled(pooled),
     })
-    this.#warm = new WarmConnections(host.min, waits => host.supervisor(ALL, { waits }))
+    this.#warm = new WarmConnections(host.min, isWaitedFor =>
+      host.supervisor(ALL_LEGACY_CAPABILITIES, { isWaitedFor }),
+    )
   }
 
   /**
@@ -171,31 +173,36 @@ export class ConnectionPool {
     project?: string,
     of: 'client' | 'main' = 'client',
   ): Supervisor {
-    if (isOfMain(call.method)) return this.#host.main()
+    if (usesMainConnection(call.method)) return this.#host.main()
     const era = of === 'client' ? this.#host.eraOf(call, main) : undefined
     const place = { headers: call.headers, project, era }
     const key = this.#createPoolKey(call.exchange.session, main, place)
     if (key === undefined) return this.#host.main()
-    const pooled = this.#pooled.get(key) ?? this.#opened(key, call, main, place)
+    const pooled = this.#pooled.get(key) ?? this.#openForCall(key, call, main, place)
     return pooled?.supervisor ?? this.#host.main()
   }
 
   /** Place of the connection that the calls of a session take beside the main one, whether it is open or not. */
   findPoolKey(session: Session, main: Connection, project?: string): string | undefined {
     // The headers decide which one that is, and nobody knows them without a call.
-    if (this.#host.forwarded.length > 0) return undefined
+    if (this.#host.forwardedHeaders.length > 0) return undefined
     const era = this.#host.eraOfSession(session, main)
     return this.#createPoolKey(session, main, { headers: NO_HEADERS, project, era })
   }
 
   /** Finds the supervisor of the connection at a place, where there is one. */
-  at(place: string | undefined): Supervisor | undefined {
+  getByKey(place: string | undefined): Supervisor | undefined {
     return place === undefined ? undefined : this.#pooled.get(place)?.supervisor
   }
 
   /** A subscription alone opens no connection while there is no room, nor one of another era; it uses the main one. */
-  #opened(key: string, call: Call, main: Connection, place: ConnectionKey): PooledConnection | undefined {
-    if (call.method === SUBSCRIBE && (place.era !== undefined || this.#room() <= 0)) return undefined
+  #openForCall(
+    key: string,
+    call: Call,
+    main: Connection,
+    place: ConnectionTraits,
+  ): PooledConnection | undefined {
+    if (call.method === SUBSCRIBE && (place.era !== undefined || this.#countFree() <= 0)) return undefined
     return this.#open(key, call.exchange.session, main, place)
   }
 
@@ -203,76 +210,77 @@ export class ConnectionPool {
   #createPoolKey(
     session: Session,
     main: Connection,
-    { headers, project, era }: ConnectionKey,
+    { headers, project, era }: ConnectionTraits,
   ): string | undefined {
     if (project === undefined && era === undefined && this.isShared(main)) return undefined
-    const owner = this.#owner(session, headers)
+    const owner = this.#getOwnerKey(session, headers)
     const key =
       project === undefined
-        ? `${owner}\n${this.#declares(session, main).fingerprint}`
+        ? `${owner}\n${this.#getDeclaredClient(session, main).fingerprint}`
         : JSON.stringify([owner, project])
     return era === undefined ? key : `${era}\n${key}`
   }
 
   /** All connections beside the main one that are up. */
-  all(): Connection[] {
-    return this.supervisors().flatMap(({ connection }) => connection ?? [])
+  listConnections(): Connection[] {
+    return this.listSupervisors().flatMap(({ connection }) => connection ?? [])
   }
 
-  supervisors(): Supervisor[] {
+  listSupervisors(): Supervisor[] {
     const supervisors = [...this.#pooled.values()].map(({ supervisor }) => supervisor)
     return [...supervisors, ...this.#leaving.keys(), ...this.#warm.supervisors]
   }
 
   /** Opens ahead what is to be ready for newcomers. */
-  fill(): void {
-    this.#warm.fill(this.#room())
+  openWarm(): void {
+    this.#warm.openMissing(this.#countFree())
   }
 
   /** Takes a new connection in the place of this one, if it is here. */
-  replace(connection: Connection, why: string): void {
-    for (const { supervisor } of this.#pooled.values()) supervisor.replace(connection, why)
+  reconnect(connection: Connection, why: string): void {
+    for (const { supervisor } of this.#pooled.values()) supervisor.reconnect(connection, why)
   }
 
   sessionEnded({ id }: Session): void {
     if (this.#host.isolation !== 'session') return
-    for (const pooled of this.#pooled.values()) if (pooled.session === id) this.#leave(pooled)
+    for (const pooled of this.#pooled.values()) if (pooled.session === id) this.#drainPooled(pooled)
   }
 
   /** A connection is of no use any more. */
-  drop(supervisor: Supervisor): void {
-    for (const pooled of this.#pooled.values()) if (pooled.supervisor === supervisor) this.#leave(pooled)
+  removeSupervisor(supervisor: Supervisor): void {
+    for (const pooled of this.#pooled.values())
+      if (pooled.supervisor === supervisor) this.#drainPooled(pooled)
   }
 
   /** Since when the connection that is up and idle longest has had nothing to do. */
   get idleSince(): number | undefined {
-    const idle = this.#idle().find(isUp)
-    return idle === undefined ? undefined : idleSince(idle)
+    const idle = this.#listIdle().find(isUp)
+    return idle === undefined ? undefined : getIdleSince(idle)
   }
 
   /** Ends the connection that is up and idle longest, and its process. */
-  yield(): boolean {
-    const idle = this.#idle().find(isUp)
-    if (idle !== undefined) this.#leave(idle)
+  closeIdle(): boolean {
+    const idle = this.#listIdle().find(isUp)
+    if (idle !== undefined) this.#drainPooled(idle)
     return idle !== undefined
   }
 
   /** Ends the connection that was idle longest, up or not. */
-  makeRoom(): boolean {
-    const [idle] = this.#idle()
-    if (idle !== undefined) this.#leave(idle)
+  evictIdle(): boolean {
+    const [idle] = this.#listIdle()
+    if (idle !== undefined) this.#drainPooled(idle)
     return idle !== undefined
   }
 
   /** Lets every connection end with its last call. */
-  leave(): void {
-    for (const pooled of this.#pooled.values()) this.#leave(pooled)
-    for (const supervisor of this.#warm.empty()) this.#end(supervisor)
+  drainAll(): void {
+    for (const pooled of this.#pooled.values()) this.#drainPooled(pooled)
+    for (const supervisor of this.#warm.takeAll()) this.#drainSupervisor(supervisor)
   }
 
   async stop(): Promise<void> {
     this.#sweeper.stop()
-    this.leave()
+    this.drainAll()
     await Promise.all([...this.#leaving.keys()].map(supervisor => supervisor.stop()))
   }
 
@@ -281,22 +289,22 @@ export class ConnectionPool {
     return transport.streams ? server?.era === 'modern' : this.#host.isolation === 'shared'
   }
 
-  #owner(session: Session, headers: Headers): string {
-    const { isolation, forwarded } = this.#host
+  #getOwnerKey(session: Session, headers: Headers): string {
+    const { isolation, forwardedHeaders } = this.#host
     const owner = isolation === 'shared' ? '' : getIsolationKey(isolation, session)
-    return forwarded.length === 0
+    return forwardedHeaders.length === 0
       ? owner
-      : JSON.stringify([owner, ...forwarded.map(name => headers[name] ?? null)])
+      : JSON.stringify([owner, ...forwardedHeaders.map(name => headers[name] ?? null)])
   }
 
   /**
    * Declares this client in `initialize`. The programs of one caller, or of one label, share a process, whatever each
    * of them can; and a process that was started ahead did not know for whom.
    */
-  #declares({ client, label }: Session, main: Connection): Declared {
+  #getDeclaredClient({ client, label }: Session, main: Connection): DeclaredClient {
     const isOfMany = this.#host.isolation === 'session' && label !== undefined
     if (isOfMany || (!main.transport.streams && (this.#host.isolation !== 'session' || this.#host.min > 0)))
-      return { version: '', fingerprint: EVERYTHING, capabilities: ALL }
+      return { version: '', fingerprint: ANY_CLIENT, capabilities: ALL_LEGACY_CAPABILITIES }
     const known = this.#declared.get(client.capabilities)
     if (known?.version === client.version) return known
     const capabilities = toLegacyCapabilities(normalizeCapabilities(client))
@@ -305,7 +313,7 @@ export class ConnectionPool {
     return declared
   }
 
-  #room(): number {
+  #countFree(): number {
     // A connection that only stops has no client any more; the bound on all processes still counts it.
     const busy = [...this.#leaving.keys()].filter(({ connection }) => connection !== undefined).length
     return this.#host.max - this.#pooled.size - busy - this.#warm.size
@@ -315,16 +323,17 @@ export class ConnectionPool {
     key: string,
     session: Session,
     main: Connection,
-    { project: cwd, era }: ConnectionKey,
+    { project: cwd, era }: ConnectionTraits,
   ): PooledConnection | undefined {
     const isShared = this.#host.isolation === 'shared' && cwd === undefined
     if (isShared && this.#pooled.size >= MAX_SHARED) return undefined
-    const isKept = isShared && !main.transport.streams && !this.#host.rests
+    const isKept = isShared && !main.transport.streams && !this.#host.stopsWhenIdle
     if (!isKept) this.#evictIfFull(session)
-    const isAhead = era === undefined ? this.#warm.take() : undefined
+    const isAhead = era === undefined ? this.#warm.takeConnection() : undefined
     const pooled: PooledConnection = {
       key,
-      supervisor: isAhead ?? this.#fresh(this.#declares(session, main).capabilities, { cwd, era }),
+      supervisor:
+        isAhead ?? this.#createSupervisor(this.#getDeclaredClient(session, main).capabilities, { cwd, era }),
       session: this.#getSessionKey(session),
       caller: isKept ? undefined : getCallerKey(session),
       isKept,
@@ -332,7 +341,7 @@ export class ConnectionPool {
     }
     this.#pooled.set(key, pooled)
     this.#sweeper.arm()
-    this.fill()
+    this.openWarm()
     return pooled
   }
 
@@ -340,9 +349,9 @@ export class ConnectionPool {
     return this.#host.isolation === 'session' && label === undefined ? id : undefined
   }
 
-  #fresh(capabilities: JsonObject, also: PoolOptions): Supervisor {
+  #createSupervisor(capabilities: JsonObject, also: PoolOptions): Supervisor {
     const { name, max, supervisor } = this.#host
-    if (this.#room() > 0 || this.makeRoom()) return supervisor(capabilities, also)
+    if (this.#countFree() > 0 || this.evictIdle()) return supervisor(capabilities, also)
     const why = `${max} clients have connections of their own to it already`
     throw gatewayError('GW_UPSTREAM_BUSY', { upstream: name, why, retryAfterMs: 1000 })
   }
@@ -355,39 +364,39 @@ export class ConnectionPool {
     let count = 0
     for (const pooled of this.#pooled.values()) if (pooled.caller === caller) count++
     if (count < maxEach) return
-    const idle = this.#idle().find(pooled => pooled.caller === caller)
-    if (idle !== undefined) return this.#leave(idle)
+    const idle = this.#listIdle().find(pooled => pooled.caller === caller)
+    if (idle !== undefined) return this.#drainPooled(idle)
     const why = `${maxEach} conversations of this caller have connections of their own to it already`
     throw gatewayError('GW_UPSTREAM_BUSY', { upstream: name, why, retryAfterMs: 1000 })
   }
 
   /** Those that nobody uses, the one idle longest first. */
-  #idle(): PooledConnection[] {
+  #listIdle(): PooledConnection[] {
     const idle = [...this.#pooled.values()].filter(
-      pooled => !pooled.isKept && idleSince(pooled) !== undefined,
+      pooled => !pooled.isKept && getIdleSince(pooled) !== undefined,
     )
-    return idle.sort((a, b) => (idleSince(a) ?? 0) - (idleSince(b) ?? 0))
+    return idle.sort((a, b) => (getIdleSince(a) ?? 0) - (getIdleSince(b) ?? 0))
   }
 
-  #leave(pooled: PooledConnection): void {
+  #drainPooled(pooled: PooledConnection): void {
     this.#pooled.delete(pooled.key)
-    this.#end(pooled.supervisor)
+    this.#drainSupervisor(pooled.supervisor)
   }
 
-  #end(supervisor: Supervisor): void {
-    const left = supervisor.leave().finally(() => {
+  #drainSupervisor(supervisor: Supervisor): void {
+    const left = supervisor.stopAfterLastCall().finally(() => {
       this.#leaving.delete(supervisor)
-      if (this.#host.main().state === 'ready') this.fill()
+      if (this.#host.main().state === 'ready') this.openWarm()
     })
     this.#leaving.set(supervisor, left)
   }
 }
 
 /** All that a client can be asked for, as `initialize` declares it. */
-export const ALL = toLegacyCapabilities(ALL_CAPABILITIES)
+export const ALL_LEGACY_CAPABILITIES = toLegacyCapabilities(ALL_CAPABILITIES)
 
 /** True for methods of the main connection: lists, which are the same everywhere at first, and what is sent in everybody's name. */
-export function isOfMain(method: string): boolean {
+export function usesMainConnection(method: string): boolean {
   return method === 'logging/setLevel' || METHODS.get(method)?.to === 'list'
 }
 
@@ -404,14 +413,14 @@ function isUp({ supervisor }: PooledConnection): boolean {
   return supervisor.connection !== undefined
 }
 
-function idleSince({ supervisor, openedAt }: PooledConnection): number | undefined {
+function getIdleSince({ supervisor, openedAt }: PooledConnection): number | undefined {
   if (supervisor.state === 'starting') return undefined
   const { connection } = supervisor
   return connection === undefined ? openedAt : connection.use.idleSince
 }
 
 /** Numbers of connections of each sort. */
-interface Sizes {
+interface PoolSizes {
   readonly replicas: number
   readonly min: number
   readonly max: number
@@ -420,13 +429,13 @@ interface Sizes {
 }
 
 /** Reads the numbers of connections from a spec; all but processes have one, and more as clients come. */
-export function getPoolSizes(spec: McpUpstreamConfig): Sizes {
+export function getPoolSizes(spec: McpUpstreamConfig): PoolSizes {
   const idleMs = spec.idle === undefined ? undefined : parseDuration(spec.idle)
   const {
     min,
     max,
     perPrincipal: maxEach,
-  } = spec.pool ?? { min: 0, max: MAX_CONNECTIONS, perPrincipal: MAX_EACH }
+  } = spec.pool ?? { min: 0, max: MAX_CONNECTIONS, perPrincipal: MAX_PER_CALLER }
   // The directory of a project's process is not known ahead.
   const isAhead = spec.isolation !== 'shared' && !isPerProject(spec)
   const hasReplicas = spec.type === 'stdio' && spec.isolation === 'shared' && !isPerProject(spec)

@@ -4,21 +4,21 @@ import { isObject } from '../protocol/json/json.ts'
 import { METHODS } from '../protocol/methods.ts'
 import type { Connection } from './connection/connection.ts'
 import type { Supervisor } from './supervisor.ts'
-import { isRefusal } from './connection/handshake.ts'
+import { isInitializeRefusal } from './connection/handshake.ts'
 
-const PART = 'eras'
+const MEMORY_KEY = 'eras'
 
 /** A verdict of "modern only" never corrects itself, so it does not hold for ever. */
-const VERDICT_MS = 24 * 60 * 60_000
+const VERDICT_TTL_MS = 24 * 60 * 60_000
 
 /** A server that fails so often before it ever spoke the legacy era is not asked again. */
 const MAX_FAILURES = 3
 
 /** Capabilities of a client by which a legacy server may ask it. */
-const ASKABLE = ['elicitation', 'sampling', 'roots']
+const INPUT_CAPABILITIES = ['elicitation', 'sampling', 'roots']
 
 /** Dependencies of the choice. */
-interface EraMatchOptions {
+interface EraMatchDeps {
   /** True with `era: match`. */
   readonly isOn: boolean
   readonly memory: UpstreamMemory | undefined
@@ -32,7 +32,7 @@ export class EraMatch {
   readonly #isOn: boolean
   readonly #memory: UpstreamMemory | undefined
   /** Supervisors of connections in another era than the main one. */
-  readonly #others = new WeakSet<Supervisor>()
+  readonly #otherEra = new WeakSet<Supervisor>()
   #main: Connection | undefined
   /** True while some calls may be made beside the main connection, as they are of another era. */
   #mayDiffer = false
@@ -43,12 +43,12 @@ export class EraMatch {
   /** True once the server was spoken to in the legacy era. */
   #isConfirmed = false
 
-  constructor({ isOn, memory }: EraMatchOptions) {
+  constructor({ isOn, memory }: EraMatchDeps) {
     this.#isOn = isOn
     this.#memory = memory
-    const saved = isOn ? memory?.read(PART) : undefined
+    const saved = isOn ? memory?.read(MEMORY_KEY) : undefined
     if (!isObject(saved) || typeof saved.modernOnly !== 'string') return
-    if (Math.abs(Date.now() - Number(saved.seenAt)) < VERDICT_MS) this.#modernOnly = saved.modernOnly
+    if (Math.abs(Date.now() - Number(saved.seenAt)) < VERDICT_TTL_MS) this.#modernOnly = saved.modernOnly
   }
 
   /** The main connection is this one now; undefined when there is none. */
@@ -59,20 +59,22 @@ export class EraMatch {
   }
 
   /** Notes the supervisor of a connection in another era than the main one. */
-  add(supervisor: Supervisor): void {
-    this.#others.add(supervisor)
+  addSupervisor(supervisor: Supervisor): void {
+    this.#otherEra.add(supervisor)
   }
 
   /** Tells if the state of a supervisor says something of the server. Whether it speaks another era is only tried, at first. */
-  isNews(supervisor: Supervisor): boolean {
-    if (!this.#others.has(supervisor)) return true
+  describesServer(supervisor: Supervisor): boolean {
+    if (!this.#otherEra.has(supervisor)) return true
     if (supervisor.state === 'ready') this.#isConfirmed = true
     return this.#isConfirmed
   }
 
   /** Tells if a call is made in another era than that of the main connection, where that is up. */
-  isOther(call: Call, main: Connection): boolean {
-    return this.#mayDiffer && METHODS.get(call.method)?.to !== 'list' && this.ofCall(call, main) !== undefined
+  usesOtherEra(call: Call, main: Connection): boolean {
+    return (
+      this.#mayDiffer && METHODS.get(call.method)?.to !== 'list' && this.getCallEra(call, main) !== undefined
+    )
   }
 
   /**
@@ -85,42 +87,44 @@ export class EraMatch {
     main: Connection,
     otherwise: (isOver: boolean) => Supervisor,
   ): Promise<Connection | undefined> {
-    if (!this.#others.has(supervisor)) return supervisor.waitUntilReady(call)
+    if (!this.#otherEra.has(supervisor)) return supervisor.waitUntilReady(call)
     try {
       return await supervisor.waitUntilReady(call)
     } catch (error) {
-      return otherwise(this.#failed(error, main)).waitUntilReady(call)
+      return otherwise(this.#recordFailure(error, main)).waitUntilReady(call)
     }
   }
 
   /** The era of a session's calls, where it is not that of the main connection. */
-  of({ client }: Session, main: Connection): 'legacy' | undefined {
-    if (client.era !== 'legacy' || !ASKABLE.some(what => isObject(client.capabilities[what])))
+  getSessionEra({ client }: Session, main: Connection): 'legacy' | undefined {
+    if (client.era !== 'legacy' || !INPUT_CAPABILITIES.some(what => isObject(client.capabilities[what])))
       return undefined
     return this.#mayDiffer && main === this.#main ? 'legacy' : undefined
   }
 
   /** The same for a call. A task is made and looked at where its server has tasks. */
-  ofCall({ method, mayBeTask, exchange }: Call, main: Connection): 'legacy' | undefined {
-    return mayBeTask === true || method.startsWith('tasks/') ? undefined : this.of(exchange.session, main)
+  getCallEra({ method, mayBeTask, exchange }: Call, main: Connection): 'legacy' | undefined {
+    return mayBeTask === true || method.startsWith('tasks/')
+      ? undefined
+      : this.getSessionEra(exchange.session, main)
   }
 
   /** The legacy era was tried, and did not come up. True when it is not tried again. */
-  #failed(error: unknown, { server, transport }: Connection): boolean {
+  #recordFailure(error: unknown, { server, transport }: Connection): boolean {
     // Many calls may have waited for one attempt. What goes wrong on a network says nothing of the server.
-    if (error !== this.#lastFailure && !transport.streams && isOfServer(error)) this.#failures++
+    if (error !== this.#lastFailure && !transport.streams && isServerFailure(error)) this.#failures++
     this.#lastFailure = error
-    const isOver = isRefusal(error) || (!this.#isConfirmed && this.#failures >= MAX_FAILURES)
+    const isOver = isInitializeRefusal(error) || (!this.#isConfirmed && this.#failures >= MAX_FAILURES)
     if (isOver && server !== undefined) {
       this.#modernOnly = getServerIdentity(server)
       this.#mayDiffer = false
-      this.#memory?.write(PART, { modernOnly: this.#modernOnly, seenAt: Date.now() })
+      this.#memory?.write(MEMORY_KEY, { modernOnly: this.#modernOnly, seenAt: Date.now() })
     }
     return isOver
   }
 
   /** The server has become another one. */
-  forget(): void {
+  clear(): void {
     this.#modernOnly = undefined
     this.#failures = 0
     this.#isConfirmed = false
@@ -128,7 +132,7 @@ export class EraMatch {
 }
 
 /** True for a process that ended, or said nothing in its time. */
-function isOfServer(error: unknown): boolean {
+function isServerFailure(error: unknown): boolean {
   return error instanceof GatewayError && error.code === 'GW_UPSTREAM_START'
 }
 

@@ -6,16 +6,16 @@ import type { Supervisor } from './supervisor.ts'
 import type { McpUpstreamConfig } from './transport.ts'
 
 /** Lists of one connection. */
-interface Own {
+interface ConnectionLists {
   readonly connection: Connection
   readonly key: string
   /** Place of the sessions that were shown them; undefined before the first. */
-  place: string | undefined
+  poolKey: string | undefined
   isMeant(session: Session): boolean
 }
 
 /** The upstream of some connections, and the places of sessions among these. */
-interface Owner {
+interface OwnListsDeps {
   readonly spec: McpUpstreamConfig
   readonly context: UpstreamContext
   /** Place of a session beside the main connection; undefined for who takes that, and while nobody knows. */
@@ -31,10 +31,10 @@ interface Owner {
  * those of the main connection.
  */
 export class OwnLists {
-  readonly #owner: Owner
-  readonly #own = new Map<Supervisor, Own>()
+  readonly #owner: OwnListsDeps
+  readonly #own = new Map<Supervisor, ConnectionLists>()
 
-  constructor(owner: Owner) {
+  constructor(owner: OwnListsDeps) {
     this.#owner = owner
   }
 
@@ -42,27 +42,27 @@ export class OwnLists {
    * The server on the connection of this supervisor says that a list is another one, which is told to those who use it.
    * Connections that many share over a network lead to one server, whose lists are the same on each.
    */
-  changed(supervisor: Supervisor, { method, params }: Notification): void {
+  handleListChange(supervisor: Supervisor, { method, params }: Notification): void {
     const { spec, context } = this.#owner
     if (spec.type !== 'stdio' && spec.isolation === 'shared') return context.notify({ method, params })
-    const { isMeant } = this.#of(supervisor)
+    const { isMeant } = this.#findAudience(supervisor)
     context.notify({ method, params, isForOwnLists: true }, isMeant)
   }
 
-  #of(supervisor: Supervisor): Pick<Own, 'isMeant'> {
+  #findAudience(supervisor: Supervisor): Pick<ConnectionLists, 'isMeant'> {
     const { connection } = supervisor
     const known = this.#own.get(supervisor)
     if (known !== undefined && known.connection === connection) return known
-    const isMeant = (session: Session): boolean => this.#at(session) === supervisor
+    const isMeant = (session: Session): boolean => this.#findByPoolKey(session) === supervisor
     // Before it is up a new process says nothing of its own: it lists what the main one does.
     if (connection === undefined) return { isMeant }
-    const own: Own = { connection, key: String(countOwnLists()), place: undefined, isMeant }
+    const own: ConnectionLists = { connection, key: String(countOwnLists()), poolKey: undefined, isMeant }
     this.#own.set(supervisor, own)
     return own
   }
 
   /** Key of the lists that a session is shown; undefined for those of the main connection. */
-  of(session: Session): string | undefined {
+  getListKey(session: Session): string | undefined {
     return this.#own.size === 0 ? undefined : this.#findOwnLists(session)?.key
   }
 
@@ -74,28 +74,28 @@ export class OwnLists {
   }
 
   /** A connection beside the main one is up or gone. A new process lists what it does at first: what the main one does. */
-  moved(supervisor: Supervisor): void {
+  handleConnectionChange(supervisor: Supervisor): void {
     const own = this.#own.get(supervisor)
     if (own === undefined || own.connection === supervisor.connection) return
     this.#own.delete(supervisor)
-    const { place } = own
-    if (place === undefined) return
+    const { poolKey } = own
+    if (poolKey === undefined) return
     const { context, placeOf, knowsPlaces } = this.#owner
-    const isMeant = (session: Session): boolean => !knowsPlaces() || placeOf(session) === place
+    const isMeant = (session: Session): boolean => !knowsPlaces() || placeOf(session) === poolKey
     for (const method of LIST_CHANGES)
       context.notify({ method, params: undefined, isForOwnLists: true }, isMeant)
   }
 
-  #findOwnLists(session: Session): Own | undefined {
+  #findOwnLists(session: Session): ConnectionLists | undefined {
     const place = this.#owner.placeOf(session)
     const supervisor = this.#owner.at(place)
     const own = supervisor && this.#own.get(supervisor)
     if (own === undefined || own.connection !== supervisor?.connection) return undefined
-    own.place = place
+    own.poolKey = place
     return own
   }
 
-  #at(session: Session): Supervisor | undefined {
+  #findByPoolKey(session: Session): Supervisor | undefined {
     return this.#owner.at(this.#owner.placeOf(session))
   }
 }

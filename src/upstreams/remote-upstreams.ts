@@ -1,5 +1,5 @@
 import { definePlugin } from '../plugin.ts'
-import { HeldBytes } from '../transport/backlog.ts'
+import { MemoryBudget } from '../transport/backlog.ts'
 
 /** Upstreams of type `ws`: servers reached over a WebSocket, of either era. */
 export const callWs = definePlugin<undefined>({
@@ -58,7 +58,7 @@ export const callHttp = definePlugin<undefined>({
     ])
     hooks.createUpstream.for('http').tap((spec, context) => {
       if (spec.type !== 'http') return undefined
-      const held = new HeldBytes(MAX_HELD)
+      const held = new MemoryBudget(MAX_HELD)
       return createUpstream(spec, context, own => {
         return new McpUpstream(spec, own, events => openHttpOrSse(spec, own, events, held))
       })

@@ -12,7 +12,7 @@ export class Replicas {
   }
 
   /** The one with the fewest calls under way, and of equals the next in turn; undefined when none is up. */
-  pick(): Supervisor | undefined {
+  pickLeastLoaded(): Supervisor | undefined {
     const count = this.#all.length
     const first = ++this.#turn % count
     let best: Supervisor | undefined
@@ -28,15 +28,18 @@ export class Replicas {
   }
 
   /** All but this one. */
-  others(main: Supervisor): Supervisor[] {
+  listOthers(main: Supervisor): Supervisor[] {
     return this.#all.filter(supervisor => supervisor !== main)
   }
 }
 
-type Load = Pick<UpstreamRuntime, 'instances' | 'inFlight'>
+type ConnectionsLoad = Pick<UpstreamRuntime, 'instances' | 'inFlight'>
 
 /** Load of connections, with the era of those that speak another one than the main one. */
-export function measureLoad(connections: readonly Connection[], main: Connection | undefined): Load {
+export function measureConnectionsLoad(
+  connections: readonly Connection[],
+  main: Connection | undefined,
+): ConnectionsLoad {
   const own = main?.server?.era
   const instances = connections.map(({ transport, use, server }) => ({
     ...(transport.pid === undefined ? {} : { pid: transport.pid }),

@@ -8,21 +8,26 @@ import type { TlsMaterial } from '../http-client/undici-client.ts'
 type TlsOrigin = Pick<UpstreamContext, 'name' | 'directory'>
 
 /** The texts of the files of an upstream's `tls`. @throws GatewayError when one cannot be read. */
-export function readTls({ ca, cert, key, passphrase }: TlsConfig, place: TlsOrigin): TlsMaterial {
-  return { ca: read(ca, place), cert: read(cert, place), key: read(key, place), passphrase }
+export function readTlsFiles({ ca, cert, key, passphrase }: TlsConfig, place: TlsOrigin): TlsMaterial {
+  return {
+    ca: readTlsFile(ca, place),
+    cert: readTlsFile(cert, place),
+    key: readTlsFile(key, place),
+    passphrase,
+  }
 }
 
 /** The present contents of the files of an upstream's `tls`, as one text; another one is a reason to connect anew. */
-export function tlsFingerprint(spec: UpstreamConfig, place: TlsOrigin): string {
+export function fingerprintTls(spec: UpstreamConfig, place: TlsOrigin): string {
   if (!('tls' in spec) || spec.tls === undefined) return ''
   try {
-    return JSON.stringify(readTls(spec.tls, place))
+    return JSON.stringify(readTlsFiles(spec.tls, place))
   } catch (error) {
     return getErrorMessage(error)
   }
 }
 
-function read(file: string | undefined, { name, directory }: TlsOrigin): string | undefined {
+function readTlsFile(file: string | undefined, { name, directory }: TlsOrigin): string | undefined {
   if (file === undefined) return undefined
   try {
     return readFileSync(resolve(directory, file), 'utf8')

@@ -13,7 +13,7 @@ import type {
 import type { Reason } from '../errors/errors.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import type { RpcId, RpcResponse } from '../protocol/jsonrpc.ts'
-import type { Drops } from '../transport/unexpected-messages.ts'
+import type { DroppedMessages } from '../transport/unexpected-messages.ts'
 
 /** Carries the messages of a connection: the pipes of a process, or POSTs to a server. */
 export interface Transport {
@@ -23,13 +23,13 @@ export interface Transport {
   /** The session that the server has given the connection. */
   readonly session?: string | undefined
   /** The last lines of the server's stderr, for the detail of errors. */
-  readonly lastWords?: string | undefined
+  readonly lastStderr?: string | undefined
   /** Sends a request; throws a GatewayError when it cannot even be queued. */
-  request(pending: Pending, params: JsonObject | undefined): void
+  request(pending: PendingRequest, params: JsonObject | undefined): void
   /** Sends a notification or a reply of ours; resolves when it is out or lost, never rejects. */
   send(text: string): Promise<void>
   /** Gives up a request that nobody waits for any more. True when the server has not heard of it, and will not. */
-  abandon(pending: Pending): boolean
+  abandon(pending: PendingRequest): boolean
   /** The server has introduced itself. */
   opened(server: ServerDescription): void
   /** Opens what is needed to hear notifications that belong to no request. */
@@ -50,11 +50,11 @@ export interface SkippedMessage {
 /** Events of a transport, for its connection. */
 export interface TransportEvents {
   /** One message, whose bytes are the connection's from then on, and the request on whose stream it came, where streams tell. */
-  received(bytes: Buffer, of: Pending | undefined): void
+  received(bytes: Buffer, of: PendingRequest | undefined): void
   /** A message was too long to be read, and the next one can be. */
   skipped?(message: SkippedMessage): void
   /** One request failed on its way; the others live on. */
-  failed(pending: Pending, error: Error): void
+  failed(pending: PendingRequest, error: Error): void
   /** The stream of what belongs to no request has been away, and may have missed something. */
   reopened(): void
   /** The transport is gone for good. */
@@ -74,7 +74,7 @@ export interface Subscription {
 }
 
 /** One request of ours that waits for its answer. */
-export class Pending {
+export class PendingRequest {
   readonly id: RpcId
   readonly method: string
   /** The client's call; undefined for requests of our own. */
@@ -109,11 +109,11 @@ export class Pending {
 }
 
 /** Dependencies of a connection: the upstream that it belongs to. */
-export interface ConnectionHost<Connection = unknown> {
+export interface ConnectionDeps<Connection = unknown> {
   readonly name: string
   readonly log: Log
   readonly clock: Clock
-  readonly drops: Drops
+  readonly drops: DroppedMessages
   notify(notification: Notification): void
   /** Takes a server's requests to clients. */
   readonly clients: Pick<UpstreamContext, 'ask'>

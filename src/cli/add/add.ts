@@ -4,8 +4,8 @@ import type { LoadedConfig } from '../../config/index.ts'
 import { withConfig } from '../../config/index.ts'
 import { fromYaml } from '../../config/source/plain-yaml.ts'
 import { gatewayError, GatewayError, getErrorMessage } from '../../errors/errors.ts'
-import { lazyFetch } from '../../gateway/generation.ts'
-import { withoutTraces } from '../../gateway/load-config.ts'
+import { createLazyFetch } from '../../gateway/generation.ts'
+import { disableRecords } from '../../gateway/load-config.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { systemClock } from '../../util/clock.ts'
 import { findProgram } from '../../util/find-program.ts'
@@ -48,7 +48,7 @@ async function runTrial(
   { name, help }: { readonly name: string; readonly help: string },
   terminal: Terminal,
 ): Promise<TrialResult> {
-  const { config } = withoutTraces(source)
+  const { config } = disableRecords(source)
   const upstream = config.upstreams[name]
   if (upstream === undefined)
     throw gatewayError('GW_ADD_TRIAL', { upstream: name, help, why: 'it is not there' })
@@ -109,7 +109,7 @@ export interface RegistryFlags {
 
 /** The registry that is meant. @throws GatewayError GW_REGISTRY_UNKNOWN where there is none */
 export async function openRegistry(flags: RegistryFlags, terminal: Terminal): Promise<Registry> {
-  const fetch = lazyFetch({ network: { private: [] } } as never, {
+  const fetch = createLazyFetch({ network: { private: [] } } as never, {
     clock: systemClock,
     log: createSilentLog(),
     environment: terminal.environment,

@@ -3,8 +3,8 @@ import type { Finding } from '../../util/finding.ts'
 import { locateProblem } from '../../config/problem.ts'
 import type { ErrorEntry, ErrorTable } from '../../errors/errors.ts'
 import { gatewayError, getErrorMessage } from '../../errors/errors.ts'
-import { allErrors } from '../../gateway/builtins.ts'
-import { loadConfigured } from '../../plugin-host/resolve.ts'
+import { mergeErrorTables } from '../../gateway/builtins.ts'
+import { importPlugins } from '../../plugin-host/resolve.ts'
 import type { Plugin } from '../../plugin.ts'
 import { findSimilar } from '../../util/suggest.ts'
 import type { SourceFlags } from '../load-source.ts'
@@ -19,7 +19,7 @@ interface ErrorRow extends ErrorEntry {
 
 /** Every error of ours and of the plugins of the configuration in reach; what cannot be read is said on stderr. */
 export async function listErrors(flags: SourceFlags, terminal: Terminal): Promise<ErrorRow[]> {
-  const table: ErrorTable = allErrors(await loadConfiguredPlugins(flags, terminal))
+  const table: ErrorTable = mergeErrorTables(await loadConfiguredPlugins(flags, terminal))
   return Object.entries(table).map(([code, entry]) => ({ code, ...entry }))
 }
 
@@ -76,6 +76,6 @@ async function loadPluginErrors(
 ): Promise<Plugin<never>[]> {
   const config = { ...source.config, plugins: { [name]: spec } }
   const locateFinding = (finding: Finding) => locateProblem(source, finding)
-  const chosen = await loadConfigured(config, source.directory, locateFinding)
+  const chosen = await importPlugins(config, source.directory, locateFinding)
   return chosen.map(({ plugin }) => plugin)
 }

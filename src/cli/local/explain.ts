@@ -1,8 +1,8 @@
 import { gatewayError, GatewayError } from '../../errors/errors.ts'
 import type { Explanation } from '../../gateway/explain.ts'
-import { withoutTraces } from '../../gateway/load-config.ts'
-import type { Plan, Planned } from '../../gateway/plan.ts'
-import { comparePlan, parsePlanned, planConfig } from '../../gateway/plan.ts'
+import { disableRecords } from '../../gateway/load-config.ts'
+import type { ConfigPlan, ConfigSnapshot } from '../../gateway/plan.ts'
+import { comparePlan, parseSnapshot, snapshotConfig } from '../../gateway/plan.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { toOneLine, plural } from '../../util/plain-text.ts'
 import type { SourceFlags } from '../load-source.ts'
@@ -97,7 +97,7 @@ export interface PlanFlags extends ControlFlags, SourceFlags {
 }
 
 /** Lists the differences that the configuration of the flags would make to the gateway that runs, or to its file. */
-export async function createPlan(flags: PlanFlags, terminal: Terminal): Promise<Plan> {
+export async function createPlan(flags: PlanFlags, terminal: Terminal): Promise<ConfigPlan> {
   const next = await loadSource(flags, terminal)
   const state = getStateDirectory(next, terminal)
   return withCurrentConfig(flags, terminal, describe =>
@@ -115,14 +115,14 @@ export async function createPlan(flags: PlanFlags, terminal: Terminal): Promise<
 async function withCurrentConfig(
   flags: PlanFlags,
   terminal: Terminal,
-  use: (describe: (salt: string) => Promise<Planned>) => Promise<Plan>,
-): Promise<Plan> {
+  use: (describe: (salt: string) => Promise<ConfigSnapshot>) => Promise<ConfigPlan>,
+): Promise<ConfigPlan> {
   const { against, env, socket } = flags
   const files = against === undefined ? [flags.config, undefined] : [against]
   for (const config of files) {
     const running = await withRunningGateway({ config, env, socket }, terminal, client => {
       printUsedGateway(client, terminal)
-      return use(async salt => parsePlanned(await client.request('plan.present', { salt })))
+      return use(async salt => parseSnapshot(await client.request('plan.present', { salt })))
     }).catch((error: unknown) => ignoreMissingFile(error, against))
     if (running !== undefined) return running.value
   }
@@ -134,9 +134,11 @@ async function withCurrentConfig(
   })
   terminal.err.line(terminal.err.paint('dim', 'no gateway runs; comparing with the file'))
   const beside = { beside: true, state: getStateDirectory(source, terminal) }
-  const describeFile = ({ generation }: Parameters<Parameters<typeof withGateway>[2]>[0]): Promise<Plan> =>
-    use(salt => planConfig(generation, salt, source.config))
-  return withGateway(withoutTraces(source), terminal, describeFile, beside)
+  const describeFile = ({
+    generation,
+  }: Parameters<Parameters<typeof withGateway>[2]>[0]): Promise<ConfigPlan> =>
+    use(salt => snapshotConfig(generation, salt, source.config))
+  return withGateway(disableRecords(source), terminal, describeFile, beside)
 }
 
 /** Without a file in reach there is none that runs with it. */
@@ -148,7 +150,7 @@ function ignoreMissingFile(error: unknown, against: string | undefined): undefin
 
 /** The plan as people read it. */
 export function formatPlan(
-  { servers, tools, settings, changes }: Plan,
+  { servers, tools, settings, changes }: ConfigPlan,
   { out }: Pick<Terminal, 'out'>,
 ): string[] {
   const rows: (readonly ['+' | '-' | '~', string, string])[] = [

@@ -6,7 +6,7 @@ import type { DescribedConfig, LoadedConfig } from '../../config/index.ts'
 import { describeConfig } from '../../config/index.ts'
 import type { ControlClient } from '../../control/client.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
-import { withoutTraces } from '../../gateway/load-config.ts'
+import { disableRecords } from '../../gateway/load-config.ts'
 import type { GatewayDeps } from '../../gateway/generation.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { isObject } from '../../protocol/json/json.ts'
@@ -54,7 +54,7 @@ export async function withGatewayHandle<T>(
   const source = await loadSource(flags, terminal)
   const beside = { beside: true, state: getStateDirectory(source, terminal) }
   const ask = (gateway: Gateway): Promise<T> => use(createOwnHandle(gateway, source, terminal))
-  return withGateway(withoutTraces(source), terminal, ask, beside)
+  return withGateway(disableRecords(source), terminal, ask, beside)
 }
 
 export function printUsedGateway({ about: { pid, config } }: ControlClient, { cwd, err }: Terminal): void {
@@ -110,7 +110,7 @@ export function withUnstartedGateway<T>(
   use: (gateway: Gateway) => Promise<T>,
 ): Promise<T> {
   const beside = { beside: true, state: getStateDirectory(source, terminal) }
-  return withBuiltGateway(withoutTraces(source), terminal, beside, use)
+  return withBuiltGateway(disableRecords(source), terminal, beside, use)
 }
 
 async function withBuiltGateway<T>(

@@ -2,7 +2,7 @@ import { relative } from 'node:path'
 import type { CatalogRow, Inspection, UpstreamStatus } from '../../api/gateway.ts'
 import type { DescribedConfig, DescribedValue, LoadedConfig } from '../../config/index.ts'
 import { describeConfig, formatProblem } from '../../config/index.ts'
-import { countEras } from '../../gateway/inspect.ts'
+import { listLimitedEras } from '../../gateway/inspect.ts'
 import { loadSource, getStateDirectory } from '../load-source.ts'
 import type { TerminalOutput, Terminal } from '../output/terminal.ts'
 import { createSilentLog } from '../serve/logs.ts'
@@ -61,7 +61,7 @@ async function inspectOffline(source: LoadedConfig, terminal: Terminal): Promise
 function configuredListeners(config: unknown): Inspection['listeners'] {
   const { listeners } = config as Pick<LoadedConfig['config'], 'listeners'>
   return Object.entries(listeners).map(([name, listener]) => {
-    const eras = countEras(name, config as LoadedConfig['config'])
+    const eras = listLimitedEras(name, config as LoadedConfig['config'])
     if (listener.type !== 'http' || listener.port === 0) return { name, type: listener.type, ...eras }
     const scheme = listener.tls === undefined ? 'http' : 'https'
     const host = listener.host.includes(':') ? `[${listener.host}]` : listener.host

@@ -1,7 +1,7 @@
 import type { Inspection, UpstreamStatus } from '../../api/gateway.ts'
 import type { LoadedConfig, Problem } from '../../config/index.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
-import { withoutTraces } from '../../gateway/load-config.ts'
+import { disableRecords } from '../../gateway/load-config.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { filterObjects } from '../../protocol/json/json.ts'
 import { waitAtMost } from '../../util/clock.ts'
@@ -68,7 +68,7 @@ export async function checkServersOnline(
   terminal: Terminal,
   ms: number,
 ): Promise<OnlineValidation> {
-  return withUnstartedGateway(withoutTraces(source), terminal, async gateway => {
+  return withUnstartedGateway(disableRecords(source), terminal, async gateway => {
     await gateway.start()
     await awaitWithin(ms, gateway.settled())
     const inspection = await awaitWithin(LISTS_TIMEOUT_MS, gateway.inspect())

@@ -6,7 +6,7 @@ import { plural } from '../../util/plain-text.ts'
 import { parseDuration } from '../../util/units.ts'
 import { formatProblemLine } from '../output/report-error.ts'
 import { createWarningLog } from '../serve/logs.ts'
-import { countEras } from '../../gateway/inspect.ts'
+import { listLimitedEras } from '../../gateway/inspect.ts'
 import type { SourceFlags } from '../load-source.ts'
 import { loadSource, getStateDirectory } from '../load-source.ts'
 import type { Terminal } from '../output/terminal.ts'
@@ -94,7 +94,7 @@ export async function validate(flags: ValidateFlags, terminal: Terminal): Promis
   const { plugins, unmatched } = await gateway.inspect()
   await gateway.close()
   const eras = Object.keys(source.config.listeners).map(
-    name => [name, countEras(name, source.config).eras] as const,
+    name => [name, listLimitedEras(name, source.config).eras] as const,
   )
   return {
     valid: true,

@@ -4,7 +4,7 @@ import type { Load } from '../../api/index.ts'
 import type { ControlClient } from '../../control/client.ts'
 import { connectControl } from '../../control/client.ts'
 import type { ControlSocketKey } from '../../control/sockets.ts'
-import { findAllLivingSockets, answers, findLivingSockets } from '../../control/sockets.ts'
+import { findAllLivingSockets, isListening, findLivingSockets } from '../../control/sockets.ts'
 import { gatewayError, GatewayError } from '../../errors/errors.ts'
 import type { Health } from '../../errors/health.ts'
 import { formatDuration, toOneLine } from '../../util/plain-text.ts'
@@ -92,7 +92,7 @@ async function findConfiguredSocket(file: string, flags: ControlFlags, terminal:
   const socket = source?.config.control.socket
   if (source === undefined || socket === undefined) throw gatewayError('GW_NO_GATEWAY', { config: file })
   const path = resolveSocketAddress(socket, source.directory, getPlatform())
-  if (!(await answers(path))) throw gatewayError('GW_NO_GATEWAY', { config: file })
+  if (!(await isListening(path))) throw gatewayError('GW_NO_GATEWAY', { config: file })
   return path
 }
 

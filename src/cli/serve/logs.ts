@@ -6,7 +6,7 @@ import { createLog } from '../../util/log.ts'
 import { Secrets } from '../../util/secrets.ts'
 import type { Terminal } from '../output/terminal.ts'
 import type { RunningGateway } from './run-gateway.ts'
-import { countEras } from '../../gateway/inspect.ts'
+import { listLimitedEras } from '../../gateway/inspect.ts'
 import { createSummaryFields, formatSummary } from './summary.ts'
 import { getOwnerReason } from '../../errors/errors.ts'
 
@@ -93,7 +93,7 @@ export async function logWhenSettled(
   const inspection = {
     ...(await gateway.inspect()),
     listeners: gateway.listeners.map(({ name, type, url }) => ({
-      ...{ name, type, ...countEras(name, config) },
+      ...{ name, type, ...listLimitedEras(name, config) },
       ...(url === undefined ? {} : { url }),
     })),
   }

@@ -169,7 +169,7 @@ async function loadServeConfig(
 /** The socket that clients attach to; undefined where this gateway has one client, or another gateway has the socket. */
 async function findAttachPath(flags: ServeFlags, terminal: Terminal): Promise<string | undefined> {
   if (flags.stdio) return undefined
-  const [{ findConfigFile }, { answers, getAttachSocketPath }] = await Promise.all([
+  const [{ findConfigFile }, { isListening, getAttachSocketPath }] = await Promise.all([
     import('../load-source.ts'),
     import('../../control/sockets.ts'),
   ])
@@ -177,7 +177,7 @@ async function findAttachPath(flags: ServeFlags, terminal: Terminal): Promise<st
   const file = await findConfigFile(flags, terminal).catch(() => undefined)
   if (file === undefined) return undefined
   const path = getAttachSocketPath({ file, env: flags.env ?? environment['GATEWAY_ENV'], environment })
-  return flags['as-background'] !== true && (await answers(path)) ? undefined : path
+  return flags['as-background'] !== true && (await isListening(path)) ? undefined : path
 }
 
 // Set like any other values, so that they are checked like any others.

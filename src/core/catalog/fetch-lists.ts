@@ -6,7 +6,7 @@ import { LISTS } from '../../protocol/methods.ts'
 import type { Payload } from '../../protocol/payload.ts'
 import type { RpcError } from '../../protocol/rpc-error.ts'
 import { RPC } from '../../protocol/rpc-error.ts'
-import { cannotAsk } from '../client-request.ts'
+import { createCannotAskReply } from '../client-request.ts'
 import type { Carrier } from '../exchange.ts'
 import { PipelineCall, PipelineExchange } from '../exchange.ts'
 import type { Graph, UpstreamNode } from '../graph-types.ts'
@@ -17,12 +17,12 @@ export const MAX_PAGES = 64
 const MAX_BYTES = 16 * 1024 * 1024
 
 /** Tells whether an upstream is known to have nothing of this kind. */
-export function lacks(node: UpstreamNode, kind: Kind): boolean {
-  return node.upstream.server !== undefined && !offers(node, kind)
+export function lacksKind(node: UpstreamNode, kind: Kind): boolean {
+  return node.upstream.server !== undefined && !offersKind(node, kind)
 }
 
 /** The call for one page of a list, in somebody's session. All pages are of the connection that `own` names, or of the main one. */
-export function listCall(
+export function createListCall(
   graph: Graph,
   node: UpstreamNode,
   kind: Kind,
@@ -31,7 +31,12 @@ export function listCall(
 ): PipelineCall {
   const { method } = LISTS[kind]
   const params = cursor === undefined ? undefined : { cursor }
-  const call = new PipelineCall(node.upstream.name, method, params, detached(graph, session, method))
+  const call = new PipelineCall(
+    node.upstream.name,
+    method,
+    params,
+    createDetachedExchange(graph, session, method),
+  )
   call.listKey = own
   graph.hooks.getRunner('call', method)?.(call)
   return call
@@ -48,23 +53,23 @@ export async function fetchList(
   session: Session,
   first: PipelineCall,
 ): Promise<Payload[] | undefined> {
-  const hasWaited = await ready(graph, node)
-  if (!offers(node, kind) || graph.unlisted.has(node.upstream, LISTS[kind].method)) return undefined
+  const hasWaited = await waitUntilReady(graph, node)
+  if (!offersKind(node, kind) || graph.unlisted.has(node.upstream, LISTS[kind].method)) return undefined
   // The time of a call counts from when it is made.
-  const call = hasWaited ? listCall(graph, node, kind, session, { own: first.listKey }) : first
+  const call = hasWaited ? createListCall(graph, node, kind, session, { own: first.listKey }) : first
   return fetchPages(graph, node, kind, session, call)
 }
 
 /** Waits until the upstream has been spoken to; true if it had to. Throws when longer would make others wait for it. */
-async function ready({ grace }: Graph, { upstream }: UpstreamNode): Promise<boolean> {
+async function waitUntilReady({ grace }: Graph, { upstream }: UpstreamNode): Promise<boolean> {
   if (upstream.server !== undefined || upstream.state === 'stopped') return false
-  await grace.wait(upstream)
+  await grace.waitForStart(upstream)
   if (upstream.server !== undefined) return true
   const why = upstream.problem ?? 'it is still starting'
   throw gatewayError('GW_UPSTREAM_DOWN', { upstream: upstream.name, why, detail: upstream.problemDetail })
 }
 
-function offers(node: UpstreamNode, kind: Kind): boolean {
+function offersKind(node: UpstreamNode, kind: Kind): boolean {
   return node.upstream.server?.capabilities[LISTS[kind].capability] !== undefined
 }
 
@@ -83,15 +88,15 @@ async function fetchPages(
     if (payload === undefined) break
     payloads.push(payload)
     bytes += payload.bytes().length
-    if (bytes > MAX_BYTES) throw tooLong(node, call.method)
+    if (bytes > MAX_BYTES) throw createTooLongError(node, call.method)
     const cursor = payload.value().nextCursor
     if (typeof cursor !== 'string') break
-    call = listCall(graph, node, kind, session, { own: first.listKey, cursor })
+    call = createListCall(graph, node, kind, session, { own: first.listKey, cursor })
   }
   return payloads
 }
 
-function tooLong({ upstream }: UpstreamNode, method: string): GatewayError {
+function createTooLongError({ upstream }: UpstreamNode, method: string): GatewayError {
   const why = `${method} has more than ${MAX_BYTES} bytes over all its pages`
   return gatewayError('GW_UPSTREAM_PROTOCOL', { upstream: upstream.name, why })
 }
@@ -103,13 +108,17 @@ async function fetchPage(graph: Graph, node: UpstreamNode, call: PipelineCall): 
     return answer.result
   }
   const error = 'error' in answer ? answer.error : undefined
-  if (error?.code !== RPC.methodNotFound) throw failedList(node, call.method, error)
+  if (error?.code !== RPC.methodNotFound) throw createListFailure(node, call.method, error)
   // A server may advertise resources and have no templates: an unknown list method is an empty list.
   graph.unlisted.note(node.upstream, call.method, false)
   return undefined
 }
 
-function failedList({ upstream }: UpstreamNode, method: string, error: RpcError | undefined): GatewayError {
+function createListFailure(
+  { upstream }: UpstreamNode,
+  method: string,
+  error: RpcError | undefined,
+): GatewayError {
   if (error === undefined)
     return gatewayError('GW_UPSTREAM_PROTOCOL', {
       upstream: upstream.name,
@@ -119,7 +128,7 @@ function failedList({ upstream }: UpstreamNode, method: string, error: RpcError 
 }
 
 /** An exchange of our own in somebody's session: many callers may wait for it, so none of them can cancel it. */
-export function detached(
+export function createDetachedExchange(
   graph: Graph,
   session: Session,
   method: string,
@@ -136,4 +145,7 @@ export function detached(
 }
 
 /** Carrier for the way to a list: drops messages, as nobody waits for them, and refuses asks, as nobody can be asked. */
-const SILENT: Carrier = { emit: () => undefined, ask: (_exchange, ask) => Promise.resolve(cannotAsk(ask)) }
+const SILENT: Carrier = {
+  emit: () => undefined,
+  ask: (_exchange, ask) => Promise.resolve(createCannotAskReply(ask)),
+}

@@ -29,29 +29,29 @@ interface ListedView {
 }
 
 /** Entry that a tap wanted to show, and why it is not. */
-export interface Unshown {
+export interface RejectedListing {
   readonly entry: CatalogEntry
   readonly why: string
 }
 
 /** Outcome of the taps for a view: the entries to show, and those that cannot be shown so. */
-interface Checked {
+interface CheckedListing {
   readonly entries: readonly CatalogEntry[]
   readonly real: ReadonlyMap<string, CatalogEntry>
-  readonly unshown: readonly Unshown[]
+  readonly unshown: readonly RejectedListing[]
 }
 
 /** A list as its reader is shown it, and before it the forms that it had on the way. */
-type Forms = readonly [shown: readonly CatalogEntry[], ...before: (readonly CatalogEntry[])[]]
+type ListingForms = readonly [shown: readonly CatalogEntry[], ...before: (readonly CatalogEntry[])[]]
 
 /** Shows views to readers as the `listing` taps want. What is called, and how, stays the matter of the view itself. */
 export class Listings {
   readonly #hooks: Hooks
-  readonly #report: (unshown: Unshown) => void
+  readonly #report: (unshown: RejectedListing) => void
   #taps: readonly { readonly run: HookTaps['listing'] }[] | undefined
   readonly #shown = new WeakMap<View, BoundedMap<string, ListedView>>()
 
-  constructor(hooks: Hooks, report: (unshown: Unshown) => void) {
+  constructor(hooks: Hooks, report: (unshown: RejectedListing) => void) {
     this.#hooks = hooks
     this.#report = report
   }
@@ -62,31 +62,31 @@ export class Listings {
   }
 
   /** The view as this session's client is shown it: the very same where no tap changes it. */
-  shown(view: View, session: Session): ListedView {
-    if (!this.isTapped) return asItIs(view)
+  getListedView(view: View, session: Session): ListedView {
+    if (!this.isTapped) return withoutListing(view)
     const reader = createReader(view.kind, session)
-    const key = this.#getClass(reader)
+    const key = this.#getReaderClass(reader)
     let forms = this.#shown.get(view)
     if (forms === undefined)
       this.#shown.set(view, (forms = new BoundedMap<string, ListedView>({ max: MAX_CLASSES })))
     const known = forms.use(key)
     if (known !== undefined) return known
-    const made = this.#make(view, this.#forms(view, reader))
+    const made = this.#makeListedView(view, this.#computeForms(view, reader))
     forms.set(key, made)
     return made
   }
 
   /** Key of all who are shown the same lists: viewers of one kind, with programs of one class. */
-  readerKey(session: Session): string {
+  getReaderKey(session: Session): string {
     if (!this.isTapped) return viewerKey(session)
     return JSON.stringify([
       viewerKey(session),
-      ...KINDS.map(kind => this.#getClass(createReader(kind, session))),
+      ...KINDS.map(kind => this.#getReaderClass(createReader(kind, session))),
     ])
   }
 
   /** The list as each tap made it of the one before, the last first. */
-  #forms(view: View, reader: ListingReader): Forms {
+  #computeForms(view: View, reader: ListingReader): ListingForms {
     let list = view.entries
     const before: (readonly CatalogEntry[])[] = []
     this.#taps ??= this.#hooks.listTaps('listing')
@@ -98,15 +98,15 @@ export class Listings {
     return [list, ...before]
   }
 
-  #make(view: View, forms: Forms): ListedView {
-    if (forms[0] === view.entries) return asItIs(view)
-    const { entries, real, unshown } = check(view, forms)
+  #makeListedView(view: View, forms: ListingForms): ListedView {
+    if (forms[0] === view.entries) return withoutListing(view)
+    const { entries, real, unshown } = checkListing(view, forms)
     for (const one of unshown) this.#report(one)
-    if (isSame(view.entries, entries)) return asItIs(view)
-    return { view: view.showing(entries), real }
+    if (isSame(view.entries, entries)) return withoutListing(view)
+    return { view: view.withEntries(entries), real }
   }
 
-  #getClass(reader: ListingReader): string {
+  #getReaderClass(reader: ListingReader): string {
     return JSON.stringify(
       this.#hooks.taps('listing').map(({ plugin, options }) => classifyReader(plugin, options, reader)),
     )
@@ -127,11 +127,11 @@ function classifyReader(
   }
 }
 
-function asItIs(view: View): ListedView {
-  return { view, real: NOTHING }
+function withoutListing(view: View): ListedView {
+  return { view, real: NO_RENAMES }
 }
 
-const NOTHING: ReadonlyMap<string, CatalogEntry> = new Map()
+const NO_RENAMES: ReadonlyMap<string, CatalogEntry> = new Map()
 
 function createReader(kind: Kind, { principal, profile, client, choices }: Session): ListingReader {
   const { info, capabilities, era } = client
@@ -139,14 +139,14 @@ function createReader(kind: Kind, { principal, profile, client, choices }: Sessi
 }
 
 /** A name that is shown leads to one thing, and never away from the thing that has the name. */
-function check(view: View, [wanted, ...before]: Forms): Checked {
+function checkListing(view: View, [wanted, ...before]: ListingForms): CheckedListing {
   const entries: CatalogEntry[] = []
-  const unshown: Unshown[] = []
+  const unshown: RejectedListing[] = []
   const real = new Map<string, CatalogEntry>()
   const taken = new Set<string>()
   for (const entry of wanted) {
-    const own = entry.upstream === '' ? entry : view.findEntry(entry)
-    const why = own === undefined ? 'no list has it' : problem(view, entry, own, taken)
+    const own = entry.upstream === '' ? entry : view.findSource(entry)
+    const why = own === undefined ? 'no list has it' : findListingProblem(view, entry, own, taken)
     if (own === undefined || why !== undefined) {
       unshown.push({ entry, why: why ?? '' })
       continue
@@ -167,25 +167,25 @@ function addUnlisted(
   real: Map<string, CatalogEntry>,
 ): void {
   for (const { exposed, upstream, ...entry } of before.flat()) {
-    if (upstream === '' || taken.has(exposed) || real.has(exposed) || view.find(exposed) !== undefined)
+    if (upstream === '' || taken.has(exposed) || real.has(exposed) || view.findByName(exposed) !== undefined)
       continue
-    const own = view.findEntry({ exposed, upstream, ...entry })
+    const own = view.findSource({ exposed, upstream, ...entry })
     if (own !== undefined) real.set(exposed, own)
   }
 }
 
-function problem(
+function findListingProblem(
   view: View,
   entry: CatalogEntry,
   own: CatalogEntry,
   taken: ReadonlySet<string>,
 ): string | undefined {
   if (taken.has(entry.exposed)) return 'another one is shown under this name'
-  if (entry.upstream === '' && view.find(entry.exposed) !== undefined)
+  if (entry.upstream === '' && view.findByName(entry.exposed) !== undefined)
     return 'the name is the real one of another'
   if (entry.exposed === own.exposed) return undefined
   if (entry.kind !== 'tools' && entry.kind !== 'prompts') return 'a URI cannot be shown as another one'
-  return view.find(entry.exposed) === undefined ? undefined : 'the name is the real one of another'
+  return view.findByName(entry.exposed) === undefined ? undefined : 'the name is the real one of another'
 }
 
 function isSame(before: readonly CatalogEntry[], after: readonly CatalogEntry[]): boolean {
@@ -208,7 +208,7 @@ export interface Freshness {
   readonly cacheScope: 'public' | 'private'
 }
 
-interface ViewInit {
+interface ViewOptions {
   readonly kind: Kind
   readonly entries: readonly CatalogEntry[]
   readonly freshness: Freshness
@@ -218,11 +218,11 @@ interface ViewInit {
   readonly serverInfo: JsonObject
   readonly cursor: (offset: number) => string
   /** The parameters of a tool that travel in headers too; undefined when its annotations are invalid. */
-  readonly mirrors: (entry: CatalogEntry) => readonly ParamHeader[] | undefined
+  readonly getHeaderParams: (entry: CatalogEntry) => readonly ParamHeader[] | undefined
 }
 
 /** A page as it was written, and as it goes out now. */
-interface Page {
+interface CachedPage {
   readonly bare: Payload
   dated: Payload
   ttlMs: number
@@ -240,11 +240,11 @@ export class View {
   readonly #index = new Map<string, CatalogEntry>()
   /** By upstream, then by the name it has there. */
   readonly #byOriginal = new Map<string, Map<string, CatalogEntry>>()
-  readonly #pages = new Map<string, Page>()
+  readonly #pages = new Map<string, CachedPage>()
   #unfit: readonly CatalogEntry[] | undefined
-  readonly #init: ViewInit
+  readonly #init: ViewOptions
 
-  constructor(init: ViewInit) {
+  constructor(init: ViewOptions) {
     this.kind = init.kind
     this.#init = init
     const entries: CatalogEntry[] = []
@@ -262,35 +262,35 @@ export class View {
       else refused.push(entry)
       this.#index.set(entry.exposed, entry)
       if (owner === undefined) this.#index.set(name, entry)
-      this.#indexOriginal(entry)
+      this.#addOriginal(entry)
     }
     this.entries = entries
     this.refused = refused
     this.withheld = withheld
   }
 
-  find(exposed: string): CatalogEntry | undefined {
+  findByName(exposed: string): CatalogEntry | undefined {
     return this.#index.get(exposed)
   }
 
-  findOriginal(upstream: string, original: string): CatalogEntry | undefined {
+  findByOriginal(upstream: string, original: string): CatalogEntry | undefined {
     return this.#byOriginal.get(upstream)?.get(original)
   }
 
   /** The entry of this view that another one was made of; undefined if it was made of none. */
-  findEntry(made: CatalogEntry): CatalogEntry | undefined {
+  findSource(made: CatalogEntry): CatalogEntry | undefined {
     const own = this.#index.get(made.exposed)
     const isIt = own?.upstream === made.upstream && own.original === made.original
-    return isIt ? own : this.findOriginal(made.upstream, made.original)
+    return isIt ? own : this.findByOriginal(made.upstream, made.original)
   }
 
   /** The same view, with these entries on its pages. A cache that many share must not give it to readers of another kind. */
-  showing(entries: readonly CatalogEntry[]): View {
+  withEntries(entries: readonly CatalogEntry[]): View {
     const { freshness, ...init } = this.#init
     return new View({ ...init, entries, freshness: { ...freshness, cacheScope: 'private' } })
   }
 
-  #indexOriginal(entry: CatalogEntry): void {
+  #addOriginal(entry: CatalogEntry): void {
     let names = this.#byOriginal.get(entry.upstream)
     if (names === undefined) this.#byOriginal.set(entry.upstream, (names = new Map<string, CatalogEntry>()))
     names.set(entry.original, entry)
@@ -299,9 +299,11 @@ export class View {
   }
 
   /** Tools whose header annotations are invalid: clients of modern HTTP must not see them. */
-  unfit(): readonly CatalogEntry[] {
+  listUnfitTools(): readonly CatalogEntry[] {
     this.#unfit ??=
-      this.kind === 'tools' ? this.entries.filter(entry => this.#init.mirrors(entry) === undefined) : []
+      this.kind === 'tools'
+        ? this.entries.filter(entry => this.#init.getHeaderParams(entry) === undefined)
+        : []
     return this.#unfit
   }
 
@@ -310,15 +312,15 @@ export class View {
     const key = `${form}:${without.length}:${offset}`
     let page = this.#pages.get(key)
     if (page === undefined) {
-      const bare = this.#write(offset, form, without)
+      const bare = this.#writePage(offset, form, without)
       page = { bare, dated: bare, ttlMs: 0 }
       this.#pages.set(key, page)
     }
-    return form === 'modern' ? this.#dated(page, now) : page.bare
+    return form === 'modern' ? this.#withRemainingTtl(page, now) : page.bare
   }
 
   /** In coarse steps, so that a page is not written anew for each who asks; never more than is left. */
-  #dated(page: Page, now: number): Payload {
+  #withRemainingTtl(page: CachedPage, now: number): Payload {
     const left = this.#init.freshness.ttlMs(now)
     const ttlMs = left - (left % (left < SECOND_MS ? SECOND_MS / 10 : SECOND_MS))
     if (page.ttlMs !== ttlMs) {
@@ -328,7 +330,7 @@ export class View {
     return page.dated
   }
 
-  #write(offset: number, form: ListForm, without: readonly CatalogEntry[]): Payload {
+  #writePage(offset: number, form: ListForm, without: readonly CatalogEntry[]): Payload {
     const { kind, pageSize, cursor, freshness, serverInfo, stale } = this.#init
     const { member, key } = LISTS[kind]
     const era: Era = form === 'modern' ? 'modern' : 'legacy'
@@ -336,7 +338,7 @@ export class View {
     const list = this.entries
       .slice(offset, end)
       .filter(entry => !without.includes(entry))
-      .map(entry => adaptEntry(kind, named(entry, key), form))
+      .map(entry => adaptEntry(kind, withExposedName(entry, key), form))
     const result: JsonObject = { [member]: list }
     if (end < this.entries.length) result.nextCursor = cursor(end)
     const mark = stale.length === 0 ? undefined : { [STALE]: stale }
@@ -352,6 +354,6 @@ export class View {
   }
 }
 
-function named(entry: CatalogEntry, key: string): JsonObject {
+function withExposedName(entry: CatalogEntry, key: string): JsonObject {
   return entry.value[key] === entry.exposed ? entry.value : { ...entry.value, [key]: entry.exposed }
 }

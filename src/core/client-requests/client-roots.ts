@@ -14,17 +14,17 @@ import { waitAtMost } from '../../util/clock.ts'
 
 import { getLiveUpstream } from '../upstream.ts'
 import { getBaseSession } from '../session.ts'
-import { isVisible, visibleUpstreams } from '../capabilities.ts'
+import { isVisible, listVisibleUpstreams } from '../capabilities.ts'
 
 /** Milliseconds that a server's ask waits for a first client; a server that was refused is told when one comes. */
-const ARRIVAL_MS = 2000
+const MAX_ARRIVAL_MS = 2000
 /** Deadline in milliseconds for a client to list its roots. */
-const ANSWER_MS = 10_000
+const MAX_ANSWER_MS = 10_000
 /** Changes within this time are told once. */
 const COALESCE_MS = 100
 
 /** Test of whether a session uses a connection; undefined where all of them may. */
-type IsOn = ((session: Session) => boolean) | undefined
+type UsesConnection = ((session: Session) => boolean) | undefined
 
 /**
  * The roots of clients, for legacy servers that ask outside any call (2025-11-25, roots). They are told only where there is
@@ -39,7 +39,7 @@ export class ClientRoots {
   readonly #asking = new Map<Session, Promise<AskReply>>()
   readonly #changed = new Set<Session>()
   #arrivals = Promise.withResolvers<void>()
-  #isTelling = false
+  #isNotifying = false
 
   constructor(graph: () => Graph, sessions: ReadonlySet<Session>) {
     this.#graph = graph
@@ -47,66 +47,66 @@ export class ClientRoots {
   }
 
   /** Hears what a client says that is about its roots, or about whether it can be asked. */
-  heard(session: Session, { method }: Notification): void {
+  handleNotification(session: Session, { method }: Notification): void {
     const client = getBaseSession(session)
-    if (method === 'notifications/initialized') this.#arrived(client)
+    if (method === 'notifications/initialized') this.#handleArrival(client)
     else if (method === 'notifications/roots/list_changed') {
       this.#changed.add(client)
       // A reply that is on its way may hold the roots from before the change.
       this.#asking.delete(client)
-      this.#tellSoon()
+      this.#notifySoon()
     }
   }
 
-  #arrived(client: Session): void {
+  #handleArrival(client: Session): void {
     this.#ready.add(client)
     this.#arrivals.resolve()
     this.#arrivals = Promise.withResolvers()
-    this.#tellSoon()
+    this.#notifySoon()
   }
 
   /** A client has gone: another one may be the only one now. */
-  left(): void {
-    this.#tellSoon()
+  handleSessionEnd(): void {
+    this.#notifySoon()
   }
 
   /** Asks the one client of a connection; undefined where there is none, or no telling which it is. */
-  async list(upstream: Upstream, ask: Ask, isOn: IsOn): Promise<ListedRoots | undefined> {
-    const of = (await this.findClient(upstream, isOn)) ?? (await this.#clientToCome(upstream, isOn))
+  async list(upstream: Upstream, ask: Ask, isOn: UsesConnection): Promise<ListedRoots | undefined> {
+    const of = (await this.findClient(upstream, isOn)) ?? (await this.#waitForClient(upstream, isOn))
     return of === undefined ? undefined : { session: of, reply: await this.#ask(of, ask) }
   }
 
   /** The client whose roots a server may know outside any call, on a connection of it. */
-  async findClient(upstream: Upstream, isOn: IsOn): Promise<Session | undefined> {
+  async findClient(upstream: Upstream, isOn: UsesConnection): Promise<Session | undefined> {
     const node = this.#findNode(upstream)
-    if (node === undefined || !this.#mayTell(isOn)) return undefined
+    if (node === undefined || !this.#mayNotify(isOn)) return undefined
     const candidates = [...this.#sessions].filter(session => isOn?.(session) !== false)
-    const seeing = await Promise.all(candidates.map(session => sees(this.#graph(), session, node)))
+    const seeing = await Promise.all(candidates.map(session => canSeeUpstream(this.#graph(), session, node)))
     const [only, second] = candidates.filter((_, index) => seeing[index])
     return only !== undefined && second === undefined && this.#canAsk(only) ? only : undefined
   }
 
   /** Tells whether the client that calls this server is the only one of a connection, and can be asked outside its calls. */
-  isOnly(upstream: Upstream, session: Session, isOn: IsOn): boolean {
+  isOnly(upstream: Upstream, session: Session, isOn: UsesConnection): boolean {
     const node = this.#findNode(upstream)
     const client = getBaseSession(session)
-    if (node === undefined || !this.#mayTell(isOn) || !this.#canAsk(client)) return false
+    if (node === undefined || !this.#mayNotify(isOn) || !this.#canAsk(client)) return false
     const isOther = (one: Session): boolean =>
       one !== client && isOn?.(one) !== false && isVisible(one, node, this.#graph())
     return this.#sessions.has(client) && ![...this.#sessions].some(isOther)
   }
 
   /** A server goes on with the roots that it knows, so what all share hears of them only where no other client can follow. */
-  #mayTell(isOn: IsOn): boolean {
+  #mayNotify(isOn: UsesConnection): boolean {
     const { listeners } = this.#graph().config
     return isOn !== undefined || Object.values(listeners).every(({ type }) => type === 'stdio')
   }
 
   /** A server that starts with the gateway may ask before the only client has introduced itself. */
-  async #clientToCome(upstream: Upstream, isOn: IsOn): Promise<Session | undefined> {
+  async #waitForClient(upstream: Upstream, isOn: UsesConnection): Promise<Session | undefined> {
     const isAwaited = ![...this.#sessions].some(session => this.#ready.has(session))
-    if (isOn !== undefined || !isAwaited || !this.#mayTell(isOn)) return undefined
-    const hasCome = await waitAtMost(this.#graph().clock, ARRIVAL_MS, this.#arrivals.promise)
+    if (isOn !== undefined || !isAwaited || !this.#mayNotify(isOn)) return undefined
+    const hasCome = await waitAtMost(this.#graph().clock, MAX_ARRIVAL_MS, this.#arrivals.promise)
     return hasCome ? this.findClient(upstream, isOn) : undefined
   }
 
@@ -127,7 +127,7 @@ export class ClientRoots {
   #ask(session: Session, ask: Ask): Promise<AskReply> {
     let reply = this.#asking.get(session)
     if (reply === undefined) {
-      const own = this.#askInTime(session, ask).finally(() => {
+      const own = this.#askWithDeadline(session, ask).finally(() => {
         if (this.#asking.get(session) === own) this.#asking.delete(session)
       })
       reply = own
@@ -136,29 +136,27 @@ export class ClientRoots {
     return reply
   }
 
-  async #askInTime(session: Session, { method }: Ask): Promise<AskReply> {
+  async #askWithDeadline(session: Session, { method }: Ask): Promise<AskReply> {
     const graph = this.#graph()
     const exchange = graph.exchange(session, {
       method,
       params: undefined,
       emit: () => undefined,
-      ...(session.ask === undefined
-        ? {}
-        : { ask: ask => session.ask?.(ask) ?? Promise.resolve(LATE_ANSWER) }),
+      ...(session.ask === undefined ? {} : { ask: ask => session.ask?.(ask) ?? Promise.resolve(TIMED_OUT) }),
     })
     let takeBack: (reason: string) => void = () => undefined
     const own: Ask = { method, params: undefined, onCancel: listener => (takeBack = listener) }
     const reply = exchange.ask(own)
-    if (await waitAtMost(graph.clock, ANSWER_MS, reply)) return reply
-    takeBack(LATE_ANSWER.error.message)
-    return LATE_ANSWER
+    if (await waitAtMost(graph.clock, MAX_ANSWER_MS, reply)) return reply
+    takeBack(TIMED_OUT.error.message)
+    return TIMED_OUT
   }
 
-  #tellSoon(): void {
-    if (this.#isTelling) return
-    this.#isTelling = true
+  #notifySoon(): void {
+    if (this.#isNotifying) return
+    this.#isNotifying = true
     this.#graph().clock.after(COALESCE_MS, () => {
-      this.#isTelling = false
+      this.#isNotifying = false
       const changed = [...this.#changed]
       this.#changed.clear()
       for (const { upstream } of this.#graph().upstreams.values()) upstream.onRootsChange?.(changed)
@@ -187,10 +185,10 @@ export function fetchRoots(
   }
 }
 
-const LATE_ANSWER = {
-  error: rpcError(RPC.internal, `the client did not list its roots within ${ANSWER_MS / 1000} s`),
+const TIMED_OUT = {
+  error: rpcError(RPC.internal, `the client did not list its roots within ${MAX_ANSWER_MS / 1000} s`),
 }
 
-async function sees(graph: Graph, session: Session, node: UpstreamNode): Promise<boolean> {
-  return isVisible(session, node, graph) || (await visibleUpstreams(graph, session)).includes(node)
+async function canSeeUpstream(graph: Graph, session: Session, node: UpstreamNode): Promise<boolean> {
+  return isVisible(session, node, graph) || (await listVisibleUpstreams(graph, session)).includes(node)
 }

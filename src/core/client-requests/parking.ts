@@ -7,12 +7,12 @@ import { Payload } from '../../protocol/payload.ts'
 import type { RpcError } from '../../protocol/rpc-error.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import {
-  cannotAsk,
-  hookReply,
+  createCannotAskReply,
+  getHookReply,
   findMissingForClient,
-  missingCapability,
-  createReply,
-  createServerRequest,
+  findMissingCapability,
+  parseInputResponse,
+  createInputRequests,
 } from '../client-request.ts'
 import type { PipelineCall, PipelineExchange } from '../exchange.ts'
 import type { Graph } from '../graph-types.ts'
@@ -34,9 +34,9 @@ interface ParkedCall {
 }
 
 /** End of a call: its answer, or what was thrown. */
-type Outcome = Answer | { readonly failure: unknown }
+type ParkedOutcome = Answer | { readonly failure: unknown }
 
-interface Open {
+interface ParkedRequest {
   readonly ask: Ask
   readonly reply: (reply: AskReply) => void
 }
@@ -63,7 +63,7 @@ export class Parking {
   }
 
   /** Expires all held calls, as nobody will retry them any more. */
-  end(): void {
+  expireAll(): void {
     for (const call of this.#calls.values()) call.expire('the gateway is stopping')
   }
 }
@@ -73,10 +73,10 @@ export class HeldCall {
   readonly owner: string
   readonly #graph: Graph
   readonly #call: PipelineCall
-  readonly #open = new Map<string, Open>()
+  readonly #open = new Map<string, ParkedRequest>()
   #exchange: PipelineExchange
   #waiting: ParkedCall | undefined
-  #outcome: Outcome | undefined
+  #outcome: ParkedOutcome | undefined
   #asked = 0
   #round = 0
   #disarm: (() => void) | undefined
@@ -96,7 +96,7 @@ export class HeldCall {
   }
 
   /** The call's end, or what it needs from the client first. */
-  next(): Promise<Answer> {
+  waitForResponse(): Promise<Answer> {
     return new Promise((resolve, reject) => {
       this.#waiting = { resolve, reject }
       if (this.#outcome !== undefined) this.#finish(this.#outcome)
@@ -104,15 +104,15 @@ export class HeldCall {
   }
 
   /** The server has answered, or could not be asked to its end. A client that thinks finds it when it comes back. */
-  settle(outcome: Outcome): void {
+  settle(outcome: ParkedOutcome): void {
     if (this.#outcome !== undefined) return
     this.#outcome = outcome
-    for (const { ask, reply } of this.#open.values()) reply(cannotAsk(ask))
+    for (const { ask, reply } of this.#open.values()) reply(createCannotAskReply(ask))
     this.#open.clear()
     if (this.#waiting !== undefined) this.#finish(outcome)
   }
 
-  #finish(outcome: Outcome): void {
+  #finish(outcome: ParkedOutcome): void {
     this.#disarm?.()
     this.#graph.parking.remove(this)
     const waiting = this.#waiting
@@ -123,81 +123,81 @@ export class HeldCall {
 
   /** The server asks: the client is told at the end of a short time in which there may be more. */
   async ask(ask: Ask): Promise<AskReply> {
-    const given = await hookReply(this.#graph, this.#exchange, ask)
+    const given = await getHookReply(this.#graph, this.#exchange, ask)
     if (given !== undefined) return given
-    if (ask.isCancelled === true) return cannotAsk(ask)
+    if (ask.isCancelled === true) return createCannotAskReply(ask)
     const lacks = findMissingForClient(this.#exchange, ask)
     if (lacks !== undefined) {
-      this.settle({ error: missingCapability(ask, lacks) })
+      this.settle({ error: findMissingCapability(ask, lacks) })
       this.#call.cancel('the client cannot be asked')
-      return cannotAsk(ask)
+      return createCannotAskReply(ask)
     }
     return new Promise(reply => {
       const key = `ask-${++this.#asked}`
       this.#open.set(key, { ask, reply })
-      ask.onCancel?.(() => this.#takeBack(key))
+      ask.onCancel?.(() => this.#withdrawRequest(key))
       // While the client thinks, the limit on its thinking stays; its retry is told the rest.
-      if (this.#waiting !== undefined) this.#arm(BATCH_MS, () => this.#tell())
+      if (this.#waiting !== undefined) this.#startTimer(BATCH_MS, () => this.#sendRequests())
     })
   }
 
   /** Withdraws an ask: a client that was told of it may still answer, but nobody hears it then. */
-  #takeBack(key: string): void {
+  #withdrawRequest(key: string): void {
     const open = this.#open.get(key)
     this.#open.delete(key)
-    open?.reply(cannotAsk(open.ask))
+    open?.reply(createCannotAskReply(open.ask))
   }
 
   /** A retry: gives the client's answers to the server, and goes on where the call stopped. */
   resume(exchange: PipelineExchange, round: number, responses: unknown): Promise<Answer> {
     if (round !== this.#round || this.#waiting !== undefined)
-      return Promise.resolve({ error: invalidState() })
+      return Promise.resolve({ error: createInvalidStateError() })
     this.#disarm?.()
     this.#exchange.continueAs(exchange)
     this.#exchange = exchange
     exchange.onCancel(reason => this.#call.cancel(reason))
-    const next = this.next()
+    const next = this.waitForResponse()
     const answers = isObject(responses) ? responses : {}
     for (const [key, { ask, reply }] of this.#open) {
       const result = Object.hasOwn(answers, key) ? answers[key] : undefined
       if (!isObject(result)) continue
       this.#open.delete(key)
-      reply(createReply(ask, result, exchange.session.client))
+      reply(parseInputResponse(ask, result, exchange.session.client))
     }
     // Asks that the client left out are asked again.
-    if (this.#open.size > 0) this.#arm(BATCH_MS, () => this.#tell())
+    if (this.#open.size > 0) this.#startTimer(BATCH_MS, () => this.#sendRequests())
     return next
   }
 
   /** The client did not come back in time. */
   expire(why: string): void {
-    for (const { ask, reply } of this.#open.values()) reply(givenUp(ask, why))
+    for (const { ask, reply } of this.#open.values()) reply(createExpiredError(ask, why))
     this.#open.clear()
     this.#call.cancel(why)
     this.settle({ error: rpcError(RPC.internal, why) })
     this.#graph.parking.remove(this)
   }
 
-  #tell(): void {
+  #sendRequests(): void {
     if (this.#waiting === undefined || this.#open.size === 0) return
     if (!this.#graph.parking.add(this)) return this.expire('too many calls wait for their clients')
     const { client } = this.#exchange.session
-    const inputRequests = createServerRequest(this.#open, client)
+    const inputRequests = createInputRequests(this.#open, client)
     const requestState = sealState(this.#graph, this.#call, { parked: { id: this.id, round: ++this.#round } })
-    this.#arm(STATE_TTL_MS, () => this.expire('the client did not come back in time'))
+    this.#startTimer(STATE_TTL_MS, () => this.expire('the client did not come back in time'))
     const { resolve } = this.#waiting
     this.#waiting = undefined
-    this.#exchange.expectHeir()
+    this.#exchange.expectRetry()
     resolve({ input: Payload.of({ resultType: 'input_required', inputRequests, requestState }, 'modern') })
   }
 
-  #arm(ms: number, run: () => void): void {
+  #startTimer(ms: number, run: () => void): void {
     this.#disarm?.()
     this.#disarm = this.#graph.clock.after(ms, run)
   }
 }
 
-function givenUp({ method }: Ask, why: string): AskReply {
+function createExpiredError({ method }: Ask, why: string): AskReply {
   return method === 'elicitation/create'
     ? { result: { action: 'cancel' } }
     : { error: rpcError(RPC.internal, why) }
@@ -224,12 +224,12 @@ export function sealState(graph: Graph, call: Call, state: RequestState): string
 export function openState(graph: Graph, call: Call, sealed: unknown): RequestState | { error: RpcError } {
   const state =
     typeof sealed === 'string'
-      ? (graph.seal.openInTime(sealed, createBinding(call)) as RequestState | undefined)
+      ? (graph.seal.openWithExpiry(sealed, createBinding(call)) as RequestState | undefined)
       : undefined
-  return state ?? { error: invalidState() }
+  return state ?? { error: createInvalidStateError() }
 }
 
-export function invalidState(): RpcError {
+export function createInvalidStateError(): RpcError {
   return rpcError(RPC.invalidParams, 'Invalid params: requestState is invalid or expired', {
     reason: 'invalid_request_state',
   })

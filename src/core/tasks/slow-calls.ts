@@ -9,18 +9,18 @@ import { parseInputRequests } from '../client-request.ts'
 import type { PipelineExchange } from '../exchange.ts'
 import { PipelineCall } from '../exchange.ts'
 import type { Graph } from '../graph-types.ts'
-import { withoutSecrets } from '../without-secrets.ts'
+import { hideAnswerSecrets } from '../hide-secrets.ts'
 import type { HostedTask } from './hosted-task.ts'
-import { getTaskForm, getToolPlace } from './task-ids.ts'
+import { getTaskForm, getToolLocation } from './task-ids.ts'
 
 /** Makes a call, with all that its server needs of the client on the way. */
-type Converse = (call: PipelineCall, dispatch: Dispatch, graph: Graph) => Promise<Answer>
+type DispatchWithInput = (call: PipelineCall, dispatch: Dispatch, graph: Graph) => Promise<Answer>
 
-interface Slow {
+interface SlowCallDeps {
   readonly call: PipelineCall
   readonly dispatch: Dispatch
   readonly graph: Graph
-  readonly converse: Converse
+  readonly dispatchWithInput: DispatchWithInput
 }
 
 /** Rounds of input that a server may ask for while nobody waits. */
@@ -31,9 +31,9 @@ const MAX_ROUNDS = 8
  * answered with it, every other with what the plugin says that knows the client's patience. A server that keeps its work by itself
  * answers then.
  */
-export async function callInPatience(slow: Slow, patience: PatienceLimit): Promise<Answer> {
-  const { call, dispatch, graph, converse } = slow
-  const made = converse(call, dispatch, graph)
+export async function callWithPatience(slow: SlowCallDeps, patience: PatienceLimit): Promise<Answer> {
+  const { call, dispatch, graph, dispatchWithInput } = slow
+  const made = dispatchWithInput(call, dispatch, graph)
   const server = graph.upstreams.get(call.upstream)?.upstream.server
   const form = getTaskForm(call)
   const isOwn = 'onTimeout' in patience
@@ -41,13 +41,13 @@ export async function callInPatience(slow: Slow, patience: PatienceLimit): Promi
   const isTask = form === 'legacy' || (form === 'modern' && server !== undefined && servesTasks(server))
   if (isTask && !isOwn) return made
   if (!(await isLate(made, patience.ms, slow))) return made
-  if (!isOwn) return goOn(slow, made, patience) ?? made
+  if (!isOwn) return continueAsTask(slow, made, patience) ?? made
   patience.onTimeout()
   return made
 }
 
 /** True when the time is over before the call; while the client thinks, it does not wait for us. */
-function isLate(made: Promise<Answer>, ms: number, { call, graph }: Slow): Promise<boolean> {
+function isLate(made: Promise<Answer>, ms: number, { call, graph }: SlowCallDeps): Promise<boolean> {
   const { clock } = graph
   const { exchange } = call
   return new Promise(resolve => {
@@ -79,42 +79,50 @@ function isLate(made: Promise<Answer>, ms: number, { call, graph }: Slow): Promi
 }
 
 /** Answers the client while the call goes on; undefined where there is no room for one more task. */
-function goOn(slow: Slow, made: Promise<Answer>, patience: BackgroundCall): Answer | undefined {
+function continueAsTask(
+  slow: SlowCallDeps,
+  made: Promise<Answer>,
+  patience: BackgroundCall,
+): Answer | undefined {
   const { call, graph } = slow
   const { exchange } = call
   let current = exchange
-  const task = graph.tasks.host(graph, exchange.session, {
+  const task = graph.tasks.createTask(graph, exchange.session, {
     tool: String(exchange.params?.name),
-    ...getToolPlace(call),
+    ...getToolLocation(call),
     ttlMs: patience.retainMs,
-    cancel: reason => current.giveUp(reason),
+    cancel: reason => current.abandon(reason),
   })
   if (task === undefined) return undefined
   const onward = {
     emit: ({ method, params }: { method: string; params: JsonObject | undefined }): void => {
       if (method === 'notifications/progress' && typeof params?.message === 'string')
-        task.says(params.message)
+        task.updateStatus(params.message)
     },
     ask: (ask: Ask) => task.ask(ask),
   }
-  exchange.goOn(onward)
+  exchange.continueInBackground(onward)
   const work = (): Promise<Answer> =>
-    toItsEnd(slow, made, { task, onward, continues: next => void (current = next) })
-  void settleTask({ graph, task, exchange, method: call.method }, work)
+    finishInBackground(slow, made, { task, onward, continues: next => void (current = next) })
+  void completeTask({ graph, task, exchange, method: call.method }, work)
   if (getTaskForm(call) === 'modern')
     return { task: Payload.of({ ...task.state, resultType: 'task' }, 'modern') }
-  return patience.createAnswer(runningCall(task))
+  return patience.createAnswer(describeRunningCall(task))
 }
 
-interface Background {
+interface BackgroundDeps {
   readonly task: HostedTask
-  readonly onward: Parameters<PipelineExchange['goOn']>[0]
+  readonly onward: Parameters<PipelineExchange['continueInBackground']>[0]
   /** Hears of the exchange in whose name the call goes on. */
   continues(exchange: PipelineExchange): void
 }
 
 /** The end of a call that nobody waits for: what its server needs on the way waits in the task until the client comes for it. */
-async function toItsEnd(slow: Slow, made: Promise<Answer>, background: Background): Promise<Answer> {
+async function finishInBackground(
+  slow: SlowCallDeps,
+  made: Promise<Answer>,
+  background: BackgroundDeps,
+): Promise<Answer> {
   let answer = await made
   for (let round = 1; 'input' in answer; round++) {
     if (round > MAX_ROUNDS)
@@ -122,7 +130,7 @@ async function toItsEnd(slow: Slow, made: Promise<Answer>, background: Backgroun
     const { inputRequests, requestState } = answer.input.value()
     const replies = await collectReplies(inputRequests, background.task)
     if (typeof replies === 'string') return { error: rpcError(RPC.internal, replies) }
-    answer = await again(slow, { inputResponses: replies, requestState }, background)
+    answer = await retryWithInput(slow, { inputResponses: replies, requestState }, background)
   }
   return answer
 }
@@ -140,8 +148,12 @@ async function collectReplies(requests: unknown, task: HostedTask): Promise<Json
 }
 
 /** The same call once more with what was wanted, in an exchange that nobody waits for either. */
-function again(slow: Slow, given: JsonObject, { onward, continues }: Background): Promise<Answer> {
-  const { call, dispatch, graph, converse } = slow
+function retryWithInput(
+  slow: SlowCallDeps,
+  given: JsonObject,
+  { onward, continues }: BackgroundDeps,
+): Promise<Answer> {
+  const { call, dispatch, graph, dispatchWithInput } = slow
   const { exchange: before } = call
   const { requestState: _state, inputResponses: _responses, ...asked } = call.params ?? {}
   const params = { ...asked, ...given }
@@ -161,10 +173,10 @@ function again(slow: Slow, given: JsonObject, { onward, continues }: Background)
   continues(exchange)
   const next = new PipelineCall(call.upstream, call.method, params, exchange)
   graph.hooks.getRunner('call', call.method)?.(next)
-  return converse(next, dispatch, graph)
+  return dispatchWithInput(next, dispatch, graph)
 }
 
-function runningCall(task: HostedTask): RunningCall {
+function describeRunningCall(task: HostedTask): RunningCall {
   return {
     get answer() {
       return task.outcome
@@ -173,7 +185,7 @@ function runningCall(task: HostedTask): RunningCall {
       return task.state.statusMessage
     },
     getInputRequests: client => {
-      const { inputRequests } = task.detailed(client)
+      const { inputRequests } = task.describeFor(client)
       return isObject(inputRequests) ? inputRequests : undefined
     },
     submitResponses: (responses, client) => task.answer(responses, client),
@@ -182,7 +194,7 @@ function runningCall(task: HostedTask): RunningCall {
   }
 }
 
-interface SettledTask {
+interface TaskSettlement {
   readonly graph: Graph
   readonly task: HostedTask
   readonly exchange: PipelineExchange
@@ -190,22 +202,22 @@ interface SettledTask {
 }
 
 /** Does work for a task of ours to its end, through the hooks that see every answer. Never rejects. */
-export async function settleTask(
-  { graph, task, exchange, method }: SettledTask,
+export async function completeTask(
+  { graph, task, exchange, method }: TaskSettlement,
   work: () => Promise<Answer>,
 ): Promise<void> {
   graph.entered()
-  const done = graph.tasks.working(exchange.session)
+  const done = graph.tasks.beginWork(exchange.session)
   try {
     const answer = await work()
     // As for any call; the exchange that made the task was answered with the task alone.
     const made = (await graph.hooks.getRunner('response', method)?.(answer, exchange)) ?? answer
-    task.settle(withoutSecrets(made, graph))
+    task.settle(hideAnswerSecrets(made, graph))
   } catch (thrown) {
     const error = thrown instanceof GatewayError ? thrown : gatewayError('GW_INTERNAL', { cause: thrown })
     if (error !== thrown) graph.log.error(error.message, { method, cause: String(thrown) })
     const problem = rpcError(error.entry.rpc ?? RPC.internal, error.message, { code: error.code })
-    task.settle(withoutSecrets({ error: problem }, graph))
+    task.settle(hideAnswerSecrets({ error: problem }, graph))
   } finally {
     done()
     graph.left()

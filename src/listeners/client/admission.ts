@@ -2,7 +2,7 @@ import type { Answer, Principal, Refusal } from '../../api/index.ts'
 import { gatewayError } from '../../errors/errors.ts'
 import { principalKey } from '../../plugin.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
-import type { HeldBytes } from '../../transport/backlog.ts'
+import type { MemoryBudget } from '../../transport/backlog.ts'
 import { FairQueue } from '../../util/queues.ts'
 
 /** Queue limit per caller. */
@@ -20,11 +20,11 @@ function createOverloadedRefusal(): Refusal {
 export class Admission {
   /** Updated on reload. */
   max: number
-  readonly #held: HeldBytes
+  readonly #held: MemoryBudget
   readonly #queue = new FairQueue<() => void>()
   #open = 0
 
-  constructor(max: number, held: HeldBytes) {
+  constructor(max: number, held: MemoryBudget) {
     this.max = max
     this.#held = held
   }

@@ -1,6 +1,6 @@
 import type { RpcMessage } from '../../protocol/jsonrpc.ts'
 import { parseMessage } from '../../protocol/jsonrpc.ts'
-import type { Hold } from '../../transport/backlog.ts'
+import type { MemoryShare } from '../../transport/backlog.ts'
 import { stripBom } from '../../protocol/json/json.ts'
 import type { EncodedMessage } from '../../util/encoded-message.ts'
 import { joinPieces, getByteLength } from '../../util/encoded-message.ts'
@@ -51,13 +51,13 @@ export class BatchWriter implements ResponseWriter {
   readonly isShared = true
   readonly #writer: ResponseWriter
   readonly #expected: number
-  readonly #hold: Hold | undefined
+  readonly #hold: MemoryShare | undefined
   #waiting = 0
   #answers: (Buffer | string)[] = []
   #count = 0
   #isStreaming = false
 
-  constructor(writer: ResponseWriter, messages: readonly RpcMessage[], hold?: Hold) {
+  constructor(writer: ResponseWriter, messages: readonly RpcMessage[], hold?: MemoryShare) {
     this.#writer = writer
     this.#hold = hold
     this.#expected = messages.filter(({ kind }) => kind === 'request' || kind === 'malformed').length
@@ -114,7 +114,7 @@ export class BatchWriter implements ResponseWriter {
     const isLast = ++this.#count === this.#expected
     if (!isLast && this.#isStreaming) this.#sendAll()
     if (!isLast) return
-    this.#hold?.end()
+    this.#hold?.release()
     this.#writer.finish(200, this.#isStreaming ? answer : joinAnswers(this.#answers))
   }
 }

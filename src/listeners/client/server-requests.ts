@@ -3,7 +3,7 @@ import type { Ask, AskReply, Clock } from '../../api/index.ts'
 import type { RpcId, RpcResponse } from '../../protocol/jsonrpc.ts'
 import { encodeNotification, encodeRequest } from '../../protocol/jsonrpc.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
-import type { Drops } from '../../transport/unexpected-messages.ts'
+import type { DroppedMessages } from '../../transport/unexpected-messages.ts'
 import { RpcPeer } from '../../protocol/rpc-peer.ts'
 
 /** Concurrent requests to one client. */
@@ -21,13 +21,13 @@ interface PendingServerRequest {
 /** Pending server requests to one legacy client, matched with its replies. */
 export class ServerRequests {
   readonly #clock: Clock
-  readonly #drops: Drops
+  readonly #drops: DroppedMessages
   readonly #peer = new RpcPeer<PendingServerRequest>({ sent: MAX_OPEN, received: 0 })
   #closed: string | undefined
   /** Random id prefix, so that late replies to another process are not matched. */
   #idPrefix = ''
 
-  constructor(clock: Clock, drops: Drops) {
+  constructor(clock: Clock, drops: DroppedMessages) {
     this.#clock = clock
     this.#drops = drops
   }

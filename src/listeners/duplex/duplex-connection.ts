@@ -14,8 +14,8 @@ import { ANONYMOUS } from '../../plugin.ts'
 import { encodeError, encodeId, isBatch, parseMessage } from '../../protocol/jsonrpc.ts'
 import type { RpcMessage, RpcId, RpcNotification, RpcRequest } from '../../protocol/jsonrpc.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
-import type { Arrived, Channel } from '../../transport/channel.ts'
-import { Drops } from '../../transport/unexpected-messages.ts'
+import type { MessageContext, Channel } from '../../transport/channel.ts'
+import { DroppedMessages } from '../../transport/unexpected-messages.ts'
 import { waitAtMost } from '../../util/clock.ts'
 import type { AddressedSocket, ResponseWriter } from '../client/inbound-request.ts'
 import type { EncodedMessage } from '../../util/encoded-message.ts'
@@ -70,7 +70,8 @@ export class DuplexConnection {
   readonly #requests: ServerRequests
   readonly #open = new OpenRequests(MAX_RUNNING)
   /** Messages received while the session opens; undefined at other times. */
-  #buffered: { message: RpcMessage; writer: ResponseWriter; arrived: Arrived | undefined }[] | undefined
+  #buffered:
+    { message: RpcMessage; writer: ResponseWriter; arrived: MessageContext | undefined }[] | undefined
   #isEnding = false
   #activeAt: number
   #onIdle: () => void = () => undefined
@@ -83,7 +84,7 @@ export class DuplexConnection {
     this.#era = new ConnectionEra(options.isLegacyOnly)
     this.#channel = channel
     this.#writer = new ChannelWriter(channel)
-    this.#requests = new ServerRequests(context.clock, new Drops(context.log))
+    this.#requests = new ServerRequests(context.clock, new DroppedMessages(context.log))
     const requester = new Requester(this.#requests, message => this.#writer.send(message))
     this.ended = new Promise(resolve => (this.#onEnded = resolve))
     this.#session = new ConnectionSession({
@@ -129,7 +130,7 @@ export class DuplexConnection {
     const message = reader && encodeClientNotification(notification, reader)
     if (message === undefined) return false
     this.#touch()
-    return this.#channel.tell(message)
+    return this.#channel.writeOptional(message)
   }
 
   /** Pauses reading while the client is behind or the session is opening. */
@@ -138,7 +139,7 @@ export class DuplexConnection {
     else this.#channel.resume()
   }
 
-  #receive(bytes: Buffer, arrived: Arrived | undefined): void {
+  #receive(bytes: Buffer, arrived: MessageContext | undefined): void {
     // Read the clock only if idle: open requests update the activity time when they end.
     if (this.#open.size === 0) this.#touch()
     if (!isBatch(bytes)) return this.#handle(parseMessage(bytes), this.#writer, arrived)
@@ -148,7 +149,7 @@ export class DuplexConnection {
     for (const message of messages) this.#handle(message, writer, arrived)
   }
 
-  #handle(message: RpcMessage, writer: ResponseWriter, arrived: Arrived | undefined): void {
+  #handle(message: RpcMessage, writer: ResponseWriter, arrived: MessageContext | undefined): void {
     if (this.#buffered !== undefined) this.#buffered.push({ message, writer, arrived })
     else if (message.kind === 'request') this.#handleRequest(message, writer, arrived)
     else if (message.kind === 'notification') this.#handleNotification(message)
@@ -162,7 +163,7 @@ export class DuplexConnection {
       this.#options.context.gate.receiveNotification(this.#session.root, { method, params })
   }
 
-  #handleRequest(request: RpcRequest, writer: ResponseWriter, arrived: Arrived | undefined): void {
+  #handleRequest(request: RpcRequest, writer: ResponseWriter, arrived: MessageContext | undefined): void {
     const problem = this.#open.checkId(request.id) ?? this.#checkAdmission()
     if (problem !== undefined) return this.#refuse(request.id, problem, writer)
     const admitted = this.#era.admit(request)
@@ -182,7 +183,7 @@ export class DuplexConnection {
     era: Era,
     client: ClientDescription | undefined,
     writer: ResponseWriter,
-    arrived: Arrived | undefined,
+    arrived: MessageContext | undefined,
   ): InboundRequest {
     const { via, socket } = this.#options
     const origin = {
@@ -259,7 +260,7 @@ export class DuplexConnection {
       this.#cancelAll()
       await waitAtMost(clock, FLUSH_MS, quiet)
     }
-    await waitAtMost(clock, FLUSH_MS, this.#channel.finished())
+    await waitAtMost(clock, FLUSH_MS, this.#channel.waitForDrain())
     this.#session.close(reason)
     this.#onEnded()
   }
@@ -280,7 +281,7 @@ class ChannelWriter implements ResponseWriter {
   }
 
   notify(message: string): void {
-    this.#channel.tell(message)
+    this.#channel.writeOptional(message)
   }
 
   /** Queued like answers: requests to a client must not be dropped. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Clock, Gate, ListenerContext, Log } from '../../api/index.ts'
 import { InFlight } from '../../protocol/rpc-peer.ts'
-import { HeldBytes } from '../../transport/backlog.ts'
+import { MemoryBudget } from '../../transport/backlog.ts'
 import { Admission } from '../client/admission.ts'
 import type { InboundRequest } from '../client/inbound-request.ts'
 import { OpenStreams } from './authenticate.ts'
@@ -28,7 +28,7 @@ export interface HttpContext {
   readonly quota: SessionQuota
   readonly streams: SseStreams
   /** Bytes of large request bodies, answers and events in memory. */
-  readonly held: HeldBytes
+  readonly held: MemoryBudget
   readonly admission: Admission
   /** Modern requests by internal number. Legacy requests belong to their sessions. */
   readonly running: InFlight<InboundRequest>
@@ -62,7 +62,7 @@ export interface Arrival {
 
 export function createHttpContext(listener: ListenerContext, settings: HttpSettings): HttpContext {
   const { name, gate, log, clock, peers } = listener
-  const held = new HeldBytes(settings.maxHeld)
+  const held = new MemoryBudget(settings.maxHeld)
   const quota = new SessionQuota(settings.maxSessionsEach)
   const sessions = new LegacySessions({
     name,

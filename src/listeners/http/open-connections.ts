@@ -1,7 +1,7 @@
 import type { Clock, Gate, Log, Principal } from '../../api/index.ts'
 import { ANONYMOUS, principalKey } from '../../plugin.ts'
 import { RPC } from '../../protocol/rpc-error.ts'
-import type { Arrived, Channel } from '../../transport/channel.ts'
+import type { MessageContext, Channel } from '../../transport/channel.ts'
 import { IdleSweeper } from '../../util/clock.ts'
 import type { Admission } from '../client/admission.ts'
 import type { DuplexOptions } from '../duplex/duplex-connection.ts'
@@ -44,7 +44,7 @@ export interface NetworkChannel extends Channel {
 export interface PostedConversation {
   readonly principal: Principal
   /** Receives a posted message; false if the stream is closed. */
-  receivePost(body: Buffer, arrived: Arrived): Promise<boolean>
+  receivePost(body: Buffer, arrived: MessageContext): Promise<boolean>
 }
 
 type ConnectionOptions = Pick<

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { HeldBytes } from '../../transport/backlog.ts'
-import { SMALL } from '../../transport/backlog.ts'
+import type { MemoryBudget } from '../../transport/backlog.ts'
+import { UNCOUNTED_BYTES } from '../../transport/backlog.ts'
 import { OVERLOADED } from '../client/admission.ts'
 import type { Refusal, RequestHeaders } from './request-guard.ts'
 import { createTooLargeRefusal } from './request-guard.ts'
@@ -17,7 +17,7 @@ interface UnreadRequest {
 }
 
 interface BodyRequest extends UnreadRequest {
-  readonly context: UnreadRequest['context'] & { readonly held: HeldBytes }
+  readonly context: UnreadRequest['context'] & { readonly held: MemoryBudget }
   readonly headers: Pick<RequestHeaders, 'own'>
 }
 
@@ -39,13 +39,13 @@ export function readBody(owner: BodyRequest): Promise<Buffer | BodyFailure> {
     const stopReading = (why: BodyFailure): void => {
       request.off('data', onData)
       chunks = []
-      hold.end()
+      hold.release()
       discardBody(owner)
       resolve(why)
     }
     const claimBytes = (bytes: number): boolean => {
       if (bytes > maxBody) stopReading('too large')
-      else if (bytes > SMALL && !hold.claim(bytes)) stopReading('no room')
+      else if (bytes > UNCOUNTED_BYTES && !hold.claim(bytes)) stopReading('no room')
       else return true
       return false
     }

@@ -4,8 +4,8 @@ import type { Clock, Log, RpcError } from '../../api/index.ts'
 import type { RpcId } from '../../protocol/jsonrpc.ts'
 import { encodeError } from '../../protocol/jsonrpc.ts'
 import { HEADER } from '../../protocol/methods.ts'
-import type { HeldBytes, Hold } from '../../transport/backlog.ts'
-import { SMALL } from '../../transport/backlog.ts'
+import type { MemoryBudget, MemoryShare } from '../../transport/backlog.ts'
+import { UNCOUNTED_BYTES } from '../../transport/backlog.ts'
 import { Ticker } from '../../util/clock.ts'
 import type { EncodedMessage } from '../../util/encoded-message.ts'
 import { ByteText, joinPieces, getByteLength } from '../../util/encoded-message.ts'
@@ -108,7 +108,7 @@ export interface StreamRecorder {
 }
 
 interface ResponseContext {
-  readonly held: HeldBytes
+  readonly held: MemoryBudget
   readonly streams: SseStreams
 }
 
@@ -162,7 +162,7 @@ export class HttpReply implements ResponseWriter {
   }
 
   /** Counts bytes waiting for this response. */
-  hold(): Hold {
+  hold(): MemoryShare {
     return createHold(this.#response, this.#context.held)
   }
 
@@ -184,7 +184,7 @@ export class HttpReply implements ResponseWriter {
     if (status === 200 && !this.accepts.json) this.#open().end(joinPieces(message))
     else {
       const length = getByteLength(message)
-      if (length > SMALL) this.hold().set(length)
+      if (length > UNCOUNTED_BYTES) this.hold().set(length)
       sendJson(this.#response, status, message, this.#headers(headers))
     }
   }

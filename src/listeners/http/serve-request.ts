@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Clock, HttpReply, HttpRequest, Principal } from '../../api/index.ts'
 import { gatewayError } from '../../errors/errors.ts'
 import { ANONYMOUS, STRANGER } from '../../plugin.ts'
-import { SMALL } from '../../transport/backlog.ts'
+import { UNCOUNTED_BYTES } from '../../transport/backlog.ts'
 import { OVERLOADED } from '../client/admission.ts'
 import { applyChoices } from '../client/client-info.ts'
 import { createErrorAnswer } from '../client/encode-answer.ts'
@@ -281,7 +281,7 @@ async function sendReply(
   }
   const { status, headers, body = '' } = reply
   const isWhole = typeof body === 'string' || Buffer.isBuffer(body)
-  if (isWhole && body.length > SMALL) createHold(response, context.held).set(body.length)
+  if (isWhole && body.length > UNCOUNTED_BYTES) createHold(response, context.held).set(body.length)
   response.writeHead(status, { 'cache-control': 'no-store', ...headers })
   if (isWhole) response.end(body)
   else await sendPieces(response, body, { clock: context.clock, patienceMs: context.settings.unreadMs })

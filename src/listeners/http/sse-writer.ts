@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http'
 import type { Clock } from '../../api/index.ts'
-import { onOneLine } from '../../transport/line-splitter.ts'
-import type { HeldBytes } from '../../transport/backlog.ts'
-import { Hold, MAX_BEHIND, SMALL } from '../../transport/backlog.ts'
+import { replaceLineEnds } from '../../transport/line-splitter.ts'
+import type { MemoryBudget } from '../../transport/backlog.ts'
+import { MemoryShare, MAX_UNREAD_BYTES, UNCOUNTED_BYTES } from '../../transport/backlog.ts'
 import { Ticker } from '../../util/clock.ts'
 
 /** Droppable messages are skipped above this. */
@@ -21,11 +21,11 @@ export const SSE_HEADERS: Readonly<Record<string, string>> = Object.freeze({
 
 /** Open event streams of a listener, kept alive by comments. */
 export class SseStreams {
-  readonly #held: HeldBytes
+  readonly #held: MemoryBudget
   readonly #open = new Set<SseStream>()
   readonly #ticker: Ticker
 
-  constructor(clock: Clock, held: HeldBytes) {
+  constructor(clock: Clock, held: MemoryBudget) {
     this.#held = held
     this.#ticker = new Ticker(
       clock,
@@ -70,9 +70,9 @@ export interface EventStreamWriter {
 export class SseStream implements EventStreamWriter {
   readonly isResumable = false
   readonly #response: ServerResponse
-  readonly #hold: Hold
+  readonly #hold: MemoryShare
 
-  constructor(response: ServerResponse, held: HeldBytes) {
+  constructor(response: ServerResponse, held: MemoryBudget) {
     this.#response = response
     this.#hold = createHold(response, held)
     response.on('drain', () => this.#hold.setUnsent(response.writableLength))
@@ -89,7 +89,7 @@ export class SseStream implements EventStreamWriter {
   /** Like `notify`, with an event id. */
   notifyWithId(message: string, id?: string): boolean {
     const waiting = this.#response.writableLength
-    if (waiting > MAX_UNSENT || (waiting > SMALL && this.#hold.isHalfFull)) return false
+    if (waiting > MAX_UNSENT || (waiting > UNCOUNTED_BYTES && this.#hold.isHalfFull)) return false
     return this.send(message, id)
   }
 
@@ -133,15 +133,15 @@ export class SseStream implements EventStreamWriter {
     this.#response.write(framed)
     const unsent = this.#response.writableLength
     this.#hold.setUnsent(unsent)
-    if (unsent > MAX_BEHIND) this.#response.destroy()
+    if (unsent > MAX_UNREAD_BYTES) this.#response.destroy()
     return true
   }
 }
 
 /** Creates a hold that ends with the response. */
-export function createHold(response: ServerResponse, held: HeldBytes): Hold {
-  const hold = new Hold(held)
-  response.on('close', () => hold.end())
+export function createHold(response: ServerResponse, held: MemoryBudget): MemoryShare {
+  const hold = new MemoryShare(held)
+  response.on('close', () => hold.release())
   return hold
 }
 
@@ -152,5 +152,5 @@ export function formatEvent(message: Buffer | string, id?: string): Buffer | str
       ? `event: message\ndata: ${message}\n\n`
       : `id: ${id}\nevent: message\ndata: ${message}\n\n`
   const head = id === undefined ? HEAD : Buffer.from(`id: ${id}\nevent: message\ndata: `)
-  return Buffer.concat([head, onOneLine(message), TAIL])
+  return Buffer.concat([head, replaceLineEnds(message), TAIL])
 }

@@ -4,9 +4,9 @@ import { principalKey } from '../../plugin.ts'
 import type { EncodedMessage } from '../../util/encoded-message.ts'
 import { joinPieces } from '../../util/encoded-message.ts'
 import { RPC } from '../../protocol/rpc-error.ts'
-import type { HeldBytes } from '../../transport/backlog.ts'
+import type { MemoryBudget } from '../../transport/backlog.ts'
 import { Backlog } from '../../transport/backlog.ts'
-import type { Arrived, ChannelEvents } from '../../transport/channel.ts'
+import type { MessageContext, ChannelEvents } from '../../transport/channel.ts'
 import type { Arrival, HttpContext } from './context.ts'
 import type { NetworkChannel, PostedConversation } from './open-connections.ts'
 import { checkCapacity } from './open-connections.ts'
@@ -83,7 +83,7 @@ function parseSessionUrl(url: string): string {
 const KEEP_ALIVE_MS = 15_000
 
 interface ChannelDeps {
-  readonly held: HeldBytes
+  readonly held: MemoryBudget
   readonly clock: Clock
   readonly sessions: { newId(): string }
 }
@@ -144,7 +144,7 @@ class SseChannel implements NetworkChannel, PostedConversation {
     this.#armKeepAlive()
   }
 
-  async receivePost(body: Buffer, arrived: Arrived): Promise<boolean> {
+  async receivePost(body: Buffer, arrived: MessageContext): Promise<boolean> {
     while (this.#reading !== undefined && this.isOpen) await this.#reading
     if (!this.isOpen) return false
     this.#events?.message(body, arrived)
@@ -160,8 +160,8 @@ class SseChannel implements NetworkChannel, PostedConversation {
     this.#onResume()
   }
 
-  tell(message: string): boolean {
-    if (!this.#backlog.mayTell || !this.isOpen) return false
+  writeOptional(message: string): boolean {
+    if (!this.#backlog.canSkip || !this.isOpen) return false
     this.write(message)
     return true
   }
@@ -169,10 +169,10 @@ class SseChannel implements NetworkChannel, PostedConversation {
   write(message: EncodedMessage): void {
     if (!this.isOpen) return
     this.#response.write(formatEvent(joinPieces(message)), this.#written)
-    this.#backlog.grew()
+    this.#backlog.handleWrite()
   }
 
-  async finished(): Promise<void> {
+  async waitForDrain(): Promise<void> {
     if (!this.isOpen || this.#response.writableLength === 0) return
     await new Promise<void>(resolve => (this.#onEmpty = resolve))
   }
@@ -187,7 +187,7 @@ class SseChannel implements NetworkChannel, PostedConversation {
   }
 
   #onWritten(): void {
-    this.#backlog.shrank()
+    this.#backlog.handleDrain()
     if (this.#response.writableLength === 0) this.#onEmpty?.()
   }
 

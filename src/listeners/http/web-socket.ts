@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream'
 import type { WebSocket } from 'ws'
 import { WebSocketServer } from 'ws'
 import { ANONYMOUS } from '../../plugin.ts'
-import { Hold, SMALL } from '../../transport/backlog.ts'
+import { MemoryShare, UNCOUNTED_BYTES } from '../../transport/backlog.ts'
 import { SUBPROTOCOL, WebSocketChannel } from '../../transport/channel.ts'
 import { applyChoices } from '../client/client-info.ts'
 import { authenticateRequest } from './authenticate.ts'
@@ -44,7 +44,7 @@ export function createUpgradeHandler(context: HttpContext): Upgrade {
       if (late !== undefined) return refuseUpgrade(request, late)
       server.handleUpgrade(request, socket, head, (webSocket: WebSocket) => {
         const { clock } = context
-        const hold = new Hold(context.held)
+        const hold = new MemoryShare(context.held)
         const channel = new WebSocketChannel(webSocket, { clock, headers: headers.passed, hold })
         channel.connected(socket)
         limitPartialMessages(context, { webSocket, channel, request })
@@ -70,12 +70,12 @@ interface OpenWebSocket {
  */
 function limitPartialMessages({ held }: HttpContext, { webSocket, channel, request }: OpenWebSocket): void {
   const { socket } = request
-  const hold = new Hold(held)
+  const hold = new MemoryShare(held)
   let unfinished = 0
   // Runs before the parser, so that bytes after the end of a message are not counted twice.
   socket.prependListener('data', (chunk: Buffer) => {
     unfinished += chunk.length
-    if (unfinished <= SMALL || hold.claim(unfinished)) return
+    if (unfinished <= UNCOUNTED_BYTES || hold.claim(unfinished)) return
     // Discard the rest, so that the client can read the close reason.
     socket.removeAllListeners('data').resume()
     void channel.close(TRY_AGAIN_LATER, 'too much is being read at the moment; try again')
@@ -85,7 +85,7 @@ function limitPartialMessages({ held }: HttpContext, { webSocket, channel, reque
     unfinished = 0
     hold.set(0)
   })
-  webSocket.on('close', () => hold.end())
+  webSocket.on('close', () => hold.release())
 }
 
 function checkAdmission({ gate, name }: HttpContext): Refusal | undefined {

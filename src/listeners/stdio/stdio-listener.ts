@@ -3,7 +3,7 @@ import type { Listener, ListenerConfig, ListenerContext } from '../../api/index.
 import type { Plugin } from '../../plugin.ts'
 import { parseDuration } from '../../plugin.ts'
 import type { Channel, ChannelEvents } from '../../transport/channel.ts'
-import { LineSplitter, onOneLine } from '../../transport/line-splitter.ts'
+import { LineSplitter, replaceLineEnds } from '../../transport/line-splitter.ts'
 import type { EncodedMessage } from '../../util/encoded-message.ts'
 import { ByteText, toBuffers, writePieces } from '../../util/encoded-message.ts'
 import { DuplexConnection } from '../duplex/duplex-connection.ts'
@@ -137,7 +137,7 @@ export class LineChannel implements Channel {
     this.#input.resume()
   }
 
-  tell(message: string): boolean {
+  writeOptional(message: string): boolean {
     return this.#writer.notify(message)
   }
 
@@ -145,7 +145,7 @@ export class LineChannel implements Channel {
     this.#writer.write(message)
   }
 
-  finished(): Promise<void> {
+  waitForDrain(): Promise<void> {
     return this.#writer.finished()
   }
 }
@@ -187,7 +187,7 @@ class PipeWriter {
     if (message instanceof ByteText) this.#add(toSingleLine(message.text))
     else if (typeof message === 'string') this.#add(createByteText(message))
     else {
-      for (const piece of toBuffers(message)) this.#enqueue(onOneLine(piece))
+      for (const piece of toBuffers(message)) this.#enqueue(replaceLineEnds(piece))
       this.#enqueue(NEWLINE)
     }
     this.#schedule()

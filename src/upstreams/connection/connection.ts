@@ -1,4 +1,12 @@
-import type { Answer, Call, Clock, Exchange, Notification, ServerDescription, Session } from '../../api/index.ts'
+import type {
+  Answer,
+  Call,
+  Clock,
+  Exchange,
+  Notification,
+  ServerDescription,
+  Session,
+} from '../../api/index.ts'
 import type { GatewayError, Reason } from '../../errors/errors.ts'
 import { gatewayError, getErrorMessage } from '../../errors/errors.ts'
 import { findReplyId, findSkippedReplyId } from '../../protocol/broken-message.ts'
@@ -9,20 +17,25 @@ import { METHODS } from '../../protocol/methods.ts'
 import { InFlight, RpcPeer, takeEntry } from '../../protocol/rpc-peer.ts'
 import type {
   ConnectionEvents,
-  ConnectionHost,
+  ConnectionDeps,
   SkippedMessage,
   Subscription,
   Transport,
 } from '../transport.ts'
-import { Pending } from '../transport.ts'
+import { PendingRequest } from '../transport.ts'
 import { IncomingNotifications } from './incoming-notifications.ts'
-import type { ClientRequest, IncomingSide } from './incoming-requests.ts'
+import type { ClientRequest, IncomingDeps } from './incoming-requests.ts'
 import { IncomingRequests } from './incoming-requests.ts'
-import { translateResponse, cancelled, outboundParams, shortenedList } from './translate-call.ts'
+import {
+  translateResponse,
+  createCancelledResponse,
+  createOutboundParams,
+  dropNestedEntries,
+} from './translate-call.ts'
 
 /** Time in which a server may still send requests and logs for a cancelled call that it does not answer. */
-const LINGER_MS = 10_000
-const MAX_CALLS = 1000
+const CANCELLED_TTL_MS = 10_000
+const MAX_CANCELLED = 1000
 
 /** Calls that were cancelled after they were sent, until the server answers them or their time is over. */
 class CancelledCalls {
@@ -34,20 +47,20 @@ class CancelledCalls {
   }
 
   add(id: RpcId, session: Session): void {
-    const [oldest] = this.#calls.size < MAX_CALLS ? [] : this.#calls.entries()
+    const [oldest] = this.#calls.size < MAX_CANCELLED ? [] : this.#calls.entries()
     if (oldest !== undefined) this.#calls.delete(oldest[0])
     this.#calls.set(id, { session, at: this.#clock.now() })
   }
 
-  answered(id: RpcId): void {
+  removeCall(id: RpcId): void {
     takeEntry(this.#calls, id)
   }
 
   /** True if a message may be for one of them; those of the session `except` do not count. */
-  mayBeMeant(except?: Session): boolean {
+  hasCallOfOthers(except?: Session): boolean {
     const now = this.#clock.now()
     for (const [id, { session, at }] of this.#calls.entries()) {
-      if (now - at >= LINGER_MS) this.#calls.delete(id)
+      if (now - at >= CANCELLED_TTL_MS) this.#calls.delete(id)
       else if (session !== except) return true
     }
     return false
@@ -57,19 +70,19 @@ class CancelledCalls {
 /** Requests that wait for their answer at once; more fail at once. */
 const MAX_PENDING = 10_000
 /** Requests of the server that wait for their reply at once; more are refused. */
-const MAX_ASKED = 1000
+const MAX_CLIENT_REQUESTS = 1000
 /** When a caller may come again that found too many others waiting. */
 const BUSY_RETRY_MS = 1000
 
 /** Methods by which a client subscribes: they never make a server ask. */
-const SETTINGS: ReadonlySet<string> = new Set([
+const SUBSCRIBE_METHODS: ReadonlySet<string> = new Set([
   'resources/subscribe',
   'resources/unsubscribe',
   'logging/setLevel',
 ])
 
 /** One live connection to a server: matches answers to requests, and takes everything else where it belongs. */
-export class Connection implements ConnectionEvents, IncomingSide {
+export class Connection implements ConnectionEvents, IncomingDeps {
   transport: Transport
   /** The server's description of itself; undefined until the handshake is done. */
   server: ServerDescription | undefined = undefined
@@ -81,8 +94,11 @@ export class Connection implements ConnectionEvents, IncomingSide {
   roots: { readonly of: string | undefined } | undefined = undefined
   /** The calls that use it; a caller takes hold of it first. */
   readonly use: ConnectionUse
-  readonly host: ConnectionHost<Connection>
-  readonly peer = new RpcPeer<Pending, ClientRequest>({ sent: MAX_PENDING, received: MAX_ASKED })
+  readonly host: ConnectionDeps<Connection>
+  readonly peer = new RpcPeer<PendingRequest, ClientRequest>({
+    sent: MAX_PENDING,
+    received: MAX_CLIENT_REQUESTS,
+  })
   readonly #requests = new IncomingRequests(this)
   readonly #notifications = new IncomingNotifications(this, this.#requests)
   /** On a stream that all share, where a message may be of any of them. */
@@ -92,7 +108,7 @@ export class Connection implements ConnectionEvents, IncomingSide {
   /** Clients' calls among the requests that wait. */
   #calls = 0
 
-  constructor(host: ConnectionHost<Connection>, connect: (events: ConnectionEvents) => Transport) {
+  constructor(host: ConnectionDeps<Connection>, connect: (events: ConnectionEvents) => Transport) {
     this.host = host
     this.use = new ConnectionUse(host.clock)
     this.#cancelled = new CancelledCalls(host.clock)
@@ -100,29 +116,33 @@ export class Connection implements ConnectionEvents, IncomingSide {
   }
 
   /** Passes a client's call to the server. Rejects with a GatewayError when it could not be asked. */
-  call(call: Call): Promise<Answer> {
+  sendCall(call: Call): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const settle = (response: RpcResponse): void => {
         try {
           const answer = translateResponse(response, call, this.server)
-          if ('error' in answer) this.#requests.answered(answer, call.exchange)
+          if ('error' in answer) this.#requests.noteVisits(answer, call.exchange)
           resolve(answer)
         } catch (error) {
           // An answer that is no valid JSON shows only when it is read.
           reject(error instanceof Error ? error : new Error(getErrorMessage(error)))
         }
       }
-      const pending = new Pending(this.peer.nextId(), call.method, call, settle, reject)
-      pending.stopWatching = call.onCancel(reason => this.#cancel(pending, reason))
-      if (pending.open) this.#request(pending, outboundParams(call, this.server, pending.id as number))
+      const pending = new PendingRequest(this.peer.nextId(), call.method, call, settle, reject)
+      pending.stopWatching = call.onCancel(reason => this.#cancelPending(pending, reason))
+      if (pending.open)
+        this.#startRequest(pending, createOutboundParams(call, this.server, pending.id as number))
     })
   }
 
   /** A request of our own, such as the handshake; a probe has a string for its id. */
-  ask(method: string, params: JsonObject | undefined, isProbe = false): Promise<RpcResponse> {
+  sendRequest(method: string, params: JsonObject | undefined, isProbe = false): Promise<RpcResponse> {
     return new Promise((resolve, reject) => {
       const id = this.peer.nextId()
-      this.#request(new Pending(isProbe ? `probe-${id}` : id, method, undefined, resolve, reject), params)
+      this.#startRequest(
+        new PendingRequest(isProbe ? `probe-${id}` : id, method, undefined, resolve, reject),
+        params,
+      )
     })
   }
 
@@ -132,13 +152,13 @@ export class Connection implements ConnectionEvents, IncomingSide {
     params: JsonObject,
     onNotification: (notification: Notification) => void,
   ): Subscription {
-    let pending: Pending | undefined
+    let pending: PendingRequest | undefined
     const ended = new Promise<RpcResponse>((resolve, reject) => {
-      pending = new Pending(this.peer.nextId(), method, undefined, resolve, reject)
+      pending = new PendingRequest(this.peer.nextId(), method, undefined, resolve, reject)
       pending.onNotification = onNotification
-      this.#request(pending, params)
+      this.#startRequest(pending, params)
     })
-    return { ended, end: () => pending !== undefined && this.#cancel(pending, 'no longer needed') }
+    return { ended, end: () => pending !== undefined && this.#cancelPending(pending, 'no longer needed') }
   }
 
   notify(method: string, params?: JsonObject): Promise<void> {
@@ -155,18 +175,20 @@ export class Connection implements ConnectionEvents, IncomingSide {
     return this.transport.streams
   }
 
-  onlyCall(): Pending | undefined {
-    if (this.#calls !== 1 || this.#cancelled.mayBeMeant()) return undefined
+  getOnlyCall(): PendingRequest | undefined {
+    if (this.#calls !== 1 || this.#cancelled.hasCallOfOthers()) return undefined
     return this.peer.sent.values().find(({ call }) => call !== undefined)
   }
 
-  askingCall(): Call | undefined {
-    const open = this.peer.sent.values().flatMap(({ call }) => (call && canAsk(call.method) ? [call] : []))
+  findAskingCall(): Call | undefined {
+    const open = this.peer.sent
+      .values()
+      .flatMap(({ call }) => (call && canAskClient(call.method) ? [call] : []))
     const [first, ...more] = open
     const session = first?.exchange.session
     if (session === undefined || more.some(({ exchange }) => exchange.session !== session)) return undefined
     // A cancelled call may still ask; only its own client can be asked then.
-    if (this.#cancelled.mayBeMeant(session)) return undefined
+    if (this.#cancelled.hasCallOfOthers(session)) return undefined
     // Most calls ask once, in the order in which they were sent.
     const asking = open.find(({ exchange }) => !this.#asked.has(exchange)) ?? first
     if (asking !== undefined) this.#asked.add(asking.exchange)
@@ -206,16 +228,16 @@ export class Connection implements ConnectionEvents, IncomingSide {
     if (this.closedBecause === undefined) this.host.missed(this)
   }
 
-  failed(pending: Pending, error: Error): void {
+  failed(pending: PendingRequest, error: Error): void {
     if (!pending.open) return
-    this.#forget(pending)
+    this.#removePending(pending)
     pending.reject(error)
   }
 
-  received(bytes: Buffer, of: Pending | undefined): void {
+  received(bytes: Buffer, of: PendingRequest | undefined): void {
     if (this.closedBecause !== undefined && !this.transport.streams) return
     try {
-      this.#take(bytes, of)
+      this.#takePending(bytes, of)
     } catch (error) {
       // Whatever goes wrong on the way to a client must not end the connection of all the others.
       this.host.log.error('a message could not be passed on', { why: getErrorMessage(error), cause: error })
@@ -228,37 +250,37 @@ export class Connection implements ConnectionEvents, IncomingSide {
     drops.count('oversize', () => head.toString('utf8', 0, 400))
     const id = findSkippedReplyId(head, tail)
     if (id === undefined) return
-    const pending = id === null ? this.#onlyPending() : this.peer.findSent(id)
+    const pending = id === null ? this.#getOnlyPending() : this.peer.findSent(id)
     if (pending === undefined) return
     const what = `a reply of upstream "${name}" (see its ${key})`
     this.failed(pending, gatewayError('GW_TOO_LARGE', { what, limit }))
   }
 
-  #onlyPending(): Pending | undefined {
+  #getOnlyPending(): PendingRequest | undefined {
     return this.peer.sent.size === 1 ? this.peer.sent.first() : undefined
   }
 
-  #take(bytes: Buffer, of: Pending | undefined): void {
+  #takePending(bytes: Buffer, of: PendingRequest | undefined): void {
     const message = parseServerMessage(bytes, this.server?.era)
-    if (message.kind === 'response') this.#answered(message, of)
-    else if (message.kind === 'request') this.#requests.received(message, of)
-    else if (message.kind === 'notification') this.#notifications.received(message, of)
-    else this.#malformed(message, bytes, of)
+    if (message.kind === 'response') this.#settleResponse(message, of)
+    else if (message.kind === 'request') this.#requests.handleRequest(message, of)
+    else if (message.kind === 'notification') this.#notifications.handleNotification(message, of)
+    else this.#rejectMalformed(message, bytes, of)
   }
 
-  #request(pending: Pending, params: JsonObject | undefined): void {
+  #startRequest(pending: PendingRequest, params: JsonObject | undefined): void {
     try {
-      if (this.closedBecause !== undefined) throw closedError(this.host.name, this.closedBecause)
-      if (!this.peer.addSent(pending.id, pending)) throw fullError(this.host.name, MAX_PENDING)
+      if (this.closedBecause !== undefined) throw createClosedError(this.host.name, this.closedBecause)
+      if (!this.peer.addSent(pending.id, pending)) throw createFullError(this.host.name, MAX_PENDING)
       if (pending.call !== undefined) this.#calls++
       this.transport.request(pending, params)
     } catch (error) {
-      this.#forget(pending)
+      this.#removePending(pending)
       pending.reject(error instanceof Error ? error : new Error(getErrorMessage(error)))
     }
   }
 
-  #forget(pending: Pending): void {
+  #removePending(pending: PendingRequest): void {
     pending.open = false
     pending.stopWatching?.()
     // The newest progress that was held back goes out before the answer.
@@ -270,50 +292,50 @@ export class Connection implements ConnectionEvents, IncomingSide {
     }
   }
 
-  #cancel(pending: Pending, reason: string): void {
+  #cancelPending(pending: PendingRequest, reason: string): void {
     if (!pending.open) return
     const wasSent = this.peer.sent.has(pending.id) && !this.transport.abandon(pending)
-    if (wasSent && pending.call !== undefined) this.#givenUp(pending, pending.call, reason)
-    this.#forget(pending)
+    if (wasSent && pending.call !== undefined) this.#answerAbandoned(pending, pending.call, reason)
+    this.#removePending(pending)
     // A modern HTTP server learns it by the end of the stream alone (2026-07-28, cancellation).
     if (wasSent && !(this.transport.streams && this.server?.era === 'modern'))
       void this.notify('notifications/cancelled', { requestId: pending.id, reason })
-    pending.resolve(cancelled(pending.id))
+    pending.resolve(createCancelledResponse(pending.id))
   }
 
   /** Answers what the server asked for a call that nobody waits for, so that it can end it. */
-  #givenUp({ id }: Pending, { exchange }: Call, reason: string): void {
+  #answerAbandoned({ id }: PendingRequest, { exchange }: Call, reason: string): void {
     if (!this.transport.streams) this.#cancelled.add(id, exchange.session)
     this.#requests.cancelRequests(exchange, reason)
   }
 
   #failAll(reason: Reason): void {
     for (const pending of this.peer.sent.values()) {
-      this.failed(pending, closedError(this.host.name, reason))
+      this.failed(pending, createClosedError(this.host.name, reason))
       this.transport.abandon(pending)
     }
   }
 
-  #answered(response: RpcResponse, of: Pending | undefined): void {
+  #settleResponse(response: RpcResponse, of: PendingRequest | undefined): void {
     const pending =
       response.id === null && response.error !== undefined ? of : this.peer.findSent(response.id)
     if (pending === undefined || !pending.open || (of !== undefined && of !== pending)) {
-      if (response.id !== null) this.#cancelled.answered(response.id)
+      if (response.id !== null) this.#cancelled.removeCall(response.id)
       return this.host.drops.count('response')
     }
-    this.#forget(pending)
+    this.#removePending(pending)
     pending.resolve(response)
   }
 
   /** A reply that is refused fails its call at once, wherever its id stands, and leaves nothing; the connection lives on. */
-  #malformed({ error }: MalformedMessage, bytes: Buffer, of: Pending | undefined): void {
+  #rejectMalformed({ error }: MalformedMessage, bytes: Buffer, of: PendingRequest | undefined): void {
     const { name: upstream, drops } = this.host
     if (this.server === undefined) this.stray ??= bytes.toString('utf8', 0, 200)
     const pending = this.peer.findSent(findReplyId(bytes))
-    if (pending === undefined || (of !== undefined && of !== pending)) return drops.garbage(bytes)
-    const list = shortenedList(pending.method, bytes, this.server?.era, drops)
-    if (list !== undefined) return this.#answered(list, of)
-    drops.garbage(bytes)
+    if (pending === undefined || (of !== undefined && of !== pending)) return drops.countGarbage(bytes)
+    const list = dropNestedEntries(pending.method, bytes, this.server?.era, drops)
+    if (list !== undefined) return this.#settleResponse(list, of)
+    drops.countGarbage(bytes)
     this.failed(pending, gatewayError('GW_UPSTREAM_PROTOCOL', { upstream, why: error.message }))
   }
 }
@@ -333,18 +355,18 @@ class ConnectionUse {
     this.endedAt = clock.now()
   }
 
-  hold(): void {
+  acquire(): void {
     this.inFlight++
   }
 
-  letGo(): void {
+  release(): void {
     if (--this.inFlight > 0) return
     this.endedAt = this.#clock.now()
     if (this.#freed.length > 0) for (const resolve of this.#freed.splice(0)) resolve()
   }
 
   /** Resolves when no call uses the connection any more. */
-  free(): Promise<void> {
+  waitUntilFree(): Promise<void> {
     return this.inFlight > 0 ? new Promise(resolve => this.#freed.push(resolve)) : Promise.resolve()
   }
 
@@ -355,17 +377,17 @@ class ConnectionUse {
 }
 
 /** Tells if a server may ask the client while it carries out this method. */
-function canAsk(method: string): boolean {
-  return METHODS.get(method)?.to !== 'list' && !SETTINGS.has(method)
+function canAskClient(method: string): boolean {
+  return METHODS.get(method)?.to !== 'list' && !SUBSCRIBE_METHODS.has(method)
 }
 
 /** The failure of a request whose connection has ended. */
-export function closedError(upstream: string, reason: Reason): GatewayError {
+export function createClosedError(upstream: string, reason: Reason): GatewayError {
   return reason.error ?? gatewayError('GW_UPSTREAM_CLOSED', { upstream, ...reason })
 }
 
 /** The failure of a request for which too many others wait already. */
-function fullError(upstream: string, waiting: number): GatewayError {
+function createFullError(upstream: string, waiting: number): GatewayError {
   const why = `${waiting} calls wait for it already`
   return gatewayError('GW_UPSTREAM_BUSY', { upstream, why, retryAfterMs: BUSY_RETRY_MS })
 }

@@ -19,7 +19,7 @@ import { formatPeerText } from '../../util/log.ts'
 import type { Connection } from './connection.ts'
 
 /** A server is asked again who it is at most once in this time. */
-const ASK_AGAIN_MS = 60_000
+const PROBE_INTERVAL_MS = 60_000
 
 /** Codes that only a server of the other era answers with. */
 const FOREIGN_TO_LEGACY: ReadonlySet<number> = new Set([
@@ -31,10 +31,10 @@ const FOREIGN_TO_LEGACY: ReadonlySet<number> = new Set([
 const FOREIGN_TO_MODERN: ReadonlySet<number> = new Set([RPC.unsupportedVersion, RPC.legacyBadRequest])
 
 /** A verdict of "legacy" never corrects itself, so it does not hold for ever. */
-const LEGACY_MS = 24 * 60 * 60 * 1000
+const LEGACY_TTL_MS = 24 * 60 * 60 * 1000
 
 /** Dependencies of a handshake. */
-interface HandshakeOptions {
+interface HandshakeDeps {
   readonly upstream: string
   readonly era: 'auto' | Era
   readonly memory: EraMemory
@@ -49,38 +49,39 @@ interface HandshakeOptions {
 }
 
 /** Opens a connection and finds out who is there, and of which era (the upstream half of the eras' detection rules). */
-export async function shakeHands(options: HandshakeOptions): Promise<Connection> {
-  const remembered = options.era === 'auto' ? options.memory.recall() : options.era
-  if (remembered !== 'legacy') return probe(options, options.open())
+export async function performHandshake(options: HandshakeDeps): Promise<Connection> {
+  const remembered = options.era === 'auto' ? options.memory.getEra() : options.era
+  if (remembered !== 'legacy') return probeServer(options, options.open())
   const connection = options.open()
   try {
-    return await initialize(connection, options)
+    return await sendInitialize(connection, options)
   } catch (error) {
-    if (options.era !== 'auto' || !isRefusal(error)) throw error
-    options.memory.forget()
+    if (options.era !== 'auto' || !isInitializeRefusal(error)) throw error
+    options.memory.clear()
     // A process that said no is still there: it is asked on, so that none is left behind.
-    return probe(options, connection.closedBecause === undefined ? connection : options.open())
+    return probeServer(options, connection.closedBecause === undefined ? connection : options.open())
   }
 }
 
-async function probe(options: HandshakeOptions, connection: Connection): Promise<Connection> {
+async function probeServer(options: HandshakeDeps, connection: Connection): Promise<Connection> {
   let failure: unknown
-  const discovery = discover(connection, options).catch((error: unknown) => {
+  const discovery = sendDiscover(connection, options).catch((error: unknown) => {
     if (options.era !== 'auto' || !mayBeLegacy(error)) throw error
     failure = error
     return undefined
   })
-  const first = await inTime(discovery, connection, options)
-  if (first !== 'late' && first !== undefined) return opened(connection, first, options)
-  if (options.era === 'modern') return refuse(options, first === 'late' ? await discovery : first, connection)
+  const first = await waitForProbe(discovery, connection, options)
+  if (first !== 'late' && first !== undefined) return completeHandshake(connection, first, options)
+  if (options.era === 'modern')
+    return rejectVersion(options, first === 'late' ? await discovery : first, connection)
   const isDoubtful = first === 'late' || failure !== undefined
-  return fallBack(
+  return fallBackToLegacy(
     { connection, discovery, failure, isDoubtful: isDoubtful && connection.transport.streams },
     options,
   )
 }
 
-interface Probed {
+interface ProbeResult {
   readonly connection: Connection
   readonly discovery: Promise<ServerDescription | undefined>
   /** Failure of the probe, if it may come from a legacy server. */
@@ -89,31 +90,31 @@ interface Probed {
 }
 
 /** Initializes a connection whose probe brought no modern server. */
-async function fallBack(probed: Probed, options: HandshakeOptions): Promise<Connection> {
+async function fallBackToLegacy(probed: ProbeResult, options: HandshakeDeps): Promise<Connection> {
   const { connection, discovery, isDoubtful } = probed
   // Some servers exit on anything that is not `initialize`: once more, in their language.
   const survivor = connection.closedBecause === undefined ? connection : options.open()
   try {
-    return await initialize(survivor, options, isDoubtful)
+    return await sendInitialize(survivor, options, isDoubtful)
   } catch (error) {
     // A slow modern server over HTTP may still answer; a process has had its time.
     const late =
-      isRefusal(error) && survivor === connection
+      isInitializeRefusal(error) && survivor === connection
         ? await (connection.transport.streams
             ? discovery
             : Promise.race([discovery, Promise.resolve(undefined)]))
         : undefined
-    if (late === undefined) throw isRefusal(error) ? (probed.failure ?? error) : error
-    return opened(connection, late, options)
+    if (late === undefined) throw isInitializeRefusal(error) ? (probed.failure ?? error) : error
+    return completeHandshake(connection, late, options)
   }
 }
 
-function refuse(
-  options: HandshakeOptions,
+function rejectVersion(
+  options: HandshakeDeps,
   server: ServerDescription | undefined,
   connection: Connection,
 ): Connection {
-  if (server !== undefined) return opened(connection, server, options)
+  if (server !== undefined) return completeHandshake(connection, server, options)
   const why = `it does not speak ${MODERN_VERSION}, and "era: modern" allows nothing else`
   throw gatewayError('GW_UPSTREAM_START', {
     upstream: options.upstream,
@@ -121,18 +122,22 @@ function refuse(
   })
 }
 
-function opened(connection: Connection, server: ServerDescription, { memory }: HandshakeOptions): Connection {
-  memory.learn(server.era)
+function completeHandshake(
+  connection: Connection,
+  server: ServerDescription,
+  { memory }: HandshakeDeps,
+): Connection {
+  memory.setEra(server.era)
   connection.opened(server)
   connection.transport.listen()
   return connection
 }
 
 /** Returns the outcome of the probe, or 'late' if the server did not answer in time. */
-async function inTime<T>(
+async function waitForProbe<T>(
   discovery: Promise<T>,
   connection: Connection,
-  { clock, probeMs, era }: HandshakeOptions,
+  { clock, probeMs, era }: HandshakeDeps,
 ): Promise<T | 'late'> {
   if (era !== 'auto') return discovery
   let disarm = (): void => undefined
@@ -149,14 +154,14 @@ function mayBeLegacy(error: unknown): boolean {
 }
 
 /** Asks a server to describe itself; undefined for one that is not modern. Rejects where nothing can be told. */
-async function discover(
+async function sendDiscover(
   connection: Connection,
-  options: Pick<HandshakeOptions, 'upstream' | 'gateway'>,
+  options: Pick<HandshakeDeps, 'upstream' | 'gateway'>,
 ): Promise<ServerDescription | undefined> {
   const client = { info: { ...options.gateway }, capabilities: {}, logLevel: undefined }
   try {
     const params = toModernParams(undefined, client, MODERN_VERSION, undefined)
-    return modernSide(await connection.ask('server/discover', params, true))
+    return createModernServer(await connection.sendRequest('server/discover', params, true))
   } catch (error) {
     // On a pipe every failure speaks for an old server; over HTTP only a plain refusal does.
     if (
@@ -168,19 +173,19 @@ async function discover(
   }
 }
 
-function modernSide({ result }: RpcResponse): ServerDescription | undefined {
+function createModernServer({ result }: RpcResponse): ServerDescription | undefined {
   const said = result?.value()
   const versions: unknown[] = Array.isArray(said?.supportedVersions) ? said.supportedVersions : []
   const version = versions.find(offered => typeof offered === 'string' && isModern(offered))
   if (said === undefined || version === undefined) return undefined
   const meta = isObject(said._meta) ? said._meta : {}
-  return serverSide('modern', version as string, meta[META.serverInfo] ?? said.serverInfo, said)
+  return createLegacyServer('modern', version as string, meta[META.serverInfo] ?? said.serverInfo, said)
 }
 
 /** `isDoubtful` if the probe failed in a way that may pass: the next connection probes again. */
-async function initialize(
+async function sendInitialize(
   connection: Connection,
-  options: HandshakeOptions,
+  options: HandshakeDeps,
   isDoubtful = false,
 ): Promise<Connection> {
   const params = {
@@ -188,9 +193,9 @@ async function initialize(
     capabilities: options.capabilities,
     clientInfo: { ...options.gateway },
   }
-  const { result, error } = await connection.ask('initialize', params)
+  const { result, error } = await connection.sendRequest('initialize', params)
   if (result === undefined)
-    throw refused(
+    throw createHandshakeError(
       options,
       `it refused to initialize: ${formatPeerText(error?.message ?? '', 300)}`,
       error?.code,
@@ -198,20 +203,20 @@ async function initialize(
   const answer = result.value()
   const version = String(answer.protocolVersion)
   if (!isLegacy(version)) {
-    throw refused(
+    throw createHandshakeError(
       options,
       `it wants protocol version ${formatPeerText(version, 40)}; we speak ${MODERN_VERSION}, ${LEGACY_VERSIONS.join(', ')}`,
       RPC.unsupportedVersion,
     )
   }
-  connection.opened(serverSide('legacy', version, answer.serverInfo, answer))
+  connection.opened(createLegacyServer('legacy', version, answer.serverInfo, answer))
   await connection.notify('notifications/initialized')
   connection.transport.listen()
-  if (options.era === 'auto' && !isDoubtful) options.memory.learn('legacy')
+  if (options.era === 'auto' && !isDoubtful) options.memory.setEra('legacy')
   return connection
 }
 
-function serverSide(era: Era, version: string, info: unknown, said: JsonObject): ServerDescription {
+function createLegacyServer(era: Era, version: string, info: unknown, said: JsonObject): ServerDescription {
   const known = isObject(info) ? info : {}
   return {
     era,
@@ -222,12 +227,16 @@ function serverSide(era: Era, version: string, info: unknown, said: JsonObject):
   }
 }
 
-function refused({ upstream }: HandshakeOptions, why: string, refusal: number | undefined): GatewayError {
+function createHandshakeError(
+  { upstream }: HandshakeDeps,
+  why: string,
+  refusal: number | undefined,
+): GatewayError {
   return gatewayError('GW_UPSTREAM_START', { upstream, why, refusal })
 }
 
 /** Tells a server that answered `initialize` with no from one that did not answer. */
-export function isRefusal(error: unknown): boolean {
+export function isInitializeRefusal(error: unknown): boolean {
   if (!(error instanceof GatewayError)) return false
   return (
     error.fields.refusal !== undefined ||
@@ -245,18 +254,18 @@ export class EraMemory {
     this.#clock = clock
   }
 
-  recall(): Era | undefined {
+  getEra(): Era | undefined {
     if (this.#clock.now() >= this.#until) this.#era = undefined
     return this.#era
   }
 
   /** Notes a verdict, which may be some milliseconds old. */
-  learn(era: Era, ageMs = 0): void {
+  setEra(era: Era, ageMs = 0): void {
     this.#era = era
-    this.#until = era === 'modern' ? Infinity : this.#clock.now() + LEGACY_MS - ageMs
+    this.#until = era === 'modern' ? Infinity : this.#clock.now() + LEGACY_TTL_MS - ageMs
   }
 
-  forget(): void {
+  clear(): void {
     this.#era = undefined
   }
 }
@@ -288,9 +297,9 @@ export class EraDoubt {
 
   /** Asks the server itself. Anything but a clear answer leaves things as they are. */
   async isConfirmed(connection: Connection): Promise<boolean> {
-    if (this.#clock.now() - this.#askedAt < ASK_AGAIN_MS) return false
+    if (this.#clock.now() - this.#askedAt < PROBE_INTERVAL_MS) return false
     this.#askedAt = this.#clock.now()
-    const said = await discover(connection, { upstream: this.#upstream, gateway: this.#gateway }).catch(
+    const said = await sendDiscover(connection, { upstream: this.#upstream, gateway: this.#gateway }).catch(
       () => null,
     )
     return said !== null && (said?.era ?? 'legacy') !== connection.server?.era

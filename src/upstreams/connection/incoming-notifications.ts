@@ -1,56 +1,57 @@
 import type { Clock, Notification } from '../../api/index.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import type { RpcNotification } from '../../protocol/jsonrpc.ts'
-import type { Pending } from '../transport.ts'
-import type { IncomingRequests, IncomingSide } from './incoming-requests.ts'
-import { clientToken, isGlobal, getSubscription, withoutSubscription } from './translate-call.ts'
+import type { PendingRequest } from '../transport.ts'
+import type { IncomingRequests, IncomingDeps } from './incoming-requests.ts'
+import { getProgressToken, isGlobal, getSubscriptionId, omitSubscriptionId } from './translate-call.ts'
 
 /** Progress of one call that is passed on within any second. */
-const MAX = 20
+const MAX_PROGRESS = 20
 /** The same for its log messages. */
 const MAX_MESSAGES = 100
-const WITHIN_MS = 1000
+const WINDOW_MS = 1000
 
 /** Notifications of a server, each on its way to the call, the subscription or the clients that it is for. */
 export class IncomingNotifications {
-  readonly #side: IncomingSide
+  readonly #connection: IncomingDeps
   readonly #requests: IncomingRequests
 
-  constructor(side: IncomingSide, requests: IncomingRequests) {
-    this.#side = side
+  constructor(side: IncomingDeps, requests: IncomingRequests) {
+    this.#connection = side
     this.#requests = requests
   }
 
   /** Takes a notification; `of` is the call on whose stream it came, where streams tell. */
-  received({ method, params }: RpcNotification, of: Pending | undefined): void {
-    if (method === 'notifications/progress') return this.#progressed(params, of)
-    const subscribed = of ?? this.#subscribed(method, params)
+  handleNotification({ method, params }: RpcNotification, of: PendingRequest | undefined): void {
+    if (method === 'notifications/progress') return this.#handleProgress(params, of)
+    const subscribed = of ?? this.#findSubscription(method, params)
     if (subscribed?.onNotification !== undefined)
-      subscribed.onNotification({ method, params: withoutSubscription(params) })
-    else if (method === 'notifications/cancelled') this.#requests.cancelled(params?.requestId)
-    else this.#pass({ method, params }, of)
+      subscribed.onNotification({ method, params: omitSubscriptionId(params) })
+    else if (method === 'notifications/cancelled') this.#requests.handleCancelled(params?.requestId)
+    else this.#passNotification({ method, params }, of)
   }
 
-  #pass(notification: Notification, of: Pending | undefined): void {
+  #passNotification(notification: Notification, of: PendingRequest | undefined): void {
     const { method } = notification
-    if (method === 'notifications/message') this.#logged(notification, of)
-    else if (method === 'notifications/elicitation/complete') this.#requests.completed(notification)
-    else if (of?.call === undefined || isGlobal(method)) this.#side.host.notify(notification)
-    else this.#paced(notification, of)
+    if (method === 'notifications/message') this.#handleLog(notification, of)
+    else if (method === 'notifications/elicitation/complete')
+      this.#requests.handleVisitCompleted(notification)
+    else if (of?.call === undefined || isGlobal(method)) this.#connection.host.notify(notification)
+    else this.#passLimited(notification, of)
   }
 
-  #progressed(params: JsonObject | undefined, of: Pending | undefined): void {
-    const { peer, host } = this.#side
+  #handleProgress(params: JsonObject | undefined, of: PendingRequest | undefined): void {
+    const { peer, host } = this.#connection
     const pending = peer.findSent(params?.progressToken)
-    const known = clientToken(pending?.call?.params)
+    const known = getProgressToken(pending?.call?.params)
     if (pending === undefined || known === undefined || (of !== undefined && of !== pending))
       return host.drops.count('progress')
     pending.progress ??= this.#getProgressLimit(pending)
     pending.progress.add({ ...params, progressToken: known })
   }
 
-  #getProgressLimit({ call }: Pending): ProgressLimit {
-    const { clock, drops } = this.#side.host
+  #getProgressLimit({ call }: PendingRequest): ProgressLimit {
+    const { clock, drops } = this.#connection.host
     return new ProgressLimit(
       clock,
       params => call?.exchange.emit({ method: 'notifications/progress', params }),
@@ -59,20 +60,20 @@ export class IncomingNotifications {
   }
 
   /** A log goes where its request came from: by its stream, or as the only call on a pipe. */
-  #logged(notification: Notification, of: Pending | undefined): void {
-    const pending = of !== undefined || this.#side.streams ? of : this.#side.onlyCall()
-    if (pending?.call === undefined) this.#side.host.drops.count('message')
-    else this.#paced(notification, pending)
+  #handleLog(notification: Notification, of: PendingRequest | undefined): void {
+    const pending = of !== undefined || this.#connection.streams ? of : this.#connection.getOnlyCall()
+    if (pending?.call === undefined) this.#connection.host.drops.count('message')
+    else this.#passLimited(notification, pending)
   }
 
   /** Passes a message of a call to its client, unless too many have been. */
-  #paced(notification: Notification, pending: Pending): void {
+  #passLimited(notification: Notification, pending: PendingRequest): void {
     pending.messages ??= this.#getMessageLimit(pending)
     pending.messages.add(notification)
   }
 
-  #getMessageLimit({ call }: Pending): MessageLimit {
-    const { clock, drops } = this.#side.host
+  #getMessageLimit({ call }: PendingRequest): MessageLimit {
+    const { clock, drops } = this.#connection.host
     return new MessageLimit(
       clock,
       notification => call?.exchange.emit(notification),
@@ -81,10 +82,10 @@ export class IncomingNotifications {
   }
 
   /** The subscription that a notification names, on a pipe that all share. */
-  #subscribed(method: string, params: JsonObject | undefined): Pending | undefined {
-    const { streams, server, peer } = this.#side
+  #findSubscription(method: string, params: JsonObject | undefined): PendingRequest | undefined {
+    const { streams, server, peer } = this.#connection
     if (streams || server?.era !== 'modern') return undefined
-    const owner = peer.findSent(getSubscription(method, params))
+    const owner = peer.findSent(getSubscriptionId(method, params))
     return owner?.onNotification === undefined ? undefined : owner
   }
 }
@@ -111,7 +112,7 @@ export class MessageLimit {
   /** Passes the next one on, or drops it. */
   add(notification: Notification): void {
     const now = this.#clock.now()
-    if (now - this.#startedAt >= WITHIN_MS) {
+    if (now - this.#startedAt >= WINDOW_MS) {
       this.flush()
       this.#startedAt = now
       this.#count = 0
@@ -120,7 +121,7 @@ export class MessageLimit {
     this.#drops++
     this.#level = notification.params?.level ?? this.#level
     this.#dropped()
-    this.#stopTimer ??= this.#clock.after(this.#startedAt + WITHIN_MS - now, () => this.flush())
+    this.#stopTimer ??= this.#clock.after(this.#startedAt + WINDOW_MS - now, () => this.flush())
   }
 
   /** Reports what was dropped, as the call ends or the second is over. */
@@ -155,7 +156,7 @@ export class ProgressLimit {
   /** Passes the next one on, or holds it back in the place of an older one. */
   add(params: JsonObject): void {
     if (this.#held !== undefined) this.#dropped()
-    const wait = (this.#times[this.#next] ?? -Infinity) + WITHIN_MS - this.#clock.now()
+    const wait = (this.#times[this.#next] ?? -Infinity) + WINDOW_MS - this.#clock.now()
     this.#held = params
     if (wait <= 0) this.flush()
     else this.#stopTimer ??= this.#clock.after(wait, () => this.flush())
@@ -169,7 +170,7 @@ export class ProgressLimit {
     if (held === undefined) return
     this.#held = undefined
     this.#times[this.#next] = this.#clock.now()
-    this.#next = (this.#next + 1) % MAX
+    this.#next = (this.#next + 1) % MAX_PROGRESS
     this.#pass(held)
   }
 }

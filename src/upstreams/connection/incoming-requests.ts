@@ -20,28 +20,32 @@ import { encodeError, encodeResult } from '../../protocol/jsonrpc.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import type { RpcPeer } from '../../protocol/rpc-peer.ts'
 import { BoundedMap } from '../../util/bounded-map.ts'
-import type { ConnectionHost, Pending } from '../transport.ts'
+import type { ConnectionDeps, PendingRequest } from '../transport.ts'
 
-const KNOWN: ReadonlySet<string> = new Set(['elicitation/create', 'sampling/createMessage', 'roots/list'])
-const WHOSE =
+const CLIENT_METHODS: ReadonlySet<string> = new Set([
+  'elicitation/create',
+  'sampling/createMessage',
+  'roots/list',
+])
+const AMBIGUOUS_REASON =
   'the gateway cannot tell which client this request is for: calls of several clients share its connection; set isolation: session or limits.concurrency: 1 for this upstream'
 /** Visits to a URL that may still be completed; the oldest are forgotten first. */
-const VISITS = { max: 1000, share: 100 }
+const MAX_VISITS = { max: 1000, share: 100 }
 
 /** The connection that a server's own messages come by. */
-export interface IncomingSide {
-  readonly host: ConnectionHost
+export interface IncomingDeps {
+  readonly host: ConnectionDeps
   /** The requests under way, in both directions. */
-  readonly peer: RpcPeer<Pending, ClientRequest>
+  readonly peer: RpcPeer<PendingRequest, ClientRequest>
   /** True where each request has a stream of its own. */
   readonly streams: boolean
   readonly server: ServerDescription | undefined
   /** The session whose roots the server was sent last; undefined while it has not asked. */
   roots: { readonly of: string | undefined } | undefined
   /** The client's call that waits for its answer, when there is exactly one. */
-  onlyCall(): Pending | undefined
+  getOnlyCall(): PendingRequest | undefined
   /** An open call whose client a request of the server is for; undefined if calls of several clients are open. */
-  askingCall(): Call | undefined
+  findAskingCall(): Call | undefined
   reply(text: string): void
 }
 
@@ -72,148 +76,148 @@ export class ClientRequest implements Ask {
 
 /** Requests of a legacy server to its clients: answered here, refused, or given to the client of the call they belong to. */
 export class IncomingRequests {
-  readonly #side: IncomingSide
-  readonly #visits = new UrlVisits()
+  readonly #connection: IncomingDeps
+  readonly #visits = new UrlElicitations()
   #hasWarned = false
 
-  constructor(side: IncomingSide) {
-    this.#side = side
+  constructor(side: IncomingDeps) {
+    this.#connection = side
   }
 
   /** Takes a request; `of` is the call on whose stream it came, where streams tell. */
-  received(request: RpcRequest, of: Pending | undefined): void {
-    const { host, peer, server } = this.#side
+  handleRequest(request: RpcRequest, of: PendingRequest | undefined): void {
+    const { host, peer, server } = this.#connection
     const { id, method } = request
     // A modern server has no requests, and its clients no responses.
     if (server?.era === 'modern') return host.drops.count('request')
-    if (method === 'ping') return this.#reply(id, { result: {} })
-    if (!KNOWN.has(method)) return this.#refuse(id, RPC.methodNotFound, 'Method not found')
+    if (method === 'ping') return this.#sendReply(id, { result: {} })
+    if (!CLIENT_METHODS.has(method)) return this.#refuseRequest(id, RPC.methodNotFound, 'Method not found')
     if (peer.received.has(id)) return host.drops.count('request')
     // Behind its answer a request has nobody left to ask.
     const exchange = of === undefined ? this.#findCall(request) : of.open ? of.call?.exchange : undefined
-    this.#take(request, exchange)
+    this.#acceptRequest(request, exchange)
   }
 
   /** The server no longer wants to know. */
-  cancelled(id: unknown): void {
-    const request = this.#side.peer.takeReceived(id)
-    if (request === undefined) this.#side.host.drops.count('cancellation')
+  handleCancelled(id: unknown): void {
+    const request = this.#connection.peer.takeReceived(id)
+    if (request === undefined) this.#connection.host.drops.count('cancellation')
     else request.cancel('the server no longer wants to know')
   }
 
   /** Ends the wait for the client of this exchange: the server gets an answer, the client a cancellation. */
   cancelRequests(exchange: Exchange, why: string): void {
-    const { peer } = this.#side
+    const { peer } = this.#connection
     for (const [id, request] of peer.received.entries()) {
       if (request.exchange !== exchange || !peer.settleReceived(id, request)) continue
-      if (request.method === 'elicitation/create') this.#reply(id, { result: { action: 'cancel' } })
-      else this.#refuse(id, RPC.internal, why)
+      if (request.method === 'elicitation/create') this.#sendReply(id, { result: { action: 'cancel' } })
+      else this.#refuseRequest(id, RPC.internal, why)
       request.cancel(why)
     }
   }
 
   /** An answer may send the user to a URL, whose visit is completed later. */
-  answered(answer: Answer, exchange: Exchange): void {
+  noteVisits(answer: Answer, exchange: Exchange): void {
     if ('error' in answer && answer.error.code === RPC.legacyUrlElicitation)
-      this.#visits.noteAll(answer.error.data, exchange)
+      this.#visits.addVisits(answer.error.data, exchange)
   }
 
   /** A user is done at a URL. */
-  completed(notification: Notification): void {
-    const { host, peer } = this.#side
+  handleVisitCompleted(notification: Notification): void {
+    const { host, peer } = this.#connection
     const openAs = (id: number): Exchange | undefined =>
       peer.sent.values().find(({ call }) => call?.exchange.id === id)?.call?.exchange
-    if (!this.#visits.complete(notification, openAs)) host.drops.count('completion')
+    if (!this.#visits.completeVisit(notification, openAs)) host.drops.count('completion')
   }
 
-  #take(request: RpcRequest, exchange: Exchange | undefined): void {
-    const { host, peer } = this.#side
+  #acceptRequest(request: RpcRequest, exchange: Exchange | undefined): void {
+    const { host, peer } = this.#connection
     const { id, method } = request
     const mayBeNobodys = method === 'roots/list' && host.listRoots !== undefined
     if (exchange === undefined && !mayBeNobodys) return this.#refuseUnassigned(id, method)
     const made = new ClientRequest(request, exchange)
-    if (peer.addReceived(id, made) === 'taken') void this.#pass(id, made)
-    else this.#refuse(id, RPC.internal, 'too many requests wait for their reply')
+    if (peer.addReceived(id, made) === 'taken') void this.#passRequest(id, made)
+    else this.#refuseRequest(id, RPC.internal, 'too many requests wait for their reply')
   }
 
   /** The call that a request belongs to, where its stream does not say. */
   #findCall(request: RpcRequest): Exchange | undefined {
-    const exchange = this.#findWaitingExchange(request.params) ?? this.#likely(request)
+    const exchange = this.#findTaskExchange(request.params) ?? this.#findOnlyExchange(request)
     const isOfClient =
       request.method === 'roots/list' &&
       exchange !== undefined &&
-      this.#side.host.isOnlyClient?.(exchange.session) === true
+      this.#connection.host.isOnlyClient?.(exchange.session) === true
     // Roots are asked for in the background: a call that ends must not take the question with it.
     return isOfClient ? undefined : exchange
   }
 
   /** The call that waits for the result of the task that a request says it belongs to (2025-11-25, tasks). */
-  #findWaitingExchange(params: JsonObject | undefined): Exchange | undefined {
+  #findTaskExchange(params: JsonObject | undefined): Exchange | undefined {
     const taskId = getRelatedTask(params)
     if (taskId === undefined) return undefined
-    const waits = ({ call }: Pending): boolean =>
+    const waits = ({ call }: PendingRequest): boolean =>
       call?.method === 'tasks/result' && call.params?.taskId === taskId
-    return this.#side.peer.sent.values().find(waits)?.call?.exchange
+    return this.#connection.peer.sent.values().find(waits)?.call?.exchange
   }
 
   /** The only call there is. */
-  #likely(request: RpcRequest): Exchange | undefined {
-    const exchange = this.#side.askingCall()?.exchange
-    return exchange !== undefined && isMeant(exchange, request) ? exchange : undefined
+  #findOnlyExchange(request: RpcRequest): Exchange | undefined {
+    const exchange = this.#connection.findAskingCall()?.exchange
+    return exchange !== undefined && canBelongTo(exchange, request) ? exchange : undefined
   }
 
-  async #pass(id: RpcId, request: ClientRequest): Promise<void> {
-    const reply = await this.#handleRequest(request).catch((error: unknown) => ({
+  async #passRequest(id: RpcId, request: ClientRequest): Promise<void> {
+    const reply = await this.#askClient(request).catch((error: unknown) => ({
       error: rpcError(RPC.internal, getErrorMessage(error)),
     }))
-    if (!this.#side.peer.settleReceived(id, request)) return
+    if (!this.#connection.peer.settleReceived(id, request)) return
     if (reply === undefined) this.#refuseUnassigned(id, request.method)
-    else this.#reply(id, this.#fitted(request.method, reply))
+    else this.#sendReply(id, this.#toServerReply(request.method, reply))
   }
 
   /** Gives a request to its client. */
-  async #handleRequest(request: ClientRequest): Promise<AskReply | undefined> {
-    const { host } = this.#side
+  async #askClient(request: ClientRequest): Promise<AskReply | undefined> {
+    const { host } = this.#connection
     const { exchange, method, params } = request
     if (exchange === undefined) return this.#listRoots(request)
-    if (method === 'roots/list') this.#side.roots = { of: exchange.session.id }
-    if (method === 'elicitation/create') this.#visits.note(params, exchange)
+    if (method === 'roots/list') this.#connection.roots = { of: exchange.session.id }
+    if (method === 'elicitation/create') this.#visits.addVisit(params, exchange)
     return host.clients.ask(request, exchange)
   }
 
   /** Asks a client for its roots outside any call; undefined where there is no telling which. */
   async #listRoots(request: ClientRequest): Promise<AskReply | undefined> {
-    const asked = this.#side.host.listRoots?.(request)
-    this.#side.roots ??= { of: undefined }
+    const asked = this.#connection.host.listRoots?.(request)
+    this.#connection.roots ??= { of: undefined }
     const listed = await asked
-    if (listed !== undefined && 'result' in listed.reply) this.#side.roots = { of: listed.session.id }
+    if (listed !== undefined && 'result' in listed.reply) this.#connection.roots = { of: listed.session.id }
     return listed?.reply
   }
 
   /** A reply in the form of the server's version. */
-  #fitted(method: string, reply: AskReply): AskReply {
-    const version = this.#side.server?.version
+  #toServerReply(method: string, reply: AskReply): AskReply {
+    const version = this.#connection.server?.version
     if (!('result' in reply) || version === undefined) return reply
     return { result: adaptReply(method, reply.result, version) }
   }
 
   #refuseUnassigned(id: RpcId, method: string): void {
-    const { drops, log } = this.#side.host
+    const { drops, log } = this.#connection.host
     drops.count('ask')
     // Servers ask for roots in the background.
     if (!this.#hasWarned && method !== 'roots/list') {
       this.#hasWarned = true
-      log.warn('a request of the server was refused', { method, why: WHOSE })
+      log.warn('a request of the server was refused', { method, why: AMBIGUOUS_REASON })
     }
-    this.#refuse(id, RPC.internal, WHOSE)
+    this.#refuseRequest(id, RPC.internal, AMBIGUOUS_REASON)
   }
 
-  #refuse(id: RpcId, code: number, why: string): void {
-    this.#reply(id, { error: rpcError(code, why) })
+  #refuseRequest(id: RpcId, code: number, why: string): void {
+    this.#sendReply(id, { error: rpcError(code, why) })
   }
 
-  #reply(id: RpcId, reply: AskReply): void {
-    this.#side.reply(
+  #sendReply(id: RpcId, reply: AskReply): void {
+    this.#connection.reply(
       'error' in reply
         ? encodeError(id, reply.error)
         : encodeResult(id, Buffer.from(stringifyJson(reply.result, reply.result))).toString(),
@@ -225,7 +229,7 @@ export class IncomingRequests {
  * Decides if a request goes to the only call there is. A modern client that did not declare it would lose its call, and servers
  * ask for roots in the background: neither happens to a call that may not be meant.
  */
-function isMeant({ session }: Exchange, { method, params }: RpcRequest): boolean {
+function canBelongTo({ session }: Exchange, { method, params }: RpcRequest): boolean {
   if (findMissingCapabilities(normalizeCapabilities(session.client), method, params) === undefined)
     return true
   return method !== 'roots/list' && session.client.era === 'legacy'
@@ -238,27 +242,27 @@ interface UrlElicitation {
 }
 
 /** Remembers which client was sent to a URL, so that it alone hears when its user is done there (2025-11-25). */
-export class UrlVisits {
-  readonly #visits = new BoundedMap<string, UrlElicitation>(VISITS)
+export class UrlElicitations {
+  readonly #visits = new BoundedMap<string, UrlElicitation>(MAX_VISITS)
 
   /** Notes a request by URL, or one of the visits that an error asks for. */
-  note(elicitation: JsonObject | undefined, { id, session }: Exchange): void {
+  addVisit(elicitation: JsonObject | undefined, { id, session }: Exchange): void {
     const known = elicitation?.elicitationId
     if (typeof known === 'string') this.#visits.set(known, { session, exchange: id }, callerKey(session))
   }
 
   /** Notes all visits that a "URL elicitation required" error asks for. */
-  noteAll(data: unknown, exchange: Exchange): void {
+  addVisits(data: unknown, exchange: Exchange): void {
     const elicitations = isObject(data) && Array.isArray(data.elicitations) ? data.elicitations : []
-    for (const elicitation of elicitations.slice(0, VISITS.share))
-      if (isObject(elicitation)) this.note(elicitation, exchange)
+    for (const elicitation of elicitations.slice(0, MAX_VISITS.share))
+      if (isObject(elicitation)) this.addVisit(elicitation, exchange)
   }
 
   /**
    * Notifies the client that was sent there: on the stream of its exchange while that is open, else beside it. False for an
    * id of nobody. The modern era has no such notification; its clients come back by themselves.
    */
-  complete(notification: Notification, open: (exchange: number) => Exchange | undefined): boolean {
+  completeVisit(notification: Notification, open: (exchange: number) => Exchange | undefined): boolean {
     const id = notification.params?.elicitationId
     const visit = typeof id === 'string' ? this.#visits.get(id) : undefined
     if (visit === undefined) return false

@@ -4,7 +4,7 @@ import type { JsonObject } from '../../protocol/json/json.ts'
 import { encodeRequest } from '../../protocol/jsonrpc.ts'
 import type { EncodedMessage } from '../../util/encoded-message.ts'
 import { getByteLength } from '../../util/encoded-message.ts'
-import type { Pending, Transport } from '../transport.ts'
+import type { PendingRequest, Transport } from '../transport.ts'
 
 /** Bytes that may wait for a server to read them: of requests, and with replies and notifications, whose loss nobody is told. */
 const MAX_UNREAD = 8 * 1024 * 1024
@@ -26,7 +26,7 @@ export abstract class SharedTransport implements Transport {
   protected abstract readonly unread: number
   protected abstract write(text: EncodedMessage, bytes: number): void
 
-  request(pending: Pending, params: JsonObject | undefined): void {
+  request(pending: PendingRequest, params: JsonObject | undefined): void {
     const text = encodeRequest(pending.id, pending.method, params, pending.call?.exchange.received)
     const bytes = getByteLength(text)
     if (this.unread > 0 && this.unread + bytes > MAX_UNREAD)

@@ -17,7 +17,7 @@ import { getChangedKinds, META, METHODS } from '../../protocol/methods.ts'
 import { Payload } from '../../protocol/payload.ts'
 import type { RpcError } from '../../protocol/rpc-error.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
-import type { Drops } from '../../transport/unexpected-messages.ts'
+import type { DroppedMessages } from '../../transport/unexpected-messages.ts'
 import { formatPeerText } from '../../util/log.ts'
 
 /** Methods whose results clients validate, and that are passed on as bytes, each with the list in its result. */
@@ -30,7 +30,7 @@ const REPAIRED_METHODS: ReadonlyMap<string, string | undefined> = new Map([
 ])
 /** Members that hold a list of blocks, and those of a block that hold one more. */
 const LIST_MEMBERS: readonly string[] = ['content', 'messages', 'contents']
-const INNER: readonly string[] = ['content', 'resource', 'annotations']
+const NESTED_MEMBERS: readonly string[] = ['content', 'resource', 'annotations']
 /** Optional members of results; of others a null may mean something. */
 const OPTIONAL: readonly string[] = ['_meta', 'isError', 'structuredContent', 'annotations', 'description']
 const NULLS = [Buffer.from(':null'), Buffer.from(': null')]
@@ -45,7 +45,7 @@ function repairResult(method: string, result: Payload): Payload {
   const bytes = result.bytes()
   const isUnusual = result.isUnusual && REPAIRED_METHODS.get(method) !== undefined
   if (!isUnusual && (!mayHaveNull(bytes) || !hasNull(bytes, result))) return result
-  return Payload.of(repaired(method, result), result.era).derive(result)
+  return Payload.of(repairMembers(method, result), result.era).derive(result)
 }
 
 function mayHaveNull(bytes: Buffer): boolean {
@@ -85,17 +85,17 @@ function hasNullMember(block: Buffer): boolean {
   let isFound = false
   scanObject(block, 0, block.length, (keyStart, keyEnd, start, end) => {
     if (block[start] === FIRST_OF_NULL) isFound = true
-    else if (block[start] === OPEN_OBJECT && INNER.includes(decodeKey(block, keyStart, keyEnd)))
+    else if (block[start] === OPEN_OBJECT && NESTED_MEMBERS.includes(decodeKey(block, keyStart, keyEnd)))
       isFound ||= hasNullMember(block.subarray(start, end))
   })
   return isFound
 }
 
-function repaired(method: string, result: Payload): JsonObject {
+function repairMembers(method: string, result: Payload): JsonObject {
   const value = result.value()
   const list = REPAIRED_METHODS.get(method)
   const members = Object.entries(value).flatMap<[string, unknown]>(([key, member]) => {
-    if (key === list) return [[key, coerceToList(key, member).map(withoutNullMembers)]]
+    if (key === list) return [[key, coerceToList(key, member).map(omitNullMembers)]]
     if (member === null && isDropped(key, result)) return []
     return isOfWrongType(key, member, result) ? [] : [[key, member]]
   })
@@ -121,38 +121,41 @@ function isOfWrongType(key: string, member: unknown, { era }: Payload): boolean 
   return (key === '_meta' || (key === 'structuredContent' && era !== 'modern')) && !isObject(member)
 }
 
-function withoutNullMembers(block: unknown): unknown {
+function omitNullMembers(block: unknown): unknown {
   if (!isObject(block)) return block
   const members = Object.entries(block).flatMap<[string, unknown]>(([key, member]) => {
     if (member === null) return []
-    return [[key, INNER.includes(key) ? withoutNullMembers(member) : member]]
+    return [[key, NESTED_MEMBERS.includes(key) ? omitNullMembers(member) : member]]
   })
   return Object.fromEntries(members)
 }
 
-const NOTHING: JsonObject = Object.freeze({})
+const NO_PARAMS: JsonObject = Object.freeze({})
 
 /** The parameters of a call as its server's era writes them. */
-export function outboundParams(
+export function createOutboundParams(
   call: Call,
   server: ServerDescription | undefined,
   id: number,
 ): JsonObject | undefined {
-  const token = clientToken(call.params) === undefined ? undefined : id
+  const token = getProgressToken(call.params) === undefined ? undefined : id
   if (server?.era !== 'modern') return toLegacyParams(call.params, token)
-  return toModernParams(call.params, modernClient(call, server), server.version, token)
+  return toModernParams(call.params, describeModernClient(call, server), server.version, token)
 }
 
 /** The token under which the client of a call wants its progress. */
-export function clientToken(params: JsonObject | undefined): RpcId | undefined {
+export function getProgressToken(params: JsonObject | undefined): RpcId | undefined {
   const token = isObject(params?._meta) ? params._meta.progressToken : undefined
   return typeof token === 'string' || typeof token === 'number' ? token : undefined
 }
 
 /** The client as a modern server may know it: only what we can carry to it. Lists are made for all clients at once. */
-function modernClient({ method, exchange, mayBeTask }: Call, server: ServerDescription): ModernClient {
+function describeModernClient(
+  { method, exchange, mayBeTask }: Call,
+  server: ServerDescription,
+): ModernClient {
   const { client } = exchange.session
-  const own = exchange.canAsk ? normalizeCapabilities(client) : NOTHING
+  const own = exchange.canAsk ? normalizeCapabilities(client) : NO_PARAMS
   const isList = METHODS.get(method)?.to === 'list'
   const capabilities = isList ? { ...own, ...ALL_CAPABILITIES } : own
   const isTasked = mayBeTask === true || isList || method.startsWith('tasks/')
@@ -173,16 +176,16 @@ export function translateResponse(
   if (response.result === undefined)
     return { error: rpcError(RPC.internal, 'the server answered with nothing') }
   const result = repairResult(call.method, response.result)
-  return meant(result, response.resultType ?? 'complete', call, server)
+  return interpretResult(result, response.resultType ?? 'complete', call, server)
 }
 
-function meant(
+function interpretResult(
   result: Payload,
   resultType: string,
   call: Call,
   server: ServerDescription | undefined,
 ): Answer {
-  if (resultType === 'complete') return isCreated(result, call) ? { task: result } : { result }
+  if (resultType === 'complete') return isTaskCreated(result, call) ? { task: result } : { result }
   if (resultType === 'input_required') return { input: result }
   if (resultType === 'task' && server !== undefined && servesTasks(server)) {
     if (call.method === 'tools/call') return { task: result }
@@ -193,28 +196,28 @@ function meant(
 }
 
 /** Tells if a legacy server took a call as the task that it was to be: it nests it in its result. */
-function isCreated(result: Payload, { mayBeTask, params }: Call): boolean {
+function isTaskCreated(result: Payload, { mayBeTask, params }: Call): boolean {
   if (mayBeTask !== true || !isObject(params?.task) || result.era === 'modern') return false
   const value = result.value()
   return isObject(value.task) && readTask(value) !== undefined
 }
 
 /** The answer of a request that its client has cancelled. */
-export function cancelledAnswer(): { error: RpcError } {
+export function createCancelledAnswer(): { error: RpcError } {
   return { error: rpcError(RPC.internal, gatewayError('GW_CANCELLED').message, { code: 'GW_CANCELLED' }) }
 }
 
 /** The answer of a cancelled request, in the form of a server's response. */
-export function cancelled(id: RpcId): RpcResponse {
-  return { kind: 'response', id, result: undefined, resultType: undefined, ...cancelledAnswer() }
+export function createCancelledResponse(id: RpcId): RpcResponse {
+  return { kind: 'response', id, result: undefined, resultType: undefined, ...createCancelledAnswer() }
 }
 
 /** A list that was refused, without the entries that nest too deep: one of them does not hide the others. */
-export function shortenedList(
+export function dropNestedEntries(
   method: string,
   bytes: Buffer,
   era: Era | undefined,
-  drops: Drops,
+  drops: DroppedMessages,
 ): RpcResponse | undefined {
   if (METHODS.get(method)?.to !== 'list') return undefined
   const { bytes: rest, withheld } = removeDeepEntries(bytes)
@@ -224,21 +227,24 @@ export function shortenedList(
   return message
 }
 
-const GLOBAL: ReadonlySet<string> = new Set(['notifications/resources/updated', 'notifications/tasks/status'])
+const GLOBAL_METHODS: ReadonlySet<string> = new Set([
+  'notifications/resources/updated',
+  'notifications/tasks/status',
+])
 
 /** Tells a notification about the server as a whole, whatever stream it came on. */
 export function isGlobal(method: string): boolean {
-  return GLOBAL.has(method) || getChangedKinds(method).length > 0
+  return GLOBAL_METHODS.has(method) || getChangedKinds(method).length > 0
 }
 
 /** The subscription that a notification names. */
-export function getSubscription(method: string, params: JsonObject | undefined): unknown {
+export function getSubscriptionId(method: string, params: JsonObject | undefined): unknown {
   if (method === 'notifications/cancelled') return params?.requestId
   return isObject(params?._meta) ? params._meta[META.subscriptionId] : undefined
 }
 
 /** A notification's parameters without the id of the subscription that brought it. */
-export function withoutSubscription(params: JsonObject | undefined): JsonObject | undefined {
+export function omitSubscriptionId(params: JsonObject | undefined): JsonObject | undefined {
   if (!isObject(params?._meta) || !(META.subscriptionId in params._meta)) return params
   const { [META.subscriptionId]: _, ...meta } = params._meta
   const { _meta, ...others } = params

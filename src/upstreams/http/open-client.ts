@@ -14,22 +14,25 @@ import type {
 import { ClientError } from '../../http-client/transport.ts'
 import { findProxy } from '../../http-client/proxy.ts'
 import { UndiciClient } from '../../http-client/undici-client.ts'
-import { readTls } from '../tls-files.ts'
-import { authorized } from './authorized-client.ts'
+import { readTlsFiles } from '../tls-files.ts'
+import { createAuthorizedClient } from './authorized-client.ts'
 
 const CONNECT_MS = 5000
 
 /** The keys of an upstream that say how it is reached over HTTP. */
-export type Reach = Pick<HttpUpstreamConfig, 'url' | 'proxy' | 'tls' | 'http2'>
+export type HttpReach = Pick<HttpUpstreamConfig, 'url' | 'proxy' | 'tls' | 'http2'>
 
 /** The HTTP client of an upstream; with the credentials of its authorizer, where it has one. */
-export function openClient(reach: Reach, context: UpstreamContext, connections: number): HttpTransport {
-  return authorized(plainClient(reach, context, connections, findProxyRoute(reach.url)), context)
+export function openClient(reach: HttpReach, context: UpstreamContext, connections: number): HttpTransport {
+  return createAuthorizedClient(
+    createPlainClient(reach, context, connections, createDetour(reach.url)),
+    context,
+  )
 }
 
 /** Returns the fast client, or the one on undici where proxies, certificates or HTTP/2 are wanted. */
-export function plainClient(
-  { url, proxy, tls, http2 }: Reach,
+export function createPlainClient(
+  { url, proxy, tls, http2 }: HttpReach,
   context: UpstreamContext,
   connections: number,
   detour?: Detour,
@@ -45,7 +48,7 @@ export function plainClient(
     ...sizes,
     http2,
     proxy: typeof through === 'string' ? through : undefined,
-    tls: tls === undefined ? undefined : readTls(tls, context),
+    tls: tls === undefined ? undefined : readTlsFiles(tls, context),
   })
 }
 
@@ -56,19 +59,19 @@ const MAX_REDIRECTS = 5
 const MAX_BODY = 64 * 1024
 
 /** Follows redirects within the origin of `url`, and decodes bodies that a server compressed unasked. */
-export function findProxyRoute(url: string): Detour {
+export function createDetour(url: string): Detour {
   const base = new URL(url)
   return reply => {
     const { headers, request, handler, client, carrier } = reply
     const redirects = (request.redirects ?? 0) + 1
-    const path = redirects > MAX_REDIRECTS ? undefined : redirectPath(reply, base)
-    if (path !== undefined) return new Redirected(client, { ...request, path, redirects }, handler)
+    const path = redirects > MAX_REDIRECTS ? undefined : getRedirectPath(reply, base)
+    if (path !== undefined) return new RedirectHandler(client, { ...request, path, redirects }, handler)
     const decoder = createDecoder(headers['content-encoding'])
-    return decoder === undefined ? undefined : new Decoded(decoder, handler, carrier)
+    return decoder === undefined ? undefined : new DecodingHandler(decoder, handler, carrier)
   }
 }
 
-function redirectPath({ status, headers, request }: DetourReply, base: URL): string | undefined {
+function getRedirectPath({ status, headers, request }: DetourReply, base: URL): string | undefined {
   const { location } = headers
   if ((status !== 307 && status !== 308) || location === undefined) return undefined
   const target = URL.parse(location, new URL(request.path, base).href)
@@ -76,7 +79,7 @@ function redirectPath({ status, headers, request }: DetourReply, base: URL): str
 }
 
 /** Reads a redirect to its end, and sends the request again. */
-class Redirected implements ReplyHandler {
+class RedirectHandler implements ReplyHandler {
   readonly #client: HttpTransport
   readonly #next: ClientRequest
   readonly #handler: ReplyHandler
@@ -111,7 +114,7 @@ class Redirected implements ReplyHandler {
 }
 
 /** Hands a reply on decoded, piece by piece: the limits of its handler bound the decoded size. */
-class Decoded implements ReplyHandler, RequestControl {
+class DecodingHandler implements ReplyHandler, RequestControl {
   readonly #decoder: Transform
   readonly #handler: ReplyHandler
   readonly #carrier: RequestControl
@@ -124,7 +127,7 @@ class Decoded implements ReplyHandler, RequestControl {
     this.#carrier = carrier
     decoder.on('data', (bytes: Buffer) => this.#handler.onBody(bytes, this))
     decoder.on('drain', () => this.#carrier.resume?.())
-    decoder.on('end', () => this.#finish(() => this.#handler.onEnd()))
+    decoder.on('end', () => this.#finishDecoding(() => this.#handler.onEnd()))
     decoder.on('error', ({ message }) =>
       this.abort(handler, new ClientError('MALFORMED', `its body cannot be decoded: ${message}`)),
     )
@@ -163,10 +166,10 @@ class Decoded implements ReplyHandler, RequestControl {
   }
 
   onError(error: Error): void {
-    this.#finish(() => this.#handler.onError(error))
+    this.#finishDecoding(() => this.#handler.onError(error))
   }
 
-  #finish(tell: () => void): void {
+  #finishDecoding(tell: () => void): void {
     if (this.#isOver) return
     this.#isOver = true
     this.#decoder.removeAllListeners('data').destroy()

@@ -1,27 +1,30 @@
 import type { UpstreamContext } from '../../api/index.ts'
 import { HEADER } from '../../protocol/methods.ts'
 
-type Context = Pick<UpstreamContext, 'authorizer' | 'account'>
-type Query = Readonly<Record<string, string>> | undefined
+type RequestContext = Pick<UpstreamContext, 'authorizer' | 'account'>
+type QueryParams = Readonly<Record<string, string>> | undefined
 
-interface Target {
+interface TargetUrlConfig {
   readonly url: string
-  readonly query?: Query
+  readonly query?: QueryParams
 }
 
 /** The URL that requests go to: the one that is configured, with the parameters that are kept apart from it as secrets. */
-export function createTargetUrl(spec: Target, context: Context): URL {
+export function createTargetUrl(spec: TargetUrlConfig, context: RequestContext): URL {
   return withQuery(new URL(spec.url), createQuery(spec, context))
 }
 
 /** Parameters of every request: those of the configuration, and of the account whose connection it is. */
-export function createQuery({ query }: Pick<Target, 'query'>, { authorizer, account }: Context): Query {
+export function createQuery(
+  { query }: Pick<TargetUrlConfig, 'query'>,
+  { authorizer, account }: RequestContext,
+): QueryParams {
   const own = authorizer?.query?.(account)
   return own === undefined ? query : { ...query, ...own }
 }
 
 /** The same URL with parameters, which replace those of the same name. */
-export function withQuery(url: URL, query: Query): URL {
+export function withQuery(url: URL, query: QueryParams): URL {
   const entries = Object.entries(query ?? {})
   if (entries.length === 0) return url
   const target = new URL(url)
@@ -33,7 +36,7 @@ export function withQuery(url: URL, query: Query): URL {
 }
 
 /** Names that HTTP or MCP owns: neither the configuration nor a call may set them. */
-const OWNED: ReadonlySet<string> = new Set([
+const RESERVED_HEADERS: ReadonlySet<string> = new Set([
   'accept',
   'accept-encoding',
   'connection',
@@ -54,17 +57,17 @@ const OWNED: ReadonlySet<string> = new Set([
 ])
 
 /** Names that carry credentials: the configuration may set them, a call may not. */
-const CREDENTIALS: ReadonlySet<string> = new Set(['authorization', 'cookie', 'proxy-authorization'])
+const CREDENTIAL_HEADERS: ReadonlySet<string> = new Set(['authorization', 'cookie', 'proxy-authorization'])
 
 /** The headers of every request: who we are, and what the configuration adds. */
-export function standingHeaders(
+export function createStandingHeaders(
   configured: Readonly<Record<string, string>>,
   agent: string,
 ): Record<string, string> {
   const headers: Record<string, string> = { 'user-agent': agent, 'accept-encoding': 'identity' }
   for (const [name, value] of Object.entries(configured)) {
     const lower = name.toLowerCase()
-    if (!OWNED.has(lower)) headers[lower] = value
+    if (!RESERVED_HEADERS.has(lower)) headers[lower] = value
   }
   return headers
 }
@@ -77,7 +80,8 @@ export function addCallHeaders(
 ): void {
   for (const name in added) {
     const value = added[name]
-    const isTaken = OWNED.has(name) || CREDENTIALS.has(name) || Object.hasOwn(standing, name)
+    const isTaken =
+      RESERVED_HEADERS.has(name) || CREDENTIAL_HEADERS.has(name) || Object.hasOwn(standing, name)
     if (value !== undefined && !isTaken) headers[name] = value
   }
 }

@@ -3,22 +3,22 @@ import { createParser } from 'eventsource-parser'
 import { gatewayError } from '../../errors/errors.ts'
 import type { RequestControl, ReplyHandler, ReplyHeaders } from '../../http-client/transport.ts'
 import { isObjectText } from '../../protocol/jsonrpc.ts'
-import type { HeldBytes } from '../../transport/backlog.ts'
-import { Hold } from '../../transport/backlog.ts'
-import type { Pending, TransportEvents } from '../transport.ts'
-import type { StatusReply } from './http-failures.ts'
+import type { MemoryBudget } from '../../transport/backlog.ts'
+import { MemoryShare } from '../../transport/backlog.ts'
+import type { PendingRequest, TransportEvents } from '../transport.ts'
+import type { HttpErrorReply } from './http-failures.ts'
 import {
-  brokenFailure,
-  MAX_REFUSAL,
-  refusedHere,
-  retryAfterMs,
-  SHOWN_BODY,
-  statusFailure,
-  unreachable,
+  createBrokenError,
+  MAX_REFUSAL_BYTES,
+  createLocalRefusal,
+  parseRetryAfter,
+  MAX_SHOWN_BYTES,
+  createStatusError,
+  describeUnreachable,
 } from './http-failures.ts'
 
 /** Reads the body of a reply. */
-interface Body {
+interface BodyReader {
   /** Takes a piece, whose bytes are the sender's again afterwards; false when the body is larger than allowed. */
   push(chunk: Buffer): boolean
   end(): void
@@ -27,7 +27,7 @@ interface Body {
 }
 
 /** One text, whole. */
-export class WholeBody implements Body {
+export class WholeBody implements BodyReader {
   held = 0
   readonly #limit: number
   readonly #done: (text: Buffer) => void
@@ -59,7 +59,7 @@ export class WholeBody implements Body {
 }
 
 /** The place at which a stream of events can be taken up again. */
-export interface Position {
+export interface StreamPosition {
   /** Id of the last event that had one. */
   eventId: string | undefined
   /** The server's wish for a pause before the next connection, in milliseconds. */
@@ -67,11 +67,11 @@ export interface Position {
   /** Events seen on this connection. */
   events: number
   /** Connections in a row that brought nothing. */
-  fruitless: number
+  emptyConnections: number
 }
 
-export function startOfStream(): Position {
-  return { eventId: undefined, retryMs: undefined, events: 0, fruitless: 0 }
+export function createStreamPosition(): StreamPosition {
+  return { eventId: undefined, retryMs: undefined, events: 0, emptyConnections: 0 }
 }
 
 /** Returns a function that reads a stream of server-sent events piece by piece. */
@@ -91,14 +91,14 @@ export function createEventReader(
 }
 
 /** Server-sent events, each holding one message. */
-export class EventBody implements Body {
-  readonly position: Position
+export class EventBody implements BodyReader {
+  readonly position: StreamPosition
   readonly #read: (chunk: Buffer) => void
   #isTooLarge = false
   /** Bytes since the last event. */
   held = 0
 
-  constructor(limit: number, position: Position, message: (text: Buffer) => void) {
+  constructor(limit: number, position: StreamPosition, message: (text: Buffer) => void) {
     this.position = position
     this.#read = createEventReader({
       maxBufferSize: limit,
@@ -129,15 +129,15 @@ export class EventBody implements Body {
 }
 
 /** Longest body of a receipt that is read, so that its connection can be used again. */
-const MAX_BODY = 64 * 1024
+const MAX_RECEIPT_BYTES = 64 * 1024
 
 /** Dependencies of a reply: the transport that it belongs to. */
-export interface ReplyHost {
+export interface ResponseReaderDeps {
   readonly upstream: string
   readonly maxReply: number
   readonly events: TransportEvents
   /** Counts what has come of replies that are not whole. */
-  readonly held: HeldBytes
+  readonly held: MemoryBudget
   /** Runs `callback` later; returns the way to take it back. */
   after(ms: number, callback: () => void): () => void
   /** The server has answered a request of this method with these headers. */
@@ -145,38 +145,42 @@ export interface ReplyHost {
   /** True where an error status says that the server has forgotten our session. */
   isSessionLost(method: string, status: number, body: string): boolean
   /** Takes up a stream that ended early; false when it cannot be. */
-  resume(pending: Pending, position: Position): boolean
+  resume(pending: PendingRequest, position: StreamPosition): boolean
   /** The server cannot be reached at all. */
   lost(why: string): void
 }
 
 /** Longest life of a stream after its answer. */
-const TAIL_MS = 1000
+const MAX_TAIL_MS = 1000
 
 /** Reads the reply to one request: a JSON text, or a stream of events that ends with the answer. */
-export class Reply implements ReplyHandler {
-  readonly #host: ReplyHost
-  readonly #pending: Pending
-  readonly #position: Position
+export class ResponseReader implements ReplyHandler {
+  readonly #host: ResponseReaderDeps
+  readonly #pending: PendingRequest
+  readonly #position: StreamPosition
   #carrier: RequestControl | undefined
-  #body: Body | undefined
-  readonly #hold: Hold
+  #body: BodyReader | undefined
+  readonly #hold: MemoryShare
   #status = 0
-  #refusal: Pick<StatusReply, 'challenge' | 'retryAfterMs' | 'location'> = {}
+  #refusal: Pick<HttpErrorReply, 'challenge' | 'retryAfterMs' | 'location'> = {}
   #isAborted = false
-  #takeBackCut: (() => void) | undefined
+  #cancelCut: (() => void) | undefined
 
-  constructor(host: ReplyHost, pending: Pending, position: Position = startOfStream()) {
+  constructor(
+    host: ResponseReaderDeps,
+    pending: PendingRequest,
+    position: StreamPosition = createStreamPosition(),
+  ) {
     this.#host = host
     this.#pending = pending
     this.#position = position
-    this.#hold = new Hold(host.held)
+    this.#hold = new MemoryShare(host.held)
     pending.carrier = this
   }
 
   abort(): void {
     this.#isAborted = true
-    this.#hold.end()
+    this.#hold.release()
     this.#carrier?.abort(this, new Error('nobody waits for this reply'))
   }
 
@@ -188,67 +192,70 @@ export class Reply implements ReplyHandler {
   onHead(status: number, headers: ReplyHeaders): void {
     this.#status = status
     const isFine = status < 300
-    const limit = isFine ? this.#host.maxReply : MAX_REFUSAL
+    const limit = isFine ? this.#host.maxReply : MAX_REFUSAL_BYTES
     const length = Number(headers['content-length'])
-    if (isFine && length > limit) return this.#tooLarge()
+    if (isFine && length > limit) return this.#handleTooLarge()
     if (isEncoded(headers))
-      return this.#fail(
+      return this.#failRequest(
         `it compresses its replies (${String(headers['content-encoding'])}), which was not asked for`,
       )
     if (!isFine)
       this.#refusal = {
         challenge: getChallenge(headers),
-        retryAfterMs: retryAfterMs(headers),
+        retryAfterMs: parseRetryAfter(headers),
         location: headers.location,
       }
     if (isFine) this.#host.greeted(this.#pending.method, headers)
-    if (!isFine) this.#body = new WholeBody(limit, text => this.#refused(text))
+    if (!isFine) this.#body = new WholeBody(limit, text => this.#handleRefusal(text))
     else if (isEventStream(headers))
       this.#body = new EventBody(limit, this.#position, text =>
         this.#host.events.received(text, this.#pending),
       )
-    else this.#body = new WholeBody(limit, text => this.#answered(text), length)
+    else this.#body = new WholeBody(limit, text => this.#scheduleCut(text), length)
   }
 
   onBody(bytes: Buffer): void {
     const body = this.#body
     if (body?.push(bytes) === false) {
-      if (this.#status < 300) this.#tooLarge()
-      else this.#refused(Buffer.alloc(0))
+      if (this.#status < 300) this.#handleTooLarge()
+      else this.#handleRefusal(Buffer.alloc(0))
       return this.abort()
     }
     this.#hold.set(body?.held ?? 0)
-    if (!this.#pending.open) this.#takeBackCut ??= this.#host.after(TAIL_MS, () => this.abort())
+    if (!this.#pending.open) this.#cancelCut ??= this.#host.after(MAX_TAIL_MS, () => this.abort())
   }
 
   onEnd(): void {
-    this.#takeBackCut?.()
+    this.#cancelCut?.()
     this.#body?.end()
-    this.#hold.end()
+    this.#hold.release()
     if (this.#pending.open && !this.#host.resume(this.#pending, this.#position))
-      this.#broke(new Error('it ended early'))
+      this.#handleBroken(new Error('it ended early'))
   }
 
   onError(error: Error): void {
-    this.#takeBackCut?.()
-    this.#hold.end()
+    this.#cancelCut?.()
+    this.#hold.release()
     if (this.#isAborted || !this.#pending.open) return
-    if (this.#carrier === undefined) return this.#unsent(error)
+    if (this.#carrier === undefined) return this.#handleUnsent(error)
     const canResume = this.#body instanceof EventBody && this.#host.resume(this.#pending, this.#position)
-    if (!canResume) this.#broke(error)
+    if (!canResume) this.#handleBroken(error)
   }
 
-  #answered(text: Buffer): void {
+  #scheduleCut(text: Buffer): void {
     if (text.length > 0) this.#host.events.received(text, this.#pending)
     const { events, upstream } = this.#host
     if (this.#pending.open)
-      events.failed(this.#pending, statusFailure(upstream, { status: this.#status, body: bodyText(text) }))
+      events.failed(
+        this.#pending,
+        createStatusError(upstream, { status: this.#status, body: decodeBody(text) }),
+      )
   }
 
-  #refused(text: Buffer): void {
+  #handleRefusal(text: Buffer): void {
     const { events, upstream } = this.#host
     const status = this.#status
-    const body = bodyText(text)
+    const body = decodeBody(text)
     if (this.#host.isSessionLost(this.#pending.method, status, body)) {
       const error = gatewayError('GW_UPSTREAM_CLOSED', {
         upstream,
@@ -259,31 +266,31 @@ export class Reply implements ReplyHandler {
       })
       return events.failed(this.#pending, error)
     }
-    if (this.#isAnswerable() && isObjectText(text)) events.received(text, this.#pending)
+    if (this.#acceptsErrorBody() && isObjectText(text)) events.received(text, this.#pending)
     if (this.#pending.open)
-      events.failed(this.#pending, statusFailure(upstream, { status, body, ...this.#refusal }))
+      events.failed(this.#pending, createStatusError(upstream, { status, body, ...this.#refusal }))
   }
 
   /** True where a JSON-RPC error in the body counts. In a handshake a failing proxy must not pass for a server's answer. */
-  #isAnswerable(): boolean {
+  #acceptsErrorBody(): boolean {
     if (this.#status === 401 || this.#status === 403) return false
     return this.#pending.call !== undefined || this.#status < 500
   }
 
-  #unsent(error: Error): void {
+  #handleUnsent(error: Error): void {
     const { events, upstream } = this.#host
-    const refusal = refusedHere(upstream, error)
+    const refusal = createLocalRefusal(upstream, error)
     if (refusal !== undefined) return events.failed(this.#pending, refusal)
-    const why = unreachable(error)
+    const why = describeUnreachable(error)
     events.failed(this.#pending, gatewayError('GW_UPSTREAM_DOWN', { upstream, why }))
     this.#host.lost(why)
   }
 
-  #broke(error: Error): void {
-    this.#host.events.failed(this.#pending, brokenFailure(this.#host.upstream, error, this.#status > 0))
+  #handleBroken(error: Error): void {
+    this.#host.events.failed(this.#pending, createBrokenError(this.#host.upstream, error, this.#status > 0))
   }
 
-  #tooLarge(): void {
+  #handleTooLarge(): void {
     const { upstream, maxReply, events } = this.#host
     events.failed(
       this.#pending,
@@ -292,7 +299,7 @@ export class Reply implements ReplyHandler {
     this.abort()
   }
 
-  #fail(why: string): void {
+  #failRequest(why: string): void {
     const { upstream, events } = this.#host
     events.failed(this.#pending, gatewayError('GW_UPSTREAM_PROTOCOL', { upstream, why }))
     this.abort()
@@ -308,8 +315,8 @@ function isEncoded(headers: ReplyHeaders): boolean {
   return encoding !== undefined && encoding !== '' && encoding !== 'identity'
 }
 
-function bodyText(text: Buffer): string {
-  return text.toString('utf8', 0, SHOWN_BODY)
+function decodeBody(text: Buffer): string {
+  return text.toString('utf8', 0, MAX_SHOWN_BYTES)
 }
 
 /** The server's `WWW-Authenticate`, where it sends one. */
@@ -318,7 +325,7 @@ export function getChallenge(headers: ReplyHeaders): string | undefined {
 }
 
 /** The reply to what needs none: a notification, a reply of ours, or a goodbye. */
-export class Receipt implements ReplyHandler {
+export class ReceiptHandler implements ReplyHandler {
   readonly #done: () => void
   #size = 0
 
@@ -336,7 +343,7 @@ export class Receipt implements ReplyHandler {
 
   onBody(bytes: Buffer, carrier: RequestControl): void {
     this.#size += bytes.length
-    if (this.#size > MAX_BODY) carrier.abort(this, new Error('nobody reads this body'))
+    if (this.#size > MAX_RECEIPT_BYTES) carrier.abort(this, new Error('nobody reads this body'))
   }
 
   onEnd(): void {

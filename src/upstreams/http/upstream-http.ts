@@ -8,9 +8,15 @@ import type {
 } from '../../api/index.ts'
 import { gatewayError } from '../../errors/errors.ts'
 import type { RequestControl, ReplyHandler, ReplyHeaders } from '../../http-client/transport.ts'
-import { authorized } from './authorized-client.ts'
-import { brokenFailure, MAX_REFUSAL, refusedHere, retryAfterMs, unreachable } from './http-failures.ts'
-import { plainClient } from './open-client.ts'
+import { createAuthorizedClient } from './authorized-client.ts'
+import {
+  createBrokenError,
+  MAX_REFUSAL_BYTES,
+  createLocalRefusal,
+  parseRetryAfter,
+  describeUnreachable,
+} from './http-failures.ts'
+import { createPlainClient } from './open-client.ts'
 import { addCallHeaders, createQuery } from './request.ts'
 
 /** Requests open at once; more wait for their turn. */
@@ -24,7 +30,7 @@ export function openUpstreamHttp(reach: UpstreamEndpoint, context: UpstreamConte
     ...(proxy === undefined ? {} : { proxy }),
     ...(tls === undefined ? {} : { tls }),
   }
-  const client = plainClient(way, context, CONNECTIONS)
+  const client = createPlainClient(way, context, CONNECTIONS)
   const { name, version } = context.gateway
   return {
     request: request =>
@@ -34,9 +40,9 @@ export function openUpstreamHttp(reach: UpstreamEndpoint, context: UpstreamConte
         addCallHeaders(headers, request.call.headers, request.headers)
         const { method, body, call } = request
         const path = withParameters(request.path, createQuery({}, own))
-        authorized(client, own).dispatch(
+        createAuthorizedClient(client, own).dispatch(
           { method, path, headers, body, exchange: call.exchange },
-          new WholeReply(context.name, request, { resolve, reject }),
+          new WholeReplyReader(context.name, request, { resolve, reject }),
         )
       }),
     close: () => client.close(),
@@ -58,34 +64,34 @@ function withParameters(path: string, query: Readonly<Record<string, string>> | 
   return `${path}${path.includes('?') ? '&' : '?'}${added.join('&')}`
 }
 
-interface Settle {
+interface PromiseCallbacks {
   readonly resolve: (reply: UpstreamHttpReply) => void
   readonly reject: (error: unknown) => void
 }
 
 /** Reads one reply whole. */
-class WholeReply implements ReplyHandler {
+class WholeReplyReader implements ReplyHandler {
   readonly #upstream: string
   readonly #request: UpstreamHttpRequest
-  readonly #settle: Settle
+  readonly #settle: PromiseCallbacks
   readonly #takeBackCancel: () => void
-  readonly #pieces: Buffer[] = []
+  readonly #chunks: Buffer[] = []
   #carrier: RequestControl | undefined
   #status = 0
   #headers: ReplyHeaders = {}
   #size = 0
   #isOver = false
 
-  constructor(upstream: string, request: UpstreamHttpRequest, settle: Settle) {
+  constructor(upstream: string, request: UpstreamHttpRequest, settle: PromiseCallbacks) {
     this.#upstream = upstream
     this.#request = request
     this.#settle = settle
-    this.#takeBackCancel = request.call.onCancel(() => this.#fail(gatewayError('GW_CANCELLED')))
+    this.#takeBackCancel = request.call.onCancel(() => this.#rejectReply(gatewayError('GW_CANCELLED')))
   }
 
   onSend(carrier: RequestControl): void {
     this.#carrier = carrier
-    if (this.#isOver) this.#abort()
+    if (this.#isOver) this.#abortRequest()
   }
 
   onHead(status: number, headers: ReplyHeaders): void {
@@ -93,72 +99,74 @@ class WholeReply implements ReplyHandler {
     this.#headers = headers
     const encoding = headers['content-encoding'] ?? ''
     if (encoding !== '' && encoding !== 'identity')
-      this.#fail(
+      this.#rejectReply(
         gatewayError('GW_UPSTREAM_PROTOCOL', {
           upstream: this.#upstream,
           why: 'it compresses its replies, which was not asked for',
         }),
       )
     const hasBody = this.#request.method !== 'HEAD'
-    if (this.#isFine && hasBody && Number(headers['content-length']) > this.#request.maxBytes)
-      this.#tooLarge()
+    if (this.#isSuccess && hasBody && Number(headers['content-length']) > this.#request.maxBytes)
+      this.#handleTooLarge()
   }
 
   onBody(bytes: Buffer): void {
     if (this.#isOver) return
-    const limit = this.#isFine ? this.#request.maxBytes : MAX_REFUSAL
+    const limit = this.#isSuccess ? this.#request.maxBytes : MAX_REFUSAL_BYTES
     const room = limit - this.#size
-    if (bytes.length > room && this.#isFine) return this.#tooLarge()
+    if (bytes.length > room && this.#isSuccess) return this.#handleTooLarge()
     this.#size += bytes.length
-    this.#pieces.push(Buffer.from(bytes.subarray(0, room)))
+    this.#chunks.push(Buffer.from(bytes.subarray(0, room)))
     if (bytes.length <= room) return
     this.onEnd()
-    this.#abort()
+    this.#abortRequest()
   }
 
   onEnd(): void {
     if (this.#isOver) return
-    this.#end()
+    this.#finishReply()
     this.#settle.resolve({
       status: this.#status,
       contentType: this.#headers['content-type'],
-      retryAfterMs: retryAfterMs(this.#headers),
-      body: Buffer.concat(this.#pieces),
+      retryAfterMs: parseRetryAfter(this.#headers),
+      body: Buffer.concat(this.#chunks),
     })
   }
 
   onError(error: Error): void {
     if (this.#isOver) return
-    this.#end()
+    this.#finishReply()
     const upstream = this.#upstream
     if (this.#carrier !== undefined)
-      return this.#settle.reject(brokenFailure(upstream, error, this.#status > 0))
-    const why = unreachable(error)
-    this.#settle.reject(refusedHere(upstream, error) ?? gatewayError('GW_UPSTREAM_DOWN', { upstream, why }))
+      return this.#settle.reject(createBrokenError(upstream, error, this.#status > 0))
+    const why = describeUnreachable(error)
+    this.#settle.reject(
+      createLocalRefusal(upstream, error) ?? gatewayError('GW_UPSTREAM_DOWN', { upstream, why }),
+    )
   }
 
-  get #isFine(): boolean {
+  get #isSuccess(): boolean {
     return this.#status < 300
   }
 
-  #tooLarge(): void {
+  #handleTooLarge(): void {
     const what = `a reply of upstream "${this.#upstream}"`
-    this.#fail(gatewayError('GW_TOO_LARGE', { what, limit: this.#request.maxBytes }))
+    this.#rejectReply(gatewayError('GW_TOO_LARGE', { what, limit: this.#request.maxBytes }))
   }
 
-  #fail(error: unknown): void {
+  #rejectReply(error: unknown): void {
     if (this.#isOver) return
-    this.#end()
+    this.#finishReply()
     this.#settle.reject(error)
-    this.#abort()
+    this.#abortRequest()
   }
 
-  #end(): void {
+  #finishReply(): void {
     this.#isOver = true
     this.#takeBackCancel()
   }
 
-  #abort(): void {
+  #abortRequest(): void {
     this.#carrier?.abort(this, new Error('nobody waits for this reply'))
   }
 }

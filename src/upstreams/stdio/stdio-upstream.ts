@@ -22,7 +22,7 @@ import type { TransportEvents } from '../transport.ts'
 import { getPlatform } from '../../util/platform.ts'
 
 /** Until then those who start a gateway have asked for its lists. */
-const ORPHANS_MS = 50
+const ORPHAN_SWEEP_DELAY_MS = 50
 
 /** Upstreams of type `stdio`: servers that run as processes of ours. */
 export const callStdio = definePlugin<undefined>({
@@ -49,7 +49,7 @@ export const callStdio = definePlugin<undefined>({
     })
     hooks.ready.tap(() => {
       // The start does not wait for this: processes of a dead gateway are in nobody's way, while a client may wait.
-      if (directories.size > 0) clock.after(ORPHANS_MS, () => void table.endOrphans(directories))
+      if (directories.size > 0) clock.after(ORPHAN_SWEEP_DELAY_MS, () => void table.endOrphans(directories))
     })
     // Upstreams stop after the close hooks.
     hooks.close.tap(async () => {
@@ -59,7 +59,7 @@ export const callStdio = definePlugin<undefined>({
 })
 
 /** Things that all processes of one upstream share. */
-interface StdioAround {
+interface StdioDeps {
   readonly context: UpstreamContext
   readonly table: ProcessTable
   readonly recent: RecentLines
@@ -69,7 +69,7 @@ interface StdioAround {
 class StdioTransport extends SharedTransport {
   #process: ServerProcess | undefined
 
-  constructor(spec: StdioUpstreamConfig, around: StdioAround, events: TransportEvents, cwd?: string) {
+  constructor(spec: StdioUpstreamConfig, around: StdioDeps, events: TransportEvents, cwd?: string) {
     super(around.context)
     try {
       const refusal = around.context.getStartRefusal?.()
@@ -79,7 +79,7 @@ class StdioTransport extends SharedTransport {
       // The connection that owns us is not complete yet.
       process.nextTick(() =>
         events.closed({
-          why: `${spec.command} could not be run: ${getErrorMessage(error)}${windowsHint(error)}`,
+          why: `${spec.command} could not be run: ${getErrorMessage(error)}${createWindowsHint(error)}`,
         }),
       )
     }
@@ -89,7 +89,7 @@ class StdioTransport extends SharedTransport {
     return this.#process?.pid
   }
 
-  get lastWords(): string | undefined {
+  get lastStderr(): string | undefined {
     return this.#process?.lastOutput
   }
 
@@ -106,15 +106,15 @@ class StdioTransport extends SharedTransport {
   }
 }
 
-interface Start {
+interface ProcessStart {
   readonly spec: StdioUpstreamConfig
-  readonly around: StdioAround
+  readonly around: StdioDeps
   readonly events: TransportEvents
   /** The directory where a client works; undefined for the configured one. */
   readonly cwd: string | undefined
 }
 
-function startProcess({ spec, around, events, ...given }: Start): ServerProcess {
+function startProcess({ spec, around, events, ...given }: ProcessStart): ServerProcess {
   const { context, table, recent } = around
   const { directory, environment, clock, hide } = context
   const cwd = given.cwd ?? path.resolve(directory, spec.cwd)
@@ -157,7 +157,7 @@ function createEnvironment(
 }
 
 /** Node refuses to run `.cmd` and `.bat` files without a shell, as their arguments could not be quoted safely. */
-function windowsHint(error: unknown): string {
+function createWindowsHint(error: unknown): string {
   const isRefused = !getPlatform().hasModes && (error as NodeJS.ErrnoException).code === 'EINVAL'
   return isRefused ? ' – on Windows run .cmd files with command: cmd and args: [/d, /c, npx, …]' : ''
 }

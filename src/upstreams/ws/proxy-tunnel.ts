@@ -8,23 +8,26 @@ import { connect, getCACertificates } from 'node:tls'
 import { ClientError } from '../../http-client/transport.ts'
 
 /** Proxy of a connection, and the authorities that it is trusted by besides those of the system. */
-interface Tunnel {
+interface ProxyTunnel {
   readonly proxy: string
   readonly ca?: string | undefined
   readonly connectMs: number
 }
 
-type Done = (error: Error | null, socket?: Socket) => void
+type TunnelCallback = (error: Error | null, socket?: Socket) => void
 
 /** Makes connections for HTTP requests of Node that go through a proxy: a tunnel (CONNECT), and TLS in it where the URL wants that. */
-export function connectThrough(
-  tunnel: Tunnel,
+export function connectThroughProxy(
+  tunnel: ProxyTunnel,
   isSecure: boolean,
-): (options: ClientRequestArgs, done: Done) => undefined {
+): (options: ClientRequestArgs, done: TunnelCallback) => undefined {
   return (options, done) => {
     const host = String(options.host)
     const isAddress = isIP(host) !== 0
-    const request = connectRequest(tunnel, `${isIP(host) === 6 ? `[${host}]` : host}:${options.port ?? ''}`)
+    const request = createConnectRequest(
+      tunnel,
+      `${isIP(host) === 6 ? `[${host}]` : host}:${options.port ?? ''}`,
+    )
     request.once('connect', ({ statusCode = 0 }, socket: Socket) => {
       request.setTimeout(0)
       if (statusCode < 200 || statusCode > 299) {
@@ -44,7 +47,10 @@ export function connectThrough(
   }
 }
 
-function connectRequest({ proxy, ca, connectMs }: Tunnel, target: string): ReturnType<typeof requestPlain> {
+function createConnectRequest(
+  { proxy, ca, connectMs }: ProxyTunnel,
+  target: string,
+): ReturnType<typeof requestPlain> {
   const { protocol, hostname, port, username, password } = new URL(proxy)
   const isSecure = protocol === 'https:'
   const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`

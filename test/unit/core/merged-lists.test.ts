@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, it, test } from 'node:test'
 import { createEntry } from '../../../src/api/catalog-entry.ts'
-import { merge, type Part } from '../../../src/core/catalog/part.ts'
+import { mergeLists, type UpstreamList } from '../../../src/core/catalog/upstream-list.ts'
 import { Payload } from '../../../src/protocol/payload.ts'
 import { closeAfter, testGateway, testUpstream } from '../../../src/testing/index.ts'
 
-function part(upstream: string, entries: number, bytes = 100): Part {
+function part(upstream: string, entries: number, bytes = 100): UpstreamList {
   const tools = Array.from({ length: entries }, (_, n) => ({ name: `t${n}` }))
   return {
     upstream,
@@ -15,8 +15,11 @@ function part(upstream: string, entries: number, bytes = 100): Part {
   }
 }
 
-function kept(parts: readonly Part[], most: { entries: number; bytes: number }): Record<string, number> {
-  const { entries } = merge(parts, most)
+function kept(
+  parts: readonly UpstreamList[],
+  most: { entries: number; bytes: number },
+): Record<string, number> {
+  const { entries } = mergeLists(parts, most)
   return Object.fromEntries(
     parts.map(({ upstream }) => [upstream, entries.filter(entry => entry.upstream === upstream).length]),
   )
@@ -26,7 +29,7 @@ describe('a merged list', () => {
   const plenty = { entries: 1000, bytes: 10_000 }
 
   it('that is short enough holds everything, in the order of the servers', () => {
-    const { entries, cuts } = merge([part('b', 2), part('a', 1)], plenty)
+    const { entries, cuts } = mergeLists([part('b', 2), part('a', 1)], plenty)
 
     assert.deepEqual(
       entries.map(({ upstream, original }) => `${upstream} ${original}`),
@@ -39,7 +42,7 @@ describe('a merged list', () => {
     const parts = [part('huge', 900), part('big', 400), part('small', 10)]
 
     assert.deepEqual(kept(parts, { ...plenty, entries: 500 }), { huge: 245, big: 245, small: 10 })
-    assert.deepEqual(merge(parts, { ...plenty, entries: 500 }).cuts, [
+    assert.deepEqual(mergeLists(parts, { ...plenty, entries: 500 }).cuts, [
       { upstream: 'huge', kept: 245, of: 900 },
       { upstream: 'big', kept: 245, of: 400 },
     ])

@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { defineFindings, summarizeFindings, type HealthFinding } from '../../../src/errors/health.ts'
-import { allFindings } from '../../../src/gateway/builtins.ts'
+import { mergeFindingTables } from '../../../src/gateway/builtins.ts'
 import { definePlugin, type Plugin } from '../../../src/plugin.ts'
 import { closeAfter, testGateway, testUpstream, type TestGateway } from '../../../src/testing/index.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
@@ -211,7 +211,7 @@ test('of the same finding twice the heavier one stays, and the worst comes first
 })
 
 test('every code is in lower case with hyphens, and says what to do', () => {
-  for (const [code, { fix, text }] of Object.entries(allFindings())) {
+  for (const [code, { fix, text }] of Object.entries(mergeFindingTables())) {
     assert.match(code, /^[a-z]+(-[a-z]+)*$/)
     assert.ok(fix.length > 0 && text.length > 0, code)
   }

@@ -111,13 +111,13 @@ describe('what is no message on a stdout', { concurrency: 4 }, () => {
     const time = { now: 0 }
     const budget = new GarbageBudget({ now: () => time.now, after: () => () => undefined })
 
-    assert.equal(budget.spend(1024 * 1024), false)
-    assert.equal(budget.spend(1), true)
-    assert.equal(budget.spend(1), false)
+    assert.equal(budget.recordGarbage(1024 * 1024), false)
+    assert.equal(budget.recordGarbage(1), true)
+    assert.equal(budget.recordGarbage(1), false)
     assert.match(budget.degraded ?? '', /3 lines/)
     time.now = 10_000
     assert.equal(budget.degraded, undefined)
-    assert.equal(budget.spend(1), false)
+    assert.equal(budget.recordGarbage(1), false)
   })
 })
 

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { chmod, lstat, readdir, readFile, unlink } from 'node:fs/promises'
 import { dirname, isAbsolute, join } from 'node:path'
 import { listPrivatePlaces } from '../../../config/private-places.ts'
-import { answers, getAttachSocketPath, removeStale } from '../../../control/sockets.ts'
+import { isListening, getAttachSocketPath, removeStaleSocket } from '../../../control/sockets.ts'
 import { plural } from '../../../util/plain-text.ts'
 import { getStateDirectory } from '../../load-source.ts'
 import type { DoctorFinding, DoctorContext } from '../doctor-findings.ts'
@@ -148,14 +148,14 @@ async function readSocketState(path: string): Promise<'gone' | 'blocked' | 'stal
   const found = await lstat(path).catch(() => undefined)
   if (found === undefined) return 'gone'
   if (!found.isSocket()) return 'blocked'
-  return (await answers(path)) ? 'living' : 'stale'
+  return (await isListening(path)) ? 'living' : 'stale'
 }
 
 function createStaleSocketFindings(paths: readonly string[], directory: string): DoctorFinding[] {
   const [first] = paths
   if (first === undefined) return []
   const count = plural(paths.length, 'socket')
-  const removeAll = async (): Promise<void> => void (await Promise.all(paths.map(removeStale)))
+  const removeAll = async (): Promise<void> => void (await Promise.all(paths.map(removeStaleSocket)))
   const action = paths.length === 1 ? `rm ${first}` : `rm ${paths.length} sockets in ${directory}`
   return [
     {

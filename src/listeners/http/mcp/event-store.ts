@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import type { HeldBytes } from '../../../transport/backlog.ts'
-import { Hold } from '../../../transport/backlog.ts'
+import type { MemoryBudget } from '../../../transport/backlog.ts'
+import { MemoryShare } from '../../../transport/backlog.ts'
 import type { EventStreamWriter, SseStream } from '../sse-writer.ts'
 
 const MAX_EVENTS = 256
@@ -22,13 +22,13 @@ export class EventStore {
   /** Latest event per text, for messages that make earlier equal ones obsolete. */
   #latest: Map<Buffer | string, StoredEvent> | undefined
   #bytes = 0
-  readonly #hold: Hold
+  readonly #hold: MemoryShare
   #lastStream = 0
   #lastEvent = 0
   #isClosed = false
 
-  constructor(held: HeldBytes) {
-    this.#hold = new Hold(held)
+  constructor(held: MemoryBudget) {
+    this.#hold = new MemoryShare(held)
   }
 
   /** Creates a stream with its first reader. */
@@ -105,7 +105,7 @@ export class EventStore {
   /** Called when the session ends. */
   close(): void {
     this.#isClosed = true
-    this.#hold.end()
+    this.#hold.release()
     this.#bytes = 0
     this.#events = []
     this.#latest = undefined

@@ -14,8 +14,8 @@ import type {
 } from '../../../api/index.ts'
 import { principalKey } from '../../../plugin.ts'
 import { isChangeNotification } from '../../../protocol/methods.ts'
-import { HeldBytes } from '../../../transport/backlog.ts'
-import { Drops } from '../../../transport/unexpected-messages.ts'
+import { MemoryBudget } from '../../../transport/backlog.ts'
+import { DroppedMessages } from '../../../transport/unexpected-messages.ts'
 import { IdleSweeper } from '../../../util/clock.ts'
 import { encodeClientNotification } from '../../client/encode-answer.ts'
 import type { InboundRequest } from '../../client/inbound-request.ts'
@@ -45,14 +45,14 @@ interface LegacySessionsDeps {
 export class LegacySessions {
   readonly #options: LegacySessionsDeps
   readonly #byId = new Map<string, LegacySession>()
-  readonly #drops: Drops
-  readonly #storedBytes = new HeldBytes(MAX_STORED_BYTES)
+  readonly #drops: DroppedMessages
+  readonly #storedBytes = new MemoryBudget(MAX_STORED_BYTES)
   readonly #sweeper: IdleSweeper<LegacySession>
   #opening = 0
 
   constructor(options: LegacySessionsDeps) {
     this.#options = options
-    this.#drops = new Drops(options.log)
+    this.#drops = new DroppedMessages(options.log)
     this.#sweeper = new IdleSweeper(options.clock, {
       idleMs: () => options.idleMs,
       list: () => this.#byId.values(),

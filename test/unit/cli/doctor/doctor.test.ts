@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { EXIT_CODES, examine, runDoctor } from '../../../../src/cli/doctor/doctor.ts'
 import { DOCTOR_FINDINGS } from '../../../../src/cli/doctor/doctor-findings.ts'
-import { allFindings } from '../../../../src/gateway/builtins.ts'
+import { mergeFindingTables } from '../../../../src/gateway/builtins.ts'
 import { LAUNCHER } from '../../../peers/gateway.ts'
 import { CLIENT_FAULTS, connected } from './faults-of-clients.ts'
 import { MACHINE_FAULTS } from './faults-of-the-machine.ts'
@@ -142,7 +142,7 @@ test('secrets of the configuration are in nothing that it prints', async t => {
 })
 
 test('a code belongs to one table only', () => {
-  const others = Object.keys(allFindings())
+  const others = Object.keys(mergeFindingTables())
   assert.deepEqual(
     Object.keys(DOCTOR_FINDINGS).filter(code => others.includes(code)),
     [],

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { DOCTOR_FINDINGS } from '../../../../src/cli/doctor/doctor-findings.ts'
-import { allFindings } from '../../../../src/gateway/builtins.ts'
+import { mergeFindingTables } from '../../../../src/gateway/builtins.ts'
 import { closeAfter, testClient, testGateway, testUpstream } from '../../../../src/testing/index.ts'
 import { skip } from '../../../fixtures/redis.ts'
 import { CLIENT_FAULTS } from '../../cli/doctor/faults-of-clients.ts'
@@ -67,7 +67,7 @@ test('each finding that there is has a test that provokes it and does what it sa
     // test/unit/plugins/cluster/strangers.test.ts: by a clock that is ten minutes off.
     'cluster-clocks',
   ])
-  const all = [...Object.keys(allFindings()), ...Object.keys(DOCTOR_FINDINGS)]
+  const all = [...Object.keys(mergeFindingTables()), ...Object.keys(DOCTOR_FINDINGS)]
   assert.deepEqual(
     all.filter(code => !provoked.has(code)),
     [],

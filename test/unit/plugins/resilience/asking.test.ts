@@ -30,7 +30,7 @@ class Made {
   ) {
     this.exchange = exchangeOf('tools/call', { name }, sessionOf('tester', caller))
     Object.assign(this.exchange, { startedAt: now, made: this })
-    this.exchange.askThrough(() => new Promise(resolve => (this.reply = resolve)))
+    this.exchange.redirectRequests(() => new Promise(resolve => (this.reply = resolve)))
     const call = callOf('web', 'tools/call', { name }, this.exchange)
     call.onCancel(reason => this.reasons.push(reason))
     this.answer = dispatch(call)

@@ -114,7 +114,7 @@ async function play(scripts: readonly Script[], concurrency: number): Promise<vo
     const now = clock.now()
     Object.assign(exchange, { startedAt: now })
     let asked = 0
-    exchange.askThrough(() => {
+    exchange.redirectRequests(() => {
       asked++
       return new Promise(resolve => clock.after(thinks, () => resolve({ result: { action: 'accept' } })))
     })

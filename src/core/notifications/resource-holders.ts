@@ -3,7 +3,7 @@ import { canonicalizeUri } from '../../protocol/uri.ts'
 import type { ResourceOwner } from '../graph-types.ts'
 
 /** Least time in which one holder hears twice of one resource. */
-const EVERY_MS = 100
+const MIN_INTERVAL_MS = 100
 
 /**
  * Tells the holders of one resource that it changed: at once, and then ten times a second at most, as an update says no more
@@ -11,26 +11,26 @@ const EVERY_MS = 100
  */
 export class ResourceUpdates {
   readonly #clock: Clock
-  readonly #tell: (holder: object, update: Notification) => void
+  readonly #notify: (holder: object, update: Notification) => void
   /** Holders that were told of late, with what they are to hear next. */
-  readonly #told = new Map<object, Notification | undefined>()
+  readonly #pending = new Map<object, Notification | undefined>()
 
   constructor(clock: Clock, tell: (holder: object, update: Notification) => void) {
     this.#clock = clock
-    this.#tell = tell
+    this.#notify = tell
   }
 
-  tell(holder: object, update: Notification): void {
-    if (this.#told.has(holder)) return void this.#told.set(holder, update)
-    if (this.#told.size === 0) this.#clock.after(EVERY_MS, this.#tellAgain)
-    this.#told.set(holder, undefined)
-    this.#tell(holder, update)
+  notifyHolder(holder: object, update: Notification): void {
+    if (this.#pending.has(holder)) return void this.#pending.set(holder, update)
+    if (this.#pending.size === 0) this.#clock.after(MIN_INTERVAL_MS, this.#flush)
+    this.#pending.set(holder, undefined)
+    this.#notify(holder, update)
   }
 
-  readonly #tellAgain = (): void => {
-    const told = [...this.#told]
-    this.#told.clear()
-    for (const [holder, update] of told) if (update !== undefined) this.tell(holder, update)
+  readonly #flush = (): void => {
+    const told = [...this.#pending]
+    this.#pending.clear()
+    for (const [holder, update] of told) if (update !== undefined) this.notifyHolder(holder, update)
   }
 }
 
@@ -47,14 +47,14 @@ interface SubscribedResource {
 }
 
 /** Resources that somebody watches. Callers may be shown one URI by different upstreams: each hears of its own. */
-export class HeldResources {
+export class ResourceHolders {
   readonly #clock: Clock
-  readonly #tell: (holder: object, update: Notification) => void
+  readonly #notify: (holder: object, update: Notification) => void
   readonly #byUri = new Map<string, readonly SubscribedResource[]>()
 
   constructor(clock: Clock, tell: (holder: object, update: Notification) => void) {
     this.#clock = clock
-    this.#tell = tell
+    this.#notify = tell
   }
 
   *all(): Iterable<SubscribedResource> {
@@ -66,25 +66,25 @@ export class HeldResources {
   }
 
   /** False where too much is held already. */
-  hold(uri: string, owner: ResourceOwner, holder: object): boolean {
+  addHolder(uri: string, owner: ResourceOwner, holder: object): boolean {
     const same = this.#byUri.get(uri)?.find(held => isSame(held.owner, owner))
-    if (same === undefined) return this.#keep(uri, owner, holder)
+    if (same === undefined) return this.#addToResource(uri, owner, holder)
     same.holders.add(holder)
     return true
   }
 
-  #keep(uri: string, owner: ResourceOwner, holder: object): boolean {
+  #addToResource(uri: string, owner: ResourceOwner, holder: object): boolean {
     if (this.#byUri.size >= MAX_HELD && !this.#byUri.has(uri)) return false
     const holders = new Set([holder])
     const updates = new ResourceUpdates(this.#clock, (one, update) => {
-      if (holders.has(one)) this.#tell(one, update)
+      if (holders.has(one)) this.#notify(one, update)
     })
     this.#byUri.set(uri, [...(this.#byUri.get(uri) ?? []), { uri, owner, holders, updates }])
     return true
   }
 
   /** Names the owner of what is let go; undefined for who did not hold the URI. */
-  release(uri: string, holder: object): ResourceOwner | undefined {
+  removeHolder(uri: string, holder: object): ResourceOwner | undefined {
     const held = this.#findSubscription(uri, holder)
     if (held === undefined) return undefined
     held.holders.delete(holder)
@@ -100,7 +100,7 @@ export class HeldResources {
   }
 
   /** Finds a held resource by the URI that its owner uses: the one that clients know, but for renamed ones. */
-  heldAs(upstream: string, original: string): SubscribedResource | undefined {
+  findByOriginal(upstream: string, original: string): SubscribedResource | undefined {
     const name = canonicalizeUri(original)
     const same = this.#byUri
       .get(name)

@@ -15,7 +15,7 @@ const TARGETS: ReadonlyMap<string, (params: Params) => TargetResult> = new Map([
   ['resources/read', withCanonicalUri],
   ['resources/subscribe', withCanonicalUri],
   ['resources/unsubscribe', withCanonicalUri],
-  ['completion/complete', withOneReference],
+  ['completion/complete', checkReference],
 ])
 
 /** Members of each type of reference: the one that it has, and the one that it must not have. */
@@ -28,7 +28,7 @@ const MEMBERS: ReadonlyMap<unknown, readonly ['name' | 'uri', 'name' | 'uri']> =
  * Brings what a request names into one form, before anything judges it: what a rule sees, the router finds and a server
  * gets is the same. The error where a request names two things.
  */
-export function settleTarget(exchange: Exchange): RpcError | undefined {
+export function normalizeTarget(exchange: Exchange): RpcError | undefined {
   const settled = TARGETS.get(exchange.method)?.(exchange.params)
   if (settled === undefined) return undefined
   if ('error' in settled) return settled.error
@@ -44,55 +44,55 @@ function withCanonicalUri(params: Params): TargetResult {
 }
 
 /** The type of a reference says what it is, and then it is nothing else (2025-11-25 and 2026-07-28, completion). */
-function withOneReference(params: Params): TargetResult {
+function checkReference(params: Params): TargetResult {
   const ref = params?.ref
-  if (!isObject(ref)) return invalid('"ref" must be an object')
+  if (!isObject(ref)) return createInvalidTarget('"ref" must be an object')
   const members = MEMBERS.get(ref.type)
-  if (members === undefined) return invalid('"ref.type" must be "ref/prompt" or "ref/resource"')
+  if (members === undefined) return createInvalidTarget('"ref.type" must be "ref/prompt" or "ref/resource"')
   const odd = Object.keys(ref).find(findMistakableName)
-  if (odd !== undefined) return invalid(`"${odd}" in "ref" may be read as another member`)
-  return withOneName(params, ref, members)
+  if (odd !== undefined) return createInvalidTarget(`"${odd}" in "ref" may be read as another member`)
+  return checkReferenceName(params, ref, members)
 }
 
-function withOneName(
+function checkReferenceName(
   params: Params,
   ref: JsonObject,
   [member, other]: readonly ['name' | 'uri', 'name' | 'uri'],
 ): TargetResult {
   const name = ref[member]
-  if (ref[other] !== undefined) return invalid('"ref" names a prompt and a resource')
-  if (typeof name !== 'string') return invalid(`"ref.${member}" must be a string`)
+  if (ref[other] !== undefined) return createInvalidTarget('"ref" names a prompt and a resource')
+  if (typeof name !== 'string') return createInvalidTarget(`"ref.${member}" must be a string`)
   // Completion may be for a URI template, which is no URI.
   if (member === 'name' || name.includes('{')) return { params }
   const uri = canonicalizeUri(name)
   return { params: uri === name ? params : { ...params, ref: { ...ref, uri } } }
 }
 
-function invalid(why: string): TargetResult {
+function createInvalidTarget(why: string): TargetResult {
   return { error: rpcError(RPC.invalidParams, `Invalid params: ${why}`) }
 }
 
-export interface Target {
+export interface RequestTarget {
   readonly kind: Kind
   readonly name: string
   /** The parameters with another name in its place. */
-  readonly renamed: (name: string) => JsonObject
+  readonly withName: (name: string) => JsonObject
 }
 
 /** Finds what parameters are about: the name of a tool or prompt, or a URI; a completion's is in its reference. */
-export function getTarget(method: string, params: JsonObject | undefined): Target | undefined {
+export function getTarget(method: string, params: JsonObject | undefined): RequestTarget | undefined {
   const { kind, target } = METHODS.get(method) ?? {}
   if (target === 'ref') return isObject(params?.ref) ? resolveReference(params, params.ref) : undefined
   const name = target === undefined ? undefined : params?.[target]
   if (target === undefined || typeof name !== 'string' || kind === undefined) return undefined
-  return { kind, name, renamed: other => ({ ...params, [target]: other }) }
+  return { kind, name, withName: other => ({ ...params, [target]: other }) }
 }
 
 /** Its type alone says what a reference is about. */
-function resolveReference(params: JsonObject, ref: JsonObject): Target | undefined {
+function resolveReference(params: JsonObject, ref: JsonObject): RequestTarget | undefined {
   const [kind, member] =
     ref.type === 'ref/prompt' ? (['prompts', 'name'] as const) : (['resources', 'uri'] as const)
   const name = ref[member]
   if (typeof name !== 'string') return undefined
-  return { kind, name, renamed: other => ({ ...params, ref: { ...ref, [member]: other } }) }
+  return { kind, name, withName: other => ({ ...params, ref: { ...ref, [member]: other } }) }
 }

@@ -7,8 +7,8 @@ import { isObject } from '../../protocol/json/json.ts'
 import { Payload } from '../../protocol/payload.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import type { Era } from '../../protocol/methods.ts'
-import { detached } from '../catalog/fetch-lists.ts'
-import { parseInputRequests, cancelledAnswer, legacyForm } from '../client-request.ts'
+import { createDetachedExchange } from '../catalog/fetch-lists.ts'
+import { parseInputRequests, createCancelledAnswer, toLegacyRequest } from '../client-request.ts'
 import type { PipelineExchange } from '../exchange.ts'
 import { PipelineCall } from '../exchange.ts'
 import type { Graph } from '../graph-types.ts'
@@ -21,7 +21,7 @@ const POLL_MS = 1000
 const MAX_FAILURES = 5
 
 /** A server's task that is followed in the name of an exchange. */
-interface FollowedTask {
+interface FollowTaskDeps {
   readonly graph: Graph
   readonly upstream: string
   readonly exchange: PipelineExchange
@@ -32,20 +32,20 @@ interface FollowedTask {
 }
 
 /** Follows a server's task to its end, answers what it asks on the way, and gives the result of the call it came from. */
-export async function follow(followed: FollowedTask, task: Payload): Promise<Answer> {
+export async function followTask(followed: FollowTaskDeps, task: Payload): Promise<Answer> {
   const state = readTask(task.value())
-  if (state === undefined) return broken('the server answered with a task that is none')
-  const follower = new Follower(followed, state, task.era ?? 'legacy')
+  if (state === undefined) return createFollowError('the server answered with a task that is none')
+  const follower = new TaskFollower(followed, state, task.era ?? 'legacy')
   const takeBack = followed.call.onCancel(() => follower.cancel())
   try {
-    return await follower.end()
+    return await follower.waitForAnswer()
   } finally {
     takeBack()
   }
 }
 
-class Follower {
-  readonly #of: FollowedTask
+class TaskFollower {
+  readonly #of: FollowTaskDeps
   readonly #era: Era
   readonly #taskId: string
   readonly #answered = new Set<string>()
@@ -54,7 +54,7 @@ class Follower {
   #failures = 0
   #wake: (() => void) | undefined
 
-  constructor(of: FollowedTask, state: TaskState, era: Era) {
+  constructor(of: FollowTaskDeps, state: TaskState, era: Era) {
     this.#of = of
     this.#era = era
     this.#taskId = state.taskId
@@ -66,56 +66,56 @@ class Follower {
     this.#wake?.()
     const { graph, exchange } = this.#of
     // Our own exchange may be given up already, and with it every call it makes.
-    const own = detached(graph, exchange.session, 'tasks/cancel')
-    void this.#ask('tasks/cancel', undefined, own).catch(() => undefined)
+    const own = createDetachedExchange(graph, exchange.session, 'tasks/cancel')
+    void this.#requestServer('tasks/cancel', undefined, own).catch(() => undefined)
   }
 
-  async end(): Promise<Answer> {
+  async waitForAnswer(): Promise<Answer> {
     for (;;) {
       this.#of.sees?.(this.#state)
-      if (this.#of.call.isGivenUp) return cancelledAnswer()
-      const answer = await this.#step()
+      if (this.#of.call.isGivenUp) return createCancelledAnswer()
+      const answer = await this.#pollOnce()
       if (answer !== undefined) return answer
-      if (this.#of.call.isGivenUp) return cancelledAnswer()
-      const problem = await this.#look()
+      if (this.#of.call.isGivenUp) return createCancelledAnswer()
+      const problem = await this.#fetchState()
       if (problem !== undefined) return problem
     }
   }
 
   /** The answer, if there is one; else what has to be done before the next look. */
-  #step(): Promise<Answer | undefined> {
-    return this.#era === 'legacy' ? this.#legacyStep() : this.#modernStep()
+  #pollOnce(): Promise<Answer | undefined> {
+    return this.#era === 'legacy' ? this.#pollLegacy() : this.#pollModern()
   }
 
-  async #legacyStep(): Promise<Answer | undefined> {
+  async #pollLegacy(): Promise<Answer | undefined> {
     const { status, statusMessage } = this.#state
-    if (status === 'cancelled') return broken(statusMessage ?? 'the server cancelled the task')
+    if (status === 'cancelled') return createFollowError(statusMessage ?? 'the server cancelled the task')
     // There, what a server needs comes with the wait for the result.
-    if (isTerminal(status) || status === 'input_required') return this.#result()
-    await this.#pause()
+    if (isTerminal(status) || status === 'input_required') return this.#fetchResult()
+    await this.#waitForPoll()
     return undefined
   }
 
-  async #modernStep(): Promise<Answer | undefined> {
+  async #pollModern(): Promise<Answer | undefined> {
     const { status } = this.#state
     // The answer that makes a task never says what came of it, or what it needs.
     if (this.#value === undefined && status !== 'working') return undefined
     if (this.#value !== undefined && isTerminal(status)) return createTaskAnswer(this.#state, this.#value)
     if (status === 'input_required') {
-      const problem = await this.#reply(this.#value?.inputRequests)
+      const problem = await this.#answerRequests(this.#value?.inputRequests)
       if (problem !== undefined) return problem
     }
-    await this.#pause()
+    await this.#waitForPoll()
     return undefined
   }
 
-  async #look(): Promise<Answer | undefined> {
+  async #fetchState(): Promise<Answer | undefined> {
     try {
-      const answer = await this.#ask('tasks/get')
+      const answer = await this.#requestServer('tasks/get')
       if (!('result' in answer)) return answer
       const value = answer.result.value()
       const state = readTask(value)
-      if (state === undefined) return broken('the server does not say how its task does')
+      if (state === undefined) return createFollowError('the server does not say how its task does')
       this.#state = state
       this.#value = value
       this.#failures = 0
@@ -131,9 +131,9 @@ class Follower {
   }
 
   /** Undefined when the wait took too long: the task goes on, and so does the looking. */
-  async #result(): Promise<Answer | undefined> {
+  async #fetchResult(): Promise<Answer | undefined> {
     try {
-      const answer = await this.#ask('tasks/result')
+      const answer = await this.#requestServer('tasks/result')
       return 'result' in answer
         ? { result: Payload.of(removeRelatedTask(answer.result.value()), 'legacy') }
         : answer
@@ -143,33 +143,35 @@ class Follower {
     }
   }
 
-  async #reply(requests: unknown): Promise<Answer | undefined> {
+  async #answerRequests(requests: unknown): Promise<Answer | undefined> {
     const { exchange } = this.#of
     const open = parseInputRequests(requests).filter(([key]) => !this.#answered.has(key))
     if (open.length === 0) return undefined
     const isLegacy = exchange.session.client.era === 'legacy'
     const replies = await Promise.all(
-      open.map(async ([key, ask]) => [key, await exchange.ask(isLegacy ? legacyForm(ask) : ask)] as const),
+      open.map(
+        async ([key, ask]) => [key, await exchange.ask(isLegacy ? toLegacyRequest(ask) : ask)] as const,
+      ),
     )
     const inputResponses: JsonObject = {}
     for (const [key, reply] of replies) {
       if ('error' in reply) {
         this.cancel()
-        return broken(`the client could not answer: ${reply.error.message}`)
+        return createFollowError(`the client could not answer: ${reply.error.message}`)
       }
       this.#answered.add(key)
       inputResponses[key] = reply.result
     }
-    const told = await this.#ask('tasks/update', { inputResponses })
+    const told = await this.#requestServer('tasks/update', { inputResponses })
     return 'error' in told ? told : undefined
   }
 
-  #ask(method: string, more?: JsonObject, exchange = this.#of.exchange): Promise<Answer> {
+  #requestServer(method: string, more?: JsonObject, exchange = this.#of.exchange): Promise<Answer> {
     const { graph, upstream } = this.#of
-    return askAboutTask({ graph, upstream, exchange }, method, { taskId: this.#taskId, ...more })
+    return sendTaskRequest({ graph, upstream, exchange }, method, { taskId: this.#taskId, ...more })
   }
 
-  #pause(): Promise<void> {
+  #waitForPoll(): Promise<void> {
     const ms = Math.max(MIN_POLL_MS, Math.min(this.#state.pollIntervalMs ?? POLL_MS, MAX_POLL_MS))
     return new Promise(resolve => {
       const takeBack = this.#of.graph.clock.after(ms, resolve)
@@ -182,7 +184,7 @@ class Follower {
 }
 
 /** One request about a task to the server that keeps it, as the configuration of this moment reaches it. */
-export function askAboutTask(
+export function sendTaskRequest(
   about: { readonly graph: Graph; readonly upstream: string; readonly exchange: PipelineExchange },
   method: string,
   params: JsonObject,
@@ -190,7 +192,9 @@ export function askAboutTask(
   const graph = about.graph.tasks.graph ?? about.graph
   const node = graph.upstreams.get(about.upstream)
   if (node === undefined)
-    return Promise.resolve(broken(`the server of this task is not configured any more: ${about.upstream}`))
+    return Promise.resolve(
+      createFollowError(`the server of this task is not configured any more: ${about.upstream}`),
+    )
   const call = new PipelineCall(about.upstream, method, params, about.exchange)
   graph.hooks.getRunner('call', method)?.(call)
   return node.dispatch(call)
@@ -200,9 +204,11 @@ function createTaskAnswer({ status, statusMessage }: TaskState, { result, error 
   if (status === 'completed' && isObject(result)) return { result: Payload.of(result) }
   if (isObject(error) && typeof error.code === 'number' && typeof error.message === 'string')
     return { error: rpcError(error.code, error.message, error.data) }
-  return broken(statusMessage ?? `the task ${status === 'completed' ? 'has no result' : `was ${status}`}`)
+  return createFollowError(
+    statusMessage ?? `the task ${status === 'completed' ? 'has no result' : `was ${status}`}`,
+  )
 }
 
-function broken(why: string): { error: ReturnType<typeof rpcError> } {
+function createFollowError(why: string): { error: ReturnType<typeof rpcError> } {
   return { error: rpcError(RPC.internal, why) }
 }

@@ -8,20 +8,20 @@ import { isObject } from '../protocol/json/json.ts'
 import { BoundedMap } from '../util/bounded-map.ts'
 
 /** Longest wait for a client's list of roots. */
-const ASK_MS = 10_000
+const MAX_ROOTS_MS = 10_000
 const ROOTS = { method: 'roots/list', params: undefined }
 /** Sessions whose project is remembered. */
 const MAX_KNOWN = 10_000
 
 /** The directories that clients work in, as far as they say so: the first root, if it lies where roots may lie. */
-export class Projects {
+export class ProjectDirectories {
   /** For clients that say nothing. */
   readonly home: string
   readonly #upstream: string
   readonly #clock: Clock
   readonly #allowed: readonly string[]
   readonly #known = new Map<string, string>()
-  readonly #asked = new BoundedMap<string, Promise<string>>({
+  readonly #pending = new BoundedMap<string, Promise<string>>({
     max: MAX_KNOWN,
     onForget: id => this.#known.delete(id),
   })
@@ -34,37 +34,37 @@ export class Projects {
   }
 
   /** The project of a session that has told it. */
-  known({ id }: Session): string | undefined {
+  getKnown({ id }: Session): string | undefined {
     return this.#known.get(id)
   }
 
   /** The project of a call's session; its client is asked once. Rejects with a GatewayError when it may not be there. */
-  of(call: Call): Promise<string> {
+  getProject(call: Call): Promise<string> {
     const { id } = call.exchange.session
-    const known = this.#asked.get(id)
+    const known = this.#pending.get(id)
     if (known !== undefined) return known
-    const asked = this.#find(call)
-    this.#asked.set(id, asked)
+    const asked = this.#findProject(call)
+    this.#pending.set(id, asked)
     return asked
   }
 
   sessionEnded({ id }: Session): void {
-    this.#forget(id)
+    this.#forgetSession(id)
   }
 
-  #forget(id: string): void {
+  #forgetSession(id: string): void {
     this.#known.delete(id)
-    this.#asked.delete(id)
+    this.#pending.delete(id)
   }
 
-  async #find(call: Call): Promise<string> {
-    const root = await this.#root(call)
-    const project = root === undefined ? this.home : await this.#contained(root)
+  async #findProject(call: Call): Promise<string> {
+    const root = await this.#fetchFirstRoot(call)
+    const project = root === undefined ? this.home : await this.#checkAllowed(root)
     this.#known.set(call.exchange.session.id, project)
     return project
   }
 
-  async #root({ exchange }: Call): Promise<string | undefined> {
+  async #fetchFirstRoot({ exchange }: Call): Promise<string | undefined> {
     const { client } = exchange.session
     // A modern request on HTTP is a session of its own, and would be asked each time.
     const isAlone = client.era === 'modern' && exchange.via === 'http'
@@ -73,28 +73,31 @@ export class Projects {
       findMissingCapabilities(normalizeCapabilities(client), ROOTS.method, undefined) !== undefined
     )
       return exchange.session.directory
-    return parseFirstRoot(await this.#inTime(exchange.ask(ROOTS))) ?? exchange.session.directory
+    return parseFirstRoot(await this.#withTimeout(exchange.ask(ROOTS))) ?? exchange.session.directory
   }
 
-  #inTime(asked: Promise<AskReply>): Promise<AskReply | undefined> {
+  #withTimeout(asked: Promise<AskReply>): Promise<AskReply | undefined> {
     let disarm = (): void => undefined
     const late = new Promise<undefined>(resolve => {
-      disarm = this.#clock.after(ASK_MS, () => resolve(undefined))
+      disarm = this.#clock.after(MAX_ROOTS_MS, () => resolve(undefined))
     })
     return Promise.race([asked.catch(() => undefined), late]).finally(() => disarm())
   }
 
-  async #contained(root: string): Promise<string> {
+  async #checkAllowed(root: string): Promise<string> {
     const real = await realpath(root).catch(() => undefined)
-    if (real === undefined) throw this.#refusal(`the client works in ${root}, which is not on this machine`)
+    if (real === undefined)
+      throw this.#createRefusal(`the client works in ${root}, which is not on this machine`)
     for (const allowed of this.#allowed) {
       const way = path.relative(await realpath(allowed).catch(() => allowed), real)
       if (way !== '..' && !way.startsWith(`..${path.sep}`) && !path.isAbsolute(way)) return real
     }
-    throw this.#refusal(`the client works in ${real}, and "projects" allows only ${this.#allowed.join(', ')}`)
+    throw this.#createRefusal(
+      `the client works in ${real}, and "projects" allows only ${this.#allowed.join(', ')}`,
+    )
   }
 
-  #refusal(why: string): Error {
+  #createRefusal(why: string): Error {
     return gatewayError('GW_UPSTREAM_START', { upstream: this.#upstream, why })
   }
 }

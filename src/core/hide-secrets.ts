@@ -6,22 +6,22 @@ import type { HideSecrets } from '../util/secrets.ts'
 import { redactValue } from '../util/secrets.ts'
 
 /** Members of a task's state that say why it failed. */
-const WHY = ['error', 'statusMessage']
+const ERROR_MEMBERS = ['error', 'statusMessage']
 
-interface Hiding {
+interface SecretHider {
   readonly hide: HideSecrets
 }
 
 /** An answer whose error has no secret of ours in it: servers quote what they were sent, credentials included. */
-export function withoutSecrets(answer: Answer, { hide }: Hiding): Answer {
+export function hideAnswerSecrets(answer: Answer, { hide }: SecretHider): Answer {
   if (!('error' in answer)) return answer
   const error = redactValue(answer.error, hide)
   return error === answer.error ? answer : { ...answer, error }
 }
 
 /** The same for the state of a task that a server keeps. */
-export function stateWithoutSecrets(state: JsonObject, { hide }: Hiding): JsonObject {
-  const shown = WHY.filter(key => state[key] !== undefined).map(
+export function hideStateSecrets(state: JsonObject, { hide }: SecretHider): JsonObject {
+  const shown = ERROR_MEMBERS.filter(key => state[key] !== undefined).map(
     key => [key, redactValue(state[key], hide)] as const,
   )
   return shown.every(([key, value]) => value === state[key])
@@ -30,15 +30,15 @@ export function stateWithoutSecrets(state: JsonObject, { hide }: Hiding): JsonOb
 }
 
 /** The same for a state in bytes: those of a result are not read. */
-export function payloadWithoutSecrets(state: Payload, hiding: Hiding): Payload {
+export function hidePayloadSecrets(state: Payload, hiding: SecretHider): Payload {
   const bytes = state.bytes()
-  if (!WHY.some(key => mayHaveMember(bytes, key))) return state
+  if (!ERROR_MEMBERS.some(key => mayHaveMember(bytes, key))) return state
   const members = parseMembers(bytes)
   const why: JsonObject = {}
-  for (const key of WHY) {
+  for (const key of ERROR_MEMBERS) {
     const text = getMemberValue(bytes, members, key)
     if (text !== undefined) why[key] = JSON.parse(text.toString())
   }
-  const shown = stateWithoutSecrets(why, hiding)
-  return shown === why ? state : state.edit(WHY, shown)
+  const shown = hideStateSecrets(why, hiding)
+  return shown === why ? state : state.edit(ERROR_MEMBERS, shown)
 }

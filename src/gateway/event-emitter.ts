@@ -2,11 +2,11 @@ import type { Log, LogLine, Upstream } from '../api/index.ts'
 import { getErrorMessage } from '../errors/errors.ts'
 import type { GatewayEvents } from '../api/gateway.ts'
 
-type Listeners = { readonly [E in keyof GatewayEvents]: Set<(event: GatewayEvents[E]) => void> }
+type EventListeners = { readonly [E in keyof GatewayEvents]: Set<(event: GatewayEvents[E]) => void> }
 
 /** Listeners of a gateway. What one of them throws is logged, and the others still hear. */
-export class Events {
-  readonly #listeners: Listeners = {
+export class GatewayEventEmitter {
+  readonly #listeners: EventListeners = {
     state: new Set(),
     reloaded: new Set(),
     refused: new Set(),
@@ -37,37 +37,37 @@ export class Events {
 }
 
 /** Hears what the upstreams of the running generation write, while somebody wants to know. */
-export class LogFeed {
-  readonly #tell: (upstream: string, line: LogLine) => void
+export class UpstreamLogFeed {
+  readonly #emit: (upstream: string, line: LogLine) => void
   readonly #followed = new Map<Upstream, () => void>()
   #upstreams: readonly Upstream[] = []
-  #holders = 0
+  #followerCount = 0
 
   constructor(tell: (upstream: string, line: LogLine) => void) {
-    this.#tell = tell
+    this.#emit = tell
   }
 
   /** From here on these are the upstreams. */
-  over(upstreams: readonly Upstream[]): void {
+  setUpstreams(upstreams: readonly Upstream[]): void {
     this.#upstreams = upstreams
-    this.#adjust()
+    this.#updateFollowing()
   }
 
   /** Follows until what it returns is called. */
-  hold(): () => void {
-    this.#holders++
-    this.#adjust()
+  follow(): () => void {
+    this.#followerCount++
+    this.#updateFollowing()
     let isHeld = true
     return () => {
       if (!isHeld) return
       isHeld = false
-      this.#holders--
-      this.#adjust()
+      this.#followerCount--
+      this.#updateFollowing()
     }
   }
 
-  #adjust(): void {
-    const wanted = new Set(this.#holders > 0 ? this.#upstreams : [])
+  #updateFollowing(): void {
+    const wanted = new Set(this.#followerCount > 0 ? this.#upstreams : [])
     for (const [upstream, leave] of this.#followed) {
       if (wanted.has(upstream)) continue
       this.#followed.delete(upstream)
@@ -75,7 +75,7 @@ export class LogFeed {
     }
     for (const upstream of wanted) {
       if (this.#followed.has(upstream)) continue
-      const leave = upstream.logs?.follow(line => this.#tell(upstream.name, line))
+      const leave = upstream.logs?.follow(line => this.#emit(upstream.name, line))
       if (leave !== undefined) this.#followed.set(upstream, leave)
     }
   }

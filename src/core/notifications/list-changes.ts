@@ -15,7 +15,7 @@ const MAX_AUDIENCES = 64
 
 export type Audience = (session: Session) => boolean
 
-const EVERYBODY: Audience = () => true
+const ALL_SESSIONS: Audience = () => true
 
 interface ListChange {
   readonly method: string
@@ -25,7 +25,7 @@ interface ListChange {
 }
 
 /** Announces changed lists of upstreams to the sessions that may see something of them. */
-export class ListNews {
+export class ListChangeNotifier {
   readonly #graph: Graph
   readonly #changes = new Map<string, ListChange>()
   #isScheduled = false
@@ -35,11 +35,11 @@ export class ListNews {
   }
 
   /** Notes that a list of an upstream may have changed, for these sessions; `isSaid` if the server says so. */
-  add(method: string, upstream: string, audience = EVERYBODY, isSaid = false): void {
+  add(method: string, upstream: string, audience = ALL_SESSIONS, isSaid = false): void {
     const key = `${method} ${upstream}`
     const change = this.#changes.get(key) ?? { method, upstream, audiences: new Set<Audience>(), isSaid }
     const isFull = change.audiences.size >= MAX_AUDIENCES
-    change.audiences = isFull ? new Set([EVERYBODY]) : change.audiences.add(audience)
+    change.audiences = isFull ? new Set([ALL_SESSIONS]) : change.audiences.add(audience)
     change.isSaid ||= isSaid
     this.#changes.set(key, change)
     this.#schedule()
@@ -66,7 +66,7 @@ export class ListNews {
       ),
     )
     for (const [method, audiences] of meant)
-      this.#graph.notifier.tell(method, session => audiences.some(isMeant => isMeant(session)))
+      this.#graph.notifier.notifyAudience(method, session => audiences.some(isMeant => isMeant(session)))
     this.#isScheduled = false
     if (this.#changes.size > 0) this.#schedule()
   }
@@ -80,10 +80,10 @@ export class ListNews {
   ): Promise<Audience | undefined> {
     const { catalog, notifier, upstreams } = this.#graph
     // Some sessions have lists of their own, which nobody else can fetch.
-    if (audience !== EVERYBODY) return audience
+    if (audience !== ALL_SESSIONS) return audience
     // Saved lists must be true at the next start, though no client listens.
     const isSaved = upstreams.get(upstream)?.upstream.memory !== undefined
-    if (!isSaved && notifier.audience().next().done === true) return undefined
+    if (!isSaved && notifier.listAudience().next().done === true) return undefined
     const change = await catalog.findChange(kind, upstream)
     if (change === undefined) return undefined
     // A modern client may have been given the list by another process.
@@ -95,10 +95,10 @@ export class ListNews {
 /** Notifies each client of its lists that differ in `next` from those that it was shown in `before`. */
 export async function notifyReloaded(before: Graph, next: Graph): Promise<void> {
   const graphs = [before, next]
-  const audience = new Set(graphs.flatMap(({ notifier }) => [...notifier.audience()]))
+  const audience = new Set(graphs.flatMap(({ notifier }) => [...notifier.listAudience()]))
   // Readers whom one of the two shows the same may be shown different lists by the other.
   const readers = Map.groupBy(audience, session =>
-    JSON.stringify(graphs.map(({ catalog }) => catalog.readerKey(session))),
+    JSON.stringify(graphs.map(({ catalog }) => catalog.getReaderKey(session))),
   )
   const changed = new Map<Session, readonly string[]>()
   await Promise.all(
@@ -111,19 +111,22 @@ export async function notifyReloaded(before: Graph, next: Graph): Promise<void> 
   )
   for (const method of LIST_CHANGES)
     for (const { notifier } of graphs)
-      notifier.tell(method, session => changed.get(session)?.includes(method) === true)
+      notifier.notifyAudience(method, session => changed.get(session)?.includes(method) === true)
 }
 
 async function isChanged(kind: Kind, session: Session, before: Graph, next: Graph): Promise<boolean> {
   if (before.catalog.isDoubtful(kind)) return true
-  const seen = before.catalog.current(kind, session)
+  const seen = before.catalog.getCachedView(kind, session)
   if (seen === undefined) return false
   const now = next.catalog.load(kind, session).catch(() => undefined)
   const view = (await waitAtMost(next.clock, MAX_COMPARE_MS, now)) ? await now : undefined
-  return view === undefined || !isDeepStrictEqual(show(seen, session, before), show(view, session, next))
+  return (
+    view === undefined ||
+    !isDeepStrictEqual(describeEntry(seen, session, before), describeEntry(view, session, next))
+  )
 }
 
-function show(view: View, session: Session, { catalog }: Graph): unknown[] {
-  const { entries } = catalog.listings.shown(view, session).view
+function describeEntry(view: View, session: Session, { catalog }: Graph): unknown[] {
+  const { entries } = catalog.listings.getListedView(view, session).view
   return entries.map(({ exposed, value }) => ({ exposed, value }))
 }

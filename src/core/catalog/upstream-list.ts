@@ -5,12 +5,12 @@ import type { Kind } from '../../protocol/methods.ts'
 import type { Payload } from '../../protocol/payload.ts'
 import { getLiveUpstream } from '../upstream.ts'
 
-const PART = 'unlisted'
+const MEMORY_KEY = 'unlisted'
 
 /** List methods that upstreams are known to lack. An upstream may outlive a configuration, and so does this. */
 export class UnlistedMethods {
   /** By what runs behind an upstream. */
-  readonly #found = new WeakMap<Upstream, Set<string>>()
+  readonly #methods = new WeakMap<Upstream, Set<string>>()
 
   /**
    * Tells whether an upstream that does not run is known to lack a list method, though its capabilities suggest one: many
@@ -18,32 +18,32 @@ export class UnlistedMethods {
    */
   has(upstream: Upstream, method: string): boolean {
     const isAsleep = upstream.state === 'idle' || upstream.state === 'starting'
-    return isAsleep && this.#of(upstream).has(method)
+    return isAsleep && this.#getMethods(upstream).has(method)
   }
 
   /** Notes whether an upstream knows a list method. */
   note(upstream: Upstream, method: string, isListed: boolean): void {
-    const methods = this.#of(upstream)
+    const methods = this.#getMethods(upstream)
     if (methods.has(method) !== isListed) return
     if (isListed) methods.delete(method)
     else methods.add(method)
-    upstream.memory?.write(PART, [...methods])
+    upstream.memory?.write(MEMORY_KEY, [...methods])
   }
 
-  #of(upstream: Upstream): Set<string> {
+  #getMethods(upstream: Upstream): Set<string> {
     const live = getLiveUpstream(upstream)
-    let methods = this.#found.get(live)
+    let methods = this.#methods.get(live)
     if (methods === undefined) {
-      const saved = upstream.memory?.read(PART)
+      const saved = upstream.memory?.read(MEMORY_KEY)
       methods = new Set(Array.isArray(saved) ? saved.filter(one => typeof one === 'string') : [])
-      this.#found.set(live, methods)
+      this.#methods.set(live, methods)
     }
     return methods
   }
 }
 
 /** One upstream's list, all pages. */
-export interface Part {
+export interface UpstreamList {
   readonly upstream: string
   readonly payloads: readonly Payload[]
   readonly entries: readonly CatalogEntry[]
@@ -60,7 +60,7 @@ export interface Part {
 }
 
 /** List of an upstream that has nothing of a kind. */
-export const EMPTY: Part = { upstream: '', payloads: [], entries: [], digest: '' }
+export const EMPTY_LIST: UpstreamList = { upstream: '', payloads: [], entries: [], digest: '' }
 
 /** A first list that is late: the promise to wait for, and the milliseconds that it is still worth waiting for. */
 export interface LateList {
@@ -69,30 +69,30 @@ export interface LateList {
 }
 
 /** Most that a merged list holds of all servers together: entries, and bytes as the servers sent them. */
-const MAX_COUNT = { entries: 40_000, bytes: 64 * 1024 * 1024 }
+const MAX_MERGED = { entries: 40_000, bytes: 64 * 1024 * 1024 }
 
 /** A server's list of which only the beginning is in the merged one. */
-export interface Cut {
+export interface TruncatedList {
   readonly upstream: string
   readonly kept: number
   readonly of: number
 }
 
-interface Merged {
+interface MergedList {
   readonly entries: readonly CatalogEntry[]
-  readonly cuts: readonly Cut[]
+  readonly cuts: readonly TruncatedList[]
 }
 
 /** One list of those of all servers, in their order. Where it would be too long, the longest give way until all have the same share. */
-export function merge(parts: readonly Part[], most = MAX_COUNT): Merged {
+export function mergeLists(parts: readonly UpstreamList[], most = MAX_MERGED): MergedList {
   const lengths = parts.map(({ entries }) => entries.length)
   const sizes = parts.map(({ payloads }) =>
     payloads.reduce((all, payload) => all + payload.bytes().length, 0),
   )
   if (sum(lengths) <= most.entries && sum(sizes) <= most.bytes)
     return { entries: parts.flatMap(({ entries }) => entries), cuts: [] }
-  const entriesEach = fairShare(lengths, most.entries)
-  const bytesEach = fairShare(sizes, most.bytes)
+  const entriesEach = computeFairShare(lengths, most.entries)
+  const bytesEach = computeFairShare(sizes, most.bytes)
   const kept = parts.map(({ upstream, entries }, index) => {
     const size = sizes[index] ?? 0
     const fitting = size <= bytesEach ? entries.length : Math.floor((entries.length * bytesEach) / size)
@@ -105,7 +105,7 @@ export function merge(parts: readonly Part[], most = MAX_COUNT): Merged {
 }
 
 /** The largest share that each may have of a total, where those who want less leave the rest to the others. */
-function fairShare(wanted: readonly number[], total: number): number {
+function computeFairShare(wanted: readonly number[], total: number): number {
   const rising = [...wanted].sort((a, b) => a - b)
   let left = total
   for (const [index, want] of rising.entries()) {
@@ -121,7 +121,7 @@ function sum(numbers: readonly number[]): number {
 }
 
 /** The entry that an upstream whose list is missing may have: a name without prefix may belong to any upstream that has none; a URI says more of itself. */
-export function conceivable(
+export function guessEntries(
   { upstream, prefix }: { readonly upstream: Upstream; readonly prefix: string },
   kind: Kind,
   name: string,
@@ -134,16 +134,16 @@ export function conceivable(
 const MAX_NAMED = 5
 
 /** Why entries of a list are withheld, or there is none; undefined if all are well. */
-export function malformedReason(pages: readonly ListPage[]): string | undefined {
+export function describeMalformed(pages: readonly ListPage[]): string | undefined {
   const problem = pages.find(page => page.problem !== undefined)?.problem
   const withheld = pages.flatMap(page => page.withheld)
   if (withheld.length === 0) return problem
-  const names = `withheld: ${summarize(withheld)}`
+  const names = `withheld: ${summarizeNames(withheld)}`
   return problem === undefined ? names : `${problem}; ${names}`
 }
 
 /** Names the first ones, and says how many more there are. */
-export function summarize(all: readonly string[]): string {
+export function summarizeNames(all: readonly string[]): string {
   const named = all.slice(0, MAX_NAMED).join(', ')
   return all.length > MAX_NAMED ? `${named} and ${all.length - MAX_NAMED} more` : named
 }

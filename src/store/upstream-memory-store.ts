@@ -9,10 +9,10 @@ const VERSION = 1
 const NAME = 'catalogue.json'
 const MAX_BYTES = 32 * 1024 * 1024
 /** Changes within this time are written once. */
-const GATHER_MS = 300
+const WRITE_DELAY_MS = 300
 
 /** Dependencies of the memories of a gateway. */
-interface MemoriesOptions {
+interface UpstreamMemoryStoreOptions {
   /** Absolute. Made, for its owner alone, when there is something to save. */
   readonly directory: string
   /** True to begin without what earlier runs have saved. */
@@ -25,20 +25,20 @@ interface MemoriesOptions {
  * Memories of every upstream, in one file: read once, written behind the back of those who change it. Several
  * gateways may share it; each writes what it has learnt itself, and keeps what the others wrote.
  */
-export class Memories {
+export class UpstreamMemoryStore {
   readonly directory: string
   readonly #file: StateFile
   readonly #clock: Clock
   readonly #salt: string
-  readonly #records: Map<string, Recorded>
+  readonly #records: Map<string, UpstreamRecord>
   /** Upstreams that this gateway has; others are dropped with the next write. */
   readonly #names = new Set<string>()
   /** Those of which this gateway knows more than the file. */
-  readonly #learnt = new Set<string>()
-  #takeBackSave: (() => void) | undefined
+  readonly #changed = new Set<string>()
+  #cancelSave: (() => void) | undefined
   #saving: Promise<void> = Promise.resolve()
 
-  private constructor(directory: string, file: StateFile, clock: Clock, { salt, records }: Contents) {
+  private constructor(directory: string, file: StateFile, clock: Clock, { salt, records }: FileContents) {
     this.directory = directory
     this.#file = file
     this.#clock = clock
@@ -47,15 +47,23 @@ export class Memories {
   }
 
   /** Reads what was saved; with nothing, or nothing that can be used, it begins empty. Never rejects. */
-  static async open({ directory, fresh, log, clock }: MemoriesOptions): Promise<Memories> {
+  static async open({
+    directory,
+    fresh,
+    log,
+    clock,
+  }: UpstreamMemoryStoreOptions): Promise<UpstreamMemoryStore> {
     const uid = process.getuid?.()
     const file = new StateFile({ path: join(directory, NAME), maxBytes: MAX_BYTES, uid, log })
-    const nothing = { salt: randomBytes(16).toString('base64url'), records: new Map<string, Recorded>() }
-    if (fresh === true) return new Memories(directory, file, clock, nothing)
+    const nothing = {
+      salt: randomBytes(16).toString('base64url'),
+      records: new Map<string, UpstreamRecord>(),
+    }
+    if (fresh === true) return new UpstreamMemoryStore(directory, file, clock, nothing)
     const saved = await file.read()
     const contents = saved === undefined ? undefined : parseRecords(saved)
     if (saved !== undefined && contents === undefined) await file.setAside('it is of another form')
-    return new Memories(
+    return new UpstreamMemoryStore(
       directory,
       file,
       clock,
@@ -64,7 +72,7 @@ export class Memories {
   }
 
   /** The memory of one upstream; `spec` is all that makes it the server it is, as text, of which only a digest is kept. */
-  of(name: string, spec: string): UpstreamMemory {
+  getMemory(name: string, spec: string): UpstreamMemory {
     const key = createHmac('sha256', this.#salt).update(spec).digest('base64url')
     this.#names.add(name)
     return {
@@ -76,60 +84,60 @@ export class Memories {
         const record = this.#records.get(name)
         const parts = new Map(record?.key === key ? record.parts : undefined)
         this.#records.set(name, { key, parts: parts.set(part, value) })
-        this.#changed(name)
+        this.#scheduleSave(name)
       },
       forget: () => {
         this.#records.delete(name)
-        this.#changed(name)
+        this.#scheduleSave(name)
       },
     }
   }
 
   /** Resolves when everything is on the disk, as far as it can be. */
   async flush(): Promise<void> {
-    if (this.#takeBackSave !== undefined) this.#save()
+    if (this.#cancelSave !== undefined) this.#save()
     await this.#saving
   }
 
-  #changed(name: string): void {
-    this.#learnt.add(name)
-    this.#takeBackSave ??= this.#clock.after(GATHER_MS, () => this.#save())
+  #scheduleSave(name: string): void {
+    this.#changed.add(name)
+    this.#cancelSave ??= this.#clock.after(WRITE_DELAY_MS, () => this.#save())
   }
 
   #save(): void {
-    this.#takeBackSave?.()
-    this.#takeBackSave = undefined
+    this.#cancelSave?.()
+    this.#cancelSave = undefined
     this.#saving = this.#saving.then(() => this.#write())
   }
 
   async #write(): Promise<void> {
-    await this.#takeOver()
+    await this.#mergeFile()
     const records = [...this.#records].filter(([name]) => this.#names.has(name))
     await this.#file.write(serializeMemories({ salt: this.#salt, records: new Map(records) }))
   }
 
   /** Another gateway of the same configuration may have learnt what this one has not. */
-  async #takeOver(): Promise<void> {
+  async #mergeFile(): Promise<void> {
     const saved = parseRecords(await this.#file.peek())
     if (saved === undefined || saved === 'other' || saved.salt !== this.#salt) return
-    for (const [name, record] of saved.records) if (!this.#learnt.has(name)) this.#records.set(name, record)
+    for (const [name, record] of saved.records) if (!this.#changed.has(name)) this.#records.set(name, record)
   }
 }
 
 /** Memory of one upstream, while its key is the same. */
-interface Recorded {
+interface UpstreamRecord {
   readonly key: string
   readonly parts: ReadonlyMap<string, unknown>
 }
 
 /** Content of the file. `salt` goes into every key, so that equal specs on two machines have nothing in common. */
-interface Contents {
+interface FileContents {
   readonly salt: string
-  readonly records: Map<string, Recorded>
+  readonly records: Map<string, UpstreamRecord>
 }
 
 /** The document for some contents; in order of name, so that the same is the same. */
-function serializeMemories({ salt, records }: Contents): object {
+function serializeMemories({ salt, records }: FileContents): object {
   const upstreams = [...records]
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, { key, parts }]) => ({ name, key, parts: [...parts] }))
@@ -137,7 +145,7 @@ function serializeMemories({ salt, records }: Contents): object {
 }
 
 /** The contents of a document: `other` for another version; undefined when it cannot be understood. */
-function parseRecords(value: unknown): Contents | 'other' | undefined {
+function parseRecords(value: unknown): FileContents | 'other' | undefined {
   if (!isObject(value) || value.format !== FORMAT) return undefined
   if (value.version !== VERSION) return 'other'
   const { salt, upstreams } = value
@@ -146,7 +154,7 @@ function parseRecords(value: unknown): Contents | 'other' | undefined {
   return records.every(record => record !== undefined) ? { salt, records: new Map(records) } : undefined
 }
 
-function parseRecord(value: unknown): [string, Recorded] | undefined {
+function parseRecord(value: unknown): [string, UpstreamRecord] | undefined {
   if (!isObject(value)) return undefined
   const { name, key } = value
   const parts = parseParts(value.parts)
