@@ -21,7 +21,7 @@ const STEPS = [
 ] as const
 
 process.chdir(fileURLToPath(new URL('../', import.meta.url)))
-if (lastBuild() === now()) console.log('dist is what these sources make')
+if (lastBuild() === now()) console.log('dist is up to date')
 else build()
 
 function build(): void {

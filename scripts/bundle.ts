@@ -228,6 +228,6 @@ function licensesOf(chunks: readonly OutputChunk[]): string {
 function licenseOf(directory: string): string {
   const { name, version } = named(join(directory, 'package.json'))
   const [file] = globSync('{LICENSE,LICENCE,License,license}*', { cwd: directory })
-  if (file === undefined) throw new Error(`${relative(ROOT, directory)} has no license to hand on`)
+  if (file === undefined) throw new Error(`${relative(ROOT, directory)} has no license file`)
   return `${name} ${version}\n\n${readFileSync(join(directory, file), 'utf8')}`
 }

@@ -24,7 +24,7 @@ for (const [folder, files] of folders) {
 function settle(folder: string, file: string, text: string | undefined): void {
   const path = join(root, folder, file)
   if (isCheck) {
-    console.error(`${join(folder, file)} is stale – run npm run gen`)
+    console.error(`${join(folder, file)} is stale, run npm run gen`)
     process.exitCode = 1
   } else if (text === undefined) rmSync(path)
   else {

@@ -25,7 +25,7 @@ for (const [file, make] of outputs) {
   const text = make(present)
   if (text === present) continue
   if (process.argv.includes('--check')) {
-    console.error(`${file} is stale – run npm run gen`)
+    console.error(`${file} is stale, run npm run gen`)
     process.exitCode = 1
   } else {
     writeFileSync(new URL(file, root), text)

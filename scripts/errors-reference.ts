@@ -4,10 +4,10 @@ const HEADER = `<!-- Generated from src/errors/table.ts and plugins/*/errors.ts 
 
 # Errors
 
-Every error the gateway makes, in the order of \`src/errors/table.ts\`, and then those of its plugins. Words in braces are filled in where it happens. An error is logged with its code, ends a
-command with the exit code, and answers a request with the JSON-RPC code, or with the HTTP status where that is the whole answer; a dash means that it never does.
+All errors of the gateway, in the order of \`src/errors/table.ts\`, followed by those of its plugins. Words in braces are placeholders. Errors are logged with their code; commands
+exit with the exit code, and requests are answered with the JSON-RPC code, or with the HTTP status if no JSON-RPC answer is possible. A dash means that it does not apply.
 
-| code | says | what to do | exit | HTTP | JSON-RPC |
+| code | message | what to do | exit | HTTP | JSON-RPC |
 |---|---|---|---|---|---|
 `
 

@@ -5,11 +5,11 @@ const HEADER = `<!-- Generated from src/errors/health.ts and the \`health\` tabl
 
 # Findings
 
-What \`gateway ps\`, \`gateway doctor\`, \`/readyz\`, \`/metrics\` and the verb \`health\` say of a gateway. Codes and levels stay: monitors
-and scripts may read them. Words in braces are filled in where it happens. An \`error\` means that something does not work, a
-\`warning\` that it will not or should not for long, \`info\` is for knowing.
+Findings of \`gateway ps\`, \`gateway doctor\`, \`/readyz\`, \`/metrics\` and the verb \`health\`. Codes and levels are stable, so that
+monitors and scripts can use them. Words in braces are placeholders. \`error\`: something does not work; \`warning\`: it may stop
+working, or should be changed; \`info\`: for information.
 
-| code | level | says | what to do |
+| code | level | message | what to do |
 |---|---|---|---|
 `
 

@@ -7,9 +7,8 @@ const HEADER = `<!-- Generated from the comments of src/hooks/hook-taps.ts by \`
 
 # Hooks
 
-Every hook that [a plugin](../plugins.md) can tap. A bail hook ends with the first tap that returns something; a waterfall hook gives
-each tap what the one before it returned. Taps of an async hook may return promises. The samples are files of \`examples/hooks\`, and a
-test runs each.
+All hooks that [a plugin](../plugins.md) can tap. A bail hook stops at the first tap that returns a value; a waterfall hook passes the
+return value of each tap to the next. Taps of an async hook may return promises. The samples are tested files in \`examples/hooks\`.
 `
 
 /** Matches an optional group comment, a doc comment and a signature. */

@@ -21,10 +21,11 @@ const figures = {
   ),
   'lines of a file: mean, p95, max': [Math.round(sum(lines) / lines.length), at(lines, 0.95), at(lines, 1)],
   'lines of a function: p95, max': [at(functions, 0.95), at(functions, 1)],
-  'fullest folder of src and plugins': fullest(),
-  'rings of files, with types and import()': findRings(sources).length,
-  'rings of folders side by side': findFolderRings(sources.filter(({ file }) => file !== 'src/plugin.ts'))
-    .length,
+  'largest folder in src and plugins': fullest(),
+  'import cycles between files, with types and import()': findRings(sources).length,
+  'import cycles between sibling folders': findFolderRings(
+    sources.filter(({ file }) => file !== 'src/plugin.ts'),
+  ).length,
   'retired words in identifiers': sum([...retired.values()]),
 }
 

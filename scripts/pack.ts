@@ -31,10 +31,7 @@ function strip(): void {
 /** Path of the tarball from npm pack. */
 function packed(name: string): string {
   const found = places(name).find(place => isFile(place) && digestOf(readFileSync(place)) === integrity)
-  return (
-    found ??
-    refuse(`${name} is not where npm pack writes it, and was not stripped: ${places(name).join(', ')}`)
-  )
+  return found ?? refuse(`tarball ${name} not found, not stripped: ${places(name).join(', ')}`)
 }
 
 /** Candidate paths; a nested npm may report the outer directory. */
@@ -59,7 +56,7 @@ function refuseToPublishDirectory(): never {
 function checkDestination(): void {
   if (destination === '') return
   if (places('').some(place => statSync(place, { throwIfNoEntry: false })?.isDirectory() === true)) return
-  refuse(`--pack-destination ${destination} is no directory`)
+  refuse(`--pack-destination ${destination} is not a directory`)
 }
 
 // Removes stale output.

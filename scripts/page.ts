@@ -9,7 +9,7 @@ import { stripTypes } from './strip-types.ts'
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
 const PAGE = join(ROOT, 'plugins/ui/page')
 const CLIENTS = 'tapgate:clients'
-const HEADER = '// @ts-nocheck\n// Made of plugins/ui/page by scripts/page.ts. Do not edit.\n'
+const HEADER = '// @ts-nocheck\n// Generated from plugins/ui/page by scripts/page.ts. Do not edit.\n'
 
 /** Writes `plugins/ui/page-files.gen.ts`. */
 export async function writePage(): Promise<void> {

@@ -32,7 +32,7 @@ const known = proofs()
 const proof = known.get(name)
 if (name === '--list') for (const [one, { says }] of known) console.log(`${one.padEnd(20)} ${says}`)
 else if (proof === undefined) {
-  console.error(`no proof is called "${name}": ${[...known.keys()].join(', ')}`)
+  console.error(`no proof named "${name}": ${[...known.keys()].join(', ')}`)
   process.exitCode = 2
 } else {
   const child = spawn(

@@ -20,7 +20,7 @@ export function withFile(archive: Buffer, name: string, contents: Buffer): Buffe
     }
     at = end
   }
-  throw new Error(`there is no ${name} in the archive`)
+  throw new Error(`${name} is missing in the archive`)
 }
 
 /** Sets the size in a header. The checksum is the sum of all bytes, with spaces as the checksum. */

@@ -52,7 +52,7 @@ export const PROOF =
 `
 if (!process.argv.includes('--check')) writeFileSync(TARGET, text)
 else if (readFileSync(TARGET, 'utf8') !== text) {
-  console.error('src/protocol/json/wasm/proof.gen.ts is not fresh: npm run gen')
+  console.error('src/protocol/json/wasm/proof.gen.ts is stale, run npm run gen')
   process.exit(1)
 }
 

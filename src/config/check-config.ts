@@ -79,7 +79,7 @@ function checkAdded(config: unknown, installed: readonly Feature[], report: Repo
         if (!Object.hasOwn(readMap(config, kind), name)) continue
         report({
           pointer: appendPointer(`/${kind}`, name),
-          message: `"${name}" is the name of what "${claims?.section ?? ''}" adds itself`,
+          message: `"${name}" is reserved by plugin "${claims?.section ?? ''}"`,
           hint: 'choose another name',
           on: 'key',
         })
@@ -90,15 +90,16 @@ function checkPresence(config: unknown, upstreams: readonly string[], report: Re
   if (Object.keys(readMap(config, 'listeners')).length === 0) {
     report({
       pointer: '',
-      message: 'no listeners: only clients of this machine can connect, by gateway attach or serve --stdio',
-      hint: 'add one under "listeners:" for all others',
+      message:
+        'no listeners configured: only local clients can connect, with gateway attach or serve --stdio',
+      hint: 'add one under "listeners:" for other clients',
       severity: 'warning',
     })
   }
   if (upstreams.length === 0) {
     report({
       pointer: '',
-      message: 'no upstreams: there is nothing to serve',
+      message: 'no upstreams configured: there is nothing to serve',
       hint: 'add one under "upstreams:"',
       severity: 'warning',
     })
@@ -128,10 +129,10 @@ function explainAmbiguity(
   const isQualified = [...issuers, 'api-key'].some(issuer => pattern.startsWith(`${issuer} `))
   if (pattern === '*' || isQualified) return undefined
   if (rest.length > 0 && first.includes('://'))
-    return { message: `there is no issuer "${first}"`, hint: suggestName(first, issuers) }
+    return { message: `unknown issuer "${first}"`, hint: suggestName(first, issuers) }
   if (hasKeys || issuers.length < 2) return undefined
   return {
-    message: `"${pattern}" may be somebody else at each issuer`,
+    message: `"${pattern}" is ambiguous: several issuers are configured`,
     hint: `write "${issuers[0] ?? ''} ${pattern}"`,
   }
 }

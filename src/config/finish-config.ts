@@ -165,8 +165,8 @@ function isOnPath(name: string, searchPath: string | undefined, directory: strin
 function createEmptyFinding(pointer: string): Finding {
   return {
     pointer,
-    message: 'is empty and removes nothing',
-    hint: 'give it a value or leave it out',
+    message: 'empty value removes nothing',
+    hint: 'set a value or remove the key',
     severity: 'warning',
     on: 'key',
   }

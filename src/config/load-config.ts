@@ -52,8 +52,8 @@ function gatherSections(tree: Tree, report: ReportProblem): SectionedTree {
 }
 
 const DUPLICATE_OPTIONS = {
-  message: 'this plugin has "options" already',
-  hint: 'write its options in one place: here, or under "plugins"',
+  message: 'plugin already has "options"',
+  hint: 'keep its options in one place: here, or under "plugins"',
 }
 
 function withOptions(spec: MapTree, section: TreeEntry): MapTree {
@@ -197,10 +197,10 @@ export function parseConfig(
     throw createConfigError(
       '',
       'expected plain data',
-      'give an object of texts, numbers, booleans, lists and objects',
+      'pass an object of strings, numbers, booleans, arrays and objects',
     )
   if (tree.entries.has('extends'))
-    throw createConfigError('/extends', 'only a file can extend others', 'merge the objects before')
+    throw createConfigError('/extends', 'extends is only supported in files', 'merge the objects first')
   const problems: Problem[] = []
   const sectioned = gatherSections(tree, problem => problems.push(problem))
   return finishConfig({
@@ -235,8 +235,8 @@ function parseSetting(setting: string, report: ReportProblem): Tree | undefined 
     report(
       createProblem(origin, {
         pointer: '',
-        message: `cannot read "${path || setting}"`,
-        hint: 'write --set upstreams.web.timeout=30s',
+        message: `invalid setting "${path || setting}"`,
+        hint: 'use --set upstreams.web.timeout=30s',
       }),
     )
     return undefined

@@ -74,14 +74,14 @@ function explainMissing(error: SchemaError): Partial<Finding> | undefined {
 /** Keys under which MCP clients configure servers. */
 const CLIENT_KEYS: ReadonlySet<string> = new Set(['mcpServers', 'mcp_servers', 'servers', 'context_servers'])
 const CLIENT_HINT =
-  'these are the settings of a client: save them as a file of their own and run "gateway import <file>"'
+  'this is the configuration of an MCP client: save it to its own file and run "gateway import <file>"'
 
 /** Characters that look like spaces but are not whitespace in YAML. */
 const LIKE_BLANKS = /[\u00A0\u2000-\u200F\u2028\u2029\u202F\u205F\u2060\u3000\uFEFF]/
 
 function explainBlank(found: string): string {
   const code = found.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')
-  return `it holds U+${code}, which only looks like a blank: write a plain one, or none`
+  return `contains U+${code}, which looks like a space: replace or remove it`
 }
 
 /** Suggestions for keys that other sections or programs name differently. */
@@ -114,7 +114,7 @@ function explainUnknownKey(error: SchemaError): Partial<Finding> {
 }
 
 function explainPattern(error: SchemaError): Partial<Finding> {
-  const form = getSchemaText(error) ?? `text like ${String(error.params.pattern)}`
+  const form = getSchemaText(error) ?? `text matching ${String(error.params.pattern)}`
   if (error.propertyName === undefined) return { message: `expected ${form}${describeFound(error)}` }
   const pointer = appendPointer(error.instancePath, error.propertyName)
   return { pointer, message: `expected ${form}, found "${error.propertyName}"`, on: 'key' }
@@ -168,7 +168,7 @@ function suggestQuotes({ params, data, parentSchema }: SchemaError): string | un
   if (params.type === 'string' && ['number', 'boolean'].includes(typeof data))
     return `put it in quotes: "${String(data)}"`
   if (params.type !== 'string' && typeof data === 'string' && /^(\d+|true|false)$/.test(data))
-    return `leave the quotes out: ${data}`
+    return `remove the quotes: ${data}`
   return undefined
 }
 

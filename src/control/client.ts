@@ -12,7 +12,7 @@ import { getPlatform } from '../util/platform.ts'
 
 /** Timeout for the `about` request. */
 const HELLO_MS = 5000
-const NO_PROTOCOL = 'it does not speak the control protocol'
+const NO_PROTOCOL = 'not a control socket'
 const GONE: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE'])
 
 /**
@@ -22,7 +22,7 @@ const GONE: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'ERR_STREAM_PR
 export async function connectControl(socket: string): Promise<ControlClient> {
   if (!getPlatform().hasPipes) {
     guardDirectory(socket, false)
-    if (!isOwnSocket(socket)) throw createSocketError(socket, 'there is none')
+    if (!isOwnSocket(socket)) throw createSocketError(socket, 'socket not found')
   }
   const signal = AbortSignal.timeout(HELLO_MS)
   const about = await sendRequest(socket, ABOUT, {}, { signal })
@@ -79,7 +79,7 @@ async function readAnswer(response: IncomingMessage, socket: string): Promise<Js
   let length = 0
   for await (const chunk of response as AsyncIterable<Buffer>) {
     length += chunk.length
-    if (length > MAX_ANSWER) throw createSocketError(socket, 'an answer is too long')
+    if (length > MAX_ANSWER) throw createSocketError(socket, 'answer too large')
     chunks.push(chunk)
   }
   const value = parseObject(Buffer.concat(chunks), socket)
@@ -101,7 +101,7 @@ async function readStream(
       onNotification?.({ method: 'log', params })
     },
     onTooLong: () => {
-      throw createSocketError(socket, 'a line is too long')
+      throw createSocketError(socket, 'line too long')
     },
   })
   for await (const chunk of response as AsyncIterable<Buffer>) lines.push(chunk)
@@ -120,8 +120,7 @@ function parseObject(text: Buffer, socket: string): JsonObject {
 
 function toControlError(socket: string, cause: Error, signal: AbortSignal | undefined): Error {
   if (cause instanceof GatewayError) return cause
-  if (signal?.aborted === true)
-    return isTimeout(signal) ? createSocketError(socket, 'it does not answer') : cause
+  if (signal?.aborted === true) return isTimeout(signal) ? createSocketError(socket, 'timed out') : cause
   const code = 'code' in cause ? String(cause.code) : ''
   if (code.startsWith('HPE_')) return createSocketError(socket, NO_PROTOCOL, cause)
   return createSocketError(

@@ -16,8 +16,8 @@ const MAX_FAILURES = 5
 /** Delay before the second retry; doubles afterwards. */
 const PAUSE_MS = 100
 const RECONNECT_MS = 4000
-const LOST = 'the gateway went away during the call, which may have run; look before you repeat it'
-const RESTARTING = 'the gateway restarts; the call has not run: try again'
+const LOST = 'gateway exited during the call, which may have run; check before you repeat it'
+const RESTARTING = 'gateway is restarting and the call has not run: try again'
 const INITIALIZED = '{"jsonrpc":"2.0","method":"notifications/initialized"}'
 /** Matches a reply's id without parsing its result. */
 const REPLY = /^\{"jsonrpc":"2\.0","id":("(?:[^"\\]|\\.){0,300}"|-?\d{1,15}),"(?:result|error)":/
@@ -79,7 +79,7 @@ export class Relay {
     const lines = new LineSplitter({
       maxLine: MAX_LINE,
       onLine: line => this.#handleClientLine(line),
-      onTooLong: () => this.#refuse(null, 'the message is too long'),
+      onTooLong: () => this.#refuse(null, 'message too long'),
     })
     input.pause()
     input.on('data', (chunk: Buffer) => lines.push(chunk))
@@ -172,7 +172,7 @@ export class Relay {
       lines.end()
       if (this.#hasEnded) return this.#done(0)
       if (this.#isGreeted) this.#handleLoss()
-      else this.#retry('the gateway closes each connection at once')
+      else this.#retry('gateway closes connections immediately')
     })
   }
 

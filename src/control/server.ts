@@ -39,7 +39,7 @@ export async function openControl(socket: string, host: ControlDeps, isPrivate: 
   const server = createControlServer(host, running)
   await listenPrivately(server, socket)
   server.unref()
-  server.on('error', error => host.log.error('the control socket failed', { cause: getErrorMessage(error) }))
+  server.on('error', error => host.log.error('control socket failed', { cause: getErrorMessage(error) }))
   return { socket, close: () => closeServer(server, running) }
 }
 
@@ -109,11 +109,11 @@ function readVerb({ url = '', method, headers }: IncomingMessage): string {
   if (!url.startsWith(PREFIX) || verb === '')
     throw gatewayError('GW_VERB_UNKNOWN', {
       verb: url,
-      known: `paths are ${PREFIX}<verb>, such as ${PREFIX}ps`,
+      known: `use ${PREFIX}<verb>, such as ${PREFIX}ps`,
     })
-  if (method !== 'POST') throw createParamsError(verb, 'its method is POST')
+  if (method !== 'POST') throw createParamsError(verb, 'method must be POST')
   // Browsers send Origin, even through a relay.
-  if (headers.origin !== undefined) throw createParamsError(verb, 'browsers are not served')
+  if (headers.origin !== undefined) throw createParamsError(verb, 'browsers are not allowed')
   return verb
 }
 
@@ -132,7 +132,7 @@ async function readBody(request: IncomingMessage, verb: string): Promise<JsonObj
   } catch {
     // Handled like text that is not an object.
   }
-  throw createParamsError(verb, 'the body must be a JSON object')
+  throw createParamsError(verb, 'body must be a JSON object')
 }
 
 function createParamsError(verb: string, why: string): GatewayError {
@@ -148,7 +148,7 @@ function sendFailure(
 ): void {
   const error = thrown instanceof GatewayError ? thrown : gatewayError('GW_INTERNAL', { cause: thrown })
   if (error.code === 'GW_INTERNAL' && !request.destroyed)
-    log.error('a control request failed', { path: request.url, code: error.code, cause: thrown })
+    log.error('control request failed', { path: request.url, code: error.code, cause: thrown })
   const body = { error: serializeError(error) }
   if (lines.isOpen) return lines.end(body)
   // Do not wait for an incomplete body.

@@ -126,8 +126,7 @@ function getSocketDirectory(environment: ControlSocketKey['environment']): strin
     `/tmp/tapgate-${user}`,
   ]
   const short = places.find(place => Buffer.byteLength(place) + 1 + MAX_NAME_LENGTH < MAX_BYTES)
-  if (short === undefined)
-    throw gatewayError('GW_CONTROL', { socket: places[0], why: 'its path would be too long' })
+  if (short === undefined) throw gatewayError('GW_CONTROL', { socket: places[0], why: 'path too long' })
   return short
 }
 

@@ -87,7 +87,7 @@ export class ClientConnection implements RequestControl, ReplyParserCallbacks {
     this.#socket.on('end', () => this.#handleEnd())
     this.#socket.on('close', () => this.#fail(this.#error ?? createClosedError()))
     this.#clearConnectTimeout = clock.after(connectMs, () =>
-      this.#fail(new ClientError('CONNECT_TIMEOUT', `no connection within ${connectMs} ms`)),
+      this.#fail(new ClientError('CONNECT_TIMEOUT', `connect timed out after ${connectMs} ms`)),
     )
   }
 
@@ -254,7 +254,7 @@ export class ClientConnection implements RequestControl, ReplyParserCallbacks {
 }
 
 function createClosedError(): ClientError {
-  return new ClientError('SOCKET', 'other side closed')
+  return new ClientError('SOCKET', 'connection closed by server')
 }
 
 /** Opens TLS connections with session resumption. `node:tls` is loaded lazily. */

@@ -74,7 +74,7 @@ export class HttpClient implements HttpTransport {
     let text: EncodedRequest
     try {
       if (this.#isOver || this.#closing !== undefined) throw createDestroyedError()
-      if (this.#waiting.length >= MAX_WAITING) throw new ClientError('OVERFLOW', 'too many requests wait')
+      if (this.#waiting.length >= MAX_WAITING) throw new ClientError('OVERFLOW', 'request queue is full')
       text = encodeHttpRequest(request, this.#origin.host)
     } catch (error) {
       return handler.onError(error as Error)
@@ -202,7 +202,7 @@ function parseOrigin({ protocol, host, hostname, port }: URL): ServerOrigin {
  * @throws ClientError if it cannot be encoded as HTTP/1.1
  */
 function encodeHttpRequest({ method, path, headers, body }: ClientRequest, host: string): EncodedRequest {
-  if (!PATH.test(path)) throw new ClientError('INVALID_ARG', 'the path holds characters that no path has')
+  if (!PATH.test(path)) throw new ClientError('INVALID_ARG', 'invalid character in path')
   let named = ''
   for (const name in headers) named += formatHeaderLine(name, headers[name] as string)
   const head = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\nconnection: keep-alive\r\n${named}`
@@ -211,7 +211,7 @@ function encodeHttpRequest({ method, path, headers, body }: ClientRequest, host:
 
 function formatHeaderLine(name: string, value: string): string {
   if (TOKEN.test(name) && VALUE.test(value)) return `${name}: ${value}\r\n`
-  throw new ClientError('INVALID_ARG', `invalid ${TOKEN.test(name) ? name : 'name of a'} header`)
+  throw new ClientError('INVALID_ARG', `invalid header ${TOKEN.test(name) ? name : 'name'}`)
 }
 
 function appendBody(start: string, body: EncodedMessage): EncodedRequest {

@@ -30,10 +30,10 @@ const HAS_NO_BODY: ReadonlySet<number> = new Set([204, 304])
 export function parseHead(text: string): ReplyHead {
   let at = text.indexOf('\r\n')
   const status = STATUS_LINE.exec(at < 0 ? text : text.slice(0, at))
-  if (status === null) throw createHeadError('its status line is none of HTTP/1.1')
+  if (status === null) throw createHeadError('invalid status line')
   const headers: { -readonly [K in keyof ReplyHeaders]: ReplyHeaders[K] } = {}
   for (let count = 1; at >= 0; count++) {
-    if (count > MAX_HEADERS) throw createHeadError(`it has more than ${MAX_HEADERS} headers`)
+    if (count > MAX_HEADERS) throw createHeadError(`more than ${MAX_HEADERS} headers`)
     const start = at + 2
     at = text.indexOf('\r\n', start)
     addHeader(text.slice(start, at < 0 ? text.length : at), headers)
@@ -44,7 +44,7 @@ export function parseHead(text: string): ReplyHead {
 function addHeader(line: string, headers: { -readonly [K in keyof ReplyHeaders]: ReplyHeaders[K] }): void {
   const colon = line.indexOf(':')
   const name = line.slice(0, Math.max(colon, 0))
-  if (!TOKEN.test(name) || !VALUE.test(line)) throw createHeadError('a header of it is none')
+  if (!TOKEN.test(name) || !VALUE.test(line)) throw createHeadError('malformed header')
   const known = READ_HEADERS.get(name) ?? READ_HEADERS.get(name.toLowerCase())
   if (known === undefined) return
   const value = line.slice(colon + 1).trim()
@@ -63,9 +63,10 @@ function createReplyHead(status: number, isNewest: boolean, headers: ReplyHeader
 function getFraming(status: number, isNewest: boolean, headers: ReplyHeaders): Framing {
   const { 'content-length': length, 'transfer-encoding': encoding } = headers
   if (encoding !== undefined) checkEncoding(encoding, isNewest)
-  if (encoding !== undefined && length !== undefined) throw createHeadError('it has two lengths')
+  if (encoding !== undefined && length !== undefined)
+    throw createHeadError('both Content-Length and Transfer-Encoding')
   // Duplicate headers are joined, so their value is not a number.
-  if (length !== undefined && !LENGTH.test(length)) throw createHeadError('its length is no number')
+  if (length !== undefined && !LENGTH.test(length)) throw createHeadError('invalid Content-Length')
   if (status < 200 || HAS_NO_BODY.has(status)) return 0
   if (encoding !== undefined) return 'chunked'
   return length === undefined ? 'close' : Number(length)
@@ -73,7 +74,7 @@ function getFraming(status: number, isNewest: boolean, headers: ReplyHeaders): F
 
 function checkEncoding(encoding: string, isNewest: boolean): void {
   if (!isNewest || encoding.toLowerCase() !== 'chunked')
-    throw createHeadError('it has a transfer encoding that was not asked for')
+    throw createHeadError('unsupported transfer encoding')
 }
 
 function parseKeepAliveTimeout(keepAlive: string | undefined): number | undefined {
@@ -82,5 +83,5 @@ function parseKeepAliveTimeout(keepAlive: string | undefined): number | undefine
 }
 
 function createHeadError(why: string): ClientError {
-  return new ClientError('MALFORMED', `the reply is no HTTP/1.1: ${why}`)
+  return new ClientError('MALFORMED', `invalid HTTP/1.1 reply: ${why}`)
 }

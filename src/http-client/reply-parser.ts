@@ -29,7 +29,7 @@ const END_OF_HEAD = Buffer.from('\r\n\r\n')
 const SWITCHING = 101
 /** A line feed alone, which parsers treat differently. */
 const BARE_NEWLINE = /(?<!\r)\n/
-const BARE_NEWLINE_ERROR = 'the reply is no HTTP/1.1: a line of its head ends without a carriage return'
+const BARE_NEWLINE_ERROR = 'invalid HTTP/1.1 reply: bare line feed in head'
 
 const NOTHING = Buffer.alloc(0)
 
@@ -102,7 +102,7 @@ export class ReplyParser {
           : bytes
     const end = all.indexOf(END_OF_HEAD, Math.max(0, known - 3))
     if (end > MAX_HEAD || (end < 0 && all.length > MAX_HEAD))
-      throw new ClientError('MALFORMED', `the head of the reply is larger than ${MAX_HEAD} bytes`)
+      throw new ClientError('MALFORMED', `reply head is larger than ${MAX_HEAD} bytes`)
     if (end < 0) {
       if (BARE_NEWLINE.test(all.toString('latin1'))) throw new ClientError('MALFORMED', BARE_NEWLINE_ERROR)
       this.#partial = known > 0 ? all : Buffer.from(all)
@@ -122,7 +122,7 @@ export class ReplyParser {
   #begin(head: ReplyHead, at: number, length: number): number {
     if (head.status < 200) {
       if (head.status === SWITCHING || ++this.#interim > MAX_INTERIM)
-        throw new ClientError('MALFORMED', `HTTP ${head.status} was not asked for`)
+        throw new ClientError('MALFORMED', `unexpected HTTP ${head.status}`)
       return at < length ? at : -1
     }
     this.#state = 'body'
@@ -165,7 +165,7 @@ export class ReplyParser {
 }
 
 function createUnexpectedError(): ClientError {
-  return new ClientError('MALFORMED', 'the server sent something that nobody had asked for')
+  return new ClientError('MALFORMED', 'unexpected data from server')
 }
 
 /** Decodes chunked bodies (RFC 9112, 7.1). Trailers are validated and discarded. */
@@ -203,12 +203,12 @@ class ChunkDecoder {
   #readLine(bytes: Buffer, at: number): number {
     const end = bytes.indexOf(NEWLINE, at)
     const stop = end < 0 ? bytes.length : end + 1
-    if (this.#line.length + stop - at > MAX_LINE) throw createChunkError('a line of it is too long')
+    if (this.#line.length + stop - at > MAX_LINE) throw createChunkError('line too long')
     this.#line += bytes.toString('latin1', at, stop)
     if (end >= 0) {
       const line = this.#line
       this.#line = ''
-      if (!line.endsWith('\r\n')) throw createChunkError('a line of it ends without a carriage return')
+      if (!line.endsWith('\r\n')) throw createChunkError('bare line feed')
       this.#parseLine(line)
     }
     return stop
@@ -216,7 +216,7 @@ class ChunkDecoder {
 
   #parseLine(line: string): void {
     if (this.#state === 'after') {
-      if (line !== AFTER_DATA) throw createChunkError('one is longer than it says')
+      if (line !== AFTER_DATA) throw createChunkError('chunk is longer than its size')
       this.#state = 'size'
     } else if (this.#state === 'size') this.#beginChunk(line.slice(0, -2))
     else this.#parseTrailer(line)
@@ -224,7 +224,7 @@ class ChunkDecoder {
 
   #beginChunk(line: string): void {
     const size = SIZE.exec(line)?.[1]
-    if (size === undefined) throw createChunkError('the size of one is no number')
+    if (size === undefined) throw createChunkError('invalid size')
     this.#remaining = Number.parseInt(size, 16)
     this.#state = this.#remaining === 0 ? 'trailers' : 'data'
   }
@@ -233,10 +233,10 @@ class ChunkDecoder {
     this.#trailers += line.length
     if (line === AFTER_DATA) this.#state = 'done'
     else if (this.#trailers > MAX_TRAILERS || !TRAILER.test(line.slice(0, -2)))
-      throw createChunkError('what follows them is no header')
+      throw createChunkError('invalid trailer')
   }
 }
 
 function createChunkError(why: string): ClientError {
-  return new ClientError('MALFORMED', `the reply is no HTTP/1.1: its chunks are not sound, ${why}`)
+  return new ClientError('MALFORMED', `invalid HTTP/1.1 reply: malformed chunks, ${why}`)
 }

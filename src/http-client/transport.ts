@@ -106,7 +106,7 @@ export class ClientError extends Error {
 }
 
 export function createDestroyedError(): ClientError {
-  return new ClientError('DESTROYED', 'the client is closed')
+  return new ClientError('DESTROYED', 'client is closed')
 }
 
 /** Queue limit. */

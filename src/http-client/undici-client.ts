@@ -70,7 +70,7 @@ export class UndiciClient implements HttpTransport {
   dispatch(request: ClientRequest, handler: ReplyHandler): void {
     if (this.#failure !== undefined) return handler.onError(this.#failure)
     if (this.#waiting.count + this.#early.length >= MAX_WAITING)
-      return handler.onError(new ClientError('OVERFLOW', 'too many requests wait'))
+      return handler.onError(new ClientError('OVERFLOW', 'request queue is full'))
     if (this.#dispatcher === undefined) this.#early.push([request, handler])
     else this.#send(this.#dispatcher, request, handler)
   }
@@ -204,7 +204,7 @@ class UndiciReply implements Dispatcher.DispatchHandler, RequestControl {
         this.#reader = this.#detour({ status, headers: head }, this) ?? this.#handler
       this.#reader.onHead(status, head, this)
     } else if (status === 101 || ++this.#interim > MAX_INTERIM)
-      this.abort(this.#handler, new ClientError('MALFORMED', `HTTP ${status} was not asked for`))
+      this.abort(this.#handler, new ClientError('MALFORMED', `unexpected HTTP ${status}`))
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, bytes: Buffer): void {
@@ -260,7 +260,7 @@ const CODES: Readonly<Record<string, ClientError['code']>> = {
 /** Maps undici errors to ClientError; system errors are unchanged. */
 function toClientError(error: Error): Error {
   const status = /proxy.*?\b(\d{3})\b/i.exec(error.message)?.[1]
-  if (status !== undefined) return new ClientError('PROXY', `the proxy answers HTTP ${status}`)
+  if (status !== undefined) return new ClientError('PROXY', `proxy returned HTTP ${status}`)
   if (error.name === 'HTTPParserError') return new ClientError('MALFORMED', error.message)
   const code = CODES[String((error as NodeJS.ErrnoException).code)]
   return code === undefined ? error : new ClientError(code, error.message)

@@ -80,7 +80,7 @@ export class InProcessTransport implements Transport {
     const lines = new LineSplitter({
       maxLine: MAX_LINE,
       onLine: line => this.onmessage?.(JSON.parse(line.toString('utf8')) as JSONRPCMessage),
-      onTooLong: () => this.onerror?.(new Error('a message is too long')),
+      onTooLong: () => this.onerror?.(new Error('message too long')),
     })
     output.on('data', (chunk: Buffer) => lines.push(chunk))
     this.#pipe = new DuplexConnection({

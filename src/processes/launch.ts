@@ -42,7 +42,8 @@ type LaunchSpec = Pick<StdioUpstreamConfig, 'command' | 'args' | 'ceilings' | 's
 export function createLaunch(spec: LaunchSpec, site: LaunchOptions): LaunchCommand {
   const { command, args, ceilings, sandbox } = spec
   const platform = getPlatform()
-  if (sandbox !== undefined && !platform.hasSandbox) throw new Error('"sandbox: bwrap" works on Linux only')
+  if (sandbox !== undefined && !platform.hasSandbox)
+    throw new Error('"sandbox: bwrap" is only supported on Linux')
   const program = (): string | undefined => findProgram(command, splitPath(site.env.PATH), site.cwd)
   // npm's batch files are replaced by the script they run.
   const batch = platform.hasModes ? undefined : program()
@@ -60,10 +61,7 @@ function createWrappedLaunch(
 ): LaunchCommand {
   const { args, ceilings, sandbox } = spec
   // Fail here with a clear message; wrappers would report their own.
-  if (program === undefined)
-    throw new Error(
-      'command not found – is it installed, and is its folder on the PATH that the gateway passes on?',
-    )
+  if (program === undefined) throw new Error('command not found: install it, or add its folder to PATH')
   const argv = wrapWithLimits(ceilings, [program, ...args], sandbox !== undefined)
   if (sandbox !== undefined)
     return { command: findBubblewrap(site), args: [...prepareSandbox(spec, program, site), ...argv] }
@@ -91,7 +89,7 @@ function findBubblewrap({ gatewayEnv }: LaunchOptions): string {
   const file = findProgram('bwrap', splitPath(gatewayEnv.PATH), '/')
   if (file !== undefined) return file
   throw new Error(
-    '"sandbox: bwrap" is configured, and bwrap is not installed (Debian and Ubuntu: apt install bubblewrap; Fedora: dnf install bubblewrap)',
+    '"sandbox: bwrap" requires bubblewrap (Debian and Ubuntu: apt install bubblewrap; Fedora: dnf install bubblewrap)',
   )
 }
 
@@ -204,10 +202,10 @@ export async function runForOutput(
   child.stderr.on('data', (piece: Buffer) => {
     if (stderrText.length < MAX_STDERR_LENGTH) stderrText += piece.toString('utf8')
   })
-  child.on('error', error => resolve({ why: `could not be run: ${describeFailure(error)}` }))
+  child.on('error', error => resolve({ why: `cannot run: ${describeFailure(error)}` }))
   child.on('close', (code, signal) => resolve(parseOutput(code, signal, Buffer.concat(pieces), stderrText)))
   child.stdin.on('error', () => undefined).end()
-  const why = `did not end within ${OUTPUT_TIMEOUT_MS / 1000} s`
+  const why = `timed out after ${OUTPUT_TIMEOUT_MS / 1000} s`
   const timer = setTimeout(() => resolve({ why }), OUTPUT_TIMEOUT_MS)
   const output = await promise
   clearTimeout(timer)
@@ -225,16 +223,16 @@ function parseOutput(
 ): CommandResult {
   if (code !== 0) {
     const text = complaint.trim().replace(/\s+/g, ' ').slice(0, MAX_STDERR_LENGTH)
-    return { why: `ended with ${signal ?? `exit code ${code}`}${text === '' ? '' : `: ${text}`}` }
+    return { why: `failed with ${signal ?? `exit code ${code}`}${text === '' ? '' : `: ${text}`}` }
   }
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes).replace(/\r?\n$/, '')
     return text === '' ? { why: 'printed nothing' } : { text }
   } catch {
-    return { why: 'printed something that is no UTF-8 text' }
+    return { why: 'printed invalid UTF-8' }
   }
 }
 
 function describeFailure(error: NodeJS.ErrnoException): string {
-  return error.code === 'ENOENT' ? 'there is no such program' : error.message
+  return error.code === 'ENOENT' ? 'program not found' : error.message
 }

@@ -63,7 +63,7 @@ export class PluginPrograms implements Programs {
       return this.#start(spec, permit)
     } catch (error) {
       permit.markStopped()
-      throw new Error(`${spec.command} could not be run: ${getErrorMessage(error)}`, { cause: error })
+      throw new Error(`cannot run ${spec.command}: ${getErrorMessage(error)}`, { cause: error })
     }
   }
 

@@ -60,15 +60,15 @@ export class ProcessQuota implements ProcessLimiter {
   }
 
   #explainFull(): string | undefined {
-    if (this.#waiting.length >= MAX_WAITING) return `${MAX_WAITING} servers wait to be started already`
+    if (this.#waiting.length >= MAX_WAITING) return `start queue is full (${MAX_WAITING})`
     const isFull = this.#running + this.#waiting.length - this.#leaving - this.#evicting >= this.#max
-    return isFull && !this.#evictIdle() ? `${this.#max} processes run already ("processes.max")` : undefined
+    return isFull && !this.#evictIdle() ? `process limit reached: ${this.#max} ("processes.max")` : undefined
   }
 
   #cancelStart(gone: QueuedStart | undefined): void {
     if (gone === undefined || !this.#waiting.includes(gone)) return
     this.#waiting = this.#waiting.filter(waiting => waiting !== gone)
-    gone.refuse(new Error('it need not start any more'))
+    gone.refuse(new Error('start cancelled'))
   }
 
   #admit(): void {

@@ -131,14 +131,14 @@ class Watchdog {
     watcher.on('error', error => this.#handleLost(getErrorMessage(error)))
     watcher.once('exit', () => {
       if (this.#pipe !== pipe) return
-      this.#handleLost('it was ended')
+      this.#handleLost('it was killed')
       if (this.#watched.size > 0) this.start(environment)
     })
   }
 
   #handleLost(why: string): void {
     this.#pipe = undefined
-    this.#log.warn('the watchdog of the server processes is gone', { why })
+    this.#log.warn('process watchdog exited', { why })
   }
 
   #send(line: string): void {
@@ -240,7 +240,7 @@ export class ProcessTable {
       return true
     })
     if (ended.length > 0)
-      this.#log.warn('ended what a gateway that died had left behind', {
+      this.#log.warn('killed processes left by a dead gateway', {
         upstreams: [...upstreams],
         pids: ended,
       })
@@ -253,7 +253,7 @@ export class ProcessTable {
       // Processes older than this gateway are not its own.
       const since = Number(readStartTime(process.pid) ?? 0)
       const ended = await killMarked(mark => this.#running.size === 0 && mark.startsWith(this.#run), since)
-      if (ended.length > 0) this.#log.info('ended processes that left their group', { pids: ended })
+      if (ended.length > 0) this.#log.info('killed processes that left their group', { pids: ended })
     }
     if (this.#running.size === 0) this.#watchdog.dismiss()
   }

@@ -59,9 +59,9 @@ export function describeUnsupportedLimits(
   platform: Platform,
 ): string | undefined {
   if (ceilings === undefined) return undefined
-  if (!platform.hasLimits) return 'Windows has no resource limits that a parent could set'
+  if (!platform.hasLimits) return 'Windows has no resource limits'
   if (!platform.hasProc && (ceilings.memory ?? ceilings.pids) !== undefined)
-    return 'memory and pids are watched on Linux only; here they are hard limits of single processes'
+    return 'memory and pids are only monitored on Linux; here they are hard limits per process'
   return undefined
 }
 
@@ -130,13 +130,13 @@ function countThreads(pid: number): number {
 }
 
 function describeTaskExcess(count: number, most: number): string | undefined {
-  return count > most ? `it had ${count} processes and threads, and may have ${most}` : undefined
+  return count > most ? `process limit exceeded: ${count} processes and threads, limit ${most}` : undefined
 }
 
 function describeMemoryExcess(processes: readonly ProcessId[], memory: number): string | undefined {
   const used = memory === Infinity ? 0 : processes.reduce((sum, { pid }) => sum + readResidentSize(pid), 0)
   if (used <= memory) return undefined
-  return `it used ${formatMebibytes(used)} of memory, and may use ${formatMebibytes(memory)}`
+  return `memory limit exceeded: ${formatMebibytes(used)}, limit ${formatMebibytes(memory)}`
 }
 
 function readResidentSize(pid: number): number {

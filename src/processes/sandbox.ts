@@ -91,7 +91,7 @@ class MountPlan {
     const isPrivate = this.#isPrivate(real)
     if (isPrivate && from === 'system') return
     if (isPrivate && from === 'configuration')
-      throw new Error(`a sandbox does not show ${name}: it is hidden, or the gateway's own`)
+      throw new Error(`${name} cannot be shown in a sandbox: it is hidden or private to the gateway`)
     if (isPrivate || !this.#isShown(real, mayWrite)) {
       this.#accepted.push({ real, mayWrite })
       this.#add(
@@ -145,7 +145,7 @@ class MountPlan {
   #mount(...mount: string[]): void {
     if (this.#mounts.push(mount) <= MAX_MOUNTS) return
     throw new Error(
-      `the sandbox would have more than ${MAX_MOUNTS} mounts, as private files lie beside so many others: give the server a "cwd" of its own`,
+      `sandbox needs more than ${MAX_MOUNTS} mounts to hide private files: give the server its own "cwd"`,
     )
   }
 }
@@ -252,10 +252,10 @@ function listProjectMounts(
 ): Mount[] {
   const real = resolveExisting(cwd)
   if (OWN_FOLDERS.includes(real) || named.some(each => isWithin(real, resolveExisting(each.path)))) return []
-  if (!existsSync(cwd)) throw new Error(`its directory ${cwd} does not exist`)
+  if (!existsSync(cwd)) throw new Error(`working directory ${cwd} does not exist`)
   if (!isWide(cwd)) return [{ path: cwd, from: 'configuration' }]
   throw new Error(
-    `its directory ${cwd} holds more than a project, so a sandbox does not show it: give the server a "cwd" of its own, or name what it needs in "sandbox.read"`,
+    `working directory ${cwd} is too broad for a sandbox: give the server its own "cwd", or list the paths it needs in "sandbox.read"`,
   )
 }
 
@@ -276,7 +276,7 @@ function listHidden({ hide }: SandboxConfig, site: SandboxOptions): PrivatePath[
 
 function requirePath(key: 'read' | 'write', name: string, site: SandboxOptions): string {
   const file = resolveUserPath(name, site)
-  if (!existsSync(file)) throw new Error(`sandbox.${key} names ${file}, which does not exist`)
+  if (!existsSync(file)) throw new Error(`sandbox.${key}: ${file} does not exist`)
   return file
 }
 

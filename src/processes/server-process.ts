@@ -79,7 +79,7 @@ export class ServerProcess {
     onSkipped,
   }: ServerProcessOptions): Partial<ConstructorParameters<typeof LineSplitter>[0]> {
     if (onSkipped !== undefined) return { onSkipped }
-    return { onTooLong: () => this.giveUp(`it wrote a line longer than ${maxLine} bytes to stdout`) }
+    return { onTooLong: () => this.giveUp(`stdout line exceeds ${maxLine} bytes`) }
   }
 
   get pid(): number | undefined {
@@ -110,8 +110,8 @@ export class ServerProcess {
   reply(line: string): void {
     const isSent = this.send(line)
     if (!isSent && !this.#hasDropped) {
-      const why = 'it does not read its stdin: over 8 MiB wait'
-      this.#options.log.warn('messages to a process are dropped until it reads again', { why })
+      const why = 'stdin is not read: over 8 MiB unread'
+      this.#options.log.warn('dropping messages until the process reads its stdin', { why })
     }
     this.#hasDropped = !isSent
   }
@@ -163,14 +163,14 @@ export class ServerProcess {
     })
     this.#child.once('exit', (code, signal) => {
       this.#exit = { code, signal }
-      handleExit(signal === null ? `it exited with code ${String(code)}` : `it was ended by ${signal}`)
+      handleExit(signal === null ? `exited with code ${String(code)}` : `killed by ${signal}`)
     })
     for (const stream of [stdout, stderr]) stream.on('error', () => undefined)
     if (!this.#isLineBased) return this.#forwardOutput()
     stdout.on('data', (chunk: Buffer) => this.#stdout.push(chunk))
-    stdout.once('end', () => this.#endAfterGrace('it closed its stdout'))
+    stdout.once('end', () => this.#endAfterGrace('closed its stdout'))
     stderr.on('data', (chunk: Buffer) => this.#options.stderr.push(chunk))
-    stdin.on('error', () => this.#endAfterGrace('it closed its stdin'))
+    stdin.on('error', () => this.#endAfterGrace('closed its stdin'))
   }
 
   /** Forwards raw output; such a process may close its pipes. */
@@ -242,10 +242,9 @@ export class ServerProcess {
 
   #explainSpawnError(error: NodeJS.ErrnoException): string {
     const { command, cwd } = this.#options
-    if (error.code === 'ENOENT' && !existsSync(cwd)) return `its directory ${cwd} does not exist`
-    if (error.code === 'ENOENT')
-      return `command not found: ${command} – is it installed, and is its folder on the PATH that the gateway passes on?`
-    if (error.code === 'EACCES') return `${command} may not be executed (EACCES)`
-    return `${command} could not be run: ${error.message}`
+    if (error.code === 'ENOENT' && !existsSync(cwd)) return `working directory ${cwd} does not exist`
+    if (error.code === 'ENOENT') return `command not found: ${command}: install it, or add its folder to PATH`
+    if (error.code === 'EACCES') return `${command} is not executable (EACCES)`
+    return `cannot run ${command}: ${error.message}`
   }
 }

@@ -45,7 +45,7 @@ export class StderrReader {
     this.#lines = new LineSplitter({
       maxLine: MAX_LINE_LENGTH,
       onLine: line => this.#line(line.toString('utf8')),
-      onTooLong: () => this.#line('(a line too long for the log)'),
+      onTooLong: () => this.#line('(line too long)'),
     })
   }
 
@@ -89,7 +89,7 @@ export class StderrReader {
   #report(): void {
     const { log } = this.#options
     if (this.#suppressed > 0)
-      log.warn('lines of stderr left out, it writes too fast', { count: this.#suppressed })
+      log.warn('stderr rate limit exceeded, lines dropped', { count: this.#suppressed })
     this.#suppressed = 0
   }
 }

@@ -78,7 +78,7 @@ test('validate checks the section of an installed plugin by its schema and its c
     /gateway\.yaml:9:10 \/budget\/free\/0 no server is called "wbe" – did you mean "web"\?/,
   )
   assert.deepEqual([unknown.code, wrong.code, missing.code], [3, 3, 3])
-  assert.match(twice.stderr, /\/budget this plugin has "options" already/)
+  assert.match(twice.stderr, /\/budget plugin already has "options"/)
 })
 
 test('a plugin has the classes of the gateway that loads it, where its project has none or another one', async t => {

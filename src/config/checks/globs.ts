@@ -39,12 +39,12 @@ function checkGlob(glob: string, pointer: string, report: Report): void {
   if (unclosed !== undefined)
     return report({
       pointer,
-      message: `the "${unclosed}" of the glob "${glob}" is not closed`,
-      hint: `close it, or write "\\${unclosed}" for the character itself`,
+      message: `unclosed "${unclosed}" in glob "${glob}"`,
+      hint: `close it, or write "\\${unclosed}" for a literal`,
     })
   try {
     compileGlobs(glob)
   } catch (error) {
-    report({ pointer, message: (error as RangeError).message, hint: 'write several globs' })
+    report({ pointer, message: (error as RangeError).message, hint: 'use several globs' })
   }
 }

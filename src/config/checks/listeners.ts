@@ -24,11 +24,11 @@ export function checkListeners(config: unknown, report: Report): void {
   })
   const [first, ...more] = names.filter(name => readText(listeners, name, 'type') === 'stdio')
   for (const name of more) {
-    const message = `stdin and stdout already belong to listener "${first}"`
+    const message = `stdin and stdout are already used by listener "${first}"`
     report({
       pointer: appendPointer('/listeners', name),
       message,
-      hint: 'one stdio listener is the most',
+      hint: 'configure at most one stdio listener',
       on: 'key',
     })
   }
@@ -69,16 +69,16 @@ function isLoopback(host: string): boolean {
 }
 
 function reportTaken({ pointer, host, port }: ListenerAddress, other: ListenerAddress, report: Report): void {
-  const message = `${host}:${port} already belongs to listener "${other.name}"`
+  const message = `${host}:${port} is already used by listener "${other.name}"`
   report({ pointer: `${pointer}/port`, message, hint: 'choose another port; 0 picks a free one' })
 }
 
 function reportExposed({ pointer, host }: ListenerAddress, report: Report): void {
-  const message = `host "${host}" opens every tool to everyone who reaches this port, without authentication`
+  const message = `host "${host}" exposes every tool without authentication`
   report({
     pointer: `${pointer}/host`,
     message,
-    hint: 'use 127.0.0.1, ask who they are with "auth", or say that it is meant with "exposeWithoutAuth: true"',
+    hint: 'use 127.0.0.1, configure "auth", or set "exposeWithoutAuth: true"',
   })
 }
 
@@ -100,7 +100,7 @@ export function checkPaths(config: unknown, report: Report): void {
       else
         report({
           pointer,
-          message: `${path} already belongs to ${owner} of this listener`,
+          message: `${path} is already used by ${owner} of this listener`,
           hint: 'choose another path',
         })
     }

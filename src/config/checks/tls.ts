@@ -9,7 +9,7 @@ import type { Config } from '../config.gen.ts'
 type ReadFile = (path: string) => Buffer
 
 const RELATIVE = 'correct the path; it is relative to the configuration file'
-const PEM = 'give a PEM file, which begins with -----BEGIN'
+const PEM = 'use a PEM file, which starts with -----BEGIN'
 
 /** Reports missing, invalid or mismatched certificates and keys, and TLS settings on plain URLs. */
 export function checkTls(config: unknown, readFile: ReadFile, report: Report): void {
@@ -49,8 +49,8 @@ function checkPlain(spec: Readonly<Record<string, unknown>>, at: string, report:
     if (spec[key] !== undefined && spec[key] !== false)
       report({
         pointer: `${at}/${key}`,
-        message: `"${key}" needs TLS, and the URL of this server has none`,
-        hint: `write https:// or wss://, or take "${key}" out`,
+        message: `"${key}" needs TLS, but the URL of this server is not encrypted`,
+        hint: `use https:// or wss://, or remove "${key}"`,
         on: 'key',
       })
 }
@@ -63,11 +63,11 @@ function checkFiles(tls: Readonly<Record<string, unknown>>, files: TlsFiles): vo
   if (!certificate.checkPrivateKey(key))
     files.refuse(
       'key',
-      `it is not the key of the certificate in ${readText(tls, 'cert') ?? ''}`,
-      'give the two that were made together',
+      `does not match the certificate in ${readText(tls, 'cert') ?? ''}`,
+      'use a matching certificate and key',
     )
   if (Date.parse(certificate.validTo) < Date.now())
-    files.refuse('cert', `it ran out on ${certificate.validTo}`, 'have it renewed', 'warning')
+    files.refuse('cert', `expired on ${certificate.validTo}`, 'renew it', 'warning')
 }
 
 /** Files of one `tls` section. */
@@ -89,7 +89,7 @@ class TlsFiles {
     try {
       return new X509Certificate(bytes)
     } catch {
-      this.refuse(name, `${path ?? ''} holds no certificate`, PEM)
+      this.refuse(name, `${path ?? ''} contains no certificate`, PEM)
       return undefined
     }
   }
@@ -113,8 +113,8 @@ class TlsFiles {
     if (/PASSPHRASE|INTERRUPTED/.test(code))
       this.refuse('key', `${path} is encrypted`, 'add "passphrase", or decrypt the file')
     else if (passphrase !== undefined && /BAD_DECRYPT|UNSUPPORTED/.test(code))
-      this.refuse('passphrase', `it does not open ${path}`, 'correct it')
-    else this.refuse('key', `${path} holds no private key`, PEM)
+      this.refuse('passphrase', `wrong passphrase for ${path}`, 'correct it')
+    else this.refuse('key', `${path} contains no private key`, PEM)
   }
 
   #bytes(path: string, name: string): Buffer | undefined {
@@ -122,7 +122,7 @@ class TlsFiles {
       return this.#read(path)
     } catch (error) {
       const code = (error as NodeJS.ErrnoException).code ?? String(error)
-      this.refuse(name, `${path} cannot be read (${code})`, RELATIVE)
+      this.refuse(name, `cannot read ${path} (${code})`, RELATIVE)
       return undefined
     }
   }

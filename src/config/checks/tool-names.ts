@@ -220,8 +220,8 @@ export function checkLongNames(
 function createLongNameFinding(upstream: string, tool: string, name: string): Finding {
   return {
     pointer: appendPointer('/upstreams', upstream),
-    message: `tool "${tool.slice(0, 200)}" has a name of ${name.length} characters for clients, and many take ${MAX_LENGTH} at most`,
-    hint: `those are shown a shorter one, which gateway fit prints; to choose it, set upstreams.${upstream}.prefix, or upstreams.${upstream}.tools.rename`,
+    message: `exposed name of tool "${tool.slice(0, 200)}" has ${name.length} characters, many clients allow ${MAX_LENGTH}`,
+    hint: `those clients get a shortened name, listed by gateway fit; to choose it, set upstreams.${upstream}.prefix or upstreams.${upstream}.tools.rename`,
     severity: 'warning',
   }
 }

@@ -33,21 +33,21 @@ function listPrefixes(config: unknown): UpstreamPrefix[] {
 function comparePrefixes(one: UpstreamPrefix, other: UpstreamPrefix, report: Report): void {
   const { pointer, prefix } = one
   if (prefix === '' && other.prefix === '') {
-    const message = `no prefix here and none for "${other.name}": where names collide, "${other.name}" wins`
+    const message = `no prefix here or for "${other.name}": on name conflicts, "${other.name}" wins`
     report({ pointer, message, hint: 'give one of them a prefix', severity: 'warning' })
   } else if (prefix === other.prefix) {
     report({
       pointer,
-      message: `prefix "${prefix}" already belongs to upstream "${other.name}"`,
-      hint: 'give one of them another prefix',
+      message: `prefix "${prefix}" is already used by upstream "${other.name}"`,
+      hint: 'use another prefix',
     })
   } else if (
     prefix !== '' &&
     other.prefix !== '' &&
     (prefix.startsWith(other.prefix) || other.prefix.startsWith(prefix))
   ) {
-    const message = `prefixes "${prefix}" and "${other.prefix}" (upstream "${other.name}") begin alike, so names may collide`
-    report({ pointer, message, hint: 'make them differ earlier', severity: 'warning' })
+    const message = `prefixes "${prefix}" and "${other.prefix}" (upstream "${other.name}") overlap, so names may conflict`
+    report({ pointer, message, hint: 'use prefixes that do not start alike', severity: 'warning' })
   }
 }
 
@@ -72,11 +72,11 @@ function isCommandLine(command: string, isFile: (path: string) => boolean): bool
 function explainCommandLine(command: string): { message: string; hint: string } {
   const [program = '', ...args] = command.trim().split(/\s+/)
   if (/[|&;<>`$"'*?]/.test(command)) {
-    const hint = 'give the program here and its arguments in "args", or put the line into a script'
-    return { message: 'no shell reads the command, so this would be taken for one file name', hint }
+    const hint = 'put arguments into "args", or the whole line into a script'
+    return { message: 'command runs without a shell, so this is taken as one file name', hint }
   }
   const hint = `write command: ${program}${args.length === 0 ? '' : `, args: ${JSON.stringify(args)}`}`
-  return { message: 'the command holds more than the name of a program', hint }
+  return { message: 'command contains arguments', hint }
 }
 
 /** Reports process counts that contradict `isolation`. */
@@ -98,8 +98,8 @@ function checkPool(pool: unknown, pointer: string, report: Report): void {
   if (pool === undefined) return
   report({
     pointer: `${pointer}/pool`,
-    message: 'a pool has processes of one session or caller each, and here all share one',
-    hint: 'add isolation: session or principal, or use replicas',
+    message: 'pool requires processes per session or caller, but here all clients share one',
+    hint: 'set isolation: session or principal, or use replicas',
   })
 }
 
@@ -108,8 +108,8 @@ function checkReplicas(replicas: unknown, pointer: string, report: Report): void
   report({
     pointer: `${pointer}/replicas`,
     message:
-      'replicas share the calls of everybody, and here there are processes for each session, caller or project',
-    hint: 'leave out isolation and cwd: project, or use pool',
+      'replicas requires processes shared by all clients, but here each session, caller or project has its own',
+    hint: 'remove isolation and cwd: project, or use pool',
   })
 }
 
@@ -118,7 +118,7 @@ function checkBounds(pool: unknown, pointer: string, report: Report): void {
   if (typeof min !== 'number' || typeof max !== 'number' || min <= max) return
   report({
     pointer: `${pointer}/pool/min`,
-    message: `${min} processes are to wait, and there may be ${max} at most`,
+    message: `min (${min}) is greater than max (${max})`,
     hint: 'raise max',
   })
 }
@@ -133,14 +133,14 @@ export function checkProcesses(config: unknown, platform: Platform, report: Repo
     if (upstream.sandbox !== undefined && !platform.hasSandbox)
       report({
         pointer: `${at}/sandbox`,
-        message: 'there is no bubblewrap on this system, so the server will not start',
-        hint: 'leave it out here, with an environment overlay for example',
+        message: 'bubblewrap is not available on this system, so the server will not start',
+        hint: 'remove it here, for example in an environment overlay',
         severity: 'warning',
       })
     if (upstream.ceilings !== undefined && !platform.hasLimits)
       report({
         pointer: `${at}/ceilings`,
-        message: 'Windows has no resource limits that a parent could set, so these are not kept',
+        message: 'Windows has no resource limits, so ceilings are not enforced',
         severity: 'warning',
       })
   }
@@ -167,7 +167,7 @@ export function checkExisting(config: unknown, present: ExistenceChecks, report:
       report({ pointer: `${at}/${key}`, message, hint, severity: 'warning' })
     const command = readText(spec, 'command') ?? ''
     if (/^[^\s/\\]+$/.test(command) && !present.program(command, readText(readMap(spec, 'env'), 'PATH')))
-      warn('command', `${command} is not on the PATH`, 'install it, or give its whole path')
+      warn('command', `${command} not found on PATH`, 'install it, or use an absolute path')
     // The directory differs per project.
     if (spec.cwd === 'project') continue
     checkServer(spec, present.path, (key, path, hint) => warn(key, `${path} does not exist`, hint))
@@ -185,7 +185,7 @@ function checkServer(spec: Plain, exists: ExistenceChecks['path'], missing: Repo
     return missing(
       'cwd',
       cwd,
-      'make the directory, or name another one; it is relative to the configuration file',
+      'create the directory, or correct the path; it is relative to the configuration file',
     )
   const isMissing = (path: string): boolean => !exists(isAbsolute(path) ? path : join(cwd, path))
   const command = readText(spec, 'command') ?? ''

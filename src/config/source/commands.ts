@@ -53,7 +53,7 @@ class TemplateReader {
 
   /** Parses to the end, or within a placeholder to its closing brace. */
   read(depth: number): TemplatePart[] {
-    if (depth > MAX_DEPTH) throw new TemplateError(`placeholders are nested deeper than ${MAX_DEPTH} levels`)
+    if (depth > MAX_DEPTH) throw new TemplateError(`placeholders nested deeper than ${MAX_DEPTH} levels`)
     const parts: TemplatePart[] = []
     let literal = ''
     while (this.#at < this.#text.length && !(depth > 0 && this.#text[this.#at] === '}')) {
@@ -72,7 +72,8 @@ class TemplateReader {
     this.#take('${')
     const kind = SOURCES.find(source => this.#text.startsWith(`${source}:`, this.#at))
     const part = kind === undefined ? this.#variable(start, depth) : this.#source(kind, depth)
-    if (this.#text[this.#at] !== '}') throw new TemplateError(`${this.#getExcerpt(start)} is not closed`)
+    if (this.#text[this.#at] !== '}')
+      throw new TemplateError(`unclosed placeholder ${this.#getExcerpt(start)}`)
     this.#at++
     return part
   }
@@ -85,7 +86,7 @@ class TemplateReader {
   #variable(start: number, depth: number): TemplatePart {
     VARIABLE.lastIndex = this.#at
     const found = VARIABLE.exec(this.#text)
-    if (found === null) throw new TemplateError(`cannot read ${this.#getExcerpt(start)}`)
+    if (found === null) throw new TemplateError(`invalid placeholder ${this.#getExcerpt(start)}`)
     this.#at += found[0].length
     const [, name = '', operator] = found
     if (operator !== ':-' && operator !== ':?') return { kind: 'variable', name, operator: '', rest: [] }
@@ -154,9 +155,9 @@ export class SecretCommands {
   getOutput(kind: 'exec' | 'keyring', words: readonly string[] | string, cwd: string): CommandOutcome {
     const argv = typeof words === 'string' ? this.#lookup(words) : words
     if (argv === undefined)
-      return { why: 'no keyring is known here', hint: 'name its command in "secrets.keyring"' }
+      return { why: 'no keyring available', hint: 'set its command in "secrets.keyring"' }
     const [program = ''] = argv
-    if (program === '') return { why: `\${${kind}:} names nothing`, hint: `write \${${kind}:…}` }
+    if (program === '') return { why: `\${${kind}:} is empty`, hint: `write \${${kind}:…}` }
     if (this.#outputs === 'leave') return { text: PLACEHOLDER_OUTPUT, isPlaceholder: true }
     const key = getCommandKey({ argv, cwd })
     const output = this.#outputs.get(key)

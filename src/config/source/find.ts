@@ -35,12 +35,7 @@ export class ConfigSources {
   load(file: string, from: ValueOrigin, pointer = ''): Tree | undefined {
     const known = this.#trees.get(file)
     if (known === 'open')
-      return this.#refuse(
-        from,
-        pointer,
-        `"${file}" extends itself`,
-        'remove one of the files from the circle',
-      )
+      return this.#refuse(from, pointer, `"${file}" extends itself`, 'remove the circular reference')
     if (this.#trees.has(file)) return known
     if (this.#trees.size >= MAX_FILES) return this.#refuse(from, pointer, `more than ${MAX_FILES} files`)
     this.#trees.set(file, 'open')
@@ -55,9 +50,9 @@ export class ConfigSources {
     const own = parseYaml(contents.text, file, this.#report)
     if (own === undefined) return undefined
     // An empty file is likely being written by an editor; applying it would stop everything.
-    if (isEmpty(own)) return this.#refuse(own.origin, '', 'the file is empty', 'begin with "version: 1"')
+    if (isEmpty(own)) return this.#refuse(own.origin, '', 'the file is empty', 'start with "version: 1"')
     if (own.kind === 'map') return this.#applyExtends(own, file)
-    return this.#refuse(own.origin, '', 'the file must hold a map', 'begin with "version: 1"')
+    return this.#refuse(own.origin, '', 'the file must contain a map', 'start with "version: 1"')
   }
 
   #applyExtends(own: MapTree, file: string): Tree | undefined {
@@ -146,7 +141,7 @@ function loadOwnName(file: string): object | null {
 /** Finds the overlay `gateway.<env>.yaml`, or returns an error. */
 export function findOverlay(file: string, environment: string): { readonly file: string } | Finding {
   if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(environment)) {
-    const message = `"${environment}" is not the name of an environment`
+    const message = `invalid environment name "${environment}"`
     return { pointer: '', message, hint: 'use letters, digits, underscores and hyphens' }
   }
   const extension = extname(file)
@@ -154,6 +149,6 @@ export function findOverlay(file: string, environment: string): { readonly file:
   const names = [...new Set([extension, '.yaml', '.yml', '.json'])].map(ending => `${stem}${ending}`)
   const found = names.find(name => existsSync(join(dirname(file), name)))
   if (found !== undefined) return { file: join(dirname(file), found) }
-  const message = `environment "${environment}" has no file`
-  return { pointer: '', message, hint: `looked for ${names.join(', ')} in ${dirname(file)}` }
+  const message = `no file for environment "${environment}"`
+  return { pointer: '', message, hint: `searched for ${names.join(', ')} in ${dirname(file)}` }
 }

@@ -27,7 +27,7 @@ const MAX_FILE_BYTES = 64 * 1024
 /** Shorter values would redact too much text. */
 const MIN_SECRET_LENGTH = 4
 const FORMS =
-  'write ${VAR}, ${VAR:-default}, ${VAR:?message}, ${file:path}, ${exec:command}, ${keyring:name}, or $${ for a plain ${'
+  'use ${VAR}, ${VAR:-default}, ${VAR:?message}, ${file:path}, ${exec:command}, ${keyring:name}, or $${ for a literal ${'
 
 /** Replaces `${…}` in string values, not in keys. */
 export function interpolate(
@@ -87,11 +87,7 @@ class Interpolator {
     const template = parseTemplate(text)
     // Do not quote the mistake: a password may contain "${".
     if ('mistake' in template)
-      return this.#refuse(
-        spot,
-        isSecretPath(pointer) ? 'cannot read a placeholder here' : template.mistake,
-        FORMS,
-      )
+      return this.#refuse(spot, isSecretPath(pointer) ? 'invalid placeholder' : template.mistake, FORMS)
     const filled = template.parts.map(part => this.#fillPart(part, spot))
     if (filled.some(part => part === undefined)) return scalar
     this.#warnOfOtherForms(template.parts, spot)
@@ -133,13 +129,13 @@ class Interpolator {
   ): undefined {
     const reason = this.#fillParts(rest, spot)
     const message = `variable ${name} is ${value === '' ? 'empty' : 'not set'}`
-    this.#refuse(spot, message, reason || `set it, or give a default: \${${name}:-default}`)
+    this.#refuse(spot, message, reason || `set it, or add a default: \${${name}:-default}`)
   }
 
   #file(path: readonly TemplatePart[], spot: ScalarLocation): string | undefined {
     const name = this.#fillParts(path, spot)
     if (name === undefined) return undefined
-    if (name === '') return void this.#refuse(spot, '${file:} names no file', 'write ${file:path}')
+    if (name === '') return void this.#refuse(spot, '${file:} is empty', 'write ${file:path}')
     const file = resolve(this.#getDirectory(spot.scalar), name)
     const contents = this.files.get(file) ?? readText(file, MAX_FILE_BYTES)
     this.files.set(file, contents)
@@ -154,12 +150,12 @@ class Interpolator {
     { kind, inner }: TemplatePart & { kind: 'exec' | 'keyring' },
     spot: ScalarLocation,
   ): string | undefined {
-    if (hasCommand(inner)) return void this.#refuse(spot, 'a command cannot be part of another one')
+    if (hasCommand(inner)) return void this.#refuse(spot, 'commands cannot be nested')
     if (kind === 'exec' && inner.some(part => part.kind === 'text' && /["']/.test(part.text)))
       return void this.#refuse(
         spot,
-        'a command is split at blanks, and has no quotes',
-        'put it into a script',
+        'quotes are not supported, as the command is split at spaces',
+        'use a script',
       )
     const words =
       kind === 'exec' ? splitWords(inner, part => this.#fillPart(part, spot)) : this.#fillParts(inner, spot)
@@ -193,7 +189,7 @@ class Interpolator {
       // Do not quote a "$" in a password.
       if (form === undefined || (isSecretPath(spot.pointer) && !Object.hasOwn(this.#environment, name)))
         continue
-      this.#addProblem(spot, `${form} is not filled in`, `write \${${name}} to fill it in`, 'warning')
+      this.#addProblem(spot, `${form} is not a placeholder`, `use \${${name}}`, 'warning')
     }
   }
 

@@ -14,14 +14,14 @@ const MAX_TOKENS = 250_000
 const CONTROL = /[\0-\x08\x0B\x0C\x0E-\x1F\x7F]/
 
 const HINTS: Readonly<Partial<Record<ErrorCode, string>>> = {
-  BAD_INDENT: 'indent the keys of a map alike, and close brackets',
-  BLOCK_AS_IMPLICIT_KEY: 'put a value that contains ": " into quotes',
-  MISSING_CHAR: 'close brackets and quotes, and write "key: value" with a blank',
-  MULTILINE_IMPLICIT_KEY: 'write "key: value" with a blank',
-  MULTIPLE_DOCS: 'put everything into one document, without "---" in between',
-  RESOURCE_EXHAUSTION: 'it is nested too deep',
+  BAD_INDENT: 'align the keys of a map, and close brackets',
+  BLOCK_AS_IMPLICIT_KEY: 'quote values that contain ": "',
+  MISSING_CHAR: 'close brackets and quotes, and write "key: value" with a space',
+  MULTILINE_IMPLICIT_KEY: 'write "key: value" with a space',
+  MULTIPLE_DOCS: 'use one document, without "---" in between',
+  RESOURCE_EXHAUSTION: 'nested too deep',
   TAB_AS_INDENT: 'indent with spaces',
-  UNEXPECTED_TOKEN: 'put a value with "${…}", { } or [ ] in it into quotes',
+  UNEXPECTED_TOKEN: 'quote values that contain "${…}", { } or [ ]',
 }
 
 /** Parses YAML or JSON; undefined after reporting errors. */
@@ -35,12 +35,11 @@ export function parseYaml(text: string, file: string, report: ReportProblem): Tr
   const refuse = (offset: number, message: string, hint?: string): void => {
     if (++refused <= MAX_MISTAKES) report(createProblem(place(offset), { pointer: '', message, hint }))
   }
-  if (hasTooManyTokens(text)) return void refuse(0, 'too much of everything for a configuration')
+  if (hasTooManyTokens(text)) return void refuse(0, 'file too complex for a configuration')
   const options = { lineCounter, prettyErrors: false, uniqueKeys: false, merge: true, stringKeys: false }
   const document = parseDocument(text, options)
   const control = CONTROL.exec(text)
-  if (control !== null)
-    refuse(control.index, 'a control character cannot stand here', 'save the file as UTF-8 text')
+  if (control !== null) refuse(control.index, 'control character not allowed', 'save the file as UTF-8 text')
   // Later errors mostly result from the first.
   const { errors, warnings } = document
   for (const { code, pos, message } of errors.length > 0 ? errors.slice(0, 1) : warnings)
@@ -99,8 +98,7 @@ class NodeReader {
 
   #readValue(node: Node, origin: ValueOrigin): Tree {
     if (isScalar(node)) return this.#scalar(node, origin)
-    if (!isMap(node) && !isSeq(node))
-      return this.#refuseNode(node, 'this kind of value is not supported', origin)
+    if (!isMap(node) && !isSeq(node)) return this.#refuseNode(node, 'unsupported type of value', origin)
     if (this.#depth >= MAX_DEPTH)
       return this.#refuseNode(node, `nested deeper than ${MAX_DEPTH} levels`, origin)
     this.#depth++
@@ -120,7 +118,7 @@ class NodeReader {
     if (typeof value === 'number' && Number.isFinite(value)) return { kind: 'scalar', origin, value }
     return this.#refuseNode(
       node,
-      'this kind of value is not supported',
+      'unsupported type of value',
       origin,
       'use text, numbers, true, false or null',
     )
@@ -142,15 +140,14 @@ class NodeReader {
     const name = getKeyText(pair.key)
     const offset = pair.key?.range?.[0] ?? 0
     const key = this.#place(offset)
-    if (name === undefined)
-      return void this.#refuseNode(pair.key, 'a key must be text', key, 'put the key into quotes')
+    if (name === undefined) return void this.#refuseNode(pair.key, 'keys must be text', key, 'quote the key')
     const first = entries.get(name)
     if (first !== undefined)
       return void this.#refuseNode(
         pair.key,
-        `key "${name}" is there twice`,
+        `duplicate key "${name}"`,
         key,
-        `the first is ${describeLine(first.key)}`,
+        `first defined ${describeLine(first.key)}`,
       )
     entries.set(name, {
       key,
@@ -162,14 +159,13 @@ class NodeReader {
     const tree = this.read(node)
     const maps = tree.kind === 'list' ? tree.items : [tree]
     if (maps.every(map => map.kind === 'map')) return [...maps]
-    this.#refuseNode(node, '"<<" takes a map or a list of maps', tree.origin, 'write "<<: *anchor"')
+    this.#refuseNode(node, '"<<" requires a map or a list of maps', tree.origin, 'write "<<: *anchor"')
     return []
   }
 
   #alias(node: Alias, origin: ValueOrigin): Tree {
     const target = this.#anchors.get(node.source)
-    if (target === undefined)
-      return this.#refuseNode(node, `there is no anchor "&${node.source}" before this alias`, origin)
+    if (target === undefined) return this.#refuseNode(node, `unknown anchor "&${node.source}"`, origin)
     if (target === 'open') return this.#refuseNode(node, `alias "*${node.source}" contains itself`, origin)
     return this.#count(target.size, node) ? target.tree : { kind: 'map', origin, entries: new Map() }
   }
@@ -178,7 +174,7 @@ class NodeReader {
     if (this.#values > MAX_VALUES) return false
     this.#values += values
     if (this.#values <= MAX_VALUES) return true
-    this.#refuseNode(node, `more than ${MAX_VALUES} values, counting what aliases repeat`, this.#place(0))
+    this.#refuseNode(node, `more than ${MAX_VALUES} values, including aliases`, this.#place(0))
     return false
   }
 
@@ -204,5 +200,5 @@ function getKeyText(key: Node | null): string | undefined {
 }
 
 function describeLine(origin: ValueOrigin): string {
-  return origin.from === 'file' ? `in line ${origin.line}` : 'above'
+  return origin.from === 'file' ? `on line ${origin.line}` : 'above'
 }

@@ -38,7 +38,7 @@ export function setYamlEntry(
   else if (!isList) document.setIn([...path, name], document.createNode(value))
   else if (isSeq(found))
     found.items[findItemIndex(found.items, name, found.items.length)] = document.createNode(value)
-  else throw new Error(`"${path.join('.')}" is no list`)
+  else throw new Error(`"${path.join('.')}" is not a list`)
   return document.toString({ lineWidth: 0 })
 }
 

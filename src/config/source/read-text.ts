@@ -7,7 +7,7 @@ export type FileContents = { readonly text: string } | { readonly why: string }
 export function readText(file: string, mostBytes: number): FileContents {
   try {
     const stats = statSync(file)
-    if (!stats.isFile()) return { why: 'it is not a file' }
+    if (!stats.isFile()) return { why: 'not a file' }
     if (stats.size > mostBytes) return createTooLarge(stats.size, mostBytes)
     const bytes = readFileSync(file)
     return bytes.length > mostBytes ? createTooLarge(bytes.length, mostBytes) : decode(bytes)
@@ -20,7 +20,7 @@ export function readText(file: string, mostBytes: number): FileContents {
 export function explainUnreadable(file: string): string | undefined {
   try {
     accessSync(file, constants.R_OK)
-    return statSync(file).isFile() ? undefined : 'it is not a file'
+    return statSync(file).isFile() ? undefined : 'not a file'
   } catch (thrown) {
     return describeReadError(thrown).why
   }
@@ -30,7 +30,7 @@ function decode(bytes: Uint8Array): FileContents {
   try {
     return { text: new TextDecoder('utf-8', { fatal: true }).decode(bytes) }
   } catch {
-    return { why: isUtf16(bytes) ? 'it is UTF-16: save it as UTF-8' : 'it is not UTF-8 text' }
+    return { why: isUtf16(bytes) ? 'UTF-16 encoding: save it as UTF-8' : 'not UTF-8 text' }
   }
 }
 
@@ -40,7 +40,7 @@ function isUtf16([first, second]: Uint8Array): boolean {
 }
 
 function createTooLarge(bytes: number, most: number): FileContents {
-  return { why: `it has ${formatKib(bytes)}, and ${formatKib(most)} is the most` }
+  return { why: `too large: ${formatKib(bytes)}, limit ${formatKib(most)}` }
 }
 
 function formatKib(bytes: number): string {
@@ -48,12 +48,12 @@ function formatKib(bytes: number): string {
 }
 
 const REASONS: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such file',
-  ENOTDIR: 'there is no such file',
+  ENOENT: 'no such file',
+  ENOTDIR: 'no such file',
   EACCES: 'permission denied',
   EPERM: 'permission denied',
   ELOOP: 'too many symbolic links',
-  ENAMETOOLONG: 'the name is too long',
+  ENAMETOOLONG: 'name too long',
 }
 
 function describeReadError(thrown: unknown): { readonly why: string } {

@@ -31,10 +31,10 @@ function listReasons(links: readonly Stats[], directory: Stats, own: number): st
   const isWritable = links.some(found => !found.isSymbolicLink() && (found.mode & ANYBODY_WRITES) !== 0)
   const isOpen = (directory.mode & ANYBODY_WRITES) !== 0 && (directory.mode & STICKY) === 0
   return [
-    ...(links.some(isOthers) ? ['it belongs to another user'] : []),
-    ...(isOthers(directory) ? ['its directory belongs to another user'] : []),
-    ...(isWritable ? ['anybody can write to it'] : []),
-    ...(isOpen ? ['anybody can write to its directory'] : []),
+    ...(links.some(isOthers) ? ['owned by another user'] : []),
+    ...(isOthers(directory) ? ['its directory is owned by another user'] : []),
+    ...(isWritable ? ['writable by everyone'] : []),
+    ...(isOpen ? ['its directory is writable by everyone'] : []),
   ]
 }
 

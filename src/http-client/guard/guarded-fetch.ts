@@ -45,10 +45,10 @@ export function guardedFetch(options: GuardOptions): Fetch {
   const quota = new FetchQuota()
   return async (url, request) => {
     const shown = redactUrl(url)
-    if (!URL.canParse(String(url))) throw createRefusedError(shown, 'it is no URL')
+    if (!URL.canParse(String(url))) throw createRefusedError(shown, 'invalid URL')
     const { origin } = new URL(request.namedBy)
     if (!quota.acquire(origin))
-      throw gatewayError('GW_FETCH_FAILED', { url: shown, why: 'too many are asked at once' })
+      throw gatewayError('GW_FETCH_FAILED', { url: shown, why: 'too many concurrent requests' })
     try {
       return await runWithTimeout(deps, request, signal =>
         fetchWithRedirects(new URL(url), { ...request, signal }, deps),
@@ -88,9 +88,7 @@ async function runWithTimeout<T>(
   run: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const late = new AbortController()
-  const takeBack = clock.after(timeoutMs, () =>
-    late.abort(new Error(`no whole reply within ${timeoutMs} ms`)),
-  )
+  const takeBack = clock.after(timeoutMs, () => late.abort(new Error(`timed out after ${timeoutMs} ms`)))
   try {
     return await run(signal === undefined ? late.signal : AbortSignal.any([signal, late.signal]))
   } finally {
@@ -114,9 +112,9 @@ async function fetchWithRedirects(first: URL, request: FetchOptions, deps: Guard
     const isRedirect = method === 'GET' && reply.status >= 301 && reply.status <= 308 && location !== null
     if (!isRedirect) return reply
     const next = URL.parse(location, url.href)
-    if (next?.origin !== first.origin) throw createRefusedError(redactUrl(url), 'it leads to another origin')
+    if (next?.origin !== first.origin) throw createRefusedError(redactUrl(url), 'redirects to another origin')
     if (hops >= MAX_REDIRECTS)
-      throw createRefusedError(redactUrl(first), `it redirects more than ${MAX_REDIRECTS} times`)
+      throw createRefusedError(redactUrl(first), `more than ${MAX_REDIRECTS} redirects`)
     url = next
   }
 }
@@ -214,7 +212,7 @@ async function checkProxied(target: FetchTarget, deps: GuardDeps): Promise<void>
     throw createFetchRefusal(target, explainAddressRefusal(target, bad.address), bad.address, deps)
   const isStranger = classifyUrl(url) !== 'public' && classifyUrl(namedBy) === 'public'
   if (addresses.length === 0 && (isStranger || url.protocol !== 'https:'))
-    throw createFetchRefusal(target, 'nobody here knows its address', undefined, deps)
+    throw createFetchRefusal(target, 'host name cannot be resolved', undefined, deps)
 }
 
 /** Reads the body up to a limit. */
@@ -222,12 +220,12 @@ async function readResponse(
   { statusCode, headers, body }: Undici.Dispatcher.ResponseData,
   maxBytes: number,
 ): Promise<Response> {
-  if ((headers['content-encoding'] ?? 'identity') !== 'identity') throw new Error('its reply is compressed')
+  if ((headers['content-encoding'] ?? 'identity') !== 'identity') throw new Error('reply is compressed')
   const pieces: Buffer[] = []
   let length = 0
   for await (const piece of body as AsyncIterable<Buffer>) {
     length += piece.length
-    if (length > maxBytes) throw new Error(`its reply is longer than ${maxBytes} bytes`)
+    if (length > maxBytes) throw new Error(`reply is larger than ${maxBytes} bytes`)
     pieces.push(piece)
   }
   const isEmpty = statusCode === 204 || statusCode === 205 || statusCode === 304
@@ -245,8 +243,8 @@ function createFetchRefusal(
   { log }: GuardDeps,
 ): GatewayError {
   const url = redactUrl(target.url)
-  log.warn('a URL is not asked', { url, why, address, namedBy: target.namedBy.origin })
-  return createRefusedError(url, why ?? 'it has no address')
+  log.warn('fetch refused', { url, why, address, namedBy: target.namedBy.origin })
+  return createRefusedError(url, why ?? 'host has no address')
 }
 
 function createRefusedError(url: string, why: string): GatewayError {
@@ -301,8 +299,8 @@ interface FetchTarget {
 
 /** Reason to refuse a URL regardless of DNS; undefined if it depends on the address. */
 function explainUrlRefusal({ url, namedBy, isExcepted }: FetchTarget): string | undefined {
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'only http and https are asked'
-  if (url.username !== '' || url.password !== '') return 'it has a user or password in it'
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'only http and https are allowed'
+  if (url.username !== '' || url.password !== '') return 'contains a user name or password'
   const address = parseIpLiteral(url.hostname)
   return address === undefined ? undefined : explainAddressRefusal({ url, namedBy, isExcepted }, address)
 }
@@ -310,9 +308,8 @@ function explainUrlRefusal({ url, namedBy, isExcepted }: FetchTarget): string | 
 /** Reason to refuse an address; undefined if it is allowed. */
 function explainAddressRefusal(target: FetchTarget, address: string): string | undefined {
   const reach = classifyHost(address)
-  if (reach === 'public')
-    return target.url.protocol === 'https:' ? undefined : 'public servers are asked by https only'
-  return isAllowed(target, address, reach) ? undefined : 'its address is not a public one'
+  if (reach === 'public') return target.url.protocol === 'https:' ? undefined : 'public servers require https'
+  return isAllowed(target, address, reach) ? undefined : 'address is not public'
 }
 
 function isAllowed({ url, namedBy, isExcepted }: FetchTarget, address: string, reach: Reach): boolean {

@@ -31,10 +31,7 @@ export function parseBatch(received: Buffer): readonly RpcMessage[] | RpcError {
   if (spans.length === 0) return rpcError(RPC.invalidRequest, 'Invalid request: the batch is empty')
   const messages = spans.map(([start, end]) => parseMessage(bytes.subarray(start, end)))
   return messages.some(isMisplaced)
-    ? rpcError(
-        RPC.invalidRequest,
-        'Invalid request: neither initialize nor a message of 2026-07-28 may stand in a batch',
-      )
+    ? rpcError(RPC.invalidRequest, 'Invalid request: initialize and messages of 2026-07-28 cannot be batched')
     : messages
 }
 

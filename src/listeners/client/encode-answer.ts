@@ -84,7 +84,7 @@ export function createErrorAnswer(
   log: Log,
 ): { readonly error: RpcError; readonly status: number } {
   if (!(thrown instanceof GatewayError))
-    log.error('a listener failed', { cause: String((thrown as Error)?.stack ?? thrown) })
+    log.error('listener failed', { cause: String((thrown as Error)?.stack ?? thrown) })
   const error = thrown instanceof GatewayError ? thrown : gatewayError('GW_INTERNAL')
   return {
     error: rpcError(error.entry.rpc ?? RPC.internal, error.message, { code: error.code }),

@@ -175,7 +175,7 @@ export class InboundRequest implements IncomingRequest {
    * Ends requests to the client. Called explicitly, as awaiting the answer here would cost a microtask per request.
    */
   markAnswered(): void {
-    this.#end('the request that asked is over')
+    this.#end('the originating request has ended')
   }
 
   /** Resolves when the request is answered. */
@@ -233,7 +233,7 @@ export class InboundRequest implements IncomingRequest {
 
 const BATCH_TOO_LARGE = rpcError(
   RPC.internal,
-  'The answers of this batch are too large together: this one is left out, though its request has run; send it by itself',
+  'Batch answers too large: this request has run, but its answer is omitted; send it separately',
 )
 
 const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({})
@@ -253,7 +253,7 @@ export function getErrorStatus(error: RpcError, era: Era): number {
   return BAD_REQUEST.has(error.code) ? 400 : 200
 }
 
-const DUPLICATE_ID = rpcError(RPC.invalidRequest, 'Invalid request: a request with this id is still running')
+const DUPLICATE_ID = rpcError(RPC.invalidRequest, 'Invalid request: id is in use by a running request')
 
 /** Running requests of one client by its own ids; `1` and `"1"` differ. */
 export class OpenRequests {
@@ -277,7 +277,7 @@ export class OpenRequests {
   checkId(id: RpcId): RpcError | undefined {
     if (this.#peer.received.has(id)) return DUPLICATE_ID
     if (this.size < this.#max) return undefined
-    return rpcError(RPC.internal, `Too many requests at a time; at most ${this.#max} may run`)
+    return rpcError(RPC.internal, `Too many concurrent requests (limit ${this.#max})`)
   }
 
   /** Registers a request until it is answered. */
@@ -296,6 +296,6 @@ export class OpenRequests {
     const request = id === undefined ? undefined : this.#peer.received.get(id)
     if (request === undefined || request.method === 'initialize') return
     request.isCancelled = true
-    request.cancel(typeof reason === 'string' ? reason : 'the client cancelled it')
+    request.cancel(typeof reason === 'string' ? reason : 'cancelled by client')
   }
 }

@@ -40,15 +40,14 @@ export class ServerRequests {
   async send(ask: Ask, requester: Requester): Promise<AskReply> {
     const { method, params } = ask
     if (this.#closed !== undefined) return createErrorReply(this.#closed)
-    if (this.size >= MAX_OPEN)
-      return createErrorReply(`the client was asked ${MAX_OPEN} times and has not answered yet`)
+    if (this.size >= MAX_OPEN) return createErrorReply(`${MAX_OPEN} requests to the client are pending`)
     this.#idPrefix ||= randomBytes(6).toString('base64url')
     const id = `ask-${this.#idPrefix}-${this.#peer.nextId()}`
     if (!requester.deliver(encodeRequest(id, method, params, params)))
-      return createErrorReply('the client cannot be reached')
+      return createErrorReply('client is not reachable')
     return new Promise(reply => {
       const disarm = this.#clock.after(REPLY_TIMEOUT_MS, () =>
-        this.#cancel(id, `the client did not answer within ${REPLY_TIMEOUT_MS / 1000} s`),
+        this.#cancel(id, `client did not answer within ${REPLY_TIMEOUT_MS / 1000} s`),
       )
       this.#peer.addSent(id, { id, requester, reply, disarm })
       ask.onCancel?.(reason => this.#cancel(id, reason))
@@ -115,7 +114,7 @@ function parseReply({ result, error }: RpcResponse): AskReply {
   try {
     return { result: result === undefined ? {} : result.value() }
   } catch {
-    return createErrorReply('the client answered with what is not JSON')
+    return createErrorReply('client answered with invalid JSON')
   }
 }
 

@@ -87,7 +87,7 @@ export class ConnectionSession {
 
   /** Opens the session, and closes one of the other era, which only served a probe. */
   async open(era: Era, client: ClientDescription | undefined): Promise<Session> {
-    this.close('the client chose another protocol era')
+    this.close('protocol era changed')
     const { gate, listener, principal, label, profile, directory, choices, notify, ask } = this.#options
     this.#client = client ?? parseLegacyClient(undefined)
     this.#root = await gate.openSession({
@@ -119,11 +119,11 @@ type EraDecision =
 
 const WRONG_ERA = rpcError(
   RPC.invalidRequest,
-  'Invalid request: this connection has begun with initialize and stays in that protocol era',
+  'Invalid request: this connection began with initialize and must remain in that protocol era',
 )
 const TOO_NEW = rpcError(
   RPC.invalidRequest,
-  `Invalid request: HTTP+SSE carries protocol versions up to ${LATEST_LEGACY_VERSION}; call initialize`,
+  `Invalid request: HTTP+SSE supports protocol versions up to ${LATEST_LEGACY_VERSION}; call initialize`,
 )
 const MISSING_META = rpcError(RPC.invalidParams, 'Invalid params: _meta is missing')
 

@@ -304,5 +304,5 @@ class ChannelWriter implements ResponseWriter {
 }
 
 function createTooLongError(limit: number): RpcError {
-  return rpcError(RPC.parse, `Parse error: a message is longer than ${limit} bytes`)
+  return rpcError(RPC.parse, `Parse error: message is larger than ${limit} bytes`)
 }

@@ -154,7 +154,7 @@ export class OpenStreams {
     // Do not disconnect if authentication itself failed.
     const isUnsure = 'status' in now && now.status >= 500
     if (isUnsure || isSameCaller(caller, now) || !this.#open.delete(open)) return
-    open.end('its credentials are no longer valid')
+    open.end('credentials expired or revoked')
   }
 }
 

@@ -146,7 +146,7 @@ class HttpListener implements Listener {
     server.on('connection', (socket: Socket) => this.#connections.set(socket, undefined))
     server.on('secureConnection', trackConnection)
     server.on('tlsClientError', (error: Error) =>
-      this.#context.log.debug('a TLS handshake failed', { reason: getErrorMessage(error) }),
+      this.#context.log.debug('TLS handshake failed', { reason: getErrorMessage(error) }),
     )
     return server
   }
@@ -191,7 +191,7 @@ class HttpListener implements Listener {
       this.#server.listen({ port, host, reusePort }, resolve)
     })
     this.#server.on('error', error =>
-      this.#context.log.error('the HTTP server failed', { cause: getErrorMessage(error) }),
+      this.#context.log.error('HTTP server failed', { cause: getErrorMessage(error) }),
     )
     this.#setUrl()
   }
@@ -231,7 +231,7 @@ class HttpListener implements Listener {
     this.#tls = tls
     if (isSame) return
     this.#server.setSecureContext(createContextOptions(tls))
-    this.#context.log.info('serves a renewed certificate')
+    this.#context.log.info('certificate renewed')
   }
 
   recheckCallers(): void {

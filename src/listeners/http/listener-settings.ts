@@ -54,7 +54,7 @@ export function createHttpSettings(
   const bound = formatUrlHost(spec.host).toLowerCase()
   if (!isLoopback(bound) && !authenticates && !spec.exposeWithoutAuth) {
     const why =
-      'others can reach that address and nothing asks who they are; configure auth, or set exposeWithoutAuth: true if that is meant'
+      'address is reachable by others without authentication; configure auth, or set exposeWithoutAuth: true'
     throw gatewayError('GW_LISTEN', { listener: name, address: `${bound}:${spec.port}`, why })
   }
   return {
@@ -185,18 +185,18 @@ export function describeEras(
   const which = sessionUpstreams.map(name => `"${name}"`).join(', ')
   const by = sessionUpstreams.length === 0 ? '' : ` (isolation: session of ${which})`
   if (modern === 'none') return `legacy sessions only${by}`
-  if (modern === 'labelled') return `legacy sessions only, but for requests with ${String(label)}${by}`
+  if (modern === 'labelled') return `legacy sessions only, except for requests with ${String(label)}${by}`
   return sessionUpstreams.length === 0
     ? undefined
-    : `each modern request without a label is a session of its own${by}`
+    : `each modern request without a label is its own session${by}`
 }
 
 const LISTEN_ERRORS: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'the port is taken by another program',
-  EADDRNOTAVAIL: 'this machine has no such address',
-  EACCES: 'the system does not permit it',
-  ENOTFOUND: 'the name has no address',
-  ENOTSUP: 'this system lets no two processes share a port: remove "reusePort"',
+  EADDRINUSE: 'port is in use',
+  EADDRNOTAVAIL: 'address not available on this machine',
+  EACCES: 'permission denied',
+  ENOTFOUND: 'host name cannot be resolved',
+  ENOTSUP: 'this system does not support shared ports: remove "reusePort"',
 }
 
 /** Creates GW_LISTEN for a bind error; `isTaken` is true if the port is in use. */

@@ -33,8 +33,8 @@ const NOT_FOUND = createRefusal(
   'Session not found: its replica is gone; call initialize again',
   RPC.legacyNoSession,
 )
-const OWNER_DIED = createRefusal(502, 'The process that has the session has ended', RPC.internal)
-const INVALID = createRefusal(400, 'Bad request: its path or its headers cannot be handed on')
+const OWNER_DIED = createRefusal(502, 'The process that owns the session has exited', RPC.internal)
+const INVALID = createRefusal(400, 'Bad request: path or headers cannot be forwarded')
 
 interface PeerProxyDeps {
   readonly listener: string
@@ -130,7 +130,7 @@ export class PeerProxy {
       outgoing.on('response', answer => this.#pipeAnswer(answer, { request, response }, outgoing))
       outgoing.on('error', error => {
         if (!wasSent)
-          this.#deps.log.warn('cannot reach another replica', { ...to.address, why: getErrorMessage(error) })
+          this.#deps.log.warn('cannot reach replica', { ...to.address, why: getErrorMessage(error) })
         else if (!response.headersSent) refuseForwarded(OWNER_DIED, exchange)
         if (wasSent) request.unpipe(outgoing).resume()
         resolve(wasSent || response.destroyed)

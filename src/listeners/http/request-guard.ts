@@ -121,7 +121,7 @@ function addConnectionClose(refused: Refusal): Refusal {
 /** Refuses ambiguous framing that proxies may parse differently. */
 function checkFraming(request: IncomingMessage, { own }: RequestHeaders): Refusal | undefined {
   if (request.httpVersionMajor !== 1)
-    return addConnectionClose(createRefusal(505, 'HTTP version not supported: 1.1 is spoken here'))
+    return addConnectionClose(createRefusal(505, 'HTTP version not supported: use HTTP/1.1'))
   const coding = own['transfer-encoding']
   if (coding === undefined) return undefined
   const isChunked = coding.trim().toLowerCase() === 'chunked'
@@ -141,11 +141,9 @@ export function checkRequest(
   settings: HttpSettings,
 ): Refusal | undefined {
   if (request.rawHeaders.length / 2 > MAX_HEADERS)
-    return addConnectionClose(createRefusal(431, `Too many headers: at most ${MAX_HEADERS} are read`))
+    return addConnectionClose(createRefusal(431, `Too many headers (limit ${MAX_HEADERS})`))
   if (headers.repeated !== undefined)
-    return addConnectionClose(
-      createRefusal(400, `Invalid request: header ${headers.repeated} stands more than once`),
-    )
+    return addConnectionClose(createRefusal(400, `Invalid request: duplicate header ${headers.repeated}`))
   return checkFraming(request, headers) ?? checkAddress(headers, settings)
 }
 
@@ -158,15 +156,9 @@ function checkAddress(headers: RequestHeaders, settings: HttpSettings): Refusal 
     )
   const { host, origin } = headers.own
   if (!isAllowedHost(host, settings.hosts))
-    return createRefusal(
-      403,
-      'Forbidden: this Host is not served here; listeners.<name>.allowedHosts names more',
-    )
+    return createRefusal(403, 'Forbidden: Host not allowed; see listeners.<name>.allowedHosts')
   if (origin !== undefined && !isAllowedOrigin(origin, host, settings.origins)) {
-    return createRefusal(
-      403,
-      'Forbidden: this Origin may not call; listeners.<name>.allowedOrigins names more',
-    )
+    return createRefusal(403, 'Forbidden: Origin not allowed; see listeners.<name>.allowedOrigins')
   }
   return undefined
 }
@@ -203,10 +195,7 @@ export function checkBody(headers: RequestHeaders, maxBody: number): Refusal | u
     return createRefusal(415, 'Unsupported media type: Content-Type must be application/json')
   const encoding = headers.own['content-encoding']
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
-    return createRefusal(
-      415,
-      'Unsupported media type: Content-Encoding is not accepted; send the body as it is',
-    )
+    return createRefusal(415, 'Unsupported media type: Content-Encoding is not supported')
   }
   return Number(headers.own['content-length'] ?? 0) > maxBody ? createTooLargeRefusal(maxBody) : undefined
 }
@@ -219,7 +208,7 @@ function isJsonType(type: string | undefined): boolean {
 }
 
 export function createTooLargeRefusal(maxBody: number): Refusal {
-  return createRefusal(413, `The body is larger than ${maxBody} bytes`)
+  return createRefusal(413, `Body is larger than ${maxBody} bytes`)
 }
 
 export interface Accepts {
@@ -241,13 +230,13 @@ export function parseAccept(accept: string | undefined): Accepts {
 /** Refuses a client that accepts neither form. */
 export function checkAccept(accepts: Accepts): Refusal | undefined {
   if (accepts.json || accepts.events) return undefined
-  return createRefusal(406, 'Not acceptable: answers are application/json or text/event-stream')
+  return createRefusal(406, 'Not acceptable: accept application/json or text/event-stream')
 }
 
 export function createTooManyRefusal(whose: 'all' | 'own'): Refusal {
   const full =
     whose === 'all'
       ? createRefusal(503, 'Too many sessions; try again later', RPC.internal)
-      : createRefusal(429, 'Too many sessions of yours; end one, or try again later', RPC.internal)
+      : createRefusal(429, 'Too many sessions for this caller; end one, or try again later', RPC.internal)
   return { ...full, headers: { 'retry-after': '30' } }
 }

@@ -75,7 +75,7 @@ export class WriteTimeout {
     })
     for (const socket of still) socket.destroy()
     if (still.length > 0)
-      this.#log.warn('clients were cut that do not read what is written for them', {
+      this.#log.warn('slow clients disconnected: write timed out', {
         connections: still.length,
       })
   }

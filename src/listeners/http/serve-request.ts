@@ -276,7 +276,7 @@ async function sendReply(
   request.resume()
   if (response.destroyed) return
   if (reply === undefined) {
-    const text = { error: 'method_not_allowed', message: `${request.method ?? ''} is not answered here` }
+    const text = { error: 'method_not_allowed', message: `${request.method ?? ''} is not allowed here` }
     return sendJson(response, 405, JSON.stringify(text))
   }
   const { status, headers, body = '' } = reply

@@ -17,7 +17,7 @@ import { SSE_HEADERS, formatEvent, createHold } from './sse-writer.ts'
 
 const SESSION_GONE = createRefusal(
   404,
-  'Session not found: its event stream has ended or never was; open one',
+  'Session not found or expired; open an event stream',
   RPC.legacyNoSession,
 )
 
@@ -27,7 +27,7 @@ export function openEventStream({ context, request, response, headers }: Arrival
   const { sse } = context.settings
   const refused = parseAccept(headers.own.accept).events
     ? checkCapacity(context, headers.caller)
-    : createRefusal(406, 'Not acceptable: GET answers with text/event-stream')
+    : createRefusal(406, 'Not acceptable: GET requires text/event-stream')
   if (sse === undefined || refused !== undefined) return sendRefusal(response, refused ?? SESSION_GONE)
   const channel = new SseChannel(context, response, headers.caller)
   context.eventStreams.set(channel.id, channel)

@@ -76,7 +76,7 @@ export function readTls(spec: HttpListenerSpec, place: TlsSource): ListenerTls |
       return readFileSync(resolve(place.directory, file), 'utf8')
     } catch (cause) {
       throw createTlsError(
-        `${file} cannot be read (${(cause as NodeJS.ErrnoException).code ?? getErrorMessage(cause)})`,
+        `cannot read ${file} (${(cause as NodeJS.ErrnoException).code ?? getErrorMessage(cause)})`,
         cause,
       )
     }
@@ -91,7 +91,7 @@ export function readTls(spec: HttpListenerSpec, place: TlsSource): ListenerTls |
   try {
     process.getBuiltinModule('node:tls').createSecureContext(createContextOptions(tls))
   } catch (cause) {
-    throw createTlsError(`its certificate and key are of no use (${getErrorMessage(cause)})`, cause)
+    throw createTlsError(`invalid certificate or key (${getErrorMessage(cause)})`, cause)
   }
   return tls
 }

@@ -78,7 +78,7 @@ function limitPartialMessages({ held }: HttpContext, { webSocket, channel, reque
     if (unfinished <= UNCOUNTED_BYTES || hold.claim(unfinished)) return
     // Discard the rest, so that the client can read the close reason.
     socket.removeAllListeners('data').resume()
-    void channel.close(TRY_AGAIN_LATER, 'too much is being read at the moment; try again')
+    void channel.close(TRY_AGAIN_LATER, 'overloaded, try again later')
     socket.end()
   })
   webSocket.on('message', () => {
@@ -99,7 +99,7 @@ function checkUpgrade(
 ): Refusal | undefined {
   const [path] = url.split('?', 1)
   if (headers.upgrade?.toLowerCase() !== 'websocket')
-    return createRefusal(400, 'Bad request: the only upgrade here is to websocket')
+    return createRefusal(400, 'Bad request: only upgrades to websocket are supported')
   if (path !== settings.ws?.path)
     return createRefusal(404, `Not found; the WebSocket endpoint is ${settings.ws?.path ?? 'off'}`)
   return offersSubprotocol(headers['sec-websocket-protocol'])

@@ -149,7 +149,9 @@ class SocketListener implements Listener {
       else await this.#claim(path)
     } catch (cause) {
       if (this.#settings.optional && isAddressInUse(cause))
-        return this.#context.log.info('runs without its socket: another gateway has it', { socket: path })
+        return this.#context.log.info('socket is in use by another gateway, running without it', {
+          socket: path,
+        })
       throw gatewayError('GW_LISTEN', {
         listener: this.name,
         address: path,
@@ -159,9 +161,9 @@ class SocketListener implements Listener {
     }
     this.#server.unref()
     this.#server.on('error', cause =>
-      this.#context.log.error('the socket failed', { cause: getErrorMessage(cause) }),
+      this.#context.log.error('socket failed', { cause: getErrorMessage(cause) }),
     )
-    this.#context.log.debug('listening for programs on this machine', { socket: path })
+    this.#context.log.debug('listening for local programs', { socket: path })
     this.#watchUnread(new Map())
   }
 
@@ -178,7 +180,7 @@ class SocketListener implements Listener {
     this.#open.set(socket, undefined)
     socket.on('error', () => socket.destroy())
     socket.once('close', () => this.#open.delete(socket))
-    const disarm = this.#context.clock.after(HELLO_TIMEOUT_MS, () => this.#disconnect(socket, 'says'))
+    const disarm = this.#context.clock.after(HELLO_TIMEOUT_MS, () => this.#disconnect(socket, 'hello'))
     const hello = await readHello(socket)
     disarm()
     if (this.#isStopping || socket.destroyed || socket.readableEnded) return void socket.destroy()
@@ -207,7 +209,7 @@ class SocketListener implements Listener {
     if (profile === undefined || wanted === undefined || wanted === profile) return profile ?? wanted
     const fields = { listener: this.name, profile, wanted }
     this.#context.log.warn(
-      'a program wants another view than its listener has, and gets that of the listener',
+      'program requested another profile than its listener has, using that of the listener',
       fields,
     )
     return profile
@@ -220,15 +222,15 @@ class SocketListener implements Listener {
       for (const socket of this.#open.keys()) {
         if (!socket.writableNeedDrain) continue
         const written = socket.bytesWritten - socket.writableLength
-        if (before.get(socket) === written) this.#disconnect(socket, 'reads')
+        if (before.get(socket) === written) this.#disconnect(socket, 'write')
         else behind.set(socket, written)
       }
       this.#watchUnread(behind)
     })
   }
 
-  #disconnect(socket: Socket, does: 'reads' | 'says'): void {
-    this.#context.log.warn(`a program that ${does} nothing was cut off`, { listener: this.name })
+  #disconnect(socket: Socket, phase: 'hello' | 'write'): void {
+    this.#context.log.warn(`local program disconnected: ${phase} timed out`, { listener: this.name })
     socket.destroy()
   }
 

@@ -111,7 +111,7 @@ test('when the gateway is killed each of four clients knows of the call that was
   process.kill(await pidOf(at), 'SIGKILL')
 
   for (const outcome of await Promise.all(slow))
-    assert.match(String(outcome), /the gateway went away during the call, which may have run/)
+    assert.match(String(outcome), /gateway exited during the call, which may have run/)
   for (const { pid } of await Promise.all(clients.map(client => whoAtLast(client))))
     assert.notEqual(pid, before?.pid)
   await Promise.all(changed)

@@ -129,6 +129,6 @@ describe('gateway import', () => {
     assert.match(await why('broken.json'), /cannot import .*broken\.json: line 3: ColonExpected/)
     assert.match(await why('empty.json'), /it has no servers/)
     assert.match(await why('none.json'), /none of its servers could be read/)
-    assert.match(await why('missing.json'), /there is no such file/)
+    assert.match(await why('missing.json'), /no such file/)
   })
 })

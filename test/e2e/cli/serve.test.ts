@@ -119,14 +119,14 @@ test('a reload refuses what serve refuses, and the running configuration stays',
   const first = await logged('configuration not reloaded, the running one stays')
   await writeFile(join(cwd, 'gateway.yaml'), '# nothing yet\n')
   child.kill('SIGHUP')
-  const second = await logged('gateway.yaml:1:1 the file is empty – begin with "version: 1"')
+  const second = await logged('gateway.yaml:1:1 the file is empty – start with "version: 1"')
 
   assert.equal(first['code'], 'GW_NO_LISTENER', stderr())
   assert.equal(second['level'], 'error')
   const empty = await Promise.all([gateway(['serve'], { cwd }), gateway(['validate'], { cwd })])
   for (const { code, stderr } of empty) {
     assert.equal(code, 3)
-    assert.match(stderr, /gateway\.yaml:1:1 the file is empty – begin with "version: 1"/)
+    assert.match(stderr, /gateway\.yaml:1:1 the file is empty – start with "version: 1"/)
   }
   const client = await testClient(String(url))
   const { result } = await client.request('tools/call', { name: 'web__echo', arguments: {} })

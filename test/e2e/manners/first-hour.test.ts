@@ -165,7 +165,7 @@ test('validate says of a file without listeners who can connect', async t => {
 
   assert.match(
     stderr,
-    /no listeners: only clients of this machine can connect, by gateway attach or serve --stdio – /,
+    /no listeners configured: only local clients can connect, with gateway attach or serve --stdio – /,
   )
 })
 
@@ -180,7 +180,7 @@ test('a second serve of one configuration says that the first has the port, and 
   assert.equal(again.code, 4)
   assert.match(again.stderr, /GW_RUNS_ALREADY.*gateway\.yaml runs already/)
   assert.match(again.stderr, /hint: .*gateway down stops it/)
-  assert.match(other.stderr, /GW_LISTEN.*the port is taken by another program/)
+  assert.match(other.stderr, /GW_LISTEN.*port is in use/)
 })
 
 test('add of the bare name of a package says how it is written', async t => {

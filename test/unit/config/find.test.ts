@@ -20,10 +20,10 @@ for (const way of ['found', 'found above', 'named', 'extended', 'an overlay'] as
 
     await loads(refused)
     chmodSync(file, 0o666)
-    await assert.rejects(loads(refused), untrusted(/anybody can write to it/))
+    await assert.rejects(loads(refused), untrusted(/writable by everyone/))
     chmodSync(file, 0o644)
     chmodSync(home, 0o777)
-    await assert.rejects(loads(refused), untrusted(/anybody can write to its directory/))
+    await assert.rejects(loads(refused), untrusted(/its directory is writable by everyone/))
   })
 
 for (const way of ['found', 'found above', 'named', 'extended', 'an overlay'] as const)
@@ -34,10 +34,10 @@ for (const way of ['found', 'found above', 'named', 'extended', 'an overlay'] as
       const { refused, file, home } = trial(t, way)
 
       chownSync(file, SOMEBODY, SOMEBODY)
-      await assert.rejects(loads(refused), untrusted(/it belongs to another user/))
+      await assert.rejects(loads(refused), untrusted(/owned by another user/))
       chownSync(file, 0, 0)
       chownSync(home, SOMEBODY, SOMEBODY)
-      await assert.rejects(loads(refused), untrusted(/its directory belongs to another user/))
+      await assert.rejects(loads(refused), untrusted(/its directory is owned by another user/))
     },
   )
 

@@ -58,7 +58,7 @@ test('forms of other tools stay as they are, with a warning', () => {
   assert.equal(value, '{env:HOME} and $HOME')
   assert.deepEqual(
     problems.map(({ severity, hint }) => [severity, hint]),
-    [['warning', 'write ${HOME} to fill it in']],
+    [['warning', 'use ${HOME}']],
   )
 })
 
@@ -149,11 +149,8 @@ test('a file that is too large, a directory or no text is a problem', async t =>
     binary: '',
   })
 
-  assert.match(
-    lines.join('\n'),
-    /\/server\/title cannot read <dir>\/large: it has 65 KiB, and 64 KiB is the most/,
-  )
-  assert.match(lines.join('\n'), /\/server\/name cannot read <dir>: it is not a file/)
+  assert.match(lines.join('\n'), /\/server\/title cannot read <dir>\/large: too large: 65 KiB, limit 64 KiB/)
+  assert.match(lines.join('\n'), /\/server\/name cannot read <dir>: not a file/)
   assert.match(lines.join('\n'), /\$\{file:\} names no file/)
 })
 

@@ -62,7 +62,7 @@ test('a web page is refused, should something carry its requests here', { skip }
 
   const answer = await ask(socket, 'POST', '/v1/reload', { headers: { origin: 'http://evil.example' } })
 
-  assert.match(answer.text, /browsers are not served/)
+  assert.match(answer.text, /browsers are not allowed/)
 })
 
 test('a connection that sends nothing, or half a request, is closed', { skip }, async t => {
@@ -175,6 +175,6 @@ test('a program that speaks something else is no gateway', { skip }, async t => 
 
   await assert.rejects(connectControl(socket), {
     code: 'GW_CONTROL',
-    message: /does not speak the control protocol/,
+    message: /not a control socket/,
   })
 })

@@ -115,7 +115,7 @@ test('the bounds on processes hold over all servers, and a reload changes them',
   const client = await gateway.connect()
   const call = (): Promise<unknown> => client.request('tools/call', { name: 'two__count', arguments: {} })
 
-  await assert.rejects(call(), /1 processes run already/)
+  await assert.rejects(call(), /process limit reached: 1/)
 
   await gateway.reload({ processes: { max: 2 }, upstreams })
   await gateway.upstreams.get('two')?.start()

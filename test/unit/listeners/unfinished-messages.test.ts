@@ -58,7 +58,7 @@ for (const [name, part] of Object.entries(PARTS)) {
     const closed = await Promise.all(others.map(other => other.closed))
     for (const rest of finish) rest()
 
-    for (const one of closed) assert.deepEqual(one, [1013, 'too much is being read at the moment; try again'])
+    for (const one of closed) assert.deepEqual(one, [1013, 'overloaded, try again later'])
     for (const client of clients) assert.equal((await client.next())?.result.resultType, 'complete')
     await until(() => served.listener.bufferedBytes === 0, 'the memory is given back')
   })

@@ -53,7 +53,7 @@ describe('the ceilings of a server', posix, () => {
   it('end a server that uses too much memory, and its calls hear why', linux, async t => {
     const spec = stdioSpec([script('probing-server.mjs')], { ceilings: { memory: '128MiB' } })
     const { upstream } = await bench(t, spec)
-    const why = /it used \d+ MiB of memory, and may use 128 MiB/
+    const why = /memory limit exceeded: \d+ MiB, limit 128 MiB/
     // On a busy machine it is ended before it has answered.
     await upstream
       .dispatch(toolCall('hoard', { bytes: 200 * 1024 * 1024 }))
@@ -73,7 +73,7 @@ describe('the ceilings of a server', posix, () => {
 
     await until(() => upstream.state === 'failed', 'it is ended')
 
-    assert.match(upstream.problem ?? '', /it had \d+ processes and threads, and may have 3/)
+    assert.match(upstream.problem ?? '', /process limit exceeded: \d+ processes and threads, limit 3/)
   })
 
   it('leave the words for a command that does not exist as they are', async t => {
@@ -81,6 +81,6 @@ describe('the ceilings of a server', posix, () => {
 
     await upstream.start()
 
-    assert.match(upstream.problem ?? '', /no-such could not be run: command not found/)
+    assert.match(upstream.problem ?? '', /no-such cannot run: command not found/)
   })
 })

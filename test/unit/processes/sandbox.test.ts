@@ -83,7 +83,7 @@ describe('the arguments of a sandbox', { skip: process.platform !== 'linux' }, (
     for (const cwd of ['/', '/home', homedir(), path.dirname(homedir())])
       assert.throws(
         () => createSandboxArguments('bwrap', { ...SITE, home: homedir(), cwd }),
-        /holds more than a project.*sandbox\.read/,
+        /too broad for a sandbox.*sandbox\.read/,
         cwd,
       )
 
@@ -174,7 +174,7 @@ describe('a sandbox that cannot be had', { skip: process.platform !== 'linux' },
     await upstream.start()
 
     assert.equal(upstream.state, 'failed')
-    assert.match(upstream.problem ?? '', /bwrap is not installed \(Debian and Ubuntu: apt install bubblewrap/)
+    assert.match(upstream.problem ?? '', /requires bubblewrap \(Debian and Ubuntu: apt install bubblewrap/)
   })
 })
 

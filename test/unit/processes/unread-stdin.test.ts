@@ -54,7 +54,7 @@ test('the first reply that is dropped, as a process does not read its stdin, is 
 
   assert.deepEqual(
     warnings.map(({ message }) => message),
-    ['messages to a process are dropped until it reads again'],
+    ['dropping messages until the process reads its stdin'],
   )
   assert.match(String(warnings[0]?.fields.why), /does not read its stdin/)
 })

@@ -52,7 +52,7 @@ test('npm pack into a directory that is not there says so, and leaves package.js
   for (const missing of ['nowhere', 'file']) {
     const { status, stderr } = pack('.', '--pack-destination', missing)
     assert.notEqual(status, 0)
-    assert.match(String(stderr), new RegExp(`--pack-destination .*${missing} is no directory`))
+    assert.match(String(stderr), new RegExp(`--pack-destination .*${missing} is not a directory`))
     assert.equal(await manifest(), before)
     assert.deepEqual(await readdir(join(cwd, 'dist')), [])
   }

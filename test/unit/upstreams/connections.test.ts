@@ -149,7 +149,7 @@ describe('the room for processes', { concurrency: 4 }, () => {
   it('refuses who comes when it is full, until one has ended or the bound is another', async () => {
     const room = new ProcessQuota(1, 4)
     const permit = await room.requestPermit().permit
-    await assert.rejects(room.requestPermit().permit, /1 processes run already/)
+    await assert.rejects(room.requestPermit().permit, /process limit reached: 1/)
 
     permit.markStopped()
     const next = await room.requestPermit().permit
@@ -170,7 +170,7 @@ describe('the room for processes', { concurrency: 4 }, () => {
     permit.markStopped()
 
     assert.equal(await turn, 'in')
-    await assert.rejects(room.requestPermit().permit, /1 processes run already/)
+    await assert.rejects(room.requestPermit().permit, /process limit reached: 1/)
   })
 
   it('is made by what was idle longest', async () => {
@@ -198,7 +198,7 @@ describe('the room for processes', { concurrency: 4 }, () => {
     const permit = await room.requestPermit().permit
     const turn = room.requestPermit()
     turn.cancel()
-    await assert.rejects(turn.permit, /need not start/)
+    await assert.rejects(turn.permit, /start cancelled/)
     permit.markStarted()
     await room.requestPermit().permit
   })
@@ -226,7 +226,7 @@ describe('the room for processes', { concurrency: 4 }, () => {
     ]
     await a.upstream.start()
 
-    await assert.rejects(count(b.upstream), /1 processes run already \("processes.max"\)/)
+    await assert.rejects(count(b.upstream), /process limit reached: 1 \("processes.max"\)/)
 
     await a.upstream.stop()
     await b.upstream.stop()

@@ -41,7 +41,7 @@ async function answerModern(
   const inbound = new InboundRequest(request, 'modern', createRequestOrigin(headers), reply)
   if (inbound.isListen && !reply.accepts.events) {
     return reply.refuse(
-      createRefusal(406, 'Not acceptable: this method answers with text/event-stream only'),
+      createRefusal(406, 'Not acceptable: this method requires text/event-stream'),
       request.id,
     )
   }
@@ -83,13 +83,10 @@ function checkEra(
 
 function warnOfLoss(context: HttpContext, upstreams: readonly string[]): void {
   context.hasWarnedOfLoss = true
-  context.log.warn(
-    'a modern client sends no label: what upstreams keep for its session is lost with each request',
-    {
-      upstreams,
-      hint: `send ${context.settings.names.label ?? 'a label (sessionLabel)'}, or leave out eras: both`,
-    },
-  )
+  context.log.warn('modern client without session label: upstream session state is lost after each request', {
+    upstreams,
+    hint: `send ${context.settings.names.label ?? 'a label (sessionLabel)'}, or remove eras: both`,
+  })
 }
 
 /** Runs a request in a session without a channel for notifications or client requests. */
@@ -215,7 +212,7 @@ export function handleGet({ context, request, response, headers }: Arrival): voi
   const owner = findSession(context, headers)
   if ('status' in owner) return sendRefusal(response, owner)
   if (!parseAccept(headers.own.accept).events)
-    return sendRefusal(response, createRefusal(406, 'Not acceptable: GET answers with text/event-stream'))
+    return sendRefusal(response, createRefusal(406, 'Not acceptable: GET requires text/event-stream'))
   const lastEventId = headers.own[HEADER.lastEventId]
   if (lastEventId !== undefined) owner.hasResumed = true
   response.on(
@@ -236,7 +233,7 @@ function resumeStream(
   const { response } = reader
   const place = owner.events.find(eventId)
   if (place === undefined) {
-    const why = 'Bad request: Last-Event-ID is not of this session, or what followed it is no longer kept'
+    const why = 'Bad request: Last-Event-ID is unknown or expired'
     return sendRefusal(response, createRefusal(400, why, RPC.legacyBadRequest))
   }
   // 204 tells EventSource clients not to reconnect (HTML, server-sent events).
@@ -265,7 +262,7 @@ export function handleDelete({ context, request, response, headers }: Arrival): 
 function createSessionRequired(method: string): Refusal {
   const refused = createRefusal(
     405,
-    `Method not allowed: ${method} needs the Mcp-Session-Id header of a session`,
+    `Method not allowed: ${method} requires the Mcp-Session-Id header`,
     RPC.legacyBadRequest,
   )
   return { ...refused, headers: { allow: 'POST' } }

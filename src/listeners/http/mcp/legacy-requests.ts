@@ -29,15 +29,11 @@ export function findSession(
   }
   const owner = context.sessions.find(id, caller, profile)
   if (owner === undefined)
-    return createRefusal(
-      404,
-      'Session not found: it ended or never was; call initialize again',
-      RPC.legacyNoSession,
-    )
+    return createRefusal(404, 'Session not found or expired; call initialize again', RPC.legacyNoSession)
   if (choices !== undefined && !hasSameChoices(choices, owner.session.choices))
     return createRefusal(
       400,
-      'Bad request: the session was opened with another query in its URL; call initialize again',
+      'Bad request: URL query differs from that of the session; call initialize again',
       RPC.legacyBadRequest,
     )
   const version = passed[HEADER.version]

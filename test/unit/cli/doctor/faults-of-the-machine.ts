@@ -70,7 +70,7 @@ export const MACHINE_FAULTS: readonly Fault[] = [
   },
   {
     code: 'program-missing',
-    names: /uvx is not on the PATH/,
+    names: /uvx not found on PATH/,
     prepare: sets('  files: { type: stdio, command: uvx, args: [mcp-server-git] }'),
     cure: lab => lab.write('bin/uvx', '#!/bin/sh\n', 0o755),
   },

@@ -80,7 +80,7 @@ test('a port that is taken is an error that names the address', async t => {
 
 test(
   'gateways that share a port all serve on it, and one goes on when another has stopped',
-  { skip: process.platform === 'linux' ? false : 'this system lets no two processes share a port' },
+  { skip: process.platform === 'linux' ? false : 'shared ports need Linux' },
   async t => {
     const spec = { reusePort: true }
     const first = await serve(t, spec)

@@ -13,7 +13,7 @@ test('an agent is a line, and below it stands why it is not well, or what it can
       id: 'broken',
       health: 'unavailable',
       ...usual,
-      why: 'it exited with code 1',
+      why: 'exited with code 1',
       last_words: 'no module x',
     },
   ]
@@ -25,7 +25,7 @@ test('an agent is a line, and below it stands why it is not well, or what it can
     [lines[2], lines[4]],
     [
       '    gemini-cli 0.9.1, protocol 1, loads, in its own mode "auto"',
-      '    it exited with code 1: no module x',
+      '    exited with code 1: no module x',
     ],
   )
 })

@@ -63,7 +63,7 @@ describe('an API key', () => {
     const auth = { ...config.auth, keys: [{ name: 'other', hash: createKey('new', []).hash }] }
     await gateway.gateway.reload({ ...config, auth })
     const [code, why] = (await closed) as [number, Buffer]
-    assert.deepEqual([code, String(why)], [1008, 'its credentials are no longer valid'])
+    assert.deepEqual([code, String(why)], [1008, 'credentials expired or revoked'])
     await listening.text()
   })
 })
@@ -92,7 +92,7 @@ describe('what auth covers', () => {
       testGateway({
         config: { listeners: { main: world, inner: other }, auth: { keys, listeners: ['inner'] } },
       }),
-      /host "0\.0\.0\.0" opens every tool|configuration/,
+      /host "0\.0\.0\.0" exposes every tool|configuration/,
     )
     await assert.rejects(
       testGateway({

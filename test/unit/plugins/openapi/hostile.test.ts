@@ -159,7 +159,7 @@ test('a document that is too large, no file, or no document is refused before it
   assert.match(await problem('.'), /it is no file|EISDIR/)
   assert.match(await problem('text.json'), /it is no object|OpenAPI/)
   assert.match(await problem('yaml.yaml'), /OpenAPI|alias/i)
-  assert.match(await problem('none.json'), /there is no such file/)
+  assert.match(await problem('none.json'), /no such file/)
 })
 
 test(

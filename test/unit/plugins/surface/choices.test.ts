@@ -187,7 +187,7 @@ test('a session keeps what it was opened with, and another query in it is refuse
   assert.match((await post(at('/mcp'), list, session)).text, /search_tools/)
   const other = await post(at('/mcp?surface=full'), list, session)
   assert.equal(other.status, 400)
-  assert.match(other.text, /opened with another query/)
+  assert.match(other.text, /query differs/)
   const plain = await post(at('/mcp'), FIRST.legacy)
   const unlike = { 'mcp-session-id': String(plain.headers.get('mcp-session-id')) }
   assert.equal((await post(at('/mcp?surface=full'), list, unlike)).status, 400)
