@@ -147,7 +147,7 @@ for (const [name, objects] of [
     const { code, stderr } = await validated(t, all)
     assert.equal(code, 0, stderr)
     // Upstreams are what operators add.
-    assert.doesNotMatch(stderr.replace(/^.*no upstreams:.*\n|^1 warning\n/gm, ''), /warning/)
+    assert.doesNotMatch(stderr.replace(/^.*no upstreams configured:.*\n|^1 warning\n/gm, ''), /warning/)
   })
 
 test('kustomize and the chart make the same', () => {

@@ -93,10 +93,10 @@ test('what goes wrong with a command is said at its place, and never what it pri
   const said = lines.map(line => line.replace(/ – (write|let|name|put) .*/, ''))
   assert.deepEqual(said, [
     'gateway.yaml:7:10 /upstreams/web/headers/A no-such-program-here cannot run: program not found',
-    'gateway.yaml:8:10 /upstreams/web/headers/B sh ended with exit code 3: not signed in',
+    'gateway.yaml:8:10 /upstreams/web/headers/B sh failed with exit code 3: not signed in',
     'gateway.yaml:9:10 /upstreams/web/headers/C true printed nothing',
     'gateway.yaml:10:10 /upstreams/web/headers/D ${exec:} is empty',
-    'gateway.yaml:11:10 /upstreams/web/headers/E quotes are not supported, as the command is split at spaces',
+    'gateway.yaml:11:10 /upstreams/web/headers/E quotes are not supported, as the command is split at spaces – use a script',
     'gateway.yaml:12:10 /upstreams/web/headers/F commands cannot be nested',
     'gateway.yaml:13:10 /upstreams/web/headers/G cat printed more than 65536 bytes',
     'gateway.yaml:14:10 /upstreams/web/headers/H sh printed invalid UTF-8',

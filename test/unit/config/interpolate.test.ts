@@ -151,7 +151,7 @@ test('a file that is too large, a directory or no text is a problem', async t =>
 
   assert.match(lines.join('\n'), /\/server\/title cannot read <dir>\/large: too large: 65 KiB, limit 64 KiB/)
   assert.match(lines.join('\n'), /\/server\/name cannot read <dir>: not a file/)
-  assert.match(lines.join('\n'), /\$\{file:\} names no file/)
+  assert.match(lines.join('\n'), /\$\{file:\} is empty/)
 })
 
 test('secrets are remembered and never shown, wherever they turn up', async t => {

@@ -200,7 +200,7 @@ test('an environment without a file, or with a strange name, is an error', async
 
   assert.equal(
     missing,
-    'gateway.yaml:1:1 environment "prod" has no file – looked for gateway.prod.yaml, gateway.prod.yml, gateway.prod.json in <dir>',
+    'gateway.yaml:1:1 no file for environment "prod" – searched for gateway.prod.yaml, gateway.prod.yml, gateway.prod.json in <dir>',
   )
   assert.match(strange ?? '', /invalid environment name "..\/x"/)
 })
@@ -248,8 +248,8 @@ test('mistakes in --set are told as such', async t => {
   const first = await linesOf(t, { 'gateway.yaml': WEB }, { set: set.slice(0, 4) })
   const second = await linesOf(t, { 'gateway.yaml': WEB }, { set: set.slice(4) })
 
-  assert.match(first.join('\n'), /--set cannot read "nonsense"/)
-  assert.match(first.join('\n'), /--set cannot read "a\.\.b"/)
+  assert.match(first.join('\n'), /--set invalid setting "nonsense"/)
+  assert.match(first.join('\n'), /--set invalid setting "a\.\.b"/)
   assert.match(first.join('\n'), /--set \/log Flow sequence/)
   assert.deepEqual(second, ['--set /upstreams/web/tiemout unknown key "tiemout" – did you mean "timeout"?'])
 })

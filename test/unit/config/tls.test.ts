@@ -50,7 +50,7 @@ it('certificates and keys that belong together are fine', async t => {
 })
 
 for (const [what, lines, said] of [
-  ['is not there', 'ca: absent.pem', /^8 \/upstreams\/web\/tls\/ca absent\.pem cannot be read \(ENOENT\)$/],
+  ['is not there', 'ca: absent.pem', /^8 \/upstreams\/web\/tls\/ca cannot read absent\.pem \(ENOENT\)$/],
   ['is no certificate', 'ca: none.pem', /^8 .*ca none\.pem contains no certificate$/],
   ['is no key', 'cert: cert.pem, key: none.pem', /^8 .*key none\.pem contains no private key$/],
   ['is encrypted', 'cert: cert.pem, key: encrypted.pem', /^8 .*key encrypted\.pem is encrypted$/],
@@ -64,9 +64,9 @@ for (const [what, lines, said] of [
   [
     'belongs to another certificate',
     'cert: cert.pem, key: other.pem',
-    /^8 .*key it is not the key of .* cert\.pem$/,
+    /^8 .*key does not match the certificate in cert\.pem$/,
   ],
-  ['has run out', 'cert: old.pem, key: old-key.pem', /^8 .*cert it ran out on /],
+  ['has run out', 'cert: old.pem, key: old-key.pem', /^8 .*cert expired on /],
 ] as const)
   it(`a file that ${what} is named, with its place`, async t => {
     const problems = await problemsOf(t, `    tls:\n      { ${lines} }\n`)
@@ -113,14 +113,14 @@ describe('a listener', () => {
   })
 
   for (const [what, tls, said] of [
+    ['a file that is not there', '{ cert: absent.pem, key: key.pem }', /tls\/cert cannot read absent\.pem/],
+    ['a key of another', '{ cert: cert.pem, key: other.pem }', /tls\/key does not match/],
     [
-      'a file that is not there',
-      '{ cert: absent.pem, key: key.pem }',
-      /tls\/cert absent\.pem cannot be read/,
+      'no authority',
+      '{ cert: cert.pem, key: key.pem, clientCa: none.pem }',
+      /clientCa none\.pem contains no/,
     ],
-    ['a key of another', '{ cert: cert.pem, key: other.pem }', /tls\/key it is not the key of/],
-    ['no authority', '{ cert: cert.pem, key: key.pem, clientCa: none.pem }', /clientCa none\.pem holds no/],
-    ['one that has run out', '{ cert: old.pem, key: old-key.pem }', /tls\/cert it ran out on /],
+    ['one that has run out', '{ cert: old.pem, key: old-key.pem }', /tls\/cert expired on /],
     ['no key', '{ cert: cert.pem }', /"key"/],
   ] as const)
     it(`with ${what} is told so, with the place`, async t => {

@@ -95,7 +95,7 @@ describe('a server process', { concurrency: 4 }, () => {
 
     await upstream.start()
 
-    assert.match(upstream.problem ?? '', /its directory .*no\/such\/place does not exist/)
+    assert.match(upstream.problem ?? '', /working directory .*no\/such\/place does not exist/)
   })
 
   it('gets its arguments as they are, without a shell', async t => {

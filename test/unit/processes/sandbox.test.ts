@@ -75,7 +75,7 @@ describe('the arguments of a sandbox', { skip: process.platform !== 'linux' }, (
 
     assert.throws(
       () => createSandboxArguments(config, SITE),
-      /sandbox\.write names \/srv\/gate\/no\/such, which/,
+      /sandbox\.write: \/srv\/gate\/no\/such does not exist/,
     )
   })
 
@@ -105,7 +105,7 @@ describe('the arguments of a sandbox', { skip: process.platform !== 'linux' }, (
       for (const key of ['read', 'write'] as const)
         assert.throws(
           () => createSandboxArguments({ ...NOTHING, [key]: [name] }, site),
-          /it is hidden, or the gateway's own/,
+          /hidden or private to the gateway/,
           name,
         )
   })
