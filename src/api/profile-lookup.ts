@@ -2,19 +2,18 @@ import type { Config } from './index.ts'
 import type { Principal } from './exchange.ts'
 import { ANONYMOUS, compileCallers, principalKey } from './principal.ts'
 
-/** Caller for whom a list is made, and the profile that it asked for, if any. */
+/** The caller of a list and the requested profile, if any. */
 export interface ProfileViewer {
   readonly principal: Principal
   readonly profile?: string | undefined
 }
 
-/** Profile of callers that have no other. */
 const DEFAULT = 'default'
 const NOBODY = principalKey(ANONYMOUS)
 
 /**
- * Finds the name of a viewer's profile: the one that it asked for, else the first that names the viewer, else `default`.
- * Undefined where there is none, or the one asked for is not for this viewer.
+ * Finds the profile of a viewer: the requested one, else the first that lists the viewer, else `default`. Undefined
+ * if there is none, or the viewer may not use it.
  */
 export function createProfileLookup({
   profiles = {},
@@ -27,14 +26,14 @@ export function createProfileLookup({
     ]),
   )
   const assigned = [...known].flatMap(([name, isFor]) => (isFor === undefined ? [] : [name]))
-  // Nobody in particular has no subject that a glob could mean.
+  // Anonymous callers have no subject that a glob could match.
   const isAdmitted = (name: string, principal: Principal): boolean => {
     const isFor = known.get(name)
     return (
       known.has(name) && (isFor === undefined || (principalKey(principal) !== NOBODY && isFor(principal)))
     )
   }
-  // Every call asks, and a caller's principal is one object for as long as he is known.
+  // Cached: every call looks it up, with one principal object per caller.
   const given = new WeakMap<Principal, { readonly name: string | undefined }>()
   const assign = (principal: Principal): string | undefined => {
     const name = [...assigned, DEFAULT].find(one => isAdmitted(one, principal))

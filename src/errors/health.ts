@@ -40,12 +40,12 @@ export interface Health {
 export const HEALTH = {
   'upstream-failed': {
     level: 'error',
-    text: '{upstream} does not run: {why}',
+    text: '{upstream} is not running: {why}',
     fix: 'gateway logs {upstream} shows its output; then: gateway restart {upstream}',
   },
   'upstream-needs-login': {
     level: 'warning',
-    text: '{upstream} waits for a login',
+    text: '{upstream} needs a login',
     fix: 'Log in to it; then: gateway restart {upstream}',
   },
   'upstream-stopped': {
@@ -75,24 +75,24 @@ export const HEALTH = {
   },
   'config-refused': {
     level: 'error',
-    text: 'the configuration was changed and is refused; the one before runs on: {why}',
+    text: 'the changed configuration was refused, the previous one stays active: {why}',
     fix: 'gateway validate shows what is wrong; then: gateway reload',
   },
   'plugin-health': {
     level: 'warning',
-    text: 'plugin {plugin} cannot say how it does: {why}',
-    fix: 'Tell who wrote it',
+    text: 'plugin {plugin} failed to report its health: {why}',
+    fix: 'Report it to the author of the plugin',
   },
   stopping: { level: 'info', text: 'the gateway is stopping', fix: 'Wait, then: gateway up' },
   'certificate-ends': {
     level: 'warning',
-    text: 'the certificate of listener {listener} ends {when}',
-    fix: 'Put a new one in its place; then: gateway reload',
+    text: 'the certificate of listener {listener} expires {when}',
+    fix: 'Replace it; then: gateway reload',
   },
   'certificate-ended': {
     level: 'error',
-    text: 'the certificate of listener {listener} ended {when}',
-    fix: 'Put a new one in its place; then: gateway reload',
+    text: 'the certificate of listener {listener} expired {when}',
+    fix: 'Replace it; then: gateway reload',
   },
 } as const satisfies HealthTable
 

@@ -25,7 +25,7 @@ export const CALLBACK_SPEC = {
   sessionLabel: false,
 } as unknown as ListenerConfig
 
-const refused = refuse(RPC.invalidRequest, 'who sends this is not known: the token of an agent is needed')
+const refused = refuse(RPC.invalidRequest, 'authentication required: send the token of an agent')
 
 const REFUSED: Refusal = {
   status: 401,

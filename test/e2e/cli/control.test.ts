@@ -194,13 +194,13 @@ test('with none or several gateways the answer says what to do, and --socket cho
   assert.equal(several.code, 4)
   assert.match(
     several.stderr,
-    /GW_MANY_GATEWAYS: 2 gateways run with .*gateway\.yaml: *(\n {2}pid \d+, up \S+, .*gateway\.yaml: --socket .*\.sock){2}/,
+    /GW_MANY_GATEWAYS: 2 gateways are running with .*gateway\.yaml: *(\n {2}pid \d+, up \S+, .*gateway\.yaml: --socket .*\.sock){2}/,
   )
   assert.equal(chosen.code, 0)
   assert.deepEqual([none.code, elsewhere.code], [4, 4])
   assert.match(
     none.stderr,
-    /GW_NO_GATEWAY: no gateway runs with .*else\.yaml\nhint: Start one with gateway serve/,
+    /GW_NO_GATEWAY: no gateway is running with .*else\.yaml\nhint: Start one with gateway serve/,
   )
   assert.match(none.stderr, /2 gateways of other configurations run: gateway ps --all shows them, .*\n$/)
 })
@@ -234,7 +234,7 @@ test(
     )
     const [, socket = ''] = row.exec(several.stderr) ?? []
     assert.equal(several.code, 4)
-    assert.match(several.stderr, /GW_MANY_GATEWAYS: 2 gateways run with .*gateway\.yaml:\n/)
+    assert.match(several.stderr, /GW_MANY_GATEWAYS: 2 gateways are running with .*gateway\.yaml:\n/)
     assert.match(several.stderr, row)
 
     assert.deepEqual(await json('down', '--socket', socket), { pid: other.child.pid })

@@ -178,7 +178,7 @@ test('a second serve of one configuration says that the first has the port, and 
   const other = await gateway(['serve', '--set', `listeners.main.port=${port}`], { cwd: await place(t) })
 
   assert.equal(again.code, 4)
-  assert.match(again.stderr, /GW_RUNS_ALREADY.*gateway\.yaml runs already/)
+  assert.match(again.stderr, /GW_RUNS_ALREADY.*gateway\.yaml is already running/)
   assert.match(again.stderr, /hint: .*gateway down stops it/)
   assert.match(other.stderr, /GW_LISTEN.*port is in use/)
 })

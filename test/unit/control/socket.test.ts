@@ -39,7 +39,7 @@ test('a request is answered, and an error comes out as it went in', { skip }, as
   assert.equal(client.about.pid, process.pid)
   await assert.rejects(client.request('fail'), {
     code: 'GW_UPSTREAM_UNKNOWN',
-    message: 'there is no upstream "x"',
+    message: 'no upstream "x"',
   })
   await assert.rejects(client.request('bug'), { code: 'GW_INTERNAL', message: 'internal error' })
 })

@@ -84,7 +84,7 @@ describe('explain', () => {
     assert.equal(more.outcome.what, 'server')
     await assert.rejects(explain('files__write', { as: 'key:nobody' }), {
       code: 'GW_CALLER_UNKNOWN',
-      message: 'nobody is called "key:nobody" – known: ci, admin',
+      message: 'no caller named "key:nobody" – known: ci, admin',
     })
     await assert.rejects(explain('files__write', { as: 'key:admim' }), /did you mean "admin"\?/)
     await assert.rejects(explain('files__write', { as: 'nobody' }), { code: 'GW_CALLER_UNKNOWN' })
@@ -94,7 +94,7 @@ describe('explain', () => {
     const { explain } = await bench(t)
 
     await assert.rejects(explain('files__read', { as: 'key:ci' }), {
-      message: 'nobody is called "key:ci" – without "auth" every caller is anonymous',
+      message: 'no caller named "key:ci" – without "auth" every caller is anonymous',
     })
   })
 

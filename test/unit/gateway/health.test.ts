@@ -39,7 +39,7 @@ test('a server that does not run is an error with its name, why, and what to do;
   assert.equal(health.level, 'error')
   assert.equal(finding?.code, 'upstream-failed')
   assert.equal(finding.upstream, 'gone')
-  assert.match(finding.summary, /^gone does not run: .*3/)
+  assert.match(finding.summary, /^gone is not running: .*3/)
   assert.match(finding.fix, /gateway restart gone$/)
   assert.deepEqual((await gateway.gateway.control('ps')).health, health)
 })
@@ -68,7 +68,7 @@ test('a server that refuses without a login is not said to be out of reach', asy
   const gateway = closeAfter(t, await testGateway({ config: { upstreams: { locked } } }))
 
   const [finding] = gateway.gateway.health.findings
-  assert.match(finding?.summary ?? '', /^locked does not run: HTTP 401/)
+  assert.match(finding?.summary ?? '', /^locked is not running: HTTP 401/)
   assert.match(finding?.fix ?? '', /^It wants a login, or another token: see docs\/login\.md/)
 })
 
@@ -144,8 +144,8 @@ test('plugins add findings, change them, and one that fails is a finding itself 
   assert.deepEqual(
     findings.map(({ code, summary }) => [code, summary]),
     [
-      ['plugin-health', 'plugin throws cannot say how it does: out of order'],
-      ['plugin-health', 'plugin nonsense cannot say how it does: it gives something else than findings'],
+      ['plugin-health', 'plugin throws failed to report its health: out of order'],
+      ['plugin-health', 'plugin nonsense failed to report its health: it gives something else than findings'],
       ['late', 'the tide is late'],
     ],
   )

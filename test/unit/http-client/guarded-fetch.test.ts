@@ -92,7 +92,7 @@ test('neither the error nor the log tells what is secret in a URL, and the error
   const fetch = opened({ log })
   const error = await fetch('https://private.example.com/a?code=hush', { namedBy: STRANGER }).catch(String)
 
-  assert.match(String(error), /https:\/\/private\.example\.com\/a is not asked: address is not public/)
+  assert.match(String(error), /https:\/\/private\.example\.com\/a refused: address is not public/)
   assert.doesNotMatch(String(error), /10\.0\.0\.1/)
   assert.match(JSON.stringify(lines), /10\.0\.0\.1/)
   assert.doesNotMatch(JSON.stringify(lines) + String(error), /hush/)

@@ -25,7 +25,7 @@ for (const hook of HOOKS)
     assert.equal(one.listCalls('tools/call').length, hook === 'response' ? 1 : 0)
     assert.match(
       JSON.stringify(log),
-      new RegExp(`plugin .{0,3}sloth.{0,3} came to no end in hook .{0,3}${hook}.{0,3} within 50 ms`),
+      new RegExp(`plugin .{0,3}sloth.{0,3} timed out in hook .{0,3}${hook}.{0,3} after 50 ms`),
     )
   })
 
@@ -149,7 +149,7 @@ for (const [when, wrap] of Object.entries(HANGING))
       // Within its deadline the server may be blamed first, if the machine is slow.
       assert.match(JSON.stringify(error), stage === 'trace' ? /GW_PLUGIN_TIMEOUT/ : /GW_(PLUGIN_)?TIMEOUT/)
       if (stage === 'trace')
-        assert.match(JSON.stringify(log), /plugin .{0,3}sloth.{0,3} came to no end in hook .{0,3}dispatch/)
+        assert.match(JSON.stringify(log), /plugin .{0,3}sloth.{0,3} timed out in hook .{0,3}dispatch/)
       assert.equal(gateway.generation.graph.running, 0)
       assert.equal((await client.request('tools/list')).error, undefined)
     })

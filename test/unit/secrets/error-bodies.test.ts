@@ -118,7 +118,7 @@ describe('a 403 of an upstream', () => {
     )
     const { client, owner } = await everything(t, await over(t, server.url))
 
-    assert.match(client, /does not allow this: HTTP 403/)
+    assert.match(client, /denied access: HTTP 403/)
     assert.doesNotMatch(client + owner, /credentials/)
     assert.match(owner, /plan does not include this tool/)
   })
@@ -131,7 +131,7 @@ describe('a 403 of an upstream', () => {
     )
     const { client, owner } = await everything(t, await over(t, server.url))
 
-    assert.match(client, /refused our credentials: HTTP 403/)
+    assert.match(client, /refused the credentials: HTTP 403/)
     assert.match(owner, /insufficient_scope/)
   })
 

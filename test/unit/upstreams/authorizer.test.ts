@@ -133,7 +133,7 @@ test('a request is sent four times at most, and then the refusal stands', async 
   const plugins = [authorizing(authorizer)]
   const { gateway } = closeAfter(t, await testGateway({ upstreams: { web: server }, plugins }))
 
-  assert.match(gateway.upstreams.get('web')?.status().problem ?? '', /refused our credentials|HTTP 401/)
+  assert.match(gateway.upstreams.get('web')?.status().problem ?? '', /refused the credentials|HTTP 401/)
   assert.deepEqual(server.tokens.slice(0, 4), ['no', 'no1', 'no2', 'no3'])
   assert.equal(server.tokens.filter(token => token === 'no').length * 3, attempts)
 })
