@@ -16,7 +16,7 @@ const MAX_OTHERS_MS = 1000
 
 const LISTED = ['tools', 'prompts', 'resources'] as const
 
-/** Merges the capabilities of all upstreams. One that was never reached counts for every list, as it may come back. */
+/** Merges the capabilities of all upstreams. An unreached upstream counts for every list, as it may come back. */
 export function mergeCapabilities(graph: Graph): JsonObject {
   const merged: JsonObject = {}
   for (const node of graph.upstreams.values()) {
@@ -33,10 +33,7 @@ export function mergeCapabilities(graph: Graph): JsonObject {
   return merged
 }
 
-/**
- * Tells whether any upstream may have a capability, without merging what all of them have, as every exchange asks. One
- * that was never reached may have any.
- */
+/** Checks one capability without merging all of them, as every exchange asks. An unreached upstream may have any. */
 export function offersCapability({ upstreams }: Graph, capability: string): boolean {
   for (const { upstream } of upstreams.values()) {
     const { server, state } = upstream
@@ -46,13 +43,13 @@ export function offersCapability({ upstreams }: Graph, capability: string): bool
   return false
 }
 
-/** The first declared upstream says how an extension is set. */
+/** The first declared upstream decides an extension's settings. */
 function addExtensions(merged: JsonObject, extensions: JsonObject | undefined): void {
   if (extensions !== undefined)
     merged.extensions = { ...extensions, ...(merged.extensions as JsonObject | undefined) }
 }
 
-/** Returns experimental capabilities of the only upstream: with several, there is no telling where a call should go. */
+/** Passes experimental capabilities through only for a single upstream: with several, the target is unknown. */
 function mergeExperimental({ experimental }: JsonObject, isOnly: boolean): JsonObject {
   return isOnly && isObject(experimental) ? { experimental } : {}
 }
@@ -61,10 +58,7 @@ function assumeCapabilities(node: UpstreamNode): JsonObject {
   return node.upstream.state === 'stopped' ? {} : { tools: {}, prompts: {}, resources: {} }
 }
 
-/**
- * Waits until every upstream has been spoken to once, but no longer than its grace. As soon as one was, the others have a
- * second: clients wait less for a greeting than for a list.
- */
+/** Waits for first contact with every upstream, within its grace period; one second more once any has answered. */
 export async function waitForFirstContact({ upstreams, grace, clock }: Graph): Promise<void> {
   const all = [...upstreams.values()].map(({ upstream }) => upstream)
   const waiting = all.filter(({ server, state }) => server === undefined && state === 'starting')
@@ -79,7 +73,7 @@ export async function waitForFirstContact({ upstreams, grace, clock }: Graph): P
   await Promise.race([done, greeted.promise.then(() => waitAtMost(clock, MAX_OTHERS_MS, done))])
 }
 
-/** Merges the upstreams' instructions for a model, each under its upstream's name where several are visible; rules may hide some. */
+/** Merges the instructions visible to the session, each under its upstream's name if several are visible. */
 export async function mergeInstructions(graph: Graph, session: Session): Promise<string | undefined> {
   if (graph.config.server.instructions !== undefined) return graph.config.server.instructions
   if (collectInstructions([...graph.upstreams.values()]).length === 0) return undefined
@@ -97,26 +91,25 @@ function collectInstructions(nodes: readonly UpstreamNode[]): UpstreamInstructio
   )
 }
 
-/** Caller that looks, and the profile that it looks through. */
 type Viewer = Pick<Session, 'principal' | 'profile'>
 
-/** The upstreams of which a client may know: all where no rules hide any, else those of which it sees something. */
+/** Returns all upstreams without rules that hide entries, else those with a visible entry. */
 export async function listVisibleUpstreams(graph: Graph, session: Session): Promise<UpstreamNode[]> {
   const nodes = [...graph.upstreams.values()]
   const doubtful = nodes.filter(node => !isVisible(session, node, graph))
   const lists = doubtful.flatMap(({ upstream }) =>
     KINDS.map(kind => graph.catalog.getList(upstream.name, kind, session)),
   )
-  // One whose lists do not come in time is not spoken of.
+  // Upstreams with late lists are omitted.
   if (lists.length > 0) await waitAtMost(graph.clock, MAX_LISTS_MS, Promise.allSettled(lists))
   const seen = new Set(doubtful.filter(node => isListed(session, node, graph)))
   return nodes.filter(node => !doubtful.includes(node) || seen.has(node))
 }
 
-/** Tells whether rules let a caller know of an upstream, as far as that can be said at once. */
+/** Checks from cached lists whether rules let a caller see an upstream. */
 export function isVisible(viewer: Viewer, node: UpstreamNode, graph: Graph): boolean {
   if (graph.hooks.getRunner('catalog') === undefined) return true
-  // Rules about all of an upstream pass what has no name, or do not.
+  // Rules for a whole upstream also match an entry without a name.
   const any = createUnlistedEntry('tools', node.upstream.name, '', node.prefix)
   return graph.catalog.applyCatalogTaps(any, viewer) !== undefined || isListed(viewer, node, graph)
 }

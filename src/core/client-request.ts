@@ -10,13 +10,12 @@ import type { RpcError } from '../protocol/rpc-error.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
 import { isWebUrl } from '../protocol/uri.ts'
 
-/** Parts of the gateway that answering in a client's place needs. */
 interface HookReplyDeps {
   readonly hooks: Hooks
   readonly log: Log
 }
 
-/** Replies in the client's place: by a hook, or as no client should be asked that; undefined when the client itself is to be asked. */
+/** Replies by a hook, or refuses a disallowed request; undefined if the client must be asked. */
 export async function getHookReply(
   graph: HookReplyDeps,
   exchange: Exchange,
@@ -32,7 +31,7 @@ export async function getHookReply(
   return 'result' in answer ? { result: answer.result.value() } : undefined
 }
 
-/** The capability that this exchange's client lacks for an ask; undefined when it may be asked. */
+/** Returns the missing client capability; undefined if the client can be asked. */
 export function findMissingForClient(exchange: Exchange, { method, params }: Ask): JsonObject | undefined {
   return findMissingCapabilities(normalizeCapabilities(exchange.session.client), method, params)
 }
@@ -43,12 +42,11 @@ export function findMissingCapability(ask: Ask, requiredCapabilities: JsonObject
   })
 }
 
-/** Gives an audit what a server asked a client for, and what came of it. */
+/** Records a client request and its outcome for the audit. */
 export function recordAsk(hooks: Hooks, exchange: Exchange, { method }: Ask, outcome: string): void {
   hooks.getRunner('auditEvent')?.({ kind: 'client_request', name: method, outcome, exchange })
 }
 
-/** Sums up the reply to an ask in one word. */
 export function summarizeReply(reply: AskReply): string {
   if ('error' in reply) return reply.error.code === RPC.methodNotFound ? 'refused' : 'error'
   const { action } = reply.result

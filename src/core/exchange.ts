@@ -98,7 +98,10 @@ export interface Carrier {
   callTool?(exchange: PipelineExchange, params: WrappedCall): Promise<Answer>
   /** Absent where nobody is shown anything. */
   shown?(exchange: Exchange, kind: Kind): Promise<readonly CatalogEntry[]>
-  /** Says why the configuration that runs by now would not make a call. Absent where there is no other. */
+  /**
+   * Returns why the current configuration would reject a delayed call; undefined if it would not. A reload may have
+   * removed its server, name or caller.
+   */
   outdated?(call: PipelineCall): Promise<string | undefined>
 }
 
@@ -123,7 +126,7 @@ export class PipelineExchange implements Exchange {
   readonly #carrier: Carrier
   openAsks = 0
   hasReachedClient = false
-  /** Set where somebody reads how long it was in which phase. */
+  /** Set if a tap reads phase durations. */
   phases: PhaseClock | undefined = undefined
   #reason: string | undefined = undefined
   #listeners: CancelListeners | undefined = undefined
@@ -220,7 +223,7 @@ export class PipelineExchange implements Exchange {
     return this.#listeners.add(listener)
   }
 
-  /** The client has given up, or gone. The first reason counts. */
+  /** Cancels on client request or disconnect. The first reason counts. */
   cancel(reason: string): void {
     if (this.answer === undefined) this.abandon(reason)
   }
@@ -239,7 +242,7 @@ export class PipelineExchange implements Exchange {
     if (this.#successor !== undefined) return this.#successor.#emitForwarded(notification)
     if (this.#onward !== undefined)
       return this.#carrier.emit(this, notification, told => this.#onward?.emit(told))
-    // After the answer, or when nobody listens, there is nowhere for it to go; but a client that thinks comes back.
+    // Drop after the answer or without a listener, unless the client will retry.
     if (this.answer !== undefined) return this.#pending?.add(notification)
     if (this.cancelled) return
     this.hasReachedClient = true
@@ -401,7 +404,7 @@ export class CancelListeners {
   #first: ListenerNode | undefined
   #last: ListenerNode | undefined
 
-  /** Adds a listener; returns the way to take it back. */
+  /** Adds a listener; returns a function that removes it. */
   add(run: CancelListener): () => void {
     const link: ListenerNode = { run, before: this.#last, after: undefined, isIn: true }
     if (this.#last === undefined) this.#first = link

@@ -34,7 +34,7 @@ import type { Hooks } from '../hooks/hooks.ts'
 
 type AuthenticationResult = ReturnType<HookTaps['authenticate']>
 
-/** Sessions that can be told something unasked. */
+/** Maximum sessions that can receive notifications. */
 const MAX_SESSIONS = 100_000
 
 /** The gate between listeners and the pipeline. Listeners keep it across generations; the graph behind it is swapped. */
@@ -75,12 +75,11 @@ export class PipelineGate implements Gate {
     return this.#isDraining
   }
 
-  /** Not ready from now on, and open as ever. */
+  /** Reports not ready, but keeps serving. */
   drain(): void {
     this.#isDraining = true
   }
 
-  /** No new sessions and requests from now on. */
   stopAccepting(): void {
     this.#isOpen = false
   }
@@ -118,7 +117,6 @@ export class PipelineGate implements Gate {
     this.#graph.hooks.getRunner('refused')?.(refusal, credentials)
   }
 
-  /** Tells of a caller that is not let in. */
   #checkIdentity(found: Awaited<AuthenticationResult>, credentials: Credentials): Principal | Refusal {
     const caller = found ?? ANONYMOUS
     if ('status' in caller && credentials.isOptional !== true) this.reportRefusal(caller, credentials)
@@ -182,7 +180,7 @@ export class PipelineGate implements Gate {
     return answer
   }
 
-  /** Before its client has been greeted, a session is told nothing (2025-11-25, lifecycle). */
+  /** No notifications before initialization (2025-11-25, lifecycle). */
   #markInitialized(session: Session): void {
     if (session.client.era === 'legacy' && this.#sessions.size < MAX_SESSIONS) this.#sessions.add(session)
   }
@@ -213,7 +211,7 @@ export class PipelineGate implements Gate {
     return computeHealth(this.#graph, [...ending, ...this.#standingFindings.values()])
   }
 
-  /** Keeps a finding until it is taken back. */
+  /** Adds a finding until it is removed. */
   addFinding(found: HealthFinding): void {
     this.#standingFindings.set(found.code, found)
   }
@@ -239,7 +237,7 @@ export class PipelineGate implements Gate {
   }
 }
 
-/** True if some server can be called, and all that must be there are. */
+/** True if a server can be called and all required servers are up. */
 function canServe(nodes: readonly Upstream[]): boolean {
   const someReady = nodes.length === 0 || nodes.some(isUp)
   return someReady && nodes.every(node => node.spec.onFailure !== 'fail' || isUp(node))

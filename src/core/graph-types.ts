@@ -103,14 +103,14 @@ interface CatalogReader {
   getCachedView(kind: Kind, session: Session): View | undefined
   list(exchange: Exchange, upstreams?: readonly string[]): Promise<Answer>
   readonly listings: Listings
-  /** Key of all who are shown the same lists, by the same connections. */
+  /** Returns a key shared by readers of the same lists over the same connections. */
   getReaderKey(session: Session): string
   /** Lists an upstream again; undefined if the list is the one that readers were given. */
   findChange(kind: Kind, upstream: string): Promise<ListChange | undefined>
   load(kind: Kind, session: Session, only?: readonly string[]): Promise<View>
   find(kind: Kind, session: Session, exposed: string): Promise<CatalogEntry | undefined>
   findLastKnown(kind: Kind, session: Session, exposed: string): CatalogEntry | undefined
-  /** The tool's parameters that travel in headers too; undefined when its annotations are invalid. */
+  /** Returns the tool's parameters sent as headers; undefined if its annotations are invalid. */
   getHeaderParams(entry: CatalogEntry): readonly ParamHeader[] | undefined
   getList(name: string, kind: Kind, session: Session): Promise<UpstreamList | undefined>
   applyCatalogTaps(entry: CatalogEntry, viewer: ProfileViewer): CatalogEntry | undefined
@@ -133,14 +133,13 @@ interface RouteFinder {
   mirrorParams(call: Call, entry: CatalogEntry | undefined): RpcError | undefined
 }
 
-/** Tells clients what changed, and keeps the subscriptions that need it. */
+/** Notifies clients of changes, and manages subscriptions. */
 interface ClientNotifier {
   listen(exchange: Exchange, filter: ListenFilter): Promise<void> | undefined
   attach(sessions: ReadonlySet<Session>): void
   forgetSession(session: Session): void
-  /** All who can be told something unasked. */
+  /** All sessions that can receive notifications. */
   listAudience(): Generator<Session>
-  /** Tells some of them, at once. */
   notifyAudience(method: string, isMeant: (session: Session) => boolean): void
   addHolder(uri: string, owner: ResourceOwner, by: object): 'new' | 'known' | 'full'
   removeHolder(uri: string, by: object): ResourceOwner | undefined
@@ -211,6 +210,6 @@ export interface Graph {
   left(): void
   nextId(): number
   exchange(session: Session, inbound: IncomingRequest): PipelineExchange
-  /** Our name and version; a lone unprefixed upstream shows its own, as there is nobody else to be. */
+  /** Name and version of the gateway; a single unprefixed upstream shows its own. */
   identity(): Identity
 }

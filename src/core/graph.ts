@@ -198,7 +198,7 @@ export class RuntimeGraph implements Graph {
     return exchange
   }
 
-  /** Our name and version; a lone unprefixed upstream shows its own, as there is nobody else to be. */
+  /** Name and version of the gateway; a single unprefixed upstream shows its own. */
   identity(): Identity {
     const [only] = this.upstreams.values()
     const isTransparent =
@@ -214,7 +214,7 @@ export class RuntimeGraph implements Graph {
     return catalog.listings.getListedView(known ?? (await catalog.load(kind, session)), session).view.entries
   }
 
-  /** Lists anew now and then, for the next who asks: servers need not say that theirs is another one. */
+  /** Refreshes in the background: servers need not announce list changes. */
   #refreshView(view: View, kind: Kind, session: Session): void {
     const now = this.clock.now()
     if (now - (this.#renewed.get(view) ?? -Infinity) < REFRESH_AFTER_MS) return
@@ -246,8 +246,8 @@ function never(): boolean {
 }
 
 /**
- * Says why the configuration that runs by now would not make a call that was made by this one, and has waited; undefined where it
- * would. Whoever lets such a call go on asks first: a reload may have taken its server, its name or its caller away.
+ * Returns why the current configuration would reject a delayed call; undefined if it would not. A reload may have
+ * removed its server, name or caller.
  */
 async function getOutdatedReason(call: PipelineCall, graph: Graph): Promise<string | undefined> {
   const now = graph.tasks.graph
@@ -273,7 +273,6 @@ async function isAdmitted({ exchange }: PipelineCall, { hooks }: Graph): Promise
   return !('status' in found) && authorizationKey(found) === authorizationKey(principal)
 }
 
-/** Says what the call would meet, were it made now. */
 async function getRejectionReason(
   { upstream, params, exchange }: PipelineCall,
   before: Graph,

@@ -93,7 +93,7 @@ const ELSEWHERE = {
 const SILENT =
   'It wrote nothing: correct what is said here (gateway reload reads gateway.yaml anew); then: gateway restart {upstream}'
 
-/** Answers of a server that is there, and wants to know who asks. */
+/** HTTP refusals that require authentication. */
 const REFUSED = /^HTTP 40[13]\b/
 const WANTS_LOGIN = 'It wants a login, or another token: see docs/login.md; then: gateway reload'
 

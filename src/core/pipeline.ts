@@ -72,7 +72,7 @@ function setLevel(exchange: Exchange, graph: Graph): Answer {
   exchange.session.client.logLevel = level
   for (const { upstream, dispatch } of graph.upstreams.values()) {
     const { server, state } = upstream
-    // One that sleeps has nothing to say, and is told with the first call that wakes it.
+    // An idle server gets the level with its next call.
     if (server?.capabilities.logging === undefined || server.era === 'modern' || state === 'idle') continue
     const own = createDetachedExchange(graph, exchange.session, 'logging/setLevel')
     void dispatch(new PipelineCall(upstream.name, own.method, { level }, own)).catch(() => undefined)
@@ -228,7 +228,7 @@ export function isOwnerError(thrown: unknown): thrown is GatewayError {
   return thrown instanceof GatewayError && LOGGED_CODES.has(thrown.code)
 }
 
-/** Turns an exception into one JSON-RPC error, without our internals in its text. */
+/** Converts an exception to a JSON-RPC error without internals. */
 function toErrorAnswer(thrown: unknown, exchange: PipelineExchange, graph: Graph): Answer {
   const error = thrown instanceof GatewayError ? thrown : gatewayError('GW_INTERNAL', { cause: thrown })
   if (isOwnerError(error)) {

@@ -27,7 +27,7 @@ const NAMED: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'comple
 export class Router {
   readonly #graph: Graph
   readonly #waitMs: number
-  /** Entry that was found for the name of a request before anybody judged it: a name is not looked for twice. */
+  /** Entry found by name, so that it is looked up once per request. */
   readonly #entriesByName = new WeakMap<
     Exchange,
     { readonly name: string; readonly entry: CatalogEntry | undefined }
@@ -108,7 +108,7 @@ export class Router {
     const entry = this.#findVisible(target, node, exchange.session)
     if (entry?.original === target.name && entry.refusal === undefined) return { ...route, entry }
     if (entry !== undefined) return createRoute(entry, target.withName)
-    // In the caller's own words, as for a name that nobody has.
+    // The same error as for an unknown name.
     return createUnknownError(
       exchange,
       target.kind,

@@ -7,7 +7,6 @@ import { getSteadyTime } from '../util/clock.ts'
 
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
-/** Nothing else begins like it. */
 const EXPIRY_PREFIX = 'until '
 
 /**
@@ -29,7 +28,7 @@ export class Seal {
     this.#now = now
   }
 
-  /** The same, for so many milliseconds. */
+  /** Seals with an expiry in milliseconds. */
   sealWithExpiry(ms: number, value: unknown, boundTo: string): string {
     return this.sealValue({ value, until: this.#now() + ms }, `${EXPIRY_PREFIX}${boundTo}`)
   }

@@ -12,7 +12,6 @@ import type {
 import { ANONYMOUS, authorizationKey } from '../api/principal.ts'
 import { MODERN_VERSION } from '../protocol/methods.ts'
 
-/** Caller whom somebody looks for, and the profile that it looks through. */
 type Viewer = Pick<Session, 'principal' | 'profile'>
 
 /** Forms of one session that are kept; beyond them, they are made again. */
@@ -96,7 +95,7 @@ export function getBaseSession(session: Session): Session {
   return session instanceof PipelineSession ? session.root : session
 }
 
-/** A session that nobody has, for those inside the gateway who want to see what everybody may see, or what this caller would. */
+/** Creates a session without a client, to view lists as any caller or as this one. */
 export function createOnlooker(info: Session['client']['info'], viewer: Partial<Viewer> = {}): Session {
   return new PipelineSession({
     id: 'inspect',

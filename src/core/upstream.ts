@@ -96,11 +96,11 @@ export function getLiveUpstream(upstream: Upstream): Upstream {
 type FirstWaits = Map<Kind | undefined, number>
 
 /**
- * Limits the wait for an upstream that starts, or lists for the first time, to `lists.grace`. Its time counts from the first
- * who waited, also through a reload: one that hangs delays only the first list.
+ * Limits the wait for a starting or unlisted upstream to `lists.grace`, counted from the first waiter, across
+ * reloads.
  */
 export class StartupGrace {
-  /** The whole of it, in milliseconds. */
+  /** Grace period in milliseconds. */
   readonly ms: number
   readonly #clock: Clock
   readonly #since: WeakMap<Upstream, FirstWaits>

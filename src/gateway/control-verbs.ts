@@ -30,7 +30,6 @@ interface VerbOptions extends RequestOptions {
   readonly ending: AbortSignal
 }
 
-/** A running gateway, as far as verbs need it. */
 interface VerbDeps {
   readonly generation: Pick<Generation, 'graph' | 'loaded' | 'added'>
   readonly upstreams: ReadonlyMap<string, UpstreamHandle>
@@ -175,7 +174,6 @@ async function sendClientRequest(
   }
 }
 
-/** All that people want to see at a glance. */
 async function getStatus(gateway: VerbDeps): Promise<object> {
   const rows = [...gateway.upstreams.values()].map(one => one.status())
   const trees = rows.map(({ pid, runtime }) => {
@@ -273,7 +271,7 @@ function parseLineCount(asked: unknown): number | undefined {
     : undefined
 }
 
-/** Resolves when nobody wants to hear any more, or there is nothing more to hear. */
+/** Resolves on abort, or at the end of the logs. */
 function followLines(gateway: VerbDeps, name: string, options: VerbOptions): Promise<void> {
   const { onNotification, signal, ending } = options
   const ends = [signal, ending].filter(one => one !== undefined)

@@ -36,7 +36,7 @@ export class GatewayEventEmitter {
   }
 }
 
-/** Hears what the upstreams of the running generation write, while somebody wants to know. */
+/** Follows upstream logs while there is a subscriber. */
 export class UpstreamLogFeed {
   readonly #emit: (upstream: string, line: LogLine) => void
   readonly #followed = new Map<Upstream, () => void>()
@@ -53,7 +53,7 @@ export class UpstreamLogFeed {
     this.#updateFollowing()
   }
 
-  /** Follows until what it returns is called. */
+  /** Follows the logs; the returned function stops it. */
   follow(): () => void {
     this.#followerCount++
     this.#updateFollowing()

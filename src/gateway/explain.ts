@@ -26,7 +26,7 @@ interface ExplainQuery {
   readonly profile: string | undefined
 }
 
-/** Way that a call would take, and its end. */
+/** Steps of a call, and its outcome. */
 export interface Explanation {
   readonly tool: string
   readonly caller: { readonly issuer: string; readonly subject: string; readonly scopes: readonly string[] }

@@ -43,7 +43,6 @@ import { openSeal, openState } from './open-state.ts'
 import type { GatewayLifecycle } from './reloader.ts'
 import { Generations, toLoadedConfig, startUpstreams } from './reloader.ts'
 
-/** Longer than any stop takes. */
 const KEEP_ALIVE_MS = 30_000
 
 /**
@@ -393,7 +392,6 @@ export class Gateway {
     }
   }
 
-  /** Another gateway, which saves nothing and says nothing. */
   #createPlanGateway(source: LoadedConfig, upstream: GatewayDeps['upstream']): Promise<Gateway> {
     const { environment, state } = this.#deps
     const log = createLog({ level: 'error', format: 'json', write: () => undefined })

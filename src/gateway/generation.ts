@@ -104,7 +104,7 @@ export interface Generation {
   readonly warnings: readonly Problem[]
 }
 
-/** Plugins, hooks, upstreams, graph: everything short of sockets and processes. Upstreams whose spec is unchanged are kept. */
+/** Builds plugins, hooks, upstreams and graph, without sockets or processes. Unchanged upstreams are reused. */
 export async function buildGeneration(
   written: LoadedConfig,
   around: GatewayDeps,

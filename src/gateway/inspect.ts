@@ -124,7 +124,7 @@ export function createUpstreamHandle(upstream: Upstream, graph: Graph): Upstream
       return upstream.logs
     },
     async start() {
-      // Asked for by hand: what failed is not left to its next try.
+      // On a manual start, do not wait for the next retry.
       if (upstream.state === 'failed') await upstream.stop()
       await upstream.start()
     },

@@ -10,7 +10,6 @@ interface OpenListener {
   readonly listener: Listener
 }
 
-/** Decides where to listen. */
 interface ListenerPlan {
   readonly loaded: LoadedConfig
   readonly hooks: Hooks
@@ -108,7 +107,7 @@ export class ListenerSet {
     }
   }
 
-  /** After a reload: whom the new generation does not know goes. */
+  /** Closes streams of callers that the new generation rejects. */
   recheckCredentials(): void {
     for (const { listener } of this.#open.values()) listener.recheckCallers?.()
   }

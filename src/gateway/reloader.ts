@@ -64,7 +64,6 @@ export class Generations {
     return this.#current
   }
 
-  /** Tells the plugins of a generation that it is to run. */
   async runReadyHooks({ graph }: Generation): Promise<void> {
     await graph.hooks.getRunner('ready')?.()
   }
@@ -82,7 +81,7 @@ export class Generations {
         generation.graph.notifier.notifyUpstream(name, notification, isMeant)
   }
 
-  /** Another process heard this from an upstream of the same name. */
+  /** Handles a notification received by a peer process. */
   handlePeerNotification(name: string, notification: Notification): void {
     const upstream = this.#current.graph.upstreams.get(name)?.upstream
     if (upstream !== undefined) this.says(name, notification, getLiveUpstream(upstream))

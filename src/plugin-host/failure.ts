@@ -46,7 +46,6 @@ function parseMarkedLocation(text: string): ProblemLocation | undefined {
   return { file: getFilePath(file), line: Number(line), col: mark === undefined ? 1 : mark.indexOf('^') + 1 }
 }
 
-/** Finds the call in the plugin's own file that led to the error. */
 function parseFrameLocation(thrown: unknown, url: string): ProblemLocation | undefined {
   const stack = thrown instanceof Error ? (thrown.stack ?? '') : ''
   for (const line of stack.split('\n')) {

@@ -75,7 +75,7 @@ export class StateFile {
     }
   }
 
-  /** Moves away what cannot be understood, and says so. */
+  /** Sets an unreadable file aside, and logs it. */
   async setAside(why: string): Promise<void> {
     const { path, log } = this.#options
     const aside = `${path}.corrupt-${new Date().toISOString().replace(/[:.]/g, '-')}`

@@ -68,9 +68,9 @@ interface BacklogOptions {
   readonly hold: MemoryShare | undefined
   /** Bytes that wait for the reader now. */
   unsent(): number
-  /** The reader has fallen behind, or has caught up. */
+  /** Called when the reader falls behind or catches up. */
   onFlow(): void
-  /** The reader is to be cut. */
+  /** Called when the reader must be disconnected. */
   onStuck(): void
 }
 

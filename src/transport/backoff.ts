@@ -5,10 +5,10 @@ const BUDGET_WINDOW_MS = 10_000
 const MAX_CONSECUTIVE_RESTARTS = 10
 const PROBE_MS = 5 * 60_000
 
-/** When a server that failed is started again. */
+/** Delay until the next restart. */
 export interface RestartDelay {
   readonly ms: number
-  /** Why so late, where the budget is exhausted. */
+  /** Reason, if the restart budget is exhausted. */
   readonly note: string | undefined
 }
 

@@ -25,7 +25,6 @@ export interface MessageContext {
   readonly caller?: Principal
 }
 
-/** The events of a carrier, for its conversation. */
 export interface ChannelEvents {
   /** One message or batch. */
   message(bytes: Buffer, arrived?: MessageContext): void
@@ -33,7 +32,7 @@ export interface ChannelEvents {
   tooLong(limit: number): void
   /** Nothing more comes; answers are still read. */
   ended(): void
-  /** Tells that the other side is gone; `why` where it is known. */
+  /** Called when the peer is gone, with the reason if known. */
   gone(why?: string): void
   /** The reader of our messages has fallen behind, or has caught up. */
   flow(): void
@@ -153,7 +152,7 @@ export class WebSocketChannel implements Channel {
     await new Promise<void>(resolve => (this.#onEmpty = resolve))
   }
 
-  /** Says good-bye, waits for the other side a moment, and is gone. */
+  /** Closes the socket, waiting briefly for the peer's close frame. */
   async close(code = GOING_AWAY, why?: string): Promise<void> {
     if (this.#socket.readyState === this.#socket.CLOSED) return
     // One whose handshake was refused has nothing to read from, and ws asks it all the same.
@@ -184,7 +183,7 @@ export class WebSocketChannel implements Channel {
   }
 
   #handleDrain(): void {
-    // Whoever takes what we write is alive, even if its pong waits behind that.
+    // A peer that drains data is alive, even if its pong is queued.
     this.#hasLife = true
     this.#backlog.handleDrain()
     if (this.unsent === 0) this.#onEmpty?.()

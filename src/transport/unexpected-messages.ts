@@ -22,7 +22,7 @@ const DESCRIPTIONS = {
 /** The kinds of messages that a server can send in vain. */
 type DroppedKind = keyof typeof DESCRIPTIONS
 
-/** Counts what a server sends in vain, and says so at the 1st, 10th, 100th … time. */
+/** Counts dropped messages, and logs the 1st, 10th, 100th … one. */
 export class DroppedMessages {
   readonly #log: Log
   readonly #budget: GarbageBudget | undefined

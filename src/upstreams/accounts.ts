@@ -90,7 +90,7 @@ class AccountsUpstream implements Upstream {
     return this.#upstreams().some(({ state }) => state === 'ready') ? 'ready' : 'idle'
   }
 
-  /** Trouble of one account is none of the others. */
+  /** A failed account does not affect others. */
   get problem(): undefined {
     return undefined
   }
@@ -124,7 +124,7 @@ class AccountsUpstream implements Upstream {
     }
   }
 
-  /** Nobody's connection is opened before somebody calls. */
+  /** Connections open on the first call. */
   start(): Promise<void> {
     this.#isStopped = false
     return Promise.resolve()

@@ -95,7 +95,7 @@ interface PoolDeps {
   /** The era of a call, or of a session's calls, where it is not that of the main connection. */
   eraOf(call: Call, main: Connection): 'legacy' | undefined
   eraOfSession(session: Session, main: Connection): 'legacy' | undefined
-  /** True while somebody waits for notifications on its connection. */
+  /** True if a client waits for notifications on this connection. */
   isWatched(supervisor: Supervisor): boolean
   /** Makes the supervisor of another connection, for clients that can be asked for this. */
   supervisor(capabilities: JsonObject, also?: PoolOptions): Supervisor
@@ -246,7 +246,6 @@ export class ConnectionPool {
     for (const pooled of this.#pooled.values()) if (pooled.session === id) this.#drainPooled(pooled)
   }
 
-  /** A connection is of no use any more. */
   removeSupervisor(supervisor: Supervisor): void {
     for (const pooled of this.#pooled.values())
       if (pooled.supervisor === supervisor) this.#drainPooled(pooled)

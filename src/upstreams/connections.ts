@@ -115,7 +115,7 @@ export class Connections {
     return project === undefined ? undefined : this.#selectSupervisor(call, main, project).connection
   }
 
-  /** The same, once it is up; undefined when the client did not wait. */
+  /** Waits for the connection; undefined if the client stopped waiting. */
   async waitForConnection(call: Call): Promise<Connection | undefined> {
     const main = await this.main.waitUntilReady(call)
     if (main === undefined) return undefined
@@ -188,13 +188,12 @@ export class Connections {
     for (const supervisor of this.#listSupervisors()) supervisor.handleAuthRequired(connection, failure)
   }
 
-  /** The server has forgotten us, or is another one. */
   reconnect(connection: Connection, why: string): void {
     for (const supervisor of this.#listMainSupervisors()) supervisor.reconnect(connection, why)
     this.#pool.reconnect(connection, why)
   }
 
-  /** Nothing that was learned of the server holds any more. */
+  /** Clears all cached facts about the server. */
   restart(why: string): void {
     this.#eras.clear()
     this.#pool.drainAll()

@@ -123,7 +123,6 @@ export class EraMatch {
     return isOver
   }
 
-  /** The server has become another one. */
   clear(): void {
     this.#modernOnly = undefined
     this.#failures = 0

@@ -216,7 +216,7 @@ export class McpUpstream implements Upstream {
     return server?.era === this.server?.era
   }
 
-  /** The server may have become another one: asks it who it is, and starts anew if it changed. */
+  /** Probes again, as the server may have been replaced; restarts if it changed. */
   async #recoverFromAnswer(connection: Connection, call: Call, answer: Answer): Promise<Answer> {
     if (!(await this.#eraDoubt.isConfirmed(connection))) return answer
     this.#restart()
@@ -327,7 +327,6 @@ class StoredServer {
     this.#seenAt = Date.now() - this.ageMs
   }
 
-  /** Notes what it says now. */
   saveServer(server: ServerDescription): void {
     this.isConfirmed = true
     if (this.#memory === undefined) return

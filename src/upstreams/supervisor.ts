@@ -104,9 +104,9 @@ const RENEW_RETRY_MS = 60_000
 /** Keeps one connection to a server alive: starts it, notices its end, and tries again with growing pauses. */
 export class Supervisor {
   state: UpstreamState = 'idle'
-  /** Why it is not ready, for anybody. */
+  /** Reason why it is not ready. */
   problem: string | undefined = undefined
-  /** The server's own words on that, for the owner alone. */
+  /** Server text about the problem, for the owner only. */
   problemDetail: string | undefined = undefined
   connection: Connection | undefined = undefined
   /** Number of restarts, but for waking from idleness. */
@@ -191,7 +191,6 @@ export class Supervisor {
     return Promise.race([this.waitForConnection(), left]).finally(() => takeBack())
   }
 
-  /** A connection has ended by itself. */
   handleClosed(connection: Connection, reason: Reason): void {
     if (connection !== this.connection) return
     this.connection = undefined

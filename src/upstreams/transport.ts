@@ -30,7 +30,6 @@ export interface Transport {
   send(text: string): Promise<void>
   /** Gives up a request that nobody waits for any more. True when the server has not heard of it, and will not. */
   abandon(pending: PendingRequest): boolean
-  /** The server has introduced itself. */
   opened(server: ServerDescription): void
   /** Opens what is needed to hear notifications that belong to no request. */
   listen(): void
@@ -57,7 +56,7 @@ export interface TransportEvents {
   failed(pending: PendingRequest, error: Error): void
   /** The stream of what belongs to no request has been away, and may have missed something. */
   reopened(): void
-  /** The transport is gone for good. */
+  /** Called when the transport has closed. */
   closed(reason: Reason): void
 }
 

@@ -26,10 +26,10 @@ import { Listings, View } from './view.ts'
 import type { TruncatedList, LateList, UpstreamList } from './upstream-list.ts'
 import { guessEntries, EMPTY_LIST, mergeLists } from './upstream-list.ts'
 
-/** Freshness of a list that nobody should keep. */
+/** Freshness of an uncacheable list. */
 const NO_CACHE: Freshness = { ttlMs: () => 0, cacheScope: 'private' }
 
-/** A list made of parts is as fresh as the first of them to grow old, and private if one of them is. */
+/** A merged list expires with its oldest part, and is private if any part is. */
 function computeFreshness(parts: readonly UpstreamList[], perCaller: boolean): Freshness {
   const payloads = parts.flatMap(part => part.payloads)
   const ttls = payloads.map(payload => (payload.era === 'modern' ? payload.value().ttlMs : 0))
@@ -40,7 +40,7 @@ function computeFreshness(parts: readonly UpstreamList[], perCaller: boolean): F
   return { ttlMs: now => getRemainingTtl(payloads, ttlMs, now), cacheScope }
 }
 
-/** Limits a lifetime to the time that kept payloads have left; one that nobody keeps was made just now. */
+/** Limits a lifetime to the time left in the cached payloads. */
 function getRemainingTtl(payloads: readonly Payload[], ttlMs: number, now: number): number {
   return payloads.reduce(
     (least, { freshUntil }) => Math.max(0, Math.min(least, (freshUntil ?? Infinity) - now)),
@@ -50,45 +50,43 @@ function getRemainingTtl(payloads: readonly Payload[], ttlMs: number, now: numbe
 
 /** Views kept at once: one per kind and principal. */
 const MAX_VIEWS = 4096
-/** Things said in the log once. */
+/** Maximum number of messages logged once. */
 const MAX_REPORTED = 10_000
 
 /** Digest of several lists. */
 const MIXED_DIGEST = 'several'
 
-/** A view that is kept, and the lists that it was made from. */
+/** Cached view, with the lists that it was made from. */
 interface CachedView {
   readonly view: View
   readonly identity: readonly unknown[]
 }
 
-/** An entry as its upstream listed it, and as a viewer sees it; undefined where that sees nothing of it. */
+/** Entry as listed, and as a viewer sees it; undefined if hidden. */
 export interface KnownEntry {
   readonly entry: CatalogEntry
   readonly seen: CatalogEntry | undefined
 }
 
-/** Maps exposed names to their owners. A view is made anew only when one of the lists behind it is another object. */
+/** Maps exposed names to their owners. A view is rebuilt only if one of its lists changed. */
 export class Catalog {
   readonly #graph: Graph
   readonly #lists: ListCache
-  /** Lists that readers are shown of each view. */
   readonly listings: Listings
   readonly #cachedViews = new BoundedMap<string, CachedView>({
     max: MAX_VIEWS,
     onForget: () => (this.#hasForgotten = true),
   })
-  /** Digest of the list that readers were given, by kind and upstream. */
+  /** Digests of the lists given to readers, by kind and upstream. */
   readonly #givenDigests = new Map<string, string>()
   readonly #reported = new Set<string>()
-  /** Upstreams that still start and were left out of a list, until one line names them all. */
+  /** Upstreams omitted because they are starting; logged in one line. */
   readonly #starting = new Set<string>()
-  /** Set once a view was let go: clients may have seen it, and nobody can compare with it any more. */
+  /** Set once a view was evicted: clients may have seen it, and it can no longer be compared. */
   #hasForgotten = false
   readonly #partial = new Set<Kind>()
-  /** Upstreams of which merged lists hold only a part, as there is too much of all together. */
+  /** Upstreams whose lists are truncated in the merged list. */
   readonly #truncated = new Map<string, Map<Kind, string>>()
-  /** Written once for each principal: every call looks its view up. */
   readonly #headerParams = new WeakMap<CatalogEntry, readonly ParamHeader[] | undefined>()
   readonly #viewKeys = new WeakMap<Principal, Map<Kind, string>>()
 
@@ -98,7 +96,7 @@ export class Catalog {
     this.listings = new Listings(graph.hooks, unshown => this.#reportUnshown(unshown))
   }
 
-  /** The error for a method that no upstream can serve; undefined when there may be one. */
+  /** Returns an error if no upstream supports the method. */
   findUnsupportedError(exchange: Exchange): RpcError | undefined {
     const capability = METHODS.get(exchange.method)?.capability
     if (capability === undefined || offersCapability(this.#graph, capability)) return undefined
@@ -142,7 +140,7 @@ export class Catalog {
     return typeof opened === 'number' ? opened : undefined
   }
 
-  /** The tool's parameters that travel in headers too; undefined when its annotations are invalid. */
+  /** Returns the tool's parameters sent as headers; undefined if its annotations are invalid. */
   getHeaderParams(entry: CatalogEntry): readonly ParamHeader[] | undefined {
     const known = this.#headerParams.get(entry)
     if (known !== undefined || this.#headerParams.has(entry)) return known
@@ -151,7 +149,7 @@ export class Catalog {
     return read
   }
 
-  /** The view as it was last made; undefined before the first list. */
+  /** Returns the cached view; undefined before the first list. */
   getCachedView(kind: Kind, session: Session): View | undefined {
     return this.#cachedViews.get(this.#getSessionKey(kind, session))?.view
   }
@@ -168,7 +166,7 @@ export class Catalog {
     return this.#runCatalogTaps(entries, kind, viewer).some(entry => entry.refusal === undefined)
   }
 
-  /** Returns all that upstreams have listed to anybody, with what this viewer sees of each. No upstream is asked. */
+  /** Returns all entries listed so far, with this viewer's form of each. Sends no request. */
   collectKnownEntries(kind: Kind, viewer: ProfileViewer): readonly KnownEntry[] {
     return [...this.#graph.upstreams.values()].flatMap(node => {
       const { entries = [] } = this.#lists.getLastShared(node, kind) ?? {}
@@ -177,12 +175,12 @@ export class Catalog {
     })
   }
 
-  /** Tells whether a client may have seen another view of this kind than the current one: a part of it, or one that was let go. */
+  /** True if a client may have seen another view of this kind: a partial one, or one that was evicted. */
   isDoubtful(kind: Kind): boolean {
     return this.#hasForgotten || this.#partial.has(kind)
   }
 
-  /** The view, made from what the upstreams list now. Upstreams that are down are left out. */
+  /** Builds the view from the current lists; upstreams that are down are left out. */
   async load(kind: Kind, session: Session, only?: readonly string[]): Promise<View> {
     const names = [...this.#graph.upstreams.keys()].filter(name => only?.includes(name) ?? true)
     const isWhole = this.#isWhole(names)
@@ -202,7 +200,7 @@ export class Catalog {
     return part
   }
 
-  /** Lists an upstream again, and compares the list with the one that readers were given. */
+  /** Lists an upstream again, and compares the result with the list given to readers. */
   async findChange(kind: Kind, name: string): Promise<ListChange | undefined> {
     const node = this.#graph.upstreams.get(name)
     if (node === undefined) return undefined
@@ -210,7 +208,7 @@ export class Catalog {
     if (state !== 'ready' && spec.onFailure === 'keep') return undefined
     const { entries: former = [] } = this.#lists.getLastShared(node, kind) ?? {}
     const reader = createOnlooker(this.#graph.identity())
-    // One that went to sleep meanwhile is not woken for it.
+    // Do not wake an upstream that went idle.
     const { entries, digest } = (state === 'ready' && (await this.getList(name, kind, reader))) || EMPTY_LIST
     const key = `${kind} ${name}`
     const given = this.#givenDigests.get(key)
@@ -223,12 +221,12 @@ export class Catalog {
     }
   }
 
-  /** Key of all who are shown the same lists, by the same connections. */
+  /** Returns a key shared by readers of the same lists over the same connections. */
   getReaderKey(session: Session): string {
     return this.listings.getReaderKey(session) + this.#getOwnListsKey(session)
   }
 
-  /** Names the upstreams of which this session is shown the lists of a connection of its own; empty for most sessions. */
+  /** Returns a key of the upstreams with connection-specific lists for this session; empty for most sessions. */
   #getOwnListsKey(session: Session): string {
     if (!hasOwnLists()) return ''
     let own = ''
@@ -241,10 +239,7 @@ export class Catalog {
     return upstreams.length === this.#graph.upstreams.size
   }
 
-  /**
-   * The thing of this name, as soon as nobody who is declared first can own it: a slow upstream keeps back only the
-   * names that may be its own.
-   */
+  /** Finds an entry by name, waiting only for upstreams declared earlier that could own it. */
   async find(kind: Kind, session: Session, exposed: string): Promise<CatalogEntry | undefined> {
     const key = this.#getSessionKey(kind, session)
     const parts = [...this.#graph.upstreams.keys()].map(name => this.getList(name, kind, session))
@@ -271,7 +266,6 @@ export class Catalog {
     return view
   }
 
-  /** One upstream's list, or undefined when it has none to give. */
   async getList(name: string, kind: Kind, session: Session): Promise<UpstreamList | undefined> {
     const node = this.#graph.upstreams.get(name)
     if (node === undefined) return undefined
@@ -281,7 +275,7 @@ export class Catalog {
       return part
     } catch (error) {
       if (node.upstream.spec.onFailure === 'fail') throw error
-      // One that was stopped, be it with the gateway, is not missed.
+      // A stopped upstream is not missing.
       if (node.upstream.state === 'starting') this.#starting.add(name)
       else if (node.upstream.state !== 'stopped') this.#reportStarting(name, kind, error)
       return undefined
@@ -357,7 +351,7 @@ export class Catalog {
     })
   }
 
-  /** Each thing is said once, until it is over. */
+  /** Logs each problem once until it is over. */
   #isNew(key: string): boolean {
     if (this.#reported.has(key) || this.#reported.size >= MAX_REPORTED) return false
     this.#reported.add(key)

@@ -11,9 +11,9 @@ import type { Carrier } from '../exchange.ts'
 import { PipelineCall, PipelineExchange } from '../exchange.ts'
 import type { Graph, UpstreamNode } from '../graph-types.ts'
 
-/** Pages asked of one upstream for one list. */
+/** Maximum pages of one list. */
 export const MAX_PAGES = 64
-/** Most bytes of one list, over all its pages. */
+/** Maximum bytes of one list, all pages together. */
 const MAX_BYTES = 16 * 1024 * 1024
 
 /** Tells whether an upstream is known to have nothing of this kind. */
@@ -21,7 +21,7 @@ export function lacksKind(node: UpstreamNode, kind: Kind): boolean {
   return node.upstream.server !== undefined && !offersKind(node, kind)
 }
 
-/** The call for one page of a list, in somebody's session. All pages are of the connection that `own` names, or of the main one. */
+/** Creates the call for one page. All pages use the connection that `own` names, or the main one. */
 export function createListCall(
   graph: Graph,
   node: UpstreamNode,
@@ -109,7 +109,7 @@ async function fetchPage(graph: Graph, node: UpstreamNode, call: PipelineCall): 
   }
   const error = 'error' in answer ? answer.error : undefined
   if (error?.code !== RPC.methodNotFound) throw createListFailure(node, call.method, error)
-  // A server may advertise resources and have no templates: an unknown list method is an empty list.
+  // Servers may advertise resources without templates: treat an unknown list method as an empty list.
   graph.unlisted.note(node.upstream, call.method, false)
   return undefined
 }
@@ -127,7 +127,7 @@ function createListFailure(
   return gatewayError('GW_UPSTREAM_ERROR', { upstream: upstream.name, method, why: error.message })
 }
 
-/** An exchange of our own in somebody's session: many callers may wait for it, so none of them can cancel it. */
+/** Creates an exchange that no caller can cancel, as many may wait for it. */
 export function createDetachedExchange(
   graph: Graph,
   session: Session,
@@ -144,7 +144,7 @@ export function createDetachedExchange(
   )
 }
 
-/** Carrier for the way to a list: drops messages, as nobody waits for them, and refuses asks, as nobody can be asked. */
+/** Carrier for list requests: drops notifications and refuses client requests. */
 const SILENT: Carrier = {
   emit: () => undefined,
   ask: (_exchange, ask) => Promise.resolve(createCannotAskReply(ask)),

@@ -42,13 +42,12 @@ interface ParsedPage {
 
 /** One list of one upstream, as one caller sees it. */
 interface CachedList {
-  /** As it was listed last. */
   known: UpstreamList | undefined
-  /** The list that took too long and is on its way still. */
+  /** Late list, still pending. */
   late: Promise<FetchOutcome> | undefined
-  /** Why the last one that took too long was not taken in the end. */
+  /** Failure of the last late list. */
   failure: Reason | undefined
-  /** True for that of a connection of its own. */
+  /** True for a connection-specific list. */
   readonly isOwn: boolean
 }
 
@@ -80,7 +79,7 @@ export class ListCache {
   readonly #graph: Graph
   readonly #lists = new Map<UpstreamNode, BoundedMap<string, CachedList>>()
   readonly #problems = new Map<string, Map<Kind, ListProblem>>()
-  /** Entries by page, for as long as somebody keeps that: many callers may have been given the same. */
+  /** Parsed entries by page payload, as many callers share one. */
   readonly #parsed = new WeakMap<Payload, ParsedPage>()
   readonly #logged = new Set<string>()
   readonly #waitMs: number
@@ -122,7 +121,7 @@ export class ListCache {
   getLateList({ upstream }: UpstreamNode): LateList | undefined {
     const leftMs = this.#graph.grace.getRemaining(upstream)
     if (upstream.server !== undefined || upstream.state !== 'starting' || leftMs <= 0) return undefined
-    // Whoever says too early that it has tried is waited for no less, but not asked over and over.
+    // Wait as long even if the attempt ends early, but do not retry in a loop.
     const done = upstream.start().then(() => (upstream.state === 'starting' ? NEVER : undefined))
     return { done, leftMs }
   }
@@ -219,7 +218,7 @@ export class ListCache {
     if (isNew) this.#graph.notifier.announceListChange(LISTS[kind].changed, node.upstream.name)
   }
 
-  /** Says each reason once: whoever asked has been told only that it takes long. */
+  /** Logs each reason once: the caller only received a timeout. */
   #storeLateFailure(node: UpstreamNode, kind: Kind, shelf: CachedList, error: unknown): void {
     const { name } = node.upstream
     const why = getOwnerReason(error)
@@ -236,7 +235,7 @@ export class ListCache {
     this.#noteProblem(node, kind, why)
   }
 
-  /** Stands in for a list that is on its way: gives the last known one, or throws if there is none. */
+  /** Returns the last known list in place of a pending one; throws if there is none. */
   #getFallback(node: UpstreamNode, kind: Kind, { known, failure }: CachedList): UpstreamList {
     const reason = failure ?? { why: `${LISTS[kind].method} takes longer than others should wait` }
     if (known !== undefined) return this.#markStale(node, kind, known, describeReason(reason))
@@ -262,7 +261,7 @@ export class ListCache {
     troubles.set(kind, { why, upstream, wasUp: upstream.state === 'ready', isMissing })
   }
 
-  /** A list has come: all is well, unless it is too long to be taken whole, or malformed. */
+  /** Clears the problem unless the list is truncated or malformed. */
   #noteListProblems(node: UpstreamNode, kind: Kind, { cut, malformed, dropped }: UpstreamList): void {
     if (dropped !== undefined) this.#logDropped(node, kind, dropped)
     if (cut === undefined && malformed === undefined) return this.#clearProblem(node, kind)
@@ -312,7 +311,7 @@ export class ListCache {
   }
 }
 
-/** True unless it was one of an upstream that was not up, and has come up since: its lists are asked for anew. */
+/** False if the upstream has started since: its lists are requested again. */
 function isCurrent({ upstream, wasUp }: ListProblem): boolean {
   return wasUp || upstream.state !== 'ready'
 }
@@ -332,7 +331,7 @@ function toFetchOutcome(work: Promise<UpstreamList>): Promise<FetchOutcome> {
   )
 }
 
-/** Why a list is not all that its upstream has; undefined where it is. */
+/** Returns why a list is truncated; undefined if complete. */
 function getTruncationReason(payloads: readonly Payload[], entries: number): string | undefined {
   if (entries > MAX_ENTRIES) return `only the first ${MAX_ENTRIES} of its ${entries} entries are taken`
   const isMore = payloads.length === MAX_PAGES && typeof payloads.at(-1)?.value().nextCursor === 'string'
@@ -348,7 +347,7 @@ function withOptionalTask(entry: CatalogEntry): CatalogEntry {
   return { ...entry, value: { ...entry.value, execution: { taskSupport: 'optional' } } }
 }
 
-/** True where the last known list stands in: what needs a login is no less there than before. */
+/** True if the last known list is used: a login problem removes no entries. */
 function keepsLastList({ upstream }: UpstreamNode, error: unknown): boolean {
   const { onFailure } = upstream.spec
   return onFailure === 'keep' || (onFailure === 'omit' && needsAuth(error))

@@ -7,9 +7,8 @@ import { getLiveUpstream } from '../upstream.ts'
 
 const MEMORY_KEY = 'unlisted'
 
-/** List methods that upstreams are known to lack. An upstream may outlive a configuration, and so does this. */
+/** List methods that upstreams lack. Outlives a configuration. */
 export class UnlistedMethods {
-  /** By what runs behind an upstream. */
   readonly #methods = new WeakMap<Upstream, Set<string>>()
 
   /**
@@ -47,13 +46,13 @@ export interface UpstreamList {
   readonly upstream: string
   readonly payloads: readonly Payload[]
   readonly entries: readonly CatalogEntry[]
-  /** Hash of what the upstream listed; empty for nothing. */
+  /** Hash of the list; empty for none. */
   readonly digest: string
-  /** As it was last known: the upstream is slow or away. */
+  /** True for the last known list of a slow or absent upstream. */
   readonly isStale?: boolean
-  /** Why it is not all that the upstream has. */
+  /** Reason for truncation. */
   readonly cut?: string
-  /** Why entries of it, or all, are withheld: they are malformed. */
+  /** Reason why malformed entries are withheld. */
   readonly malformed?: string
   /** Fields that were dropped, as they are malformed. */
   readonly dropped?: readonly string[]
@@ -68,10 +67,10 @@ export interface LateList {
   readonly leftMs: number
 }
 
-/** Most that a merged list holds of all servers together: entries, and bytes as the servers sent them. */
+/** Limits of a merged list: entries, and bytes as received. */
 const MAX_MERGED = { entries: 40_000, bytes: 64 * 1024 * 1024 }
 
-/** A server's list of which only the beginning is in the merged one. */
+/** Upstream list that is truncated in the merged one. */
 export interface TruncatedList {
   readonly upstream: string
   readonly kept: number
@@ -83,7 +82,7 @@ interface MergedList {
   readonly cuts: readonly TruncatedList[]
 }
 
-/** One list of those of all servers, in their order. Where it would be too long, the longest give way until all have the same share. */
+/** Merges the lists in declaration order. Over the limit, the longest are truncated to equal shares. */
 export function mergeLists(parts: readonly UpstreamList[], most = MAX_MERGED): MergedList {
   const lengths = parts.map(({ entries }) => entries.length)
   const sizes = parts.map(({ payloads }) =>
@@ -104,7 +103,7 @@ export function mergeLists(parts: readonly UpstreamList[], most = MAX_MERGED): M
   }
 }
 
-/** The largest share that each may have of a total, where those who want less leave the rest to the others. */
+/** Computes the equal share of a total; unused shares go to larger requests. */
 function computeFairShare(wanted: readonly number[], total: number): number {
   const rising = [...wanted].sort((a, b) => a - b)
   let left = total
@@ -142,7 +141,6 @@ export function describeMalformed(pages: readonly ListPage[]): string | undefine
   return problem === undefined ? names : `${problem}; ${names}`
 }
 
-/** Names the first ones, and says how many more there are. */
 export function summarizeNames(all: readonly string[]): string {
   const named = all.slice(0, MAX_NAMED).join(', ')
   return all.length > MAX_NAMED ? `${named} and ${all.length - MAX_NAMED} more` : named

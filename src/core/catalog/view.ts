@@ -44,7 +44,7 @@ interface CheckedListing {
 /** A list as its reader is shown it, and before it the forms that it had on the way. */
 type ListingForms = readonly [shown: readonly CatalogEntry[], ...before: (readonly CatalogEntry[])[]]
 
-/** Shows views to readers as the `listing` taps want. What is called, and how, stays the matter of the view itself. */
+/** Applies `listing` taps to views. Calls use the view itself. */
 export class Listings {
   readonly #hooks: Hooks
   readonly #report: (unshown: RejectedListing) => void
@@ -61,7 +61,7 @@ export class Listings {
     return this.#hooks.getRunner('listing') !== undefined
   }
 
-  /** The view as this session's client is shown it: the very same where no tap changes it. */
+  /** Returns the view as this client sees it; the same object if no tap changes it. */
   getListedView(view: View, session: Session): ListedView {
     if (!this.isTapped) return withoutListing(view)
     const reader = createReader(view.kind, session)
@@ -138,7 +138,7 @@ function createReader(kind: Kind, { principal, profile, client, choices }: Sessi
   return { kind, principal, profile, client: info, capabilities, era, choices }
 }
 
-/** A name that is shown leads to one thing, and never away from the thing that has the name. */
+/** A shown name must resolve to one entry, and must not shadow another entry's name. */
 function checkListing(view: View, [wanted, ...before]: ListingForms): CheckedListing {
   const entries: CatalogEntry[] = []
   const unshown: RejectedListing[] = []
@@ -234,7 +234,7 @@ const SECOND_MS = 1000
 export class View {
   readonly kind: Kind
   readonly entries: readonly CatalogEntry[]
-  /** Entries that taps withhold: no page has them, but whoever asks for one by its name is told why. */
+  /** Entries that taps withhold: on no page, but a request by name gets the reason. */
   readonly refused: readonly CatalogEntry[]
   readonly withheld: readonly Withheld[]
   readonly #index = new Map<string, CatalogEntry>()

@@ -24,7 +24,7 @@ import { HeldCall, createInvalidStateError, openState, sealState } from './parki
 const INPUT_METHODS: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read'])
 /** Rounds of input that a server may ask for before the call fails. */
 const MAX_ROUNDS = 8
-/** Pause before a retry for which the server wanted nothing. */
+/** Delay before a retry without input requests. */
 const RETRY_DELAY_MS = 250
 
 /**
@@ -64,7 +64,7 @@ export async function askLegacy(
   return 'result' in reply ? { result: fitted.convertResult(reply.result) } : reply
 }
 
-/** The same ask in another form: what is taken back is taken back in this one. */
+/** Copies a request with other parameters; cancellation is passed on. */
 function replaceRequest(ask: Ask, { method, params }: Ask): Ask {
   return { method, params, onCancel: listener => ask.onCancel?.(listener) }
 }
@@ -111,7 +111,7 @@ function waitBeforeRetry(exchange: Exchange, graph: Graph): Promise<void> {
   })
 }
 
-/** The same call once more, with what the server wanted. */
+/** Creates the retry with the client's responses. */
 function createRetryCall(
   call: PipelineCall,
   inputResponses: JsonObject,
@@ -131,7 +131,6 @@ function createFailure({ method }: PipelineCall, why: string): Answer {
   return { result: Payload.of({ content: [{ type: 'text', text: why }], isError: true }) }
 }
 
-/** A modern client's first try. */
 async function handleFirstRequest(call: PipelineCall, dispatch: Dispatch, graph: Graph): Promise<Answer> {
   // A server that was never reached may turn out to be legacy, and a plugin may ask whatever the server is.
   const isModern = graph.upstreams.get(call.upstream)?.upstream.server?.era === 'modern'

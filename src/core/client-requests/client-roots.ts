@@ -35,7 +35,7 @@ export class ClientRoots {
   readonly #sessions: ReadonlySet<Session>
   /** Clients that have said that they are initialized: others are not asked (2025-11-25, lifecycle). */
   readonly #ready = new WeakSet<Session>()
-  /** A client is asked once at a time, however many servers want to know. */
+  /** One `roots/list` per client at a time, shared by all servers. */
   readonly #asking = new Map<Session, Promise<AskReply>>()
   readonly #changed = new Set<Session>()
   #arrivals = Promise.withResolvers<void>()
@@ -46,13 +46,13 @@ export class ClientRoots {
     this.#sessions = sessions
   }
 
-  /** Hears what a client says that is about its roots, or about whether it can be asked. */
+  /** Handles client notifications about roots and initialization. */
   handleNotification(session: Session, { method }: Notification): void {
     const client = getBaseSession(session)
     if (method === 'notifications/initialized') this.#handleArrival(client)
     else if (method === 'notifications/roots/list_changed') {
       this.#changed.add(client)
-      // A reply that is on its way may hold the roots from before the change.
+      // A pending reply may hold outdated roots.
       this.#asking.delete(client)
       this.#notifySoon()
     }
@@ -65,12 +65,12 @@ export class ClientRoots {
     this.#notifySoon()
   }
 
-  /** A client has gone: another one may be the only one now. */
+  /** After a session ends, another client may be the only one. */
   handleSessionEnd(): void {
     this.#notifySoon()
   }
 
-  /** Asks the one client of a connection; undefined where there is none, or no telling which it is. */
+  /** Asks the connection's only client; undefined if there is none or several. */
   async list(upstream: Upstream, ask: Ask, isOn: UsesConnection): Promise<ListedRoots | undefined> {
     const of = (await this.findClient(upstream, isOn)) ?? (await this.#waitForClient(upstream, isOn))
     return of === undefined ? undefined : { session: of, reply: await this.#ask(of, ask) }

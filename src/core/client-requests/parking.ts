@@ -49,7 +49,7 @@ export class Parking {
     return this.#calls.get(id)
   }
 
-  /** Keeps a call; false when there is no room for it. */
+  /** Stores a call; false if the limit is reached. */
   add(call: HeldCall): boolean {
     if (this.#calls.has(call.id)) return true
     const own = [...this.#calls.values()].filter(({ owner }) => owner === call.owner)
@@ -62,7 +62,7 @@ export class Parking {
     this.#calls.delete(call.id)
   }
 
-  /** Expires all held calls, as nobody will retry them any more. */
+  /** Expires all held calls on shutdown. */
   expireAll(): void {
     for (const call of this.#calls.values()) call.expire('the gateway is stopping')
   }
@@ -169,7 +169,6 @@ export class HeldCall {
     return next
   }
 
-  /** The client did not come back in time. */
   expire(why: string): void {
     for (const { ask, reply } of this.#open.values()) reply(createExpiredError(ask, why))
     this.#open.clear()
@@ -220,7 +219,7 @@ export function sealState(graph: Graph, call: Call, state: RequestState): string
   return graph.seal.sealWithExpiry(STATE_TTL_MS, state, createBinding(call))
 }
 
-/** The state, or the error for one that is not ours, not for this request, or too old. */
+/** Opens a state; an error if it is foreign, for another request, or expired. */
 export function openState(graph: Graph, call: Call, sealed: unknown): RequestState | { error: RpcError } {
   const state =
     typeof sealed === 'string'

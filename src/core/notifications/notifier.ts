@@ -23,7 +23,7 @@ const MAX_HELD_EACH = 1024
 /** Method by which a legacy server reports the status of a task (2025-11-25, tasks). */
 const TASK_STATUS = 'notifications/tasks/status'
 
-/** Everything that goes toward clients ahead of, or beside, their answers. */
+/** Sends notifications to clients. */
 export class Notifier {
   readonly #graph: Graph
   readonly #listens = new Map<Exchange, ListenFilter>()
@@ -32,7 +32,7 @@ export class Notifier {
   readonly #holdShares = new SessionQuota(MAX_HELD_EACH)
   readonly #listenShares = new SessionQuota(MAX_LISTENS_EACH)
   readonly #listChanges: ListChangeNotifier
-  /** Upstreams that clients were told have gone. */
+  /** Upstreams announced as gone. */
   readonly #goneUpstreams = new Set<string>()
   #sessions: ReadonlySet<Session> = new Set()
   /** Notifications that had nowhere to go, for the log and metrics. */
@@ -57,7 +57,7 @@ export class Notifier {
     if (passed !== undefined) send(passed)
   }
 
-  /** An upstream says something that belongs to no request. Only what it may say of itself gets further. */
+  /** Handles an upstream notification without a request; only known methods pass. */
   notifyUpstream(upstream: string, said: Notification, isMeant?: (session: Session) => boolean): void {
     const notification = this.#runTaps(said, { direction: 'client', upstream, exchange: undefined })
     if (notification === undefined) return
@@ -84,7 +84,7 @@ export class Notifier {
         this.announceListChange(LISTS[kind].changed, upstream)
   }
 
-  /** One that is tried again and again goes but once. */
+  /** Repeated retries count as one departure. */
   #isArrivalOrDeparture(upstream: string, state: UpstreamState): boolean {
     if (state === 'ready') this.#goneUpstreams.delete(upstream)
     if (state !== 'failed') return state === 'ready'
@@ -219,7 +219,7 @@ export class Notifier {
   #notifyHolder(holder: object, told: Notification): void {
     const exchange = 'emit' in holder ? (holder as Exchange) : undefined
     if (exchange === undefined) getSession(holder).notify(told)
-    // Before it is acknowledged, a listen hears of nothing.
+    // No notifications before the acknowledgement.
     else if (this.#listens.has(exchange)) exchange.emit(told)
   }
 
@@ -238,7 +238,7 @@ export class Notifier {
       )
       if (decided !== 'drop') return decided ?? notification
     } catch (error) {
-      // There is nobody to answer, and those who come after have done nothing wrong.
+      // No reply is possible; log and continue.
       const fields = error instanceof GatewayError ? { code: error.code, ...error.fields } : {}
       this.#graph.log.error(getErrorMessage(error), { method: notification.method, ...fields })
     }

@@ -12,7 +12,7 @@ const MIN_INTERVAL_MS = 100
 export class ResourceUpdates {
   readonly #clock: Clock
   readonly #notify: (holder: object, update: Notification) => void
-  /** Holders that were told of late, with what they are to hear next. */
+  /** Recently notified holders, with the next pending update. */
   readonly #pending = new Map<object, Notification | undefined>()
 
   constructor(clock: Clock, tell: (holder: object, update: Notification) => void) {
@@ -37,7 +37,7 @@ export class ResourceUpdates {
 /** URIs subscribed at once. */
 const MAX_HELD = 10_000
 
-/** A resource of one upstream, and who wants to hear of it. */
+/** Subscribed resource of one upstream, with its holders. */
 interface SubscribedResource {
   /** Canonical URI by which its holders know it. */
   readonly uri: string
@@ -46,7 +46,7 @@ interface SubscribedResource {
   readonly updates: ResourceUpdates
 }
 
-/** Resources that somebody watches. Callers may be shown one URI by different upstreams: each hears of its own. */
+/** Watched resources. Two upstreams may share a URI: each holder gets its own upstream's updates. */
 export class ResourceHolders {
   readonly #clock: Clock
   readonly #notify: (holder: object, update: Notification) => void
@@ -65,7 +65,7 @@ export class ResourceHolders {
     return this.#findSubscription(uri, holder) !== undefined
   }
 
-  /** False where too much is held already. */
+  /** False if the limit is reached. */
   addHolder(uri: string, owner: ResourceOwner, holder: object): boolean {
     const same = this.#byUri.get(uri)?.find(held => isSame(held.owner, owner))
     if (same === undefined) return this.#addToResource(uri, owner, holder)
@@ -83,7 +83,7 @@ export class ResourceHolders {
     return true
   }
 
-  /** Names the owner of what is let go; undefined for who did not hold the URI. */
+  /** Returns the released resource's owner; undefined if the holder had no such URI. */
   removeHolder(uri: string, holder: object): ResourceOwner | undefined {
     const held = this.#findSubscription(uri, holder)
     if (held === undefined) return undefined

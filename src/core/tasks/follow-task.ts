@@ -27,7 +27,7 @@ interface FollowTaskDeps {
   readonly exchange: PipelineExchange
   /** The call that became the task, or another that is given up with it. */
   readonly call: PipelineCall
-  /** Hears of each state seen. */
+  /** Called with each state. */
   readonly sees?: (state: TaskState) => void
 }
 
@@ -61,7 +61,6 @@ class TaskFollower {
     this.#state = state
   }
 
-  /** Tells the server that nobody wants the result any more. */
   cancel(): void {
     this.#wake?.()
     const { graph, exchange } = this.#of

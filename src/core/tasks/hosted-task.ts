@@ -31,7 +31,7 @@ interface HostedTaskOptions extends ToolLocation {
   readonly pollIntervalMs: number
   /** Milliseconds since 1970. */
   readonly now: () => number
-  /** Ends the work behind it. */
+  /** Cancels the work. */
   readonly cancel: (reason: string) => void
 }
 

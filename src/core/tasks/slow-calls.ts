@@ -113,7 +113,7 @@ function continueAsTask(
 interface BackgroundDeps {
   readonly task: HostedTask
   readonly onward: Parameters<PipelineExchange['continueInBackground']>[0]
-  /** Hears of the exchange in whose name the call goes on. */
+  /** Called with the exchange that continues the call. */
   continues(exchange: PipelineExchange): void
 }
 
@@ -201,7 +201,7 @@ interface TaskSettlement {
   readonly method: string
 }
 
-/** Does work for a task of ours to its end, through the hooks that see every answer. Never rejects. */
+/** Completes a hosted task through the answer hooks. Never rejects. */
 export async function completeTask(
   { graph, task, exchange, method }: TaskSettlement,
   work: () => Promise<Answer>,

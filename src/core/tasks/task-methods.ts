@@ -101,7 +101,7 @@ async function runTaskMethod(
   // Task ids of one era are unknown in the other.
   if (task === undefined || !(isHosted || task.era === session.client.era))
     return { error: createUnknownTaskError() }
-  // Whoever began a task may end it.
+  // Cancelling a task needs no permission check.
   const refused = method === 'tasks/cancel' ? undefined : await getTaskRefusal(task, session, graph)
   if (refused !== undefined) return { error: refused }
   return isHosted ? handler.hosted(task, exchange) : handler.relayed(task, exchange, graph)
@@ -167,7 +167,7 @@ function describeModernTask(
   return task instanceof HostedTask || task?.era === 'modern' ? task : undefined
 }
 
-/** Tells the client of each change of these tasks until it stops listening. */
+/** Notifies the client of each change until it stops listening. */
 export function watchTasks(taskIds: readonly string[], exchange: PipelineExchange, graph: Graph): void {
   for (const taskId of taskIds) void cancelUpstreamTask(taskId, exchange, graph)
 }
@@ -185,7 +185,7 @@ function watchHostedTask(task: HostedTask, exchange: PipelineExchange): void {
   tell()
 }
 
-/** Not every server tells, so we look; the client is told what is new. */
+/** Polls, as servers need not send status; forwards only changes. */
 async function pollRelayedTask(
   taskId: string,
   place: ServerTaskLocation,

@@ -165,7 +165,6 @@ export class Connection implements ConnectionEvents, IncomingDeps {
     return this.transport.send(encodeNotification(method, params))
   }
 
-  /** The server has introduced itself. */
   opened(server: ServerDescription): void {
     this.server = server
     this.transport.opened(server)

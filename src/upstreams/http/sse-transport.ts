@@ -231,7 +231,7 @@ interface SseEventStreamDeps {
   readonly maxEvent: number
   endpoint(url: string): void
   message(text: Buffer): void
-  /** The stream is over, and with it the connection; `status` where it was refused. */
+  /** Called at the end of the stream; `status` if it was refused. */
   ended(reason: Reason, status?: number): void
 }
 
@@ -267,7 +267,6 @@ class SseEventStream implements ReplyHandler {
     this.close({ why: `it sent a message larger than ${this.#host.maxEvent} bytes` })
   }
 
-  /** Ends it from our side. */
   close(reason: Reason, status?: number): void {
     if (this.#isOver) return
     this.#isOver = true
