@@ -15,7 +15,7 @@ import { SUBSCRIBE } from './subscriptions/client-interest.ts'
 import type { Supervisor } from './supervisor.ts'
 import type { McpUpstreamConfig } from './transport.ts'
 
-/** Connections that were opened ahead, for clients to come. Each is given away once. */
+/** Pre-opened connections for future clients; each is used once. */
 class WarmConnections {
   readonly #min: number
   readonly #make: (isWaiting: (supervisor: Supervisor) => boolean) => Supervisor
@@ -34,7 +34,7 @@ class WarmConnections {
     return [...this.#waiting]
   }
 
-  /** Opens what is missing, as far as there is room for it. */
+  /** Opens missing connections within the limit. */
   openMissing(room: number): void {
     const missing = Math.min(this.#min - this.#waiting.size, room)
     for (let count = 0; count < missing; count++) {
@@ -355,7 +355,7 @@ export class ConnectionPool {
     throw gatewayError('GW_UPSTREAM_BUSY', { upstream: name, why, retryAfterMs: 1000 })
   }
 
-  /** One caller cannot take the places of all others: beyond his share his own idle ones make room. */
+  /** Over its share, a caller's own idle connections are evicted, never those of others. */
   #evictIfFull(session: Session): void {
     const { name, maxEach } = this.#host
     const caller = getCallerKey(session)
@@ -369,7 +369,7 @@ export class ConnectionPool {
     throw gatewayError('GW_UPSTREAM_BUSY', { upstream: name, why, retryAfterMs: 1000 })
   }
 
-  /** Those that nobody uses, the one idle longest first. */
+  /** Idle connections, longest idle first. */
   #listIdle(): PooledConnection[] {
     const idle = [...this.#pooled.values()].filter(
       pooled => !pooled.isKept && getIdleSince(pooled) !== undefined,

@@ -29,7 +29,7 @@ interface ConnectionsDeps {
   readonly spec: McpUpstreamConfig
   readonly context: UpstreamContext
   readonly supervisors: SupervisorFactory
-  /** True while somebody waits for notifications, on any connection or on the one of this supervisor. */
+  /** True while a client waits for notifications, on any connection or this supervisor's. */
   isWatched(supervisor?: Supervisor): boolean
   /** The main connection is another one, or gone. */
   changed(state: UpstreamState, connection: Connection | undefined): void
@@ -347,7 +347,7 @@ export class Connections {
     this.#lastError = { lastError: problem, lastErrorAt: Date.now() }
   }
 
-  /** Since when nothing has used any of its connections. */
+  /** Start of the idle time of all connections. */
   #getIdleSince(): number | undefined {
     if (this.main.state !== 'ready' || this.#host.isWatched()) return undefined
     let latest = 0

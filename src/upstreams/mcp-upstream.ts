@@ -131,7 +131,7 @@ export class McpUpstream implements Upstream {
     return fingerprintTls(this.spec, this.#context) !== this.#tlsFiles
   }
 
-  /** True while somebody waits for notifications of it. */
+  /** True while a client waits for its notifications. */
   get isWatched(): boolean {
     return this.#interest.isWatched()
   }
@@ -273,7 +273,7 @@ export class McpUpstream implements Upstream {
   }
 }
 
-/** Tells the owner what a server said when it refused a call, as callers are not told: it may quote our credentials. */
+/** Logs server refusals for the owner only, as the text may quote credentials. */
 class RefusalLog {
   readonly #context: UpstreamContext
   readonly #keep: (problem: string) => void
@@ -306,9 +306,9 @@ class RefusalLog {
 /** A server's description of itself from an earlier run, so that clients can be greeted before it runs. */
 class StoredServer {
   readonly server: ServerDescription | undefined
-  /** Milliseconds since it said so. */
+  /** Age of the description in milliseconds. */
   readonly ageMs: number
-  /** True once it has been spoken to in this run. */
+  /** True after contact in this run. */
   isConfirmed = false
   readonly #memory: UpstreamMemory | undefined
   #text = ''

@@ -15,7 +15,7 @@ const MAX_KNOWN = 10_000
 
 /** The directories that clients work in, as far as they say so: the first root, if it lies where roots may lie. */
 export class ProjectDirectories {
-  /** For clients that say nothing. */
+  /** Default for clients without roots. */
   readonly home: string
   readonly #upstream: string
   readonly #clock: Clock
@@ -33,7 +33,7 @@ export class ProjectDirectories {
     this.#allowed = allowed?.map(one => path.resolve(directory, one)) ?? [this.home]
   }
 
-  /** The project of a session that has told it. */
+  /** Returns the cached project of a session. */
   getKnown({ id }: Session): string | undefined {
     return this.#known.get(id)
   }

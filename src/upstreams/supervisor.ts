@@ -80,7 +80,7 @@ interface SupervisorDeps {
   readonly isProcess: boolean
   /** True where it is started again by itself; otherwise the next call starts it. */
   retries(): boolean
-  /** Asks for the right to start; undefined where nothing bounds that. */
+  /** Requests a start permit; undefined if starts are unlimited. */
   enter(): QueuedProcess | undefined
   /** Opens a connection and shakes hands; `open` must be given every connection as soon as it is made. */
   connect(own: (make: () => Connection) => Connection): Promise<Connection>
@@ -203,7 +203,7 @@ export class Supervisor {
     )
   }
 
-  /** Nothing more is let in over a connection before somebody logs in; what is under way may end. */
+  /** Accepts no more calls until a login; pending calls may finish. */
   handleAuthRequired(connection: Connection, failure: GatewayError): void {
     if (connection !== this.connection) return
     this.connection = undefined
@@ -355,14 +355,14 @@ export class Supervisor {
     this.#cancelRenewal = this.#host.clock.after(early, () => this.#renewConnection())
   }
 
-  /** The connection has lived its time: a fresh one takes over, and it ends with its last call. */
+  /** Maximum lifetime reached: opens a new connection; the old one closes after its last call. */
   #renewConnection(): void {
     if (this.connection === undefined || this.#starting !== undefined) return
     this.#host.log.info('it has lived its time: starting a fresh one', { pid: this.connection.transport.pid })
     void this.#attempt()
   }
 
-  /** The fresh one did not come up: better an old connection than none. */
+  /** The new connection failed: keep the old one. */
   #keepOldConnection(error: unknown): void {
     this.#host.log.warn('no fresh one came up; the old one goes on', { why: getOwnerReason(error) })
     this.#armRenewal(RENEW_RETRY_MS)
@@ -401,7 +401,7 @@ export class Supervisor {
     this.#setState('failed', `${why}${hint}`, failure.detail)
   }
 
-  /** Nothing is tried before somebody calls or has logged in. */
+  /** Waits for a call or a login before the next attempt. */
   #waitForLogin(failure: GatewayError): void {
     const problem = `${String(failure.fields.why)}. ${failure.hint}`
     const isKnown = this.state === 'needs_auth' && this.problem === this.#host.hide(problem)

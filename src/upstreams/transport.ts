@@ -28,7 +28,7 @@ export interface Transport {
   request(pending: PendingRequest, params: JsonObject | undefined): void
   /** Sends a notification or a reply of ours; resolves when it is out or lost, never rejects. */
   send(text: string): Promise<void>
-  /** Gives up a request that nobody waits for any more. True when the server has not heard of it, and will not. */
+  /** Abandons a request. True if the server never received it. */
   abandon(pending: PendingRequest): boolean
   opened(server: ServerDescription): void
   /** Opens what is needed to hear notifications that belong to no request. */

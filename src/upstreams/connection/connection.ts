@@ -369,7 +369,7 @@ class ConnectionUse {
     return this.inFlight > 0 ? new Promise(resolve => this.#freed.push(resolve)) : Promise.resolve()
   }
 
-  /** Since when nobody has used it; undefined while somebody does. */
+  /** Start of the idle time; undefined while in use. */
   get idleSince(): number | undefined {
     return this.inFlight > 0 ? undefined : this.endedAt
   }

@@ -18,7 +18,7 @@ import { RPC } from '../../protocol/rpc-error.ts'
 import { formatPeerText } from '../../util/log.ts'
 import type { Connection } from './connection.ts'
 
-/** A server is asked again who it is at most once in this time. */
+/** Minimum interval between probes. */
 const PROBE_INTERVAL_MS = 60_000
 
 /** Codes that only a server of the other era answers with. */
@@ -48,7 +48,7 @@ interface HandshakeDeps {
   open(): Connection
 }
 
-/** Opens a connection and finds out who is there, and of which era (the upstream half of the eras' detection rules). */
+/** Opens a connection and detects the server's era. */
 export async function performHandshake(options: HandshakeDeps): Promise<Connection> {
   const remembered = options.era === 'auto' ? options.memory.getEra() : options.era
   if (remembered !== 'legacy') return probeServer(options, options.open())

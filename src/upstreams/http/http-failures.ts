@@ -116,7 +116,7 @@ export function formatRedirectTarget(location: string | undefined): string {
   return target === undefined ? '' : ` to ${formatPeerText(target, 200)}`
 }
 
-/** A server's words beside a status, for the owner's eyes. */
+/** Extracts the server's error text, for the owner only. */
 export function extractServerMessage(body: string, challenge?: string): string | undefined {
   const parts = [body.trim(), challenge === undefined ? '' : `WWW-Authenticate: ${challenge}`]
   const text = parts.filter(part => part !== '').map(part => formatPeerText(part, 200))
@@ -146,7 +146,7 @@ export function createLocalRefusal(upstream: string, error: unknown): GatewayErr
   return gatewayError('GW_UPSTREAM_PROTOCOL', { upstream, why })
 }
 
-/** Tells why no connection came about. */
+/** Describes a connection failure. */
 export function describeUnreachable(error: unknown): string {
   return `it cannot be reached (${describeCause(error)})`
 }

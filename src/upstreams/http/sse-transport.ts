@@ -183,7 +183,7 @@ export class SseTransport implements Transport {
   }
 }
 
-/** The outcome of a POST: its status and the beginning of its body, or what broke it. */
+/** Result of a POST: status and start of the body, or the error. */
 type PostOutcome = HttpErrorReply | { readonly error: Error }
 
 /** The reply to a POST of HTTP+SSE: a status that says whether the message was taken. */

@@ -88,7 +88,7 @@ export class ClientInterest {
   }
 }
 
-/** The log level that a legacy server is asked for: that of the session that wants most. The others' is cut on its way. */
+/** Log level of a legacy server: the most verbose that any session requested; others are filtered. */
 class LogLevels {
   readonly #wanted = new Map<string, number>()
   /** The number of sessions that want each level. */
@@ -112,7 +112,7 @@ class LogLevels {
     return this.sendLevel(connection)
   }
 
-  /** Sends a server what is wanted now, unless it knows. */
+  /** Sends the level unless the server has it. */
   sendLevel(connection: Connection): Promise<unknown> | undefined {
     const loudest = this.#findLowestLevel()
     const { era, capabilities } = connection.server ?? {}
@@ -122,7 +122,7 @@ class LogLevels {
     return connection.sendRequest('logging/setLevel', { level: LOG_LEVELS[loudest] }).catch(() => undefined)
   }
 
-  /** The session has ended. True when it had wanted something. */
+  /** Removes an ended session; true if it had requested a level. */
   forgetSession(session: string): boolean {
     const level = this.#wanted.get(session)
     if (level === undefined) return false

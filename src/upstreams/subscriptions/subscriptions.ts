@@ -374,7 +374,7 @@ class ConnectionSubscriptions {
   }
 }
 
-/** All that a server may have changed while nobody listened. */
+/** List changes to assume after a gap in notifications. */
 export function createListChanges(server: ServerDescription | undefined): Notification[] {
   return Object.keys(LISTEN_FLAGS)
     .filter(kind => announcesChanges(kind, server))
