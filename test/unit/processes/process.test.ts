@@ -114,7 +114,7 @@ describe('a server process', { concurrency: 4 }, () => {
     assert.equal(lines[0]?.fields.upstream, 'it')
     await upstream.stop()
     assert.ok(lines.length <= 201, String(lines.length))
-    assert.ok(logs.some(line => line.message.includes('left out') && Number(line.fields.count) > 0))
+    assert.ok(logs.some(line => line.message.includes('lines dropped') && Number(line.fields.count) > 0))
   })
 })
 
