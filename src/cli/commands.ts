@@ -10,7 +10,7 @@ import { SERVE_COMMANDS } from './commands/serve.ts'
 import { CONTROL_COMMANDS } from './commands/control.ts'
 import { loadPluginCommands } from './plugin-commands.ts'
 
-/** Every command of ours by its id. They are thin; what they do is imported when they run. */
+/** All built-in commands by id. Implementations are imported when a command runs. */
 export const COMMANDS: Readonly<Record<string, Command.Class>> = {
   ...SERVE_COMMANDS,
   ...QUERY_COMMANDS,

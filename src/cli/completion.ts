@@ -3,10 +3,10 @@ import type { Terminal } from './output/terminal.ts'
 
 type CommandMap = Readonly<Record<string, Command.Class>>
 
-/** The hidden command that the scripts of all shells ask: `gateway __complete -- <words>`. */
+/** Hidden command that the shell scripts call: `gateway __complete -- <words>`. */
 export const COMPLETE_COMMAND = '__complete'
 
-/** Scripts by shell. Files are completed by the shell if nothing else is known. */
+/** Completion scripts by shell. Without candidates the shell completes file names. */
 export const COMPLETION_SCRIPTS = {
   bash: `_gateway() {
   local IFS=$'\\n'
@@ -32,7 +32,7 @@ complete -c gateway -a '(__gateway_complete)'`,
 }`,
 } as const
 
-/** Prints what the last of the words after the program's name may become, one candidate a line. */
+/** Prints completions of the last word, one per line. */
 export async function printCompletions(
   words: readonly string[],
   commands: CommandMap,
@@ -62,7 +62,7 @@ async function listCandidates(
   return before[0] === 'help' ? listNextWords(names, before.slice(1)) : listArguments(command, terminal)
 }
 
-/** What a flag may be, as far as that is known; undefined if no flag is to be followed by a value. */
+/** Lists flag values; undefined if the previous word is not a flag with a value. */
 function listFlagValues({ flags }: Command.Class, previous: string): readonly string[] | undefined {
   for (const [name, flag] of Object.entries(flags))
     if (flag.type === 'option' && [`--${name}`, `-${flag.char}`].includes(previous)) return flag.options ?? []

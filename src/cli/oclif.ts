@@ -9,7 +9,7 @@ import type { Host, Terminal } from './output/terminal.ts'
 import type { HostedOptions } from './command.ts'
 import { showHelp } from './command.ts'
 
-/** Our own package.json and its directory. */
+/** package.json and its directory. */
 export interface OwnManifest {
   readonly root: string
   readonly manifest: Interfaces.PJSON
@@ -22,11 +22,16 @@ export async function runWithOclif(
   host: Host,
   terminal: Terminal,
 ): Promise<number> {
-  const commands = { ...COMMANDS, ...(await loadExternalCommands(argv, COMMANDS, terminal)) }
+  const added = await loadExternalCommands(argv, COMMANDS, terminal)
+  const commands = { ...COMMANDS, ...added }
   if (argv[0] === COMPLETE_COMMAND) return printCompletions(argv.slice(2), commands, terminal)
   const plugin = createOclifPlugin(commands, own)
   const plugins = new Map([[plugin.name, plugin]])
-  const options: HostedOptions = { root: own.root, pjson: own.manifest, plugins, host, terminal }
+  const external = Object.keys(added).map(id => id.replaceAll(':', ' '))
+  const options: HostedOptions = {
+    ...{ root: own.root, pjson: own.manifest, plugins },
+    ...{ host, terminal, external },
+  }
   const config = await Config.load(options)
   const [id = '', ...args] = normalizeArgv(config, [...argv])
   const command = config.findCommand(id)
@@ -42,7 +47,7 @@ function wantsHelp(argv: readonly string[], config: Interfaces.Config): boolean 
   return argv.length === 0 || argv.slice(0, end === -1 ? undefined : end).some(word => flags.includes(word))
 }
 
-/** Commands as the only plugin of oclif, which otherwise imports them from a file, once for the whole process. */
+/** Registers the commands as the only oclif plugin, instead of importing them from a file. */
 function createOclifPlugin(
   commands: Readonly<Record<string, Command.Class>>,
   { root, manifest }: OwnManifest,

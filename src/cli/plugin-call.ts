@@ -15,7 +15,7 @@ import type { ControlFlags } from './remote/connect.ts'
 import { withRunningGateway, withControl } from './remote/connect.ts'
 import { withGateway, withUnstartedGateway } from './local/gateway-handle.ts'
 
-/** Flags that a command of a plugin may have from us. */
+/** Gateway flags of a plugin command. */
 export interface CallFlags extends ControlFlags, SourceFlags {
   readonly json?: boolean | undefined
 }
@@ -23,7 +23,7 @@ export interface CallFlags extends ControlFlags, SourceFlags {
 /** Exit code after a second Ctrl-C. */
 const INTERRUPTED_EXIT_CODE = 130
 
-/** Call that a command of a plugin works with; `options` is the path of keys to the plugin's options. */
+/** Creates the call object of a plugin command; `options` is the key path of the plugin's options. */
 export function createCommandCall(
   given: Pick<CommandCall, 'args' | 'rest' | 'flags'>,
   flags: CallFlags,
@@ -56,13 +56,12 @@ export function createCommandCall(
   }
 }
 
-/** Directory of the pages that lead a browser on, beside the state of all configurations. */
+/** Directory of redirect pages, shared by all configurations. */
 function getPageDirectory(terminal: Terminal): string | undefined {
   const state = getStateDirectory({ file: 'any' }, terminal)
   return state === undefined ? undefined : join(dirname(state), 'pages')
 }
 
-/** Larger files are not written by hand. */
 const MAX_BYTES = 8 * 1024 * 1024
 
 async function readData(file: string): Promise<unknown> {
@@ -95,7 +94,7 @@ async function withSelectedGateway<T>(
   return withGateway(which === 'whole' ? source : dropUpstreams(source), terminal, useGateway)
 }
 
-/** Leaves the servers out: none is started to ask something of a plugin. */
+/** Removes the upstreams, since a plugin query needs none. */
 function dropUpstreams(source: LoadedConfig): LoadedConfig {
   return { ...source, config: { ...source.config, upstreams: {}, routes: [] } }
 }

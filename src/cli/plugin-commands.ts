@@ -14,7 +14,7 @@ import type { SourceFlags } from './load-source.ts'
 import { loadSource } from './load-source.ts'
 import type { Terminal } from './output/terminal.ts'
 
-/** The commands of our own plugins, by their ids. */
+/** Loads the commands of built-in plugins by id. */
 export async function loadPluginCommands(
   plugins: readonly Plugin<never>[],
 ): Promise<Record<string, Command.Class>> {
@@ -30,7 +30,7 @@ export async function loadPluginCommands(
   return Object.fromEntries(all.flat()) as Record<string, Command.Class>
 }
 
-/** A command of a plugin, for oclif; `options` is the path of keys to the plugin's options. */
+/** Creates an oclif command; `options` is the key path of the plugin's options. */
 export function createPluginCommand(spec: PluginCommand, options: readonly string[]): Command.Class {
   const args = Object.entries(spec.args ?? {}).map(
     ([name, { description, required = false, options: choices }]) => [
@@ -56,14 +56,14 @@ export function createPluginCommand(spec: PluginCommand, options: readonly strin
   })
 }
 
-/** An error, or the one that says that the gateway which was asked has not what the command is about. */
+/** Converts an unknown verb to an error that names the missing configuration keys. */
 function convertUnknownVerb(error: unknown, options: readonly string[]): unknown {
   return error instanceof GatewayError && error.code === 'GW_VERB_UNKNOWN'
     ? gatewayError('GW_NOT_CONFIGURED', { keys: options.join('.') })
     : error
 }
 
-/** Flags that come along with the gateway that a command is about. */
+/** Flags by the kind of gateway that a command uses. */
 const GATEWAY_FLAGS = {
   none: JSON_FLAG,
   running: CONTROL_FLAGS,
@@ -101,8 +101,8 @@ function createFlag({
 type CommandMap = Readonly<Record<string, Command.Class>>
 
 /**
- * The commands of plugins from elsewhere, as the configuration in reach names them. Names and summaries are read from their
- * packages; code of a plugin runs only where the command line names one of its commands. What cannot be read has none.
+ * Loads commands of external plugins of the configuration. Names and summaries come from package.json; plugin code is
+ * loaded only for the command that is called. An unreadable configuration has none.
  */
 export async function loadExternalCommands(
   argv: readonly string[],
@@ -118,14 +118,14 @@ export async function loadExternalCommands(
       const id = name.replaceAll(' ', ':')
       if (id in own || id in found) continue
       const load = (): Promise<Command.Class> => loadCommand(plugin.name, name, flags, terminal)
-      // A command that cannot be loaded has its summary alone as help, and running it says why.
+      // If loading fails, help shows only the summary, and running the command reports the error.
       const loaded = isCommandTyped(name, typed) ? await load().catch(() => undefined) : undefined
       found[id] = loaded ?? createPlaceholder(summary, load)
     }
   return found
 }
 
-/** True where commands from elsewhere may be meant, or are to be listed; all others need not wait for a look at them. */
+/** True if external commands may be called or listed. Other calls skip the search. */
 function mayNameExternalCommand(first: string | undefined, own: CommandMap): boolean {
   if (first === undefined || first === 'help' || first === 'completion') return true
   return !Object.keys(own).some(id => id.split(':')[0] === first)
@@ -144,7 +144,7 @@ async function listConfiguredPlugins(
   return listNamedPlugins({ file: flags.config, env: flags.env, cwd, environment }).catch(() => [])
 }
 
-/** The flags that say which configuration is meant, before anything is known of the command. */
+/** Parses configuration flags before the command is known. */
 function parseSourceFlags(argv: readonly string[]): SourceFlags {
   const findFlagValue = (...names: readonly string[]): string | undefined => {
     const at = argv.findIndex(word => names.includes(word))
@@ -167,11 +167,11 @@ async function loadCommand(
   const [chosen] = await importPlugins(config, source.directory, locate)
   const spoken = (await chosen?.plugin.commands?.())?.commands[name]
   if (spoken !== undefined) return createPluginCommand(spoken, ['plugins', plugin, 'options'])
-  const why = `its package.json names the command "${name}", which it does not have`
+  const why = `its package.json declares the command "${name}", which it does not have`
   throw gatewayError('GW_PLUGIN_LOAD', { plugin, why })
 }
 
-/** Stands for a command that has not been loaded. */
+/** Lazily loads an external command. */
 function createPlaceholder(summary: string, load: () => Promise<Command.Class>): Command.Class {
   return class extends Command {
     static override summary = summary

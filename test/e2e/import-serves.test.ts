@@ -89,5 +89,7 @@ test('what Claude Code keeps for a project is imported in that project, and name
 
   assert.deepEqual(imported.upstreams, ['shared', 'both', 'here'])
   assert.match(imported.text, /127\.0\.0\.1:1\/here/)
-  assert.deepEqual(imported.notes, ['there: left out: of the project /elsewhere; run "gateway import" there'])
+  assert.deepEqual(imported.notes, [
+    'there: skipped: belongs to project /elsewhere; run "gateway import" there',
+  ])
 })

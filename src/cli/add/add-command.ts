@@ -26,7 +26,6 @@ interface AddRequest {
   readonly flags: AddFlags & ConfirmFlags
 }
 
-/** `gateway add`. */
 export async function runAdd(given: AddRequest, terminal: Terminal, host: Host): Promise<number> {
   const { flags } = given
   const { err } = terminal
@@ -43,7 +42,7 @@ export async function runAdd(given: AddRequest, terminal: Terminal, host: Host):
   return consent === 'declined' ? 1 : 0
 }
 
-/** Writes it, and pins what was looked at: nothing of what was not started. */
+/** Writes the addition and pins its definitions, if the server was started. */
 async function writeAndPin(
   adding: PlannedAddition,
   tools: TrialResult | undefined,
@@ -57,7 +56,7 @@ async function writeAndPin(
 interface AddOutcome {
   readonly isWritten: boolean
   readonly pins: PinResult | undefined
-  /** Undefined where a program reads. */
+  /** Undefined with `--json`. */
   readonly say: Terminal | undefined
 }
 
@@ -71,7 +70,6 @@ function printAddResult(
   else if (isWritten) printWritten(adding, pins, say)
 }
 
-/** `gateway remove`. */
 export async function runRemove(
   name: string,
   flags: ConfirmFlags & { readonly config?: string | undefined },
@@ -91,11 +89,10 @@ export async function runRemove(
     )
   if (flags.json) out.json({ file, name, removed: isWritten })
   else if (isWritten)
-    out.line(`${out.paint('green', 'wrote')} ${relative(terminal.cwd, file)}, without ${name}`)
+    out.line(`${out.paint('green', 'wrote')} ${relative(terminal.cwd, file)}: removed ${name}`)
   return consent === 'declined' ? 1 : 0
 }
 
-/** `gateway search`. */
 export async function runSearch(
   words: readonly string[],
   flags: RegistryFlags & { readonly json?: boolean | undefined },
@@ -128,11 +125,11 @@ interface SearchRow {
 }
 
 function printSearchResults(found: readonly SearchRow[], out: TerminalOutput): void {
-  if (found.length === 0) return out.line('no server has these words')
+  if (found.length === 0) return out.line('no server matches all words')
   const rows = found.map(({ name, version, status, kinds, description }) => [
     out.paint('bold', name),
     toOneLine(version).slice(0, 30),
-    kinds.length === 0 ? out.paint('red', 'cannot be added') : kinds.join(', '),
+    kinds.length === 0 ? out.paint('red', 'not supported') : kinds.join(', '),
     truncateText(`${status === 'active' ? '' : `${toOneLine(status).slice(0, 20)}: `}${description}`, 80),
   ])
   for (const line of formatTable(rows, out)) out.line(line)
@@ -170,11 +167,11 @@ function printWritten(
 ): void {
   out.line(`${out.paint('green', 'wrote')} ${relative(cwd, file)}`)
   for (const { file: own, place } of secrets.files)
-    out.line(`  ${place} is in secrets/${own}, which only you can read`)
+    out.line(`  ${place} is stored in secrets/${own}, readable only by you`)
   if (pins?.file !== undefined) out.line(`${out.paint('green', 'pinned')} in ${relative(cwd, pins.file)}`)
   if (pins?.problem !== undefined)
     out.line(`${out.paint('dim', 'pins:')} gateway lock ${name} (${toOneLine(pins.problem)})`)
-  out.line(`${out.paint('dim', 'next:')} gateway reload, where one runs without --watch`)
+  out.line(`${out.paint('dim', 'next:')} gateway reload (not needed with --watch)`)
   out.line(`${out.paint('dim', 'undo:')} gateway remove ${name}`)
 }
 
@@ -190,11 +187,11 @@ function createAdditionJson(
   }
 }
 
-/** Where the definitions of a new server were pinned, or why they were not. */
+/** File with the pinned definitions, or the reason why pinning failed. */
 type PinResult =
   { readonly file: string; readonly problem?: never } | { readonly problem: string; readonly file?: never }
 
-/** Pins what a new server says of itself, as `gateway lock` does; undefined where the configuration has no pins. */
+/** Pins the definitions of a new server with `gateway lock`. Returns undefined if the configuration has no `pins`. */
 async function pinDefinitions(
   { file, name, edited }: PlannedAddition,
   host: Host,
@@ -206,7 +203,8 @@ async function pinDefinitions(
   if (exit === 0 && lock !== undefined) return { file: lock }
   const [first] = isObject(said) && Array.isArray(said.upstreams) ? (said.upstreams as unknown[]) : []
   return {
-    problem: readText(first, 'problem') ?? readText(said, 'error', 'message') ?? 'they were not written',
+    problem:
+      readText(first, 'problem') ?? readText(said, 'error', 'message') ?? 'the lock file was not written',
   }
 }
 

@@ -5,7 +5,7 @@ import { REGISTRY_NAME } from './registry.ts'
 import type { LaunchOption } from './launch-options.ts'
 import { parsePackage } from './launch-options.ts'
 
-/** Meaning of the argument of `gateway add`. */
+/** Parsed argument of `gateway add`. */
 export type AddTarget =
   | { readonly by: 'registry'; readonly name: string; readonly version: string | undefined }
   | { readonly by: 'option'; readonly option: LaunchOption; readonly suggested: string }
@@ -13,14 +13,15 @@ export type AddTarget =
 const NO_INPUTS: LaunchOption['inputs'] = []
 
 /**
- * Reads what is to be added. A command alone is the server; behind a name or a package it is arguments for it. Forms: `npm:`, `pypi:`, `docker:`, `openapi:`, a URL, a name of the registry, or a command.
+ * Parses `npm:`, `pypi:`, `docker:`, `openapi:`, a URL, a registry name, or a command. After a name or package,
+ * `command` holds extra arguments.
  * @throws GatewayError GW_USAGE
  */
 export function parseTarget(text: string | undefined, command: readonly string[]): AddTarget {
   if (text === undefined && command.length > 0) return createCommandTarget(command)
   if (text === undefined)
     throw createUsageError(
-      'say what to add: a name of the registry, npm:package@version, a URL, or -- and a command',
+      'missing server: give a registry name, npm:package@version, a URL, or -- and a command',
     )
   const [, kind = '', rest = ''] = /^(npm|pypi|docker|openapi):(.+)$/s.exec(text) ?? []
   if (kind === 'openapi') return createOpenApiTarget(rest)
@@ -35,8 +36,8 @@ function parseRegistryName(text: string): AddTarget {
   const shown = text.slice(0, 100)
   if (/^@[\w.-]+\/[\w.-]+(@[\w.-]+)?$/.test(text))
     throw createUsageError(`"${shown}" – did you mean "npm:${shown}"?`)
-  const search = /^[\w.-]+$/.test(text) ? `; gateway search ${shown} looks for a name` : ''
-  throw createUsageError(`"${shown}" is none of: ${forms}${search}`)
+  const search = /^[\w.-]+$/.test(text) ? `; run gateway search ${shown} to find a name` : ''
+  throw createUsageError(`"${shown}" is not one of: ${forms}${search}`)
 }
 
 function createCommandTarget(command: readonly string[]): AddTarget {
@@ -55,9 +56,7 @@ function parsePackageTarget(kind: string, text: string): AddTarget {
   })
   if ('why' in option) {
     const hint =
-      version === undefined && !isImage
-        ? `; write ${kind}:${identifier}@<version>, as a version that is pinned stays the same`
-        : ''
+      version === undefined && !isImage ? `; write ${kind}:${identifier}@<version> to pin the version` : ''
     throw createUsageError(`${option.why}${hint}`)
   }
   return { by: 'option', option, suggested: identifier }
@@ -66,7 +65,9 @@ function parsePackageTarget(kind: string, text: string): AddTarget {
 function parseUrlTarget(text: string): AddTarget {
   const url = URL.parse(text)
   if (url === null || url.username !== '')
-    throw createUsageError(`"${text.slice(0, 100)}" is no URL without a user; credentials go into --header`)
+    throw createUsageError(
+      `"${text.slice(0, 100)}" is not a URL, or contains credentials; use --header for credentials`,
+    )
   const type = /\/sse\/?$/.test(url.pathname) ? 'sse' : 'http'
   return createDirectTarget('remote', url.origin, { type, url: url.href }, deriveHostName(url))
 }

@@ -31,18 +31,17 @@ import { Registry } from './registry.ts'
 import type { AddTarget } from './add-target.ts'
 import { parseTarget, createUsageError } from './add-target.ts'
 
-/** Sections that a server is started with. */
+/** Sections that affect how an upstream starts. */
 const STARTUP_SECTIONS: ReadonlySet<string> = new Set(
   'version server log lists shutdown control hooks processes secrets network cache overload'.split(' '),
 )
 
-/** Tools of a server that was started once. */
 export interface TrialResult {
   readonly tools: readonly { readonly name: string; readonly tokens: number }[]
   readonly tokens: number
 }
 
-/** Starts one upstream of a configuration, alone, and asks for its tools. @throws GatewayError GW_ADD_TRIAL */
+/** Starts one upstream alone and lists its tools. @throws GatewayError GW_ADD_TRIAL */
 async function runTrial(
   source: LoadedConfig,
   { name, help }: { readonly name: string; readonly help: string },
@@ -51,8 +50,8 @@ async function runTrial(
   const { config } = disableRecords(source)
   const upstream = config.upstreams[name]
   if (upstream === undefined)
-    throw gatewayError('GW_ADD_TRIAL', { upstream: name, help, why: 'it is not there' })
-  // Rules are not asked, and may speak of other servers: what it offers is what counts.
+    throw gatewayError('GW_ADD_TRIAL', { upstream: name, help, why: 'upstream not found' })
+  // Drop rules: they may refer to other upstreams and would hide tools.
   const kept = Object.fromEntries(
     Object.entries(config).filter(([key]) => STARTUP_SECTIONS.has(key)),
   ) as typeof config
@@ -64,26 +63,24 @@ async function runTrial(
     if (status?.state !== 'ready')
       throw gatewayError('GW_ADD_TRIAL', {
         ...{ upstream: name, help },
-        why: status?.problem ?? `it is ${status?.state ?? 'away'}`,
+        why: status?.problem ?? `its state is ${status?.state ?? 'unknown'}`,
       })
     const sizes = tools.map(tool => ({ name: tool.name, tokens: estimateTokens(JSON.stringify(tool)) }))
     return { tools: sizes, tokens: sizes.reduce((sum, { tokens }) => sum + tokens, 0) }
   })
 }
 
-/** Flags of `gateway add`. */
 export interface AddFlags extends ValueFlags {
   readonly config?: string | undefined
   readonly registry?: string | undefined
   readonly name?: string | undefined
   readonly kind?: string | undefined
-  /** URL that the paths of an OpenAPI document are appended to. */
+  /** Base URL of an OpenAPI document. */
   readonly server?: string | undefined
   readonly 'no-start': boolean
   readonly 'no-sandbox': boolean
 }
 
-/** A server that is about to be added. */
 export interface PlannedAddition {
   readonly file: string
   readonly name: string
@@ -93,7 +90,7 @@ export interface PlannedAddition {
   readonly notes: readonly string[]
 }
 
-/** Finds the file that is changed: the one that is named, which may be new, or the nearest. */
+/** Returns the configuration file to change: `--config`, which may not exist yet, or the nearest one. */
 export async function resolveConfigFile(
   flags: { readonly config?: string | undefined },
   terminal: Terminal,
@@ -101,13 +98,12 @@ export async function resolveConfigFile(
   return flags.config === undefined ? findConfigFile(flags, terminal) : resolve(terminal.cwd, flags.config)
 }
 
-/** Flags that choose a registry. */
 export interface RegistryFlags {
   readonly config?: string | undefined
   readonly registry?: string | undefined
 }
 
-/** The registry that is meant. @throws GatewayError GW_REGISTRY_UNKNOWN where there is none */
+/** Opens the registry of the flag or the configuration. @throws GatewayError GW_REGISTRY_UNKNOWN */
 export async function openRegistry(flags: RegistryFlags, terminal: Terminal): Promise<Registry> {
   const fetch = createLazyFetch({ network: { private: [] } } as never, {
     clock: systemClock,
@@ -144,7 +140,7 @@ function parseYamlOrEmpty(text: string): unknown {
   }
 }
 
-/** Works out what would be added, asking for what is missing. Nothing is written. @throws GatewayError */
+/** Plans an addition and prompts for missing values, without writing. @throws GatewayError */
 export async function planAddition(
   {
     what,
@@ -160,7 +156,7 @@ export async function planAddition(
   const name = flags.name ?? derivePackageName(suggested)
   if (!/^[a-z][a-z0-9-]{0,31}$/.test(name))
     throw createUsageError(
-      `"${name}" is no name of an upstream: a lower-case letter, then up to 31 of a-z, 0-9 and -`,
+      `"${name}" is not a valid upstream name: a lower-case letter, then up to 31 of a-z, 0-9 and -`,
     )
   const answers = parseAnswers(flags)
   await promptForMissing(option.inputs, answers, terminal, host)
@@ -168,7 +164,7 @@ export async function planAddition(
   const more = what === undefined ? [] : command
   const made = setServerUrl(addUndeclaredValues(option.upstream(answers, more), answers, known), flags.server)
   if (more.length > 0 && made.type !== 'stdio')
-    throw createUsageError(`"${what ?? ''}" is no program, and takes no arguments`)
+    throw createUsageError(`"${what ?? ''}" is not a program and takes no arguments`)
   const secrets = moveSecretsToFiles(addSandbox(made, flags, terminal), name, option.inputs, answers)
   return {
     ...{ file, name, launch: option, secrets, notes },
@@ -191,15 +187,17 @@ async function chooseLaunchOption(
   const registry = await openRegistry(flags, terminal)
   const entry = await registry.find(target.name, target.version)
   const createRefusal = (why: string): Error => gatewayError('GW_ADD_REFUSED', { server: entry.name, why })
-  if (entry.status === 'deleted') throw createRefusal('its registry says that it was deleted')
+  if (entry.status === 'deleted') throw createRefusal('it was deleted from its registry')
   const found = listLaunchOptions(entry.packages, entry.remotes)
   const options = found.filter((option): option is LaunchOption => 'kind' in option)
   const option = options.find(({ kind }) => kind === (flags.kind ?? kind))
   if (option === undefined) throw createRefusal(explainNoOption(found, options, flags.kind))
-  const notes = entry.status === 'deprecated' ? [`its registry says that ${entry.name} is deprecated`] : []
+  const notes = entry.status === 'deprecated' ? [`${entry.name} is deprecated in its registry`] : []
   const rest = options.filter(one => one !== option).map(({ kind }) => kind)
   const choice =
-    rest.length > 0 && flags.kind === undefined ? [`it comes as ${rest.join(', ')} too: --kind chooses`] : []
+    rest.length > 0 && flags.kind === undefined
+      ? [`also available as ${rest.join(', ')}; choose with --kind`]
+      : []
   return { option, suggested: entry.name, notes: [...notes, ...choice] }
 }
 
@@ -208,12 +206,12 @@ function explainNoOption(
   options: readonly LaunchOption[],
   kind = '',
 ): string {
-  if (options.length > 0) return `it has no ${kind}, but ${options.map(one => one.kind).join(', ')}`
+  if (options.length > 0) return `it has no ${kind}, only ${options.map(one => one.kind).join(', ')}`
   const whys = found.flatMap(one => ('why' in one ? [one.why] : []))
   return whys.length > 0 ? whys.join('; ') : 'it has no package and no remote'
 }
 
-/** Variables and headers that were given and that nobody declared. */
+/** Adds variables and headers that the registry entry does not declare. */
 function addUndeclaredValues(
   upstream: JsonObject,
   answers: ReadonlyMap<string, string>,
@@ -228,7 +226,7 @@ function addUndeclaredValues(
     ...listUndeclared('arg'),
     ...(isLocal ? listUndeclared('header') : listUndeclared('env')),
   ]
-  if (unknown !== undefined) throw createUsageError(`nothing here takes "${unknown[0]}"`)
+  if (unknown !== undefined) throw createUsageError(`unknown input "${unknown[0]}"`)
   const added = Object.fromEntries(listUndeclared(isLocal ? 'env' : 'header'))
   const key = isLocal ? 'env' : 'headers'
   return Object.keys(added).length === 0
@@ -238,18 +236,18 @@ function addUndeclaredValues(
 
 function setServerUrl(upstream: JsonObject, server: string | undefined): JsonObject {
   if (server === undefined) return upstream
-  if (upstream.type !== 'openapi') throw createUsageError('--server is for openapi: alone')
+  if (upstream.type !== 'openapi') throw createUsageError('--server only applies to openapi:')
   return { ...upstream, server }
 }
 
-/** What helps a server to start, by its type. */
+/** Suggests flags that may help a failed start, by upstream type. */
 function suggestFlags({ type }: JsonObject): string {
-  if (type === 'openapi') return '--server <url>, if its document names no server of its own, or --header'
+  if (type === 'openapi') return '--server <url> if its document names no server, or --header'
   if (type !== 'stdio') return '--header'
-  return '--env-var, arguments of it behind --, or --no-sandbox'
+  return '--env-var, arguments after --, or --no-sandbox'
 }
 
-/** Programs of strangers run in a sandbox where there is one. */
+/** Third-party programs run in a sandbox if one is available. */
 function addSandbox(upstream: JsonObject, flags: AddFlags, { environment, cwd }: Terminal): JsonObject {
   const isWanted = upstream.type === 'stdio' && upstream.command !== 'docker' && !flags['no-sandbox']
   if (!isWanted || !getPlatform().hasSandbox) return upstream
@@ -257,7 +255,7 @@ function addSandbox(upstream: JsonObject, flags: AddFlags, { environment, cwd }:
   return { ...upstream, sandbox: { type: 'bwrap', network: true } }
 }
 
-/** Starts the server once from a configuration that is not in its place yet; undefined where it was not to be started. */
+/** Starts the server once from a draft configuration. Returns undefined with `--no-start`. */
 export async function tryAddition(
   adding: PlannedAddition,
   flags: AddFlags,
@@ -273,7 +271,7 @@ export async function tryAddition(
   )
 }
 
-/** Writes the addition into the configuration as it is now, which must be valid with it. */
+/** Applies the addition to the current configuration, which must be valid afterwards. */
 export async function writeAddition(adding: PlannedAddition, terminal: Terminal): Promise<void> {
   const { file, name, secrets } = adding
   await withSecretFiles(adding, 'to stay', () =>
@@ -283,7 +281,10 @@ export async function writeAddition(adding: PlannedAddition, terminal: Terminal)
   )
 }
 
-/** Keeps secrets in files for their owner only while `use` runs, or from then on where it succeeds. */
+/**
+ * Writes secret files readable only by their owner, and removes them after `use` unless they are to stay and `use`
+ * succeeds.
+ */
 async function withSecretFiles<T>(
   { file, secrets }: PlannedAddition,
   time: 'for now' | 'to stay',
@@ -310,7 +311,7 @@ async function withSecretFiles<T>(
     return result
   } catch (error) {
     if (error instanceof GatewayError) throw error
-    throw gatewayError('GW_USAGE', { what: `${file} is not changed: ${getErrorMessage(error)}` })
+    throw gatewayError('GW_USAGE', { what: `${file} was not changed: ${getErrorMessage(error)}` })
   } finally {
     if (!isKept) for (const path of written) await unlink(path).catch(() => undefined)
   }

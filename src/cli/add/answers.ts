@@ -7,14 +7,14 @@ import type { Answers, Input } from './registry-inputs.ts'
 import { formatFlag, getInputKey, escapeReferences, findMissingInputs } from './registry-inputs.ts'
 import { createUsageError } from './add-target.ts'
 
-/** Values of flags, as they were written. */
+/** Unparsed flag values. */
 export interface ValueFlags {
   readonly 'env-var'?: readonly string[] | undefined
   readonly header?: readonly string[] | undefined
   readonly arg?: readonly string[] | undefined
 }
 
-/** The values that flags give. @throws GatewayError GW_USAGE */
+/** Parses input values from flags. @throws GatewayError GW_USAGE */
 export function parseAnswers(flags: ValueFlags): Map<string, string> {
   const answers = new Map<string, string>()
   for (const text of flags['env-var'] ?? [])
@@ -24,12 +24,12 @@ export function parseAnswers(flags: ValueFlags): Map<string, string> {
     setAnswer('header', /^([^:\s]+):\s*(.*)$/s.exec(text), text, "--header 'Name: value'")
   return answers
   function setAnswer(kind: Input['kind'], parts: RegExpExecArray | null, text: string, form: string): void {
-    if (parts === null) throw createUsageError(`"${text.slice(0, 60)}" is not of the form ${form}`)
+    if (parts === null) throw createUsageError(`"${text.slice(0, 60)}" must have the form ${form}`)
     answers.set(getInputKey({ kind, name: parts[1] ?? '' }), parts[2] ?? '')
   }
 }
 
-/** Asks for what is missing, where there is somebody to ask. @throws GatewayError GW_USAGE where there is nobody */
+/** Prompts for missing required inputs. @throws GatewayError GW_USAGE without a terminal */
 export async function promptForMissing(
   inputs: readonly Input[],
   answers: Map<string, string>,
@@ -40,7 +40,7 @@ export async function promptForMissing(
   if (open.length === 0) return
   if (!canAsk(terminal, host))
     throw createUsageError(
-      `it needs ${open.map(input => formatFlag(input).replace('--env ', '--env-var ')).join(', ')}`,
+      `missing values: ${open.map(input => formatFlag(input).replace('--env ', '--env-var ')).join(', ')}`,
     )
   await withQuestions(host, async ask => {
     for (const input of open) answers.set(getInputKey(input), await promptForInput(input, ask))
@@ -59,13 +59,13 @@ async function promptForInput(input: Input, ask: AskQuestion): Promise<string> {
   }
 }
 
-/** Values that were given as they are and are secrets, by the place that they go into. */
+/** Upstream with references in place of secrets, and the secret files. */
 export interface SecretPlacement {
   readonly upstream: JsonObject
   readonly files: readonly { readonly file: string; readonly value: string; readonly place: string }[]
 }
 
-/** Puts each secret into a file of its own, and a reference in its place. References that were given stay. */
+/** Moves literal secrets to separate files and replaces them with references. Existing references are kept. */
 export function moveSecretsToFiles(
   upstream: JsonObject,
   name: string,

@@ -14,13 +14,13 @@ import { readSettingsFile, writeSettingsFile } from '../clients/settings-editor.
 import { loadSource } from '../load-source.ts'
 import type { Terminal } from '../output/terminal.ts'
 
-/** Change of one upstream: its new entry, or undefined to take it out. */
+/** New entry of an upstream, or undefined to remove it. */
 export interface UpstreamChange {
   readonly name: string
   readonly upstream: JsonObject | undefined
 }
 
-/** A configuration that a new one was made from. */
+/** Settings before and after a change. */
 export interface EditedConfig {
   readonly before: SettingsFile
   readonly after: string
@@ -28,28 +28,28 @@ export interface EditedConfig {
 
 const NEW_CONFIG = 'version: 1\n\nlisteners:\n  stdio: { type: stdio }\n\nupstreams: {}\n'
 
-/** The configuration with a change, comments kept. @throws GatewayError GW_USAGE */
+/** Applies a change to the text of a configuration and preserves comments. @throws GatewayError GW_USAGE */
 export async function applyChange(file: string, { name, upstream }: UpstreamChange): Promise<EditedConfig> {
   const before = await readSettingsFile(file).catch((error: unknown) => {
-    throw gatewayError('GW_USAGE', { what: `${file} is not changed: ${getErrorMessage(error)}` })
+    throw gatewayError('GW_USAGE', { what: `${file} was not changed: ${getErrorMessage(error)}` })
   })
   const text = before.text ?? NEW_CONFIG
   try {
     const known = readMap(fromYaml(text), 'upstreams')
     if (upstream === undefined) {
       if (!Object.hasOwn(known, name))
-        throw new Error(`it has no upstream "${name}"${suggestHint(name, Object.keys(known))}`)
+        throw new Error(`no upstream named "${name}"${suggestHint(name, Object.keys(known))}`)
       return { before, after: removeYamlEntry(text, ['upstreams'], name, false) }
     }
     if (Object.hasOwn(known, name))
-      throw new Error(`it has an upstream "${name}" already; --name gives another`)
+      throw new Error(`an upstream named "${name}" already exists; choose another with --name`)
     return { before, after: setYamlEntry(text, ['upstreams'], name, upstream, false) }
   } catch (error) {
-    throw gatewayError('GW_USAGE', { what: `${file} is not changed: ${getErrorMessage(error)}` })
+    throw gatewayError('GW_USAGE', { what: `${file} was not changed: ${getErrorMessage(error)}` })
   }
 }
 
-/** Loads a configuration that is not in its place yet, from beside it, as paths are relative to it. @throws GatewayError */
+/** Loads a draft from the same directory, since paths are relative to it. @throws GatewayError */
 export async function withDraftConfig<T>(
   { path }: SettingsFile,
   text: string,
@@ -66,7 +66,7 @@ export async function withDraftConfig<T>(
   }
 }
 
-/** Writes a change into the configuration as it is now, and keeps the one before as `.bak`. Two at a time take turns. */
+/** Applies a change to the current configuration under a lock, and saves the previous file as `.bak`. */
 export async function writeChange(
   file: string,
   change: UpstreamChange,
@@ -83,6 +83,6 @@ export async function writeChange(
     return now
   }).catch((error: unknown) => {
     if (error instanceof GatewayError) throw error
-    throw gatewayError('GW_USAGE', { what: `${file} is not changed: ${getErrorMessage(error)}` })
+    throw gatewayError('GW_USAGE', { what: `${file} was not changed: ${getErrorMessage(error)}` })
   })
 }

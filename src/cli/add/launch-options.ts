@@ -4,13 +4,13 @@ import { readList, readMap, readText } from '../../util/plain-data.ts'
 import type { Answers, InputValue, Input } from './registry-inputs.ts'
 import { parseInputValue, escapeReferences } from './registry-inputs.ts'
 
-/** One way of running or reaching a server. */
+/** One way to run or reach a server. */
 export interface LaunchOption {
   readonly kind: string
   readonly inputs: readonly Input[]
-  /** The entry; `more` are arguments of its owner, behind those that a registry names. */
+  /** Creates the upstream entry; `more` are extra arguments from the user. */
   readonly upstream: (answers: Answers, more?: readonly string[]) => JsonObject
-  /** Command that is started, or URL that is asked, on one line. */
+  /** Command or URL, on one line. */
   readonly title: string
 }
 
@@ -18,11 +18,11 @@ type PackageMatch = LaunchOption | { readonly why: string }
 
 interface Runner {
   readonly command: string
-  /** Names that the package registry has: nothing that begins with a dash, and no path. */
+  /** Valid package names: no leading dash, no path. */
   readonly identifier: RegExp
-  /** Arguments ahead of those of the package. */
+  /** Arguments before those of the package. */
   readonly line: (identifier: string, version: string) => readonly string[]
-  /** Options that an entry may give to the program that runs it. */
+  /** Runner options that a registry entry may set. */
   readonly options: RegExp
   readonly separator?: string
 }
@@ -51,7 +51,7 @@ const RUNNERS: Readonly<Record<string, Runner>> = {
   },
 }
 
-/** The ways of an entry, the safest first: what runs nothing here, then packages, then the old transport. */
+/** Lists launch options, safest first: remotes, packages, then SSE remotes. */
 export function listLaunchOptions(
   packages: readonly JsonObject[],
   remotes: readonly JsonObject[],
@@ -65,7 +65,7 @@ export function listLaunchOptions(
   ]
 }
 
-/** A package of a `server.json`. */
+/** Parses a package of a `server.json`. */
 export function parsePackage(given: JsonObject): PackageMatch {
   const type = readText(given, 'registryType') ?? ''
   const option = parseLaunchOption(given, type)
@@ -74,10 +74,10 @@ export function parsePackage(given: JsonObject): PackageMatch {
 
 function parseLaunchOption(given: JsonObject, type: string): PackageMatch {
   const transport = readText(given, 'transport', 'type') ?? 'stdio'
-  if (type === 'mcpb') return { why: 'a bundle is for desktop applications, and none is unpacked here' }
+  if (type === 'mcpb') return { why: 'MCPB bundles are not supported' }
   if (transport !== 'stdio')
     return {
-      why: `it is started as a server of its own (${quoteExcerpt(transport)}), and then added by its URL`,
+      why: `it must be started separately (${quoteExcerpt(transport)}) and added by its URL`,
     }
   const environment = parseEnvironment(given)
   if ('why' in environment) return environment
@@ -86,9 +86,7 @@ function parseLaunchOption(given: JsonObject, type: string): PackageMatch {
   const parts = { given, identifier, environment: environment.all, own }
   if (type === 'oci') return createDockerOption(parts)
   const runner = Object.hasOwn(RUNNERS, type) ? RUNNERS[type] : undefined
-  return runner === undefined
-    ? { why: 'no such kind of package is known here' }
-    : createRunnerOption(type, runner, parts)
+  return runner === undefined ? { why: 'unsupported package type' } : createRunnerOption(type, runner, parts)
 }
 
 interface PackageDetails {
@@ -105,13 +103,13 @@ function createRunnerOption(
 ): PackageMatch {
   const version = readText(given, 'version') ?? ''
   if (!runner.identifier.test(identifier) || identifier.includes('..'))
-    return { why: `"${quoteExcerpt(identifier)}" is no name of a package` }
-  if (!EXACT_VERSION.test(version)) return { why: `"${quoteExcerpt(version)}" is no exact version` }
+    return { why: `"${quoteExcerpt(identifier)}" is not a valid package name` }
+  if (!EXACT_VERSION.test(version)) return { why: `"${quoteExcerpt(version)}" is not an exact version` }
   const options = parseArguments(given, 'runtimeArguments')
   const bad = options.find(({ name, fixed }) => !runner.options.test(name ?? fixed ?? ''))
   if (bad !== undefined)
     return {
-      why: `it wants ${runner.command} to run with ${quoteExcerpt(bad.name ?? bad.fixed ?? 'an argument')}, which only its owner should write`,
+      why: `it requires ${runner.command} to run with ${quoteExcerpt(bad.name ?? bad.fixed ?? 'an argument')}, which is not allowed from a registry`,
     }
   const line = runner.line(identifier, version)
   return {
@@ -133,7 +131,7 @@ function createRunnerOption(
 const IMAGE =
   /^[a-z0-9][a-z0-9.-]*(:\d{1,5})?(\/[a-z0-9][a-z0-9._-]*)*(:[A-Za-z0-9_][A-Za-z0-9._-]{0,127})?(@sha256:[0-9a-f]{64})?$/
 
-/** The name of an image with its version; undefined where it is none, or not of an exact one. */
+/** Returns the image name with its version, or undefined if it is invalid or not exact. */
 function formatImage(identifier: string, version: string): string | undefined {
   const hasTag = /(:[A-Za-z0-9_][A-Za-z0-9._-]*|@sha256:[0-9a-f]+)$/.test(identifier.split('/').at(-1) ?? '')
   const image = hasTag || version === '' ? identifier : `${identifier}:${version}`
@@ -144,12 +142,13 @@ function formatImage(identifier: string, version: string): string | undefined {
 
 function createDockerOption({ given, identifier, environment, own }: PackageDetails): PackageMatch {
   const image = formatImage(identifier, readText(given, 'version') ?? '')
-  if (image === undefined) return { why: `"${quoteExcerpt(identifier)}" is no image of an exact version` }
+  if (image === undefined)
+    return { why: `"${quoteExcerpt(identifier)}" is not an image with an exact version` }
   const options = parseArguments(given, 'runtimeArguments')
   const bad = options.find(({ name }) => name !== '-e' && name !== '--env')
   if (bad !== undefined)
     return {
-      why: `it wants docker to run with ${quoteExcerpt(bad.name ?? bad.fixed ?? 'an argument')}, which only its owner should write`,
+      why: `it requires docker to run with ${quoteExcerpt(bad.name ?? bad.fixed ?? 'an argument')}, which is not allowed from a registry`,
     }
   return {
     kind: 'oci',
@@ -165,11 +164,13 @@ function createDockerOption({ given, identifier, environment, own }: PackageDeta
   }
 }
 
-/** Variables that the docker client reads itself. */
+/** Variables that the docker client itself reads. */
 const DOCKER_CLIENT_VARIABLE =
   /^(DOCKER_|BUILDKIT_|BUILDX_|CONTAINER_|XDG_|SSL_CERT_|SSH_|OTEL_|GODEBUG$|(HTTPS?|ALL|NO)_PROXY$)/i
 
-/** Variables of a container, as `NAME=value`: docker takes the values from its environment, as all users can read its arguments. */
+/**
+ * Splits `NAME=value` settings. Docker takes values from its environment, because all users can read its arguments.
+ */
 function splitDockerVariables(settings: readonly string[]): {
   readonly flags: readonly string[]
   readonly env: readonly EnvironmentEntry[]
@@ -223,7 +224,7 @@ function parseArguments(given: JsonObject, key: string): PackageArgument[] {
         if (text !== undefined) return [name, text]
         return one.isRequired === true && one.value === undefined ? [name] : []
       }
-      // An option without a value is a switch: it stands there, or it does not.
+      // An option without a value is a switch.
       const isSwitch =
         isNamed &&
         one.value === undefined &&
@@ -239,7 +240,7 @@ function parseArguments(given: JsonObject, key: string): PackageArgument[] {
     })
 }
 
-/** Variables by which a program loads code of others. */
+/** Variables that make a program load code. */
 const CODE_LOADING_VARIABLE =
   /^(LD_|DYLD_|NODE_OPTIONS$|NODE_PATH$|PYTHON|PATH$|BASH_ENV$|ENV$|npm_config_|NPM_CONFIG_|UV_|PIP_|DOTNET_STARTUP|RUBYOPT|PERL5|GIT_SSH|SHELL$|HOME$)/
 
@@ -249,8 +250,10 @@ function parseEnvironment(
   const all = new Map<string, InputValue>()
   for (const one of readList(given, 'environmentVariables').filter(isObject)) {
     const name = readText(one, 'name') ?? ''
-    if (!/^[A-Za-z_]\w{0,199}$/.test(name)) return { why: `"${quoteExcerpt(name)}" is no name of a variable` }
-    if (CODE_LOADING_VARIABLE.test(name)) return { why: `it sets ${name}, which only its owner should write` }
+    if (!/^[A-Za-z_]\w{0,199}$/.test(name))
+      return { why: `"${quoteExcerpt(name)}" is not a valid variable name` }
+    if (CODE_LOADING_VARIABLE.test(name))
+      return { why: `it sets ${name}, which is not allowed from a registry` }
     all.set(name, parseInputValue(one, 'env', name))
   }
   return { all }
@@ -264,18 +267,18 @@ const TRANSPORTS: ReadonlyMap<string, 'http' | 'sse'> = new Map([
   ['sse', 'sse'],
 ])
 
-/** A remote of a `server.json`. */
+/** Parses a remote of a `server.json`. */
 function parseRemote(given: JsonObject): PackageMatch {
   const kind = readText(given, 'type') ?? ''
   const template = readText(given, 'url') ?? ''
   const type = TRANSPORTS.get(kind)
-  if (type === undefined) return { why: `"${quoteExcerpt(kind)}" is no transport that is known here` }
+  if (type === undefined) return { why: `"${quoteExcerpt(kind)}" is not a supported transport` }
   if (!isSafeUrl(template, readMap(given, 'variables')))
-    return { why: `${kind}: "${quoteExcerpt(template)}" is no https URL` }
+    return { why: `${kind}: "${quoteExcerpt(template)}" is not an https URL` }
   const url = parseInputValue({ value: template, variables: readMap(given, 'variables') }, 'arg', 'url')
   const headers = parseHeaders(given)
   if (typeof headers === 'string')
-    return { why: `${kind}: "${quoteExcerpt(headers)}" is no name of a header` }
+    return { why: `${kind}: "${quoteExcerpt(headers)}" is not a valid header name` }
   return {
     kind: type === 'http' ? 'remote' : 'sse',
     title: template,
@@ -288,7 +291,7 @@ function parseRemote(given: JsonObject): PackageMatch {
   }
 }
 
-/** True for an https URL, with variables in their places, that holds no credentials. */
+/** True for an https URL template without credentials. */
 function isSafeUrl(template: string, variables: JsonObject): boolean {
   const filled = template.replace(/\{([\w.-]+)\}/g, (whole, name: string) =>
     Object.hasOwn(variables, name) ? 'x' : whole,
@@ -297,7 +300,7 @@ function isSafeUrl(template: string, variables: JsonObject): boolean {
   return url?.protocol === 'https:' && url.username === '' && !/[\s{}\\]/.test(filled)
 }
 
-/** The headers of a remote, or a name that is none. */
+/** Parses the headers of a remote. Returns the first invalid name, if any. */
 function parseHeaders(given: JsonObject): ReadonlyMap<string, InputValue> | string {
   const headers = new Map<string, InputValue>()
   for (const one of readList(given, 'headers').filter(isObject)) {

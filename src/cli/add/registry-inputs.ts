@@ -3,10 +3,10 @@ import { isObject } from '../../protocol/json/json.ts'
 import { readMap, readText } from '../../util/plain-data.ts'
 import { toOneLine } from '../../util/plain-text.ts'
 
-/** Part of an upstream that a value goes into. */
+/** Target of an input value. */
 export type InputKind = 'env' | 'header' | 'arg'
 
-/** A value that its user gives. */
+/** Value that the user provides. */
 export interface Input {
   readonly kind: InputKind
   readonly name: string
@@ -17,26 +17,26 @@ export interface Input {
   readonly choices: readonly string[]
 }
 
-/** Values by kind and name, as `env API_KEY`. They may hold references such as `${API_KEY}`. */
+/** Values by kind and name, such as `env API_KEY`. They may contain references such as `${API_KEY}`. */
 export type Answers = ReadonlyMap<string, string>
 
 export function getInputKey({ kind, name }: Pick<Input, 'kind' | 'name'>): string {
   return `${kind} ${kind === 'header' ? name.toLowerCase() : name}`
 }
 
-/** Text of a registry as a text of ours: a reference in it is none, as that could run programs and read files. */
+/** Escapes references in registry text, which could otherwise run programs and read files. */
 export function escapeReferences(text: string): string {
   return text.replaceAll('${', () => '$${')
 }
 
-/** A value that a registry describes: fixed, or asked for. */
+/** Registry value, fixed or prompted for. */
 export interface InputValue {
   readonly inputs: readonly Input[]
-  /** The value with the answers in it; undefined where it is left out. */
+  /** Fills in the answers; undefined if the value is omitted. */
   readonly value: (answers: Answers) => string | undefined
 }
 
-/** Reads one input of a `server.json`. Variables of a fixed value are inputs of their own. */
+/** Parses an input of a `server.json`. Variables of a fixed value become inputs. */
 export function parseInputValue(given: JsonObject, kind: InputKind, name: string): InputValue {
   const value = readText(given, 'value')
   const variables = Object.entries(readMap(given, 'variables')).filter(([, about]) => isObject(about))
@@ -57,7 +57,7 @@ function createPromptedValue(input: Input): InputValue {
   return { inputs: [input], value: answers => getAnswer(input, answers) }
 }
 
-/** The answer to one input: what was given, or what the registry says where nothing was. */
+/** Returns the given value or the registry default. */
 export function getAnswer(input: Input, answers: Answers): string | undefined {
   const { fallback } = input
   return answers.get(getInputKey(input)) ?? (fallback === undefined ? undefined : escapeReferences(fallback))
@@ -74,12 +74,11 @@ function parseInput(given: JsonObject, kind: InputKind, name: string): Input {
   }
 }
 
-/** Inputs without which a server cannot be started. */
+/** Lists required inputs without a value. */
 export function findMissingInputs(inputs: readonly Input[], answers: Answers): Input[] {
   return inputs.filter(input => input.isRequired && (getAnswer(input, answers) ?? '') === '')
 }
 
-/** The flag that gives an input. */
 export function formatFlag({ kind, name }: Input): string {
   return kind === 'header' ? `--header '${name}: …'` : `--${kind} ${name}=…`
 }

@@ -7,7 +7,7 @@ import { readList, readMap, readText } from '../../util/plain-data.ts'
 import { toOneLine } from '../../util/plain-text.ts'
 import { suggestName } from '../../util/suggest.ts'
 
-/** One server of a registry, in the words of its `server.json`. */
+/** Server of a registry, with the keys of `server.json`. */
 interface RegistryEntry {
   readonly name: string
   readonly description: string
@@ -17,14 +17,14 @@ interface RegistryEntry {
   readonly remotes: readonly JsonObject[]
 }
 
-/** Names of the reverse DNS form, in letters that look like no others. */
+/** Reverse-DNS names, restricted to unambiguous characters. */
 export const REGISTRY_NAME =
   /^[A-Za-z0-9](?:[A-Za-z0-9.-]{0,198}[A-Za-z0-9])?\/[A-Za-z0-9][A-Za-z0-9._-]{0,198}$/
 
 const OFFICIAL_META = 'io.modelcontextprotocol.registry/official'
 const MAX_ALTERNATIVES = 50
 
-/** Reads one row of a registry (v0.1), or a `server.json` alone; undefined where it is none. */
+/** Parses a registry row (v0.1) or a plain `server.json`. Returns undefined if it is invalid. */
 function parseRegistryEntry(row: unknown): RegistryEntry | undefined {
   const server = isObject(row) && isObject(row.server) ? row.server : row
   const name = readText(server, 'name')
@@ -40,7 +40,7 @@ function parseRegistryEntry(row: unknown): RegistryEntry | undefined {
   }
 }
 
-/** A registry: its API, or a file that holds what the API would say. */
+/** Registry API, or a saved response. */
 export type RegistrySource = { readonly file: string } | { readonly url: string }
 
 const MAX_BYTES = 64 * 1024 * 1024
@@ -48,7 +48,6 @@ const PAGE_BYTES = 8 * 1024 * 1024
 const MAX_PAGES = 20
 const MAX_COUNT = 1000
 
-/** Looks servers up. */
 export class Registry {
   readonly #place: RegistrySource
   readonly #fetch: Fetch
@@ -58,7 +57,7 @@ export class Registry {
     this.#fetch = fetch
   }
 
-  /** Servers of which a name or description has all of the words, the newest version of each. */
+  /** Returns the newest version of each server whose name or description contains all words. */
   async search(words: readonly string[]): Promise<RegistryEntry[]> {
     const wanted = words.map(word => word.toLowerCase())
     const rows =
@@ -75,7 +74,7 @@ export class Registry {
     )
   }
 
-  /** One server, of a version or the newest. @throws GatewayError GW_REGISTRY */
+  /** Returns one version of a server, by default the newest. @throws GatewayError GW_REGISTRY */
   async find(name: string, version: string | undefined): Promise<RegistryEntry> {
     if ('url' in this.#place) return this.#findInRegistry(this.#place.url, name, version)
     const all = (await readRows(this.#place.file)).flatMap(row => parseRegistryEntry(row) ?? [])
@@ -88,19 +87,19 @@ export class Registry {
     )
     const what =
       version === undefined || own.length === 0
-        ? `it has no server "${name}"`
-        : `it has no version ${version} of "${name}"`
+        ? `no server named "${name}"`
+        : `no version ${version} of "${name}"`
     throw this.#createError(meant === undefined || own.length > 0 ? what : `${what} – ${meant}`)
   }
 
   async #findInRegistry(url: string, name: string, version = 'latest'): Promise<RegistryEntry> {
     const path = `v0.1/servers/${encodeURIComponent(name)}/versions/${encodeURIComponent(version)}`
     const entry = parseRegistryEntry(await this.#fetchJson(url, path))
-    if (entry?.name !== name) throw this.#createError(`it says nothing of "${name}"`)
+    if (entry?.name !== name) throw this.#createError(`invalid entry for "${name}"`)
     return entry
   }
 
-  /** The API searches names for one text; the other words are looked for here. */
+  /** The API searches names for a single text, so filter by the other words here. */
   async #searchRows([first = '']: readonly string[], url: string): Promise<unknown[]> {
     const rows: unknown[] = []
     let cursor: string | undefined
@@ -123,7 +122,7 @@ export class Registry {
     try {
       const target = new URL(path, url.endsWith('/') ? url : `${url}/`)
       const reply = await this.#fetch(target, { namedBy: url, maxBytes: PAGE_BYTES })
-      if (reply.status === 404) throw new Error('there is no such server')
+      if (reply.status === 404) throw new Error('server not found')
       if (!reply.ok) throw new Error(`HTTP ${reply.status}`)
       return await reply.json()
     } catch (error) {
@@ -139,14 +138,14 @@ export class Registry {
   }
 }
 
-/** The rows of a file: a page of the API, a list, or one server. */
+/** Reads an API page, a list, or a single server from a file. */
 async function readRows(file: string): Promise<unknown[]> {
   try {
     const handle = await open(file, 'r')
     try {
       const found = await handle.stat()
       if (!found.isFile() || found.size > MAX_BYTES)
-        throw new Error(`it is no file of at most ${MAX_BYTES} bytes`)
+        throw new Error(`not a file of at most ${MAX_BYTES} bytes`)
       const data = JSON.parse(await handle.readFile('utf8')) as unknown
       const servers = Array.isArray(data) ? (data as unknown[]) : [...readList(data, 'servers')]
       return servers.length > 0 ? servers : [data]
@@ -158,7 +157,7 @@ async function readRows(file: string): Promise<unknown[]> {
   }
 }
 
-/** The highest version of each server. */
+/** Keeps the highest version of each server. */
 function selectNewest(entries: readonly RegistryEntry[]): RegistryEntry[] {
   const best = new Map<string, RegistryEntry>()
   for (const entry of entries) {

@@ -19,14 +19,14 @@ const ATTACH_OPTIONS = {
 } as const
 
 /**
- * Runs `gateway attach` without the rest of the command line, which would take more memory than the relay itself. Returns
- * the exit code, or undefined for what the command line must look at: help, mistakes, and what goes wrong.
+ * Runs `gateway attach` without loading the command line, to save memory. Returns the exit code, or undefined if the
+ * command line must handle the arguments (help, mistakes).
  */
 export async function attachWithoutCli(args: readonly string[], host: Host): Promise<number | undefined> {
   try {
     return await attach(parseArgs({ args: [...args], options: ATTACH_OPTIONS }).values, host)
   } catch (error) {
-    // A mistake in the arguments, or a flag such as --help, is for the whole command line.
+    // The full command line reports invalid arguments and handles --help.
     if (!(error instanceof GatewayError)) return undefined
     const problems = await formatProblems(error, host.cwd())
     const lines = [`error ${error.code}: ${getOwnerReason(error)}`, ...problems, `hint: ${error.hint}`]
@@ -35,7 +35,7 @@ export async function attachWithoutCli(args: readonly string[], host: Host): Pro
   }
 }
 
-/** Lines that say what is wrong with the configuration, where that is the error; loaded for that alone. */
+/** Formats configuration problems. Loads the formatter only if there are any. */
 async function formatProblems({ fields }: GatewayError, cwd: string): Promise<string[]> {
   const problems = (fields.problems ?? []) as readonly Problem[]
   if (problems.length === 0) return []
@@ -51,7 +51,7 @@ export interface AttachFlags {
   readonly set?: readonly string[] | undefined
   readonly profile?: string | undefined
   readonly label?: string | undefined
-  /** Only to a gateway that runs. */
+  /** Fail if no gateway is running. */
   readonly 'no-start'?: boolean | undefined
 }
 
@@ -59,18 +59,18 @@ const LABEL_PATTERN = /^[A-Za-z0-9._-]{1,128}$/
 const MAX_ATTEMPTS = 3
 
 /**
- * Connects the client on stdin and stdout to the gateway of a configuration, which is started where none runs. Returns the
- * exit code. As one of these runs for each client, it loads little: a gateway is started by `gateway up` in a process of
- * its own.
+ * Relays the client on stdin and stdout to the gateway of a configuration, and starts it if needed. Returns the exit
+ * code.
+ * One process per client runs this, so it loads little and starts a gateway through `gateway up`.
  * @throws GatewayError GW_USAGE, GW_NO_GATEWAY, GW_CONTROL
  */
 export async function attach(flags: AttachFlags, host: Host): Promise<number> {
   const { label, profile } = flags
   if (label !== undefined && !LABEL_PATTERN.test(label))
     throw gatewayError('GW_USAGE', {
-      what: '--label is 1 to 128 letters, digits, dots, underscores, hyphens',
+      what: '--label must be 1 to 128 letters, digits, dots, underscores or hyphens',
     })
-  // Before the client's first message, so that what is wrong is an error of this command.
+  // Connect before the first client message, so that failures are errors of this command.
   let first: Socket | undefined = await connectOrStart(flags, host)
   const printLine = (text: string): void => void host.stderr.write(`${text}\n`)
   const relay = new Relay({
@@ -83,7 +83,7 @@ export async function attach(flags: AttachFlags, host: Host): Promise<number> {
       return socket
     },
     onAttached: ({ version }) => checkVersion(version, printLine),
-    onGiveUp: why => printLine(`the gateway is gone: ${why}`),
+    onGiveUp: why => printLine(`lost the connection to the gateway: ${why}`),
   })
   return relay.run()
 }
@@ -98,7 +98,7 @@ async function connectOrStart(flags: AttachFlags, host: Host): Promise<Socket> {
   throw gatewayError('GW_NO_GATEWAY', { config: flags.config ?? host.cwd() })
 }
 
-/** The socket of a configuration that is named; where it must be looked for, `gateway up` knows. */
+/** Returns the socket of `--config`. Without it, `gateway up` searches for the configuration. */
 function getNamedSocket({ config, env }: AttachFlags, { cwd, env: environment }: Host): string | undefined {
   if (config === undefined) return undefined
   return getAttachSocketPath({
@@ -108,7 +108,7 @@ function getNamedSocket({ config, env }: AttachFlags, { cwd, env: environment }:
   })
 }
 
-/** The socket of the gateway that runs, or has been started now. */
+/** Returns the socket of the running or newly started gateway. */
 async function resolveSocket(flags: AttachFlags, host: Host): Promise<string> {
   const { text, exit } = await runOwnProgram(host, createStartCommand(flags))
   const { socket, error } = parseAttachMessage(text)
@@ -141,7 +141,5 @@ function parseAttachMessage(text: string): AttachMessage {
 function checkVersion(theirs: unknown, say: (text: string) => void): void {
   const { version } = readOwnPackage()
   if (theirs !== version)
-    say(
-      `this is gateway ${version}, and ${String(theirs)} runs: "gateway down", then "gateway up" starts the new one`,
-    )
+    say(`this is gateway ${version}, but ${String(theirs)} is running: run "gateway down", then "gateway up"`)
 }

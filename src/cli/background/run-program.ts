@@ -6,7 +6,7 @@ import { findProgram } from '../../util/find-program.ts'
 import { splitPath } from '../../util/platform.ts'
 import type { Host, Terminal } from '../output/terminal.ts'
 
-/** Starts this program anew, so that it goes on when this process ends; its output goes to an open file. */
+/** Starts this program detached, with its output in an open file. */
 export function spawnDetached(
   host: Host,
   args: readonly string[],
@@ -22,7 +22,7 @@ export function spawnDetached(
   })
 }
 
-/** Runs another command of this program to its end. */
+/** Runs another command of this program and returns its stdout. */
 export function runOwnProgram(host: Host, args: readonly string[]): Promise<{ text: string; exit: number }> {
   return new Promise((resolve, reject) => {
     const child = spawn(host.execPath, [String(host.argv[1]), ...args], {
@@ -40,7 +40,7 @@ export function runOwnProgram(host: Host, args: readonly string[]): Promise<{ te
 
 const SYSTEM_TIMEOUT_MS = 30_000
 
-/** Runs a program of the system, such as systemctl, and says why it failed; undefined where it did not. */
+/** Runs a system program such as systemctl. Returns the failure reason, or undefined on success. */
 export function runSystemProgram(program: string, args: readonly string[]): Promise<string | undefined> {
   return new Promise(resolve => {
     execFile(program, [...args], { timeout: SYSTEM_TIMEOUT_MS, windowsHide: true }, (error, _, stderr) =>
@@ -49,7 +49,7 @@ export function runSystemProgram(program: string, args: readonly string[]): Prom
   })
 }
 
-/** `gateway` where that is this program; clients may have another PATH, so else by whole paths. */
+/** Returns `gateway` if the PATH leads to this program, else absolute paths, since clients may have another PATH. */
 export function findOwnCommand({ cwd, environment }: Terminal, host: Host): string[] {
   const launcher = findLauncher(cwd, host)
   const found = findProgram('gateway', splitPath(environment['PATH']), cwd)
@@ -57,7 +57,7 @@ export function findOwnCommand({ cwd, environment }: Terminal, host: Host): stri
   return isOwn ? ['gateway'] : [host.execPath, launcher]
 }
 
-/** The same by whole paths, for a shell that may have any PATH. */
+/** Returns the command with absolute paths, for a shell with any PATH. */
 export function getAbsoluteCommand({ cwd }: Terminal, host: Host): string[] {
   return [host.execPath, realpathSync(findLauncher(cwd, host))]
 }

@@ -7,35 +7,33 @@ import type { Host, Terminal } from '../output/terminal.ts'
 import { findConfigFile, getStateDirectory } from '../load-source.ts'
 import { spawnDetached } from './run-program.ts'
 
-/** The flags that say which gateway is meant, and what it is started with. */
 export interface BackgroundFlags {
   readonly config?: string | undefined
   readonly env?: string | undefined
   readonly set?: readonly string[] | undefined
-  /** Stop it when no client has been there for `shutdown.idle`. */
+  /** Stop after `shutdown.idle` without clients. */
   readonly 'until-idle'?: boolean | undefined
 }
 
-/** The one gateway of a configuration that runs in the background. */
+/** Background gateway of a configuration. */
 export interface BackgroundGateway {
   readonly config: string
-  /** The socket that clients attach to. */
+  /** Socket for `gateway attach`. */
   readonly socket: string
-  /** The file that its log goes to. */
+  /** Log file. */
   readonly log: string
 }
 
-/** Time until a gateway that was started listens. */
+/** Time limit until a started gateway listens. */
 const START_TIMEOUT_MS = 60_000
 const POLL_MS = 20
-/** A larger log is kept beside the next one, in place of the one before. */
+/** A larger log is rotated to `.1`. */
 const MAX_LOG_BYTES = 10 * 1024 * 1024
-/** Bytes of the log that an error quotes. */
 const MAX_QUOTED_BYTES = 2000
-/** Exit code of what is wrong with a configuration. */
+/** Exit code for an invalid configuration. */
 const CONFIG_EXIT_CODE = 3
 
-/** The gateway that the flags mean, running or not. */
+/** Resolves the background gateway of the flags, running or not. */
 export async function resolveBackground(
   flags: BackgroundFlags,
   terminal: Terminal,
@@ -51,7 +49,7 @@ export async function resolveBackground(
   return { config, socket, log: join(directory, 'gateway.log') }
 }
 
-/** True when clients can attach now. */
+/** True if clients can attach. */
 export async function isUp({ socket }: BackgroundGateway): Promise<boolean> {
   const connection = await connectSocket(socket)
   connection?.destroy()
@@ -59,9 +57,8 @@ export async function isUp({ socket }: BackgroundGateway): Promise<boolean> {
 }
 
 /**
- * Starts a gateway that goes on when this process ends, and resolves when clients can attach to it. Of several that are
- * started at once, one stays.
- * @throws GatewayError GW_BACKGROUND, GW_CONFIG_INVALID and what else is wrong with the configuration
+ * Starts a detached gateway and resolves when clients can attach. Concurrent starts result in one gateway.
+ * @throws GatewayError GW_BACKGROUND, GW_CONFIG_INVALID and other configuration errors
  */
 export async function startBackground(
   background: BackgroundGateway,
@@ -87,7 +84,7 @@ export async function startBackground(
   child.on('error', error => (why = error.message))
   child.on(
     'exit',
-    (code, signal) => (why = readLogTail(log, from) || `it ended with ${signal ?? `code ${code}`}`),
+    (code, signal) => (why = readLogTail(log, from) || `exited with ${signal ?? `code ${code}`}`),
   )
   const end = performance.now() + START_TIMEOUT_MS
   while (!(await isUp(background))) {
@@ -97,7 +94,7 @@ export async function startBackground(
     }
     if (performance.now() > end)
       throw gatewayError('GW_BACKGROUND', {
-        why: `it does not listen after ${START_TIMEOUT_MS / 1000} s`,
+        why: `not listening after ${START_TIMEOUT_MS / 1000} s`,
         log,
         config,
       })
@@ -107,7 +104,7 @@ export async function startBackground(
   child.unref()
 }
 
-/** Says what is wrong with a configuration in the words of every other command, where that is why it did not start. */
+/** Throws the configuration error, if it is the reason for a failed start. */
 async function throwIfInvalid(flags: BackgroundFlags, terminal: Terminal): Promise<void> {
   const { validate } = await import('../local/validate.ts')
   try {
@@ -117,7 +114,7 @@ async function throwIfInvalid(flags: BackgroundFlags, terminal: Terminal): Promi
   }
 }
 
-/** Opens the log to append to it, for its owner alone. */
+/** Opens the log for appending, readable only by its owner. */
 function openLog(file: string): number {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
   if (getFileSize(file) > MAX_LOG_BYTES) renameSync(file, `${file}.1`)
@@ -128,7 +125,7 @@ function getFileSize(file: string): number {
   return statSync(file, { throwIfNoEntry: false })?.size ?? 0
 }
 
-/** Text that a process has left at the end of its log. */
+/** Returns the end of the log since offset `from`. */
 function readLogTail(file: string, from: number): string {
   const size = getFileSize(file)
   const start = Math.max(from, size - MAX_QUOTED_BYTES)

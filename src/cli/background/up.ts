@@ -12,16 +12,15 @@ interface JsonFlags {
   readonly json: boolean
 }
 
-/** Result of `up`: the gateway, and whether it ran already. */
 interface UpResult extends BackgroundGateway {
   readonly started: boolean
 }
 
 const POLL_MS = 50
-/** Time for what is open to end, beside what the configuration grants. */
+/** Time limit for open requests, in addition to the configured one. */
 const STOP_TIMEOUT_MS = 90_000
 
-/** Starts the gateway of a configuration in the background, unless it runs. */
+/** Starts the background gateway unless it is running. */
 export async function ensureRunning(
   flags: BackgroundFlags,
   terminal: Terminal,
@@ -33,7 +32,6 @@ export async function ensureRunning(
   return { ...background, started: true }
 }
 
-/** The same, and says so. */
 export async function runUp(
   flags: BackgroundFlags & JsonFlags,
   terminal: Terminal,
@@ -50,17 +48,17 @@ export async function runUp(
     out.line(
       result.started
         ? `${out.paint('green', 'started')} the gateway of ${config} in the background`
-        : `the gateway of ${config} runs already`,
+        : `the gateway of ${config} is already running`,
     )
-    out.line(`  ${out.paint('dim', 'its log:')}    ${log}`)
-    out.line(`  ${out.paint('dim', 'a client:')}   gateway attach -c ${config}`)
-    out.line(`  ${out.paint('dim', 'its state:')}  gateway status -c ${config}`)
-    out.line(`  ${out.paint('dim', 'its end:')}    gateway down -c ${config}`)
+    out.line(`  ${out.paint('dim', 'log:')}      ${log}`)
+    out.line(`  ${out.paint('dim', 'connect:')}  gateway attach -c ${config}`)
+    out.line(`  ${out.paint('dim', 'status:')}   gateway status -c ${config}`)
+    out.line(`  ${out.paint('dim', 'stop:')}     gateway down -c ${config}`)
   }
   return 0
 }
 
-/** Stops the running gateway that the flags mean, as SIGTERM does, and waits for its end. */
+/** Sends SIGTERM to the running gateway and waits until its process exits. */
 export async function stopGateway(
   flags: ControlFlags,
   terminal: Terminal,
@@ -89,17 +87,17 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** State of a gateway, with where its log is and whether clients can attach. */
+/** Gateway state with its log and whether clients can attach. */
 export interface GatewayStatus extends PsOutput {
   readonly background: BackgroundGateway & {
     readonly attachable: boolean
-    /** False where the log goes to the stderr of whoever started it. */
+    /** False if the gateway logs to stderr. */
     readonly hasLogFile: boolean
   }
 }
 
 /**
- * State of the gateway of a configuration.
+ * Returns the state of the running gateway.
  * @throws GatewayError GW_NO_GATEWAY
  */
 export async function readStatus(flags: ControlFlags, terminal: Terminal): Promise<GatewayStatus> {
@@ -110,17 +108,17 @@ export async function readStatus(flags: ControlFlags, terminal: Terminal): Promi
   return { ...now, background: { ...background, attachable: await isUp(background), hasLogFile } }
 }
 
-/** Milliseconds since the epoch; a file of an earlier gateway is older than the one that runs. */
+/** Milliseconds since the epoch; a log older than the gateway belongs to an earlier one. */
 function getModifiedAt(file: string): number {
   return statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? -Infinity
 }
 
 function findLogFile({ background, gateway }: GatewayStatus): string {
-  return background.hasLogFile ? background.log : `on the stderr of pid ${gateway.pid}`
+  return background.hasLogFile ? background.log : `stderr of pid ${gateway.pid}`
 }
 
 /**
- * Finds the socket at which clients attach to the gateway of a configuration; one gateway has it, however many run.
+ * Finds the attach socket of a configuration; only one of its gateways has it.
  * @throws GatewayError GW_NO_GATEWAY
  */
 export async function findAttachSocket(
@@ -132,13 +130,12 @@ export async function findAttachSocket(
   throw gatewayError('GW_NO_GATEWAY', { config: background.config })
 }
 
-/** The state as people read it. */
 export function formatStatus(state: GatewayStatus, terminal: Terminal): string[] {
   const { background, ...now } = state
   const { out } = terminal
   const attach = background.attachable
     ? `gateway attach -c ${relative(terminal.cwd, background.config)}`
-    : 'not here: another process has the socket, or it is off'
+    : 'cannot attach here: another process uses the socket, or attaching is disabled'
   return [
     ...formatPs(now, Date.now(), terminal),
     '',

@@ -3,22 +3,21 @@ import { attachWithoutCli } from '../background/attach.ts'
 import { isObject } from '../../protocol/json/json.ts'
 import type { Host } from '../output/terminal.ts'
 
-/** Facts of the machine that a bundle was made on. */
 export interface BundleSettings {
-  /** Whole paths of Node and of the gateway's launcher, which start a gateway where none runs. */
+  /** Absolute paths of Node and the launcher, which start the gateway if needed. */
   readonly program: readonly [string, string]
 }
 
 /**
- * The shim as a bundle has it: a relay to the gateway of a configuration. The application that has the bundle runs it with
- * a Node of its own, so a gateway is started with the one that made the bundle.
+ * Relay inside a bundle. The application runs it with its own Node, so the gateway is started with the Node that
+ * created the bundle.
  */
 export async function runBundled(host: Host, settingsFile: URL): Promise<number> {
   const program = parseProgram(readFileSync(settingsFile, 'utf8'))
   const missing = program.find(path => !existsSync(path))
   if (program.length !== 2 || missing !== undefined) {
     const what = missing ?? 'gateway'
-    host.stderr.write(`error: ${what} is not there any more\nhint: make the bundle anew: gateway bundle\n`)
+    host.stderr.write(`error: ${what} no longer exists\nhint: create the bundle again: gateway bundle\n`)
     return 1
   }
   const [execPath, launcher] = program

@@ -13,9 +13,9 @@ import { findConfigFile, loadSource } from '../load-source.ts'
 import type { Host, Terminal } from '../output/terminal.ts'
 import type { BundleSettings } from './bundle-shim.ts'
 
-/** A file of an archive. */
+/** File in the archive. */
 interface ZipEntry {
-  /** Path inside, with `/`. */
+  /** Path in the archive, with `/`. */
   readonly name: string
   readonly bytes: Buffer
 }
@@ -24,16 +24,16 @@ const LOCAL_HEADER = 0x04034b50
 const CENTRAL_HEADER = 0x02014b50
 const END_RECORD = 0x06054b50
 const ZIP_VERSION = 20
-/** Names are UTF-8. */
+/** UTF-8 names. */
 const ZIP_FLAGS = 0x0800
 const DEFLATED = 8
-/** The first of January 1980, so that the same files are the same archive. */
+/** 1980-01-01, so that the archive is reproducible. */
 const ZIP_DATE = 0x21
-/** A regular file with mode 0644, made on Unix. */
+/** Regular file with mode 0644, created on Unix. */
 const MADE_BY = (3 << 8) | ZIP_VERSION
 const ATTRIBUTES = 0o100644 * 0x10000
 
-/** An archive of a few small files, as PKWARE's APPNOTE describes it: no 64-bit sizes, no encryption. */
+/** Creates a ZIP archive as in PKWARE's APPNOTE: no 64-bit sizes, no encryption. */
 function createZip(entries: readonly ZipEntry[]): Buffer {
   const files: Buffer[] = []
   const directory: Buffer[] = []
@@ -72,7 +72,7 @@ function createZip(entries: readonly ZipEntry[]): Buffer {
   return Buffer.concat([...files, listed, ...end])
 }
 
-/** The part that stands before a file, and in the directory again. */
+/** Header part that local file and central directory entries share. */
 function createZipHeader(bytes: Buffer, packed: Buffer, name: Buffer): Buffer {
   return Buffer.concat([
     ...[
@@ -103,7 +103,6 @@ function encodeUint32(value: number): Buffer {
   return bytes
 }
 
-/** The flags of `gateway bundle`. */
 export interface BundleFlags {
   readonly config?: string | undefined
   readonly env?: string | undefined
@@ -112,19 +111,18 @@ export interface BundleFlags {
   readonly output?: string | undefined
 }
 
-/** A bundle that was written. */
 export interface WrittenBundle {
   readonly file: string
   readonly config: string
   readonly manifest: JsonObject
-  /** Bytes of the archive. */
+  /** Archive size in bytes. */
   readonly size: number
 }
 
 const BUNDLE_NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/
-/** Built beside the command line: a file that needs no other. */
+/** Built as a single file without imports. */
 const SHIM_PATH = 'dist/src/cli/bundle/bundle-shim.js'
-/** Variables that programs are found by and that say where the state and sockets are: desktop applications have few. */
+/** Variables for finding programs, state and sockets; desktop applications have few. */
 const PASSED_VARIABLES =
   /^(PATH|LANG|XDG_(CONFIG|STATE|CACHE|DATA)_HOME|XDG_RUNTIME_DIR|(HTTPS?|NO|ALL)_PROXY|NODE_EXTRA_CA_CERTS)$/i
 const INDEX_SOURCE = `import { runBundled } from './shim.mjs'
@@ -133,7 +131,7 @@ process.exit(await runBundled(process, new URL('./gateway.json', import.meta.url
 `
 
 /**
- * Writes a bundle that connects a desktop application to the gateway of a configuration, on this machine.
+ * Writes a bundle that connects a desktop application to the local gateway of a configuration.
  * @throws GatewayError GW_USAGE, GW_CONFIG_NOT_FOUND, GW_CONFIG_UNREADABLE, GW_PROFILE_UNKNOWN
  */
 export async function writeBundle(
@@ -143,12 +141,12 @@ export async function writeBundle(
 ): Promise<WrittenBundle> {
   const { name, output = `${name}.mcpb` } = flags
   if (!BUNDLE_NAME.test(name))
-    throw gatewayError('GW_USAGE', { what: `--name is up to 64 of a-z, 0-9 and . _ -, not "${name}"` })
+    throw gatewayError('GW_USAGE', { what: `--name must be up to 64 of a-z, 0-9 and . _ -, not "${name}"` })
   const file = resolve(terminal.cwd, output)
-  if (extname(file) !== '.mcpb') throw gatewayError('GW_USAGE', { what: `--output ends in .mcpb: ${output}` })
+  if (extname(file) !== '.mcpb')
+    throw gatewayError('GW_USAGE', { what: `--output must end in .mcpb: ${output}` })
   const config = await findConfigFile(flags, terminal)
-  if (!existsSync(config))
-    throw gatewayError('GW_CONFIG_UNREADABLE', { file: config, why: 'there is no such file' })
+  if (!existsSync(config)) throw gatewayError('GW_CONFIG_UNREADABLE', { file: config, why: 'no such file' })
   if (flags.profile !== undefined) {
     const source = await loadSource({ config, env: flags.env }, terminal, 'leave')
     checkProfile(flags.profile, source.config)
@@ -157,7 +155,7 @@ export async function writeBundle(
   const program = [host.execPath, resolve(terminal.cwd, String(host.argv[1]))] as const
   const bytes = createZip(createZipEntries(manifest, { program }))
   await writeFileAtomic(file, bytes, rename).catch((error: unknown) => {
-    throw gatewayError('GW_USAGE', { what: `${file} is not written: ${getErrorMessage(error)}` })
+    throw gatewayError('GW_USAGE', { what: `cannot write ${file}: ${getErrorMessage(error)}` })
   })
   return { file, config, manifest, size: bytes.length }
 }
@@ -173,7 +171,7 @@ function createZipEntries(manifest: JsonObject, settings: BundleSettings): ZipEn
   ]
 }
 
-/** As the MCPB specification 0.4 has it. The application fills in `${…}`. */
+/** Creates a manifest of MCPB specification 0.4. The application expands `${…}`. */
 function createManifest(
   config: string,
   { name, env, profile }: BundleFlags,
@@ -182,7 +180,10 @@ function createManifest(
   const { name: author, version } = readOwnPackage()
   const variables = selectEnvironment(environment)
   const odd = [config, env, profile, ...Object.values(variables)].find(text => text?.includes('${'))
-  if (odd !== undefined) throw gatewayError('GW_USAGE', { what: `an application would fill in "${odd}"` })
+  if (odd !== undefined)
+    throw gatewayError('GW_USAGE', {
+      what: `"${odd}" contains a placeholder, which an application would expand`,
+    })
   const args = [
     ...['${__dirname}/server/index.mjs', '--config', '${user_config.config}'],
     ...(env === undefined ? [] : ['--env', env]),
@@ -193,10 +194,10 @@ function createManifest(
     name,
     display_name: name === 'gateway' ? 'MCP gateway' : name,
     version,
-    description: `All MCP servers of ${basename(config)}, through the gateway of this machine`,
+    description: `All MCP servers of ${basename(config)}, through the gateway on this machine`,
     long_description: [
-      `Connects to the gateway that runs with ${config}, and starts it where none runs. Other applications on this machine`,
-      'share the same servers. The bundle is for the machine that made it: it names files of it, and holds no secrets.',
+      `Connects to the gateway for ${config}, and starts it if it is not running. Other applications on this machine`,
+      'share the same servers. The bundle only works on the machine that created it; it contains no secrets.',
     ].join('\n'),
     author: { name: author },
     server: {
@@ -212,7 +213,7 @@ function createManifest(
       config: {
         type: 'file',
         title: 'Configuration',
-        description: 'The gateway.yaml whose servers are offered.',
+        description: 'The gateway.yaml to use.',
         default: config,
         required: true,
       },
@@ -220,7 +221,7 @@ function createManifest(
   }
 }
 
-/** Variables of this shell that a gateway started by an application needs; a proxy with a password is none of them. */
+/** Selects the variables that the started gateway needs, without proxies that contain a password. */
 function selectEnvironment(environment: Terminal['environment']): Record<string, string> {
   return Object.fromEntries(
     Object.entries(environment).flatMap(([variable, value]) =>
@@ -244,7 +245,6 @@ function findPackageRoot(directory: string): string {
   return existsSync(join(directory, 'package.json')) ? directory : findPackageRoot(dirname(directory))
 }
 
-/** Writes the bundle, and says so. */
 export async function runBundle(
   flags: BundleFlags & { readonly json: boolean },
   terminal: Terminal,
@@ -262,5 +262,5 @@ export async function runBundle(
   out.line(
     `${out.paint('green', 'wrote')} ${formatPath(file)} (${Math.ceil(size / 1024)} KB) for ${formatPath(config)}`,
   )
-  out.line(`${out.paint('dim', 'next:')} open it with Claude Desktop, on this machine`)
+  out.line(`${out.paint('dim', 'next:')} open it in Claude Desktop on this machine`)
 }

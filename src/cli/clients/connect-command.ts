@@ -19,7 +19,7 @@ export interface ConnectFlags {
   readonly env?: string | undefined
   readonly name: string
   readonly scope: 'user' | 'project'
-  /** URL of a gateway, in place of `gateway attach`. */
+  /** URL of a gateway, instead of `gateway attach`. */
   readonly http?: string | undefined
   readonly all: boolean
   readonly yes: boolean
@@ -28,7 +28,7 @@ export interface ConnectFlags {
   readonly json: boolean
 }
 
-/** Writes the gateway into the settings of clients, after the owner has seen what changes. Returns the exit code. */
+/** Adds the gateway to client settings after confirmation. Returns the exit code. */
 export async function runConnect(
   names: readonly string[],
   flags: ConnectFlags,
@@ -66,7 +66,7 @@ function printConnectResult(
 
 type DisconnectFlags = Pick<ConnectFlags, 'all' | 'dry-run' | 'json'>
 
-/** Takes back what `connect` has written, or shows what that would change. Returns the exit code. */
+/** Undoes `gateway connect`, or previews the changes. Returns the exit code. */
 export async function runDisconnect(
   names: readonly string[],
   flags: DisconnectFlags,
@@ -75,7 +75,7 @@ export async function runDisconnect(
   const connections = openConnectRecords(terminal)
   const clients = new Set(names.map(name => findClient(name).name))
   if (clients.size === 0 && !flags.all)
-    throw gatewayError('GW_USAGE', { what: 'name a client, or say --all' })
+    throw gatewayError('GW_USAGE', { what: 'name a client, or use --all' })
   const wanted = (await connections.list()).filter(({ client }) => flags.all || clients.has(client))
   if (flags['dry-run']) return printUndoPlans(await Promise.all(wanted.map(planUndo)), flags, terminal)
   const undone: UndoResult[] = []
@@ -95,19 +95,18 @@ function printUndoPlans(undoings: readonly UndoPlan[], { json }: DisconnectFlags
   return rows.some(({ outcome }) => outcome === 'left') ? 1 : 0
 }
 
-const NOTHING_CONNECTED = 'nothing was connected'
+const NOTHING_CONNECTED = 'no connected clients'
 
 function printUndoResults(undone: readonly UndoResult[], terminal: Terminal): void {
   for (const one of undone) terminal.out.line(formatUndoResult(one, terminal))
   if (undone.length === 0) terminal.out.line(NOTHING_CONNECTED)
 }
 
-/** Entries that were written for this user. */
 export function openConnectRecords(terminal: Terminal): ConnectRecords {
-  // Beside the state of all configurations.
+  // Shared by all configurations.
   const state = getStateDirectory({ file: 'any' }, terminal)
   if (state === undefined)
-    throw gatewayError('GW_USAGE', { what: 'HOME is not set, so there are no settings' })
+    throw gatewayError('GW_USAGE', { what: 'HOME is not set, so client settings cannot be found' })
   return new ConnectRecords(dirname(state))
 }
 
@@ -115,7 +114,7 @@ function findClient(name: string): ClientDefinition {
   const client = CLIENTS.find(one => one.name === name)
   if (client !== undefined) return client
   const names = CLIENTS.map(one => one.name)
-  throw gatewayError('GW_USAGE', { what: `there is no client "${name}"${suggestHint(name, names)}` })
+  throw gatewayError('GW_USAGE', { what: `no client named "${name}"${suggestHint(name, names)}` })
 }
 
 async function resolveEntryValues(flags: ConnectFlags, terminal: Terminal, host: Host): Promise<EntryValues> {
@@ -130,7 +129,7 @@ function parseEndpointUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url?.protocol === 'http:' || url?.protocol === 'https:') return text
   throw gatewayError('GW_USAGE', {
-    what: `--http is the URL of a gateway, such as http://127.0.0.1:8080/mcp`,
+    what: `--http must be the URL of a gateway, such as http://127.0.0.1:8080/mcp`,
   })
 }
 
@@ -158,11 +157,11 @@ function printClients(found: readonly ClientStatus[], { json }: ConnectFlags, te
     out.paint('dim', relative(terminal.cwd, file).startsWith('..') ? file : relative(terminal.cwd, file)),
   ])
   for (const line of formatTable(rows, out)) out.line(line)
-  if (here.length === 0) out.line('no client was found on this machine')
+  if (here.length === 0) out.line('no clients found on this machine')
   const others = found.filter(one => !here.includes(one)).map(({ client }) => client)
   const names = others.map((other, i) => (i < others.length - 1 ? `${other},` : other))
   if (others.length > 0)
-    for (const line of wrapWords(out.paint('dim', 'not found here:'), names, out)) out.line(line)
+    for (const line of wrapWords(out.paint('dim', 'not installed:'), names, out)) out.line(line)
   const next = here.length === 0 ? 'cursor' : here.find(({ connected }) => connected.length === 0)?.client
   if (next !== undefined) out.line(`${out.paint('dim', 'next:')} gateway connect ${next} --dry-run`)
   return 0
@@ -191,8 +190,8 @@ function printWrittenClients(plans: readonly ConnectPlan[], { out }: Terminal): 
 }
 
 function formatUndoResult({ client, file, outcome, why }: UndoResult, { out }: Terminal): string {
-  if (outcome === 'left') return `${client}: ${file} ${out.paint('yellow', 'left as it is:')} ${why ?? ''}`
-  const said = { restored: 'is as it was', removed: 'has lost the entry', gone: 'has it no more' }[outcome]
+  if (outcome === 'left') return `${client}: ${file} ${out.paint('yellow', 'unchanged:')} ${why ?? ''}`
+  const said = { restored: 'restored', removed: 'entry removed', gone: 'entry already removed' }[outcome]
   return `${client}: ${file} ${said}`
 }
 

@@ -6,23 +6,23 @@ import { isObject } from '../../protocol/json/json.ts'
 import { makeDirectory, writeFileAtomic } from '../../util/storage/files.ts'
 import { withFileLock } from '../../util/storage/file-lock.ts'
 
-/** One entry that `gateway connect` has written, and how to take it back. */
+/** Entry written by `gateway connect`, with the data to undo it. */
 export interface ConnectRecord {
   readonly client: string
-  /** File that has the settings, behind any link. */
+  /** Settings file, with links resolved. */
   readonly file: string
-  /** Name of the entry. */
+  /** Entry name. */
   readonly name: string
   readonly entry: JsonObject
-  /** Digest of the file as it was written: while it is the same, the file before comes back byte for byte. */
+  /** SHA-256 digest of the written file. If it is unchanged, undo restores the backup byte for byte. */
   readonly written: string
-  /** Copy of the file before; absent where there was none. */
+  /** Copy of the previous file; absent if there was none. */
   readonly backup?: string
   /** ISO 8601. */
   readonly at: string
 }
 
-/** Entries that `gateway connect` has written for this user, in a file of the state directory. */
+/** Entries written by `gateway connect` for this user, stored in the state directory. */
 export class ConnectRecords {
   readonly #directory: string
 
@@ -50,7 +50,7 @@ export class ConnectRecords {
     return this.#update(all => excludeRecord(all, connected))
   }
 
-  /** Keeps a copy of settings, for this user alone. */
+  /** Saves a copy of the settings, readable only by this user. */
   async saveBackup(client: string, bytes: Buffer, at: string): Promise<string> {
     const file = join(this.#directory, 'backups', `${client}-${at.replace(/[:.]/g, '-')}`)
     await mkdir(dirname(file), { recursive: true, mode: 0o700 })
@@ -58,7 +58,7 @@ export class ConnectRecords {
     return file
   }
 
-  /** Changes the notes while nobody else does. A file that cannot be read is put aside: it may hold the way back. */
+  /** Updates the records under a lock. Moves an unreadable file aside, since it may be needed for undo. */
   async #update(how: (all: readonly ConnectRecord[]) => readonly ConnectRecord[]): Promise<void> {
     const file = this.#file
     await makeDirectory(this.#directory, 0o700)
@@ -78,7 +78,7 @@ function excludeRecord(all: readonly ConnectRecord[], { file, name }: ConnectRec
   return all.filter(one => one.file !== file || one.name !== name)
 }
 
-/** The notes in the text of a file; undefined where it holds none. */
+/** Parses the records; undefined if the text is invalid. */
 function parseRecords(text: string): readonly ConnectRecord[] | undefined {
   try {
     const value: unknown = JSON.parse(text)

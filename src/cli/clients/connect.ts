@@ -12,15 +12,15 @@ import type { SettingsFile } from './settings-editor.ts'
 import { selectEditor, readSettingsFile, writeSettingsFile } from './settings-editor.ts'
 import type { Terminal } from '../output/terminal.ts'
 
-/** Change that would be made to a client's settings, or the reason why there is none. */
+/** Planned change to client settings, or the reason why it is not possible. */
 export interface ConnectPlan {
   readonly client: ClientDefinition
-  /** Absent where the client has no such file on this system. */
+  /** Absent if the client has no settings file on this platform. */
   readonly file?: string
   readonly entry?: JsonObject
   readonly before?: SettingsFile
   readonly after?: string
-  /** True where the entry is there already. */
+  /** True if the entry already exists. */
   readonly isDone?: boolean
   readonly problem?: string
 }
@@ -32,13 +32,13 @@ export interface ConnectOptions {
   readonly terminal: Terminal
 }
 
-/** State of a client, for people who choose. */
+/** Client state for `gateway connect` without arguments. */
 export interface ClientStatus {
   readonly client: string
   readonly title: string
   readonly file: string | undefined
   readonly isInstalled: boolean
-  /** Names of the entries that `gateway connect` has written. */
+  /** Names of the entries written by `gateway connect`. */
   readonly connected: readonly string[]
 }
 
@@ -56,16 +56,16 @@ export async function listClientStatus(
   }))
 }
 
-/** Works out what connecting a client would write. Never throws: a problem is a part of the plan. */
+/** Plans the connection of a client. Never throws: a problem is part of the plan. */
 export async function planConnect(client: ClientDefinition, options: ConnectOptions): Promise<ConnectPlan> {
   const { scope, values, connections, terminal } = options
   const entry = createClientEntry(client, values)
-  if (entry === undefined) return { client, problem: 'it takes no URL: leave --http out' }
+  if (entry === undefined) return { client, problem: 'it does not support URLs: omit --http' }
   const file = findSettingsFile(client, scope, terminal)
   if (file === undefined)
     return {
       client,
-      problem: scope === 'project' ? 'it has no file for projects' : 'it is not for this system',
+      problem: scope === 'project' ? 'it has no project settings' : 'it is not available on this platform',
     }
   try {
     const before = await readSettingsFile(file)
@@ -78,19 +78,19 @@ export async function planConnect(client: ClientDefinition, options: ConnectOpti
       return {
         client,
         file,
-        problem: `it has an entry "${values.name}" of somebody else: choose another --name`,
+        problem: `it already has another entry named "${values.name}": choose a different --name`,
       }
     const after = await editor.set(text, values.name, entry)
-    // As the client will read it: nothing is written that it would not find.
+    // Verify that the client would find the entry.
     if (!isDeepStrictEqual(await editor.read(after, values.name), entry))
-      return { client, file, problem: `${client.title} would not find the entry in it` }
+      return { client, file, problem: `${client.title} would not find the entry` }
     return { client, file, entry, before, after }
   } catch (error) {
     return { client, file, problem: getErrorMessage(error) }
   }
 }
 
-/** A link of a project must not lead to other files of its user. @throws Error in words */
+/** Rejects links from a project to other files of the user. @throws Error with a reason */
 async function throwIfOutsideProject(
   file: string,
   scope: ConnectOptions['scope'],
@@ -101,10 +101,10 @@ async function throwIfOutsideProject(
   while (!existsSync(place)) place = dirname(place)
   const path = relative(await realpath(directory), await realpath(place))
   if (path.split(sep)[0] === '..' || isAbsolute(path))
-    throw new Error('it leads out of the project by a link')
+    throw new Error('a symbolic link leads out of the project')
 }
 
-/** True where the entry is as `gateway connect` has written it. */
+/** True if `gateway connect` wrote the entry and it is unchanged. */
 async function isOwnEntry(
   present: unknown,
   file: string,
@@ -115,16 +115,15 @@ async function isOwnEntry(
 }
 
 /**
- * Writes the entry of a plan into the settings as they are now, and notes how to take it back: many clients write into
- * theirs at any time, also while their owner thinks about the plan.
- * @throws GatewayError GW_USAGE where the settings cannot take it any more
+ * Plans again and writes, because many clients change their settings at any time, and records how to undo it.
+ * @throws GatewayError GW_USAGE if the entry can no longer be written
  */
 export async function applyPlan(plan: ConnectPlan, options: ConnectOptions): Promise<void> {
   if (plan.after === undefined) return
   const now = await planConnect(plan.client, options)
   const { file = '', problem } = now
   if (problem !== undefined)
-    throw gatewayError('GW_USAGE', { what: `${file} was changed meanwhile: ${problem}` })
+    throw gatewayError('GW_USAGE', { what: `${file} was changed in the meantime: ${problem}` })
   await writePlan(now, options)
 }
 
@@ -136,7 +135,7 @@ async function writePlan(
   const at = new Date().toISOString()
   const earlier = await connections.find(before.path, name)
   const bytes = before.text === undefined ? undefined : await readFile(before.path)
-  // The file as it was before the first time is the one that comes back.
+  // Undo restores the file from before the first connection.
   const isSame = earlier !== undefined && bytes !== undefined && hashBytes(bytes) === earlier.written
   const backup = isSame ? earlier.backup : bytes && (await connections.saveBackup(client.name, bytes, at))
   await writeSettingsFile(before, after)
@@ -147,7 +146,7 @@ async function writePlan(
   })
 }
 
-/** Writes another entry in the place of one of ours, and notes it; the file as it was before the first one is kept. */
+/** Replaces an own entry and keeps the original backup. */
 export async function replaceEntry(
   client: ClientDefinition,
   connected: ConnectRecord,
@@ -157,31 +156,29 @@ export async function replaceEntry(
   const before = await readSettingsFile(connected.file)
   const isSame = hashBytes(await readFile(before.path)) === connected.written
   await writeSettingsFile(before, await selectEditor(client).set(before.text ?? '', connected.name, entry))
-  // The kept file lacks what others have written since: then the entry alone is taken back.
+  // The backup lacks changes by other programs, so undo then removes only the entry.
   const written = isSame ? hashBytes(await readFile(before.path)) : ''
   await connections.add({ ...connected, entry, written, at: new Date().toISOString() })
 }
 
-/** Result of taking one entry back. */
 export interface UndoResult {
   readonly client: string
   readonly file: string
   readonly name: string
   readonly outcome: 'restored' | 'removed' | 'gone' | 'left'
-  /** Reason why it was left. */
+  /** Reason if the entry was kept. */
   readonly why?: string
 }
 
-/** Change that taking one entry back would make. */
 export interface UndoPlan {
   readonly result: UndoResult
-  /** Settings as they are; absent where they stay. */
+  /** Current settings; absent if they are not changed. */
   readonly before?: SettingsFile
-  /** Text of the settings after that; undefined where the file goes, as there was none. */
+  /** Text after the change; undefined if the file is deleted. */
   readonly after?: string | undefined
 }
 
-/** Works out what taking an entry back would change. An entry that was changed since then is left. Never throws. */
+/** Plans the removal of an entry. A changed entry is kept. Never throws. */
 export async function planUndo(connected: ConnectRecord): Promise<UndoPlan> {
   const { client: id, file, name, entry, written, backup } = connected
   const createResult = (outcome: UndoResult['outcome'], why?: string): UndoResult => ({
@@ -200,14 +197,14 @@ export async function planUndo(connected: ConnectRecord): Promise<UndoPlan> {
     const present = await editor.read(now.text, name)
     if (present === undefined) return { result: createResult('gone') }
     if (!isDeepStrictEqual(present, entry))
-      return { result: createResult('left', 'the entry was changed since then') }
+      return { result: createResult('left', 'the entry was changed later') }
     return { result: createResult('removed'), before: now, after: await editor.remove(now.text, name) }
   } catch (error) {
     return { result: createResult('left', getErrorMessage(error)) }
   }
 }
 
-/** Takes back what `connect` has written, and nothing else. */
+/** Undoes one connection. */
 export async function undoConnect(
   connected: ConnectRecord,
   connections: ConnectRecords,
@@ -224,7 +221,7 @@ export async function undoConnect(
   }
 }
 
-/** The lines that a text gains and loses, each with its sign, with a line of what stands around them. */
+/** Formats added and removed lines with one line of context. */
 export function formatDiff(before: string, after: string): string[] {
   const [old, now] = [before.split('\n'), after.split('\n')]
   let start = 0

@@ -4,35 +4,33 @@ import { CLIENTS } from './clients.ts'
 import type { ConnectPlan, UndoPlan } from './connect.ts'
 import { formatDiff } from './connect.ts'
 
-/** A change that would be made to the settings of a client, as people read it. */
 export function formatConnectPlan(
   { client, file = '', before, after, isDone, problem }: ConnectPlan,
   out: Terminal['out'],
 ): string[] {
   const name = out.paint('bold', client.title)
-  if (problem !== undefined) return [`${name} ${file} ${out.paint('red', 'left as it is:')} ${problem}`]
-  if (isDone === true) return [`${name} ${file} is connected already`]
+  if (problem !== undefined) return [`${name} ${file} ${out.paint('red', 'unchanged:')} ${problem}`]
+  if (isDone === true) return [`${name} ${file} is already connected`]
   return [
     `${name} ${file}${before?.text === undefined ? ' (new)' : ''}`,
     ...formatDiff(before?.text ?? '', after ?? '').map(line => `  ${paintChange(redactLine(line), out)}`),
   ]
 }
 
-/** A change that taking an entry back would make, in the same form. */
 export function formatUndoPlan({ result, before, after }: UndoPlan, out: Terminal['out']): string[] {
   const { client, file, outcome, why = '' } = result
   const name = out.paint('bold', CLIENTS.find(one => one.name === client)?.title ?? client)
-  if (outcome === 'left') return [`${name} ${file} ${out.paint('red', 'left as it is:')} ${why}`]
-  if (before === undefined) return [`${name} ${file} has it no more`]
+  if (outcome === 'left') return [`${name} ${file} ${out.paint('red', 'unchanged:')} ${why}`]
+  if (before === undefined) return [`${name} ${file}: entry already removed`]
   return [
-    `${name} ${file}${after === undefined ? ' (goes)' : ''}`,
+    `${name} ${file}${after === undefined ? ' (deleted)' : ''}`,
     ...formatDiff(before.text ?? '', after?.replace(/^\uFEFF/, '') ?? '').map(
       line => `  ${paintChange(redactLine(line), out)}`,
     ),
   ]
 }
 
-/** Values of names that say so; a settings file that stands in one line would be shown with all that is in it. */
+/** Assignments with a name, to redact secrets: a settings file may be a single line. */
 const NAMED_VALUE = /([\w.-]+)(["']?\s*[:=]\s*)(?:"(?:[^"\\]|\\.)*"|'[^']*')/g
 
 function redactLine(line: string): string {

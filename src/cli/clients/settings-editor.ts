@@ -9,19 +9,18 @@ import type { ClientDefinition } from './clients.ts'
 const MAX_SETTINGS_BYTES = 4 * 1024 * 1024
 const BOM = '\uFEFF'
 
-/** The settings of a client as they are on disk. */
 export interface SettingsFile {
-  /** Where they really are: behind a symbolic link. */
+  /** Path with links resolved. */
   readonly path: string
-  /** Without the byte order mark; undefined where there is no file yet. */
+  /** Text without byte order mark; undefined if the file does not exist. */
   readonly text: string | undefined
   readonly hasBom: boolean
   readonly mode: number
 }
 
 /**
- * Reads settings that are about to be edited.
- * @throws Error in words, when they are not a file of this user that can be written, or not UTF-8
+ * Reads settings for editing.
+ * @throws Error with a reason, if the file is not a writable UTF-8 file of this user
  */
 export async function readSettingsFile(file: string): Promise<SettingsFile> {
   const isThere = await lstat(file).then(
@@ -33,16 +32,16 @@ export async function readSettingsFile(file: string): Promise<SettingsFile> {
   )
   if (!isThere) return { path: file, text: undefined, hasBom: false, mode: 0o600 }
   const path = await realpath(file).catch(() => {
-    throw new Error('it is a link to nothing')
+    throw new Error('broken symbolic link')
   })
   const found = await stat(path)
-  if (!found.isFile()) throw new Error('it is no file')
+  if (!found.isFile()) throw new Error('not a regular file')
   const own = process.geteuid?.()
-  if (own !== undefined && found.uid !== own) throw new Error('it belongs to another user')
-  if (found.size > MAX_SETTINGS_BYTES) throw new Error(`it is larger than ${MAX_SETTINGS_BYTES} bytes`)
-  if ((found.mode & 0o200) === 0) throw new Error('it is read-only')
+  if (own !== undefined && found.uid !== own) throw new Error('owned by another user')
+  if (found.size > MAX_SETTINGS_BYTES) throw new Error(`larger than ${MAX_SETTINGS_BYTES} bytes`)
+  if ((found.mode & 0o200) === 0) throw new Error('read-only')
   await access(path, constants.W_OK).catch(() => {
-    throw new Error('it cannot be written')
+    throw new Error('not writable')
   })
   const text = decodeSettings(await readFile(path))
   const hasBom = text.startsWith(BOM)
@@ -53,28 +52,28 @@ function decodeSettings(bytes: Buffer): string {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
   } catch {
-    throw new Error('it is not UTF-8')
+    throw new Error('not valid UTF-8')
   }
 }
 
-/** Writes settings whole or not at all, with the mode they had. */
+/** Writes settings atomically and keeps their mode. */
 export async function writeSettingsFile({ path, hasBom, mode }: SettingsFile, text: string): Promise<void> {
   await writeFileAtomic(path, Buffer.from(`${hasBom ? BOM : ''}${text}`), rename, mode)
 }
 
-/** A client's list of servers in the text of its settings. */
+/** Edits the server list in the text of client settings. */
 export interface SettingsEditor {
-  /** The entry of this name; undefined where there is none. */
+  /** Returns the entry, or undefined if it does not exist. */
   read(text: string, name: string): Promise<unknown>
-  /** All entries, by the names that the client has for them. */
+  /** Returns all entries by name. */
   all(text: string): Promise<ReadonlyMap<string, unknown>>
   set(text: string, name: string, entry: JsonObject): Promise<string>
   remove(text: string, name: string): Promise<string>
 }
 
 /**
- * Edits settings so that comments, order and spaces of all else stay.
- * Each of its functions throws an Error with a line when the text cannot be read.
+ * Returns an editor that preserves comments, order and whitespace. Its functions throw an Error with a line number if
+ * the text is invalid.
  */
 export function selectEditor(client: ClientDefinition): SettingsEditor {
   if (client.format === 'json') return createJsonEditor(client)
@@ -100,14 +99,14 @@ function createJsonEditor({ key }: ClientDefinition): SettingsEditor {
     async remove(text, name) {
       const { modify, applyEdits } = await import('jsonc-parser')
       const { size } = readEntries(readPath(await parseJson(text), key))
-      // Alone in its map, it leaves blanks that are put in order; others stay as they are.
+      // Removing the only entry leaves whitespace, so reformat in this case.
       const options = size > 1 ? {} : { formattingOptions: detectFormatting(text) }
       return applyEdits(text, modify(text, [...key, name], undefined, options))
     },
   }
 }
 
-/** Settings as data. @throws Error with a line if the text cannot be read */
+/** Parses settings. @throws Error with a line number if the text is invalid */
 export async function parseSettings(text: string, format: ClientDefinition['format']): Promise<unknown> {
   if (format === 'json') return parseJson(text)
   return format === 'toml'
@@ -118,7 +117,7 @@ export async function parseSettings(text: string, format: ClientDefinition['form
 async function parseToml(text: string): Promise<JsonObject> {
   const { parse } = await import('smol-toml')
   try {
-    // Tables without a prototype, and dates, as plain data.
+    // Converts tables without a prototype, and dates, to plain data.
     return JSON.parse(JSON.stringify(parse(text))) as JsonObject
   } catch (error) {
     throw new Error(error instanceof Error ? error.message.split('\n')[0] : String(error), { cause: error })
@@ -137,17 +136,17 @@ async function parseJson(text: string): Promise<unknown> {
   return value ?? {}
 }
 
-/** Something else than a map on the way to the list is somebody's, and stays. */
+/** Throws if a key on the path to the server list is not a map. */
 function checkMaps(settings: unknown, key: readonly string[]): void {
   let value: unknown = settings
   for (const name of ['', ...key]) {
     if (name !== '') value = (value as JsonObject)[name]
     if (value === undefined) return
-    if (!isObject(value)) throw new Error(name === '' ? 'it holds no map' : `"${name}" is no map`)
+    if (!isObject(value)) throw new Error(name === '' ? 'not a map' : `"${name}" is not a map`)
   }
 }
 
-/** The edit that puts an entry behind another one, which keeps its bytes; undefined where it comes behind none. */
+/** Returns an edit that appends after the previous property without changing it; undefined if there is none. */
 async function appendAfterProperty(text: string, { offset, content }: Edit): Promise<Edit | undefined> {
   if (!content.startsWith(',')) return undefined
   const { parseTree, findNodeAtOffset } = await import('jsonc-parser')
@@ -164,7 +163,7 @@ async function appendAfterProperty(text: string, { offset, content }: Edit): Pro
   return { offset, length: 0, content: `,${lines.map(line => `${eol}${lead}${line.slice(depth)}`).join('')}` }
 }
 
-/** Indentation and line ends as the text has them. */
+/** Detects indentation and line endings. */
 function detectFormatting(text: string): { tabSize: number; insertSpaces: boolean; eol: string } {
   const indent = /^([ \t]+)\S/m.exec(text)?.[1] ?? '  '
   return {
@@ -174,7 +173,7 @@ function detectFormatting(text: string): { tabSize: number; insertSpaces: boolea
   }
 }
 
-/** A table of its own at the end of the file, so that nothing else is written anew. */
+/** Appends a table, so that the rest of the file is not rewritten. */
 function createTomlEditor({ key }: ClientDefinition): SettingsEditor {
   const read = async (text: string, name: string): Promise<unknown> =>
     readPath(await parseToml(text), [...key, name])
@@ -189,8 +188,7 @@ function createTomlEditor({ key }: ClientDefinition): SettingsEditor {
     const kept = [...lines.slice(0, from), ...lines.slice(end)]
     if (end === lines.length && kept.length > 0) kept.push('')
     const rest = kept.join(eol)
-    if ((await read(rest, name)) !== undefined)
-      throw new Error(`the table ${header} stands in several places`)
+    if ((await read(rest, name)) !== undefined) throw new Error(`the table ${header} occurs more than once`)
     return rest
   }
   return {
@@ -211,7 +209,7 @@ function createTomlEditor({ key }: ClientDefinition): SettingsEditor {
   }
 }
 
-/** The line after a table. What is said above the next table is said of that one. */
+/** Returns the line after a table. A comment above the next table belongs to that one. */
 function findTableEnd(lines: readonly string[], start: number): number {
   const length = lines.slice(start + 1).findIndex(line => line.trimStart().startsWith('['))
   const next = length === -1 ? lines.length : start + 1 + length
@@ -224,7 +222,7 @@ function formatTomlHeader(key: readonly string[], name: string): string {
   return `[${[...key, name].join('.')}]`
 }
 
-/** A JSON string is a TOML string, and so is a list of them. */
+/** JSON strings, and arrays of them, are valid TOML. */
 function formatTomlValue(value: unknown): string {
   return Array.isArray(value) ? `[${value.map(formatTomlValue).join(', ')}]` : JSON.stringify(value)
 }
@@ -235,7 +233,7 @@ function createYamlEditor({ key, list = false, base }: ClientDefinition): Settin
     const found = readPath(fromYaml(text) ?? {}, key)
     if (!list) return readEntries(found)
     const items: readonly unknown[] = Array.isArray(found) ? found : []
-    // The first of a name is the one that counts.
+    // The first entry of a name wins.
     return new Map(items.flatMap(one => (isObject(one) ? [[String(one.name), one] as const] : [])).reverse())
   }
   return {

@@ -2,16 +2,15 @@ import { string } from '@oclif/core/flags'
 import { createCommand, CONFIG_FLAGS, JSON_FLAG, optionalArgument, booleanFlag } from '../command.ts'
 
 const { config, env, json } = CONFIG_FLAGS
-const args = { client: optionalArgument('Names of clients.') }
+const args = { client: optionalArgument('Client names.') }
 
-/** Commands that write the gateway into the settings of clients. */
 export const CLIENT_COMMANDS = {
   connect: createCommand({
-    summary: 'Write the gateway into the settings of clients: editors, agents, desktops.',
+    summary: 'Connect editors, agents and desktop apps to the gateway.',
     description: [
-      'Without a client it lists those of this machine. What would change is shown first, and asked about. Comments, other',
-      'entries and the mode of a file stay; an entry of somebody else is never touched. gateway disconnect takes it back.',
-      'Exit codes: 0 written, or there already; 1 some settings were left as they are.',
+      'Without a client, lists those on this machine. Shows the change to the settings file and asks before writing. Comments,',
+      'other entries and file modes are preserved. Undo with gateway disconnect.',
+      'Exit codes: 0 written or already connected, 1 some settings were not changed.',
     ],
     examples: [
       'gateway connect',
@@ -24,17 +23,17 @@ export const CLIENT_COMMANDS = {
     takesRest: true,
     args,
     flags: {
-      yes: booleanFlag({ char: 'y', summary: 'Do not ask.' }),
-      all: booleanFlag({ summary: 'Every client of this machine.' }),
+      yes: booleanFlag({ char: 'y', summary: 'Write without asking.' }),
+      all: booleanFlag({ summary: 'Connect all installed clients.' }),
       name: string({ default: 'gateway', helpValue: '<name>', summary: 'Name of the entry.' }),
       scope: string({
         options: ['user', 'project'],
         default: 'user',
-        summary: "The user's settings, or the project's.",
+        summary: 'Write user or project settings.',
       }),
-      http: string({ helpValue: '<url>', summary: 'Connect to this URL, in place of gateway attach.' }),
-      'dry-run': booleanFlag({ summary: 'Show what would change.' }),
-      export: booleanFlag({ summary: 'Print links and snippets, and write nothing.' }),
+      http: string({ helpValue: '<url>', summary: 'Connect to this URL instead of gateway attach.' }),
+      'dry-run': booleanFlag({ summary: 'Print the changes without writing them.' }),
+      export: booleanFlag({ summary: 'Print install links and settings snippets without writing them.' }),
       ...{ config, env, json },
     },
     async run({ words, flags, terminal, host }) {
@@ -45,17 +44,17 @@ export const CLIENT_COMMANDS = {
   }),
 
   disconnect: createCommand({
-    summary: 'Take back what gateway connect has written.',
+    summary: 'Undo gateway connect.',
     description: [
-      'Settings that nobody has changed since then are as they were, byte for byte; from others the entry alone is removed.',
-      'An entry that was changed is left. Exit codes: 0 it is gone, 1 something was left.',
+      'Restores settings files byte for byte if they were not changed since; otherwise removes only the entry.',
+      'A changed entry is kept. Exit codes: 0 removed, 1 some entries were kept.',
     ],
     examples: ['gateway disconnect cursor', 'gateway disconnect --all', 'gateway disconnect --all --dry-run'],
     takesRest: true,
     args,
     flags: {
-      all: booleanFlag({ summary: 'Every client that was connected.' }),
-      'dry-run': booleanFlag({ summary: 'Show what would change.' }),
+      all: booleanFlag({ summary: 'Disconnect all connected clients.' }),
+      'dry-run': booleanFlag({ summary: 'Print the changes without writing them.' }),
       ...JSON_FLAG,
     },
     run: async ({ words, flags, terminal }) =>
@@ -63,24 +62,24 @@ export const CLIENT_COMMANDS = {
   }),
 
   bundle: createCommand({
-    summary: 'Write a .mcpb that connects Claude Desktop to the gateway of a configuration.',
+    summary: 'Create an .mcpb bundle that connects Claude Desktop to the gateway.',
     description: [
-      'The bundle holds the relay of gateway attach, so the application shares its servers with all other clients of this',
-      'machine; where no gateway runs, one is started. It names files of this machine, and holds no secrets.',
+      'The bundle contains the relay of gateway attach, so the application shares its servers with all other clients on this',
+      'machine, and starts the gateway if it is not running. It contains paths of this machine, but no secrets.',
     ],
     examples: ['gateway bundle', 'gateway bundle --config team/gateway.yaml --name team --profile readers'],
     flags: {
       output: string({
         char: 'o',
         helpValue: '<file>',
-        summary: 'File to write, in place of an earlier one. Default: <name>.mcpb here.',
+        summary: 'Output file; overwritten if it exists. Default: <name>.mcpb here.',
       }),
       name: string({
         default: 'gateway',
         helpValue: '<name>',
-        summary: 'Name of the extension; another one for each configuration.',
+        summary: 'Name of the extension; use a different one for each configuration.',
       }),
-      profile: string({ helpValue: '<name>', summary: 'The profile that the application gets.' }),
+      profile: string({ helpValue: '<name>', summary: 'Profile for the application.' }),
       ...{ config, env, json },
     },
     run: async ({ flags, terminal, host }) =>

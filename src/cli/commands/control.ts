@@ -23,24 +23,24 @@ function createUpstreamCommand(
   })
 }
 
-/** Commands that steer a running gateway. */
+/** Commands that control a running gateway. */
 export const CONTROL_COMMANDS = {
   ps: createCommand({
-    summary: 'Show how a running gateway and its upstreams do.',
+    summary: 'Show the status of a running gateway and its upstreams.',
     description: [
-      'State, protocol, process, time since its start, restarts, calls in flight and waiting, memory of the whole process',
-      'tree (Linux), and what is or was wrong.',
+      'State, protocol, process, uptime, restarts, running and queued calls, memory of the process tree (Linux), and the',
+      'current or last problem.',
     ],
     usage: 'ps [-w | -a | -q] [--json] [-c <file>] [--env <name>] [--socket <file>]',
     examples: ['gateway ps', 'gateway ps --watch', 'gateway ps --all', 'gateway ps --json'],
     flags: {
-      watch: booleanFlag({ char: 'w', exclusive: ['all'], summary: 'Show it again every second.' }),
+      watch: booleanFlag({ char: 'w', exclusive: ['all'], summary: 'Refresh every second.' }),
       quiet: booleanFlag({
         char: 'q',
         exclusive: ['watch', 'all', 'json'],
-        summary: 'Names of the upstreams only.',
+        summary: 'Print only upstream names.',
       }),
-      all: booleanFlag({ char: 'a', summary: 'Every gateway that you run, whatever its configuration.' }),
+      all: booleanFlag({ char: 'a', summary: 'Show all running gateways of this user.' }),
       ...CONTROL_FLAGS,
     },
     async run({ flags, terminal, print }) {
@@ -62,34 +62,34 @@ export const CONTROL_COMMANDS = {
   start: createUpstreamCommand(
     'start',
     'Start one upstream of a running gateway.',
-    'Exit codes: 0 it started, 2 no such upstream, 4 it did not start, or no gateway runs.',
+    'Exit codes: 0 started, 2 no such upstream, 4 failed to start, or no gateway is running.',
   ),
 
   stop: createUpstreamCommand(
     'stop',
-    'Stop one upstream of a running gateway, until it is started by name.',
-    'Calls under way end with an error. gateway down stops the gateway itself.',
+    'Stop one upstream of a running gateway until it is started again.',
+    'Running calls fail. To stop the gateway itself, use gateway down.',
   ),
 
   restart: createUpstreamCommand(
     'restart',
-    'Stop one upstream of a running gateway and start it again.',
-    'Exit codes: 0 it started, 2 no such upstream, 4 it did not start, or no gateway runs.',
+    'Restart one upstream of a running gateway.',
+    'Exit codes: 0 started, 2 no such upstream, 4 failed to start, or no gateway is running.',
   ),
 
   logs: createCommand({
-    summary: 'Show what an upstream of a running gateway wrote on stderr.',
+    summary: 'Show the stderr output of an upstream.',
     examples: ['gateway logs files', 'gateway logs files --follow', 'gateway logs files --lines 20'],
     args: { upstream },
     flags: {
-      follow: booleanFlag({ char: 'f', summary: 'Go on with each new line, through restarts and reloads.' }),
+      follow: booleanFlag({ char: 'f', summary: 'Follow new lines, through restarts and reloads.' }),
       lines: integer({
         char: 'n',
         default: 100,
         min: 0,
         max: 10_000,
         helpValue: '<number>',
-        summary: 'How many of the last lines.',
+        summary: 'Number of lines.',
       }),
       ...CONTROL_FLAGS,
     },
@@ -102,10 +102,10 @@ export const CONTROL_COMMANDS = {
   }),
 
   reload: createCommand({
-    summary: 'Let a running gateway read its configuration again.',
+    summary: 'Reload the configuration of a running gateway.',
     description: [
-      'What is unchanged keeps its processes, connections and sessions. An invalid configuration changes nothing.',
-      'Exit codes: 0 it is in force, 3 invalid configuration, 4 it could not be started, or no gateway runs.',
+      'Unchanged upstreams keep their processes, connections and sessions. An invalid configuration is rejected.',
+      'Exit codes: 0 applied, 3 invalid configuration, 4 failed to start, or no gateway is running.',
     ],
     examples: ['gateway reload', 'gateway reload --config gateway.yaml --env production'],
     flags: CONTROL_FLAGS,

@@ -13,15 +13,15 @@ import {
 } from '../command.ts'
 import { COMPLETION_SCRIPTS } from '../completion.ts'
 
-/** Commands that make something new, and those about the command line itself. */
+/** Scaffolding, completion and help. */
 export const MISC_COMMANDS = {
   'plugin:new': createCommand({
-    summary: 'Write a new plugin with its schema and a test that passes.',
+    summary: 'Create a plugin with a schema and a passing test.',
     examples: ['gateway plugin new redact', 'gateway plugin new audit-trail --dir packages/plugins'],
     args: { name: requiredArgument('Lower-case letters, digits and dashes.') },
     flags: {
-      dir: string({ default: 'plugins', helpValue: '<directory>', summary: 'Where to write it.' }),
-      force: booleanFlag({ summary: 'Overwrite files that exist.' }),
+      dir: string({ default: 'plugins', helpValue: '<directory>', summary: 'Parent directory.' }),
+      force: booleanFlag({ summary: 'Overwrite existing files.' }),
       ...JSON_FLAG,
     },
     async run({ args, flags, terminal, config: { name, version, root }, print }) {
@@ -33,14 +33,14 @@ export const MISC_COMMANDS = {
   }),
 
   'key:new': createCommand({
-    summary: 'Make an API key: for its holder once, for gateway.yaml as a hash.',
+    summary: 'Create an API key and its hash for gateway.yaml.',
     examples: ['gateway key new --name ci', 'gateway key new --name ci --scope tools:read --json'],
     flags: {
-      name: string({ required: true, helpValue: '<name>', summary: 'What the key is called.' }),
+      name: string({ required: true, helpValue: '<name>', summary: 'Name of the key.' }),
       scope: string({
         multiple: true,
         helpValue: '<scope>',
-        summary: 'What it may do; may be given several times.',
+        summary: 'Scope of the key; repeatable.',
       }),
       ...JSON_FLAG,
     },
@@ -54,7 +54,7 @@ export const MISC_COMMANDS = {
   completion: createCommand({
     summary: 'Print a completion script for a shell.',
     description:
-      'Make the directory of the file first where it is not there, as with mkdir -p ~/.local/share/bash-completion/completions; a new shell then completes.',
+      'Create the directory of the file first if it does not exist: mkdir -p ~/.local/share/bash-completion/completions. Takes effect in a new shell.',
     examples: [
       'gateway completion bash > ~/.local/share/bash-completion/completions/gateway',
       'gateway completion zsh > "${fpath[1]}/_gateway"',
@@ -89,7 +89,7 @@ export const MISC_COMMANDS = {
   }),
 }
 
-/** Commands whose names begin with these words, for programs; all of them where none are given. */
+/** Describes the commands that begin with these words, or all commands. */
 async function describeCommands(words: readonly string[], config: Interfaces.Config): Promise<object[]> {
   const loaded = await Promise.all(config.commands.map(one => one.load()))
   const rows = loaded.map(({ id, summary = '', flags }) => ({
@@ -101,7 +101,7 @@ async function describeCommands(words: readonly string[], config: Interfaces.Con
   }))
   const found = rows.filter(({ name }) => words.every((one, i) => name.split(' ')[i] === one))
   if (found.length > 0) return found
-  throw gatewayError('GW_USAGE', { what: `there is no command "${words.join(' ')}"` })
+  throw gatewayError('GW_USAGE', { what: `no command named "${words.join(' ')}"` })
 }
 
 function describeFlag(name: string, flag: Command.Class['flags'][string]): object {

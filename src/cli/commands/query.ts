@@ -9,13 +9,13 @@ import {
   booleanFlag,
 } from '../command.ts'
 
-/** Commands that ask a configuration, or a gateway, and change nothing. */
+/** Read-only commands for a configuration or a gateway. */
 export const QUERY_COMMANDS = {
   validate: createCommand({
-    summary: 'Check a configuration: all that serve does, short of starting anything.',
+    summary: 'Check a configuration without starting anything.',
     description:
-      'With --online each server is started, greeted and asked for its lists, and nothing else; the gateway that runs is left alone. ' +
-      'Exit codes: 0 valid, 2 wrong usage, 3 invalid configuration, 4 a plugin failed to set up, or a server did not answer.',
+      'With --online, each server is started, initialized and asked for its lists; a running gateway is not affected. ' +
+      'Exit codes: 0 valid, 2 wrong usage, 3 invalid configuration, 4 a plugin failed to set up or a server did not answer.',
     examples: [
       'gateway validate',
       'gateway validate --config gateway.yaml --env production --json',
@@ -24,13 +24,13 @@ export const QUERY_COMMANDS = {
     ],
     flags: {
       ...CONFIG_FLAGS,
-      exec: booleanFlag({ summary: 'Run the commands of ${exec:…} and ${keyring:…} too.' }),
+      exec: booleanFlag({ summary: 'Also run the commands of ${exec:…} and ${keyring:…}.' }),
       online: booleanFlag({
         summary:
-          'Start the servers too, and say what is there: handshakes, names and schemas for each client, tokens.',
+          'Also start the servers and check handshakes, names and schemas for each client, and token counts.',
       }),
       within: string({
-        summary: 'Time that servers have to start, with --online; 60s.',
+        summary: 'Startup timeout of the servers with --online. Default: 60s.',
         helpValue: '<duration>',
       }),
     },
@@ -38,11 +38,11 @@ export const QUERY_COMMANDS = {
   }),
 
   inspect: createCommand({
-    summary: 'Show the effective configuration, the graph and who owns which name.',
+    summary: 'Show the effective configuration, the plugins and hooks, and the catalog.',
     description: [
-      'Asks the gateway that runs with the configuration. Where none runs it starts the upstreams,',
-      'but no listener, and waits until each is ready or has failed.',
-      'Secrets are not shown.',
+      'Asks the running gateway of the configuration. If none is running, starts the upstreams without listeners and waits',
+      'until each is ready or has failed.',
+      'Secrets are hidden.',
     ],
     examples: ['gateway inspect', 'gateway inspect --offline --origins', 'gateway inspect --json'],
     flags: {
@@ -53,9 +53,9 @@ export const QUERY_COMMANDS = {
       }),
       offline: booleanFlag({
         exclusive: ['live'],
-        summary: 'Start nothing: configuration, plugins and hooks only.',
+        summary: 'Start nothing: show only configuration, plugins and hooks.',
       }),
-      origins: booleanFlag({ summary: 'Say of each value where it comes from.' }),
+      origins: booleanFlag({ summary: 'Show the origin of each value.' }),
       ...QUERY_FLAGS,
     },
     async run({ flags, terminal, print }) {
@@ -67,18 +67,18 @@ export const QUERY_COMMANDS = {
 
   tools: createCommand({
     summary: 'List the tools that clients see.',
-    description: 'Asks the gateway that runs with the configuration, or one of its own where none runs.',
+    description: 'Asks the running gateway of the configuration, or starts a temporary one.',
     examples: [
       'gateway tools',
       "gateway tools 'files__*'",
       'gateway tools search --json',
       'gateway tools --tokens',
     ],
-    args: { pattern: optionalArgument('A glob, or a part of the name.') },
+    args: { pattern: optionalArgument('Glob, or part of the name.') },
     flags: {
       ...QUERY_FLAGS,
       tokens: booleanFlag({
-        summary: 'Estimate what each tool costs the context of a model, the dearest first, with sums.',
+        summary: 'Estimate the tokens of each tool, largest first, with totals.',
       }),
     },
     async run({ args, flags, terminal, print }) {
@@ -91,12 +91,12 @@ export const QUERY_COMMANDS = {
   }),
 
   call: createCommand({
-    summary: 'Call one tool, as a client would.',
+    summary: 'Call a tool, as a client would.',
     description: [
-      'Goes through the gateway that runs with the configuration, or one of its own where none runs.',
-      'Arguments are a JSON object in --args, or KEY=VALUE after the name of the tool, or both.',
-      'Exit codes: 0 the tool answered, 2 wrong usage or no such tool, 3 invalid configuration,',
-      '4 its server did not start, 5 the tool or its server said no.',
+      'Uses the running gateway of the configuration, or starts a temporary one.',
+      'Pass arguments as a JSON object in --args, as KEY=VALUE after the tool name, or both.',
+      'Exit codes: 0 the tool succeeded, 2 wrong usage or unknown tool, 3 invalid configuration,',
+      '4 the server did not start, 5 the tool or its server returned an error.',
     ],
     usage:
       'call TOOL [KEY=VALUE...] [--args <json>] [-c <file>] [--env <name>] [--set <key=value>...] [--fresh] [--socket <file>] [--json]',
@@ -106,12 +106,12 @@ export const QUERY_COMMANDS = {
       'gateway call web__search --args - --json < arguments.json',
     ],
     takesRest: true,
-    args: { tool: requiredArgument('Name of the tool, as clients see it.') },
+    args: { tool: requiredArgument('Tool name, as clients see it.') },
     flags: {
       args: string({
         char: 'a',
         helpValue: '<json>',
-        summary: 'Its arguments as a JSON object; - reads them from stdin.',
+        summary: 'Arguments as a JSON object; - reads them from stdin.',
       }),
       ...QUERY_FLAGS,
     },
@@ -125,11 +125,11 @@ export const QUERY_COMMANDS = {
   }),
 
   explain: createCommand({
-    summary: 'Say what would come of a call of a tool, step by step, without calling it.',
+    summary: 'Explain how a call would be handled, without calling the tool.',
     description: [
-      'Asks the gateway that runs with the configuration, or one of its own where none runs: whose tool it is, which',
-      'rules it meets, what is kept, which limits it counts on, and who would answer. Nothing is called or counted.',
-      'Arguments are a JSON object in --args, or KEY=VALUE after the name of the tool, or both, as for gateway call.',
+      'Asks the running gateway of the configuration, or starts a temporary one: route, matching rules, cache,',
+      'rate limits and final answer. Nothing is called or counted.',
+      'Pass arguments as for gateway call: a JSON object in --args, KEY=VALUE after the tool name, or both.',
     ],
     usage:
       'explain TOOL [KEY=VALUE...] [--args <json>] [--as <who>] [--scope <scope>...] [--client <name>] [--profile <name>] [-c <file>] [--env <name>] [--set <key=value>...] [--fresh] [--json]',
@@ -139,23 +139,23 @@ export const QUERY_COMMANDS = {
       'gateway explain web__search --client cursor --json',
     ],
     takesRest: true,
-    args: { tool: requiredArgument('The name, as clients know it.') },
+    args: { tool: requiredArgument('Tool name, as clients see it.') },
     flags: {
       as: string({
         helpValue: '<who>',
-        summary: 'The caller: key:<name>, token:<subject>, or anonymous, the default.',
+        summary: 'Caller: key:<name>, token:<subject> or anonymous (default).',
       }),
       scope: string({
         helpValue: '<scope>',
         multiple: true,
         multipleNonGreedy: true,
-        summary: 'A scope of the caller, in the place of those of its key.',
+        summary: 'Scope of the caller, instead of those of its key; repeatable.',
       }),
-      client: string({ helpValue: '<name>', summary: 'The name of the client program, such as cursor.' }),
-      profile: string({ helpValue: '<name>', summary: 'The profile that the client connects to.' }),
+      client: string({ helpValue: '<name>', summary: 'Client program, such as cursor.' }),
+      profile: string({ helpValue: '<name>', summary: 'Profile of the client.' }),
       args: string({
         helpValue: '<json>',
-        summary: 'The arguments of the call as a JSON object; - reads them from stdin.',
+        summary: 'Arguments of the call as a JSON object; - reads them from stdin.',
       }),
       ...QUERY_FLAGS,
     },
@@ -170,17 +170,16 @@ export const QUERY_COMMANDS = {
   }),
 
   plan: createCommand({
-    summary: 'Say what would change with another configuration, without changing anything.',
+    summary: 'Show what a configuration change would do, without applying it.',
     description: [
-      'Compares with the gateway that runs, or with the present file where none runs: servers started, stopped and kept;',
-      'tools added, removed, renamed and changed. Servers that are new are started for it. Exit codes: 0 nothing would change, 6 something would.',
+      'Compares with the running gateway, or with the current file: servers started, stopped and kept;',
+      'tools added, removed, renamed and changed. Starts new servers temporarily. Exit codes: 0 no changes, 6 changes.',
     ],
     examples: ['gateway plan -c new.yaml', 'gateway plan -c new.yaml --against gateway.yaml --json'],
     flags: {
       against: string({
         helpValue: '<file>',
-        summary:
-          'The configuration in force. Default: that of the gateway that runs with the new file, or the nearest gateway.yaml.',
+        summary: 'Current configuration. Default: that of the running gateway, or the nearest gateway.yaml.',
       }),
       ...CONFIG_FLAGS,
       socket: CONTROL_FLAGS.socket,
@@ -194,10 +193,10 @@ export const QUERY_COMMANDS = {
   }),
 
   doctor: createCommand({
-    summary: 'Look for what is wrong with a gateway, its files and its clients, and mend what is safe.',
+    summary: 'Diagnose problems and fix the safe ones.',
     description: [
-      'Looks at the configuration, programs, variables, ports, modes of files, what dead gateways have left, the settings',
-      'of clients, and the gateway that runs. Exit codes: 0 nothing worse than a note, 1 warnings, 6 errors,',
+      'Checks the configuration, programs, variables, ports, file modes, stale files, client settings and the running',
+      'gateway. Exit codes: 0 no problems, 1 warnings, 6 errors,',
       '2 wrong usage.',
     ],
     examples: [
@@ -208,13 +207,12 @@ export const QUERY_COMMANDS = {
     ],
     flags: {
       online: booleanFlag({
-        summary: 'Ask each server what it offers, too; where no gateway runs, that starts them.',
+        summary: 'Also ask each server for its lists; starts the servers if no gateway is running.',
       }),
       fix: booleanFlag({
-        summary:
-          'Mend what is safe: modes, what dead processes left, missing directories, entries of clients that lead nowhere.',
+        summary: 'Fix file modes, stale files, missing directories and broken client entries.',
       }),
-      'dry-run': booleanFlag({ dependsOn: ['fix'], summary: 'Say what --fix would do.' }),
+      'dry-run': booleanFlag({ dependsOn: ['fix'], summary: 'Print the fixes without applying them.' }),
       ...QUERY_FLAGS,
     },
     run: async ({ flags, terminal, host }) =>
@@ -222,11 +220,10 @@ export const QUERY_COMMANDS = {
   }),
 
   errors: createCommand({
-    summary: 'Explain the errors of the gateway and of its plugins.',
-    description:
-      'With a configuration in reach, the plugins that it names are loaded for theirs. Exit codes: 0 shown, 2 no such error.',
+    summary: 'Explain error codes of the gateway and its plugins.',
+    description: 'Includes the errors of the configured plugins. Exit codes: 0 found, 2 unknown code.',
     examples: ['gateway errors', 'gateway errors GW_UPSTREAM_START', 'gateway errors --json'],
-    args: { code: optionalArgument('This one only.') },
+    args: { code: optionalArgument('Show only this code.') },
     flags: CONFIG_FLAGS,
     async run({ args, flags, terminal, print }) {
       const { formatErrors, listErrors, findError } = await import('../local/errors.ts')

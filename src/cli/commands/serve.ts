@@ -1,14 +1,14 @@
 import { integer, string } from '@oclif/core/flags'
 import { createCommand, CONFIG_FLAGS, JSON_FLAG, booleanFlag } from '../command.ts'
 
-/** Commands that are a gateway. */
+/** Commands that run a gateway in the foreground. */
 export const SERVE_COMMANDS = {
   serve: createCommand({
-    summary: 'Run the gateway.',
+    summary: 'Run the gateway in the foreground.',
     description: [
-      'SIGTERM and SIGINT let what is open end and then stop; a second one stops at once.',
-      'SIGHUP reads the configuration again; where it is invalid the running one stays.',
-      'The log is on stderr. stdout belongs to a client on stdio.',
+      'SIGTERM and SIGINT finish open requests and stop; a second signal stops immediately.',
+      'SIGHUP reloads the configuration; an invalid one is rejected.',
+      'Logs go to stderr; stdout is reserved for a client on stdio.',
     ],
     examples: [
       'gateway serve',
@@ -18,20 +18,21 @@ export const SERVE_COMMANDS = {
     ],
     flags: {
       stdio: booleanFlag({
-        summary: 'Serve one client on stdin and stdout, and open no other listener; ends when it goes away.',
+        summary:
+          'Serve one client on stdin and stdout, without other listeners; stops when the client disconnects.',
       }),
       'with-listeners': booleanFlag({
-        summary: 'With --stdio: open the listeners of the configuration as well.',
+        summary: 'With --stdio, also open the configured listeners.',
       }),
-      profile: string({ helpValue: '<name>', summary: 'The profile that the client on stdio gets.' }),
-      watch: booleanFlag({ summary: 'Read the configuration again when its files change.' }),
-      detach: booleanFlag({ summary: 'Run in the background, as gateway up does.' }),
-      'as-background': booleanFlag({ hidden: true, summary: 'Be the gateway in the background.' }),
+      profile: string({ helpValue: '<name>', summary: 'Profile for the client on stdio.' }),
+      watch: booleanFlag({ summary: 'Reload the configuration when its files change.' }),
+      detach: booleanFlag({ summary: 'Run in the background, like gateway up.' }),
+      'as-background': booleanFlag({ hidden: true, summary: 'Run as the background gateway.' }),
       'until-idle': booleanFlag({
         hidden: true,
-        summary: 'Stop when no client has been there for shutdown.idle.',
+        summary: 'Stop after shutdown.idle without clients.',
       }),
-      fresh: booleanFlag({ summary: 'Forget what earlier runs have saved of the servers.' }),
+      fresh: booleanFlag({ summary: 'Ignore saved server state from earlier runs.' }),
       ...CONFIG_FLAGS,
     },
     async run({ flags, terminal, host }) {
@@ -41,10 +42,10 @@ export const SERVE_COMMANDS = {
   }),
 
   wrap: createCommand({
-    summary: 'Put the gateway in front of one server, without a configuration file.',
+    summary: 'Run the gateway in front of one server, without a configuration.',
     description: [
-      'The command after -- is a server that speaks MCP on stdio. Its names stay as they are.',
-      'Only problems are logged. It gets the usual variables of our environment and those named with --env-var.',
+      'The command after -- is an MCP server on stdio. Its names get no prefix.',
+      'Logs only problems. Passes the standard environment variables and those of --env-var.',
     ],
     usage: 'wrap [--name <name>] [--env-var <key[=value]>...] [--http <port>] -- COMMAND [ARGS...]',
     examples: [
@@ -55,13 +56,13 @@ export const SERVE_COMMANDS = {
     flags: {
       name: string({
         helpValue: '<name>',
-        summary: 'Name shown to clients and in the log. Default: after the command.',
+        summary: 'Name for clients and logs. Default: derived from the command.',
       }),
       'env-var': string({
         helpValue: '<key[=value]>',
         multiple: true,
         multipleNonGreedy: true,
-        summary: 'A variable for the server; without a value, ours is handed on.',
+        summary: 'Environment variable of the server; without a value, the current one is passed.',
       }),
       http: integer({
         helpValue: '<port>',

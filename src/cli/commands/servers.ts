@@ -12,8 +12,7 @@ const { config } = CONFIG_FLAGS
 const REGISTRY_FLAGS = {
   registry: string({
     helpValue: '<url|file>',
-    summary:
-      'The registry: URL of its API, or a file that it was saved in. Default: "registry" of gateway.yaml.',
+    summary: 'Registry: URL of its API, or a saved file. Default: "registry" in gateway.yaml.',
   }),
 }
 const yes = booleanFlag({ char: 'y', default: false, summary: 'Write without asking.' })
@@ -21,21 +20,21 @@ const output = string({
   char: 'o',
   default: 'gateway.yaml',
   helpValue: '<file>',
-  summary: 'Where to write the configuration.',
+  summary: 'Output file.',
 })
 
 function repeatableFlag(helpValue: string, summary: string) {
   return string({ multiple: true, multipleNonGreedy: true, helpValue, summary })
 }
 
-/** Commands that write servers into a configuration. */
+/** Commands that add servers to a configuration, or search for them. */
 export const SERVER_COMMANDS = {
   init: createCommand({
-    summary: 'Make one gateway of the servers that clients on this machine have, and connect them to it.',
+    summary: 'Create a gateway from the servers of installed clients, and connect the clients.',
     description: [
-      'Finds the settings of clients, takes each server once, moves secrets into files of their own, writes a configuration,',
-      'starts it in the background and connects the clients. Asks before it writes. Where no client has a server it offers',
-      'three to begin with. Exit codes: 0 done, 1 you said no, or something went wrong after it was written, 2 it could not be written.',
+      'Finds client settings, merges their servers, moves secrets into separate files, writes a configuration, starts the',
+      'gateway in the background and connects the clients. Asks before writing. If no client has servers, offers',
+      'three to start with. Exit codes: 0 done, 1 declined, or a later step failed, 2 not written.',
     ],
     examples: [
       'gateway init',
@@ -45,15 +44,15 @@ export const SERVER_COMMANDS = {
     ],
     flags: {
       output,
-      yes: booleanFlag({ char: 'y', summary: 'Do not ask: take all servers, and connect all clients.' }),
-      'dry-run': booleanFlag({ summary: 'Print the configuration, and write nothing.' }),
+      yes: booleanFlag({ char: 'y', summary: 'Do not ask: use all servers and connect all clients.' }),
+      'dry-run': booleanFlag({ summary: 'Print the configuration without writing it.' }),
       starter: string({
         options: ['files', 'memory', 'everything'],
-        summary: 'Begin with this server, in place of those of clients.',
+        summary: 'Start with this server instead of those of clients.',
       }),
       'no-start': booleanFlag({ summary: 'Do not start the gateway.' }),
-      'no-connect': booleanFlag({ summary: 'Leave the settings of clients as they are.' }),
-      force: booleanFlag({ summary: 'Overwrite a configuration that is there.' }),
+      'no-connect': booleanFlag({ summary: 'Do not change client settings.' }),
+      force: booleanFlag({ summary: 'Overwrite an existing configuration.' }),
       ...JSON_FLAG,
     },
     run: async ({ flags, terminal, host }) =>
@@ -61,10 +60,10 @@ export const SERVER_COMMANDS = {
   }),
 
   import: createCommand({
-    summary: "Write a gateway.yaml from clients' lists of MCP servers.",
+    summary: "Create gateway.yaml from a client's MCP settings.",
     description: [
-      'Reads the files of Claude, Cursor, VS Code, Gemini, Codex, opencode, Windsurf, Zed, Goose and others (JSON, TOML, YAML),',
-      'and servers-config.json with local and remote tools. Says what it could not carry over.',
+      'Reads settings of Claude, Cursor, VS Code, Gemini, Codex, opencode, Windsurf, Zed, Goose and others (JSON, TOML, YAML),',
+      'and servers-config.json with local and remote tools. Reports settings that could not be converted.',
     ],
     examples: [
       'gateway import ~/.claude.json',
@@ -73,19 +72,19 @@ export const SERVER_COMMANDS = {
       'gateway import servers-config.json --remote https://tools.example.com/mcp',
     ],
     takesRest: true,
-    args: { file: requiredArgument('The file to read; more may follow.') },
+    args: { file: requiredArgument('Settings file; repeatable.') },
     flags: {
       output,
-      force: booleanFlag({ summary: 'Overwrite a file that exists.' }),
-      'dry-run': booleanFlag({ summary: 'Print the configuration instead of writing it.' }),
+      force: booleanFlag({ summary: 'Overwrite an existing file.' }),
+      'dry-run': booleanFlag({ summary: 'Print the configuration without writing it.' }),
       remote: string({
         default: '${REMOTE_GATEWAY_URL}',
         helpValue: '<url>',
-        summary: 'Where the remote tools of servers-config.json are served.',
+        summary: 'URL of the remote tools of servers-config.json.',
       }),
       secrets: string({
         helpValue: '<directory>',
-        summary: 'Put each token into a file of its own there, for the owner only, and refer to it.',
+        summary: 'Move tokens into separate files in this directory, readable only by you.',
       }),
       ...JSON_FLAG,
     },
@@ -100,25 +99,25 @@ export const SERVER_COMMANDS = {
   }),
 
   search: createCommand({
-    summary: 'Look for servers in a registry.',
+    summary: 'Search a registry for servers.',
     description:
-      'All of the words must be in the name or the description. The last column but one says how it can be added.',
+      'All words must occur in the name or description. The third column shows how to add the server.',
     examples: [
       'gateway search github issues --registry https://registry.example.com',
       'gateway search database --json',
     ],
     takesRest: true,
-    args: { words: requiredArgument('A word; more may follow.') },
+    args: { words: requiredArgument('Search words.') },
     flags: { ...REGISTRY_FLAGS, config, ...JSON_FLAG },
     run: async ({ words, flags, terminal }) =>
       (await import('../add/add-command.ts')).runSearch(words, flags, terminal),
   }),
 
   add: createCommand({
-    summary: 'Add a server to gateway.yaml: from a registry, a package, an image, a URL or a command.',
+    summary: 'Add a server from a registry, a package, an image, a URL or a command.',
     description: [
-      'Shows the change, starts the server once (in a sandbox where there is one), shows its tools, and then asks.',
-      'Comments are kept, and the file before is gateway.yaml.bak. What does not start is not added, but with --no-start.',
+      'Shows the change, starts the server once (in a sandbox if available), lists its tools and asks before writing.',
+      'Preserves comments and saves the previous file as gateway.yaml.bak. Servers that fail to start need --no-start.',
     ],
     usage:
       'add [<what>] [--env-var <key=value>...] [--header <line>...] [--name <name>] [-- COMMAND | ARGS...]',
@@ -131,36 +130,39 @@ export const SERVER_COMMANDS = {
       'gateway add --name notes --yes -- node ./notes.js',
     ],
     takesCommand: true,
-    args: { what: optionalArgument('A name of the registry, npm:, pypi:, docker:, openapi:, or a URL.') },
+    args: { what: optionalArgument('Registry name, npm:, pypi:, docker:, openapi:, or a URL.') },
     flags: {
       yes,
       name: string({
         helpValue: '<name>',
-        summary: 'Its name among the upstreams. Default: made of its own.',
+        summary: 'Upstream name. Default: derived from the server.',
       }),
       'env-var': repeatableFlag(
         '<key=value>',
-        'A variable of its environment; a token goes into a file for you alone.',
+        'Environment variable of the server; secrets are moved to a file readable only by you.',
       ),
-      header: repeatableFlag('<line>', "A header, as 'Name: value'; a token goes into a file for you alone."),
-      arg: repeatableFlag('<name=value>', 'A value that its registry entry asks for.'),
+      header: repeatableFlag(
+        '<line>',
+        "Header as 'Name: value'; secrets are moved to a file readable only by you.",
+      ),
+      arg: repeatableFlag('<name=value>', 'Value of a registry input.'),
       server: string({
         helpValue: '<url>',
-        summary: 'For openapi: the URL that paths are appended to. Default: the one that its document names.',
+        summary: 'Base URL of an openapi: document. Default: the server of the document.',
       }),
       kind: string({
         helpValue: '<kind>',
         options: ['remote', 'npm', 'pypi', 'oci', 'nuget', 'sse'],
-        summary: 'Which of several ways to run it. Default: the first, remote ones ahead.',
+        summary: 'Package kind, if several are available. Default: the first; remote before packages.',
       }),
-      'no-start': booleanFlag({ default: false, summary: 'Add it without having started it.' }),
+      'no-start': booleanFlag({ default: false, summary: 'Add the server without starting it.' }),
       'no-sandbox': booleanFlag({
         default: false,
-        summary: 'Run it without a sandbox, also where there is one.',
+        summary: 'Run the server without a sandbox.',
       }),
       'dry-run': booleanFlag({
         default: false,
-        summary: 'Show the change, and neither start nor write anything.',
+        summary: 'Print the change without starting or writing anything.',
       }),
       ...REGISTRY_FLAGS,
       config,
@@ -169,21 +171,21 @@ export const SERVER_COMMANDS = {
     async run({ args, flags, words: [, more], passthrough, terminal, host }) {
       const { createUsageError } = await import('../add/add-target.ts')
       if (more !== undefined)
-        throw createUsageError(`"${more}" is one thing too many; a command, or arguments, stand behind --`)
+        throw createUsageError(`unexpected argument "${more}"; put a command or arguments after --`)
       const { runAdd } = await import('../add/add-command.ts')
       return runAdd({ what: args.what, command: passthrough, flags }, terminal, host)
     },
   }),
 
   remove: createCommand({
-    summary: 'Take a server out of gateway.yaml.',
+    summary: 'Remove a server from gateway.yaml.',
     description:
-      'Shows the change and asks. Comments elsewhere are kept, and the file before is gateway.yaml.bak.',
+      'Shows the change and asks before writing. Preserves other comments and saves the previous file as gateway.yaml.bak.',
     examples: ['gateway remove notes', 'gateway remove notes --dry-run'],
-    args: { name: requiredArgument('Its name among the upstreams.') },
+    args: { name: requiredArgument('Upstream name.') },
     flags: {
       yes,
-      'dry-run': booleanFlag({ default: false, summary: 'Show the change and write nothing.' }),
+      'dry-run': booleanFlag({ default: false, summary: 'Print the change without writing it.' }),
       config,
       ...JSON_FLAG,
     },

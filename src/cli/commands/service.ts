@@ -8,30 +8,32 @@ const SERVICE_FLAGS = {
     options: ['linux', 'darwin', 'win32'],
     default: getPlatform().name,
     defaultHelp: 'this system',
-    summary: 'The system that the service is for.',
+    summary: 'Target platform.',
   }),
   ...{ config, env, json },
 }
 
-/** Commands about the service of a configuration. */
 export const SERVICE_COMMANDS = {
   'service:install': createCommand({
-    summary: 'Run the gateway of a configuration from login on: systemd, launchd, or the Task Scheduler.',
+    summary: 'Run the gateway at login: systemd, launchd or Task Scheduler.',
     description:
-      'Writes the file of the service and has the system take it. It has the PATH of the shell that this is called from, and no secrets of its environment. Exit codes: 0 it runs, 1 the file was written and the system said no.',
+      'Writes and enables the service file. The service gets the PATH of this shell, but no secrets of its environment. Exit codes: 0 running, 1 the file was written, but the service could not be enabled.',
     examples: [
       'gateway service install',
       'gateway service install --dry-run',
       'gateway service install --platform darwin --dry-run',
     ],
-    flags: { 'dry-run': booleanFlag({ summary: 'Print the file, and write nothing.' }), ...SERVICE_FLAGS },
+    flags: {
+      'dry-run': booleanFlag({ summary: 'Print the service file without writing it.' }),
+      ...SERVICE_FLAGS,
+    },
     run: async ({ flags, terminal, host }) =>
       (await import('../service/service.ts')).runInstall(flags, terminal, host),
   }),
 
   'service:uninstall': createCommand({
-    summary: 'Stop the service of a configuration, and remove it.',
-    description: 'Exit codes: 0 it is gone, 4 there was none.',
+    summary: 'Stop and remove the service.',
+    description: 'Exit codes: 0 removed, 4 not installed.',
     examples: ['gateway service uninstall'],
     flags: SERVICE_FLAGS,
     run: async ({ flags, terminal, host }) =>
@@ -39,8 +41,8 @@ export const SERVICE_COMMANDS = {
   }),
 
   'service:status': createCommand({
-    summary: 'Show whether the service of a configuration is installed and runs.',
-    description: 'Exit codes: 0 it runs, 4 it does not.',
+    summary: 'Show whether the service is installed and running.',
+    description: 'Exit codes: 0 running, 4 not running.',
     examples: ['gateway service status'],
     flags: SERVICE_FLAGS,
     run: async ({ flags, terminal, host }) =>

@@ -15,25 +15,23 @@ import { checkListeners, checkOnline, checkRunning, checkServers } from './check
 import type { DoctorFinding, DoctorContext } from './doctor-findings.ts'
 import { createFinding } from './doctor-findings.ts'
 
-/** The flags of `gateway doctor`. */
 export interface DoctorFlags extends ExamineFlags {
   readonly fix: boolean
   readonly 'dry-run': boolean
   readonly json: boolean
 }
 
-/** Exit codes, which stay: monitors and scripts read them. */
+/** Stable exit codes, for monitoring and scripts. */
 export const EXIT_CODES: Readonly<Record<HealthLevel, number>> = { ok: 0, info: 0, warning: 1, error: 6 }
 
-/** Result of one repair. */
 interface RepairResult {
   readonly code: string
   readonly says: string
-  /** Reason why it failed. */
+  /** Failure reason. */
   readonly why?: string
 }
 
-/** Says what is wrong and what to do; with `fix` does what is safe. Returns the exit code. */
+/** Prints findings and applies safe fixes with `--fix`. Returns the exit code. */
 export async function runDoctor(
   flags: DoctorFlags,
   terminal: Terminal,
@@ -48,7 +46,7 @@ export async function runDoctor(
   return EXIT_CODES[now.level]
 }
 
-/** One after another, as some are about the same file. */
+/** Sequential, since several fixes may change the same file. */
 async function repairAll(findings: readonly DoctorFinding[], isDry: boolean): Promise<RepairResult[]> {
   const repairs: RepairResult[] = []
   for (const { code, repair } of findings) {
@@ -79,36 +77,35 @@ function formatDoctor(
   { cwd, out }: Terminal,
 ): string[] {
   const done = repairs.map(({ says, why }) => {
-    if (why !== undefined) return `${out.paint('red', 'could not')} ${says}: ${why}`
-    return `${out.paint('green', isDry ? 'would' : 'did')} ${says}`
+    if (why !== undefined) return `${out.paint('red', 'failed:')} ${says}: ${why}`
+    return `${out.paint('green', isDry ? 'would run:' : 'fixed:')} ${says}`
   })
   const about = config === undefined ? 'no configuration' : relative(cwd, config) || config
   const counts = plural(findings.length, 'finding')
   const safe = findings.filter(({ repair }) => repair !== undefined).length
   const isOffered = !fix && safe > 0
-  const end = isOffered ? ['', out.paint('dim', `gateway doctor --fix mends ${safe} of them`)] : []
+  const end = isOffered ? ['', out.paint('dim', `gateway doctor --fix can fix ${safe} of them`)] : []
   return [
     ...done,
-    `${out.paint('bold', about)}: ${findings.length === 0 ? out.paint('green', 'all is well') : `${formatLevel(level, out)}, ${counts}`}`,
+    `${out.paint('bold', about)}: ${findings.length === 0 ? out.paint('green', 'no problems found') : `${formatLevel(level, out)}, ${counts}`}`,
     ...formatFindings(findings, out),
     ...end,
   ]
 }
 
-/** The flags of `gateway doctor` that say what is examined. */
 interface ExamineFlags extends QueryFlags {
-  /** Ask the servers for what they offer, which starts them. */
+  /** Start the servers and request their lists. */
   readonly online?: boolean | undefined
 }
 
-/** All that was found, the worst first. */
+/** Findings, most severe first. */
 interface DoctorReport extends Health {
   readonly findings: readonly DoctorFinding[]
-  /** The configuration that was looked at. */
+  /** Checked configuration file. */
   readonly config: string | undefined
 }
 
-/** Looks at a configuration, its machine, its gateway and its clients. Nothing is changed. */
+/** Checks a configuration, the machine, the running gateway and the clients, without changes. */
 export async function examine(
   flags: ExamineFlags,
   terminal: Terminal,
@@ -143,12 +140,12 @@ async function createContext(
     file ??= getUntrustedFile(error)
     if (file !== undefined && existsSync(file))
       return { context: { ...context, file }, found: createLoadFindings(error, context) }
-    const missing = createFinding('config-missing', { why: `${file} is not there` })
+    const missing = createFinding('config-missing', { why: `${file} does not exist` })
     return { context, found: file === undefined ? createLoadFindings(error, context) : [missing] }
   }
 }
 
-/** The configuration file that was found and refused, as other users can write it. */
+/** Returns a configuration file that was rejected because other users can write it. */
 function getUntrustedFile(error: unknown): string | undefined {
   if (!(error instanceof GatewayError) || error.code !== 'GW_CONFIG_UNTRUSTED') return undefined
   const { file } = error.fields

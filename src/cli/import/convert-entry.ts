@@ -6,10 +6,10 @@ import { isObject } from '../../protocol/json/json.ts'
 import type { ClientInputs, PlaceholderStyle, TimeoutUnit } from './formats.ts'
 import { escapePlaceholders, PLACEHOLDER_REWRITERS } from './tokens.ts'
 
-/** One server of a client as one of our upstreams, or why it cannot be one. */
+/** Converted upstream, or the reason why it cannot be one. */
 type ConversionResult = { readonly upstream: JsonObject } | { readonly why: string }
 
-/** Carries a key of a client's entry over. Returns false when it could not; parts of it that it could not are added to `lost`. */
+/** Converts a key of a client entry. Returns false if it is not supported; adds unsupported parts to `lost`. */
 type KeyConverter = (value: unknown, into: UpstreamDraft, lost: string[]) => boolean | void
 
 interface UpstreamDraft {
@@ -19,24 +19,22 @@ interface UpstreamDraft {
   readonly directory: string
 }
 
-/** Receives notes on what becomes of an entry. */
 interface EntryReporter {
-  /** Notes what could not be carried over. */
+  /** Reports a setting that could not be converted. */
   note(text: string): void
-  /** A key that is the client's own business. */
+  /** Reports a key that only concerns the client. */
   leave(key: string): void
 }
 
-/** Form in which a client writes an entry. */
 interface EntryFormat {
   readonly placeholders: PlaceholderStyle
   readonly timeout: TimeoutUnit
   readonly inputs: ClientInputs
-  /** Directory of the project, which paths of an entry are relative to. */
+  /** Project directory, the base of relative paths. */
   readonly directory: string
 }
 
-/** Turns a client's entry into an upstream. */
+/** Converts a client entry to an upstream. */
 export function convertEntry(
   server: JsonObject,
   writing: EntryFormat,
@@ -60,10 +58,10 @@ export function convertEntry(
     else lost.push(key)
   }
   const converted = finishDraft(draft, text => void notes.push(text))
-  // Of one that is left out as a whole nothing else needs to be said.
+  // A skipped entry needs no other notes.
   if (!('upstream' in converted)) return converted
   for (const text of notes) note(text)
-  for (const key of lost) note(`"${key}" has no counterpart and was left out`)
+  for (const key of lost) note(`"${key}" is not supported and was skipped`)
   return converted
 }
 
@@ -72,9 +70,9 @@ function finishDraft({ spec, tools, type }: UpstreamDraft, note: (text: string) 
   const filter = Object.keys(tools).length > 0 ? { tools } : {}
   if (typeof url === 'string') {
     const remote = dropKeys(rest, STDIO_KEYS, 'a server with a URL', note)
-    if (command !== undefined) note('"command" is not for a server with a URL and was left out')
+    if (command !== undefined) note('"command" does not apply to a server with a URL and was skipped')
     if (!isReachable(url)) {
-      note(`${url} is no URL of a server that a gateway reaches: write another one, and take out "enabled"`)
+      note(`${url} is not a URL that a gateway can reach: set another one, and remove "enabled"`)
       return {
         upstream: { type: type ?? 'http', url: UNREACHABLE_URL, ...remote, enabled: false, ...filter },
       }
@@ -83,15 +81,12 @@ function finishDraft({ spec, tools, type }: UpstreamDraft, note: (text: string) 
   }
   if (typeof command !== 'string') return { why: 'it has neither a command nor a URL' }
   if (type !== undefined)
-    note(`"type" is ${type}, which is not for a server with a command, and was left out`)
+    note(`"type" is ${type}, which does not apply to a server with a command, and was skipped`)
   const local = dropKeys(rest, HTTP_KEYS, 'a server with a command', note)
   return { upstream: { type: 'stdio', command, ...escapeOwnVariables(local), ...filter } }
 }
 
-/**
- * A server that fills in its arguments itself, from variables that its entry gives it, gets them as they are. What the
- * client has under the same name goes through either way.
- */
+/** Escapes arguments with variables of the entry's own `env`, which the server expands itself. */
 function escapeOwnVariables(spec: JsonObject): JsonObject {
   const { args, env } = spec
   if (!Array.isArray(args) || !isObject(env)) return spec
@@ -102,10 +97,10 @@ function escapeOwnVariables(spec: JsonObject): JsonObject {
   return { ...spec, args: kept }
 }
 
-/** Stands for the address of a server that is switched off. */
+/** URL of a disabled server without a valid URL. */
 const UNREACHABLE_URL = 'http://localhost'
 
-/** True for an address of a transport of ours, or one that begins with a variable. */
+/** True for a supported URL, or one that begins with a variable. */
 function isReachable(url: string): boolean {
   const isKnown = /^((https?|wss?):\/\/|\$\{)/i.test(url) && !url.includes('$${')
   return isKnown && !/\s/.test(url.replace(/\$\{[^}]*\}/g, 'x'))
@@ -120,17 +115,18 @@ function dropKeys(
   what: string,
   note: (text: string) => void,
 ): JsonObject {
-  for (const key of keys) if (spec[key] !== undefined) note(`"${key}" is not for ${what} and was left out`)
+  for (const key of keys)
+    if (spec[key] !== undefined) note(`"${key}" does not apply to ${what} and was skipped`)
   return Object.fromEntries(Object.entries(spec).filter(([key]) => !keys.includes(key)))
 }
 
-/** An address says how it is spoken to where nothing else does. */
+/** Infers the transport from the URL. */
 function inferType(url: string): string {
   if (/^wss?:/.test(url)) return 'ws'
   return /\/sse\/?(\?|$)/.test(url) ? 'sse' : 'http'
 }
 
-/** Zed keeps a command in a map of its own, Continue a transport. */
+/** Zed nests the command, Continue the transport. */
 function flattenEntry(server: JsonObject, lost: string[]): JsonObject {
   const { command, transport, ...rest } = server
   if (isObject(command)) {
@@ -146,7 +142,7 @@ function flattenEntry(server: JsonObject, lost: string[]): JsonObject {
     : server
 }
 
-/** Both in one; a key that both have is that of the inner map, and maps are joined. */
+/** Merges two maps; inner values win, nested maps are joined. */
 function mergeMaps(outer: JsonObject, inner: JsonObject, lost: string[]): JsonObject {
   const joined = { ...outer }
   for (const [key, value] of Object.entries(inner)) {
@@ -177,10 +173,10 @@ const TYPE_NAMES: ReadonlyMap<string, string> = new Map([
   ['websocket', 'ws'],
 ])
 
-/** Types that a command or a URL says already. */
+/** Types that command or URL already imply. */
 const PLAIN_TYPES: ReadonlySet<string> = new Set(['stdio', 'local', 'remote'])
 
-/** Says how to speak to it, or nothing of use to us. */
+/** Returns false for an unknown type. */
 function convertType(value: unknown, into: UpstreamDraft): boolean {
   if (typeof value !== 'string') return false
   into.type = TYPE_NAMES.get(value.toLowerCase())
@@ -195,7 +191,7 @@ function convertCommand(value: unknown, { spec }: UpstreamDraft): boolean {
   return true
 }
 
-/** Arguments of their own stand behind those of a command that is a list; a text is one that nobody can split. */
+/** Appends arguments to those of a command array. A string is rejected, since it cannot be split reliably. */
 function convertArguments(value: unknown, { spec }: UpstreamDraft): boolean {
   if (value === undefined || value === null) return true
   if (!Array.isArray(value) || value.some(item => typeof item === 'object')) return false
@@ -213,7 +209,7 @@ function copyKey(key: string): KeyConverter {
   }
 }
 
-/** Carries texts over; a null and a map are none. */
+/** Copies string values; skips null and nested maps. */
 function convertMap(key: string, value: JsonObject, spec: JsonObject, lost: string[]): true {
   const flat = Object.entries(value).filter(([name, item]) => {
     if (typeof item === 'object') lost.push(`${key}.${name}`)
@@ -226,7 +222,6 @@ function convertMap(key: string, value: JsonObject, spec: JsonObject, lost: stri
 
 const MAP_KEYS: ReadonlySet<string> = new Set(['env', 'headers'])
 
-/** Numbers and booleans are texts in an environment. */
 function toStrings(value: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, String(item)]))
 }
@@ -239,7 +234,6 @@ function setHeader(name: string, value: string, { spec }: UpstreamDraft): void {
   spec.headers = { ...(spec.headers as JsonObject | undefined), [name]: value }
 }
 
-/** Headers that are named one by one. */
 function createHeadersReader(write: (value: string) => string | undefined): KeyConverter {
   return (value, into, lost) => {
     if (!isObject(value)) return false
@@ -252,12 +246,12 @@ function createHeadersReader(write: (value: string) => string | undefined): KeyC
   }
 }
 
-/** A name of a variable is nothing that a placeholder runs or reads. */
+/** True for a plain variable name. */
 function isVariable(name: unknown): name is string {
   return typeof name === 'string' && /^[A-Za-z_]\w*$/.test(name)
 }
 
-/** A file of variables is read once, now; those of the entry itself win. */
+/** Reads a file of variables once; variables of the entry win. */
 function convertEnvFile(value: unknown, { spec, directory }: UpstreamDraft, lost: string[]): boolean {
   if (typeof value !== 'string' || value.includes('${')) return false
   const file = resolve(directory, value)
@@ -273,7 +267,7 @@ function convertEnvFile(value: unknown, { spec, directory }: UpstreamDraft, lost
 
 const MAX_ENV_FILE_BYTES = 64 * 1024
 
-/** Variables of the client's own environment that the server gets, by name. */
+/** Variables that the server inherits from the client, by name. */
 function convertInherited(value: unknown, { spec }: UpstreamDraft): boolean {
   if (!Array.isArray(value) || !value.every(isVariable)) return false
   const filled = Object.fromEntries(value.map(name => [name, `\${${name}}`]))
@@ -281,7 +275,7 @@ function convertInherited(value: unknown, { spec }: UpstreamDraft): boolean {
   return true
 }
 
-/** Continue keeps headers among the options of its requests. */
+/** Continue stores headers in its request options. */
 function convertRequestOptions(value: unknown, into: UpstreamDraft, lost: string[]): boolean {
   if (!isObject(value) || Object.keys(value).some(key => key !== 'headers')) return false
   return createHeadersReader(text => text)(value.headers, into, lost) !== false
@@ -300,7 +294,7 @@ const TIMEOUT_CONVERTERS: Readonly<Record<TimeoutUnit, KeyConverter>> = {
   seconds: convertSeconds('timeout'),
   milliseconds: convertMilliseconds('timeout'),
   'seconds to start': convertSeconds('startupTimeout'),
-  // Most clients count milliseconds; who counts seconds has small numbers.
+  // Most clients use milliseconds; small numbers are seconds.
   either: (value, into, lost) =>
     (Number(value) < 1000 ? convertSeconds('timeout') : convertMilliseconds('timeout'))(value, into, lost),
 }
@@ -372,7 +366,7 @@ const KEY_CONVERTERS: ReadonlyMap<string, KeyConverter> = new Map<string, KeyCon
   ['disabledTools', convertToolFilter('deny')],
 ])
 
-/** Of no use to a gateway, and no loss: names, texts for people, what the client permits itself. */
+/** Keys without meaning for a gateway: display names, descriptions, client permissions. */
 const IGNORED_KEYS: ReadonlySet<string> = new Set([
   'name',
   'description',

@@ -2,26 +2,26 @@ import { gatewayError } from '../../errors/errors.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { isObject } from '../../protocol/json/json.ts'
 
-/** Form in which a client writes what is filled in from the environment. */
+/** Placeholder syntax of a client. */
 export type PlaceholderStyle = 'braces' | 'dollar' | 'opencode' | 'none'
 
-/** Meaning of `timeout` in the entry of a server; several clients that share a format differ. */
+/** Unit of `timeout`; clients that share a format differ. */
 export type TimeoutUnit = 'seconds' | 'milliseconds' | 'seconds to start' | 'either'
 
-/** Values that a client asks its user for, by their ids. */
+/** Inputs that a client prompts for, by id. */
 export type ClientInputs = ReadonlyMap<string, JsonObject>
 
-/** A list of servers as one family of clients writes it. */
+/** Settings format of a client family. */
 interface ClientFormat {
-  /** Name of the client, for people. */
+  /** Display name. */
   readonly title: string
   readonly placeholders: PlaceholderStyle
   readonly timeout: TimeoutUnit
-  /** The servers by name; undefined when the settings are not of this format. */
+  /** Returns the servers by name, or undefined for another format. */
   servers(settings: JsonObject, file: string): ReadonlyMap<string, unknown> | undefined
 }
 
-/** The top-level keys under which clients keep their servers. `mcpServers` is what most of them use. */
+/** Top-level keys of server lists. `mcpServers` is the most common. */
 const CLIENT_FORMATS: readonly ClientFormat[] = [
   {
     title: 'Codex',
@@ -93,10 +93,10 @@ const CLIENT_FORMATS: readonly ClientFormat[] = [
   },
 ]
 
-/** Settings of Cline, and of Roo Code and Kilo Code, which have them from it. */
+/** Settings of Cline and its forks Roo Code and Kilo Code. */
 const CLINE_FILE = /(^|[/\\])(cline_mcp_settings|(\.roo|\.kilocode)[/\\]mcp|settings[/\\]mcp_settings)\.json$/
 
-/** The format of these settings, with their servers, and the values that the client asks its user for. */
+/** Detects the format and returns its servers and inputs. */
 export function detectFormat(
   settings: JsonObject,
   file: string,
@@ -106,17 +106,17 @@ export function detectFormat(
     if (servers !== undefined) return { format, servers, inputs: parseClientInputs(settings) }
   }
   const why =
-    'it has no servers: none of mcpServers, servers, mcp, mcp_servers, context_servers, extensions, localServers'
+    'no servers found: expected mcpServers, servers, mcp, mcp_servers, context_servers, extensions or localServers'
   throw gatewayError('GW_IMPORT', { file, why })
 }
 
-/** Its settings, or those of Qwen Code, which has them from it: by their place, or by a key that nobody else has. */
+/** True for settings of Gemini CLI or its fork Qwen Code, by path or by the `httpUrl` key. */
 function isGemini(file: string, servers: unknown): boolean {
   if (/\.(gemini|qwen)[/\\]settings\.json$/.test(file)) return true
   return isObject(servers) && Object.values(servers).some(server => isObject(server) && 'httpUrl' in server)
 }
 
-/** Gemini names the servers that it uses, or those that it does not; these are switched off. */
+/** Disables the servers that Gemini's allow and exclude lists disable. */
 function readGeminiServers(settings: JsonObject): ReadonlyMap<string, unknown> | undefined {
   const { mcpServers, mcp, allowMCPServers, excludeMCPServers } = settings
   const servers = readServerMap(mcpServers)
@@ -157,7 +157,7 @@ function readServerList(value: unknown): ReadonlyMap<string, JsonObject> | undef
   )
 }
 
-/** VS Code asks its user for these, and proposes a default. */
+/** Inputs of VS Code, with defaults. */
 function parseClientInputs({ inputs, mcp }: JsonObject): ClientInputs {
   const given = inputs ?? (isObject(mcp) ? mcp.inputs : undefined)
   const list = Array.isArray(given) ? given.filter(isObject) : []
@@ -175,8 +175,8 @@ function isServer(server: JsonObject): boolean {
 }
 
 /**
- * Claude Code keeps what belongs to one project beside what belongs to its user, by the project's directory; its own
- * `mcp add` does so unless told otherwise. These are the servers that it has in `directory`.
+ * Merges the project-specific servers of Claude Code for `directory` into the user's servers; `claude mcp add` writes
+ * project-specific servers by default.
  */
 export function mergeProjectServers(
   settings: JsonObject,
@@ -190,7 +190,7 @@ export function mergeProjectServers(
     const names = Object.keys(servers)
     if (project === directory) mcpServers = { ...mcpServers, ...servers }
     else if (names.length > 0)
-      note(names.join(', '), `left out: of the project ${project}; run "gateway import" there`)
+      note(names.join(', '), `skipped: belongs to project ${project}; run "gateway import" there`)
   }
   return { ...settings, mcpServers }
 }

@@ -15,16 +15,16 @@ import { convertServers, readSettings } from './read-settings.ts'
 import { convertEntry } from './convert-entry.ts'
 import { escapePlaceholders, extractSecrets, writeTokens } from './tokens.ts'
 
-/** Place of the schema where the gateway is installed beside the configuration. */
+/** Schema path of a local installation. */
 const INSTALLED_SCHEMA = './node_modules/tapgate/schemas/gateway.json'
 
-/** First line of a configuration, by which editors complete and check it: the schema of the gateway that writes it. */
+/** Formats the schema comment for editors, which points to the schema of this gateway version. */
 export function formatSchemaLine(target: string, launcher = String(process.argv[1])): string {
   return `# yaml-language-server: $schema=${formatSchemaComment(launcher, target)}`
 }
 
 function formatSchemaComment(launcher: string, target: string): string {
-  // A global installation is called by a link, which has no schema beside it.
+  // A global installation is called through a link, so resolve the launcher first.
   const schema = existsSync(launcher) && resolve(dirname(realpathSync(launcher)), '../schemas/gateway.json')
   if (schema === false || !existsSync(schema)) return INSTALLED_SCHEMA
   const path = relative(dirname(target), schema)
@@ -35,38 +35,36 @@ interface ImportOptions {
   readonly files: readonly string[]
   readonly output: string
   readonly force: boolean
-  /** Shows what would be written instead. */
+  /** Print instead of writing. */
   readonly dryRun: boolean
   /** URL of the remote gateway of a split configuration. */
   readonly remote: string
-  /** Directory for tokens, each in a file of its own; undefined to leave them where they are. */
+  /** Directory for token files; undefined keeps tokens in the configuration. */
   readonly secrets?: string | undefined
   readonly cwd: string
   readonly environment?: Terminal['environment']
 }
 
-/** Result of an import: what was read and written. */
 export interface ImportResult {
-  /** Relative to the working directory where it is near, with forward slashes; undefined on a dry run. */
+  /** Relative to the working directory if nearby, with forward slashes; undefined for a dry run. */
   readonly file: string | undefined
-  /** Client that the settings are of. */
   readonly format: string
   readonly upstreams: readonly string[]
-  /** Notes on what could not be carried over, or has another name now. */
+  /** Unsupported and renamed settings. */
   readonly notes: readonly string[]
-  /** Keys that are the client's own business, and stay with it. */
+  /** Keys that only concern the client. */
   readonly left: readonly string[]
-  /** Variables that must be set. */
+  /** Required environment variables. */
   readonly variables: readonly string[]
-  /** Tokens that stood in the settings as they are, and where they are now. */
+  /** Locations of literal tokens, and their new directory. */
   readonly tokens: { readonly places: readonly string[]; readonly directory: string | undefined }
-  /** Line for each client that adds the gateway to it. */
+  /** Commands that connect each client. */
   readonly connect: readonly string[]
   readonly text: string
 }
 
 /**
- * Writes a gateway.yaml from other programs' lists of servers.
+ * Creates gateway.yaml from client settings.
  * @throws GatewayError GW_IMPORT, GW_FILE_EXISTS
  */
 export async function importServers(options: ImportOptions): Promise<ImportResult> {
@@ -86,7 +84,7 @@ export async function importServers(options: ImportOptions): Promise<ImportResul
   const text = formatConfig(secrets === undefined ? config : { ...config, upstreams }, files, target)
   if (!dryRun) {
     if (secrets !== undefined) await writeTokens(tokens, resolve(dirname(target), secrets))
-    // For its owner alone: settings may hold secrets.
+    // The file may contain secrets, so only its owner can read it.
     await writeFileAtomic(target, Buffer.from(text), rename)
   }
   const connect = files.map(file => formatConnectCommand(resolve(cwd, file), shown, { cwd, environment }))
@@ -103,7 +101,6 @@ export async function importServers(options: ImportOptions): Promise<ImportResul
   }
 }
 
-/** Collects the notes on servers. */
 class ImportNotes implements EntryNotes {
   readonly #notes = new Set<string>()
   readonly #left = new Set<string>()
@@ -126,8 +123,8 @@ interface ImportedConfig {
 }
 
 /**
- * All of them in one; a name that is taken by another server gets a number.
- * @throws GatewayError GW_IMPORT when there is none
+ * Merges configurations; a name conflict adds a number.
+ * @throws GatewayError GW_IMPORT if no server remains
  */
 function mergeConfigs(
   parts: readonly ImportedConfig[],
@@ -140,11 +137,11 @@ function mergeConfigs(
       const same = Object.values(upstreams).some(known => JSON.stringify(known) === JSON.stringify(spec))
       if (same && Object.hasOwn(upstreams, name)) continue
       const own = findFreeName(name, upstreams)
-      if (own !== name) note(name, `is another server in another file; this one is called "${own}" here`)
+      if (own !== name) note(name, `another file has a different server of this name; renamed to "${own}"`)
       upstreams[own] = spec
     }
   if (Object.keys(upstreams).length === 0)
-    throw gatewayError('GW_IMPORT', { file: files.join(', '), why: 'none of its servers could be read' })
+    throw gatewayError('GW_IMPORT', { file: files.join(', '), why: 'no server could be converted' })
   return { ...Object.assign({}, ...parts.map(({ config }) => config)), upstreams } as JsonObject
 }
 
@@ -164,13 +161,13 @@ function createConfig(
   const upstreams: Record<string, JsonObject> = {}
   for (const { given, upstream } of entries) {
     const name = findFreeName(toUpstreamName(given), upstreams)
-    if (name !== given) notes.note(given, `is called "${name}" here`)
+    if (name !== given) notes.note(given, `renamed to "${name}"`)
     upstreams[name] = upstream
   }
   return { format, config: { ...head, upstreams } }
 }
 
-/** The command that gives the client of these settings the gateway in place of its servers. */
+/** Returns the command that connects the client of these settings. */
 function formatConnectCommand(
   settings: string,
   config: string,
@@ -183,12 +180,12 @@ function formatConnectCommand(
   return `gateway connect ${client} -c ${config}`.replace('  ', ' ')
 }
 
-/** A file that says which tools are remote and which servers are local. */
+/** True for a file with local servers and remote tools. */
 export function isSplitConfig(settings: JsonObject): boolean {
   return isObject(settings.localServers) || Array.isArray(settings.remoteTools)
 }
 
-/** The configuration of a local gateway in front of a remote one, with the names as they are. */
+/** Creates a local gateway in front of a remote one, with unchanged names. */
 export function convertSplitConfig(
   settings: JsonObject,
   remote: string,
@@ -206,7 +203,7 @@ export function convertSplitConfig(
       { placeholders: 'braces', timeout: 'either', inputs: new Map(), directory },
       { note: text => note(name, text), leave: key => leave(name, key) },
     )
-    if ('why' in converted) note(name, `left out: ${converted.why}`)
+    if ('why' in converted) note(name, `skipped: ${converted.why}`)
     else upstreams[name] = { ...converted.upstream, prefix: '', ...(isProject ? { cwd: 'project' } : {}) }
   }
   const tools = Array.isArray(settings.remoteTools)
@@ -217,24 +214,23 @@ export function convertSplitConfig(
   return { upstreams, sessionHeaders: { upstreams: ['remote'] } }
 }
 
-/** `project_root` is where the client works. */
+/** `project_root` is the working directory of the client. */
 function isProjectRoot(value: unknown): boolean {
   return typeof value === 'string' && /^\$?\{?project_?root\}?$/i.test(value)
 }
 
 function formatConfig(config: JsonObject, from: readonly string[], target: string): string {
   const names = from.map(file => basename(file)).join(', ')
-  const head = [formatSchemaLine(target), `# Made from ${toOneLine(names)} by "gateway import".`]
+  const head = [formatSchemaLine(target), `# Created from ${toOneLine(names)} by "gateway import".`]
   return `${head.join('\n')}\n${toYaml(config)}`
 }
 
-/** Variables that a text wants filled in. */
+/** Lists the variables of a text. */
 export function listVariables(text: string): string[] {
   const found = [...text.matchAll(/(?<!\$)\$\{(?:env:)?([A-Za-z_]\w*)\}/g)].map(([, name]) => name as string)
   return [...new Set(found)].filter(name => name !== 'HOME').sort()
 }
 
-/** Report of what was done, and of what is left to do. */
 export function formatImport(imported: ImportResult, { out }: Terminal): string[] {
   const { file, format, upstreams, notes, left, variables, connect, text } = imported
   if (file === undefined) return text.trimEnd().split('\n')
@@ -245,17 +241,17 @@ export function formatImport(imported: ImportResult, { out }: Terminal): string[
       ? [`${out.paint('yellow', 'needs')} ${variables.join(', ')} in the environment`]
       : []),
     ...formatTokens(imported, out),
-    ...(left.length > 0 ? [`${out.paint('dim', 'left to the client:')} ${left.join(', ')}`] : []),
+    ...(left.length > 0 ? [`${out.paint('dim', 'not imported:')} ${left.join(', ')}`] : []),
     '',
     out.paint('dim', 'Check it:'),
     `  gateway validate -c ${file}`,
-    out.paint('dim', 'Then give your client this gateway in place of them:'),
+    out.paint('dim', 'Then connect your client to the gateway instead:'),
     ...connect.map(line => `  ${line}`),
     ...(notes.length > 0 ? [''] : []),
   ]
 }
 
-/** Says where tokens went, and which can be read where they are. */
+/** Formats the locations of tokens. */
 function formatTokens(
   { file = '', tokens: { places, directory } }: ImportResult,
   out: Terminal['out'],
@@ -264,7 +260,7 @@ function formatTokens(
   const what = `${plural(places.length, 'token')} (${places.join(', ')})`
   const said =
     directory === undefined
-      ? `${what} into ${file}, which only you can read; --secrets <directory> puts each into a file of its own`
-      : `${what} into files of ${directory}, which only you can read`
+      ? `${what} into ${file}, readable only by you; --secrets <directory> moves them to separate files`
+      : `${what} into files in ${directory}, readable only by you`
   return [`${out.paint('yellow', 'copied')} ${said}`]
 }

@@ -12,10 +12,9 @@ const SETTINGS_FORMATS: Readonly<Record<string, 'toml' | 'yaml'>> = {
   '.yaml': 'yaml',
   '.yml': 'yaml',
 }
-/** More is no list of servers. */
 const MAX_BYTES = 4 * 1024 * 1024
 
-/** Reads another program's settings: JSON (with comments and trailing commas), TOML or YAML, told by the file's name. */
+/** Reads client settings. The file extension selects JSON (with comments and trailing commas), TOML or YAML. */
 export async function readSettings(file: string): Promise<JsonObject> {
   const text = await readSettingsText(file)
   let value: unknown
@@ -24,24 +23,24 @@ export async function readSettings(file: string): Promise<JsonObject> {
   } catch (error) {
     throw createImportError(file, getErrorMessage(error).split('\n')[0] ?? '')
   }
-  if (!isObject(value)) throw createImportError(file, 'it holds no map')
+  if (!isObject(value)) throw createImportError(file, 'not a map')
   return value
 }
 
 async function readSettingsText(file: string): Promise<string> {
   try {
-    // A pipe or a device would be read for ever.
+    // Reading a pipe or device would block.
     const found = await stat(file)
-    if (!found.isFile()) throw new Error('it is no file')
-    if (found.size > MAX_BYTES) throw new Error(`it is larger than ${MAX_BYTES} bytes`)
+    if (!found.isFile()) throw new Error('not a regular file')
+    if (found.size > MAX_BYTES) throw new Error(`larger than ${MAX_BYTES} bytes`)
     return decodeText(await readFile(file))
   } catch (error) {
     const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT'
-    throw createImportError(file, isMissing ? 'there is no such file' : getErrorMessage(error))
+    throw createImportError(file, isMissing ? 'no such file' : getErrorMessage(error))
   }
 }
 
-/** UTF-8, or the UTF-16 that programs on Windows write; without a byte order mark it is known by its zeros. */
+/** Decodes UTF-8, or the UTF-16 of Windows programs; zero bytes reveal UTF-16 without a byte order mark. */
 function decodeText(bytes: Buffer): string {
   const [first, second] = bytes
   const isLittle = (first === 0xff && second === 0xfe) || (first !== 0 && second === 0)
@@ -53,22 +52,20 @@ function createImportError(file: string, why: string): Error {
   return gatewayError('GW_IMPORT', { file, why })
 }
 
-/** A server of a client's settings. */
 export interface ServerEntry {
-  /** Name that the client has for it. */
+  /** Name in the client settings. */
   readonly given: string
   readonly upstream: JsonObject
 }
 
-/** Receives notes on what becomes of the servers. */
 export interface EntryNotes {
   note(name: string, text: string): void
   leave(name: string, key: string): void
 }
 
 /**
- * The servers in the settings of a client as upstreams, without those that cannot be one and without a gateway of ours.
- * @throws GatewayError GW_IMPORT if the settings hold no servers
+ * Converts all servers except gateways and unsupported entries.
+ * @throws GatewayError GW_IMPORT if the settings contain no servers
  */
 export function convertServers(
   settings: JsonObject,
@@ -84,15 +81,15 @@ export function convertServers(
           { ...format, inputs, directory },
           { note: text => note(given, text), leave: key => leave(given, key) },
         )
-      : { why: 'it is no map' }
+      : { why: 'not a map' }
     if ('upstream' in converted) return [{ given, upstream: converted.upstream }]
-    note(given, `left out: ${converted.why}`)
+    note(given, `skipped: ${converted.why}`)
     return []
   })
   return { format: format.title, entries }
 }
 
-/** An entry of a gateway of ours, as `gateway connect` writes it. */
+/** True for an entry of this gateway. */
 function isOwnGateway({ command, args }: JsonObject): boolean {
   const words = [command, args].flat().filter(word => typeof word === 'string')
   const isGateway = words.some(word => /^(gateway|run\.js)(\.cmd)?$/.test(basename(word)))

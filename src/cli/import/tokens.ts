@@ -6,15 +6,15 @@ import { isObject } from '../../protocol/json/json.ts'
 import { makeDirectory } from '../../util/storage/files.ts'
 import type { ClientInputs, PlaceholderStyle } from './formats.ts'
 
-/** A function, as `$$` has a meaning of its own in a replacement. */
+/** A function, because `$$` is special in replacement strings. */
 const getEscapedBrace = (): string => '$${'
 
-/** A client's text as plain text of ours. */
+/** Escapes client text as plain text. */
 export function escapePlaceholders(text: string): string {
   return text.replaceAll('${', getEscapedBrace)
 }
 
-/** A client's text in our form: `${VAR}`, `${VAR:-default}`, `${file:path}`, and `$${` for a plain `${`. */
+/** Rewrites client placeholders to `${VAR}`, `${VAR:-default}` or `${file:path}`, and a literal `${` to `$${`. */
 export const PLACEHOLDER_REWRITERS: Readonly<Record<PlaceholderStyle, PlaceholderRewriter>> = {
   braces: (text, filling) => {
     const name = /^(?:\w+ )?\$([A-Z_][A-Z0-9_]*)$/.exec(text)?.[1]
@@ -24,7 +24,7 @@ export const PLACEHOLDER_REWRITERS: Readonly<Record<PlaceholderStyle, Placeholde
   dollar: (text, filling) => {
     for (const [whole, command = ''] of text.matchAll(/\$\(([^)]*)\)/g))
       filling.note(
-        `${whole} is a command that its client runs, and plain text here: write \${exec:${command}} for what it prints`,
+        `${whole} is plain text here, but a command in the client: write \${exec:${command}} for its output`,
       )
     return rewriteBraces(text, filling).replace(
       /(?<!\$)\$([A-Za-z_]\w*)/g,
@@ -41,16 +41,16 @@ export const PLACEHOLDER_REWRITERS: Readonly<Record<PlaceholderStyle, Placeholde
   none: escapePlaceholders,
 }
 
-/** A secret that stood in a client's settings as it is. */
+/** Literal secret in client settings. */
 interface ExtractedToken {
   /** `web: headers.Authorization` */
   readonly place: string
   readonly value: string
-  /** Path for it, relative to the directory of tokens. */
+  /** Path relative to the token directory. */
   readonly file: string
 }
 
-/** The secrets that these upstreams hold as they are, and the same upstreams with a placeholder for each instead. */
+/** Extracts literal secrets and replaces each with a placeholder. */
 export function extractSecrets(
   upstreams: JsonObject,
   placeholderOf: (file: string) => string,
@@ -73,7 +73,7 @@ export function extractSecrets(
   return { tokens, upstreams: Object.fromEntries(moved) }
 }
 
-/** Writes each into its file, for the owner only. */
+/** Writes token files, readable only by their owner. */
 export async function writeTokens(tokens: readonly ExtractedToken[], directory: string): Promise<void> {
   for (const { file, value } of tokens) {
     const path = resolve(directory, file)
@@ -106,12 +106,10 @@ function chooseSecretFile(path: readonly string[], taken: readonly ExtractedToke
   return isTaken ? `${name}-${taken.length}` : name
 }
 
-/** Servers that were read, with notes for people. */
 interface RewriteContext {
   readonly inputs: ClientInputs
-  /** The entry cannot run as it is. */
+  /** Disables the entry, which cannot run unchanged. */
   disable(): void
-  /** Says something once. */
   note(text: string): void
 }
 
@@ -127,10 +125,10 @@ function rewriteBraces(text: string, filling: RewriteContext): string {
   )
 }
 
-/** What clients fill in from the environment. A default of theirs is plain text. */
+/** Environment expression of a client; its default is plain text. */
 const VARIABLE_EXPRESSION = /^(?:env:)?[A-Za-z_]\w*(?::[-?].*)?$/s
 
-/** Filled in by clients from what a gateway does not have. */
+/** Placeholders that only a client can resolve. */
 const UNSUPPORTED_PLACEHOLDER = /^\$\{(\{|(config|command):)/
 
 const FIXED_PLACEHOLDERS: ReadonlyMap<string, string> = new Map([
@@ -139,14 +137,12 @@ const FIXED_PLACEHOLDERS: ReadonlyMap<string, string> = new Map([
   ['/', '/'],
 ])
 
-/** Text in which a client fills in nothing, or what cannot be filled in here: it is plain text, so that it runs nothing and reads no file. */
+/** Escapes an unsupported placeholder, so that it runs no program and reads no file. */
 function rewriteUnsupported(whole: string, { note, disable }: RewriteContext): string {
   if (UNSUPPORTED_PLACEHOLDER.test(whole)) {
-    note(
-      `${whole} cannot be filled in here: write the value or a variable in its place, and take out "enabled"`,
-    )
+    note(`${whole} cannot be resolved here: set a value or a variable, and remove "enabled"`)
     disable()
-  } else note(`${whole} is plain text here, as its client fills in no such thing`)
+  } else note(`${whole} is plain text here, since the client does not resolve it`)
   return escapePlaceholders(whole)
 }
 
@@ -167,18 +163,18 @@ function rewriteExpression(whole: string, inside: string, filling: RewriteContex
 function rewriteInput(whole: string, name: string, { note, inputs }: RewriteContext): string {
   const variable = toVariableName(name)
   const { fallback, said } = getInputDefault(inputs.get(name))
-  note(`${whole}, which the client asks its user for, became the variable ${variable}${said}`)
+  note(`${whole}, an input of the client, became the variable ${variable}${said}`)
   return `\${${variable}${fallback}}`
 }
 
-/** The default of what a client asks for. A secret is not written down, and braces cannot be said here. */
+/** Formats the default of an input. Skips secrets, and values with braces, which cannot be escaped. */
 function getInputDefault(input: JsonObject = {}): { readonly fallback: string; readonly said: string } {
   const { default: proposed, password } = input
   if (proposed === undefined || proposed === null) return { fallback: '', said: '' }
   const isPlain = typeof proposed !== 'object' && !/[{}]/.test(String(proposed))
   return isPlain && password !== true
-    ? { fallback: `:-${String(proposed)}`, said: ", with the client's default" }
-    : { fallback: '', said: '; its default was left out' }
+    ? { fallback: `:-${String(proposed)}`, said: ', with its default' }
+    : { fallback: '', said: ', without its default' }
 }
 
 function toVariableName(name: string): string {

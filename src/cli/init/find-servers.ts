@@ -9,23 +9,23 @@ import { convertServers, readSettings } from '../import/read-settings.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { findFreeName, toUpstreamName } from '../server-names.ts'
 
-/** Something to begin with where no client has a server: from npm, so Node is all they need. */
+/** Servers to start with if no client has one; they are npm packages and need only Node. */
 export const STARTERS: readonly (DetectedServer & { readonly title: string })[] = [
   {
     name: 'files',
-    title: 'read and write the files of this directory',
+    title: 'read and write files in this directory',
     upstream: createNpxServer('@modelcontextprotocol/server-filesystem', '.'),
     from: ['a starter'],
   },
   {
     name: 'memory',
-    title: 'a notebook that the model keeps',
+    title: 'a knowledge graph as memory for the model',
     upstream: createNpxServer('@modelcontextprotocol/server-memory'),
     from: ['a starter'],
   },
   {
     name: 'everything',
-    title: 'one of each thing that MCP has, to try out',
+    title: 'an example of every MCP feature',
     upstream: createNpxServer('@modelcontextprotocol/server-everything'),
     from: ['a starter'],
   },
@@ -35,29 +35,27 @@ function createNpxServer(name: string, ...args: string[]): DetectedServer['upstr
   return { type: 'stdio', command: 'npx', args: ['-y', name, ...args] }
 }
 
-/** A server that clients on this machine have. */
+/** Server found in client settings. */
 export interface DetectedServer {
-  /** Name among the upstreams. */
+  /** Upstream name. */
   readonly name: string
   readonly upstream: JsonObject
-  /** Clients that have it, each with its own name for it where that is another one. */
+  /** Clients with this server, with their own name for it if different. */
   readonly from: readonly string[]
 }
 
-/** All that was found on this machine. */
 export interface DetectionResult {
   readonly servers: readonly DetectedServer[]
-  /** Settings that were read, with the number of their servers. */
+  /** Settings files with their number of servers. */
   readonly files: readonly { readonly client: string; readonly file: string; readonly count: number }[]
   readonly notes: readonly string[]
-  /** Clients that are here, with or without servers. */
+  /** Installed clients, with or without servers. */
   readonly clients: readonly ClientDefinition[]
 }
 
-/** More is no list that a person made. */
 const MAX_SERVERS = 500
 
-/** Looks through the settings of all clients, of the user and of the project in the working directory, and reads only. */
+/** Reads the user and project settings of all clients. */
 export async function findServers(terminal: Terminal): Promise<DetectionResult> {
   const found = new ServerDetector(terminal)
   for (const client of CLIENTS)
@@ -74,7 +72,7 @@ class ServerDetector {
   readonly notes: string[] = []
   readonly #terminal: Terminal
   readonly #seen = new Set<string>()
-  /** By what makes a server what it is. */
+  /** By normalized upstream. */
   readonly #servers = new Map<string, { name: string; upstream: JsonObject; from: string[] }>()
   readonly #names: Record<string, true> = {}
 
@@ -86,7 +84,7 @@ class ServerDetector {
     return [...this.#servers.values()]
   }
 
-  /** A file that several clients share is read once; one that cannot be read is a note. */
+  /** Reads each file once, as clients may share it. An unreadable file becomes a note. */
   async read(client: ClientDefinition, file: string): Promise<void> {
     if (this.#seen.has(file)) return
     this.#seen.add(file)
@@ -102,7 +100,7 @@ class ServerDetector {
       if (entries.length > 0) this.files.push({ client: client.title, file, count: entries.length })
     } catch (error) {
       const why = getErrorMessage(error)
-      if (!/it has no servers/.test(why)) this.notes.push(toOneLine(`${client.title}: ${why}`))
+      if (!/no servers found/.test(why)) this.notes.push(toOneLine(`${client.title}: ${why}`))
     }
   }
 
@@ -121,7 +119,7 @@ class ServerDetector {
   }
 }
 
-/** Members in one order; the time that a client would wait makes no other server. */
+/** Normalizes key order and ignores timeouts. */
 function getServerKey(upstream: JsonObject): string {
   const { timeout: _, startupTimeout: __, ...rest } = upstream
   return JSON.stringify(sortKeys(rest))

@@ -5,7 +5,7 @@ import type { InitFlags, InitResult } from './init.ts'
 import { init, toRelativePath } from './init.ts'
 import { createQuestions } from './questions.ts'
 
-/** Makes a gateway of what is here, and says what was done and what comes next. Returns the exit code. */
+/** Runs `gateway init` and prints the result and next steps. Returns the exit code. */
 export async function runInit(
   flags: InitFlags & { readonly json: boolean },
   terminal: Terminal,
@@ -28,7 +28,7 @@ export async function runInit(
 function formatInit(done: InitResult, terminal: Terminal): string[] {
   const { out, cwd } = terminal
   const { file, servers, variables, notes, text } = done
-  if (done.declined === true) return ['nothing was written; gateway init --dry-run shows what it would write']
+  if (done.declined === true) return ['nothing was written; preview with gateway init --dry-run']
   if (file === undefined) return text.trimEnd().split('\n')
   const config = toRelativePath(cwd, file)
   const names = servers.map(({ name }) => name).join(', ')
@@ -52,7 +52,7 @@ function formatInit(done: InitResult, terminal: Terminal): string[] {
 function formatSecrets({ secrets }: InitResult, out: Terminal['out']): string[] {
   if (secrets.length === 0) return []
   const count = plural(secrets.length, 'secret')
-  return [`${out.paint('green', 'moved')} ${count} into secrets/, which only you can read`]
+  return [`${out.paint('green', 'moved')} ${count} into secrets/, readable only by you`]
 }
 
 function formatStarted({ started }: InitResult, out: Terminal['out']): string[] {
@@ -61,23 +61,23 @@ function formatStarted({ started }: InitResult, out: Terminal['out']): string[] 
   return [
     `${out.paint('green', 'started')} the gateway: ${plural(tools.length, 'tool')}`,
     ...(starting.length > 0
-      ? [
-          `${out.paint('yellow', 'starting')} ${starting.join(', ')}: their tools come later, gateway status shows when`,
-        ]
+      ? [`${out.paint('yellow', 'starting')} ${starting.join(', ')}: check with gateway status`]
       : []),
     ...formatFindings(health.findings, out),
   ]
 }
 
 function formatConnected({ connected, unconnected }: InitResult, { out, cwd }: Terminal): string[] {
-  if (unconnected === true)
-    return ['no client was connected; gateway connect --dry-run shows what it would write']
+  if (unconnected === true) return ['no client was connected; preview with gateway connect --dry-run']
   if (connected.length === 0) return []
   return [
     ...connected.map(
       ({ client, file }) => `${out.paint('green', 'connected')} ${client} (${toRelativePath(cwd, file)})`,
     ),
-    out.paint('dim', 'Their own entries of these servers are still there: remove them, or each runs twice.'),
+    out.paint(
+      'dim',
+      'The clients still have their own entries for these servers: remove them, or each server runs twice.',
+    ),
   ]
 }
 

@@ -18,7 +18,6 @@ import type { InitQuestions } from './questions.ts'
 import type { ConfigDraft } from './write-config.ts'
 import { createDraft, writeDraft } from './write-config.ts'
 
-/** The flags of `gateway init`. */
 export interface InitFlags {
   readonly output: string
   readonly force: boolean
@@ -29,57 +28,56 @@ export interface InitFlags {
   readonly starter?: string | undefined
 }
 
-/** Everything that was done, for `--json`. */
+/** Output of `gateway init --json`. */
 export interface InitResult {
-  /** Absent where nothing was written. */
+  /** Undefined if nothing was written. */
   readonly file: string | undefined
-  /** True where the owner said no, or left. */
+  /** True if the user declined or aborted. */
   readonly declined?: true
   readonly found: DetectionResult['files']
   readonly servers: readonly { readonly name: string; readonly from: readonly string[] }[]
-  /** Places that secrets stood at. */
+  /** Locations of extracted secrets. */
   readonly secrets: readonly string[]
   readonly variables: readonly string[]
   readonly notes: readonly string[]
   readonly text: string
   readonly started?: {
     readonly tools: readonly string[]
-    /** Servers that were waited for in vain: their tools come later. */
+    /** Servers that were still starting after the timeout. */
     readonly starting: readonly string[]
     readonly health: Health
   }
   readonly connected: readonly { readonly client: string; readonly file: string }[]
-  /** True where the owner said no to all of them. */
+  /** True if the user declined all connections. */
   readonly unconnected?: true
-  /** Failure after the configuration was written. */
+  /** Failures after the configuration was written. */
   readonly problems: readonly string[]
 }
 
-/** Reports what is done now. */
+/** Reports progress. */
 export type ReportStep = (text: string) => void
 
 const CONTROL_TIMEOUT_MS = 10_000
 const POLL_MS = 50
-/** Longest wait for servers; a package that is fetched first may take longer. */
+/** Package downloads may take longer. */
 const SERVERS_TIMEOUT_MS = 30_000
 
 interface InitDeps {
   readonly terminal: Terminal
   readonly host: Host
-  /** Absent where there is nobody to ask. */
+  /** Undefined without a terminal. */
   readonly questions: InitQuestions | undefined
   readonly step: ReportStep
 }
 
 /**
- * Makes one gateway of what clients on this machine have: finds their servers, writes a configuration, starts it, and
- * connects the clients.
+ * Finds the servers of installed clients, writes a configuration, starts the gateway and connects the clients.
  * @throws GatewayError GW_USAGE, GW_FILE_EXISTS, GW_INIT, GW_CONFIG_INVALID
  */
 export async function init(flags: InitFlags, around: InitDeps): Promise<InitResult> {
   const { terminal, host, questions, step } = around
   const target = resolve(terminal.cwd, flags.output)
-  step('looking for the servers of clients')
+  step('searching for client servers')
   const here = await findServers(terminal)
   const servers = await chooseServers(here, flags, questions)
   const { environment } = terminal
@@ -94,7 +92,7 @@ export async function init(flags: InitFlags, around: InitDeps): Promise<InitResu
   return startAndConnect({ ...result, file: target }, here, flags, around)
 }
 
-/** Does what comes after the configuration was written; what goes wrong with it is a part of the result. */
+/** Starts the gateway and connects the clients. Failures become part of the result. */
 async function startAndConnect(
   result: InitResult & { readonly file: string },
   here: DetectionResult,
@@ -137,7 +135,7 @@ function createInitResult(
   }
 }
 
-/** The servers that their owner wants; the starters where there are none. */
+/** Returns the selected servers, or starter servers if there are none. */
 async function chooseServers(
   { servers }: DetectionResult,
   { starter, yes, 'dry-run': isDry }: InitFlags,
@@ -148,7 +146,7 @@ async function chooseServers(
   if (questions !== undefined && !yes) return questions.chooseStarter(STARTERS)
   if (yes || isDry) return STARTERS.slice(0, 1)
   throw gatewayError('GW_USAGE', {
-    what: `no client here has a server; begin with one of these: ${formatStarters()}`,
+    what: `no client has servers; start with one of these: ${formatStarters()}`,
   })
 }
 
@@ -159,7 +157,7 @@ function formatStarters(): string {
 function findStarter(name: string): DetectedServer {
   const found = STARTERS.find(one => one.name === name)
   if (found !== undefined) return found
-  throw gatewayError('GW_USAGE', { what: `there is no starter "${name}", but ${formatStarters()}` })
+  throw gatewayError('GW_USAGE', { what: `no starter named "${name}", use ${formatStarters()}` })
 }
 
 async function confirmWrite(
@@ -169,7 +167,9 @@ async function confirmWrite(
 ): Promise<boolean> {
   if (yes) return true
   if (questions === undefined)
-    throw gatewayError('GW_USAGE', { what: 'nothing was written: there is nobody to ask here, so say --yes' })
+    throw gatewayError('GW_USAGE', {
+      what: 'nothing was written: no terminal to ask for confirmation; use --yes',
+    })
   return questions.agree(`Write ${target}?`)
 }
 
@@ -192,7 +192,7 @@ async function startServers(
   })
 }
 
-/** Waits until no server is starting any more. Resolves with those that still are. */
+/** Waits until no server is starting. Returns those that still are at the timeout. */
 async function waitForServers(client: ControlClient, step: ReportStep): Promise<readonly string[]> {
   const end = performance.now() + SERVERS_TIMEOUT_MS
   for (let said = ''; ;) {
@@ -206,7 +206,7 @@ async function waitForServers(client: ControlClient, step: ReportStep): Promise<
   }
 }
 
-/** The control socket of a gateway opens a moment after it can be attached to. */
+/** The control socket opens shortly after the attach socket, so retry. */
 async function retryWithControl<T>(
   flags: { readonly config: string },
   terminal: Terminal,
@@ -230,7 +230,7 @@ async function connectDetected(
   { terminal, host, questions, step }: InitDeps,
 ): Promise<ConnectResult> {
   if (clients.length === 0) return { connected: [], left: [], isDeclined: false }
-  step('looking at the settings of clients')
+  step('checking client settings')
   const confirmPlans = async (plans: readonly ConnectPlan[]): Promise<boolean> =>
     yes || (questions !== undefined && (await questions.agreeToPlans(plans)))
   return connectClients(clients, config, { terminal, host, confirm: confirmPlans })
@@ -240,7 +240,7 @@ function formatFailure(error: unknown): string {
   return error instanceof GatewayError ? `${getOwnerReason(error)} (${error.hint})` : getOwnerReason(error)
 }
 
-/** A path as people in a directory write it. */
+/** Returns a relative path for files below the working directory. */
 export function toRelativePath(cwd: string, path: string): string {
   const short = relative(cwd, path)
   return short.startsWith('..') || isAbsolute(short) ? path : short
@@ -249,24 +249,23 @@ export function toRelativePath(cwd: string, path: string): string {
 interface ConnectClientsOptions {
   readonly terminal: Terminal
   readonly host: Host
-  /** Whether these are to be written. */
+  /** Asks for confirmation of these changes. */
   confirm(plans: readonly ConnectPlan[]): Promise<boolean>
 }
 
-/** Client that was connected, and the file that says so. */
 interface ConnectedClient {
   readonly client: string
   readonly file: string
 }
 
-/** Clients that were connected, and why others were not. */
+/** Connected clients, and the reasons for others. */
 interface ConnectResult {
   readonly connected: readonly ConnectedClient[]
   readonly left: readonly string[]
   readonly isDeclined: boolean
 }
 
-/** Writes the gateway of a configuration into the settings of clients; those that cannot take it are left as they are. */
+/** Adds the gateway to client settings. Unsupported settings are not changed. */
 async function connectClients(
   clients: readonly ClientDefinition[],
   config: string,

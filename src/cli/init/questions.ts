@@ -8,9 +8,9 @@ import type { DetectedServer, STARTERS } from './find-servers.ts'
 
 const MAX_LINE_LENGTH = 200
 
-/** Questions to the owner at a terminal. Nothing but a plain line is read, so that every terminal can do it. */
+/** Terminal prompts. They read plain lines, which every terminal supports. */
 export interface InitQuestions {
-  /** The servers that are wanted: all of them, or by number. */
+  /** Returns the selected servers. */
   choose(servers: readonly DetectedServer[]): Promise<readonly DetectedServer[]>
   chooseStarter(starters: typeof STARTERS): Promise<readonly DetectedServer[]>
   agree(question: string): Promise<boolean>
@@ -18,12 +18,12 @@ export interface InitQuestions {
   close(): void
 }
 
-/** Asks on stderr; undefined where there is nobody. */
+/** Prompts on stderr. Returns undefined without a terminal. */
 export function createQuestions(terminal: Terminal, host: Host): InitQuestions | undefined {
   const { err } = terminal
   if (!host.stdin.isTTY || err.width === undefined) return undefined
   const lines = createInterface({ input: host.stdin, output: host.stderr })
-  // Ctrl-D is no answer to wait for.
+  // Ctrl-D closes the input, so stop waiting.
   const ended = new AbortController()
   lines.once('close', () => ended.abort())
   const ask = (text: string): Promise<string> =>
@@ -33,18 +33,18 @@ export function createQuestions(terminal: Terminal, host: Host): InitQuestions |
   return {
     async choose(servers) {
       for (const line of formatServers(servers, err)) err.line(line)
-      return chooseByNumber(servers, ask, 'Which of them? Enter for all, or numbers such as 1 3:')
+      return chooseByNumber(servers, ask, 'Select servers: Enter for all, or numbers such as 1 3:')
     },
     async chooseStarter(starters) {
-      err.line('No client on this machine has a server yet. Some to begin with:')
+      err.line('No client on this machine has a server yet. Servers to start with:')
       const rows = starters.map(({ name, title }, i) => [`${i + 1}`, err.paint('bold', name), title])
       for (const line of formatTable(rows, err, 2)) err.line(line)
-      return chooseByNumber(starters, ask, 'Which of them? Enter for all, or numbers such as 1:')
+      return chooseByNumber(starters, ask, 'Select servers: Enter for all, or numbers such as 1:')
     },
     agree: confirm,
     async agreeToPlans(plans) {
       for (const line of formatPlanTable(plans, err)) err.line(line)
-      const question = `Write the gateway into ${plans.length === 1 ? 'it' : 'them'}? [Y/n, d shows each change]`
+      const question = `Write the gateway to ${plans.length === 1 ? 'it' : 'them'}? [Y/n, d to show the changes]`
       const answer = (await ask(question)).trim()
       if (!/^d/i.test(answer)) return /^(y|yes|)$/i.test(answer)
       for (const line of plans.flatMap(plan => formatConnectPlan(plan, err))) err.line(line)
@@ -56,7 +56,7 @@ export function createQuestions(terminal: Terminal, host: Host): InitQuestions |
 
 function formatPlanTable(plans: readonly ConnectPlan[], err: Terminal['err']): string[] {
   const rows = plans.map(({ client, file = '' }) => [err.paint('bold', client.title), file])
-  return ['Settings that can have the gateway:', ...formatUncutRows(rows, err)]
+  return ['Client settings to update:', ...formatUncutRows(rows, err)]
 }
 
 async function chooseByNumber<T>(
@@ -77,7 +77,7 @@ async function chooseByNumber<T>(
   }
 }
 
-/** Says of each server its number, name, whose it is, and its command or URL: below the others where that has no room beside them. */
+/** Formats number, name, clients and command or URL of each server; wide values go to the next line. */
 export function formatServers(servers: readonly DetectedServer[], err: Terminal['err']): string[] {
   const rows = servers.map(({ name, upstream, from }, i) => [
     `${i + 1}`,
@@ -88,7 +88,7 @@ export function formatServers(servers: readonly DetectedServer[], err: Terminal[
   return [`Found ${plural(servers.length, 'server')}:`, ...formatUncutRows(rows, err)]
 }
 
-/** Rows as a table that cuts nothing. */
+/** Formats a table without truncation. */
 function formatUncutRows(rows: readonly (readonly string[])[], err: Terminal['err']): string[] {
   const beside = formatTable(rows, withoutWidth(err), 2)
   if (beside.every(line => stripEscapes(line).length <= (err.width ?? Infinity))) return beside
@@ -100,7 +100,7 @@ function formatUncutRows(rows: readonly (readonly string[])[], err: Terminal['er
   return heads.flatMap((head, i) => [head, `     ${rows[i]?.at(-1) ?? ''}`])
 }
 
-/** Arguments may hold secrets that have no name, so only the first words are shown. */
+/** Truncated by the caller: arguments may contain unnamed secrets. */
 function formatServer({ command, args, url }: DetectedServer['upstream']): string {
   if (typeof url === 'string') return stripCredentials(url)
   const words = Array.isArray(args) ? args.map(String) : []

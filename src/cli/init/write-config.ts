@@ -10,25 +10,24 @@ import { formatSchemaLine, listVariables } from '../import/import.ts'
 import { extractSecrets, writeTokens } from '../import/tokens.ts'
 import type { DetectedServer } from './find-servers.ts'
 
-/** Directory beside the configuration, with a file for each secret. */
+/** Directory of the secret files, next to the configuration. */
 const SECRETS_DIRECTORY = 'secrets'
 
-/** Configuration as it would be, before anything is written. */
+/** Configuration before it is written. */
 export interface ConfigDraft {
   readonly text: string
   readonly secrets: ReturnType<typeof extractSecrets>['tokens']
-  /** Variables that are not set here. */
+  /** Variables that are not set in this environment. */
   readonly variables: readonly string[]
 }
 
-/** Where a configuration is written, and what of this process it takes. */
 interface DraftOptions {
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly launcher: string
   readonly target: string
 }
 
-/** A configuration of these servers, with where each is from, and every secret in a file of its own. */
+/** Creates a configuration with the source of each server as a comment, and secrets in separate files. */
 export function createDraft(
   servers: readonly DetectedServer[],
   { environment, launcher, target }: DraftOptions,
@@ -43,7 +42,7 @@ export function createDraft(
   return { text: [...createHeader(launcher, target), ...blocks].join('\n'), secrets: tokens, variables }
 }
 
-/** Tells whether a setting of a server is a secret: paths and sentences among its variables are none, whatever their length. */
+/** Variables that contain paths or sentences are not secrets, whatever their length. */
 function isSecret([key, name = '']: readonly string[], text: string): boolean {
   return key !== 'env' || isSecretName(name) || !/[/\\\s]/.test(text)
 }
@@ -51,10 +50,10 @@ function isSecret([key, name = '']: readonly string[], text: string): boolean {
 function createHeader(launcher: string, target: string): string[] {
   return [
     formatSchemaLine(target, launcher),
-    '# Made by "gateway init". After a change: gateway validate, then gateway reload.',
+    '# Created by "gateway init". After a change: gateway validate, then gateway reload.',
     'version: 1',
     '',
-    '# Clients on this machine attach over a socket. For others, and for a browser:',
+    '# Clients on this machine attach over a socket. For HTTP clients and browsers:',
     '# listeners:',
     '#   main: { type: http, port: 8080 }',
     '',
@@ -62,7 +61,9 @@ function createHeader(launcher: string, target: string): string[] {
   ]
 }
 
-/** A server, below a comment that says whose it was. What is not set is empty, so that all others start. */
+/**
+ * Formats an upstream below a comment with its source. Unset variables default to empty, so that other servers start.
+ */
 function formatServerBlock(
   name: string,
   upstream: JsonObject,
@@ -83,8 +84,8 @@ function formatServerBlock(
 }
 
 /**
- * Writes the secrets and then the configuration, for their owner alone; of two that do so at once, one does.
- * @throws GatewayError GW_FILE_EXISTS, GW_INIT; then nothing of it is left
+ * Writes secrets and configuration, readable only by their owner. Of two concurrent writers one fails.
+ * @throws GatewayError GW_FILE_EXISTS, GW_INIT; the files are then removed
  */
 export async function writeDraft(
   { text, secrets }: ConfigDraft,
@@ -109,6 +110,6 @@ export async function writeDraft(
 async function writeSecrets(secrets: ConfigDraft['secrets'], directory: string): Promise<void> {
   await makeDirectory(directory, 0o700)
   await writeTokens(secrets, directory)
-  // Whoever has the configuration under version control keeps these out of it.
+  // Keep secrets out of version control.
   await writeFile(join(directory, '.gitignore'), '*\n', { mode: 0o600 })
 }

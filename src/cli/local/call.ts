@@ -16,13 +16,10 @@ import type { GatewayHandle, QueryFlags } from './gateway-handle.ts'
 import { withGatewayHandle } from './gateway-handle.ts'
 import { listAllTools } from './tools.ts'
 
-/** Time until a call is slow enough to ask why, and between two looks. */
+/** Delay before the first check for approvals, and polling interval. */
 const POLL_MS = 400
 
-/**
- * Runs a call of a tool, and says on stderr, once, when it waits for somebody's approval, and how to give that: whoever
- * typed it may be the one who is waited for.
- */
+/** Calls a tool, and prints once on stderr how to approve it if it waits for approval. */
 async function callWithApprovalNotice<T>(
   tool: string,
   asked: GatewayHandle,
@@ -41,7 +38,7 @@ async function callWithApprovalNotice<T>(
   }
 }
 
-/** Looks until the call waits or is over. Never rejects: a call is as good without it. */
+/** Polls until the call waits for approval or ends. Never rejects. */
 async function pollApprovals(
   tool: string,
   asked: GatewayHandle,
@@ -51,7 +48,7 @@ async function pollApprovals(
   const since = Date.now()
   try {
     await pause(POLL_MS, undefined, { signal })
-    // A verb that a gateway has not would be a line of its audit.
+    // An unknown verb would create an audit record.
     if (readValue((await asked.inspect()).config, 'approve') === undefined) return
     for (;;) {
       const { approvals } = await asked.control('approvals.list', {})
@@ -64,29 +61,27 @@ async function pollApprovals(
       await pause(POLL_MS, undefined, { signal })
     }
   } catch {
-    // The call is over, or its gateway does not say.
+    // The call has ended, or the gateway does not support approvals.
   }
 }
 
-/** `for an approval (rule "money"): gateway approvals approve k3J9xQ2b7Zpw, or deny` */
 function formatWaiting([row, ...others]: readonly JsonObject[], isOwn: boolean, flags: QueryFlags): string {
-  const text = `for an approval (rule "${toOneLine(readText(row, 'rule') ?? '')}")`
-  if (isOwn)
-    return `${text}, which gateway approvals cannot give in a gateway of this call alone: gateway up, then call again`
+  const text = `for approval (rule "${toOneLine(readText(row, 'rule') ?? '')}")`
+  if (isOwn) return `${text}, which is not possible in a temporary gateway: run gateway up, then call again`
   const same = (['config', 'env', 'socket'] as const).flatMap(flag =>
     flags[flag] === undefined ? [] : [` --${flag} ${toOneLine(flags[flag])}`],
   )
-  // Another call of the same tool began to wait at the same time.
-  if (others.length > 0) return `${text}: gateway approvals list${same.join('')} shows it`
+  // A concurrent call of the same tool is waiting too.
+  if (others.length > 0) return `${text}: see gateway approvals list${same.join('')}`
   return `${text}: gateway approvals approve ${toOneLine(readText(row, 'id') ?? '')}${same.join('')}, or deny`
 }
 
-/** The tool, or its server, said no. */
+/** Exit code if the tool or its server returned an error. */
 const TOOL_ERROR_EXIT_CODE = 5
 
-const SERVER_ERROR_HINT = 'What it said is the answer of the server to this call.'
+const SERVER_ERROR_HINT = 'The server returned this message for the call.'
 
-/** Calls a tool by the same pipeline as any client and gives back the raw result. */
+/** Calls a tool through the pipeline and returns the raw result. */
 export async function callTool(
   flags: QueryFlags,
   name: string,
@@ -98,7 +93,7 @@ export async function callTool(
     const since = Date.now()
     const tool = tools.find(entry => entry.name === name)
     try {
-      // A name that is not listed may still be one that `routes` sends somewhere.
+      // An unlisted name may still match `routes`.
       const params = { name, arguments: createArguments(given, tool?.inputSchema) }
       return await callWithApprovalNotice(name, gateway, flags, terminal, () =>
         gateway.request('tools/call', params),
@@ -115,7 +110,7 @@ export async function callTool(
   })
 }
 
-/** A refusal with what the server said: a gateway of the command's own has no log, and is gone before anybody looks at it. */
+/** Adds the server's message to an error, because the log of a temporary gateway is lost. */
 async function addServerMessage(
   failure: RpcFailure,
   tool: string,
@@ -135,7 +130,7 @@ async function addServerMessage(
   )
 }
 
-// The prefix tells whose tool it would have been.
+// The prefix identifies the upstream.
 function findMissingOwner(
   name: string,
   { config, upstreams }: Inspection & DescribedConfig,
@@ -154,14 +149,14 @@ function createUnknownToolError(
   if (owner?.state === 'stopped') return gatewayError('GW_UPSTREAM_STOPPED', { upstream: owner.name })
   if (owner !== undefined) {
     const code = owner.state === 'needs_auth' ? 'GW_UPSTREAM_LOGIN' : 'GW_UPSTREAM_START'
-    return gatewayError(code, { upstream: owner.name, why: owner.problem ?? `it is ${owner.state}` })
+    return gatewayError(code, { upstream: owner.name, why: owner.problem ?? `its state is ${owner.state}` })
   }
   const found = findSimilar(tool, known)
   const meant = found === undefined ? '' : ` – did you mean "${found}"?`
   return gatewayError('GW_TOOL_UNKNOWN', { tool, meant })
 }
 
-/** Arguments as they were given, before the tool's schema is known. */
+/** Arguments before they are matched to the schema. */
 export interface ToolArguments {
   readonly whole: JsonObject
   readonly pairs: readonly (readonly [key: string, value: string])[]
@@ -180,7 +175,7 @@ export async function readArguments({ json, pairs, stdin }: ArgumentSource): Pro
   return { whole: source === undefined ? {} : parseJsonObject(source), pairs: pairs.map(parsePair) }
 }
 
-/** The arguments for the tool: a value is text where its schema says so, else JSON if it is JSON. */
+/** Creates tool arguments: text if the schema requires a string, else JSON if valid. */
 export function createArguments({ whole, pairs }: ToolArguments, schema: JsonObject | undefined): JsonObject {
   const properties = isObject(schema?.['properties']) ? schema['properties'] : {}
   const values = pairs.map(
@@ -199,7 +194,7 @@ function parseJsonText(source: string): unknown {
   try {
     return JSON.parse(source)
   } catch (thrown) {
-    throw gatewayError('GW_USAGE', { what: `--args is not JSON: ${getErrorMessage(thrown)}` })
+    throw gatewayError('GW_USAGE', { what: `--args is not valid JSON: ${getErrorMessage(thrown)}` })
   }
 }
 
@@ -223,12 +218,12 @@ function parseJsonOrText(value: string): unknown {
   }
 }
 
-/** 0, or 5 where the result says that the tool failed. */
+/** Returns 5 if the tool failed, else 0. */
 export function getExitCode(result: JsonObject): number {
   return result['isError'] === true ? TOOL_ERROR_EXIT_CODE : 0
 }
 
-/** A result as people read it: its text as it is, everything else as a note of what it is. */
+/** Formats text as it is, and other content as a short description. */
 export function formatResult(result: JsonObject, output: TerminalOutput): string[] {
   const content = Array.isArray(result['content']) ? result['content'].filter(isObject) : []
   const lines = content.map(block => formatContent(block, output))
@@ -259,7 +254,7 @@ function formatContent(block: JsonObject, output: TerminalOutput): string {
   }
 }
 
-// A file or the next program gets what was sent, a terminal only what cannot harm it.
+// Sanitize only for a terminal; pipes get the original text.
 function sanitizeForTerminal(text: string, output: TerminalOutput): string {
   return output.width === undefined ? text : sanitizeText(text)
 }

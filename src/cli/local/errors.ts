@@ -12,18 +12,17 @@ import { loadSource } from '../load-source.ts'
 import { formatTable } from '../output/table.ts'
 import type { TerminalOutput, Terminal } from '../output/terminal.ts'
 
-/** One error, for people and `--json`. */
 interface ErrorRow extends ErrorEntry {
   readonly code: string
 }
 
-/** Every error of ours and of the plugins of the configuration in reach; what cannot be read is said on stderr. */
+/** Lists all errors, including those of configured plugins. Plugin failures are printed on stderr. */
 export async function listErrors(flags: SourceFlags, terminal: Terminal): Promise<ErrorRow[]> {
   const table: ErrorTable = mergeErrorTables(await loadConfiguredPlugins(flags, terminal))
   return Object.entries(table).map(([code, entry]) => ({ code, ...entry }))
 }
 
-/** The one with that code. @throws GatewayError GW_USAGE */
+/** @throws GatewayError GW_USAGE if the code is unknown */
 export function findError(code: string, all: readonly ErrorRow[]): ErrorRow[] {
   const found = all.filter(row => row.code === code.toUpperCase())
   if (found.length > 0) return found
@@ -32,10 +31,10 @@ export function findError(code: string, all: readonly ErrorRow[]): ErrorRow[] {
     all.map(row => row.code),
   )
   const hint = meant === undefined ? '' : ` – did you mean "${meant}"?`
-  throw gatewayError('GW_USAGE', { what: `there is no error "${code}"${hint}` })
+  throw gatewayError('GW_USAGE', { what: `no error code "${code}"${hint}` })
 }
 
-/** A table of all, or all that is known of one. */
+/** Formats a table, or the details of a single error. */
 export function formatErrors(rows: readonly ErrorRow[], out: TerminalOutput): string[] {
   const [only, ...others] = rows
   if (only === undefined || others.length > 0)
@@ -52,7 +51,7 @@ export function formatErrors(rows: readonly ErrorRow[], out: TerminalOutput): st
   ]
 }
 
-/** A broken configuration, or a broken plugin, is no reason to say nothing: that is when errors are looked up. */
+/** An invalid configuration or plugin must not prevent error look-up. */
 async function loadConfiguredPlugins(flags: SourceFlags, terminal: Terminal): Promise<Plugin<never>[]> {
   const { err } = terminal
   const printWarning = (thrown: unknown): void =>

@@ -17,7 +17,7 @@ import type { ToolArguments } from './call.ts'
 import { createArguments } from './call.ts'
 import { listAllTools } from './tools.ts'
 
-/** Flags that say whose call it would be, and with what. */
+/** Caller and client of the explained call. */
 interface ExplainFlags extends QueryFlags {
   readonly as?: string | undefined
   readonly scope?: readonly string[] | undefined
@@ -25,7 +25,7 @@ interface ExplainFlags extends QueryFlags {
   readonly profile?: string | undefined
 }
 
-/** Explains the outcome of a call, step by step, from the gateway that runs or one of the command's own. */
+/** Explains how a call would be handled, in the running gateway or a temporary one. */
 export function explainTool(
   tool: string,
   given: ToolArguments | undefined,
@@ -47,7 +47,7 @@ export function explainTool(
   })
 }
 
-/** The arguments as `gateway call` sends them: its schema says which value is text. */
+/** Parses arguments with the tool's schema, as `gateway call` does. */
 async function createTypedArguments(
   gateway: GatewayHandle,
   tool: string,
@@ -67,7 +67,7 @@ const STEP_STYLES = {
   depends: 'yellow',
 } as const
 
-/** The way as people read it: who, where to, each step, and the end. */
+/** Formats caller, target, steps and outcome. */
 export function formatExplanation(explanation: Explanation, { out }: Pick<Terminal, 'out'>): string[] {
   const { tool, caller, client, profile, upstream, original, outcome, steps } = explanation
   const scopes = caller.scopes.length === 0 ? '' : ` with ${caller.scopes.join(' ')}`
@@ -87,16 +87,15 @@ export function formatExplanation(explanation: Explanation, { out }: Pick<Termin
   ]
 }
 
-/** Exit code where something would change. */
+/** Exit code if there are changes. */
 export const CHANGES_EXIT_CODE = 6
 
-/** Flags that say which configuration would follow which. */
 export interface PlanFlags extends ControlFlags, SourceFlags {
-  /** File of the configuration that is in force. */
+  /** Current configuration. */
   readonly against?: string | undefined
 }
 
-/** Lists the differences that the configuration of the flags would make to the gateway that runs, or to its file. */
+/** Compares a configuration with the running gateway, or with the current file. */
 export async function createPlan(flags: PlanFlags, terminal: Terminal): Promise<ConfigPlan> {
   const next = await loadSource(flags, terminal)
   const state = getStateDirectory(next, terminal)
@@ -111,7 +110,7 @@ export async function createPlan(flags: PlanFlags, terminal: Terminal): Promise<
   )
 }
 
-/** The gateway that runs with the present file, or with the new one if that was edited in place; else the present file. */
+/** Uses the gateway of the current file, then of the new one (edited in place), then the current file itself. */
 async function withCurrentConfig(
   flags: PlanFlags,
   terminal: Terminal,
@@ -129,10 +128,10 @@ async function withCurrentConfig(
   const source = await loadSource({ config: against, env }, terminal).catch((error: unknown) => {
     ignoreMissingFile(error, against)
     throw gatewayError('GW_USAGE', {
-      what: 'no gateway runs, and there is no gateway.yaml: say --against <file>',
+      what: 'no gateway is running, and no gateway.yaml was found: use --against <file>',
     })
   })
-  terminal.err.line(terminal.err.paint('dim', 'no gateway runs; comparing with the file'))
+  terminal.err.line(terminal.err.paint('dim', 'no gateway is running; comparing with the file'))
   const beside = { beside: true, state: getStateDirectory(source, terminal) }
   const describeFile = ({
     generation,
@@ -141,14 +140,13 @@ async function withCurrentConfig(
   return withGateway(disableRecords(source), terminal, describeFile, beside)
 }
 
-/** Without a file in reach there is none that runs with it. */
+/** Ignores a missing configuration unless `--against` names it. */
 function ignoreMissingFile(error: unknown, against: string | undefined): undefined {
   if (against === undefined && error instanceof GatewayError && error.code === 'GW_CONFIG_NOT_FOUND')
     return undefined
   throw error
 }
 
-/** The plan as people read it. */
 export function formatPlan(
   { servers, tools, settings, changes }: ConfigPlan,
   { out }: Pick<Terminal, 'out'>,
@@ -157,11 +155,11 @@ export function formatPlan(
     ...servers.started.map(name => ['+', 'server', `${name} is started`] as const),
     ...servers.stopped.map(name => ['-', 'server', `${name} is stopped`] as const),
     ...servers.restarted.map(name => ['~', 'server', `${name} is restarted`] as const),
-    ...servers.changed.map(name => ['~', 'server', `${name} stays, with other settings`] as const),
+    ...servers.changed.map(name => ['~', 'server', `${name} is kept, with new settings`] as const),
     ...tools.added.map(name => ['+', 'tool', name] as const),
     ...tools.removed.map(name => ['-', 'tool', name] as const),
-    ...tools.renamed.map(({ from, to }) => ['~', 'tool', `${from} is called ${to}`] as const),
-    ...tools.changed.map(name => ['~', 'tool', `${name} is described in another way`] as const),
+    ...tools.renamed.map(({ from, to }) => ['~', 'tool', `${from} is renamed to ${to}`] as const),
+    ...tools.changed.map(name => ['~', 'tool', `${name} has a new definition`] as const),
     ...settings.map(key => ['~', 'setting', key] as const),
   ]
   const painted = rows.map(([mark, kind, text]) => [
@@ -169,11 +167,11 @@ export function formatPlan(
     kind,
     toOneLine(text),
   ])
-  const unknown = Object.entries(servers.unknown).map(([name, why]) => `${name} could not be asked: ${why}`)
+  const unknown = Object.entries(servers.unknown).map(([name, why]) => `${name} did not answer: ${why}`)
   return [
     ...formatTable(painted, withoutWidth(out)),
     ...unknown.map(text => out.paint('yellow', toOneLine(text))),
-    ...(changes ? [] : [out.paint('green', 'nothing would change')]),
+    ...(changes ? [] : [out.paint('green', 'no changes')]),
     out.paint('dim', `kept: ${plural(servers.kept.length, 'server')}`),
   ]
 }

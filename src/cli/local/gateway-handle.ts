@@ -20,24 +20,23 @@ import { createSilentLog } from '../serve/logs.ts'
 import { keepProcessAlive } from '../serve/run-gateway.ts'
 import { isAvailable } from '../serve/summary.ts'
 
-/** Flags that choose a gateway: the one that runs with the configuration, or one of the command's own. */
 export interface QueryFlags extends ControlFlags, SourceFlags {
-  /** Not the one that runs. */
+  /** Use a temporary gateway. */
   readonly fresh?: boolean | undefined
 }
 
-/** A gateway as a command asks it: as a client does, and what it is. */
+/** Running or temporary gateway, with client and control requests. */
 export interface GatewayHandle {
-  /** True where it was started for the command alone, so that no other command reaches it. */
+  /** True for a temporary gateway, which other commands cannot reach. */
   readonly isOwn: boolean
-  /** @throws RpcFailure when the answer is an error. */
+  /** @throws RpcFailure if the response is an error */
   request(method: string, params?: JsonObject): Promise<JsonObject>
   inspect(): Promise<Inspection & DescribedConfig>
-  /** Asks it by one of the owner's verbs. */
+  /** Sends a control request. */
   control(verb: string, params: JsonObject): Promise<JsonObject>
 }
 
-/** Gives `use` the gateway that runs with the configuration, and says so; one of its own where none runs. */
+/** Runs `use` with the running gateway of the configuration, or a temporary one. */
 export async function withGatewayHandle<T>(
   flags: QueryFlags,
   terminal: Terminal,
@@ -59,7 +58,7 @@ export async function withGatewayHandle<T>(
 
 export function printUsedGateway({ about: { pid, config } }: ControlClient, { cwd, err }: Terminal): void {
   const name = config === undefined ? '' : `, ${relative(cwd, config)}`
-  err.line(err.paint('dim', `using the gateway that runs (pid ${pid}${name}); --fresh starts another`))
+  err.line(err.paint('dim', `using the running gateway (pid ${pid}${name}); --fresh starts a separate one`))
 }
 
 function createControlHandle(client: ControlClient, { cwd }: Terminal): GatewayHandle {
@@ -86,10 +85,9 @@ function createOwnHandle(gateway: Gateway, source: LoadedConfig, { cwd }: Termin
   }
 }
 
-/** Options of a gateway of the command's own, and what differs in it. */
 type OwnGatewayOptions = Pick<GatewayOptions, 'ephemeral' | 'state'> & Pick<GatewayDeps, 'upstream'>
 
-/** Starts the upstreams of a configuration, no listener, and gives the gateway to `use` when they have settled. */
+/** Runs `use` with a temporary gateway after its upstreams have settled. It has no listeners. */
 export async function withGateway<T>(
   source: LoadedConfig,
   terminal: Terminal,
@@ -103,7 +101,7 @@ export async function withGateway<T>(
   })
 }
 
-/** Gives `use` a gateway of which nothing is started: its plugins, and what they share with gateways that serve. */
+/** Runs `use` with an unstarted gateway: its plugins and shared state. */
 export function withUnstartedGateway<T>(
   source: LoadedConfig,
   terminal: Terminal,
@@ -136,7 +134,7 @@ async function withBuiltGateway<T>(
 
 const STATE_TEXTS: Readonly<Record<string, string>> = { failed: 'failed', needs_auth: 'needs a login' }
 
-/** One line on stderr for each upstream that is not there. */
+/** Prints a warning for each unavailable upstream. */
 export function warnUnavailable(upstreams: readonly UpstreamStatus[], { err }: Terminal): void {
   for (const { name, state, problem } of upstreams.filter(upstream => !isAvailable(upstream))) {
     err.line(
@@ -145,7 +143,7 @@ export function warnUnavailable(upstreams: readonly UpstreamStatus[], { err }: T
   }
 }
 
-// Children have process groups of their own: the terminal's Ctrl-C does not reach them.
+// Child processes have their own process groups, so Ctrl-C does not reach them.
 function closeOnSignal(gateway: Gateway, host: Host): () => void {
   const closeGateway = (signal: 'SIGINT' | 'SIGTERM'): void => {
     void gateway.close().finally(() => host.exit(128 + constants.signals[signal]))

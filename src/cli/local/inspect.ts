@@ -23,10 +23,10 @@ const KIND_NAMES: Readonly<Record<CatalogRow['kind'], string>> = {
   resourceTemplates: 'template',
 }
 
-/** Stands for the pointer of a line that goes on with the value of the line before. */
+/** Marks a continuation line instead of a pointer. */
 const CONTINUED = ' '
 
-/** Everything there is to know of the gateway that runs, or of a configuration; `live` starts its upstreams to ask them. */
+/** Inspects the running gateway or a configuration; `live` starts its upstreams. */
 export async function inspectGateway(
   flags: QueryFlags,
   live: boolean,
@@ -57,7 +57,7 @@ async function inspectOffline(source: LoadedConfig, terminal: Terminal): Promise
   }
 }
 
-// Listeners are not open here, so these are the addresses where they would be.
+// Lists the configured addresses, since no listener is open.
 function configuredListeners(config: unknown): Inspection['listeners'] {
   const { listeners } = config as Pick<LoadedConfig['config'], 'listeners'>
   return Object.entries(listeners).map(([name, listener]) => {
@@ -75,12 +75,12 @@ interface YamlLine {
 }
 
 interface ConfigFormatOptions {
-  /** True when each value says where it comes from, in a comment. */
+  /** True to append the origin of each value as a comment. */
   readonly withOrigins: boolean
   readonly out: TerminalOutput
 }
 
-/** A configuration as YAML, defaults faint. */
+/** Formats a configuration as YAML, with dimmed defaults. */
 export function formatConfig(
   config: unknown,
   origins: readonly DescribedValue[],
@@ -118,7 +118,7 @@ function* formatLines(value: unknown, pointer: string, indent: string, width: nu
   }
 }
 
-// A list may go on on the next line, after a comma.
+// Breaks a list after a comma.
 function wrapFlow(text: string, indent: string, width: number): string[] {
   const at = text.length <= width ? -1 : text.lastIndexOf(', ', width - 1)
   if (at <= indent.length) return [text]
@@ -137,7 +137,7 @@ function formatFlowItem(value: unknown): string {
     : formatFlow(value)
 }
 
-// Quoted where YAML would read something else.
+// Quotes text that YAML would parse as another type.
 function formatScalar(text: string): string {
   const isPlainText = /^[A-Za-z_./][\w./@+:-]*(?: [\w./@+:-]+)*$/.test(text) && !/:(?: |$)/.test(text)
   const isSomethingElse = /^(?:true|false|null|yes|no|on|off|\.inf|\.nan|\.\d.*)$/i.test(text)
@@ -145,7 +145,6 @@ function formatScalar(text: string): string {
   return isQuantity || (isPlainText && !isSomethingElse) ? text : escapeUnprintable(JSON.stringify(text))
 }
 
-/** An inspection as people read it, section by section. */
 export function formatInspection(
   inspection: FullInspection,
   withOrigins: boolean,
@@ -172,7 +171,7 @@ export function formatInspection(
     ),
     ...formatSection('upstreams', '', formatUpstreams(inspection, out), out),
     ...formatSection('plugins', '', formatPlugins(inspection, out), out),
-    ...formatSection('hooks', 'plugins in the order they run', formatHooks(inspection, out), out),
+    ...formatSection('hooks', 'plugins in execution order', formatHooks(inspection, out), out),
     ...formatSection('catalog', formatOffers(catalog), formatCatalog(catalog, out), out),
     ...formatSection('warnings', '', formatInspectionWarnings(inspection, terminal), out),
     ...formatSection('withheld', 'owned by another upstream', formatWithheld(withheld, out), out),
@@ -218,7 +217,7 @@ function formatUpstreams({ upstreams, catalog }: Inspection, out: TerminalOutput
   return formatTable(rows, withoutWidth(out), 2)
 }
 
-/** Messages that it sent and nobody could be given: `dropped 2 progress, 1 response`. */
+/** Messages without a recipient: `dropped 2 progress, 1 response`. */
 function formatDropped({ dropped = {} }: UpstreamStatus): string | undefined {
   const counts = Object.entries(dropped).map(([kind, count]) => `${count} ${kind}`)
   return counts.length === 0 ? undefined : `dropped ${counts.join(', ')}`

@@ -9,12 +9,11 @@ import type { GatewayHandle, QueryFlags } from './gateway-handle.ts'
 import { warnUnavailable, withGatewayHandle } from './gateway-handle.ts'
 import { formatWarnings } from './validate.ts'
 
-/** A tool with the upstream that owns it. */
 interface OwnedTool extends ToolEntry {
   readonly upstream: string | undefined
 }
 
-/** The tools whose names fit the pattern, as clients see them. */
+/** Lists the tools that match a pattern, as clients see them. */
 export async function listTools(
   flags: QueryFlags,
   pattern: string | undefined,
@@ -37,10 +36,11 @@ function printSuggestion(pattern: string, tools: readonly ToolEntry[], { err }: 
   const names = tools.map(({ name }) => toOneLine(name))
   const near = findSimilar(pattern, names)
   const hint = near === undefined ? '' : ` – did you mean "${near}"?`
-  err.line(err.paint('dim', `none of ${plural(names.length, 'tool')} fits ${JSON.stringify(pattern)}${hint}`))
+  err.line(
+    err.paint('dim', `none of ${plural(names.length, 'tool')} matches ${JSON.stringify(pattern)}${hint}`),
+  )
 }
 
-/** One line each: name, upstream, description. */
 export function formatTools(tools: readonly OwnedTool[], { out }: Terminal): string[] {
   if (tools.length === 0) return [out.paint('dim', 'no tools')]
   const rows = tools.map(tool => [
@@ -53,13 +53,12 @@ export function formatTools(tools: readonly OwnedTool[], { out }: Terminal): str
     : [...formatTable(rows, out), '', out.paint('dim', plural(tools.length, 'tool'))]
 }
 
-/** Tools with what they cost, the dearest first, and the sums. */
+/** Estimates tokens per tool, largest first, with totals. */
 export function estimateCosts(tools: readonly OwnedTool[]) {
   const costed = tools.map(addTokens).sort((one, other) => other.tokens - one.tokens)
   return { tools: costed, tokens: sumTokens(costed) }
 }
 
-/** One line each: tokens, name, upstream; then the sums. */
 export function formatCosts(
   { tools, tokens }: ReturnType<typeof estimateCosts>,
   { out }: Terminal,
@@ -73,19 +72,19 @@ export function formatCosts(
   return [...formatTable(rows, out), '', ...formatSums(tokens)]
 }
 
-// A plain word is meant as a part of the name.
+// A pattern without wildcards matches part of the name.
 function compilePattern(pattern: string): (name: string) => boolean {
   return /[*?[{]/.test(pattern) ? compileGlobs(pattern) : name => name.includes(pattern)
 }
 
-/** A tool as a client sees it. */
+/** Tool as clients see it. */
 interface ToolEntry extends JsonObject {
   readonly name: string
   readonly description?: string
   readonly inputSchema?: JsonObject
 }
 
-/** Every page of `tools/list`. */
+/** Lists all pages of `tools/list`. */
 export async function listAllTools(connection: Pick<GatewayHandle, 'request'>): Promise<ToolEntry[]> {
   const tools: ToolEntry[] = []
   let cursor: unknown
@@ -100,19 +99,18 @@ export async function listAllTools(connection: Pick<GatewayHandle, 'request'>): 
   return tools
 }
 
-/** A tool with what it costs the context of a model. */
 interface ToolCost {
   readonly upstream: string | undefined
   readonly tokens: number
 }
 
-/** Cost of a list, server by server, the dearest first. */
+/** Token totals by upstream, largest first. */
 interface TokenSums {
   readonly total: number
   readonly upstreams: Readonly<Record<string, { readonly tools: number; readonly tokens: number }>>
 }
 
-/** The tokens of a tool in a list, as estimated. */
+/** Adds the estimated tokens of a tool. */
 function addTokens<T extends JsonObject & { readonly upstream: string | undefined }>(tool: T): T & ToolCost {
   const { upstream: _, ...shown } = tool
   return { ...tool, tokens: estimateTokens(JSON.stringify(shown)) }
@@ -125,12 +123,11 @@ function sumTokens(tools: readonly ToolCost[]): TokenSums {
   return { total: sumAll(tools), upstreams: Object.fromEntries(groups) }
 }
 
-/** One line for each server, and one for all. */
 function formatSums({ total, upstreams }: TokenSums): string[] {
   const rows = Object.entries(upstreams).map(
     ([name, { tools, tokens }]) => `${name}: ${plural(tools, 'tool')}, ${plural(tokens, 'token')}`,
   )
-  return [...rows, `all: ${plural(total, 'token')}, as estimated`]
+  return [...rows, `all: ${plural(total, 'token')} (estimated)`]
 }
 
 function sumAll(tools: readonly ToolCost[]): number {

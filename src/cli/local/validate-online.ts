@@ -10,12 +10,12 @@ import { formatTable } from '../output/table.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { withUnstartedGateway } from './gateway-handle.ts'
 
-/** Time that lists have once the servers have started, or run out of theirs. */
+/** Time limit for lists after servers have started or timed out. */
 const LISTS_TIMEOUT_MS = 15_000
-/** Names that are printed of each kind; `--json` has all. */
+/** Printed rows per section; `--json` has all. */
 const MAX_ROWS = 10
 
-/** A server, and what came of its handshake. */
+/** Server with its handshake result. */
 interface CheckedServer extends Pick<UpstreamStatus, 'name' | 'type' | 'state'> {
   readonly era?: string
   readonly version?: string
@@ -23,7 +23,7 @@ interface CheckedServer extends Pick<UpstreamStatus, 'name' | 'type' | 'state'> 
   readonly tools?: number
 }
 
-/** A name that two servers have. */
+/** Name that two servers use. */
 interface Duplicate {
   readonly name: string
   readonly kind: string
@@ -31,38 +31,38 @@ interface Duplicate {
   readonly withheld: string
 }
 
-/** Tools in another form than their servers list them, for one client of the table. */
+/** Tools that are changed for one client. */
 interface FittedClient {
   readonly client: string
   readonly profile?: string
   readonly renamed: readonly { readonly name: string; readonly shown: string; readonly why: string }[]
   readonly unfit: readonly { readonly name: string; readonly why: string }[]
   readonly tools: number
-  /** Most tools that it takes, where there are more. */
+  /** Tool limit of the client, if exceeded. */
   readonly tooMany?: number
 }
 
-/** A list of tools, and what it costs the context of a model, as estimated. */
+/** Tool list with estimated tokens. */
 interface ListCost {
   readonly profile: string
   readonly tools: number
   readonly tokens: number
 }
 
-/** All that can only be said by asking the servers. */
+/** Results that require running servers. */
 export interface OnlineValidation {
   readonly servers: readonly CheckedServer[]
   readonly warnings: readonly Problem[]
   readonly duplicates: readonly Duplicate[]
   readonly clients: readonly FittedClient[]
   readonly profiles: readonly ListCost[]
-  /** Profiles for named callers: nobody in particular is shown anything there. */
+  /** Profiles for specific principals, which an anonymous request cannot list. */
   readonly notAsked: readonly string[]
-  /** True if some lists did not come in time. */
+  /** True if some lists timed out. */
   readonly isCut: boolean
 }
 
-/** Starts the servers of a configuration for as long as it takes to ask them, and says what is there. Nothing is called or recorded. */
+/** Starts the servers temporarily and checks their lists. Nothing is called or recorded. */
 export async function checkServersOnline(
   source: LoadedConfig,
   terminal: Terminal,
@@ -98,7 +98,7 @@ const TIMER = {
   },
 }
 
-/** What came in time; undefined where nothing did. */
+/** Returns the value, or undefined after the time limit. */
 async function awaitWithin<T>(ms: number, wanted: Promise<T>): Promise<T | undefined> {
   return (await waitAtMost(TIMER, ms, wanted)) ? wanted : undefined
 }
@@ -114,7 +114,7 @@ function createServerReport(status: UpstreamStatus, inspection: Inspection | und
   }
 }
 
-/** Asks a gateway for lists as clients are shown them. */
+/** Requests lists as clients see them. */
 class ListClient {
   readonly #gateway: Gateway
   readonly #profiles: readonly (string | undefined)[]
@@ -153,7 +153,7 @@ class ListClient {
     return this.#gateway.control('listing', { client, ...(profile === undefined ? {} : { profile }) })
   }
 
-  /** Rows of the table of clients; none where lists are not fitted. */
+  /** Returns client names; empty if lists are not fitted to clients. */
   async #requestClients(): Promise<string[]> {
     const asked = await this.#gateway.control('fit.clients', {}).catch(() => undefined)
     return filterObjects(asked?.clients).map(({ client }) => String(client))
@@ -178,25 +178,24 @@ function createClientReport(report: JsonObject, client: string, profile: string 
   }
 }
 
-/** True for a server that was spoken to: one that wants a login has answered. */
+/** True if the server responded; a login request counts as a response. */
 export function isReached({ state }: Pick<CheckedServer, 'state'>): boolean {
   return state === 'ready' || state === 'idle' || state === 'needs_auth'
 }
 
-/** What people read, on stdout. */
 export function formatOnline(online: OnlineValidation, terminal: Terminal): string[] {
   const { out } = terminal
-  const late = online.isCut ? [out.paint('yellow', 'some lists did not come in time')] : []
+  const late = online.isCut ? [out.paint('yellow', 'some lists timed out')] : []
   return [
     ...formatTable(
       online.servers.map(server => formatServerRow(server, terminal)),
       out,
     ),
     ...formatRowSection('withheld, as another server has the name', formatDuplicates(online), terminal),
-    ...formatRowSection('under another name', formatRenamed(online), terminal),
+    ...formatRowSection('renamed', formatRenamed(online), terminal),
     ...formatRowSection('not shown', formatUnfit(online), terminal),
     ...formatRowSection('too many tools', formatTooMany(online), terminal),
-    ...formatRowSection('tokens of the list, as estimated', formatListCosts(online), terminal),
+    ...formatRowSection('tokens per list (estimated)', formatListCosts(online), terminal),
     ...late,
   ]
 }
@@ -245,7 +244,7 @@ function formatUnfit({ clients }: OnlineValidation): string[][] {
 
 function formatTooMany({ clients }: OnlineValidation): string[][] {
   return clients.flatMap(({ client, profile, tools, tooMany }) =>
-    tooMany === undefined ? [] : [[formatClientName(client, profile), `${tools}, and it takes ${tooMany}`]],
+    tooMany === undefined ? [] : [[formatClientName(client, profile), `${tools}; maximum ${tooMany}`]],
   )
 }
 
@@ -261,7 +260,7 @@ function formatClientName(client: string, profile: string | undefined): string {
   return profile === undefined ? client : `${client} (${profile})`
 }
 
-/** Rows that say the same of several clients are one. */
+/** Merges rows that only differ in the client. */
 function groupRows<T extends { readonly key: string; readonly who: string }>(
   rows: readonly T[],
   write: (row: T, names: string) => string[],
@@ -274,6 +273,8 @@ function groupRows<T extends { readonly key: string; readonly who: string }>(
 function formatRowSection(title: string, rows: readonly string[][], { out }: Terminal): string[] {
   if (rows.length === 0) return []
   const more =
-    rows.length > MAX_ROWS ? [out.paint('dim', `  and ${rows.length - MAX_ROWS} more; --json has all`)] : []
+    rows.length > MAX_ROWS
+      ? [out.paint('dim', `  and ${rows.length - MAX_ROWS} more; use --json for all`)]
+      : []
   return ['', out.paint('bold', title), ...formatTable(rows.slice(0, MAX_ROWS), out, 2), ...more]
 }

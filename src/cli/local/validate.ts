@@ -19,27 +19,26 @@ interface Validation {
   readonly listeners: number
   readonly plugins: number
   readonly warnings: readonly Problem[]
-  /** Eras that modern clients get of listeners that do not give them everything, by listener. */
+  /** Restricted protocol versions for modern clients, by listener. */
   readonly eras: Readonly<Record<string, string>>
 }
 
-/** The flags of `validate`: with `exec` the commands of the configuration run. */
+/** With `exec`, commands of the configuration run. */
 export type ValidateFlags = SourceFlags & { readonly exec?: boolean | undefined }
 
-/** Flags that only the command has. */
 interface ValidateCommandFlags extends ValidateFlags {
   readonly json?: boolean | undefined
-  /** Ask the servers too. */
+  /** Also start the servers. */
   readonly online?: boolean | undefined
-  /** Time that they have to start. */
+  /** Startup timeout of servers. */
   readonly within?: string | undefined
 }
 
-/** Exit code where a server did not answer. */
+/** Exit code if a server did not respond. */
 const UNREACHABLE_EXIT_CODE = 4
 const DEFAULT_WITHIN = '60s'
 
-/** Says whether a configuration is valid; returns the exit code. Rejects as `validate` does. */
+/** Prints whether a configuration is valid. Returns the exit code; rejects like `validate`. */
 export async function runValidate(flags: ValidateCommandFlags, terminal: Terminal): Promise<number> {
   if (flags.online === true) return runOnlineValidation(flags, terminal)
   const validation = await validate(flags, terminal)
@@ -56,7 +55,7 @@ function printValidation(validation: Validation, terminal: Terminal): void {
   for (const [name, eras] of Object.entries(validation.eras)) terminal.out.line(`  ${name}: ${eras}`)
 }
 
-/** The same, and what the servers say: their lists are known then, so that rules about them can be checked. */
+/** Validates with running servers, whose lists allow more rules to be checked. */
 async function runOnlineValidation(flags: ValidateCommandFlags, terminal: Terminal): Promise<number> {
   const ms = parseWait(flags.within ?? DEFAULT_WITHIN)
   const offline = await validate({ ...flags, exec: true }, terminal)
@@ -77,18 +76,18 @@ function parseWait(text: string): number {
   try {
     return parseDuration(text)
   } catch {
-    throw gatewayError('GW_USAGE', { what: `--within "${text}" is no duration such as 30s` })
+    throw gatewayError('GW_USAGE', { what: `--within "${text}" is not a duration such as 30s` })
   }
 }
 
-/** Loads the configuration and builds the graph. Rejects with a GatewayError that lists every problem. */
+/** Loads the configuration and builds the graph. Rejects with a GatewayError that lists all problems. */
 export async function validate(flags: ValidateFlags, terminal: Terminal): Promise<Validation> {
   const source = await loadSource(flags, terminal, flags.exec === true ? 'run' : 'leave')
   const { createGateway } = await import('../../gateway/gateway.ts')
   const warned: string[] = []
   const { environment } = terminal
   const saved = getStateDirectory(source, terminal)
-  // State that an earlier run has saved is looked at where there is any; nothing is made for it.
+  // Check existing saved state, but create none.
   const state = saved !== undefined && existsSync(saved) ? saved : undefined
   const gateway = await createGateway(source, { log: createWarningLog(warned), environment, state })
   const { plugins, unmatched } = await gateway.inspect()
@@ -99,7 +98,7 @@ export async function validate(flags: ValidateFlags, terminal: Terminal): Promis
   return {
     valid: true,
     file: source.file,
-    // Those of plugins, such as the one that has kept results, nobody has written.
+    // Exclude upstreams that plugins add.
     upstreams: Object.keys(source.config.upstreams).length,
     listeners: Object.keys(source.config.listeners).length,
     plugins: plugins.length,
@@ -112,12 +111,11 @@ export async function validate(flags: ValidateFlags, terminal: Terminal): Promis
   }
 }
 
-/** Makes a warning of a plugin about the configuration as a whole. */
+/** Creates a warning without a location. */
 function createWarning(message: string, file: string | undefined): Problem {
   return { file, line: undefined, col: undefined, pointer: '', message, severity: 'warning' }
 }
 
-/** `gateway.yaml is valid: 3 upstreams, 2 listeners, 5 plugins` */
 function formatValidation(validation: Validation, { cwd, out }: Terminal): string {
   const { file, upstreams, listeners, plugins } = validation
   const name = file === undefined ? 'the configuration' : relative(cwd, file)
@@ -125,7 +123,6 @@ function formatValidation(validation: Validation, { cwd, out }: Terminal): strin
   return `${name} ${out.paint('green', 'is valid')}: ${counts.join(', ')}`
 }
 
-/** The warnings as people read them. */
 export function formatWarnings(warnings: readonly Problem[], terminal: Terminal): string[] {
   if (warnings.length === 0) return []
   const head = terminal.err.paint(['bold', 'yellow'], plural(warnings.length, 'warning'))

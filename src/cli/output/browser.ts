@@ -8,16 +8,16 @@ import { splitPath, getPlatform } from '../../util/platform.ts'
 
 type BrowserEnvironment = Readonly<Record<string, string | undefined>>
 
-/** A program with its arguments: no shell reads them. */
+/** Program and arguments, without a shell. */
 type Opener = readonly [command: string, ...args: string[]]
 
-/** A browser has read its page long before. */
+/** By then the browser has read its page. */
 const MAX_AGE_MS = 300_000
 
 /**
- * Opens a page in the browser of whoever sits here; false where nobody does, or the URL is not for a browser. Everybody on
- * this machine can read arguments of processes, and a URL may hold a secret: the browser gets a file that leads there, which
- * only this user can read, in `directory`.
+ * Opens a URL in the local browser. Returns false without a browser or for another scheme. The URL may contain a
+ * secret, and process arguments are public, so the browser gets a redirect file in `directory` that only this user
+ * can read.
  */
 export function openBrowser(
   url: string,
@@ -37,7 +37,7 @@ export function openBrowser(
   return true
 }
 
-/** Of a session over SSH the browser is elsewhere, and without a display there is none. */
+/** Over SSH the browser is remote; without a display there is none. */
 function findOpener(environment: BrowserEnvironment, platform: NodeJS.Platform): Opener | undefined {
   if (environment.SSH_CONNECTION !== undefined) return undefined
   if (platform === 'win32') return ['rundll32', 'url.dll,FileProtocolHandler']
@@ -48,7 +48,7 @@ function findOpener(environment: BrowserEnvironment, platform: NodeJS.Platform):
   return program === undefined ? undefined : [program]
 }
 
-/** Writes a page that leads to a URL, and returns its own; undefined if there is no place for it. */
+/** Writes a redirect page and returns its URL; undefined if it cannot be written. */
 function writePage(url: string, directory: string): string | undefined {
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 })

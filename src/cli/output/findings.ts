@@ -7,12 +7,11 @@ import type { TerminalOutput } from './terminal.ts'
 
 const LEVEL_STYLES = { ok: 'green', info: 'dim', warning: 'yellow', error: 'red' } as const
 
-/** A level as people see it. */
 export function formatLevel(level: HealthLevel, out: TerminalOutput): string {
   return out.paint(LEVEL_STYLES[level], level)
 }
 
-/** Findings as people read them, each with what to do below it. Nothing is cut: what matters may stand at the end. */
+/** Formats findings with their fixes. Nothing is truncated. */
 export function formatFindings(findings: readonly HealthFinding[], out: TerminalOutput): string[] {
   const rows = findings.flatMap(({ level, code, summary, fix }) => [
     [formatLevel(level, out), toOneLine(summary)],
@@ -21,12 +20,12 @@ export function formatFindings(findings: readonly HealthFinding[], out: Terminal
   return rows.length === 0 ? [] : ['', ...formatTable(rows, withoutWidth(out))]
 }
 
-/** The eras that a server is spoken to in beside the one that it was found to speak. */
+/** Lists protocol eras of connections in addition to the detected one. */
 export function listOtherEras({ runtime }: Pick<UpstreamStatus, 'runtime'>): string[] {
   return [...new Set(runtime?.instances.flatMap(({ era }) => era ?? []))]
 }
 
-/** Load of a gateway, on one line: `heap 12 % · memory 3 % · loop 2 ms late · 0 B held`. */
+/** Formats load on one line: `heap 12 % · memory 3 % · event loop delay 2 ms · 0 B held`. */
 export function formatLoad(
   { held, heap, memory, lagMs, shedding, refused = 0 }: Load,
   { paint }: TerminalOutput,
@@ -34,13 +33,14 @@ export function formatLoad(
   const parts = [
     heap === undefined ? undefined : `heap ${formatPercent(heap)}`,
     memory === undefined ? undefined : `memory ${formatPercent(memory)}`,
-    lagMs === undefined ? undefined : `loop ${lagMs} ms late`,
+    lagMs === undefined ? undefined : `event loop delay ${lagMs} ms`,
     `${formatBytes(held)} held`,
     refused === 0 ? undefined : `${refused} refused`,
   ].filter(part => part !== undefined)
   const text = paint('dim', parts.join(' · '))
-  if (shedding === 'refuse') return `${text} · ${paint('red', 'new requests are refused')}`
-  if (shedding === 'close') return `${text} · ${paint('yellow', 'connections end with their answer')}`
+  if (shedding === 'refuse') return `${text} · ${paint('red', 'overloaded, refusing new requests')}`
+  if (shedding === 'close')
+    return `${text} · ${paint('yellow', 'overloaded, closing connections after each response')}`
   return text
 }
 

@@ -13,7 +13,7 @@ import { isObject } from '../../protocol/json/json.ts'
 import { sanitizeText } from '../../util/plain-text.ts'
 import type { Terminal } from './terminal.ts'
 
-/** Commands by the names that other programs have for them. */
+/** Command names of other programs. */
 const COMMAND_ALIASES: Readonly<Record<string, string | undefined>> = {
   list: 'ps',
   ls: 'ps',
@@ -21,7 +21,7 @@ const COMMAND_ALIASES: Readonly<Record<string, string | undefined>> = {
   check: 'validate',
 }
 
-/** Tells people, or with --json programs, what went wrong; returns the exit code. */
+/** Prints an error as text, or as JSON with --json. Returns the exit code. */
 export async function reportError(
   thrown: unknown,
   argv: readonly string[],
@@ -34,7 +34,6 @@ export async function reportError(
   return error.entry.exit ?? 1
 }
 
-/** The form of an error in `--json`. */
 function createErrorJson(error: GatewayError): Record<string, unknown> {
   const { problems } = error.fields
   return {
@@ -45,7 +44,7 @@ function createErrorJson(error: GatewayError): Record<string, unknown> {
   }
 }
 
-/** One problem of the configuration on one line, its place made to stand out. */
+/** Formats a configuration problem on one line with a highlighted location. */
 export function formatProblemLine(problem: Problem, { cwd, err }: Terminal): string {
   const text = sanitizeText(formatProblem(problem, cwd))
   const place = problem.file === undefined ? '' : text.slice(0, text.indexOf(' '))
@@ -53,7 +52,7 @@ export function formatProblemLine(problem: Problem, { cwd, err }: Terminal): str
   return `  ${label}${err.paint('cyan', place)}${text.slice(place.length)}`
 }
 
-/** Whatever was thrown, as an error of the table. */
+/** Converts any thrown value to a GatewayError. */
 export async function toGatewayError(thrown: unknown, commands: KnownCommands): Promise<GatewayError> {
   if (thrown instanceof GatewayError) return thrown
   if (isUsageError(thrown)) return convertUsageError(thrown, commands)
@@ -66,7 +65,7 @@ function wantsJson(argv: readonly string[]): boolean {
   return argv.slice(0, end === -1 ? undefined : end).includes('--json')
 }
 
-/** The error as people read it. Servers and other programs have written parts of it. */
+/** Formats an error; parts of it are untrusted text. */
 function formatError(error: GatewayError, terminal: Terminal): string[] {
   const { paint } = terminal.err
   const problems = (error.fields['problems'] ?? []) as readonly Problem[]
@@ -78,7 +77,7 @@ function formatError(error: GatewayError, terminal: Terminal): string[] {
   ]
 }
 
-// For our own bugs only: everything else says what is needed in its text.
+// Only internal errors need the cause.
 function formatCause({ code, cause }: GatewayError): string[] {
   if (code !== 'GW_INTERNAL' || cause === undefined) return []
   return [
@@ -98,22 +97,22 @@ function isRpcFailure(thrown: unknown): thrown is Error & { readonly error: RpcE
 
 const OWN_CODE = /^GW_[A-Z_]{1,60}$/
 
-/** Refusal as the gateway said it where it was its own; what a server says may be about arguments. */
+/** Keeps gateway error codes; other codes come from the server. */
 function convertRpcError({ code, message, data }: RpcError): GatewayError {
   const own = isObject(data) ? data['code'] : undefined
   if (typeof own !== 'string' || !OWN_CODE.test(own))
     return gatewayError('GW_REFUSED', { why: message, code })
-  const hint = getHint(own) ?? `gateway errors ${own} says more.`
+  const hint = getHint(own) ?? `Run gateway errors ${own} for details.`
   return new GatewayError(own, { why: message }, { text: '{why}', hint, exit: ERRORS.GW_REFUSED.exit })
 }
 
-/** Hint of the row of a code; none where it has gaps, as only the gateway has the fields that fill them. */
+/** Returns the hint of a code, unless it contains placeholders, whose values only the gateway has. */
 function getHint(code: string): string | undefined {
   const hint = findErrorEntry(code)?.hint
   return hint?.includes('{') === true ? undefined : hint
 }
 
-/** Error that oclif throws about a command line. */
+/** Command-line error of oclif. */
 interface UsageError extends Error {
   readonly oclif: { readonly exit?: number }
   readonly flags?: readonly string[]
@@ -121,22 +120,21 @@ interface UsageError extends Error {
   readonly parse?: { readonly input?: { readonly flags?: Command.Class['flags'] } }
 }
 
-/** A command as people type it: `key new`. */
+/** Command name as typed: `key new`. */
 export interface KnownCommand {
   readonly name: string
-  /** Flags that it cannot do without. */
+  /** Required flags. */
   readonly required: readonly string[]
 }
 
-/** Names every command there is. */
+/** Lists all commands. */
 type KnownCommands = () => Promise<readonly KnownCommand[]>
 
-/** True when oclif threw it. */
 function isUsageError(thrown: unknown): thrown is UsageError {
   return thrown instanceof Error && 'oclif' in thrown
 }
 
-/** The same in our words, with what was probably meant. */
+/** Rewrites oclif's message and adds a suggestion. */
 async function convertUsageError(error: UsageError, commands: KnownCommands): Promise<GatewayError> {
   const what =
     (await describeUnknownCommand(error, commands)) ??
@@ -152,28 +150,28 @@ async function describeUnknownCommand(
   const name = /^command (\S+) not found\.?$/i.exec(message)?.[1]?.replaceAll(':', ' ')
   if (name === undefined) return undefined
   const here = COMMAND_ALIASES[name]
-  if (here !== undefined) return `there is no command "${name}" – did you mean "${here}"?`
+  if (here !== undefined) return `unknown command "${name}" – did you mean "${here}"?`
   const known = await commands()
   const asked = known
     .toSorted((a, b) => a.name.length - b.name.length)
     .findLast(one => name.startsWith(`${one.name} `))
   if (asked !== undefined) return describeExtraWord(asked, name.slice(asked.name.length + 1))
   const names = known.map(one => one.name)
-  return `there is no command "${name}"${await formatSuggestion(name, names)}`
+  return `unknown command "${name}"${await formatSuggestion(name, names)}`
 }
 
-/** One word is probably the value of the one flag that the command cannot do without. */
+/** An extra word is probably the value of the only required flag. */
 function describeExtraWord({ name, required }: KnownCommand, rest: string): string {
   const [flag, ...others] = required
   const isValue = flag !== undefined && others.length === 0 && !rest.includes(' ')
   const hint = isValue ? ` – did you mean "--${flag} ${rest}"?` : ''
-  return `"gateway ${name}" takes no ${JSON.stringify(rest)}${hint}`
+  return `"gateway ${name}" takes no argument ${JSON.stringify(rest)}${hint}`
 }
 
 async function describeUnknownFlags({ flags, parse }: UsageError): Promise<string | undefined> {
   if (flags === undefined) return undefined
   const known = Object.keys(parse?.input?.flags ?? {})
-  const each = flags.map(async flag => `there is no flag ${flag}${await suggestFlag(flag, known)}`)
+  const each = flags.map(async flag => `unknown flag ${flag}${await suggestFlag(flag, known)}`)
   return (await Promise.all(each)).join('; ')
 }
 
@@ -182,7 +180,7 @@ function describeMissingArguments({ message, args = [] }: UsageError): string | 
   return `missing: ${args.map(({ name }) => name.toUpperCase()).join(', ')}`
 }
 
-/** Compared without the dashes, which make any two short flags alike. */
+/** Compare without dashes, which make any two short flags similar. */
 function suggestFlag(flag: string, known: readonly string[]): Promise<string> {
   const name = (flag.split('=')[0] ?? flag).replace(/^-+/, '')
   return formatSuggestion(name, known, '--')

@@ -3,10 +3,10 @@ import type { TerminalOutput } from './terminal.ts'
 
 const COLUMN_GAP = '  '
 const INDENT = '    '
-/** Least width of the last column; with less it goes to a line of its own. */
+/** With less space, the last column moves to its own line. */
 const MIN_LAST_WIDTH = 24
 
-/** Rows as aligned lines. On a terminal the last column is cut to what fits; elsewhere nothing is. */
+/** Formats aligned rows. On a terminal the last column is truncated to fit. */
 export function formatTable(
   rows: readonly (readonly string[])[],
   output: TerminalOutput,
@@ -33,7 +33,7 @@ export function formatTable(
   })
 }
 
-/** Words on lines of a terminal's width, all but the first below the end of the label; elsewhere on one line. */
+/** Wraps words to the terminal width, with continuation lines indented. */
 export function wrapWords(
   label: string,
   words: readonly string[],
@@ -53,12 +53,12 @@ export function wrapWords(
   return [...lines, line]
 }
 
-/** The same output, but nothing is cut for it: what matters to its end is left to the terminal to wrap. */
+/** Disables truncation, for tables whose last column matters. */
 export function withoutWidth(output: TerminalOutput): TerminalOutput {
   return { ...output, width: undefined }
 }
 
-/** Width of all columns but the last. */
+/** Measures all columns but the last. */
 export function measureFixedColumns(rows: readonly (readonly string[])[]): number {
   const widths = measureColumns(rows).slice(0, -1)
   return widths.reduce((sum, width) => sum + width + COLUMN_GAP.length, -COLUMN_GAP.length)
@@ -75,7 +75,7 @@ function measureWidth(cell: string): number {
   return stripEscapes(cell).length
 }
 
-// A painted cell cannot be cut without cutting its colours.
+// Truncating removes the colors of a cell.
 function fitCell(cell: string, room: number): string {
   return measureWidth(cell) <= room ? cell : truncateText(stripEscapes(cell), room)
 }

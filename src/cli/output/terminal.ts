@@ -2,19 +2,19 @@ import { styleText } from 'node:util'
 
 type TextStyle = Parameters<typeof styleText>[0]
 
-/** One of the two streams people read. */
+/** stdout or stderr. */
 export interface TerminalOutput {
-  /** Writes text and a line end. */
+  /** Writes text and a newline. */
   line(text?: string): void
-  /** Writes a value as indented JSON, as commands do with `--json`. */
+  /** Writes indented JSON. */
   json(value: unknown): void
-  /** Colours text where colours are wanted. */
+  /** Colors text if colors are enabled. */
   paint(style: TextStyle, text: string): string
-  /** Columns of the terminal; undefined where there is none. */
+  /** Terminal columns; undefined without a terminal. */
   readonly width: number | undefined
 }
 
-/** The process as the commands see it. */
+/** Process environment of a command. */
 export interface Terminal {
   readonly cwd: string
   readonly environment: Readonly<Record<string, string | undefined>>
@@ -22,7 +22,6 @@ export interface Terminal {
   readonly err: TerminalOutput
 }
 
-/** Reads what commands need of the process, once. */
 export function createTerminal(from: Host): Terminal {
   const environment = from.env
   return {
@@ -34,7 +33,7 @@ export function createTerminal(from: Host): Terminal {
 }
 
 function createOutput(stream: NodeJS.WriteStream, environment: Terminal['environment']): TerminalOutput {
-  // A reader that went away (`| head`) is no failure of ours.
+  // A closed reader (`| head`) is not an error.
   stream.on('error', () => {})
   const colour = stream.isTTY && !environment['NO_COLOR'] && stream.getColorDepth(environment) > 2
   const writeLine = (text = ''): void => void stream.write(`${text}\n`)
@@ -46,7 +45,7 @@ function createOutput(stream: NodeJS.WriteStream, environment: Terminal['environ
   }
 }
 
-/** Parts of a process that commands use: `process` itself, or a stand-in if a command runs inside another program. */
+/** Process members that commands use: `process` itself, or a substitute if a command runs inside another program. */
 export type Host = Pick<
   NodeJS.Process,
   | 'stdin'

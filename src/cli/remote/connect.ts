@@ -13,14 +13,13 @@ import type { SourceFlags } from '../load-source.ts'
 import { findConfigFile, loadSource } from '../load-source.ts'
 import type { Terminal } from '../output/terminal.ts'
 
-/** The flags that say which running gateway is meant. */
 export interface ControlFlags {
   readonly config?: string | undefined
   readonly env?: string | undefined
   readonly socket?: string | undefined
 }
 
-/** Connects to the running gateway that the flags mean, for as long as `use` takes; `one` takes any where several are meant. */
+/** Runs `use` with a control client of the running gateway; `one` accepts any if several are running. */
 export async function withControl<T>(
   flags: ControlFlags,
   terminal: Terminal,
@@ -35,20 +34,22 @@ export async function withControl<T>(
 
 const NOT_FOUND_CODES: ReadonlySet<string> = new Set(['GW_CONFIG_NOT_FOUND', 'GW_NO_GATEWAY'])
 
-/** The error of who finds no gateway here; its hint leads to those that run elsewhere. */
+/** Adds a hint about running gateways of other configurations. */
 async function addOthersHint(error: unknown, { environment }: Terminal): Promise<unknown> {
   if (!(error instanceof GatewayError) || !NOT_FOUND_CODES.has(error.code)) return error
   const { length } = await findAllLivingSockets(environment).catch(() => [])
   if (length === 0) return error
   const who =
     length === 1
-      ? '1 gateway of another configuration runs'
-      : `${length} gateways of other configurations run`
-  const hint = `${error.entry.hint} ${who}: gateway ps --all shows them, and --config names one.`
+      ? '1 gateway of another configuration is running'
+      : `${length} gateways of other configurations are running`
+  const hint = `${error.entry.hint} ${who}: list them with gateway ps --all, choose one with --config.`
   return new GatewayError(error.code, { ...error.fields }, { ...error.entry, hint })
 }
 
-/** The same where one runs; undefined where none does. Values set for the command alone are for a gateway of its own. */
+/**
+ * Like withControl, but returns undefined if no gateway is running. Values of `--set` require a temporary gateway.
+ */
 export async function withRunningGateway<T>(
   flags: ControlFlags & SourceFlags,
   terminal: Terminal,
@@ -86,7 +87,7 @@ async function findSocket(
   })
 }
 
-/** Only a configuration that says so has its socket elsewhere; one that is broken now says nothing. */
+/** Checks `control.socket` of the configuration; ignores an invalid configuration. */
 async function findConfiguredSocket(file: string, flags: ControlFlags, terminal: Terminal): Promise<string> {
   const source = await loadSource({ config: file, env: flags.env }, terminal, 'leave').catch(() => undefined)
   const socket = source?.config.control.socket
@@ -96,18 +97,16 @@ async function findConfiguredSocket(file: string, flags: ControlFlags, terminal:
   return path
 }
 
-/** A gateway that runs, and the socket it is steered by. */
 interface RunningGatewayInfo extends PsOutput {
   readonly socket: string
 }
 
-/** Every gateway of this user that answers. */
 export async function listRunningGateways({ environment }: Terminal): Promise<RunningGatewayInfo[]> {
   const found = await Promise.all((await findAllLivingSockets(environment)).map(requestInfo))
   return found.filter(one => one !== undefined)
 }
 
-/** Text that tells several apart: `pid 4711, up 2h 5m, http://127.0.0.1:8080/mcp, gateway.yaml: --socket /run/…`. */
+/** Describes gateways: `pid 4711, up 2h 5m, http://127.0.0.1:8080/mcp, gateway.yaml: --socket /run/…`. */
 async function describeGateways(sockets: readonly string[], cwd: string): Promise<string> {
   const found = await Promise.all(sockets.map(requestInfo))
   const texts = found.map((one, i) => (one === undefined ? String(sockets[i]) : describeGateway(one, cwd)))
@@ -130,7 +129,7 @@ async function requestInfo(socket: string): Promise<RunningGatewayInfo | undefin
     const client = await connectControl(socket)
     return { ...((await client.request('ps')) as unknown as PsOutput), socket }
   } catch {
-    // The gateway may have ended since it was seen.
+    // The gateway has stopped in the meantime.
     return undefined
   }
 }
@@ -147,7 +146,7 @@ export interface PsOutput {
   }
   readonly listeners: readonly { readonly name: string; readonly type: string; readonly url?: string }[]
   readonly load?: Load
-  /** Absent where an older gateway runs. */
+  /** Absent for an older gateway. */
   readonly health?: Health
   readonly upstreams: readonly (UpstreamStatus & { readonly rss?: number })[]
 }

@@ -7,7 +7,6 @@ import { withControl } from './connect.ts'
 import { formatTable } from '../output/table.ts'
 import type { LogLine, Notification } from '../../api/index.ts'
 
-/** Starts, stops or restarts one upstream of the running gateway. */
 export function controlUpstream(
   verb: 'start' | 'stop' | 'restart',
   upstream: string,
@@ -20,12 +19,10 @@ export function controlUpstream(
   })
 }
 
-/** `web is ready, pid 4711` */
 export function formatUpstreamState({ name, state, pid }: UpstreamStatus, { out }: Terminal): string {
   return `${toOneLine(name)} is ${formatState(state, out)}${pid === undefined ? '' : `, pid ${pid}`}`
 }
 
-/** Lets the running gateway read its configuration again. */
 export function reloadGateway(flags: ControlFlags, terminal: Terminal): Promise<ConfigChanges> {
   return withControl(
     flags,
@@ -34,7 +31,6 @@ export function reloadGateway(flags: ControlFlags, terminal: Terminal): Promise<
   )
 }
 
-/** Changes of another configuration, as people read them. */
 export function formatChanges(
   { upstreams, listeners, settings }: ConfigChanges,
   out: TerminalOutput,
@@ -45,7 +41,7 @@ export function formatChanges(
     ...settings.map(key => [out.paint('yellow', 'changed'), key]),
   ]
   return rows.length === 0
-    ? ['reloaded: nothing is different']
+    ? ['reloaded: no changes']
     : [`${out.paint('green', 'reloaded')}:`, ...formatTable(rows, out, 2)]
 }
 
@@ -70,7 +66,6 @@ interface LogsFlags extends ControlFlags {
   readonly json: boolean
 }
 
-/** The last lines of one upstream of the running gateway. */
 export function requestLogs(upstream: string, flags: LogsFlags, terminal: Terminal): Promise<LogLine[]> {
   return withControl(flags, terminal, async client => {
     const { lines } = await client.request('upstream.logs', { upstream, lines: flags.lines })
@@ -78,21 +73,20 @@ export function requestLogs(upstream: string, flags: LogsFlags, terminal: Termin
   })
 }
 
-/** Prints the same and what follows, until the upstream or the gateway is gone. */
+/** Prints recent and new lines until the upstream or gateway stops. */
 export function followLogs(upstream: string, flags: LogsFlags, terminal: Terminal): Promise<void> {
   const { out, err } = terminal
   return withControl(flags, terminal, async client => {
     const onNotification = ({ params }: Notification): void => {
       const { line, missed } = (params ?? {}) as { line?: LogLine; missed?: number }
-      if (missed !== undefined)
-        err.line(`${missed} lines were left out: they came faster than they were read`)
+      if (missed !== undefined) err.line(`skipped ${missed} lines that arrived faster than they were read`)
       if (line !== undefined) out.line(flags.json ? JSON.stringify(line) : formatLogLine(line, terminal))
     }
     await client.request('upstream.logs', { upstream, lines: flags.lines, follow: true }, { onNotification })
   })
 }
 
-/** `12:00:01.250 4711 what it wrote` */
+/** Formats a log line: `12:00:01.250 4711 text`. */
 export function formatLogLine({ at, pid, text }: LogLine, { out }: Terminal): string {
   const time = new Date(at).toISOString().slice(11, 23)
   const about = [time, ...(pid === undefined ? [] : [String(pid)])].join(' ')

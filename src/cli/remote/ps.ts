@@ -24,15 +24,14 @@ const COLUMNS = [
   'memory',
   'problem',
 ]
-/** Columns that go first where a terminal is too narrow for all. */
+/** Columns that a narrow terminal omits, in this order. */
 const OPTIONAL_COLUMNS = ['queue', 'restarts', 'up', 'protocol', 'memory', 'in flight', 'pid']
 
-/** State of the running gateway. */
 export function requestPs(flags: ControlFlags, terminal: Terminal): Promise<PsOutput> {
   return withControl(flags, terminal, async client => (await client.request('ps')) as unknown as PsOutput)
 }
 
-/** The same once a second, until the gateway ends or the reader goes away. */
+/** Prints the state every second until the gateway stops or the reader closes. */
 export function watchPs(flags: ControlFlags & { json: boolean }, terminal: Terminal): Promise<never> {
   const { out } = terminal
   return withControl(flags, terminal, async client => {
@@ -48,7 +47,7 @@ export function watchPs(flags: ControlFlags & { json: boolean }, terminal: Termi
   })
 }
 
-/** The state of a gateway as people read it. `now` is milliseconds since 1970. */
+/** Formats gateway state; `now` is milliseconds since the epoch. */
 export function formatPs(
   { gateway, listeners, load, health, upstreams }: PsOutput,
   now: number,
@@ -62,7 +61,7 @@ export function formatPs(
     config === undefined ? undefined : toOneLine(relative(cwd, config)),
   ].filter(text => text !== undefined)
   const rows = upstreams.map(row => formatUpstreamRow(row, now, out))
-  // On a terminal that is too narrow a heading gets a line of its own, which nobody needs over nothing.
+  // Without problems, omit the heading, which would take its own line on a narrow terminal.
   const hasProblems = out.width === undefined || rows.some(row => row.at(-1) !== '')
   const head = COLUMNS.map(text => (text === 'problem' && !hasProblems ? '' : out.paint('dim', text)))
   const urls = listeners.map(listener => [listener.name, listener.url ?? listener.type].map(toOneLine))
@@ -76,7 +75,7 @@ export function formatPs(
   ]
 }
 
-/** The rows without the columns that are needed least, as far as all but the last, the problem, would not fit. */
+/** Drops optional columns until the others fit; the last column may be truncated. */
 function fitColumns(rows: readonly (readonly string[])[], width = Infinity): readonly (readonly string[])[] {
   const shown = new Set(COLUMNS)
   const selectCells = (row: readonly string[]): string[] =>
@@ -118,14 +117,14 @@ function listPids({ pid, runtime }: UpstreamStatus): number[] {
   return pids.length > 0 ? pids : [pid].filter(one => one !== undefined)
 }
 
-/** Number of calls that wait, as a plugin's queue has it. */
+/** Number of waiting calls, as a plugin reports it. */
 function formatQueue(queue: unknown): string {
   if (typeof queue === 'number') return String(queue)
   const { waiting } = isObject(queue) ? queue : ({} as JsonObject)
   return typeof waiting === 'number' ? String(waiting) : '-'
 }
 
-/** Problem of now, or the last one. */
+/** Current problem, or the last error. */
 function formatLastProblem({ problem, runtime, ...row }: UpstreamStatus, now: number): string {
   const degraded = row['degraded']
   const current = problem ?? (typeof degraded === 'string' ? degraded : undefined)

@@ -6,7 +6,7 @@ import { gatewayError } from '../../errors/errors.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { makeDirectory } from '../../util/storage/files.ts'
 
-/** The files of a new plugin by name; PLUGIN_NAME stands for its name, DIRECTORY for where it is, VERSION for that of the gateway. */
+/** Files of a new plugin. NAME, DIRECTORY and VERSION (of the gateway) are replaced. */
 const PLUGIN_TEMPLATE: Readonly<Record<string, string>> = {
   'package.json': `{
   "name": "NAME",
@@ -112,15 +112,14 @@ const MAX_NAME_LENGTH = 64
 
 interface NewPluginOptions {
   readonly name: string
-  /** The directory its own directory goes into. */
+  /** Parent directory. */
   readonly dir: string
   readonly force: boolean
   readonly cwd: string
-  /** The gateway's own package: its name, its version, and where it is. */
+  /** Package of the gateway. */
   readonly own: { readonly name: string; readonly version: string; readonly root: string }
 }
 
-/** A plugin that was written. */
 interface NewPlugin {
   readonly name: string
   /** Relative to the working directory, with forward slashes. */
@@ -128,7 +127,7 @@ interface NewPlugin {
   readonly files: readonly string[]
 }
 
-/** Writes a plugin that passes its own test. */
+/** Writes a plugin with a passing test. */
 export async function createPlugin({ name, dir, force, cwd, own }: NewPluginOptions): Promise<NewPlugin> {
   await validateName(name)
   const target = resolve(cwd, dir, name)
@@ -152,7 +151,7 @@ export async function createPlugin({ name, dir, force, cwd, own }: NewPluginOpti
   return { name, directory, files: files.map(file => `${directory}/${file}`) }
 }
 
-/** Links the gateway beside the plugin where it would not be found: it may be installed globally, or nowhere yet. */
+/** Links the gateway into node_modules unless it can be resolved. */
 async function linkGateway(name: string, root: string, target: string): Promise<void> {
   try {
     createRequire(join(target, 'index.ts')).resolve(`${name}/plugin`)
@@ -164,7 +163,6 @@ async function linkGateway(name: string, root: string, target: string): Promise<
   }
 }
 
-/** Lists the steps that follow. */
 export function formatPluginSteps({ name, directory, files }: NewPlugin, { out }: Terminal): string[] {
   return [
     ...files.map(file => `${out.paint('green', 'wrote')} ${file}`),
@@ -182,7 +180,7 @@ export function formatPluginSteps({ name, directory, files }: NewPlugin, { out }
 async function validateName(name: string): Promise<void> {
   if (!PLUGIN_NAME.test(name) || name.length > MAX_NAME_LENGTH) {
     throw gatewayError('GW_USAGE', {
-      what: `"${name}" is no name for a plugin: use lower-case letters, digits and single dashes`,
+      what: `"${name}" is not a valid plugin name: use lower-case letters, digits and single dashes`,
     })
   }
   const { builtins } = await import('../../gateway/builtins.ts')

@@ -16,14 +16,14 @@ interface ControlOptions {
   readonly host: Host
 }
 
-/** The control socket of `serve`, which follows the configuration through reloads. */
+/** Control socket of `serve`. */
 interface ServeControl {
-  /** From here on the socket is where this configuration says; resolves when it is open, or cannot be. Never rejects. */
+  /** Moves the socket to the path of this configuration. Resolves when it is open or has failed; never rejects. */
   follow(source: LoadedConfig): Promise<void>
   close(): Promise<void>
 }
 
-/** A gateway runs on without its control socket: what is wrong with that is logged. */
+/** The gateway runs without a control socket if opening fails; the failure is logged. */
 export function serveControl(options: ControlOptions): ServeControl {
   const { log, host } = options
   let open: Control | undefined
@@ -43,9 +43,9 @@ export function serveControl(options: ControlOptions): ServeControl {
   const attempt = (work: () => Promise<void>): Promise<void> =>
     (last = last.then(work).catch((error: unknown) => {
       const code = error instanceof GatewayError ? error.code : 'GW_INTERNAL'
-      log.warn('there is no control socket', { code, reason: getErrorMessage(error) })
+      log.warn('control socket unavailable', { code, reason: getErrorMessage(error) })
     }))
-  // Where a second signal ends the process at once, nothing else removes it.
+  // A second signal exits immediately, so remove the socket here.
   host.once('exit', () => removeSocket(open))
   return { follow: source => attempt(() => moveSocket(source)), close: () => attempt(close) }
 }
@@ -76,7 +76,7 @@ async function openControlSocket(
     ...request: Parameters<RunningGateway['control']>
   ): ReturnType<RunningGateway['control']> => gateway.control(...request)
   const opened = await openControl(path, { about, log, control }, config.control.socket === undefined)
-  log.debug('the control socket is open', { socket: path })
+  log.debug('control socket opened', { socket: path })
   return opened
 }
 
@@ -85,6 +85,6 @@ function removeSocket(open: Control | undefined): void {
   try {
     unlinkSync(open.socket)
   } catch {
-    // The socket is gone already.
+    // Already removed.
   }
 }

@@ -10,23 +10,22 @@ import { listLimitedEras } from '../../gateway/inspect.ts'
 import { createSummaryFields, formatSummary } from './summary.ts'
 import { getOwnerReason } from '../../errors/errors.ts'
 
-/** A log on stderr that follows the configuration through reloads. */
+/** Log on stderr whose settings follow the configuration. */
 interface ServeLog {
   readonly log: Log
-  /** From here on its secrets are hidden, those of earlier configurations too. */
+  /** Redacts the secrets of this and earlier configurations. */
   hideSecrets(source: LoadedConfig): void
-  /** From here on its level and format hold. */
+  /** Applies level and format. */
   follow(source: LoadedConfig): void
 }
 
-/** A log that says nothing. */
 export function createSilentLog(): Log {
   const ignore = (): void => {}
   const log: Log = { debug: ignore, info: ignore, warn: ignore, error: ignore, child: () => log }
   return log
 }
 
-/** A log that keeps what it is warned of, and says nothing. */
+/** Collects warnings and drops all else. */
 export function createWarningLog(warnings: string[]): Log {
   const log: Log = {
     ...createSilentLog(),
@@ -36,7 +35,6 @@ export function createWarningLog(warnings: string[]): Log {
   return log
 }
 
-/** The log of `serve`. */
 export function createServeLog(terminal: Terminal): ServeLog {
   const known = new Secrets()
   const options = { ...createProblemOptions(terminal), hide: known.hide }
@@ -50,7 +48,7 @@ export function createServeLog(terminal: Terminal): ServeLog {
   }
 }
 
-/** A log of problems only. */
+/** Logs only warnings and errors. */
 export function createProblemLog(terminal: Terminal): Log {
   return createLog(createProblemOptions(terminal))
 }
@@ -69,7 +67,7 @@ function chooseLogFormat(
   return err.width === undefined ? 'json' : 'pretty'
 }
 
-/** A function that says where clients connect, of each address once. */
+/** Returns a function that logs each listener address once. */
 export function createListenerLogger(gateway: RunningGateway, log: Log): () => void {
   const said = new WeakMap<object, string | undefined>()
   return () => {
@@ -81,7 +79,7 @@ export function createListenerLogger(gateway: RunningGateway, log: Log): () => v
   }
 }
 
-/** Says what is served once every upstream is ready or has failed: to people at length, to a log on one line; nothing where the gateway ends before. */
+/** Logs a summary after every upstream is ready or has failed: detailed for a terminal, else one line. */
 export async function logWhenSettled(
   gateway: RunningGateway,
   { config, file }: LoadedConfig,
@@ -107,11 +105,11 @@ export async function logWhenSettled(
 interface ReloadOptions {
   readonly log: Log
   readonly cwd: string
-  /** Told of each configuration that took effect. */
+  /** Called for each applied configuration. */
   readonly loaded: (source: LoadedConfig) => void
 }
 
-/** Logs each reload, whoever asked for it, and why a configuration was refused. */
+/** Logs applied and rejected reloads. */
 export function logReloads(gateway: RunningGateway, { log, cwd, loaded }: ReloadOptions): void {
   gateway.on('reloaded', ({ source, changes: { upstreams, listeners, settings } }) => {
     log.info('configuration reloaded', {
@@ -123,7 +121,7 @@ export function logReloads(gateway: RunningGateway, { log, cwd, loaded }: Reload
     loaded(source)
   })
   gateway.on('refused', ({ error }) => {
-    log.error('configuration not reloaded, the running one stays', {
+    log.error('configuration reload failed, keeping the running one', {
       code: error.code,
       reason: getOwnerReason(error),
     })
@@ -132,7 +130,6 @@ export function logReloads(gateway: RunningGateway, { log, cwd, loaded }: Reload
   })
 }
 
-/** Only what is different. */
 function pickDifferences(key: string, differences: object): Record<string, unknown> {
   const said = Object.entries(differences).filter(
     ([what, names]) => what !== 'kept' && (names as readonly string[]).length > 0,

@@ -19,7 +19,7 @@ import { watchFiles } from './watch-files.ts'
 
 const POLL_MS = 1000
 
-/** Resolves when no client has been there for `idle`, a duration that a reload may change; `0s` never. */
+/** Resolves after `idle` without clients; a reload may change it, and `0s` disables it. */
 function waitForIdle(
   gateway: Pick<RunningGateway, 'activity'>,
   log: Log,
@@ -42,26 +42,26 @@ function waitForIdle(
   })
 }
 
-/** The name of the listener that --stdio adds. */
+/** Listener of --stdio. */
 const STDIO_LISTENER = 'stdio'
-/** The name of the listener that `gateway attach` connects clients to. */
+/** Listener for `gateway attach`. */
 const ATTACH_LISTENER = 'attach'
 
 interface ServeFlags extends SourceFlags {
   readonly stdio: boolean
-  /** With a client on stdio: open what else listens too. */
+  /** With --stdio, also open the other listeners. */
   readonly 'with-listeners': boolean
   readonly watch: boolean
   readonly fresh: boolean
-  /** The one gateway of this configuration in the background, to which clients attach. */
+  /** Run as the background gateway, to which clients attach. */
   readonly 'as-background'?: boolean | undefined
-  /** Started by `gateway attach`: stop when no client has been there for `shutdown.idle`. */
+  /** Set by `gateway attach`: stop after `shutdown.idle` without clients. */
   readonly 'until-idle'?: boolean | undefined
-  /** Profile of the client on stdio. */
+  /** Profile of the stdio client. */
   readonly profile?: string | undefined
 }
 
-/** Runs what the configuration says until it is told to stop; returns the exit code. */
+/** Runs the gateway until it stops. Returns the exit code. */
 export async function runServe(flags: ServeFlags, terminal: Terminal, host: Host): Promise<number> {
   redirectConsole(host)
   checkFlags(flags)
@@ -79,7 +79,7 @@ export async function runServe(flags: ServeFlags, terminal: Terminal, host: Host
   let running = source
   const { createGateway } = await import('../../gateway/gateway.ts')
   const gateway: RunningGateway = await createGateway(source, options)
-  // Why one was refused is logged by who listens.
+  // logReloads logs the reason.
   const reload = (): void => void gateway.reload().catch(() => undefined)
   const files = watchFiles(reload)
   const logListeners = createListenerLogger(gateway, log)
@@ -98,13 +98,13 @@ export async function runServe(flags: ServeFlags, terminal: Terminal, host: Host
   }
   logReloads(gateway, { log, cwd, loaded: onReloaded })
   const onSettled = (isOver: () => boolean): void => {
-    // Now, so that what is kept is what a start needs, and is kept however this process ends.
+    // Flush now: the cache then contains only startup code, even if the process is killed.
     flushCompileCache()
-    // Whoever reads that it serves may ask it by its control socket.
+    // Open the control socket before logging that the gateway serves.
     void control.follow(running).then(() => logWhenSettled(gateway, source, { log, isOver }, terminal))
   }
   const onStarted = (): void => {
-    // A program that reads where the gateway listens may ask it by its control socket; one client on stdio does not wait for that.
+    // Open the control socket before logging the listeners; a stdio client does not need to wait for it.
     const isStdioOnly = gateway.listeners.every(({ type }) => type === 'stdio')
     if (isStdioOnly) onConfigApplied(source)
     else void control.follow(source).then(() => onConfigApplied(source))
@@ -125,29 +125,31 @@ export async function runServe(flags: ServeFlags, terminal: Terminal, host: Host
   })
 }
 
-/** The files of a configuration, and the certificates and keys that it names: those are renewed by others. */
+/** Lists configuration files, certificates and keys, which other programs may renew. */
 function listWatchedFiles({ files, config, directory }: LoadedConfig): string[] {
   return [...new Set([...files, ...listTlsFiles(config).map(file => resolve(directory, file))])]
 }
 
 function checkFlags({ stdio, 'with-listeners': withListeners }: ServeFlags): void {
   if (withListeners && !stdio)
-    throw gatewayError('GW_USAGE', { what: '--with-listeners is for --stdio: without it all listeners open' })
+    throw gatewayError('GW_USAGE', {
+      what: '--with-listeners requires --stdio; without it, all listeners are opened',
+    })
 }
 
-/** A gateway that was started for one client is done when that has gone, whatever else listens. */
+/** With --stdio, the gateway stops when its client disconnects. */
 function waitForEnd({ listeners, ended }: RunningGateway, { stdio }: ServeFlags): Promise<void> {
   const pipe = listeners.find(({ type }) => type === 'stdio')
   return (stdio ? pipe?.ended : undefined) ?? ended
 }
 
-/** Reads the configuration, at the start and by each reload; both refuse the same. */
+/** Loads the configuration, for the start and for each reload. */
 async function loadServeConfig(
   flags: ServeFlags,
   terminal: Terminal,
   attach: string | undefined,
 ): Promise<LoadedConfig> {
-  // Read once: its commands run once, and what was looked at is what is served.
+  // Load once, so that commands run once and the validated values are served.
   const getSetFlags = (types: ReadonlyMap<string, unknown>): string[] => createSetFlags(flags, types)
   const source = await loadSource({ ...flags, setFor: getSetFlags }, terminal)
   const { listeners, control } = source.config
@@ -156,17 +158,17 @@ async function loadServeConfig(
   const isServed = ([, { type }]: [string, { type: string }]): boolean =>
     isBackground ? type !== 'stdio' : !flags.stdio || flags['with-listeners'] || type === 'stdio'
   const own = Object.fromEntries(Object.entries(listeners).filter(isServed))
-  // A gateway with one client on stdio ends with it.
+  // A gateway for one stdio client is not shared.
   const isShared =
     isBackground || (control.enabled && Object.values(own).some(({ type }) => type !== 'stdio'))
   if (attach === undefined || !isShared || own[ATTACH_LISTENER] !== undefined)
     return replaceListeners(source, own)
-  // Of several that start at once one gets it.
+  // Of concurrent gateways only one gets the attach socket.
   const optional = !isBackground
   return replaceListeners(source, { ...own, [ATTACH_LISTENER]: { type: 'socket', path: attach, optional } })
 }
 
-/** The socket that clients attach to; undefined where this gateway has one client, or another gateway has the socket. */
+/** Returns the attach socket; undefined with --stdio or if another gateway has it. */
 async function findAttachPath(flags: ServeFlags, terminal: Terminal): Promise<string | undefined> {
   if (flags.stdio) return undefined
   const [{ findConfigFile }, { isListening, getAttachSocketPath }] = await Promise.all([
@@ -180,21 +182,21 @@ async function findAttachPath(flags: ServeFlags, terminal: Terminal): Promise<st
   return flags['as-background'] !== true && (await isListening(path)) ? undefined : path
 }
 
-// Set like any other values, so that they are checked like any others.
+// Set as values, so that they are validated like all others.
 function createSetFlags({ stdio, profile }: ServeFlags, listeners: ReadonlyMap<string, unknown>): string[] {
   const pipe = [...listeners].find(([, type]) => type === 'stdio')?.[0]
   if (profile !== undefined && pipe === undefined && !stdio)
-    throw gatewayError('GW_USAGE', { what: '--profile is for a client on stdio: add --stdio' })
+    throw gatewayError('GW_USAGE', { what: '--profile requires a client on stdio: add --stdio' })
   const own = stdio && pipe === undefined ? [`listeners.${STDIO_LISTENER}.type=stdio`] : []
   return profile === undefined ? own : [...own, `listeners.${pipe ?? STDIO_LISTENER}.profile=${profile}`]
 }
 
-/** Files beside those of the configuration that its plugins read when they are set up. */
+/** Lists files that plugins read during setup. */
 function listPluginFiles({ config, directory }: LoadedConfig): string[] {
   return builtins.flatMap(({ reads }) => reads?.(config) ?? []).map(file => resolve(directory, file))
 }
 
-/** The failure of a start; where the gateway of the same configuration has the address, an error that says so. */
+/** Replaces an address conflict with an error if a gateway of the same configuration is running. */
 async function explainListenFailure(
   failure: unknown,
   { file, env }: { readonly file: string | undefined; readonly env: string | undefined },

@@ -13,14 +13,13 @@ const NOUNS: Readonly<Record<Kind, string>> = {
 
 const KEY_HEADER = ' --header "Authorization: Bearer <key>"'
 
-/** Input of a summary besides what runs. */
 interface SummaryOptions {
   readonly name: string
   readonly asksForKey: boolean
   readonly file?: string | undefined
 }
 
-/** Summary of what is served, and how to point a client at it, for people. */
+/** Formats served upstreams and connection commands. */
 export function formatSummary(
   inspection: Inspection,
   { name, asksForKey, file }: SummaryOptions,
@@ -41,17 +40,17 @@ export function formatSummary(
   ]
 }
 
-/** Whoever starts it in a terminal waits for something that a client has to do. */
+/** Hint for a terminal user, because nothing happens until a client connects. */
 function formatStdioHint(name: string, file: string | undefined, { paint }: TerminalOutput): string[] {
   if (file === undefined) return []
   return [
-    paint('dim', '  It serves the client that starts it, on stdin and stdout. Give one this line:'),
+    paint('dim', '  Waiting for a client on stdin and stdout. Configure one with:'),
     `    claude mcp add ${name} -- gateway serve --stdio -c ${JSON.stringify(file)}`,
     '',
   ]
 }
 
-/** Hint for modern clients: how to keep what a server keeps for their conversation. */
+/** Hint for modern clients: how to keep a conversation's server state. */
 function formatEraHint(
   { eras, label, url = '' }: Inspection['listeners'][number],
   name: string,
@@ -64,7 +63,7 @@ function formatEraHint(
   return [said, `    claude mcp add --transport http ${name} ${url}${headers}`, '']
 }
 
-/** The same as fields of one log line. */
+/** Summarizes on one log line. */
 export function createSummaryFields({ upstreams, catalog, withheld }: Inspection): Record<string, unknown> {
   const countRows = (kind: Kind): number => catalog.filter(row => row.kind === kind).length
   const missing = upstreams.filter(upstream => !isAvailable(upstream)).map(({ name }) => name)
@@ -78,7 +77,7 @@ export function createSummaryFields({ upstreams, catalog, withheld }: Inspection
   }
 }
 
-/** True when calls reach it: what is idle starts with the next one. */
+/** True if calls can be handled; an idle upstream starts on demand. */
 export function isAvailable({ state }: Pick<UpstreamStatus, 'state'>): boolean {
   return state === 'ready' || state === 'idle'
 }
@@ -91,7 +90,6 @@ export function formatOffers(rows: readonly CatalogRow[]): string {
   return said.length === 0 ? 'nothing' : said.join(', ')
 }
 
-/** The state in the colour it deserves. */
 export function formatState(state: UpstreamStatus['state'], output: TerminalOutput): string {
   return output.paint(state === 'ready' ? 'green' : state === 'failed' ? 'red' : 'yellow', state)
 }
@@ -103,19 +101,19 @@ function formatUpstreamCells(
 ): string[] {
   const { name, state, problem } = upstream
   const rows = catalog.filter(row => row.upstream === name)
-  // An upstream that is not there yet may have a lot to offer.
+  // The catalog of an upstream that is still starting is unknown.
   const offers = rows.length === 0 && state !== 'ready' ? '' : formatOffers(rows)
   return [output.paint('bold', name), formatState(state, output), problem ?? markRemembered(upstream, offers)]
 }
 
-/** Marks a text that is known from before this run. */
+/** Marks values from an earlier run. */
 export function markRemembered({ remembered }: Pick<UpstreamStatus, 'remembered'>, text: string): string {
-  return [text, remembered === true ? 'known from before' : ''].filter(Boolean).join(' · ')
+  return [text, remembered === true ? 'from cache' : ''].filter(Boolean).join(' · ')
 }
 
 function formatWithheldCount({ withheld }: Inspection, output: TerminalOutput): string[] {
   if (withheld.length === 0) return []
-  const text = `${plural(withheld.length, 'name')} withheld because another upstream owns them; gateway inspect shows which`
+  const text = `${plural(withheld.length, 'name')} withheld because another upstream owns them; see gateway inspect`
   return [output.paint('yellow', `  ${text}`)]
 }
 
@@ -125,7 +123,7 @@ function formatClientHint(name: string, url: string, asksForKey: boolean, output
   return [
     `  ${output.paint('bold', url)}`,
     '',
-    output.paint('dim', '  Point a client at it:'),
+    output.paint('dim', '  Connect a client:'),
     `    claude mcp add --transport http ${name} ${url}${key}`,
     `    npx @modelcontextprotocol/inspector --cli ${url} --method tools/list${key}`,
     ...(asksForKey ? [output.paint('dim', hint)] : []),

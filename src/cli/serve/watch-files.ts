@@ -3,34 +3,33 @@ import type { FSWatcher } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import { systemClock } from '../../util/clock.ts'
 
-/** A file has come to rest when it was the same for so long. */
+/** Time without changes before a file counts as complete. */
 const DEBOUNCE_MS = 150
-/** A file that is gone or empty is about to be written, for so long at most. */
+/** Time limit for a missing or empty file, which an editor may be writing. */
 const MAX_GAP_MS = 2000
 
-/** A link that Kubernetes turns to a new directory, when the files behind those of a mounted volume have changed. */
+/** Kubernetes replaces this link when files of a mounted volume change. */
 const KUBERNETES_LINK = '..data'
 
-/** Tells when one of some files changed. */
 interface FileWatch {
-  /** Watches these files instead of those before. */
+  /** Replaces the watched files. */
   setFiles(files: readonly string[]): void
   close(): void
 }
 
 type WatchClock = Pick<typeof systemClock, 'now' | 'after'>
 
-/** Watches directories rather than files: most editors put a new file in the place of the old one. */
+/** Watches directories, because most editors replace files instead of writing them. */
 export function watchFiles(changed: () => void, clock: WatchClock = systemClock): FileWatch {
   return new DebouncedFileWatch(changed, clock)
 }
 
-/** Tells of a change once, when no editor is in the middle of it: all files are there, not empty, and stay as they are. */
+/** Reports a change once all files exist, are not empty and have stopped changing. */
 class DebouncedFileWatch implements FileWatch {
   readonly #changed: () => void
   #watchers: FSWatcher[] = []
   #files: readonly string[] = []
-  /** The files as they were last told of; what a file was before it was watched is unknown. */
+  /** Last reported state. */
   #reported: ReadonlyMap<string, FileStamp> = new Map()
   #cancelTimer: () => void = () => undefined
   readonly #clock: WatchClock
@@ -50,7 +49,7 @@ class DebouncedFileWatch implements FileWatch {
     const now = readStamps(files)
     const known = [...now].map(([file, stamp]) => [file, this.#reported.get(file) ?? stamp] as const)
     this.#reported = new Map(known)
-    // Changes made while the watchers were renewed were seen by none of them.
+    // Detect changes between the old and new watchers.
     if (!areStampsEqual(now, this.#reported)) this.#scheduleCheck()
   }
 
@@ -73,7 +72,7 @@ class DebouncedFileWatch implements FileWatch {
   #check(before: ReadonlyMap<string, FileStamp>, since: number): void {
     const now = readStamps(this.#files)
     if (areStampsEqual(now, this.#reported)) return
-    // One that was not there before may stay away.
+    // A file that was already missing may stay missing.
     const isWritten = [...now].every(([file, { size }]) => size > 0 || this.#reported.get(file)?.size === 0)
     const isLate = this.#clock.now() - since > MAX_GAP_MS
     if (!areStampsEqual(now, before) || (!isWritten && !isLate)) return this.#scheduleCheck(since)
@@ -82,7 +81,7 @@ class DebouncedFileWatch implements FileWatch {
   }
 }
 
-/** Stamp that tells one state of a file from another. A file that is not there has no size. */
+/** File identity and version; a missing file has size 0. */
 interface FileStamp {
   readonly size: number
   readonly mtimeMs: number
@@ -117,7 +116,7 @@ function watchDirectory(directory: string, names: ReadonlySet<string>, soon: () 
   const watcher = watch(directory, { persistent: false }, (_event, name) => {
     if (name === null || name === KUBERNETES_LINK || names.has(name)) soon()
   })
-  // A directory that was removed; the running configuration stays.
+  // Ignore a removed directory; the running configuration stays.
   return watcher.on('error', () => {})
 }
 

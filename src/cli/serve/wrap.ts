@@ -8,14 +8,14 @@ import type { Host, Terminal } from '../output/terminal.ts'
 interface WrapOptions {
   readonly command: readonly string[]
   readonly name: string | undefined
-  /** `K=V`, or `K` for a variable of our own. */
+  /** `K=V`, or `K` to pass the current value. */
   readonly variables: readonly string[]
   readonly port: number | undefined
-  /** Arguments that were meant for the command, but came without `--`. */
+  /** Arguments before `--`, which is probably missing. */
   readonly stray: readonly string[]
 }
 
-/** Runs the gateway in front of one command; returns the exit code. */
+/** Runs the gateway in front of one command. Returns the exit code. */
 export async function runWrap(options: WrapOptions, terminal: Terminal, host: Host): Promise<number> {
   redirectConsole(host)
   const config = createWrapConfig(options, terminal)
@@ -32,7 +32,6 @@ export async function runWrap(options: WrapOptions, terminal: Terminal, host: Ho
   return runGateway(gateway, { host, log, started: printUrls })
 }
 
-/** The configuration that stands for a command line. */
 export function createWrapConfig(
   { command, name, variables, port, stray }: WrapOptions,
   { environment }: Terminal,
@@ -61,7 +60,7 @@ function parseVariable(variable: string, environment: Terminal['environment']): 
   const value = at === -1 ? environment[key] : variable.slice(at + 1)
   if (key === '' || value === undefined) {
     throw gatewayError('GW_USAGE', {
-      what: `--env-var ${variable}: ${key === '' ? 'a name is missing' : 'no such variable is set'}`,
+      what: `--env-var ${variable}: ${key === '' ? 'missing name' : 'variable is not set'}`,
     })
   }
   return [key, value]

@@ -1,37 +1,35 @@
 import { join } from 'node:path'
 
-/** Facts that a system needs to run the gateway of a configuration for a user. */
 export interface ServiceParameters {
-  /** Name of the service: letters, digits and hyphens. */
+  /** Service name: letters, digits and hyphens. */
   readonly name: string
-  /** Whole paths of program and launcher, then the arguments. */
+  /** Absolute paths of Node and launcher, then arguments. */
   readonly line: readonly string[]
   readonly directory: string
-  /** Variables that it gets; a service has none of a shell's. */
+  /** Environment variables; a service inherits none from a shell. */
   readonly environment: Readonly<Record<string, string>>
   readonly log: string
 }
 
-/** One system's way to run a program for a user from login to logout. */
+/** Service manager of a platform. */
 export interface ServiceKind {
   readonly platform: 'linux' | 'darwin' | 'win32'
   readonly title: string
-  /** Variable that the place of the file depends on. */
+  /** Variable that determines the path of the service file. */
   readonly home: string
-  /** Advice for who hears a no of the system. */
+  /** Hint if the service manager rejects the service. */
   readonly refused: string
-  /** The file that describes the service; undefined where this user has no place for it. */
+  /** Returns the path of the service file; undefined if `home` is not set. */
   file(name: string, environment: Readonly<Record<string, string | undefined>>): string | undefined
   text(facts: ServiceParameters): string
-  /** Encoding of that file. */
+  /** Encoding of the service file. */
   readonly encoding: 'utf8' | 'utf16le'
-  /** Programs that make the system take the file, or forget it; the first word is the program. */
+  /** Commands that enable or disable the service. */
   enable(file: string, name: string): readonly (readonly string[])[]
   disable(file: string, name: string): readonly (readonly string[])[]
   status(name: string): readonly string[]
 }
 
-/** Seconds until it is started again. */
 const RESTART_DELAY_S = 2
 
 const systemd: ServiceKind = {
@@ -39,7 +37,7 @@ const systemd: ServiceKind = {
   title: 'systemd user unit',
   home: 'HOME',
   refused:
-    'it needs a session of systemd for you: log in as yourself, not by su or sudo; where this system runs none, as in a container, gateway up starts it until the next start of the machine',
+    'it requires a systemd user session: log in directly, not with su or sudo; without systemd, as in a container, start it with gateway up',
   encoding: 'utf8',
   file(name, { XDG_CONFIG_HOME, HOME }) {
     const base = XDG_CONFIG_HOME?.startsWith('/') === true ? XDG_CONFIG_HOME : HOME && join(HOME, '.config')
@@ -47,7 +45,7 @@ const systemd: ServiceKind = {
   },
   text: ({ name, line, directory, environment }) =>
     [
-      '# Made by "gateway service install".',
+      '# Created by "gateway service install".',
       '[Unit]',
       `Description=tapgate, the MCP gateway (${name})`,
       'Documentation=https://modelcontextprotocol.io',
@@ -62,7 +60,7 @@ const systemd: ServiceKind = {
       `ExecReload=/bin/kill -HUP $MAINPID`,
       'Restart=on-failure',
       `RestartSec=${RESTART_DELAY_S}`,
-      '# The gateway ends its servers itself, and they have time for it.',
+      '# The gateway stops its servers itself.',
       'KillMode=mixed',
       'TimeoutStopSec=90',
       'UMask=0077',
@@ -79,13 +77,13 @@ const systemd: ServiceKind = {
   status: name => ['systemctl', '--user', 'is-active', `${name}.service`],
 }
 
-/** A word of a unit file: systemd fills in `%` and `$`, and reads escapes. */
+/** Quotes a word of a unit file and escapes `%` and `$`. */
 function quoteUnitWord(word: string): string {
   const escaped = word.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')
   return `"${escaped.replaceAll('%', '%%').replaceAll('$', '$$$$')}"`
 }
 
-/** A path that is all of a value: nothing is quoted there. */
+/** Escapes a path that is a whole value, which is not quoted. */
 function escapeUnitPath(path: string): string {
   return path.replaceAll('%', '%%')
 }
@@ -94,7 +92,7 @@ const launchd: ServiceKind = {
   platform: 'darwin',
   title: 'launchd agent',
   home: 'HOME',
-  refused: 'it needs your session on the desktop; gateway up starts it until you log out',
+  refused: 'it requires a desktop session; gateway up starts it until you log out',
   encoding: 'utf8',
   file: (name, { HOME }) =>
     HOME ? join(HOME, 'Library', 'LaunchAgents', `${formatLabel(name)}.plist`) : undefined,
@@ -150,7 +148,7 @@ function formatPlistString(value: string): string {
   return `<string>${escapeXml(value)}</string>`
 }
 
-/** Text in XML, which has no control characters. */
+/** Escapes XML and removes control characters. */
 function escapeXml(value: string): string {
   // eslint-disable-next-line no-control-regex -- they are what is looked for
   const plain = value.replace(/[\x00-\x08\x0b\x0c\x0e-\x1f]/g, '')
@@ -163,10 +161,10 @@ function escapeXml(value: string): string {
 
 const taskScheduler: ServiceKind = {
   platform: 'win32',
-  title: 'task of the Task Scheduler',
+  title: 'Task Scheduler task',
   home: 'LOCALAPPDATA',
-  refused: 'it needs the right to make tasks; gateway up starts it until you log out',
-  // The Task Scheduler takes no other one.
+  refused: 'it requires permission to create tasks; gateway up starts it until you log out',
+  // Required by the Task Scheduler.
   encoding: 'utf16le',
   file: (name, { LOCALAPPDATA }) => (LOCALAPPDATA ? join(LOCALAPPDATA, 'tapgate', `${name}.xml`) : undefined),
   text: ({ name, line: [program = '', ...args], directory }) =>
@@ -203,7 +201,7 @@ const taskScheduler: ServiceKind = {
   status: name => ['schtasks', '/Query', '/TN', name],
 }
 
-/** A word of a command line as Windows programs split it. */
+/** Quotes an argument for Windows. */
 function quoteWindowsArgument(word: string): string {
   if (/^[^\s"]+$/.test(word)) return word
   return `"${word.replace(/(\\*)"/g, '$1$1\\"').replace(/(\\+)$/, '$1$1')}"`

@@ -18,11 +18,11 @@ interface ServiceCommandFlags extends ServiceFlags {
   readonly 'dry-run'?: boolean | undefined
 }
 
-/** Exit code where the system did not do what it was asked for. */
+/** Exit code if the service manager failed. */
 const FAILED_EXIT_CODE = 1
 const MISSING_EXIT_CODE = 4
 
-/** Installs the service, and says so. Returns the exit code. */
+/** Installs the service. Returns the exit code. */
 export async function runInstall(
   flags: ServiceCommandFlags,
   terminal: Terminal,
@@ -42,7 +42,7 @@ export async function runInstall(
   else {
     out.line(`${out.paint('green', 'wrote')} ${file} (${kind.title})`)
     for (const line of formatProgramResults(ran, terminal)) out.line(line)
-    if (failed) out.line(`${kind.refused}; gateway service uninstall takes the file back`)
+    if (failed) out.line(`${kind.refused}; remove the file with gateway service uninstall`)
     if (ran.length === 0)
       out.line(
         `on that system: ${kind
@@ -54,7 +54,7 @@ export async function runInstall(
   return failed ? FAILED_EXIT_CODE : 0
 }
 
-/** Removes the service, and says so. Returns the exit code. */
+/** Removes the service. Returns the exit code. */
 export async function runUninstall(
   flags: ServiceCommandFlags,
   terminal: Terminal,
@@ -66,11 +66,11 @@ export async function runUninstall(
   if (flags.json) out.json({ name: service.name, file: service.file, removed: isGone, ran })
   else if (isGone)
     for (const line of [...formatProgramResults(ran, terminal), `removed ${service.file}`]) out.line(line)
-  else out.line(`there is no service of this configuration: ${service.file}`)
+  else out.line(`no service installed for this configuration: ${service.file}`)
   return isGone ? 0 : MISSING_EXIT_CODE
 }
 
-/** Says whether the service is there and runs. Returns the exit code. */
+/** Prints whether the service is installed and running. Returns the exit code. */
 export async function runServiceStatus(
   flags: ServiceCommandFlags,
   terminal: Terminal,
@@ -80,12 +80,13 @@ export async function runServiceStatus(
   const { out } = terminal
   const state = await readServiceState(service, terminal)
   if (flags.json) out.json({ name: service.name, file: service.file, ...state })
-  else if (!state.isInstalled) out.line(`not installed: ${service.file}; gateway service install writes it`)
+  else if (!state.isInstalled)
+    out.line(`not installed: ${service.file}; install it with gateway service install`)
   else {
     out.line(
       `${state.isActive ? out.paint('green', 'active') : out.paint('yellow', 'not active')} ${service.file}`,
     )
-    if (!state.isCurrent) out.line('it is not what would be written now: gateway service install')
+    if (!state.isCurrent) out.line('outdated: run gateway service install to update it')
   }
   return state.isActive ? 0 : MISSING_EXIT_CODE
 }
@@ -98,14 +99,12 @@ function formatProgramResults(ran: readonly ProgramResult[], { out }: Terminal):
   )
 }
 
-/** The flags of `gateway service`. */
 export interface ServiceFlags {
   readonly config?: string | undefined
   readonly env?: string | undefined
   readonly platform: string
 }
 
-/** The service of one configuration. */
 export interface Service {
   readonly name: string
   readonly kind: ServiceKind
@@ -113,12 +112,12 @@ export interface Service {
   readonly text: string
 }
 
-/** Variables that programs are found and the network is reached by, and memory is given back; a service has none from a shell. */
+/** Variables for programs, network access and memory limits; a service inherits none from a shell. */
 const PASSED_VARIABLES =
   /^(PATH|HOME|LANG|XDG_(CONFIG|STATE|CACHE|DATA)_HOME|(HTTPS?|NO|ALL)_PROXY|NODE_EXTRA_CA_CERTS|MALLOC_\w+|GLIBC_TUNABLES)$/i
 
 /**
- * The service that runs the gateway of a configuration, written or not.
+ * Resolves the service of a configuration, installed or not.
  * @throws GatewayError GW_USAGE, GW_CONFIG_NOT_FOUND
  */
 export async function resolveService(flags: ServiceFlags, terminal: Terminal, host: Host): Promise<Service> {
@@ -126,7 +125,7 @@ export async function resolveService(flags: ServiceFlags, terminal: Terminal, ho
   const kind = SERVICE_KINDS.find(({ platform }) => platform === flags.platform)
   if (kind === undefined)
     throw gatewayError('GW_USAGE', {
-      what: `services of ${flags.platform} are not known; run "gateway up" at login`,
+      what: `services are not supported on ${flags.platform}; run "gateway up" at login`,
     })
   const { config, log } = await resolveBackground(flags, terminal)
   const key = createHash('sha256')
@@ -136,7 +135,7 @@ export async function resolveService(flags: ServiceFlags, terminal: Terminal, ho
   const file = kind.file(name, environment)
   if (file === undefined)
     throw gatewayError('GW_USAGE', {
-      what: `${kind.home} is not set, so there is no place for a service of ${kind.platform}`,
+      what: `${kind.home} is not set, so there is no directory for ${kind.platform} services`,
     })
   const facts: ServiceParameters = {
     name,
@@ -157,14 +156,13 @@ export async function resolveService(flags: ServiceFlags, terminal: Terminal, ho
   return { name, kind, file, text: kind.text(facts) }
 }
 
-/** Outcome of one of the system's programs. */
 export interface ProgramResult {
   readonly line: string
-  /** Reason why it failed; absent where it did not. */
+  /** Failure reason. */
   readonly why?: string
 }
 
-/** Writes the file, and has the system take it where it is this one. */
+/** Writes the service file, and enables it on the current platform. */
 export async function installService(
   { file, text, name, kind }: Service,
   terminal: Terminal,
@@ -178,7 +176,7 @@ export async function installService(
   return kind.platform === getPlatform().name ? runPrograms(kind.enable(file, name), terminal) : []
 }
 
-/** Has the system forget the service, and removes its file. */
+/** Disables the service and removes its file. */
 export async function uninstallService(
   { file, name, kind }: Service,
   terminal: Terminal,
@@ -191,7 +189,7 @@ export async function uninstallService(
   return { isGone: true, ran }
 }
 
-/** Whether the file is there, as it would be written now, and what the system says. */
+/** Reads whether the service is installed, up to date and active. */
 export async function readServiceState(
   { file, text, name, kind }: Service,
   terminal: Terminal,
@@ -206,12 +204,12 @@ export async function readServiceState(
   }
 }
 
-/** Somebody's own file of that name stays. */
+/** Only files of this gateway may be replaced or removed. */
 async function isOwnFile(file: string, { encoding }: ServiceKind): Promise<boolean> {
   return /tapgate/.test(await readFile(file, encoding).catch(() => ''))
 }
 
-/** Runs one after another until one fails. */
+/** Runs programs in order until one fails. */
 async function runPrograms(
   lines: readonly (readonly string[])[],
   terminal: Terminal,
@@ -232,6 +230,6 @@ async function runProgram(
   { cwd, environment }: Terminal,
 ): Promise<string | undefined> {
   const path = findProgram(program, splitPath(environment['PATH']), cwd)
-  if (path === undefined) return `there is no ${basename(program)} here`
+  if (path === undefined) return `${basename(program)} not found`
   return runSystemProgram(path, args)
 }

@@ -42,7 +42,7 @@ test(
 
       assert.match(stdout, /code 2\n/, stdout.slice(0, 500))
       const { error } = JSON.parse(said) as { error: { code: string; message: string } }
-      assert.match(error.message, /gateway\.yaml is not changed: .*(ENOSPC|no space)/i)
+      assert.match(error.message, /gateway\.yaml was not changed: .*(ENOSPC|no space)/i)
       const files = after.slice(0, after.indexOf('# Mine.')).split(/\s+/).filter(Boolean)
       assert.deepEqual(
         files.filter(name => !/^(gateway\.yaml|secrets|\/mnt.*:)$/.test(name)),

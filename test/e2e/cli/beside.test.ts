@@ -43,7 +43,7 @@ async function beside(t: TestContext, ...flags: string[]): Promise<Beside> {
 test('tools, call and inspect use the gateway that runs, and say which', { skip }, async t => {
   const { served, run } = await beside(t)
   const { upstreams } = JSON.parse((await run('ps', '--json')).stdout) as Rows
-  const says = new RegExp(`^using the gateway that runs \\(pid ${served.child.pid}, gateway\\.yaml\\)`)
+  const says = new RegExp(`^using the running gateway \\(pid ${served.child.pid}, gateway\\.yaml\\)`)
 
   const tools = await run('tools', '--json')
   const called = await run('call', 'local__echo', 'message=hello', '--json')
@@ -72,7 +72,7 @@ test(
 
       assert.equal(code, 0)
       assert.doesNotMatch(stdout, /gateway\.log/)
-      assert.match(stdout, /log:? +on the stderr of pid \d+/)
+      assert.match(stdout, /log:? +stderr of pid \d+/)
     }
   },
 )

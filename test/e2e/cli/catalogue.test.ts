@@ -45,7 +45,7 @@ test('serve lists a server that it knows from before without starting it, says s
   assert.equal(await run(), first)
   assert.equal(await starts(), 1)
   const { stdout } = await gateway(['inspect', '--offline', '--config', file], options)
-  assert.match(stdout, /one .*idle.*known from before/)
+  assert.match(stdout, /one .*idle.*from cache/)
   assert.equal(await starts(), 1)
 
   assert.equal(await run('--fresh'), first)

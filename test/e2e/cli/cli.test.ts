@@ -17,7 +17,7 @@ test('--version says name, version and Node', async () => {
 })
 
 test('help lists the commands, without colours where nobody looks', async () => {
-  const { code, stdout, stderr } = await gateway(['--help'])
+  const { code, stdout, stderr } = await gateway(['help', 'all'])
 
   assert.equal(code, 0)
   for (const name of [
@@ -56,9 +56,9 @@ test('a mistyped command or flag is answered with what was probably meant', asyn
   ])
 
   assert.deepEqual([command.code, inner.code, flag.code], [2, 2, 2])
-  assert.match(command.stderr, /^error GW_USAGE: there is no command "serv" – did you mean "serve"\?$/m)
+  assert.match(command.stderr, /^error GW_USAGE: unknown command "serv" – did you mean "serve"\?$/m)
   assert.match(inner.stderr, /did you mean "plugin new"\?/)
-  assert.match(flag.stderr, /there is no flag --confg – did you mean "--config"\?/)
+  assert.match(flag.stderr, /unknown flag --confg – did you mean "--config"\?/)
   assert.match(command.stderr, /^hint: /m)
 })
 

@@ -117,7 +117,7 @@ test(
     const refused = await run('reload')
     const told = await json('reload')
 
-    assert.equal(same.stdout, 'reloaded: nothing is different\n')
+    assert.equal(same.stdout, 'reloaded: no changes\n')
     assert.equal(
       changed.stdout,
       'reloaded:\n  added    listener other\n  removed  listener main\n  changed  lists\n',
@@ -126,7 +126,7 @@ test(
     assert.match(refused.stderr, /gateway\.yaml:1:\d+ \/cash unknown key "cash"/)
     assert.equal((told['error'] as { code: string }).code, 'GW_CONFIG_INVALID')
     assert.equal(await pid(), before)
-    await serving.logged('configuration not reloaded, the running one stays')
+    await serving.logged('configuration reload failed, keeping the running one')
   },
 )
 
@@ -202,7 +202,10 @@ test('with none or several gateways the answer says what to do, and --socket cho
     none.stderr,
     /GW_NO_GATEWAY: no gateway is running with .*else\.yaml\nhint: Start one with gateway serve/,
   )
-  assert.match(none.stderr, /2 gateways of other configurations run: gateway ps --all shows them, .*\n$/)
+  assert.match(
+    none.stderr,
+    /2 gateways of other configurations are running: list them with gateway ps --all, .*\n$/,
+  )
 })
 
 test('where there is no gateway.yaml, a command says which gateways run all the same', { skip }, async t => {
@@ -215,7 +218,7 @@ test('where there is no gateway.yaml, a command says which gateways run all the 
   assert.equal(without.code, 3)
   assert.match(
     without.stderr,
-    /GW_CONFIG_NOT_FOUND.*\nhint: .* 1 gateway of another configuration runs: gateway ps --all/,
+    /GW_CONFIG_NOT_FOUND.*\nhint: .* 1 gateway of another configuration is running: list them with gateway ps --all/,
   )
   assert.equal(all.code, 0)
 })
@@ -272,7 +275,7 @@ test('a gateway whose socket cannot be opened serves without it and says why', {
   const env = { XDG_RUNTIME_DIR: join(cwd, 'run') }
   const second = serving(t, ['serve'], { cwd, env })
 
-  const { reason } = await second.logged('there is no control socket')
+  const { reason } = await second.logged('control socket unavailable')
   await second.logged('serving')
 
   assert.match(String(reason), /own\.sock cannot be used: another gateway listens on it/)
@@ -309,7 +312,7 @@ test('every command of docs/commands.md does what it says', { skip: skip || !has
   const control = { socket: 'gateway.sock' }
   const cwd = await directory(t, { 'gateway.yaml': JSON.stringify({ ...config, control }) })
   const served = serving(t, ['serve', '--set', 'log.level=debug'], { cwd })
-  await served.logged('the control socket is open')
+  await served.logged('control socket opened')
   const text = await readFile(new URL('../../../docs/commands.md', import.meta.url), 'utf8')
   const commands = [...text.matchAll(/^\$ (curl .*)$/gm)].map(([, command]) => command ?? '')
   assert.ok(commands.length >= 7)

@@ -135,7 +135,7 @@ test('without a terminal nothing is written unless --yes says so, and --dry-run 
   const { home: at, run } = await home(t, SETTINGS)
   const asked = await run('init')
   assert.equal(asked.code, 2)
-  assert.match(asked.stderr, /say --yes/)
+  assert.match(asked.stderr, /use --yes/)
   const dry = await run('init', '--dry-run')
   assert.equal(dry.code, 0)
   assert.match(dry.stdout, /^ {2}memory:$/m)

@@ -202,7 +202,7 @@ test('a lock that is changed on disk is read anew with --watch, and a broken one
   const before = await count()
 
   await writeFile(join(cwd, 'gateway.lock'), '<<<<<<< ours\n')
-  await logged('configuration not reloaded, the running one stays')
+  await logged('configuration reload failed, keeping the running one')
   const kept = await count()
   const parsed = JSON.parse(good) as { upstreams: { mind: { tools: Record<string, unknown> } } }
   delete parsed.upstreams.mind.tools['say']

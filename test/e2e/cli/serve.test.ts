@@ -56,7 +56,7 @@ test('a second signal does not wait for what is still open', async t => {
   await web.waitForCall('tools/call')
 
   child.kill('SIGINT')
-  await logged('stopping; a second signal stops at once')
+  await logged('stopping; a second signal stops immediately')
   child.kill('SIGTERM')
 
   assert.equal(await exit, 143)
@@ -75,7 +75,7 @@ test('SIGHUP reads the configuration again; an invalid one changes nothing and i
   await logged('configuration reloaded')
   await writeFile(join(cwd, 'gateway.yaml'), configFor(web, { cash: 1 }))
   child.kill('SIGHUP')
-  await logged('configuration not reloaded, the running one stays')
+  await logged('configuration reload failed, keeping the running one')
   const client = await testClient(url)
   const { result } = await client.request('tools/list')
   await client.close()
@@ -116,7 +116,7 @@ test('a reload refuses what serve refuses, and the running configuration stays',
 
   await writeFile(join(cwd, 'gateway.yaml'), configFor(web, { listeners: {} }))
   child.kill('SIGHUP')
-  const first = await logged('configuration not reloaded, the running one stays')
+  const first = await logged('configuration reload failed, keeping the running one')
   await writeFile(join(cwd, 'gateway.yaml'), '# nothing yet\n')
   child.kill('SIGHUP')
   const second = await logged('gateway.yaml:1:1 the file is empty – start with "version: 1"')

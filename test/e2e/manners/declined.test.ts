@@ -51,7 +51,7 @@ const QUESTIONS: Readonly<Record<string, Question>> = {
       [/Which of them\? /, ''],
       [/Write .*other\.yaml\? \[Y\/n\]/, 'y'],
     ],
-    asks: /Write the gateway into (it|them)\? /,
+    asks: /Write the gateway to (it|them)\? /,
     says: /no client was connected/,
     written: /^other\.yaml$/,
   },

@@ -77,7 +77,7 @@ test('a gateway that serves a pipe alone says which line gives it to a client', 
     OUT,
   )
 
-  assert.match(lines.join('\n'), /serves the client that starts it/)
+  assert.match(lines.join('\n'), /Waiting for a client/)
   assert.ok(lines.includes('    claude mcp add gw -- gateway serve --stdio -c "/a b/gateway.yaml"'))
 })
 

@@ -40,12 +40,12 @@ describe('what VS Code asks its user for', () => {
       assert.match(text, /odd: \$\{ODD\}/)
       assert.deepEqual(variables, ['ODD', 'PLAIN', 'TOKEN'])
       const became = (id: string, name: string, more = ''): string =>
-        `db: \${input:${id}}, which the client asks its user for, became the variable ${name}${more}`
+        `db: \${input:${id}}, an input of the client, became the variable ${name}${more}`
       assert.deepEqual(notes, [
-        became('host', 'HOST', ", with the client's default"),
-        became('mode', 'MODE', ", with the client's default"),
-        became('token', 'TOKEN', '; its default was left out'),
-        became('odd', 'ODD', '; its default was left out'),
+        became('host', 'HOST', ', with its default'),
+        became('mode', 'MODE', ', with its default'),
+        became('token', 'TOKEN', ', without its default'),
+        became('odd', 'ODD', ', without its default'),
         became('plain', 'PLAIN'),
       ])
     })

@@ -48,7 +48,7 @@ test('several clients become one gateway: the same server once, another of its n
 
   assert.deepEqual(imported.upstreams, ['web', 'files', 'web-2'])
   assert.deepEqual(imported.notes, [
-    'web: is another server in another file; this one is called "web-2" here',
+    'web: another file has a different server of this name; renamed to "web-2"',
   ])
 })
 

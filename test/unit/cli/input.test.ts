@@ -115,7 +115,7 @@ test('whatever is thrown becomes an error of the table', async () => {
   )
   assert.deepEqual(
     [own.code, own.message, own.hint, own.entry.exit],
-    ['GW_LOGIN_NEEDED', 'log in first', 'gateway errors GW_LOGIN_NEEDED says more.', 5],
+    ['GW_LOGIN_NEEDED', 'log in first', 'Run gateway errors GW_LOGIN_NEEDED for details.', 5],
     'a refusal of the gateway itself keeps its code, and the hint is about it',
   )
   const forbidden = await toGatewayError(
@@ -131,7 +131,7 @@ test('whatever is thrown becomes an error of the table', async () => {
     new RpcFailure({ code: -32603, message: 'no room', data: { code: 'GW_UPSTREAM_BUSY' } }),
     NO_COMMANDS,
   )
-  assert.equal(busy.hint, 'gateway errors GW_UPSTREAM_BUSY says more.', 'a hint with gaps is not shown')
+  assert.equal(busy.hint, 'Run gateway errors GW_UPSTREAM_BUSY for details.', 'a hint with gaps is not shown')
   for (const data of [{ code: 'EACCES' }, { code: 7 }, 'GW_X', null])
     assert.equal(
       (await toGatewayError(new RpcFailure({ code: 1, message: 'no', data }), NO_COMMANDS)).code,

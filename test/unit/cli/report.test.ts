@@ -39,9 +39,9 @@ test('a flag that is far from all others is not taken for a short one', async ()
     toGatewayError(wrong('--confg=a'), NO_COMMANDS),
   ])
 
-  assert.equal(far.message, 'there is no flag --prot')
-  assert.equal(short.message, 'there is no flag --prt')
-  assert.equal(near.message, 'there is no flag --confg=a – did you mean "--config"?')
+  assert.equal(far.message, 'unknown flag --prot')
+  assert.equal(short.message, 'unknown flag --prt')
+  assert.equal(near.message, 'unknown flag --confg=a – did you mean "--config"?')
 })
 
 test('what a server wrote into an error steers no terminal', async () => {

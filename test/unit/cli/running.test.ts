@@ -162,7 +162,7 @@ test('a reload says what is different, and that nothing is', () => {
     '  changed  lists',
   ])
   assert.deepEqual(formatChanges({ upstreams: NOTHING, listeners: NOTHING, settings: [] }, out), [
-    'reloaded: nothing is different',
+    'reloaded: no changes',
   ])
 })
 

@@ -33,6 +33,6 @@ test('the load is one line for people, which says so when requests are refused',
 
   assert.match(
     formatLoad(load, OUT),
-    /^heap 96 % · memory 50 % · loop 12 ms late · .* held · 3 refused · new requests are refused$/,
+    /^heap 96 % · memory 50 % · event loop delay 12 ms · .* held · 3 refused · overloaded, refusing new requests$/,
   )
 })

@@ -18,7 +18,7 @@ import type { DoctorFinding, DoctorContext } from '../doctor-findings.ts'
 import { createFinding } from '../doctor-findings.ts'
 import { splitPath } from '../../../util/platform.ts'
 
-/** Findings about the settings of clients: whether they can be read, and entries of ours that lead nowhere. */
+/** Checks client settings and the entries written by `gateway connect`. */
 export async function checkClients(context: DoctorContext): Promise<DoctorFinding[]> {
   const state = getStateDirectory({ file: 'any' }, context.terminal)
   if (state === undefined) return []
@@ -59,7 +59,7 @@ async function checkSettings(
   }
 }
 
-/** Servers that a client which is connected has of its own and starts, and the gateway has as well. */
+/** Finds servers that a connected client starts itself although the gateway has them. */
 async function checkOwnServers(
   client: ClientDefinition,
   { text, path }: { readonly text: string; readonly path: string },
@@ -69,7 +69,7 @@ async function checkOwnServers(
   const ours = new Set(connected.map(({ name }) => name))
   const upstreams = source?.config.upstreams ?? {}
   const servers = [...(await selectEditor(client).all(text))].flatMap(([name, entry]) => {
-    // Clients take any name; of "My Files" the gateway makes "my-files".
+    // Client names are unrestricted: "My Files" becomes "my-files".
     const upstream = toUpstreamName(name)
     if (ours.has(name) || isDisabled(entry) || !Object.hasOwn(upstreams, upstream)) return []
     return [name === upstream ? name : `${toOneLine(name)} (here ${upstream})`]
@@ -78,7 +78,7 @@ async function checkOwnServers(
   return [createFinding('client-own-servers', { client: client.title, servers: servers.join(', '), path })]
 }
 
-/** True for an entry that is there and not started: each client has one of two words for it. */
+/** True for a disabled entry; clients use either key. */
 function isDisabled(entry: unknown): boolean {
   return isObject(entry) && (entry.disabled === true || entry.enabled === false)
 }
@@ -107,12 +107,12 @@ async function readCurrentEntry(client: ClientDefinition, file: string, key: str
     const { text } = await readSettingsFile(file)
     return text === undefined ? undefined : await selectEditor(client).read(text, key)
   } catch {
-    // Broken settings are a finding of their own.
+    // Invalid settings are reported separately.
     return 'unreadable'
   }
 }
 
-/** Entries of ours whose program or configuration is not there any more. */
+/** Checks that the program and configuration of an own entry still exist. */
 function checkEntryTarget(
   client: ClientDefinition,
   connected: ConnectRecord,
@@ -129,7 +129,7 @@ function checkEntryTarget(
       const { outcome, why } = await undoConnect(connected, connections)
       if (outcome === 'left') throw new Error(why)
     }
-    const repair = { action: `take the entry out of ${connected.file}`, run: removeEntry }
+    const repair = { action: `remove the entry from ${connected.file}`, run: removeEntry }
     return [{ ...createFinding('client-config-gone', { client: title, config, name }), repair }]
   }
   const gone = line.slice(0, at).find(word => isMissing(word, terminal))
@@ -150,7 +150,7 @@ function isMissing(word: string, { cwd, environment }: DoctorContext['terminal']
   return findProgram(word, splitPath(environment['PATH']), cwd) === undefined
 }
 
-/** The program and arguments of an entry, in whatever form its client has them. */
+/** Returns program and arguments of an entry in any client format. */
 function parseCommandLine(entry: JsonObject): string[] {
   const { command, cmd, args, path } = entry
   if (isObject(command)) return parseCommandLine(command)

@@ -9,28 +9,27 @@ import { createFinding } from '../doctor-findings.ts'
 
 const UNSET_VARIABLE = /^variable \S+ is (not set|empty)/
 const UNREADABLE_SECRET = /^cannot read /
-/** Keys of an upstream that name something which must exist. */
+/** Upstream keys that name a file. */
 const MISSING_FILES: readonly (readonly [RegExp, 'program-missing' | 'script-missing'])[] = [
   [/^\/upstreams\/([^/]+)\/command$/, 'program-missing'],
   [/^\/upstreams\/([^/]+)\/args\/0$/, 'script-missing'],
 ]
 const CWD_POINTER = /^\/upstreams\/([^/]+)\/cwd$/
-/** Clients that attach need no listener. */
+/** `gateway attach` needs no listener. */
 const NO_LISTENERS = /^no listeners/
 const NOT_FOUND = /does not exist|is not on the PATH/
 
-/** Runners by what brings them. */
 const INSTALL_HINTS: Readonly<Record<string, string>> = {
-  npx: 'Install Node.js, or write the whole path of npx',
-  node: 'Install Node.js, or write the whole path of node',
+  npx: 'Install Node.js, or set the full path of npx',
+  node: 'Install Node.js, or set the full path of node',
   bunx: 'Install Bun: https://bun.sh',
   uvx: 'Install uv: https://docs.astral.sh/uv',
   uv: 'Install uv: https://docs.astral.sh/uv',
-  python3: 'Install Python 3, or write its whole path',
-  docker: 'Install Docker, or a program that takes its commands, such as podman',
+  python3: 'Install Python 3, or set its full path',
+  docker: 'Install Docker or a compatible program such as podman',
 }
 
-/** Findings about a configuration that does not load. */
+/** Creates findings for a configuration that does not load. */
 export function createLoadFindings(thrown: unknown, { terminal }: DoctorContext): DoctorFinding[] {
   if (!(thrown instanceof GatewayError)) throw thrown
   const { code, message, hint, fields } = thrown
@@ -41,7 +40,7 @@ export function createLoadFindings(thrown: unknown, { terminal }: DoctorContext)
   return problems.map(problem => createProblemFinding(problem, terminal.cwd, undefined))
 }
 
-/** Findings about one that does: what is doubtful in it, and plugins that do not set up. */
+/** Checks a valid configuration for warnings and plugins that fail to set up. */
 export async function checkConfiguration({ source, terminal }: DoctorContext): Promise<DoctorFinding[]> {
   if (source === undefined) return []
   const warnings = source.warnings
@@ -53,7 +52,7 @@ export async function checkConfiguration({ source, terminal }: DoctorContext): P
   return [...warnings, createFinding('plugin-broken', { why, hint })]
 }
 
-/** Builds a gateway of which nothing is started, and says why that fails; undefined where it does not. */
+/** Builds an unstarted gateway and returns its setup error, if any. */
 async function findSetupError(source: LoadedConfig, terminal: Terminal): Promise<GatewayError | undefined> {
   try {
     await withUnstartedGateway(source, terminal, () => Promise.resolve())
@@ -68,7 +67,7 @@ function createProblemFinding(
   cwd: string,
   source: LoadedConfig | undefined,
 ): DoctorFinding {
-  const { pointer, message: why, hint = 'gateway validate says more', severity } = problem
+  const { pointer, message: why, hint = 'Run gateway validate for details', severity } = problem
   const place = formatLocation(problem, cwd)
   if (UNSET_VARIABLE.test(why)) return createFinding('variable-missing', { place, why, hint })
   if (UNREADABLE_SECRET.test(why)) return createFinding('secret-missing', { place, why })
@@ -104,7 +103,6 @@ function createMissingDirectoryFinding(
   }
 }
 
-/** `gateway.yaml:5:5 /upstreams/files/env` */
 function formatLocation({ file, line, col, pointer }: Problem, cwd: string): string {
   const shown = file !== undefined && isAbsolute(file) ? relative(cwd, file) : file
   const place = shown === undefined ? [] : [line === undefined ? shown : `${shown}:${line}:${col ?? 1}`]

@@ -11,10 +11,10 @@ import { getPlatform } from '../../../util/platform.ts'
 
 const OTHER_USERS = 0o077
 const OTHER_USERS_WRITE = 0o022
-/** Files of a directory that are looked at. */
+/** Maximum files to check in a directory. */
 const MAX_FILES = 1000
 
-/** Findings about modes and leftovers of the gateway's own files. Windows has no such modes. */
+/** Checks modes and stale files of the gateway. Windows has no such modes. */
 export async function checkFiles(context: DoctorContext): Promise<DoctorFinding[]> {
   if (!getPlatform().hasModes) return []
   const found = await Promise.all([
@@ -53,14 +53,16 @@ async function checkConfigFile(path: string, secrets: readonly string[]): Promis
   ]
 }
 
-/** True for a relative path, and for that of what is here or may be made in a directory that is: a variable that names a file is no secret. */
+/**
+ * True for a relative or existing path, or one in an existing directory: a variable with a file name is not a secret.
+ */
 function isPath(text: string): boolean {
   if (!isAbsolute(text)) return /^\.\.?\//.test(text)
   const above = dirname(text)
   return existsSync(text) || (above !== dirname(above) && existsSync(above))
 }
 
-/** Files that the configuration takes secrets from, or names as its own. */
+/** Checks files with secrets, and other files that the configuration names. */
 async function checkSecretFiles({ source }: DoctorContext): Promise<DoctorFinding[]> {
   if (source === undefined) return []
   const own = new Set([source.file, ...listConfigFiles(source)])
@@ -88,9 +90,9 @@ async function checkStateDirectory(path: string): Promise<DoctorFinding[]> {
   if (found === undefined || found === 'ENOENT') return []
   if (typeof found === 'string') return [createFinding('state-unusable', { path, why: found })]
   const own = process.geteuid?.()
-  if (!found.isDirectory()) return [createFinding('state-unusable', { path, why: 'it is no directory' })]
+  if (!found.isDirectory()) return [createFinding('state-unusable', { path, why: 'not a directory' })]
   if (own !== undefined && found.uid !== own)
-    return [createFinding('state-unusable', { path, why: 'it belongs to another user' })]
+    return [createFinding('state-unusable', { path, why: 'owned by another user' })]
   const isTight = (found.mode & OTHER_USERS) === 0 && (found.mode & 0o700) === 0o700
   return isTight ? [] : [addChmod(createFinding('state-readable', { path }), path, 0o700)]
 }
@@ -106,7 +108,7 @@ async function checkLocks(directory: string): Promise<DoctorFinding[]> {
   return (await Promise.all(found)).flat()
 }
 
-/** True for a lock that holds the number of a process which is gone. */
+/** True if the process of a lock no longer exists. */
 async function isStaleLock(path: string): Promise<boolean> {
   const text = await readFile(path, 'utf8').catch(() => '')
   const pid = Number(text.trim())
@@ -129,7 +131,7 @@ async function checkSockets({
   const found = await lstat(directory).catch(() => undefined)
   if (found === undefined) return []
   if (!found.isDirectory())
-    return [createFinding('state-unusable', { path: directory, why: 'it is no directory' })]
+    return [createFinding('state-unusable', { path: directory, why: 'not a directory' })]
   if ((found.mode & OTHER_USERS) !== 0)
     return [addChmod(createFinding('socket-directory', { path: directory }), directory, 0o700)]
   const names = (await readdir(directory).catch(() => [])).filter(name => /\.(sock|mcp)$/.test(name))
@@ -165,7 +167,7 @@ function createStaleSocketFindings(paths: readonly string[], directory: string):
   ]
 }
 
-/** Mode of a file; undefined where there is none. */
+/** Returns the mode of a regular file, else undefined. */
 async function readMode(path: string): Promise<number | undefined> {
   const found = await lstat(path).catch(() => undefined)
   return found?.isFile() === true ? found.mode & 0o7777 : undefined

@@ -18,13 +18,13 @@ import { listAllTools } from '../../local/tools.ts'
 import type { DoctorFinding, DoctorContext } from '../doctor-findings.ts'
 import { createFinding } from '../doctor-findings.ts'
 
-/** Tools that some clients show at most. */
+/** Tool limit of some clients. */
 const MAX_TOOLS = 128
 const MAX_TOKENS = 25_000
 const CHARACTERS_PER_TOKEN = 4
 const MAX_NAMES = 5
 
-/** Findings about the gateway that runs, and whether one does. */
+/** Checks the running gateways. */
 export async function checkRunning(
   context: DoctorContext,
 ): Promise<{ readonly found: DoctorFinding[]; readonly isRunning: boolean }> {
@@ -52,7 +52,7 @@ async function requestHealth(socket: string): Promise<DoctorFinding[]> {
   }
 }
 
-/** Findings of servers that are asked for what they offer: of the gateway that runs, else of one for this alone. */
+/** Checks catalog and tool lists, in the running gateway or a temporary one. */
 export async function checkOnline({ flags, source, terminal }: DoctorContext): Promise<DoctorFinding[]> {
   if (source === undefined) return []
   return withGatewayHandle(flags, terminal, async asked => {
@@ -90,14 +90,14 @@ function checkListSize(tools: readonly object[]): DoctorFinding[] {
   ]
 }
 
-/** Texts that manuals have where a value belongs. */
+/** Placeholder values from documentation. */
 const PLACEHOLDER =
   /^(?:bearer\s+)?(?:<[^>]+>|your[-_ ]?[\w -]*(?:key|token|secret|password)[\w -]*|changeme|xxx+|replace[-_ ]?me|todo|\.\.\.)$/i
 const JWT = /\beyJ[\w-]+\.(eyJ[\w-]+)\.[\w-]*/
 
 type UpstreamConfigs = LoadedConfig['config']['upstreams']
 
-/** Findings about what servers are started and asked with. */
+/** Checks programs, variables and headers of upstreams. */
 export function checkServers({ source }: DoctorContext): DoctorFinding[] {
   if (source === undefined) return []
   const { upstreams } = source.config
@@ -126,7 +126,7 @@ function checkExecutable(
   }
 }
 
-/** Variables and headers, by their places. */
+/** Lists secret variables and headers by key. */
 function listValues(spec: object): [string, string][] {
   return ['env', 'headers'].flatMap(key => {
     const map: unknown = (spec as Record<string, unknown>)[key]
@@ -145,7 +145,7 @@ function checkValue(upstream: string, place: string, value: string, now: number)
   return [createFinding('token-expired', { upstream, place, ago: formatDuration(now - end) })]
 }
 
-/** The end of a token that says so, in milliseconds since 1970. */
+/** Returns the expiry time of a JWT in milliseconds since the epoch. */
 function parseExpiry(value: string): number | undefined {
   const [, claims] = JWT.exec(value) ?? []
   if (claims === undefined) return undefined
@@ -164,7 +164,7 @@ const PORT_CODES = {
   ENOTFOUND: 'address-unknown',
 } as const
 
-/** Findings about addresses that a gateway could not listen on; for one that does not run. */
+/** Checks listener addresses of a gateway that is not running. */
 export async function checkListeners({ source }: DoctorContext): Promise<DoctorFinding[]> {
   if (source === undefined) return []
   const found = Object.entries(source.config.listeners).map(async ([listener, spec]) => {
@@ -178,7 +178,7 @@ export async function checkListeners({ source }: DoctorContext): Promise<DoctorF
   return (await Promise.all(found)).flat()
 }
 
-/** Code with which listening there fails. */
+/** Tries to listen and returns the error code, if any. */
 function tryListen(host: string, port: number): Promise<string | undefined> {
   return new Promise(done => {
     const server = createServer()

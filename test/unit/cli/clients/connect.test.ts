@@ -190,7 +190,7 @@ test('an entry of somebody else is never touched, and one that its owner has cha
 
   const plan = await planConnect(cursor, here.options)
 
-  assert.match(plan.problem ?? '', /somebody else/)
+  assert.match(plan.problem ?? '', /another entry/)
   assert.equal(await readFile(file, 'utf8'), foreign)
 
   await writeFile(file, '{}')
@@ -239,7 +239,7 @@ test('settings that come into being while the owner thinks stay', async t => {
   const plan = await planConnect(client, here.options)
   const file = await put(here, client, '{"mcpServers":{"gateway":{"command":"mine"}}}')
 
-  await assert.rejects(applyPlan(plan, here.options), /changed meanwhile: .*somebody else/)
+  await assert.rejects(applyPlan(plan, here.options), /changed in the meantime: .*another entry/)
 
   assert.equal(await readFile(file, 'utf8'), '{"mcpServers":{"gateway":{"command":"mine"}}}')
   assert.deepEqual(await here.options.connections.list(), [])
@@ -335,10 +335,10 @@ test('a read-only file, a directory and a link to nothing are left', async t => 
   assert.match((await planConnect(cursor, here.options)).problem ?? '', /read-only/)
   await rm(file)
   await mkdir(file)
-  assert.match((await planConnect(cursor, here.options)).problem ?? '', /no file/)
+  assert.match((await planConnect(cursor, here.options)).problem ?? '', /not a regular file/)
   await rm(file, { recursive: true })
   await symlink(join(here.home, 'nothing'), file)
-  assert.match((await planConnect(cursor, here.options)).problem ?? '', /link to nothing/)
+  assert.match((await planConnect(cursor, here.options)).problem ?? '', /broken symbolic link/)
 })
 
 test('tabs, CRLF and a byte order mark stay', async t => {

@@ -161,7 +161,7 @@ test('the variable that is missing for a place is the one that this system has',
   const { terminal } = await home(t)
 
   await assert.rejects(resolveService({ platform: 'win32' }, terminal, process), {
-    message: /LOCALAPPDATA is not set, so there is no place for a service of win32/,
+    message: /LOCALAPPDATA is not set, so there is no directory for win32 services/,
   })
 })
 
