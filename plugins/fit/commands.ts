@@ -6,13 +6,13 @@ const UNKNOWN_CLIENT = 'unknown'
 
 export const commands: PluginCommands = {
   fit: {
-    summary: 'Show what a client is shown in another form than servers list it, and why.',
+    summary: 'Show how tool lists are adapted for a client, and why.',
     description:
-      'Asks the gateway that runs, or one for as long as it takes. Without a client: one line for each client of the table.',
+      'Uses the running gateway, or starts one temporarily. Without a client, shows one line for each known client.',
     examples: ['gateway fit cursor', 'gateway fit claude-code --json', 'gateway fit'],
     gateway: 'any',
-    args: { client: { description: 'A client of the table, or a name by which one introduces itself.' } },
-    flags: { profile: { value: '<name>', summary: 'As seen through this profile.' } },
+    args: { client: { description: 'A known client, or the name in its clientInfo.' } },
+    flags: { profile: { value: '<name>', summary: 'Use this profile.' } },
     run: call => (call.args.client === undefined ? showOverview(call) : showClient(call, call.args.client)),
   },
 }
@@ -26,9 +26,7 @@ async function showClient(call: CommandCall, client: string): Promise<void> {
   if (report.client === UNKNOWN_CLIENT && client !== UNKNOWN_CLIENT) {
     const { CLIENTS } = await import('./profiles.ts')
     const name = toOneLine(client)
-    call.err.line(
-      `no client of the table is called ${name}: it is shown what anybody else is${suggestHint(client, CLIENTS)}`,
-    )
+    call.err.line(`unknown client ${name}: it gets the default form${suggestHint(client, CLIENTS)}`)
   }
   call.print(report, () => formatReport(report, call))
 }
@@ -58,10 +56,10 @@ function formatClientRow(report: JsonObject): string[] {
   return [
     String(report.client),
     formatToolCount(report),
-    `${renamed} under another name`,
-    `${changes.length - hidden} in another form`,
-    `${hidden} not shown`,
-    report.tooMany === undefined ? '' : `more than the ${String(report.tooMany)} that it takes`,
+    `${renamed} renamed`,
+    `${changes.length - hidden} changed`,
+    `${hidden} hidden`,
+    report.tooMany === undefined ? '' : `exceeds the limit of ${String(report.tooMany)}`,
   ]
 }
 
@@ -71,13 +69,12 @@ function formatReport(report: JsonObject, { out }: CommandCall): string[] {
     report.tooMany === undefined
       ? []
       : [
-          `${String(report.client)} takes ${String(report.tooMany)} tools, and is shown ${String(report.tools)}`,
+          `${String(report.client)} supports ${String(report.tooMany)} tools, and gets ${String(report.tools)}`,
         ]
-  if (changes.length === 0) return [`${formatToolCount(report)}, each as its server lists it`, ...many]
+  if (changes.length === 0) return [`${formatToolCount(report)}, unchanged`, ...many]
   const lines = changes.flatMap(({ name, shown, notes, unfit }) => {
     const title = out.paint('bold', toOneLine(String(name)))
-    if (unfit !== undefined)
-      return [`${title} ${out.paint('red', 'is not shown')}: ${toOneLine(String(unfit))}`]
+    if (unfit !== undefined) return [`${title} ${out.paint('red', 'is hidden')}: ${toOneLine(String(unfit))}`]
     const arrow = shown === undefined ? '' : ` → ${toOneLine(String(shown))}`
     return [
       `${title}${arrow}`,

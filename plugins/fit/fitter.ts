@@ -181,8 +181,8 @@ export class Fitter {
   #formatNameReason(name: string): string {
     const { longestName = 0 } = this.profile
     return name.length > this.#maxNameLength
-      ? `its name has ${name.length} characters, and the client takes ${longestName}${this.#prefixNote}`
-      : 'its name has other characters than letters, digits, "_" and "-"'
+      ? `the name has ${name.length} characters, and the client allows ${longestName}${this.#prefixNote}`
+      : 'the name contains characters other than letters, digits, "_" and "-"'
   }
 
   #fitSchema({ inputSchema }: JsonObject): FitSchema {

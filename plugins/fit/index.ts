@@ -48,9 +48,9 @@ export const fit: Plugin<NonNullable<Config['fit']>> = {
           if (told.has(key)) continue
           told.set(key, true)
           log.warn(
-            `tool "${name.slice(0, 200)}" of upstream "${upstream}" is not shown to ${profile.client}: ${unfit}`,
+            `tool "${name.slice(0, 200)}" of upstream "${upstream}" is hidden from ${profile.client}: ${unfit}`,
             {
-              hint: 'it can be called by its name all the same; see "gateway fit", or set fit.clients',
+              hint: 'it can still be called by its name; see "gateway fit", or set fit.clients',
             },
           )
         }
@@ -115,12 +115,12 @@ function checkFit(config: unknown, report: Report): void {
     if (like !== undefined && !CLIENTS.includes(like))
       report({
         pointer: `${pointer}/like`,
-        message: `no client of the table is called "${like}"`,
-        hint: suggestName(like, CLIENTS) ?? `it has ${CLIENTS.join(', ')}`,
+        message: `unknown client "${like}"`,
+        hint: suggestName(like, CLIENTS) ?? `known clients: ${CLIENTS.join(', ')}`,
       })
     const open = findUnclosed(pattern)
     if (open !== undefined)
-      report({ pointer, message: `the "${open}" of this glob is not closed`, severity: 'warning', on: 'key' })
+      report({ pointer, message: `unclosed "${open}" in glob`, severity: 'warning', on: 'key' })
   }
 }
 
@@ -130,8 +130,8 @@ function reportUnused(config: unknown, report: Report): void {
     if (isObject(profile) && profile.fit !== undefined)
       report({
         pointer: `${appendPointer('/profiles', name)}/fit`,
-        message: 'nothing comes of it: "fit" is false',
-        hint: 'leave out "fit: false", or this',
+        message: 'no effect: "fit" is false',
+        hint: 'remove "fit: false" or this setting',
         severity: 'warning',
         on: 'key',
       })

@@ -16,14 +16,14 @@ function checkForwardHeaders(config: unknown, report: Report): void {
       if (RESERVED_HEADERS.test(header))
         report({
           pointer,
-          message: `header "${header}" of a caller never goes on to a server`,
-          hint: 'set what the server needs under "headers", and forward names of your own',
+          message: `header "${header}" of a caller is never forwarded`,
+          hint: 'set required headers under "headers", and forward only custom ones',
         })
       else if (standing.includes(header.toLowerCase()))
         report({
           pointer,
-          message: `header "${header}" is set under "headers" already, which wins`,
-          hint: 'take it out of one of them',
+          message: `header "${header}" is already set under "headers", which takes precedence`,
+          hint: 'remove one of them',
         })
     })
   }
@@ -53,7 +53,7 @@ export const forwardHeaders: Plugin = {
     hooks.explain.tap((steps, { call }) => {
       const names = wanted.get(call?.upstream ?? '') ?? []
       if (names.length === 0) return undefined
-      const text = `headers of the caller are passed on: ${names.join(', ')}`
+      const text = `headers of the caller are forwarded: ${names.join(', ')}`
       return [
         ...steps,
         { by: 'forward-headers', at: 'call', does: 'changes', text, facts: { headers: names } },

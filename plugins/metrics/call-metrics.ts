@@ -71,13 +71,13 @@ export class CallMetrics {
       {
         name: 'tapgate_calls',
         type: 'counter',
-        help: 'Requests of clients that are settled.',
+        help: 'Completed client requests.',
         samples: this.#collectCounts(),
       },
       {
         name: 'tapgate_call_duration_seconds',
         type: 'histogram',
-        help: 'Time from the arrival of a request to its answer.',
+        help: 'Duration of client requests.',
         samples: this.#collectDurations(),
       },
     ]

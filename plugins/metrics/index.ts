@@ -64,13 +64,13 @@ class OperationMetrics {
       {
         name: 'mcp_server_operation_duration_seconds',
         type: 'histogram',
-        help: 'Time that the gateway takes for a request of a client.',
+        help: 'Duration of client requests at the gateway.',
         samples: this.#server.samples(),
       },
       {
         name: 'mcp_client_operation_duration_seconds',
         type: 'histogram',
-        help: 'Time that a server takes for one try of a request.',
+        help: 'Duration of request attempts at an upstream.',
         samples: this.#client.samples(),
       },
     ]
@@ -222,12 +222,12 @@ function collectFamilies(
   return [
     ...calls.families(),
     ...operations.families(),
-    createGauge('tapgate_calls_in_flight', 'Requests that are not answered yet.', running),
-    createGauge('tapgate_sessions', 'Conversations that are open.', sessions),
+    createGauge('tapgate_calls_in_flight', 'Client requests in flight.', running),
+    createGauge('tapgate_sessions', 'Open sessions.', sessions),
     {
       name: 'tapgate_asks',
       type: 'counter',
-      help: 'What servers asked of clients.',
+      help: 'Requests of servers to clients.',
       samples: [...clientRequests].map(([method, value]) => ({
         suffix: '_total',
         labels: { method },
@@ -237,7 +237,7 @@ function collectFamilies(
     {
       name: 'tapgate_refused_requests',
       type: 'counter',
-      help: 'HTTP requests whose sender was not let in.',
+      help: 'HTTP requests rejected without authentication.',
       samples: [{ suffix: '_total', value: refused }],
     },
     ...collectUpstreamFamilies(upstreams),

@@ -73,13 +73,13 @@ export function collectHealthFamilies({ level, findings }: Health): Family[] {
   return [
     createGauge(
       'tapgate_health_level',
-      'The worst of the findings: 0 ok, 1 info, 2 warning, 3 error.',
+      'Most severe health finding: 0 ok, 1 info, 2 warning, 3 error.',
       LEVELS.indexOf(level),
     ),
     {
       name: 'tapgate_health_findings',
       type: 'gauge',
-      help: 'What the owner should know or do, by code.',
+      help: 'Health findings by code.',
       samples,
     },
   ]
@@ -88,13 +88,13 @@ export function collectHealthFamilies({ level, findings }: Health): Family[] {
 type AddSample = (name: string, type: Family['type'], sample: Sample) => void
 
 const HELP: Readonly<Record<string, string>> = {
-  up: 'Whether an upstream is ready to be called, or sleeps until it is.',
-  state: 'The state of an upstream: 1 for the one it is in.',
-  dropped: 'What a server sent that could not be given to anybody.',
-  restarts: 'How often a server was started again.',
+  up: 'Whether an upstream is ready or idle.',
+  state: 'Current state of an upstream (1).',
+  dropped: 'Messages of a server that could not be delivered.',
+  restarts: 'Restarts of a server.',
   instances: 'Live processes or connections.',
-  breaker_state: 'The state of a breaker: 1 for the one it is in.',
-  retries: 'Calls that were made once more.',
+  breaker_state: 'Current state of a circuit breaker (1).',
+  retries: 'Retried calls.',
 }
 
 function addUpstream(status: UpstreamStatus, add: AddSample): void {
@@ -160,11 +160,15 @@ export class ProcessMetrics {
     this.#lag?.reset()
     return [
       createCounter('process_cpu_seconds', 'CPU time of the process.', (user + system) / 1e6),
-      createGauge('process_resident_memory_bytes', 'Memory of the process.', rss),
-      createGauge('process_start_time_seconds', 'When the process started, since 1970.', this.#startedAt),
-      createGauge('nodejs_heap_size_used_bytes', 'Heap in use.', heapUsed),
-      createGauge('nodejs_heap_size_total_bytes', 'Heap that was taken.', heapTotal),
-      createGauge('nodejs_eventloop_lag_p99_seconds', 'Delay of the event loop since the last scrape.', p99),
+      createGauge('process_resident_memory_bytes', 'Resident memory of the process.', rss),
+      createGauge(
+        'process_start_time_seconds',
+        'Start time of the process in seconds since 1970.',
+        this.#startedAt,
+      ),
+      createGauge('nodejs_heap_size_used_bytes', 'Used heap.', heapUsed),
+      createGauge('nodejs_heap_size_total_bytes', 'Allocated heap.', heapTotal),
+      createGauge('nodejs_eventloop_lag_p99_seconds', 'Event loop delay since the last scrape.', p99),
     ]
   }
 }

@@ -125,6 +125,6 @@ function createWaitingKey(upstream: string, account: string): string {
 
 /** Creates a row of `gateway logins`. */
 export function createWaitingRow({ upstream, resource, account, since }: WaitingCaller): JsonObject {
-  const why = 'a call of this caller was refused, as there is no login'
+  const why = 'a call of this caller was refused without a login'
   return { upstream, account, resource, state: 'needs_auth', why, since }
 }

@@ -21,8 +21,8 @@ function formatLogins(
 }
 
 function formatLogout({ upstream, removed, revoked }: JsonObject): string {
-  if (removed === 0) return `nobody was logged in to ${formatText(upstream)}`
-  const told = revoked === true ? ', and the authorization server knows' : ''
+  if (removed === 0) return `not logged in to ${formatText(upstream)}`
+  const told = revoked === true ? ', and revoked' : ''
   return `logged out of ${formatText(upstream)}${told}`
 }
 
@@ -49,21 +49,21 @@ function formatText(value: unknown): string {
 }
 
 const UPSTREAM = {
-  upstream: { required: true, description: 'The server, by its name in the configuration.' },
+  upstream: { required: true, description: 'Name of the server in the configuration.' },
 }
 
 const ACCOUNT = {
   value: '<account>',
-  summary: 'Whose login: "gateway", or a caller as "key:<name>" or "<issuer> <subject>". Default: gateway.',
+  summary: 'Account: "gateway", or a caller as "key:<name>" or "<issuer> <subject>". Default: gateway.',
 }
 
 /** Commands for logins, with a running gateway or without. */
 export const commands: PluginCommands = {
   login: {
-    summary: 'Log in to a server that asks for OAuth, once for all who use it.',
+    summary: 'Log in to a server with OAuth, for all its users.',
     description: [
-      'Opens the browser, or prints the page where there is none. After the login the browser comes back to this machine;',
-      'where it cannot, paste the address that it ends at. With --device a code is typed in on any other machine.',
+      'Opens the browser, or prints the URL. After the login the browser returns to this machine;',
+      'if it cannot, paste its final address here. With --device, enter a code on another device.',
       'Exit codes: 0 granted, 1 refused or declined, 2 timed out.',
     ].join(' '),
     examples: [
@@ -75,11 +75,11 @@ export const commands: PluginCommands = {
     gateway: 'any',
     flags: {
       account: ACCOUNT,
-      scope: { value: '<scope>', multiple: true, summary: 'Ask for this scope too; may be given again.' },
-      'no-browser': { type: 'boolean', summary: 'Only print the page.' },
-      device: { type: 'boolean', summary: 'Log in with a code, on any other machine.', exclusive: ['port'] },
-      port: { value: '<port>', summary: 'Port that the browser comes back to. Default: any.' },
-      timeout: { value: '<time>', summary: 'How long to wait, at most 10m. Default: 10m.' },
+      scope: { value: '<scope>', multiple: true, summary: 'Request this scope too; repeatable.' },
+      'no-browser': { type: 'boolean', summary: 'Only print the URL.' },
+      device: { type: 'boolean', summary: 'Log in with a code on another device.', exclusive: ['port'] },
+      port: { value: '<port>', summary: 'Port of the redirect URI. Default: any.' },
+      timeout: { value: '<time>', summary: 'Maximum time to wait, up to 10m. Default: 10m.' },
     },
     async run(call) {
       const { login } = await import('./commands/login.ts')
@@ -87,7 +87,7 @@ export const commands: PluginCommands = {
     },
   },
   logout: {
-    summary: 'Forget a login, and tell the authorization server where it wants to know.',
+    summary: 'Log out of a server, and revoke the tokens.',
     examples: ['gateway logout github', 'gateway logout github --account key:ci'],
     args: UPSTREAM,
     gateway: 'any',
@@ -101,7 +101,7 @@ export const commands: PluginCommands = {
     },
   },
   logins: {
-    summary: 'List the logins: whose, where, for what, until when.',
+    summary: 'List logins with account, server, scopes and expiry.',
     examples: ['gateway logins', 'gateway logins --json'],
     gateway: 'any',
     async run(call) {
@@ -117,6 +117,8 @@ async function runWithLogins<T>(call: CommandCall, use: (ask: AskGateway) => Pro
     return await call.withGateway('unstarted', use)
   } catch (error) {
     if (!(error instanceof GatewayError) || error.code !== 'GW_VERB_UNKNOWN') throw error
-    throw gatewayError('GW_USAGE', { what: 'no server logs in: add "oauth: {}" to one under "upstreams:"' })
+    throw gatewayError('GW_USAGE', {
+      what: 'no server uses OAuth: add "oauth: {}" to one under "upstreams:"',
+    })
   }
 }

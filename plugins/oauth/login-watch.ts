@@ -106,6 +106,6 @@ function createCallersFigure(
       value,
     })),
   )
-  const help = 'Callers with a login of their own at a server, and callers that wait for one.'
+  const help = 'Logged-in and waiting callers.'
   return { name: 'tapgate_oauth_callers', type: 'gauge', help, samples }
 }

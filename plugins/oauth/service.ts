@@ -103,7 +103,7 @@ export class OAuthService {
   flow(upstream: string): UpstreamFlow {
     const flow = this.#flows.get(upstream)
     if (flow === undefined)
-      throw oauthError('GW_OAUTH_METADATA', { upstream, why: 'gateway.yaml gives it no "oauth: {}"' })
+      throw oauthError('GW_OAUTH_METADATA', { upstream, why: 'gateway.yaml has no "oauth" for it' })
     return flow
   }
 
@@ -168,7 +168,7 @@ export class OAuthService {
 
   async refresh(key: GrantKey, grant: Grant, signal: AbortSignal): Promise<RefreshResult> {
     const flow = [...this.#flows.values()].find(one => one.ownsGrant(key))
-    if (flow === undefined) return { kind: 'unreachable', reason: 'no upstream has its resource any more' }
+    if (flow === undefined) return { kind: 'unreachable', reason: 'no upstream has this resource' }
     return flow.refresh(key, grant, signal)
   }
 }
@@ -181,9 +181,7 @@ async function readAuthority(file: string, directory: string): Promise<string> {
   try {
     return await readFile(resolve(directory, file), 'utf8')
   } catch (error) {
-    throw new Error(
-      `tls.ca cannot be read (${(error as NodeJS.ErrnoException).code ?? getErrorMessage(error)})`,
-    )
+    throw new Error(`cannot read tls.ca (${(error as NodeJS.ErrnoException).code ?? getErrorMessage(error)})`)
   }
 }
 

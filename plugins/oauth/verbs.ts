@@ -20,7 +20,7 @@ export function answerVerbs(hooks: PluginHooks, service: OAuthService, config: C
   })
   control.for('login.finish').tap(async ({ url }) => {
     if (typeof url !== 'string' || !URL.canParse(url))
-      throw createParamsError('login.finish', '"url" must be an address')
+      throw createParamsError('login.finish', '"url" must be a URL')
     return { ...(await service.logins.finishLogin(url)), keptIn: service.vaultLocation }
   })
   control.for('login.device').tap(async params => {
@@ -28,7 +28,7 @@ export function answerVerbs(hooks: PluginHooks, service: OAuthService, config: C
   })
   control.for('login.device.wait').tap(async ({ handle }) => {
     if (typeof handle !== 'string')
-      throw createParamsError('login.device.wait', '"handle" must be that of a login')
+      throw createParamsError('login.device.wait', '"handle" must be a login handle')
     return { ...(await service.devices.awaitLogin(handle)), keptIn: service.vaultLocation }
   })
   control.for('login.list').tap({ readOnly: true }, async () => ({ logins: await listRows(service) }))
@@ -47,7 +47,7 @@ interface LoginTarget {
 
 function parseTarget(verb: string, params: JsonObject, service: OAuthService, config: Config): LoginTarget {
   const { upstream, account: text } = params
-  if (typeof upstream !== 'string') throw createParamsError(verb, '"upstream" must be the name of one')
+  if (typeof upstream !== 'string') throw createParamsError(verb, '"upstream" must be an upstream name')
   if (config.upstreams[upstream] === undefined)
     throw gatewayError('GW_UPSTREAM_UNKNOWN', {
       upstream,
@@ -61,16 +61,10 @@ function parseTarget(verb: string, params: JsonObject, service: OAuthService, co
   if (text === GATEWAY_ACCOUNT || (text === undefined && !isPerCaller(spec)))
     return { upstream, account: GATEWAY_ACCOUNT, caller: undefined, scopes }
   if (typeof text !== 'string')
-    throw createParamsError(
-      verb,
-      `each caller of "${upstream}" has a login of its own: say whose with --account`,
-    )
+    throw createParamsError(verb, `each caller of "${upstream}" has its own login: set --account`)
   const caller = parseCaller(text, config.auth)
   if (caller === undefined)
-    throw createParamsError(
-      verb,
-      'say "key:<name>" or "<issuer> <subject>": callers come from several issuers',
-    )
+    throw createParamsError(verb, 'use "key:<name>" or "<issuer> <subject>": there are several issuers')
   return { upstream, account: hashAccount(caller), caller, scopes }
 }
 
@@ -94,7 +88,7 @@ function parseLoopbackUri({ redirectUri }: JsonObject): string {
   const url = typeof redirectUri === 'string' ? URL.parse(redirectUri) : null
   if (url?.protocol === 'http:' && url.hostname === '127.0.0.1' && typeof redirectUri === 'string')
     return redirectUri
-  throw createParamsError('login.begin', '"redirectUri" must be an address on 127.0.0.1')
+  throw createParamsError('login.begin', '"redirectUri" must be a URL on 127.0.0.1')
 }
 
 /** Lists existing, lost and missing logins. */

@@ -27,11 +27,13 @@ interface DocumentOrigin {
 function resolveServer(servers: unknown, { url, server }: DocumentOrigin): URL {
   if (server !== undefined) return new URL(server)
   const named = parseFirstServer(servers, url)
-  if (named === undefined) throw new Error('it names no server; write the URL as "server"')
+  if (named === undefined) throw new Error('the document declares no server; set "server"')
   if (url !== undefined && named.origin !== url.origin)
-    throw new Error(`it names a server of another origin, ${named.origin}; write the one to call as "server"`)
+    throw new Error(
+      `the document declares a server of another origin, ${named.origin}; set "server" to the URL to call`,
+    )
   if (url === undefined && !isPublic(named))
-    throw new Error(`it names ${named.origin}, which is not public by https; write the URL as "server"`)
+    throw new Error(`the document declares ${named.origin}, which is not a public https server; set "server"`)
   return named
 }
 
@@ -128,8 +130,8 @@ function addTool(
 ): string | undefined {
   const from = { url: parseDocumentUrl(spec), server: spec.server }
   const basePath = resolveBasePath(operation.servers, server, from)
-  if (basePath === undefined) return 'it is on another server; write the one of all as "server"'
-  if (tools.has(name)) return 'another one has its name'
+  if (basePath === undefined) return 'it has a different server; set "server" for all operations'
+  if (tools.has(name)) return 'duplicate tool name'
   try {
     tools.set(name, createTool(operation, document, { name, basePath, hasOutput: spec.outputSchemas }))
     return undefined

@@ -36,8 +36,8 @@ function checkOpenApi(config: unknown, report: Report): void {
     if (scheme !== undefined && !/^https?:/i.test(scheme))
       report({
         pointer: `${at}/document`,
-        message: `"${scheme}" is not read`,
-        hint: 'give the path of a file, or an http or https URL',
+        message: `unsupported scheme "${scheme}"`,
+        hint: 'use a file path, or an http or https URL',
       })
   }
 }

@@ -6,8 +6,8 @@ import { defineErrors, parseDuration, parseSize, RPC } from '../../src/plugin.ts
 
 export const ERRORS = {
   GW_OPENAPI_DOCUMENT: {
-    text: 'the OpenAPI document {document} cannot be used: {why}',
-    hint: 'Look at "document" and "server" of this upstream; gateway restart reads the document again.',
+    text: 'OpenAPI document {document} is unusable: {why}',
+    hint: 'Check "document" and "server" of this upstream; "gateway restart" loads the document again.',
     exit: 4,
     rpc: RPC.internal,
   },
@@ -31,7 +31,8 @@ export async function readSource(spec: OpenApiSpec, reading: SourceDeps): Promis
   const text =
     url === undefined ? await readDocumentFile(spec, reading) : await fetchDocument(url, spec, reading)
   if (/^\s*\{/.test(text.slice(0, 1000))) return JSON.parse(text) as unknown
-  if (text.length > MAX_YAML) throw new Error(`as YAML it may have ${MAX_YAML} characters; make it JSON`)
+  if (text.length > MAX_YAML)
+    throw new Error(`YAML documents are limited to ${MAX_YAML} characters; convert it to JSON`)
   return reading.parseYaml(text)
 }
 
@@ -44,7 +45,7 @@ async function readDocumentFile(spec: OpenApiSpec, { directory }: SourceDeps): P
   try {
     const found = await handle.stat()
     const limit = parseSize(spec.maxDocument)
-    if (!found.isFile()) throw new Error('it is no file')
+    if (!found.isFile()) throw new Error('not a file')
     if (found.size > limit) throw createTooLargeError(limit)
     const text = await handle.readFile('utf8')
     if (text.length > limit) throw createTooLargeError(limit)
@@ -62,7 +63,7 @@ async function fetchDocument(url: URL, spec: OpenApiSpec, { fetch }: SourceDeps)
 }
 
 function createTooLargeError(limit: number): Error {
-  return new Error(`it is larger than ${limit} bytes; "maxDocument" allows more`)
+  return new Error(`larger than ${limit} bytes; increase "maxDocument"`)
 }
 
 function stripByteOrderMark(text: string): string {

@@ -98,8 +98,8 @@ function createRefusal(
   const said = sanitizeText(hide(body.toString('utf8'))).trim()
   const isCut = said.length > MAX_ERROR
   const parts = [
-    status < 400 ? `HTTP ${status}: it redirects, and redirects are not followed` : `HTTP ${status}`,
-    retryAfterMs === undefined ? '' : `It can be asked again in ${Math.ceil(retryAfterMs / 1000)} s.`,
+    status < 400 ? `HTTP ${status}: redirects are not followed` : `HTTP ${status}`,
+    retryAfterMs === undefined ? '' : `Retry in ${Math.ceil(retryAfterMs / 1000)} s.`,
     isCut ? `${said.slice(0, MAX_ERROR)}…` : said,
   ]
   return createErrorAnswer(parts.filter(part => part !== '').join('\n'))
@@ -156,7 +156,7 @@ export class OpenApiUpstream implements Upstream {
     const [first, ...others] = this.#open?.api.skipped ?? []
     if (first === undefined) return undefined
     const more = others.length === 0 ? '' : `, and ${others.length} more`
-    return `operations of its document are left out: ${first}${more}`
+    return `skipped operations: ${first}${more}`
   }
 
   get runtime(): UpstreamRuntime {
@@ -222,9 +222,10 @@ export class OpenApiUpstream implements Upstream {
 
   /** Returns the API, loading it if necessary. A failed load is retried after a pause. */
   async #ensureOpen(): Promise<OpenedApi> {
-    if (this.state === 'stopped') throw this.#createDownError('it was stopped')
+    if (this.state === 'stopped') throw this.#createDownError('stopped')
     if (this.#open === undefined && this.#cancelRetry === undefined) await this.start()
-    if (this.#open === undefined) throw this.#createDownError(this.problem ?? 'its document is not read yet')
+    if (this.#open === undefined)
+      throw this.#createDownError(this.problem ?? 'the document is not loaded yet')
     return this.#open
   }
 
@@ -249,7 +250,7 @@ export class OpenApiUpstream implements Upstream {
     this.#stamp = readFileStamp(spec, this.#sourceDeps.directory)
     const api = await createApi(spec, name, await readSource(spec, this.#sourceDeps))
     const { http: openHttp } = this.#context
-    if (openHttp === undefined) throw new Error('nothing is reached over a network here')
+    if (openHttp === undefined) throw new Error('network access is not available')
     const { proxy, tls, http2 } = spec
     const http = await openHttp({ url: api.server.href, proxy, tls, http2 })
     // It may have been stopped while loading.
@@ -265,17 +266,17 @@ export class OpenApiUpstream implements Upstream {
 
   #logApi({ tools, skipped, server }: Api): void {
     const { log } = this.#context
-    log.debug('read an OpenAPI document', { tools: tools.size, server: server.origin })
+    log.debug('loaded OpenAPI document', { tools: tools.size, server: server.origin })
     if (skipped.length > 0)
-      log.warn('operations of an OpenAPI document are left out', {
+      log.warn('skipped operations of an OpenAPI document', {
         count: skipped.length,
         first: skipped.slice(0, MAX_REASONS),
       })
     if (tools.size > MANY_TOOLS)
-      log.warn(`${tools.size} operations are tools now; "operations" chooses some of them`, {
+      log.warn(`${tools.size} operations became tools; select some with "operations"`, {
         tools: tools.size,
       })
-    if (tools.size === 0) log.warn('no operation of the OpenAPI document is a tool')
+    if (tools.size === 0) log.warn('no operation of the OpenAPI document became a tool')
   }
 
   #handleFailure(cause: unknown): void {
@@ -302,8 +303,8 @@ export class OpenApiUpstream implements Upstream {
 /** Formats the reason without repeating the path. */
 function formatReason(cause: unknown): string {
   const { code } = cause as { code?: unknown }
-  if (code === 'ENOENT') return 'there is no such file'
-  if (code === 'EACCES') return 'this file may not be read'
+  if (code === 'ENOENT') return 'file not found'
+  if (code === 'EACCES') return 'permission denied'
   return getErrorMessage(cause).slice(0, 300)
 }
 

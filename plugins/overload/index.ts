@@ -116,8 +116,8 @@ export class OverloadMonitor {
       lateLooks: this.#late,
       refused,
     }
-    if (level === 'refuse') log.warn('overloaded: new requests are refused for a while', figures)
-    else if (before === 'refuse') log.info('requests are taken again', figures)
+    if (level === 'refuse') log.warn('overloaded: rejecting new requests', figures)
+    else if (before === 'refuse') log.info('no longer overloaded: accepting requests', figures)
   }
 }
 
@@ -156,13 +156,13 @@ function countOldBytes(): number {
 const HEALTH = {
   overloaded: {
     level: 'error',
-    text: 'the process has too much to do and refuses requests: {why}',
-    fix: 'Give it more memory, or run several replicas: docs/deploy.md',
+    text: 'overloaded, rejecting requests: {why}',
+    fix: 'Increase memory, or run several replicas: docs/deploy.md',
   },
   'nearly-overloaded': {
     level: 'warning',
-    text: 'the process has nearly too much to do: {why}',
-    fix: 'Give it more memory, or run several replicas: docs/deploy.md',
+    text: 'nearly overloaded: {why}',
+    fix: 'Increase memory, or run several replicas: docs/deploy.md',
   },
 } as const
 
@@ -220,13 +220,13 @@ function getLoad({ level, heap, memory, lagMs, refused }: OverloadMonitor): Omit
 
 function collectFigures({ heap, memory, lagMs, refused }: OverloadMonitor): Metric[] {
   return [
-    createGauge('tapgate_heap_ratio', 'Part of the heap limit that is in use.', heap),
-    createGauge('tapgate_memory_ratio', 'Part of the memory that is there which the process has.', memory),
-    createGauge('tapgate_loop_lag_seconds', 'How late the event loop was at the last look.', lagMs / 1000),
+    createGauge('tapgate_heap_ratio', 'Used fraction of the heap limit.', heap),
+    createGauge('tapgate_memory_ratio', 'Used fraction of the available memory.', memory),
+    createGauge('tapgate_loop_lag_seconds', 'Event loop delay at the last check.', lagMs / 1000),
     {
       name: 'tapgate_overload_refused',
       type: 'counter',
-      help: 'Requests that were refused because of overload.',
+      help: 'Requests rejected because of overload.',
       samples: [{ suffix: '_total', value: refused }],
     },
   ]

@@ -9,21 +9,21 @@ const DRIFTED = 1
 
 export const commands: PluginCommands = {
   lock: {
-    summary: 'Write what servers say of themselves into gateway.lock, for review.',
+    summary: 'Record definitions of servers in gateway.lock, for review.',
     description:
-      'Takes in what is new. What has changed stays as it was accepted: see "lock diff" and "lock accept". Exit codes: 0 all is as the file says, 1 something has changed or cannot be asked, 3 the file cannot be used.',
+      'Adds new definitions. Changed ones stay as accepted: see "lock diff" and "lock accept". Exit codes: 0 no differences, 1 differences or a server is unavailable, 3 the file is unusable.',
     examples: ['gateway lock', 'gateway lock files', 'gateway lock --check', 'gateway lock --prune'],
     gateway: 'any',
-    args: { upstream: { description: 'Of this one only.' } },
+    args: { upstream: { description: 'Only this server.' } },
     flags: {
       check: {
         type: 'boolean',
         exclusive: ['prune'],
-        summary: 'Write nothing; exit with 1 where anything is new, changed, or cannot be asked. For CI.',
+        summary: 'Write nothing; exit with 1 if anything is new, changed or unavailable. For CI.',
       },
       prune: {
         type: 'boolean',
-        summary: 'Drop what servers have no longer, and servers that are no longer there.',
+        summary: 'Drop definitions and servers that no longer exist.',
       },
     },
     async run(call) {
@@ -32,12 +32,11 @@ export const commands: PluginCommands = {
     },
   },
   'lock diff': {
-    summary: 'Say in words what is not as gateway.lock has it.',
-    description:
-      'Characters that nobody sees are shown as \\u…. Remarks are advice: nothing is decided by them.',
+    summary: 'Show differences from gateway.lock.',
+    description: 'Invisible characters are shown as \\u…. Notes are hints for the reviewer only.',
     examples: ['gateway lock diff', 'gateway lock diff files --json'],
     gateway: 'any',
-    args: { upstream: { description: 'Of this one only.' } },
+    args: { upstream: { description: 'Only this server.' } },
     async run(call) {
       const found = await loadPins(call, call.args.upstream)
       const { comparePins, hashPins } = await import('./compare.ts')
@@ -52,13 +51,14 @@ export const commands: PluginCommands = {
     },
   },
   'lock accept': {
-    summary: 'Take all that one server says of itself now into gateway.lock.',
-    description: 'Refuses where that is not what was read: the hash is the one that "lock diff" says.',
+    summary: 'Accept the current definitions of one server into gateway.lock.',
+    description:
+      'Fails if the definitions have changed since the review: the hash is the one from "lock diff".',
     examples: ['gateway lock accept files --expect v1:4be1…'],
     gateway: 'any',
     args: { upstream: { required: true, description: 'The server.' } },
     flags: {
-      expect: { required: true, value: '<hash>', summary: 'The hash that "gateway lock diff" said.' },
+      expect: { required: true, value: '<hash>', summary: 'The hash from "gateway lock diff".' },
     },
     run: call => acceptPins(call, call.args.upstream ?? '', String(call.flags.expect)),
   },
@@ -82,13 +82,13 @@ async function checkPins(call: CommandCall, { file, accepted, described }: Curre
       problem === undefined && unpinned === undefined && changes.length === 0,
   )
   call.print({ file, isFine, upstreams: rows }, () => [
-    ...(accepted === undefined ? [`there is no ${file}: run "gateway lock"`] : []),
+    ...(accepted === undefined ? [`${file} not found: run "gateway lock"`] : []),
     ...rows.flatMap(({ upstream, problem, unpinned, changes }) => [
-      ...(problem === undefined ? [] : [`${upstream}: cannot be asked: ${problem}`]),
+      ...(problem === undefined ? [] : [`${upstream}: unavailable: ${problem}`]),
       ...(unpinned === undefined ? [] : [`${upstream}: unpinned: ${unpinned}`]),
       ...changes.map(change => `${upstream}: ${formatChangeName(change)} ${change.status}`),
     ]),
-    ...(isFine ? [`${rows.length} ${rows.length === 1 ? 'server' : 'servers'} as ${file} has them`] : []),
+    ...(isFine ? [`${rows.length} ${rows.length === 1 ? 'server matches' : 'servers match'} ${file}`] : []),
   ])
   return isFine ? 0 : DRIFTED
 }
@@ -133,13 +133,14 @@ interface LockRow {
 }
 
 function formatLockRow({ upstream, problem, isFirst, added, changed }: LockRow): string[] {
-  if (problem !== undefined) return [`${upstream}: left as it was, as it cannot be asked: ${problem}`]
+  if (problem !== undefined)
+    return [`${upstream}: unchanged in the file, as the server is unavailable: ${problem}`]
   return [
-    `${upstream}: ${added.length} taken in`,
-    ...(isFirst ? [] : added.map(change => `${upstream}: ${formatChangeName(change)} is new, and taken in`)),
+    `${upstream}: ${added.length} added`,
+    ...(isFirst ? [] : added.map(change => `${upstream}: ${formatChangeName(change)} is new, added`)),
     ...changed.map(
       change =>
-        `${upstream}: ${formatChangeName(change)} has changed, and stays as it was accepted – gateway lock diff ${upstream}`,
+        `${upstream}: ${formatChangeName(change)} has changed, kept as accepted – gateway lock diff ${upstream}`,
     ),
   ]
 }
@@ -160,7 +161,7 @@ async function acceptPins(call: CommandCall, name: string, expect: string): Prom
   const [one] = described
   if (one?.pins === undefined) {
     const { gatewayError } = await import('../../src/plugin.ts')
-    throw gatewayError('GW_UPSTREAM_DOWN', { upstream: name, why: one?.problem ?? 'it says nothing' })
+    throw gatewayError('GW_UPSTREAM_DOWN', { upstream: name, why: one?.problem ?? 'no description' })
   }
   const found = hashPins(one.pins)
   if (found !== expect) throw pinsError('GW_PINS_EXPECT', { upstream: name, found })
@@ -181,7 +182,7 @@ async function reloadGateway(call: CommandCall): Promise<void> {
   } catch (error) {
     const { code, message } = error as { code?: unknown; message?: unknown }
     if (code !== 'GW_NO_GATEWAY')
-      call.err.line(`the gateway that runs has not taken it in: ${toOneLine(String(message))}`)
+      call.err.line(`the running gateway could not reload: ${toOneLine(String(message))}`)
   }
 }
 
@@ -190,8 +191,8 @@ function formatDiff(
   { out }: CommandCall,
 ): string[] {
   const { upstream, problem, hash, changes = [] } = row
-  if (problem !== undefined) return [`${out.paint('bold', upstream)} cannot be asked: ${problem}`]
-  if (changes.length === 0) return [`${out.paint('bold', upstream)} is as it was accepted`]
+  if (problem !== undefined) return [`${out.paint('bold', upstream)} is unavailable: ${problem}`]
+  if (changes.length === 0) return [`${out.paint('bold', upstream)} matches the file`]
   return [
     out.paint('bold', upstream),
     ...changes.flatMap(change => [

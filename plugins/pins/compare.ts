@@ -12,20 +12,26 @@ const MAX_UNREMARKED_LENGTH = 4096
 /** Patterns that suggest prompt injection. They only inform the reviewer. */
 const SIGNS: readonly (readonly [says: string, sign: RegExp])[] = [
   [
-    'speaks to the model about its instructions',
+    'refers to the instructions of the model',
     /\b(?:ignore|disregard|forget|override)\b.{0,40}\b(?:previous|prior|above|other|all)\b.{0,40}\b(?:instruction|rule|tool|prompt)/is,
   ],
   [
-    'wants something kept from the user',
+    'asks to hide something from the user',
     /\b(?:do not|don't|never|without)\b.{0,20}\b(?:tell|mention|inform|show|reveal|notify)\w*\b.{0,20}\b(?:user|human|anyone)/is,
   ],
-  ['has a tag as of a prompt', /<\s*\/?\s*(?:important|system|secret|instructions?|assistant|hidden)\s*>/i],
   [
-    'wants to be used before or instead of other tools',
+    'contains a tag like those in prompts',
+    /<\s*\/?\s*(?:important|system|secret|instructions?|assistant|hidden)\s*>/i,
+  ],
+  [
+    'asks to be used before or instead of other tools',
     /\b(?:before|instead of)\b.{0,20}\b(?:any|every|all|other)\b.{0,20}\btools?\b/is,
   ],
-  ['names places of secrets', /~\/\.ssh|\bid_(?:rsa|ed25519)\b|\.aws\/credentials|\.netrc\b|\bmcp\.json\b/i],
-  ['holds text in an encoding', /[A-Za-z0-9+/]{160}/],
+  [
+    'refers to files with secrets',
+    /~\/\.ssh|\bid_(?:rsa|ed25519)\b|\.aws\/credentials|\.netrc\b|\bmcp\.json\b/i,
+  ],
+  ['contains encoded text', /[A-Za-z0-9+/]{160}/],
 ]
 
 /** Lists remarks for the reviewer of a definition or of instructions. */
@@ -34,8 +40,8 @@ function listFindings(accepted: JsonObject | string): string[] {
   const all = texts.join('\n')
   const unseen = countInvisible(all)
   return [
-    ...(unseen === 0 ? [] : [`holds ${unseen} characters that nobody sees, shown as \\u…`]),
-    ...(hasMixedWord(all) ? ['mixes letters of alphabets that look alike'] : []),
+    ...(unseen === 0 ? [] : [`contains ${unseen} invisible characters, shown as \\u…`]),
+    ...(hasMixedWord(all) ? ['mixes look-alike letters of several alphabets'] : []),
     ...SIGNS.filter(([, sign]) => sign.test(all)).map(([says]) => says),
     ...(texts.some(text => text.length > MAX_UNREMARKED_LENGTH)
       ? [`has a text of more than ${MAX_UNREMARKED_LENGTH} characters`]
@@ -47,9 +53,9 @@ function listFindings(accepted: JsonObject | string): string[] {
 function listChangeFindings(before: JsonObject, now: JsonObject): string[] {
   const [old, young] = [readHints(before), readHints(now)]
   return [
-    ...(old.readOnlyHint && !young.readOnlyHint ? ['does no longer say that it only reads'] : []),
-    ...(!old.destructiveHint && young.destructiveHint ? ['may destroy something now'] : []),
-    ...(!old.openWorldHint && young.openWorldHint ? ['reaches the outside world now'] : []),
+    ...(old.readOnlyHint && !young.readOnlyHint ? ['is no longer marked as read-only'] : []),
+    ...(!old.destructiveHint && young.destructiveHint ? ['may be destructive now'] : []),
+    ...(!old.openWorldHint && young.openWorldHint ? ['accesses the outside world now'] : []),
   ]
 }
 

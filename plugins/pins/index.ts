@@ -12,18 +12,18 @@ import { StartGuard } from './start-guard.ts'
 const HEALTH = {
   'pins-held': {
     level: 'warning',
-    text: '{count} of what {upstream} offers is not as gateway.lock has it, and withheld',
-    fix: 'gateway lock diff {upstream} shows it, and how to accept it',
+    text: '{count} definitions of {upstream} differ from gateway.lock and are withheld',
+    fix: 'Review with: gateway lock diff {upstream}',
   },
   'pins-changed': {
     level: 'warning',
-    text: '{count} of what {upstream} offers is not as gateway.lock has it, and passed on',
+    text: '{count} definitions of {upstream} differ from gateway.lock and are passed on',
     fix: 'gateway lock diff {upstream}',
   },
   'pins-no-lock': {
     level: 'warning',
-    text: 'there is no gateway.lock: nobody has accepted anything yet',
-    fix: 'gateway lock; then review the file, and keep it with gateway.yaml',
+    text: 'gateway.lock not found: no definitions have been accepted',
+    fix: 'Run "gateway lock", review the file, and commit it with gateway.yaml',
   },
 } as const
 
@@ -63,9 +63,9 @@ const MAX_LOGGED = 10_000
 const VARIABLES = ['PATH', 'HOME', 'npm_config_cache'] as const
 
 const STATUS_TEXTS: Readonly<Record<Status, string>> = {
-  same: 'as gateway.lock has it',
+  same: 'the one in gateway.lock',
   new: 'not in gateway.lock',
-  changed: 'another one than gateway.lock has',
+  changed: 'different from gateway.lock',
 }
 
 /** Withholds definitions that differ from those accepted in gateway.lock. */
@@ -84,9 +84,9 @@ export const pins: Plugin<Mode> = {
     const file = lockPath(directory)
     const lock = readLock(file)
     if (lock === undefined)
-      log.warn('there is no gateway.lock: nobody has accepted anything yet', {
+      log.warn('gateway.lock not found: no definitions have been accepted', {
         file,
-        hint: 'run "gateway lock", review the file, and keep it with gateway.yaml',
+        hint: 'run "gateway lock", review the file, and commit it with gateway.yaml',
       })
     const told = slot.gateway<DriftLog>(() => ({
       hashes: new WeakMap(),
@@ -165,7 +165,7 @@ function reportProgramDrift(
   const key = JSON.stringify([upstream, 'package', message, isWithheld])
   if (drifts.has(key)) return
   drifts.set(key, true)
-  log.warn(`${message}, and it is ${isWithheld ? 'not started' : 'started all the same'}`, {
+  log.warn(`${message}, ${isWithheld ? 'not started' : 'started anyway'}`, {
     upstream,
     hint: `gateway lock diff ${upstream}`,
   })
@@ -185,13 +185,13 @@ function collectFigures(judge: PinJudge, { counts }: DriftLog): Metric[] {
     {
       name: 'tapgate_pins',
       type: 'gauge',
-      help: 'Definitions of servers as they were last compared with gateway.lock.',
+      help: 'Definitions by status in the last comparison with gateway.lock.',
       samples: states,
     },
     {
       name: 'tapgate_pins_drifts',
       type: 'counter',
-      help: 'Definitions that were first seen new or changed.',
+      help: 'New or changed definitions found.',
       samples: drifts,
     },
   ]
@@ -206,8 +206,8 @@ function checkPinsConfig(config: unknown, report: Report): void {
       continue
     report({
       pointer: `${appendPointer('/upstreams', name)}/pins`,
-      message: `upstream "${name}" is not enabled, so nothing of it is compared`,
-      hint: 'enable it, or take this line out',
+      message: `upstream "${name}" is disabled, so "pins" has no effect`,
+      hint: 'enable it, or remove this line',
       severity: 'warning',
       on: 'key',
     })
@@ -216,8 +216,8 @@ function checkPinsConfig(config: unknown, report: Report): void {
   if (readValue(config, 'pins') === undefined || names.length === 0 || own.includes(undefined)) return
   report({
     pointer: '/pins',
-    message: 'every upstream has "pins" of its own, so this one is never used',
-    hint: 'take it out, or those of upstreams that should have it',
+    message: 'no effect: every upstream has its own "pins"',
+    hint: 'remove it, or "pins" of upstreams that should use it',
     severity: 'warning',
     on: 'key',
   })

@@ -44,18 +44,16 @@ export function readLock(file: string): Lock | undefined {
   const { lockfileVersion: version, upstreams } = isObject(parsed) ? parsed : {}
   if (typeof version === 'number' && version > VERSION)
     throw pinsError('GW_PINS_LOCK_VERSION', { file, version })
-  if (version !== VERSION || !isObject(upstreams))
-    throw createLockError(file, 'it is no lock file of tapgate')
+  if (version !== VERSION || !isObject(upstreams)) throw createLockError(file, 'not a lock file of tapgate')
   return new Map(Object.entries(upstreams).map(([name, pins]) => [name, parseUpstreamPins(pins, name, file)]))
 }
 
 function readLockText(file: string): string | undefined {
   try {
     const found = lstatSync(file)
-    if (found.isSymbolicLink())
-      throw createLockError(file, 'it is a symbolic link, and might be another file tomorrow')
-    if (!found.isFile()) throw createLockError(file, 'it is no file')
-    if (found.size > MAX_BYTES) throw createLockError(file, `it has more than ${MAX_BYTES} bytes`)
+    if (found.isSymbolicLink()) throw createLockError(file, 'symbolic links are not allowed')
+    if (!found.isFile()) throw createLockError(file, 'not a file')
+    if (found.size > MAX_BYTES) throw createLockError(file, `larger than ${MAX_BYTES} bytes`)
     return readFileSync(file, 'utf8')
   } catch (cause) {
     if (isObject(cause) && cause.code === 'ENOENT') return undefined
@@ -66,7 +64,7 @@ function readLockText(file: string): string | undefined {
 
 function parseLockText(text: string, file: string): unknown {
   const conflict = text.split('\n').findIndex(line => /^(<<<<<<<|>>>>>>>) /.test(line))
-  if (conflict >= 0) throw createLockError(file, `line ${conflict + 1} is the mark of a conflict of versions`)
+  if (conflict >= 0) throw createLockError(file, `line ${conflict + 1} is a merge conflict marker`)
   try {
     return JSON.parse(text)
   } catch (cause) {
@@ -79,7 +77,7 @@ function createLockError(file: string, why: string): Error {
 }
 
 function parseUpstreamPins(value: unknown, upstream: string, file: string): UpstreamPins {
-  if (!isObject(value)) throw createLockError(file, `"${upstream}" is no upstream`)
+  if (!isObject(value)) throw createLockError(file, `"${upstream}" is not an upstream`)
   const pins = PINNED.map(
     kind => [kind, parseDefinitions(value[kind], kind, `${upstream}: ${kind}`, file)] as const,
   )
@@ -99,7 +97,7 @@ function parseDefinitions(
   file: string,
 ): Map<string, Pin<JsonObject>> {
   if (value === undefined) return new Map()
-  if (!isObject(value)) throw createLockError(file, `${where} is no map`)
+  if (!isObject(value)) throw createLockError(file, `${where} is not a map`)
   return new Map(
     Object.entries(value).map(([name, pin]) => [name, parseDefinitionPin(pin, kind, name, where, file)]),
   )
@@ -118,7 +116,7 @@ function parseDefinitionPin(
   const lines = joinLines(pin.description)
   const accepted = lines === undefined ? pin.definition : { ...pin.definition, description: lines }
   if (getDefinitionName(kind, accepted) !== name)
-    throw createLockError(file, `${where} "${name}" is the definition of another one`)
+    throw createLockError(file, `${where} "${name}" contains the definition of another name`)
   return verifyPin({ hash: pin.hash, accepted }, `${where} "${name}"`, file)
 }
 
@@ -135,7 +133,7 @@ function verifyPin<T>(pin: Pin<T>, where: string, file: string): Pin<T> {
     throw pinsError('GW_PINS_LOCK_VERSION', { file, version })
   }
   if (hashValue(pin.accepted) !== pin.hash)
-    throw createLockError(file, `${where} has a hash that is not that of its text`)
+    throw createLockError(file, `${where}: the hash does not match its text`)
   return pin
 }
 

@@ -66,9 +66,9 @@ function identifyNpmPackage(args: readonly string[], cwd: string, lookup: Lookup
   const joined = args.find(arg => arg.startsWith('--package='))?.slice('--package='.length)
   const wanted = joined ?? (named >= 0 ? args[named + 1] : args.find(arg => !arg.startsWith('-')))
   const [, name, version = ''] = /^(@?[^@]+)(?:@(.*))?$/.exec(wanted ?? '') ?? []
-  if (name === undefined) return { type: 'unpinned', says: 'no package is named' }
+  if (name === undefined) return { type: 'unpinned', says: 'no package name' }
   if (!EXACT.test(version))
-    return { type: 'unpinned', says: `${name} has no exact version: whatever is published next will run` }
+    return { type: 'unpinned', says: `${name} has no exact version: the next published one would run` }
   const integrity = [...listPackageRoots(cwd, lookup)]
     .map(root => findIntegrity(root, name, version))
     .find(one => one !== undefined)
@@ -118,7 +118,7 @@ function identifyPythonPackage(args: readonly string[]): PackagePin {
   const wanted = (from >= 0 ? args[from + 1] : args.find(arg => !arg.startsWith('-'))) ?? ''
   const [, name = wanted, version] = /^([\w.[\]-]+)(?:==|@)(\d[\w.+!-]*)$/.exec(wanted) ?? []
   if (version !== undefined) return { type: 'pypi', name, version }
-  return { type: 'unpinned', says: `${wanted} has no exact version: whatever is published next will run` }
+  return { type: 'unpinned', says: `${wanted} has no exact version: the next published one would run` }
 }
 
 function identifyImage(args: readonly string[]): PackagePin {
@@ -130,7 +130,7 @@ function identifyImage(args: readonly string[]): PackagePin {
   }
   const name = rest[at] ?? ''
   if (/@sha256:[0-9a-f]{64}$/.test(name)) return { type: 'image', image: name }
-  return { type: 'unpinned', says: `image ${name} has no digest: whatever its tag means next will run` }
+  return { type: 'unpinned', says: `image ${name} has no digest: its tag may change` }
 }
 
 function identifyLocalProgram(
@@ -143,10 +143,10 @@ function identifyLocalProgram(
   const isInterpreter = INTERPRETER.test(basename(command))
   const script = isInterpreter ? args.map(arg => resolve(cwd, arg)).find(isFile) : undefined
   const file = script ?? (isInterpreter ? undefined : findProgram(command, folders, cwd))
-  if (file === undefined) return { type: 'unpinned', says: `${command} names no file that could be hashed` }
+  if (file === undefined) return { type: 'unpinned', says: `${command} is not a file that can be hashed` }
   const real = realpathSync(file)
   const sha256 = hashFile(real)
-  if (sha256 === undefined) return { type: 'unpinned', says: `${command} cannot be read` }
+  if (sha256 === undefined) return { type: 'unpinned', says: `${command} is not readable` }
   return identifyInstalledPackage(real, sha256) ?? { type: 'file', path: basename(real), sha256 }
 }
 

@@ -176,7 +176,7 @@ function markEntry(entry: CatalogEntry, { status, like }: PinVerdict, mode: Mode
     what: KIND_NAMES[entry.kind as PinnedKind],
     name: entry.exposed,
     upstream: entry.upstream,
-    like: like === undefined ? '' : `, and "${like}" is much like it`,
+    like: like === undefined ? '' : `, and it resembles "${like}"`,
   })
   const reason = status === 'new' ? 'definition_new' : 'definition_changed'
   return { ...judged, refusal: { code: row.rpc ?? 0, message, data: { code, reason } } }

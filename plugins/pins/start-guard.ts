@@ -70,7 +70,7 @@ export class StartGuard {
     if (status === 'same') return undefined
     const isWithheld = shouldWithholdProgram(mode, status, pins.package)
     const lines = listDifferences(pins.package ?? {}, now ?? {})
-    const what = lines.join('; ') || 'nothing says what will run'
+    const what = lines.join('; ') || 'the program cannot be identified'
     const { message } = pinsError('GW_PACKAGE_CHANGED', { upstream, what })
     this.#deps.onDrift({ upstream, status, message, isWithheld })
     return isWithheld ? message : undefined

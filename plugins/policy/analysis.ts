@@ -232,7 +232,7 @@ class ExpressionWalker {
   #visitName(name: string, node: ASTNode, { scope, inLoop }: ExpressionScope): void {
     if (scope.has(name)) return
     if (!isVariable(name))
-      return this.#addMistake(node, `there is no variable "${name}"`, suggestName(name, VARIABLES))
+      return this.#addMistake(node, `unknown variable "${name}"`, suggestName(name, VARIABLES))
     this.#reads.add(name)
     if (!inLoop || this.#perItem === 'args') return
     if (name === 'args') this.#perItem = 'args'
@@ -243,7 +243,7 @@ class ExpressionWalker {
     const [name, args] = node.args
     if (name === 'has') return this.#visitHas(args, place)
     if (CONSTANT.has(name)) {
-      if (args[0]?.op !== 'value') this.#addMistake(node, `${name}() takes a constant`)
+      if (args[0]?.op !== 'value') this.#addMistake(node, `${name}() requires a constant`)
     } else if (!FUNCTIONS.has(name)) this.#reportUnknown(name, node)
     for (const arg of args) this.visit(arg, place)
   }
@@ -270,12 +270,12 @@ class ExpressionWalker {
    */
   #checkArgument(name: string, first: ASTNode, { scope }: ExpressionScope): void {
     const isText = first.op === 'value' && typeof first.args === 'string'
-    if (PREPARED.has(name) && !isText) this.#addMistake(first, `${name}() takes a constant pattern`)
-    if (CLOCK.includes(name) && !isText) this.#addMistake(first, `${name}() takes a constant time zone`)
+    if (PREPARED.has(name) && !isText) this.#addMistake(first, `${name}() requires a constant pattern`)
+    if (CLOCK.includes(name) && !isText) this.#addMistake(first, `${name}() requires a constant time zone`)
     if (SEARCHES.has(name) && this.#isCallerValue(first, scope))
       this.#addMistake(
         first,
-        `${name}() must not look for a text that the caller chose`,
+        `${name}() must not search for a text from the caller`,
         'use == or startsWith()',
       )
     if (name === 'within') this.#collectPathFields(first)
@@ -284,13 +284,16 @@ class ExpressionWalker {
   #visitLoop(node: Extract<ASTNode, { op: 'rcall' }>, place: ExpressionScope): void {
     const [name, receiver, [item, ...body]] = node.args
     this.#loops = true
-    if (place.inLoop)
-      this.#addMistake(node, `${name}() stands inside another loop`, 'only one loop is allowed')
+    if (place.inLoop) this.#addMistake(node, `${name}() is inside another loop`, 'only one loop is allowed')
     if (hasLoop(receiver) && !isFilter(receiver))
-      this.#addMistake(node, `${name}() goes over what another loop made`, 'only filter() may come before it')
+      this.#addMistake(
+        node,
+        `${name}() iterates over the result of another loop`,
+        'only filter() may precede it',
+      )
     this.visit(receiver, place)
-    if (item?.op !== 'id') return this.#addMistake(node, `${name}() wants a name for the item first`)
-    if (isVariable(item.args)) return this.#addMistake(item, `"${item.args}" is a variable already`)
+    if (item?.op !== 'id') return this.#addMistake(node, `${name}() requires an item name first`)
+    if (isVariable(item.args)) return this.#addMistake(item, `"${item.args}" is already a variable`)
     const scope = new Map([...place.scope, [item.args, this.#isCallerValue(receiver, place.scope)]])
     for (const part of body) this.visit(part, { ...place, scope, inLoop: true })
   }
@@ -309,7 +312,7 @@ class ExpressionWalker {
     if (index.op === 'value' && typeof index.args === 'string')
       this.#checkMember(owner, index.args, node, place)
     else if (owner.args === 'args') this.#bareArgument ??= '…'
-    else if (Object.hasOwn(FIELDS, owner.args)) this.#addMistake(node, `${owner.args}[…] takes a constant`)
+    else if (Object.hasOwn(FIELDS, owner.args)) this.#addMistake(node, `${owner.args}[…] requires a constant`)
   }
 
   #checkMember(owner: ASTNode, field: string, node: ASTNode, place: ExpressionScope): void {
@@ -346,7 +349,7 @@ class ExpressionWalker {
     const [left, right] = listChildren(node)
     if (left === undefined || right === undefined) return
     if (this.#isCallerValue(left, scope) && this.#isCallerValue(right, scope))
-      this.#addMistake(node, '"in" must not look for what the caller chose in what the caller sent')
+      this.#addMistake(node, '"in" must not search for a value from the caller in a value from the caller')
   }
 
   /** Returns true if a value may be part of the arguments. */
@@ -364,9 +367,9 @@ class ExpressionWalker {
   #reportUnknown(name: string, node: ASTNode): void {
     const hint =
       name === 'matches'
-        ? 'use re(), which takes time linear in the text'
+        ? 'use re(), which takes linear time'
         : suggestName(name, [...METHODS, ...LOOPS, ...FUNCTIONS])
-    this.#addMistake(node, `there is no function "${name}" here`, hint)
+    this.#addMistake(node, `unknown function "${name}"`, hint)
   }
 
   #addMistake(node: ASTNode, message: string, hint?: string): void {

@@ -55,9 +55,9 @@ const METHOD = { tools: 'tools/call', prompts: 'prompts/get', resources: 'resour
 /** Evaluates each case with the rules of a configuration. @throws GatewayError GW_USAGE for an invalid case */
 export function runCases(given: unknown, config: Config): CaseResult[] {
   const list = Array.isArray(given) ? given : isObject(given) ? given.cases : undefined
-  if (!Array.isArray(list) || list.length === 0) throw createUsageError('the file holds no list of cases')
+  if (!Array.isArray(list) || list.length === 0) throw createUsageError('the file contains no list of cases')
   const { policy } = config
-  if (policy === undefined) throw createUsageError('the configuration has no section "policy"')
+  if (policy === undefined) throw createUsageError('the configuration has no "policy"')
   const rules = new RuleIndex(compileRules(policy).rules)
   return list.map((one: unknown, index) => runCase(one, index, rules, config))
 }
@@ -67,7 +67,7 @@ function runCase(given: unknown, index: number, rules: RuleIndex, config: Config
   const spec = checkCase(given, place)
   const failures: string[] = []
   const judge = new PolicyJudge(rules.hasAllow, ({ name }, error) =>
-    failures.push(`"${name}" has no value: ${(getErrorMessage(error).split('\n')[0] ?? '').slice(0, 80)}`),
+    failures.push(`"${name}" failed: ${(getErrorMessage(error).split('\n')[0] ?? '').slice(0, 80)}`),
   )
   const subject = parseSubject(spec)
   const facts = createFacts(spec, subject, config)
@@ -102,13 +102,13 @@ function isExpected(wanted: JsonObject, { effect, rule, scopes = [] }: CaseOutco
 }
 
 function checkCase(given: unknown, place: string): JsonObject & { readonly effect: string } {
-  if (!isObject(given)) throw createUsageError(`${place} is no map`)
+  if (!isObject(given)) throw createUsageError(`${place} is not a map`)
   const odd = Object.keys(given).find(key => !KEYS.includes(key))
   if (odd !== undefined)
     throw createUsageError(`${place} has an unknown key "${odd}"`, suggestName(odd, KEYS))
   const { effect, principal, client, session, request } = given
   if (typeof effect !== 'string' || !EFFECTS.includes(effect))
-    throw createUsageError(`${place} expects none of the effects ${EFFECTS.join(', ')}`)
+    throw createUsageError(`${place}: "effect" must be one of ${EFFECTS.join(', ')}`)
   for (const [name, value] of Object.entries({ principal, client, session, request }))
     checkFields(value, name as keyof typeof FIELDS, place)
   return { ...given, effect }
@@ -116,10 +116,11 @@ function checkCase(given: unknown, place: string): JsonObject & { readonly effec
 
 function checkFields(value: unknown, name: keyof typeof FIELDS, place: string): void {
   if (value === undefined) return
-  if (!isObject(value)) throw createUsageError(`${place}: "${name}" is no map`)
+  if (!isObject(value)) throw createUsageError(`${place}: "${name}" is not a map`)
   const known = Object.keys(FIELDS[name])
   const odd = Object.keys(value).find(key => !known.includes(key))
-  if (odd !== undefined) throw createUsageError(`${place}: ${name} has no "${odd}"`, suggestName(odd, known))
+  if (odd !== undefined)
+    throw createUsageError(`${place}: unknown key "${odd}" in ${name}`, suggestName(odd, known))
 }
 
 function parseSubject(spec: JsonObject): { kind: SubjectKind | undefined; name: string } {
@@ -219,7 +220,7 @@ function parseTime(value: unknown): Date {
   const time = new Date(
     typeof value === 'string' || typeof value === 'number' || value instanceof Date ? value : NaN,
   )
-  if (Number.isNaN(time.getTime())) throw createUsageError(`"${String(value)}" is no time`)
+  if (Number.isNaN(time.getTime())) throw createUsageError(`invalid time "${String(value)}"`)
   return time
 }
 

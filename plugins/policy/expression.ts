@@ -78,7 +78,7 @@ interface Pattern {
  */
 function isWithin(path: string, directory: string): boolean {
   if (!directory.startsWith('/') || SEGMENT.test(directory))
-    throw new Error('within() wants an absolute directory without ".." and "//"')
+    throw new Error('within() requires an absolute directory without ".." and "//"')
   if (!path.startsWith('/') || path.includes('\0') || path.includes('\\')) return false
   const base = directory.endsWith('/') ? directory.slice(0, -1) : directory
   // Normalizing is expensive, and most paths are already normal.
@@ -88,10 +88,11 @@ function isWithin(path: string, directory: string): boolean {
 
 /** Returns the host of an http(s) URL in lower case without port. Fails if parsers may disagree. */
 function parseHost(url: string): string {
-  if (CONTROLS.test(url)) throw new Error('host() wants a URL without spaces, controls and backslashes')
+  if (CONTROLS.test(url)) throw new Error('host() requires a URL without spaces, controls and backslashes')
   const { protocol, username, password, hostname } = new URL(url)
-  if (!HTTP.test(protocol) || !/^https?:\/\//i.test(url)) throw new Error('host() wants an http or https URL')
-  if (username !== '' || password !== '') throw new Error('host() wants a URL without a user')
+  if (!HTTP.test(protocol) || !/^https?:\/\//i.test(url))
+    throw new Error('host() requires an http or https URL')
+  if (username !== '' || password !== '') throw new Error('host() requires a URL without a user')
   return hostname.endsWith('.') ? hostname.slice(0, -1) : hostname
 }
 
@@ -104,7 +105,7 @@ function checkTimeZone(text: string): string | undefined {
     new Intl.DateTimeFormat('en', { timeZone: text })
     return undefined
   } catch {
-    return `there is no time zone "${text}"`
+    return `unknown time zone "${text}"`
   }
 }
 
@@ -183,7 +184,7 @@ export class ExpressionCompiler {
       if (loops) checkItems(facts, perItem)
       if (inPaths.length > 0) checkPathParts(facts, inPaths)
       const value: unknown = run(facts)
-      if (typeof value !== 'boolean') throw new Error('its value is neither true nor false')
+      if (typeof value !== 'boolean') throw new Error('the value is neither true nor false')
       return value
     }
     return { analysis, evaluate: cacheLastValue(evaluate, analysis) }
@@ -237,13 +238,13 @@ function checkType(run: ParseResult): Mistake[] {
   const { valid, type, error } = run.check()
   if (!valid) return [toMistake(error)]
   if (type === 'bool' || type === 'dyn') return []
-  return [{ message: `its value is of the type ${type ?? 'unknown'}`, hint: 'it must be true or false' }]
+  return [{ message: `the value has the type ${type ?? 'unknown'}`, hint: 'it must be true or false' }]
 }
 
 function toMistake(error: unknown): Mistake {
   if (!(error instanceof Error)) return { message: String(error) }
   const { summary, range } = error as Error & { summary?: string; range?: { start: number } }
-  const [line = 'it cannot be read'] = error.message.split('\n')
+  const [line = 'syntax error'] = error.message.split('\n')
   return { message: summary ?? line, at: range?.start }
 }
 
@@ -252,7 +253,7 @@ function checkItems({ args }: Facts, perItem: Analysis['perItem']): void {
   const size = measureValue(args)
   if (size.items > MAX_ITEMS) throw new Error(`the arguments have more than ${MAX_ITEMS} items`)
   const compared = perItem === 'args' ? size.characters : perItem === 'headers' ? HEADERS : LITTLE
-  if (size.items * compared > MAX_COMPARED) throw new Error('the arguments are too long to be compared')
+  if (size.items * compared > MAX_COMPARED) throw new Error('the arguments are too long to compare')
 }
 
 /** Counts items and characters; stops when there are too many items. */
@@ -282,6 +283,6 @@ function checkPathParts({ principal }: Facts, names: readonly string[]): void {
   for (const name of names) {
     const value = values?.[name]
     if (typeof value !== 'string' || value === '' || UNSAFE_IN_PATH.test(value))
-      throw new Error(`principal.${name} cannot be a part of a path`)
+      throw new Error(`principal.${name} cannot be part of a path`)
   }
 }

@@ -55,7 +55,7 @@ function createFailureReporter({ log }: PluginApi<PolicyConfig | undefined>, cou
     if (told.has(name)) return
     told.add(name)
     const [reason] = getErrorMessage(error).split('\n')
-    log.warn('a rule of the policy has no value, which counts against the caller', {
+    log.warn('a policy rule failed, which counts against the caller', {
       rule: name,
       effect,
       reason,
@@ -115,7 +115,7 @@ function checkRuleNames(policy: unknown, report: Report): void {
       if (known.has(name))
         report({
           pointer: `/policy/${effect}/${index}/name`,
-          message: `another rule is called "${name}" too`,
+          message: `duplicate rule name "${name}"`,
         })
       known.add(name)
     })
@@ -127,8 +127,8 @@ function checkAsks(config: unknown, report: Report): void {
   if (!hasAsk || readValue(config, 'approve') !== undefined || Object.keys(known).length > 0) return
   report({
     pointer: '/policy/ask',
-    message: 'nobody is asked, so these calls are refused',
-    hint: 'add "approve", which says who is asked',
+    message: 'no approver is configured, so these calls are refused',
+    hint: 'add "approve"',
     severity: 'warning',
     on: 'key',
   })
@@ -146,7 +146,11 @@ function explainPolicy(
   if (about === 0 && !rules.hasAllow) return undefined
   const step = { by: 'policy', at: 'dispatch' } as const
   if (!hasArguments && fitting.reads.has('args'))
-    return { ...step, does: 'depends', text: 'rules of the policy read the arguments: say which they are' }
+    return {
+      ...step,
+      does: 'depends',
+      text: 'policy rules depend on the arguments: pass arguments to evaluate them',
+    }
   const failures: string[] = []
   const judge = new PolicyJudge(rules.hasAllow, ({ name }) => void failures.push(name))
   const verdict = judge.judgeCall(fitting, {
@@ -162,7 +166,7 @@ function formatVerdict(verdict: PolicyVerdict): Pick<ExplainStep, 'does' | 'text
   if (verdict.effect === 'ask')
     return {
       does: 'asks',
-      text: `a person decides first, as rule "${verdict.rule}" says`,
+      text: `approval required by rule "${verdict.rule}"`,
       rule: verdict.rule,
     }
   const { rule, scopes } = verdict
@@ -170,7 +174,7 @@ function formatVerdict(verdict: PolicyVerdict): Pick<ExplainStep, 'does' | 'text
     scopes !== undefined
       ? `the caller lacks the scope ${scopes.join(' ')}`
       : rule === undefined
-        ? 'no rule of the policy allows it'
-        : `rule "${rule}" of the policy refuses it`
+        ? 'no policy rule allows it'
+        : `policy rule "${rule}" refuses it`
   return { does: 'refuses', text: why, ...(rule === undefined ? {} : { rule }) }
 }

@@ -138,8 +138,8 @@ export class PolicyGuard {
       rules: this.#deps.digest,
       name: called.name,
       findChange: () => {
-        if (!this.#isActive()) return 'the rules of the policy are others now'
-        return this.#digestDefinition(called) === definition ? undefined : 'its definition is another one now'
+        if (!this.#isActive()) return 'the policy rules have changed'
+        return this.#digestDefinition(called) === definition ? undefined : 'its definition has changed'
       },
     })
     if (decision === undefined) return createUnansweredRefusal(called, rule)
@@ -164,7 +164,7 @@ export class PolicyGuard {
     try {
       ended?.(answer)
     } catch (error) {
-      this.#api.log.error('the end of an approved call could not be told', { why: getErrorMessage(error) })
+      this.#api.log.error('could not report the end of an approved call', { why: getErrorMessage(error) })
     }
   }
 

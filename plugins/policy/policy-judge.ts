@@ -24,7 +24,7 @@ export function collectFigures({ decisions, failures }: PolicyCounts, rules: num
     {
       name: 'tapgate_policy_decisions',
       type: 'counter',
-      help: 'Calls that the policy judged, by what it decided.',
+      help: 'Policy decisions by effect.',
       samples: Object.entries(decisions).map(([effect, value]) => ({
         suffix: '_total',
         labels: { effect },
@@ -34,13 +34,13 @@ export function collectFigures({ decisions, failures }: PolicyCounts, rules: num
     {
       name: 'tapgate_policy_rule_failures',
       type: 'counter',
-      help: 'Times that a rule of the policy had no value, which counts against the caller.',
+      help: 'Failed evaluations of policy rules, which count against the caller.',
       samples: [...failures].map(([rule, value]) => ({ suffix: '_total', labels: { rule }, value })),
     },
     {
       name: 'tapgate_policy_rules',
       type: 'gauge',
-      help: 'Rules of the policy.',
+      help: 'Policy rules.',
       samples: [{ value: rules }],
     },
   ]

@@ -101,13 +101,13 @@ function findFlaws(
   if (scopes.length > 0 && effect === 'ask')
     flaws.push({
       pointer: `${place}/scopes`,
-      message: 'a rule of "ask" has no scopes',
+      message: '"ask" rules cannot have scopes',
       hint: 'use "require"',
     })
   if (names !== undefined && kinds?.has('tools') === false)
     flaws.push({
       pointer: `${place}/for`,
-      message: '"for" names tools, and the expression is about something else',
+      message: '"for" names tools, but the expression applies to something else',
       hint: 'compare prompt.name or resource.uri in "when"',
     })
   return flaws
@@ -123,8 +123,8 @@ function toFlaw({ message, hint, at }: Mistake, pointer: string, text: string): 
 function createBareArgumentFlaw(argument: string, pointer: string): RuleFlaw {
   return {
     pointer,
-    message: `args.${argument} is read for every tool, and would fail where a tool has no such argument`,
-    hint: `say for which tools: { for: "<name>", when: … }, or write has(args.${argument}) or args.?${argument}.orValue(…)`,
+    message: `args.${argument} is read for every tool, and fails for tools without this argument`,
+    hint: `limit the rule to tools: { for: "<name>", when: … }, or use has(args.${argument}) or args.?${argument}.orValue(…)`,
   }
 }
 

@@ -57,8 +57,8 @@ function checkPrefixes(config: unknown, report: Report): void {
   const profiles = readMap(config, 'profiles')
   for (const name of Object.keys(profiles)) {
     if (Object.keys(readMap(profiles, name, 'prefixes')).length === 0) continue
-    const message = `names of its own would pass ${what}, which go by the names of the whole gateway`
-    const hint = 'leave out "prefixes", or the rules by tool and prompt'
+    const message = `own names would bypass ${what}, which use the gateway's names`
+    const hint = 'remove "prefixes", or the rules by tool and prompt'
     report({ pointer: `${appendPointer('/profiles', name)}/prefixes`, message, hint })
   }
 }
@@ -126,12 +126,12 @@ function explainView(views: ProfileViews, asked: string | undefined, viewer: Ses
   const profile = views.find(viewer)
   const base = { by: 'profiles', at: 'caller' } as const
   if (profile === 'none')
-    return { ...base, does: 'refuses', text: `the profile "${String(asked)}" is not for this caller` }
-  if (profile === 'all') return { ...base, does: 'passes', text: 'no profile narrows what the caller sees' }
+    return { ...base, does: 'refuses', text: `profile "${String(asked)}" is not available to this caller` }
+  if (profile === 'all') return { ...base, does: 'passes', text: 'no profile applies to the caller' }
   return {
     ...base,
     does: 'passes',
-    text: `the caller looks through the profile "${profile.name}"`,
+    text: `the caller uses the profile "${profile.name}"`,
     rule: `/profiles/${profile.name}`,
   }
 }

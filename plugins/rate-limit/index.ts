@@ -322,11 +322,12 @@ function explainRule(rule: RateLimitRule, key: string, isCountedHere: boolean): 
   const full = isCountedHere ? rule.findExceeded(key, 'refuse') : undefined
   const at = rule.isLate ? 'dispatch' : 'request'
   const base = { by: 'rate-limit', at, rule: `/rateLimit/rules/${rule.name}` } as const
-  if (full === undefined) return { ...base, does: 'passes', text: `counts on "${rule.name}": ${rule.limits}` }
-  const text = `"${rule.name}" is full: ${full.allowed}, again in ${Math.ceil(full.retryAfterMs / 1000)} s`
+  if (full === undefined)
+    return { ...base, does: 'passes', text: `counted by "${rule.name}": ${rule.limits}` }
+  const text = `"${rule.name}" is exceeded: ${full.allowed}, retry in ${Math.ceil(full.retryAfterMs / 1000)} s`
   return { ...base, does: 'refuses', text, isPassing: true }
 }
 
 function createUnlimitedStep(): ExplainStep {
-  return { by: 'rate-limit', at: 'request', does: 'passes', text: 'no limit is about it' }
+  return { by: 'rate-limit', at: 'request', does: 'passes', text: 'no limit applies' }
 }

@@ -5,19 +5,19 @@ import type { LimitExceeded, RateLimitRule, LimitSubject, UncountedPolicy } from
 export const ERRORS = {
   GW_RATE_LIMITED: {
     text: 'too many requests: rule "{rule}" allows {allowed}',
-    hint: 'Come back after retryAfterMs; rateLimit.rules sets the limits.',
+    hint: 'Retry after retryAfterMs; limits are set in rateLimit.rules.',
     http: 429,
     rpc: RPC.internal,
   },
   GW_QUOTA_STATE: {
-    text: 'calls that rule "{rule}" counts by the day wait, as the count cannot be kept now',
-    hint: 'Make room in the state directory, or where rateLimit.state is, or with cluster look at Redis; it goes on by itself. rateLimit.onFailure: continue answers without counting.',
+    text: 'the day quota of rule "{rule}" is unavailable',
+    hint: 'Free space in the state directory or rateLimit.state or, with cluster, check Redis; it recovers automatically. With rateLimit.onFailure: continue calls are not counted meanwhile.',
     http: 503,
     rpc: RPC.internal,
   },
   GW_LIMIT_STORE: {
-    text: 'calls that rule "{rule}" limits wait, as what replicas count together cannot be reached now',
-    hint: 'Look at Redis; it goes on by itself. onStoreLoss: share has each replica allow its part meanwhile.',
+    text: 'the shared limit of rule "{rule}" is unavailable',
+    hint: 'Check Redis; it recovers automatically. With onStoreLoss: share each replica allows its part meanwhile.',
     http: 503,
     rpc: RPC.internal,
   },

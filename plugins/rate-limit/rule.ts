@@ -111,9 +111,9 @@ export class RateLimitRule {
   get limits(): string {
     const { perMinute, perDay, inFlight } = this.#spec
     const parts = [
-      ...(perMinute === undefined ? [] : [`${perMinute} a minute`]),
-      ...(perDay === undefined ? [] : [`${perDay} a day`]),
-      ...(inFlight === undefined ? [] : [`${inFlight} at a time`]),
+      ...(perMinute === undefined ? [] : [`${perMinute} per minute`]),
+      ...(perDay === undefined ? [] : [`${perDay} per day`]),
+      ...(inFlight === undefined ? [] : [`${inFlight} concurrently`]),
     ]
     return parts.join(', ')
   }
@@ -149,13 +149,13 @@ export class RateLimitRule {
     const { inFlight } = this.#spec
     return inFlight === undefined || (this.#counts.running.get(key) ?? 0) < inFlight
       ? undefined
-      : { allowed: `${inFlight} at a time`, retryAfterMs: DEFAULT_RETRY_MS }
+      : { allowed: `${inFlight} concurrently`, retryAfterMs: DEFAULT_RETRY_MS }
   }
 
   #findMinuteExceeded(key: string): LimitExceeded | undefined {
     const { perMinute = 0 } = this.#spec
     const wait = this.#counts.windows?.getWaitMs(key, this.#clock.now()) ?? 0
-    return wait === 0 ? undefined : { allowed: `${perMinute} a minute`, retryAfterMs: wait }
+    return wait === 0 ? undefined : { allowed: `${perMinute} per minute`, retryAfterMs: wait }
   }
 
   findDayExceeded(key: string, uncounted: UncountedPolicy): LimitExceeded | undefined {
@@ -194,7 +194,7 @@ function createDayExceeded(
   hasRoom: boolean | undefined,
   uncounted: UncountedPolicy,
 ): LimitExceeded | undefined {
-  const allowed = `${perDay} a day`
+  const allowed = `${perDay} per day`
   if (hasRoom === false) return { allowed, retryAfterMs: getMsUntilTomorrow(Date.now()) }
   return hasRoom === undefined && uncounted === 'refuse'
     ? { allowed, retryAfterMs: DEFAULT_RETRY_MS, isUncounted: true }

@@ -54,18 +54,18 @@ function createResourceTools(names: BuiltinToolNames): CatalogEntry[] {
   return [
     createBuiltinEntry(names.listResources, {
       title: 'List resources',
-      description: `Documents, files and records that servers offer by URI. Read one with ${names.readResource}.`,
+      description: `Lists documents, files and records that servers offer by URI. Read one with ${names.readResource}.`,
       inputSchema: {
         type: 'object',
         properties: {
-          templates: { type: 'boolean', description: 'True for templates of URIs, to be filled in.' },
+          templates: { type: 'boolean', description: 'Set to true to list URI templates.' },
           cursor: CURSOR,
         },
       },
     }),
     createBuiltinEntry(names.readResource, {
       title: 'Read a resource',
-      description: `The content of a resource, by a URI from ${names.listResources} or from another result.`,
+      description: `Returns the content of a resource, by a URI from ${names.listResources} or from another result.`,
       inputSchema: {
         type: 'object',
         properties: { uri: { type: 'string' } },
@@ -79,19 +79,19 @@ function createPromptTools(names: BuiltinToolNames): CatalogEntry[] {
   return [
     createBuiltinEntry(names.listPrompts, {
       title: 'List prompts',
-      description: `Instructions for usual tasks that servers offer by name. Get one with ${names.getPrompt}, and follow it.`,
+      description: `Lists instructions for common tasks that servers offer. Get one with ${names.getPrompt}, and follow it.`,
       inputSchema: { type: 'object', properties: { cursor: CURSOR } },
     }),
     createBuiltinEntry(names.getPrompt, {
       title: 'Get a prompt',
-      description: `The text of a prompt, by a name from ${names.listPrompts}.`,
+      description: `Returns the text of a prompt, by a name from ${names.listPrompts}.`,
       inputSchema: {
         type: 'object',
         properties: {
           name: { type: 'string' },
           arguments: {
             type: 'object',
-            description: `Its arguments, as ${names.listPrompts} names them: texts.`,
+            description: `Arguments listed by ${names.listPrompts}, as strings.`,
           },
         },
         required: ['name'],
@@ -100,7 +100,7 @@ function createPromptTools(names: BuiltinToolNames): CatalogEntry[] {
   ]
 }
 
-const CURSOR = { type: 'string', description: 'The nextCursor of the last answer, for more.' }
+const CURSOR = { type: 'string', description: 'The nextCursor of the previous result, to get more.' }
 const READ_ONLY = { readOnlyHint: true, openWorldHint: false }
 
 /**

@@ -222,7 +222,7 @@ const REQUESTS: Readonly<Record<BuiltinTool, (args: JsonObject) => CarriedMessag
   getPrompt: ({ name, arguments: given = {} }) => {
     if (!isNonEmptyString(name)) return '"name" must be the name of a prompt'
     const args = stringifyArguments(given)
-    if (args === undefined) return '"arguments" must be an object of texts'
+    if (args === undefined) return '"arguments" must be an object of strings'
     return { method: 'prompts/get', params: { name, arguments: args } }
   },
 }
@@ -230,7 +230,7 @@ const REQUESTS: Readonly<Record<BuiltinTool, (args: JsonObject) => CarriedMessag
 /** Models send an empty string or null instead of omitting the cursor. */
 function createListRequest(method: CarriedMessage['method'], cursor: unknown): CarriedMessage | string {
   if (cursor === undefined || cursor === null || cursor === '') return { method, params: {} }
-  return typeof cursor === 'string' ? { method, params: { cursor } } : '"cursor" must be a text'
+  return typeof cursor === 'string' ? { method, params: { cursor } } : '"cursor" must be a string'
 }
 
 function isNonEmptyString(value: unknown): value is string {

@@ -24,8 +24,8 @@ export class FitContext {
   /** Counts a subschema. @throws UnfitError if there are too many or they are nested too deeply */
   countSchema(depth: number): void {
     if (++this.#nodes > MAX_NODES)
-      throw new UnfitError(`its schema has more than ${MAX_NODES} parts when references are followed`)
-    if (depth > MAX_DEPTH) throw new UnfitError(`its schema is deeper than ${MAX_DEPTH} levels`)
+      throw new UnfitError(`the schema has more than ${MAX_NODES} parts when references are resolved`)
+    if (depth > MAX_DEPTH) throw new UnfitError(`the schema is nested deeper than ${MAX_DEPTH} levels`)
   }
 
   addNote(text: string): void {

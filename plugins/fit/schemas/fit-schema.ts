@@ -73,7 +73,7 @@ const RULES: Readonly<Record<Exclude<Dialect, 'full'>, DialectRules>> = {
 /** Adapts a tool's input schema to a dialect. Returns the same schema if nothing has to change. */
 export function fitSchema(value: unknown, dialect: Dialect): FitSchema {
   if (dialect === 'full') return { schema: isObject(value) ? value : EMPTY, notes: [] }
-  if (value !== undefined && !isObject(value)) return { unfit: 'its schema is no object' }
+  if (value !== undefined && !isObject(value)) return { unfit: 'the schema is not an object' }
   const root = value ?? EMPTY
   const work = new FitContext(root)
   try {
@@ -88,12 +88,12 @@ export function fitSchema(value: unknown, dialect: Dialect): FitSchema {
 
 function checkLength(schema: JsonObject, max: number): void {
   const { length } = JSON.stringify(schema)
-  if (length > max) throw new UnfitError(`its schema is ${length} characters long, and ${max} are the most`)
+  if (length > max) throw new UnfitError(`the schema has ${length} characters, and the maximum is ${max}`)
 }
 
 function formatUnfitReason(error: unknown): string {
   if (error instanceof UnfitError) return error.message
-  if (error instanceof RangeError) return 'its schema is too deep'
+  if (error instanceof RangeError) return 'the schema is nested too deeply'
   throw error
 }
 
@@ -107,7 +107,7 @@ function normalizeRoot(root: JsonObject, rules: DialectRules, work: FitContext):
   }
   const isConditional = CONDITIONS.some(key => schema[key] !== undefined)
   if (!rules.isExplicit || !isConditional) return ensureObjectType(schema, rules, work)
-  work.addNote('conditions on the whole (not, enum, const) are left out')
+  work.addNote('removed conditions at the root (not, enum, const)')
   return ensureObjectType(omitMembers(schema, new Set(CONDITIONS)), rules, work)
 }
 
@@ -138,18 +138,18 @@ function listObjectAlternatives(schema: JsonObject, key: string, work: FitContex
     return plain.type === undefined || plain.type === 'object' ? [mergeAllOf(plain, work)] : []
   })
   if (parts.length === 0)
-    throw new UnfitError(`none of the alternatives at the root of its schema (${key}) is an object`)
+    throw new UnfitError(`no alternative at the root of the schema (${key}) is an object`)
   return parts
 }
 
 function ensureObjectType(schema: JsonObject, rules: DialectRules, work: FitContext): JsonObject {
   const { type } = schema
   const types: readonly unknown[] = Array.isArray(type) ? (type as unknown[]) : [type ?? 'object']
-  if (!types.includes('object')) throw new UnfitError('its schema takes no object')
-  if (type !== 'object') work.addNote('the root says that it is an object')
+  if (!types.includes('object')) throw new UnfitError('the schema does not accept an object')
+  if (type !== 'object') work.addNote('set the root type to object')
   const typed = type === 'object' ? schema : { ...schema, type: 'object' }
   if (!rules.isExplicit || isObject(typed.properties)) return typed
-  work.addNote('an object without properties says so')
+  work.addNote('added empty properties')
   return { ...typed, properties: {} }
 }
 
@@ -169,9 +169,9 @@ function dropInvalidNames(schema: JsonObject, pattern: RegExp, work: FitContext)
   const needed = readStrings(schema, 'required').find(name => odd.has(name))
   if (needed !== undefined)
     throw new UnfitError(
-      `its property ${JSON.stringify(needed.slice(0, 100))} has a name that the model refuses, and it is required`,
+      `the required property ${JSON.stringify(needed.slice(0, 100))} has a name that the model rejects`,
     )
-  work.addNote('properties whose names the model refuses are left out')
+  work.addNote('removed properties whose names the model rejects')
   return { ...schema, properties: omitMembers(properties, odd) }
 }
 
@@ -180,7 +180,7 @@ function walkSchema(value: unknown, rules: DialectRules, work: FitContext, depth
   work.countSchema(depth)
   if (isObject(value)) return walkObject(value, rules, work, depth)
   if (typeof value === 'boolean' && rules.adaptNode === undefined) return value
-  if (value !== true) work.addNote('what is no schema takes anything')
+  if (value !== true) work.addNote('replaced invalid subschemas by ones that accept anything')
   return rules.adaptNode?.({}, work) ?? {}
 }
 
@@ -226,7 +226,7 @@ function inlineReference(
     made = followReference(made.schema, work)
     names.push(made.name)
   }
-  if (getReference(made.schema) !== undefined) throw new UnfitError('its references lead in a ring')
+  if (getReference(made.schema) !== undefined) throw new UnfitError('the schema has circular references')
   return { schema: made.schema, name: names.findLast(one => one !== '') ?? '' }
 }
 
@@ -234,7 +234,7 @@ function inlineReference(
 function upgradeLimits(schema: JsonObject, work: FitContext): JsonObject {
   const isOld = [schema.exclusiveMinimum, schema.exclusiveMaximum].some(one => typeof one === 'boolean')
   if (!isOld) return schema
-  work.addNote('limits of draft 4 are those of today')
+  work.addNote('converted exclusive limits of draft 4')
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, ...rest } = schema
   return {
     ...rest,
@@ -255,7 +255,7 @@ function addItems(schema: JsonObject, work: FitContext): JsonObject {
   const { type } = schema
   const isList = type === 'array' || (Array.isArray(type) && type.includes('array'))
   if (!isList || schema.items !== undefined) return schema
-  work.addNote('lists say what they hold')
+  work.addNote('added items to arrays')
   return { ...schema, items: {} }
 }
 

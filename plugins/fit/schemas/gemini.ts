@@ -68,7 +68,7 @@ export function adaptForGemini(schema: JsonObject, work: FitContext): JsonObject
       key === 'oneOf' && !('anyOf' in schema) ? ['anyOf', value] : [key, value],
     ),
   )
-  if ('oneOf' in schema) work.addNote('one of several (oneOf) is any of them (anyOf)')
+  if ('oneOf' in schema) work.addNote('replaced oneOf by anyOf')
   if ('const' in made && !('enum' in made)) made.enum = [made.const]
   delete made.const
   delete made.oneOf
@@ -85,7 +85,7 @@ function setTypes(made: Record<string, unknown>, work: FitContext): void {
   if (alternatives === undefined) return setType(made, work)
   const others = alternatives.filter(one => !(isObject(one) && one.type === 'null'))
   if (others.length === alternatives.length) return
-  work.addNote('null among alternatives is said with "nullable"')
+  work.addNote('replaced null alternatives by "nullable"')
   const [only] = others
   if (others.length === 1 && isObject(only)) {
     delete made.anyOf
@@ -103,10 +103,10 @@ function setType(made: Record<string, unknown>, work: FitContext): void {
   else if (plain.length > 1) {
     delete made.type
     made.anyOf = plain.map(type => ({ type }))
-    work.addNote('several types are alternatives (anyOf)')
+    work.addNote('replaced several types by anyOf')
   } else if (types.length === 0) {
     made.anyOf = ANYTHING
-    work.addNote('a schema without a type names the types that it takes')
+    work.addNote('added types to schemas without a type')
   }
 }
 
@@ -159,19 +159,19 @@ function setEnum(made: Record<string, unknown>, work: FitContext): void {
     .map(value => JSON.stringify(value))
     .join(', ')}.`
   made.description = typeof made.description === 'string' ? `${made.description} ${says}` : says
-  work.addNote('values to choose from that are no texts are named in the description')
+  work.addNote('moved enum values that are no strings to the description')
 }
 
 function setItems(made: Record<string, unknown>, work: FitContext): void {
   if (made.type !== 'array' || isObject(made.items)) return
   made.items = { anyOf: ANYTHING }
-  work.addNote('lists say what they hold')
+  work.addNote('added items to arrays')
 }
 
 function setFormat(made: Record<string, unknown>, work: FitContext): void {
   if (made.format === undefined || FORMATS[String(made.type)]?.has(made.format) === true) return
   delete made.format
-  work.addNote('formats that the model does not know are left out')
+  work.addNote('removed unsupported formats')
 }
 
 function setRequired(made: Record<string, unknown>): void {
@@ -186,7 +186,7 @@ function setRequired(made: Record<string, unknown>): void {
 function dropUnknownKeywords(made: Record<string, unknown>, work: FitContext): JsonObject {
   const entries = Object.entries(made).filter(([key]) => {
     if (KNOWN.has(key)) return true
-    if (!IGNORABLE.has(key)) work.addNote(`conditions that the model does not know are left out (${key})`)
+    if (!IGNORABLE.has(key)) work.addNote(`removed unsupported conditions (${key})`)
     return false
   })
   return Object.fromEntries(entries)

@@ -36,7 +36,7 @@ export function mergeAll(schemas: readonly JsonObject[], work: FitContext): Json
 function checkCount(schemas: readonly JsonObject[]): void {
   if (schemas.length > MAX_MERGED)
     throw new UnfitError(
-      `${schemas.length} parts of its schema would become one, and ${MAX_MERGED} are the most`,
+      `${schemas.length} parts of the schema must be merged, and the maximum is ${MAX_MERGED}`,
     )
 }
 
@@ -59,8 +59,7 @@ function mergeKeyword(key: string, a: unknown, b: unknown, work: FitContext): un
   if (together !== undefined) return together
   const stricter = STRICTER.get(key)
   if (stricter !== undefined && typeof a === 'number' && typeof b === 'number') return stricter(a, b)
-  if (!TEXTS.has(key) && !isSameValue(a, b))
-    work.addNote(`of two conditions of one kind (${key}) the first is kept`)
+  if (!TEXTS.has(key) && !isSameValue(a, b)) work.addNote(`kept the first of two conditions (${key})`)
   return a
 }
 
@@ -106,7 +105,7 @@ const ALL_OF = new Set(['allOf'])
 export function mergeAllOf(schema: JsonObject, work: FitContext): JsonObject {
   const parts = readSchemaList(schema, 'allOf')
   if (parts === undefined) return schema
-  work.addNote('parts that must all hold (allOf) are one')
+  work.addNote('merged allOf')
   return mergeAll([omitMembers(schema, ALL_OF), ...parts.filter(isObject)], work)
 }
 
@@ -122,9 +121,7 @@ export function mergeRootUnion(
   work: FitContext,
 ): JsonObject {
   checkCount(branches)
-  work.addNote(
-    'alternatives at the root are one object with the properties of all; its description names them',
-  )
+  work.addNote('merged alternatives at the root into one object; its description lists them')
   const base = omitMembers(schema, UNIONS)
   const properties = new Map(Object.entries(readSchemaMap(base, 'properties')))
   for (const branch of branches)

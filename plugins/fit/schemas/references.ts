@@ -20,15 +20,15 @@ export function followReference(
   const name = typeof reference === 'string' ? reference : ''
   const target = findTarget(name, work.root)
   if (target === undefined) {
-    work.addNote('a reference that leads nowhere takes anything')
+    work.addNote('replaced unresolvable references by schemas that accept anything')
     return { schema: rest, name: '' }
   }
   if (work.openReferences.includes(name)) {
-    work.addNote('a schema that contains itself takes anything inside')
+    work.addNote('cut recursive schemas')
     const { type } = target
     return { schema: type === undefined ? rest : { type, ...rest }, name: '' }
   }
-  work.addNote('references are written out')
+  work.addNote('inlined references')
   return { schema: mergeSiblings(target, rest, work), name }
 }
 

@@ -12,8 +12,8 @@ const CLOSE_TIMEOUT_MS = 1000
 /** Page texts; they include nothing from the request. */
 const PAGES = {
   granted: 'You are logged in. You can close this page.',
-  failed: 'The login failed; the terminal says why. You can close this page.',
-  strange: 'This is not the login that was begun here.',
+  failed: 'The login failed; see the terminal. You can close this page.',
+  strange: 'This login was not started here.',
 } as const
 
 /** The local callback server. */
@@ -167,8 +167,8 @@ async function loginByDevice(
 ): Promise<LoginOutcome> {
   const begun = await ask('login.device', createParams(call))
   const { url, code } = begun
-  call.err.line(`On any machine, open ${call.err.paint('bold', toOneLine(String(url)))}`)
-  call.err.line(`and type in ${call.err.paint('bold', toOneLine(String(code)))}`)
+  call.err.line(`On any device, open ${call.err.paint('bold', toOneLine(String(url)))}`)
+  call.err.line(`and enter ${call.err.paint('bold', toOneLine(String(code)))}`)
   const granted = ask('login.device.wait', { handle: begun.handle }).then(
     (login): LoginOutcome => ({ kind: 'granted', login }),
     createRefusal,
@@ -193,11 +193,7 @@ function createRefusal(error: unknown): LoginOutcome {
 function showLoginPage(url: string, call: CommandCall): void {
   const { err, flags } = call
   const isOpen = flags['no-browser'] !== true && call.openBrowser(url)
-  err.line(
-    isOpen
-      ? 'The browser shows where to log in. If it does not, open this page:'
-      : 'Open this page to log in:',
-  )
+  err.line(isOpen ? 'Log in with the browser. If it did not open, use this URL:' : 'Open this URL to log in:')
   err.line(`  ${url}`)
 }
 
@@ -226,7 +222,7 @@ async function promptForAddress(
     const url = URL.parse(String(filled.address))
     const isOurs = url !== null && url.href.startsWith(redirectUri) && url.searchParams.get('state') === state
     if (isOurs) return onAddress(url)
-    call.err.line(`That is not where this login ends: the address begins with ${redirectUri}?`)
+    call.err.line(`Not the address of this login: it begins with ${redirectUri}?`)
   }
 }
 
@@ -251,7 +247,7 @@ function printOutcome(outcome: LoginOutcome, call: CommandCall): number {
   const { upstream = '' } = call.args
   if (outcome.kind === 'granted') {
     const { scopes, keptIn } = outcome.login
-    const where = typeof keptIn === 'string' ? [call.out.paint('dim', `kept in ${toOneLine(keptIn)}`)] : []
+    const where = typeof keptIn === 'string' ? [call.out.paint('dim', `stored in ${toOneLine(keptIn)}`)] : []
     call.print(outcome.login, () => [`logged in to ${upstream}${formatScopes(scopes)}`, ...where])
     return 0
   }
@@ -266,8 +262,8 @@ function printOutcome(outcome: LoginOutcome, call: CommandCall): number {
 }
 
 function createTimeoutError(upstream: string): Pick<GatewayError, 'code' | 'message' | 'hint'> {
-  const message = `nobody logged in to upstream "${upstream}" in time`
-  return { code: 'GW_LOGIN_UNKNOWN', message, hint: `Begin again with: gateway login ${upstream}` }
+  const message = `login to upstream "${upstream}" timed out`
+  return { code: 'GW_LOGIN_UNKNOWN', message, hint: `Retry with: gateway login ${upstream}` }
 }
 
 function formatScopes(scopes: unknown): string {
@@ -286,7 +282,7 @@ function parsePort({ flags: { port } }: CommandCall): number {
   if (port === undefined) return 0
   const number = Number(port)
   if (Number.isInteger(number) && number > 0 && number < 65_536) return number
-  throw gatewayError('GW_USAGE', { what: `--port must be a number from 1 to 65535, and not ${String(port)}` })
+  throw gatewayError('GW_USAGE', { what: `--port must be a number from 1 to 65535, not ${String(port)}` })
 }
 
 function parseTimeout({ flags: { timeout } }: CommandCall): number {

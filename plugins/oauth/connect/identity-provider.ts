@@ -85,7 +85,7 @@ export class IdentityProvider {
     const plain = wire.options() as unknown as ValidateSignatureOptions
     await lib.validateApplicationLevelSignature(server, response, plain)
     const claims = lib.getValidatedIdTokenClaims(tokens)
-    if (claims === undefined || claims.sub === '') throw new Error('it gave no ID token')
+    if (claims === undefined || claims.sub === '') throw new Error('no ID token in the response')
     return { issuer: claims.iss, subject: claims.sub }
   }
 

@@ -78,19 +78,15 @@ export class LoginPages {
     if (at !== undefined) return { ...renderUnknownLink(), replicaId: at }
     const browser = browsers.findBrowser(request, base)
     if (!requestLimiter.tryAdmit(this.#getSenderKey(request, browser)))
-      return renderMessage(429, 'Too many requests', 'Wait a minute, and then try again.')
+      return renderMessage(429, 'Too many requests', 'Wait a minute and try again.')
     try {
       return await this.#route(request, base, browser)
     } catch (error) {
-      log.warn('a page for a login failed', {
+      log.warn('a login page failed', {
         path: request.path.slice(0, CONNECT.length),
         reason: getErrorMessage(error),
       })
-      return renderMessage(
-        502,
-        'That did not work',
-        'The login cannot be made now. The log of the gateway says why.',
-      )
+      return renderMessage(502, 'Login failed', 'The login is not possible now. See the log of the gateway.')
     }
   }
 
@@ -182,7 +178,7 @@ export class LoginPages {
     if (checkProof(visit) === 'other') return this.#refuseVisit(visit)
     if (form.get('answer') !== 'allow') {
       this.#recordOutcome(link, 'declined')
-      return renderMessage(200, 'Nothing was allowed', 'You can close this page.')
+      return renderMessage(200, 'Access denied', 'You can close this page.')
     }
     const refused = link.proof === 'code' ? await this.#checkCode(visit, form.get('code') ?? '') : undefined
     if (refused !== undefined) return refused
@@ -210,7 +206,7 @@ export class LoginPages {
     if (!link.isInTime) return renderUnknownLink()
     const look = await this.#deps.previewLogin(link.upstream, link.account)
     return {
-      ...this.#renderConsent(visit, look, 'That is not the code that your client shows.'),
+      ...this.#renderConsent(visit, look, 'The code is wrong.'),
       status: 403,
     }
   }
@@ -230,7 +226,7 @@ export class LoginPages {
     if (shown !== createConsentKey(link, asked)) {
       browser.starts.delete(link.id)
       const now = await this.#deps.previewLogin(link.upstream, link.account)
-      return this.#renderConsent(visit, now, 'What is asked for has changed meanwhile.')
+      return this.#renderConsent(visit, now, 'The requested access has changed.')
     }
     this.#deps.browsers.noteLogin(browser, begun.state, link.id)
     return redirect(begun.url)
@@ -262,16 +258,12 @@ export class LoginPages {
       const person = await identityProvider.finishLogin(query, login, base)
       return addCookie(redirect(link.url), browsers.formatCookie(browsers.renewCookie(browser, person), base))
     } catch (error) {
-      log.warn('nobody could be identified for a login', {
+      log.warn('could not identify the user of a login', {
         upstream: link.upstream,
         reason: getErrorMessage(error),
       })
       this.#recordOutcome(link, 'unidentified')
-      return renderMessage(
-        403,
-        'That did not work',
-        'It could not be found out who you are. Open the link again.',
-      )
+      return renderMessage(403, 'Login failed', 'You could not be identified. Open the link again.')
     }
   }
 
@@ -301,21 +293,21 @@ export class LoginPages {
       this.#recordOutcome(link, 'made')
       link.complete()
       await this.#deps.sentCallers.publishLogin(link)
-      return renderMessage(200, 'You are logged in', 'You can close this page, and go on in your client.')
+      return renderMessage(200, 'You are logged in', 'You can close this page and return to your client.')
     } catch (error) {
       log.warn('a login failed', { upstream: link.upstream, reason: getErrorMessage(error) })
       this.#recordOutcome(link, 'failed')
       return renderMessage(
         400,
-        'The login did not work',
-        'Open the link in your client again. The log of the gateway says more.',
+        'Login failed',
+        'Open the link in your client again. See the log of the gateway for details.',
       )
     }
   }
 
   #refuseVisit({ link, browser }: ConsentVisit): HttpReply {
     const { person } = browser
-    this.#deps.log.warn('somebody opened the login of somebody else', {
+    this.#deps.log.warn('a login link was opened by another user', {
       upstream: link.upstream,
       subject: person?.subject,
     })
@@ -326,8 +318,8 @@ export class LoginPages {
     )
     return renderMessage(
       403,
-      'This link is not yours',
-      'Somebody else asked for this login. Nothing was allowed. Who sent it to you may want to use your account.',
+      'This link is for another user',
+      'Another user requested this login. Nothing was allowed. The sender may try to use your account.',
     )
   }
 

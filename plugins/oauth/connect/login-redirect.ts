@@ -129,16 +129,16 @@ function readVisitAction({ exchange }: Call): 'gone' | 'refused' | undefined {
 
 function redirectToPage(call: Call, upstream: string, account: string, deps: LoginRedirectDeps): Answer {
   const { session, principal } = call.exchange
-  const needs = `"${upstream}" needs a login of yours first.`
+  const needs = `"${upstream}" requires you to log in.`
   const command = `gateway login ${upstream} --account ${quoteShellArgument(formatCaller(principal))}`
   const link = openLink(call, upstream, account, deps)
   if (link === undefined)
-    return createTextAnswer(call, `${needs} Ask the owner of this gateway, who can run: ${command}`)
-  const withCode = link.code === undefined ? '' : ` Type this code there: ${link.code}`
+    return createTextAnswer(call, `${needs} Ask the owner of this gateway to run: ${command}`)
+  const withCode = link.code === undefined ? '' : ` Enter this code there: ${link.code}`
   if (!canOpenPages(session.client))
     return createTextAnswer(
       call,
-      `${needs} Open ${link.url} in a browser, and then call again.${withCode} On the machine of the gateway its owner can run: ${command}`,
+      `${needs} Open ${link.url} in a browser, then call again.${withCode} The owner of the gateway can also run: ${command}`,
     )
   return createUrlElicitation(call, link, `${needs}${withCode}`)
 }

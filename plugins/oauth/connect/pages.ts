@@ -73,7 +73,7 @@ interface ConsentRequest {
 export function renderConsentPage(asked: ConsentRequest): HttpReply {
   const scopes =
     asked.scopes.length === 0
-      ? 'what the server gives by default'
+      ? 'default access'
       : `<ul>${asked.scopes.map(scope => `<li><code>${escapeHtml(scope)}</code></li>`).join('')}</ul>`
   const code = asked.wantsCode
     ? `<label for="code">Code that your client shows</label>
@@ -109,33 +109,25 @@ export function renderMessage(status: number, title: string, text: string): Http
 export function renderUnknownLink(): HttpReply {
   return renderMessage(
     404,
-    'This link is not known',
-    'It is over after ten minutes. Call the tool again, and your client shows a new one.',
+    'Unknown link',
+    'Links expire after ten minutes. Call the tool again to get a new one.',
   )
 }
 
 export function renderAlreadyDone(): HttpReply {
-  return renderMessage(
-    200,
-    'You are logged in',
-    'This login has been made. You can close this page, and go on in your client.',
-  )
+  return renderMessage(200, 'You are logged in', 'You can close this page and return to your client.')
 }
 
 export function renderUnknownLogin(): HttpReply {
   return renderMessage(
     400,
-    'This login did not begin here',
-    'Or it is over. Open the link in your client again, in the same browser.',
+    'Unknown login',
+    'It has expired or was started in another browser. Open the link in your client again.',
   )
 }
 
 export function renderForbidden(): HttpReply {
-  return renderMessage(
-    403,
-    'This page cannot be used like that',
-    'Open the link in your client again, in the same browser.',
-  )
+  return renderMessage(403, 'Invalid request', 'Open the link in your client again, in the same browser.')
 }
 
 export function redirect(location: string): HttpReply {

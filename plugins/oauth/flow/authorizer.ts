@@ -87,7 +87,7 @@ class TokenAuthorizer {
         await this.#requestScopes(request, { account, generation, scopes })
       return undefined
     }
-    if (refusal.attempt > 1) throw this.#createLoginNeeded(request, 'it refuses the token')
+    if (refusal.attempt > 1) throw this.#createLoginNeeded(request, 'the server rejected the token')
     // A request sent without a token is retried if there is a login meanwhile.
     const access =
       generation === undefined
@@ -100,7 +100,7 @@ class TokenAuthorizer {
 
   async #requestScopes({ exchange }: OutgoingRequest, step: Omit<ScopeStep, 'operation'>): Promise<void> {
     if (!(await this.#flow.noteMissingScopes({ ...step, operation: formatOperation(exchange) }))) return
-    throw this.#createLoginError(step.account, `this needs the scope ${step.scopes.join(' ')}`, true)
+    throw this.#createLoginError(step.account, `the scope ${step.scopes.join(' ')} is required`, true)
   }
 
   #createHeaders({ token, generation }: Extract<Access, { kind: 'token' }>): CredentialHeaders {

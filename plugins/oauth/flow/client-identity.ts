@@ -87,7 +87,7 @@ export async function resolveClient(
     host,
     server,
     redirectUri,
-    'it takes neither registrations nor client metadata documents',
+    'it supports neither client registration nor client metadata documents',
   )
 }
 
@@ -125,7 +125,7 @@ async function useConfiguredClient(
       host,
       server,
       redirectUri,
-      `the configured client "${client.id}" is one of ${elsewhere}`,
+      `the configured client "${client.id}" belongs to ${elsewhere}`,
     )
   const { id, secret } = client
   return {
@@ -167,7 +167,7 @@ async function registerClient(
       host,
       server,
       redirectUri,
-      `it wants clients to authenticate by ${supported.join(' or ')}`,
+      `it requires clients to authenticate by ${supported.join(' or ')}`,
     )
   try {
     const { lib, options } = wire
@@ -178,7 +178,7 @@ async function registerClient(
     const client = await lib.processDynamicClientRegistrationResponse(await normalizeRegistration(response))
     return createIdentity(client, method, redirectUri)
   } catch (error) {
-    const why = `it refuses to register the gateway (${wire.getErrorCode(error) ?? getErrorMessage(error)})`
+    const why = `registration was refused (${wire.getErrorCode(error) ?? getErrorMessage(error)})`
     throw createClientError(host, server, redirectUri, why)
   }
 }
@@ -262,6 +262,6 @@ function createClientError(
   redirect: string,
   why: string,
 ): Error {
-  const how = redirect === DEVICE_GRANT ? `for the grant ${redirect}` : `with ${redirect} as its redirect URI`
+  const how = redirect === DEVICE_GRANT ? `for the grant ${redirect}` : `with the redirect URI ${redirect}`
   return oauthError('GW_OAUTH_CLIENT', { upstream, issuer, how, why })
 }

@@ -65,7 +65,7 @@ export class DeviceLogins {
     if (server.device_authorization_endpoint === undefined)
       throw oauthError('GW_OAUTH_METADATA', {
         upstream,
-        why: `${server.issuer} has no logins by device code`,
+        why: `${server.issuer} does not support device codes`,
       })
     const client = await flow.getClient(server, DEVICE_GRANT)
     const wire = await flow.loadWire()
@@ -114,11 +114,11 @@ export class DeviceLogins {
         await this.#deps.vault.put(key, { ...asked, audience: prepared.resource, ...(caller && { caller }) })
         flow.clearChallenge(account)
         this.#deps.onGranted(account, key.resource, upstream)
-        this.#deps.log.info('somebody has logged in', { upstream, account, issuer: key.issuer })
+        this.#deps.log.info('logged in', { upstream, account, issuer: key.issuer })
         return { ...key, upstream, scopes: asked.scopesGranted }
       }
     }
-    throw createLoginError(upstream, 'nobody typed the code in, in time')
+    throw createLoginError(upstream, 'timed out waiting for the code')
   }
 
   async #pollToken(
@@ -147,7 +147,7 @@ export class DeviceLogins {
 function parsePageUrl(upstream: string, text: string): string {
   const url = URL.parse(text)
   if (url !== null && /^https?:$/.test(url.protocol)) return url.href
-  throw createLoginError(upstream, 'the page for the code is none that a browser opens')
+  throw createLoginError(upstream, 'the verification page is not an http or https URL')
 }
 
 function createLoginError(upstream: string, why: string, cause?: unknown): Error {

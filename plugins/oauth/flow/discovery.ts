@@ -62,10 +62,7 @@ export async function fetchServerMetadata(host: DiscoveryDeps, issuer: string): 
   const { issuer: named } = found.document
   const isIssuer = isSameIssuer(named, issuer) || (found.isAtRoot && isSameIssuer(named, origin))
   if (!isIssuer)
-    throw createMetadataError(
-      host,
-      `the metadata of ${issuer} is that of another issuer, ${JSON.stringify(named)}`,
-    )
+    throw createMetadataError(host, `the metadata of ${issuer} has another issuer, ${JSON.stringify(named)}`)
   return found.document as unknown as AuthorizationServer
 }
 
@@ -97,7 +94,7 @@ async function fetchResourceMetadata(
     return { resource: canonicalizeResource(host.url), servers: [own], scopes: undefined }
   const { resource, scopes_supported, authorization_servers } = found.document
   if (typeof resource !== 'string' || !covers(resource, host.url))
-    throw createMetadataError(host, `its metadata is that of another resource, ${JSON.stringify(resource)}`)
+    throw createMetadataError(host, `the metadata is for another resource, ${JSON.stringify(resource)}`)
   const scopes = readStrings(scopes_supported)
   const servers = readStrings(authorization_servers)
   return {
@@ -163,7 +160,7 @@ async function fetchDocument(
     if (cause instanceof GatewayError) throw createMetadataError(host, cause.message, cause)
     return createMetadataError(host, `${url} cannot be fetched (${getErrorMessage(cause)})`, cause)
   }
-  if (response.status >= 500) return createMetadataError(host, `${url} answers HTTP ${response.status}`)
+  if (response.status >= 500) return createMetadataError(host, `${url} returned HTTP ${response.status}`)
   if (response.status !== 200) return undefined
   // Many sites answer every path with an HTML page.
   const value: unknown = await response.json().catch(() => undefined)

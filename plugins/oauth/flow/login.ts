@@ -140,7 +140,7 @@ export class BrowserLogins {
     await this.#deps.vault.put(key, { ...grant, audience: resource, ...(caller && { caller }) })
     flow.clearChallenge(pending.account)
     this.#deps.onGranted(pending.account, key.resource, upstream)
-    this.#deps.log.info('somebody has logged in', {
+    this.#deps.log.info('logged in', {
       upstream,
       account: pending.account,
       issuer: server.issuer,
@@ -178,7 +178,7 @@ function assertPkce(
   { issuer, code_challenge_methods_supported: methods }: AuthorizationServer,
 ): void {
   if (Array.isArray(methods) && methods.includes('S256')) return
-  const why = `${issuer} does not say that it checks PKCE (S256)`
+  const why = `${issuer} does not declare support for PKCE (S256)`
   throw oauthError('GW_OAUTH_METADATA', { upstream, why })
 }
 
@@ -191,7 +191,7 @@ function parseAuthorizationEndpoint(
   const isFine =
     url !== null && (url.protocol === 'https:' || (url.protocol === 'http:' && LOOPBACK.test(url.hostname)))
   if (isFine && url.username === '' && url.password === '') return url
-  const why = `${issuer} has no authorization endpoint that a browser may be sent to`
+  const why = `${issuer} has no valid authorization endpoint`
   throw oauthError('GW_OAUTH_METADATA', { upstream, why })
 }
 

@@ -59,7 +59,7 @@ async function refreshGrant(
 
 function createUnreachable(response: Response): RefreshResult {
   const seconds = Number(response.headers.get('retry-after') ?? Number.NaN)
-  const reason = `it answers HTTP ${response.status}`
+  const reason = `HTTP ${response.status}`
   return Number.isNaN(seconds)
     ? { kind: 'unreachable', reason }
     : { kind: 'unreachable', reason, retryAfterMs: seconds * 1000 }

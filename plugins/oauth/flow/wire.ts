@@ -201,7 +201,7 @@ export function createGrant(
     refresh_token: renewed = refresh,
     expires_in: seconds,
   } = tokens
-  if (type !== 'bearer') throw new Error(`its tokens are of type "${type}", and not "bearer"`)
+  if (type !== 'bearer') throw new Error(`unsupported token type "${type}"`)
   return {
     access,
     scopesRequested: scopes,
@@ -237,5 +237,5 @@ function encodeFormValue(text: string): string {
 }
 
 function sanitizeErrorCode(error: string): string {
-  return /^[\w.-]{1,100}$/.test(error) ? error : 'an error without a proper code'
+  return /^[\w.-]{1,100}$/.test(error) ? error : 'invalid error code'
 }

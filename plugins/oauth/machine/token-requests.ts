@@ -90,7 +90,7 @@ class MachineTokens implements TokenSource {
     } catch (error) {
       const wire = await this.#flow.loadWire()
       const why = error instanceof GatewayError ? error.message : formatFailure(wire, error)
-      this.#deps.log.warn('no token was given', { account, why })
+      this.#deps.log.warn('token request failed', { account, why })
       const access: Access = { kind: 'unavailable', why }
       this.#failures.set(key, { access, until: this.#deps.clock.now() + PAUSE_MS })
       return access
@@ -264,9 +264,7 @@ export class TokenRequests {
   ): Promise<{ readonly client: { readonly client_id: string }; readonly auth: ClientAuth }> {
     if (client === undefined) return { client: { client_id: '-' }, auth: noClientAuth }
     if (client.issuer !== undefined && !isSameIssuer(client.issuer, server.issuer))
-      throw this.#createRefusedError(
-        `the configured client "${client.id}" is one of ${client.issuer}, and of no other`,
-      )
+      throw this.#createRefusedError(`the configured client "${client.id}" belongs to ${client.issuer} only`)
     const auth = await wire.createClientAuth(createConfiguredIdentity(client, server), getKeySpec(client))
     return { client: { client_id: client.id }, auth }
   }
@@ -276,7 +274,7 @@ export class TokenRequests {
     readonly client: OAuthClientSpec
   }> {
     const { identityProvider } = this.#oauth
-    if (identityProvider === undefined) throw this.#createRefusedError('no identityProvider is configured')
+    if (identityProvider === undefined) throw this.#createRefusedError('identityProvider is not configured')
     const { issuer, tokenEndpoint, client } = identityProvider
     if (tokenEndpoint !== undefined) return { server: { issuer, token_endpoint: tokenEndpoint }, client }
     return { server: await this.#flow.getServer(issuer), client }
@@ -286,9 +284,7 @@ export class TokenRequests {
     const { file, type = 'access_token' } = this.#oauth.subject ?? {}
     const token = file === undefined ? own : await this.#readToken(file)
     if (token === undefined)
-      throw this.#createRefusedError(
-        'the caller came with no token that could be exchanged; auth.jwt takes tokens',
-      )
+      throw this.#createRefusedError('the caller has no token to exchange; auth.jwt accepts tokens')
     return { subject_token: token, subject_token_type: `${TOKEN_TYPE}${type}` }
   }
 
@@ -308,11 +304,11 @@ export class TokenRequests {
     const path = isAbsolute(file) ? file : join(this.#deps.directory, file)
     try {
       const text = (await readFile(path, 'utf8')).trim()
-      if (text === '' || text.length > MAX_TOKEN) throw new Error('it holds no token')
+      if (text === '' || text.length > MAX_TOKEN) throw new Error('it contains no token')
       return text
     } catch (cause) {
       const why = (cause as NodeJS.ErrnoException).code ?? getErrorMessage(cause)
-      throw this.#createRefusedError(`${file} cannot be read (${why})`)
+      throw this.#createRefusedError(`cannot read ${file} (${why})`)
     }
   }
 

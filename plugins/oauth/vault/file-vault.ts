@@ -123,9 +123,9 @@ function migrate(database: Sqlite.DatabaseSync, file: string): void {
     const isNew = first('SELECT count(*) FROM sqlite_master') === 0
     if (isNew) database.exec(SCHEMA)
     else if (first('PRAGMA application_id') !== APPLICATION_ID)
-      throw vaultError('GW_VAULT_DAMAGED', { file, why: 'it is another database' })
+      throw vaultError('GW_VAULT_DAMAGED', { file, why: 'it is a different database' })
     else if (first('PRAGMA user_version') !== VERSION)
-      throw vaultError('GW_VAULT_DAMAGED', { file, why: 'another version of the gateway has written it' })
+      throw vaultError('GW_VAULT_DAMAGED', { file, why: 'it was written by another version of the gateway' })
     database.exec('COMMIT')
     const check = isNew ? 'ok' : String(first('PRAGMA quick_check(1)'))
     if (check !== 'ok') throw vaultError('GW_VAULT_DAMAGED', { file, why: check })
@@ -308,11 +308,11 @@ export class FileVault implements Vault {
         database.close()
         throw error
       }
-      if (this.#failure !== undefined) log.info('logins can be used again')
+      if (this.#failure !== undefined) log.info('login store available again')
       this.#failure = undefined
       return this.#store
     } catch (error) {
-      if (this.#failure === undefined) log.error('logins cannot be used', { why: getErrorMessage(error) })
+      if (this.#failure === undefined) log.error('login store unavailable', { why: getErrorMessage(error) })
       this.#failure = { error, at: clock.now() }
       throw error
     }

@@ -211,7 +211,7 @@ export class GrantStore {
         return
       }
       if (row.value instanceof Uint8Array && this.#seal.open(row.value, ['proof']) === PROOF) return
-      const why = 'they were sealed with another key'
+      const why = 'it was sealed with another key'
       throw vaultError('GW_VAULT_KEY', { file: this.#file, why })
     })
   }
@@ -257,7 +257,7 @@ export class GrantStore {
   #openRow({ value }: SqlRow, place: readonly (string | number)[]): JsonObject {
     const opened = value instanceof Uint8Array ? this.#seal.open(value, place) : undefined
     if (isObject(opened)) return opened
-    const why = `a row of "${String(place[0])}" is not what was written there`
+    const why = `a row of "${String(place[0])}" was modified`
     throw vaultError('GW_VAULT_DAMAGED', { file: this.#file, why })
   }
 }

@@ -33,7 +33,7 @@ type LoginStatus =
   | { readonly kind: 'unusable'; readonly why: string }
 
 /** Reason for a missing login. */
-export const NOT_LOGGED_IN = 'nobody has logged in'
+export const NOT_LOGGED_IN = 'not logged in'
 
 /** Tokens from the vault. Each is refreshed once for all callers and processes. */
 export class RefreshedGrants implements Grants {
@@ -59,11 +59,11 @@ export class RefreshedGrants implements Grants {
     return this.#catchErrors(account, resource, async () => {
       const grant = await this.#findGrant(account, resource)
       if (grant === undefined) return { kind: 'login', why: await this.#findMissingReason(account, resource) }
-      if (this.#isRefused(grant)) return { kind: 'login', why: 'the server refused the token' }
+      if (this.#isRefused(grant)) return { kind: 'login', why: 'the server rejected the token' }
       if (!this.#isDue(grant)) return toTokenAccess(grant)
       if (grant.refresh !== undefined) return this.#toAccess(await this.#refresher.renew(grant), grant)
       if (this.#isAlive(grant)) return toTokenAccess(grant)
-      return { kind: 'login', why: 'the login has expired, and cannot be renewed' }
+      return { kind: 'login', why: 'the login has expired and cannot be renewed' }
     })
   }
 
@@ -75,7 +75,7 @@ export class RefreshedGrants implements Grants {
       if (grant.generation !== generation) return this.access(account, resource)
       if (grant.refresh === undefined || this.#isForced(grant) || this.#isRefused(grant)) {
         this.#refused.set(generation, this.#options.clock.now())
-        return { kind: 'login', why: 'the server refused the token' }
+        return { kind: 'login', why: 'the server rejected the token' }
       }
       const renewed = await this.#refresher.renew(grant)
       if (renewed.kind === 'granted') this.#forced.set(renewed.grant.generation, this.#options.clock.now())
@@ -89,9 +89,9 @@ export class RefreshedGrants implements Grants {
       const grant = await this.#findGrant(account, resource)
       if (grant === undefined)
         return { kind: 'needs_auth', why: await this.#findMissingReason(account, resource) }
-      if (this.#isRefused(grant)) return { kind: 'needs_auth', why: 'the server refused the token' }
+      if (this.#isRefused(grant)) return { kind: 'needs_auth', why: 'the server rejected the token' }
       if (grant.refresh === undefined && !this.#isAlive(grant))
-        return { kind: 'needs_auth', why: 'the login has expired, and cannot be renewed' }
+        return { kind: 'needs_auth', why: 'the login has expired and cannot be renewed' }
       return { kind: 'granted', grant }
     } catch (error) {
       return { kind: 'unusable', why: getErrorMessage(error) }

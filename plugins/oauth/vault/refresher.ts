@@ -106,7 +106,7 @@ export class Refresher {
       const other = await this.#findOtherResult(grant)
       if (other !== undefined) return other
       if (clock.now() >= end)
-        return { kind: 'unavailable', why: 'another process renews the login, and is not done' }
+        return { kind: 'unavailable', why: 'timed out waiting for another process to renew the login' }
       await new Promise<void>(resolve => void clock.after(POLL_MS, resolve))
     }
     return undefined
@@ -128,7 +128,7 @@ export class Refresher {
 
   async #findLossReason(key: GrantKey): Promise<string> {
     const lost = await this.#options.vault.listLost(key)
-    return lost.find(one => createRefreshKey(one) === createRefreshKey(key))?.why ?? 'somebody has logged out'
+    return lost.find(one => createRefreshKey(one) === createRefreshKey(key))?.why ?? 'logged out'
   }
 
   async #refreshGrant(grant: StoredGrant): Promise<RenewalOutcome> {
@@ -149,8 +149,7 @@ export class Refresher {
     const other = await this.#findOtherResult(grant)
     if (other !== undefined) return other
     const { expiresAt = 0, generation } = grant
-    const why =
-      'the replica that renewed the login was stopped meanwhile, and its refresh token may be used up'
+    const why = 'the replica that renewed the login stopped, and its refresh token may be used up'
     // The current access token is valid until it expires.
     if (this.#options.now() < expiresAt) return this.#startPause(grant, { kind: 'refused', why })
     await this.#options.vault.remove(grant, generation, why)
@@ -160,7 +159,7 @@ export class Refresher {
   async #toOutcome(grant: StoredGrant, refreshed: RefreshResult): Promise<RenewalOutcome> {
     if (refreshed.kind === 'granted') return this.#storeGrant(grant, refreshed.grant)
     if (refreshed.kind === 'unreachable') {
-      const why = `the authorization server cannot be reached: ${toOneLine(refreshed.reason).slice(0, MAX_WORDS)}`
+      const why = `the authorization server is unreachable: ${toOneLine(refreshed.reason).slice(0, MAX_WORDS)}`
       return this.#startPause(grant, { kind: 'unavailable', why }, refreshed.retryAfterMs)
     }
     const why = formatRefusal(refreshed)
@@ -202,11 +201,10 @@ export class Refresher {
     try {
       const generation = await vault.put(before, renewed, before.generation)
       // A concurrent login wins.
-      if (generation === undefined)
-        return (await this.#findOtherResult(before)) ?? createLost('somebody has logged out')
+      if (generation === undefined) return (await this.#findOtherResult(before)) ?? createLost('logged out')
       return { kind: 'granted', grant: { account, resource, issuer, ...renewed, generation, at: now() } }
     } catch (error) {
-      log.error('a renewed login cannot be written; it is held in memory', {
+      log.error('a renewed login could not be written; kept in memory', {
         resource,
         why: getErrorMessage(error),
       })
@@ -232,7 +230,7 @@ export class Refresher {
     }
     this.#unwritten.delete(createRefreshKey(held))
     onWritten(held)
-    log.info('the renewed login is written now', { resource: held.resource })
+    log.info('the renewed login was written', { resource: held.resource })
   }
 
   #getPauseOutcome(grant: StoredGrant): RenewalOutcome | undefined {
@@ -256,7 +254,7 @@ function createLost(why: string): RenewalOutcome {
 /** Formats the error in one line; its description is untrusted text. */
 function formatRefusal({ error, description }: Extract<RefreshResult, { kind: 'refused' }>): string {
   const said = description === undefined ? '' : ` (${toOneLine(description).slice(0, MAX_WORDS)})`
-  return `the authorization server does not renew the login: ${toOneLine(error).slice(0, MAX_WORDS)}${said}`
+  return `the authorization server refused to renew the login: ${toOneLine(error).slice(0, MAX_WORDS)}${said}`
 }
 
 function createRefreshKey({ account, resource, issuer }: GrantKey): string {

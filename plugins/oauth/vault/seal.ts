@@ -65,7 +65,7 @@ async function readProvidedKey(from: string, read: () => Promise<Buffer>): Promi
 /** Strips the trailing line feed that editors add. */
 function stripLineEnd(bytes: Buffer): Buffer {
   const text = bytes.toString('latin1').replace(/\r?\n$/, '')
-  if (text.length < MIN_LENGTH) throw new Error(`a key has at least ${MIN_LENGTH} characters`)
+  if (text.length < MIN_LENGTH) throw new Error(`a key must have at least ${MIN_LENGTH} characters`)
   return Buffer.from(text, 'latin1')
 }
 

@@ -95,7 +95,7 @@ export async function changeText<T>(
     if (await store.put(key, store.seal(next, key), { expiresInMs: ms, when })) return result
     await rest(Math.random() * MAX_BACKOFF_MS)
   }
-  throw vaultError('GW_VAULT_SHARED', { why: 'others write the same login again and again' })
+  throw vaultError('GW_VAULT_SHARED', { why: 'too many concurrent writes of the same login' })
 }
 
 interface IssuedGrant {

@@ -252,7 +252,7 @@ export class SharedVault extends SharedKeys implements Vault {
 }
 
 function createDamagedError(): Error {
-  const why = 'a login there was sealed for another account, with another key, or by somebody else'
+  const why = 'a login was sealed for another account or with another key'
   return vaultError('GW_VAULT_SHARED', { why })
 }
 

@@ -130,10 +130,12 @@ const NO_PATH = /[\x00-\x20\x7f?#\\]|^\/\/|(?:^|\/)(?:\.|%2e){1,2}(?:\/|$)/i
  * @throws Error if it is not an OpenAPI document
  */
 export function readDocument(document: unknown): ApiDocument {
-  if (!isObject(document)) throw new Error('it is no object')
+  if (!isObject(document)) throw new Error('it is not an object')
   const isSwagger = document.swagger === '2.0' || document.swagger === 2
   if (!isSwagger && !/^3\.[0-2](\.|$)/.test(String(document.openapi)))
-    throw new Error('it is none of OpenAPI 2.0, 3.0 or 3.1 ("swagger" or "openapi" says which)')
+    throw new Error(
+      'it is not OpenAPI 2.0, 3.0 or 3.1 ("swagger" or "openapi" must be one of these versions)',
+    )
   const references = createReferences(document)
   const found = parseOperations({ document, isSwagger, references })
   const description = readText(document, 'info', 'description')
@@ -166,7 +168,7 @@ function parseOperations(reading: DocumentContext): Pick<ApiDocument, 'operation
       const attempt = attemptRead(() => parseOperation(reading, { path, item, key, method }))
       if (attempt === undefined) continue
       if (typeof attempt === 'string') skipped.push(`${method} ${shown}: ${attempt}`)
-      else if (operations.length >= MAX_OPERATIONS) skipped.push(`${method} ${shown}: there are too many`)
+      else if (operations.length >= MAX_OPERATIONS) skipped.push(`${method} ${shown}: too many operations`)
       else operations.push(attempt)
     }
   }
@@ -194,8 +196,7 @@ function parseOperation(
 ): Operation | undefined {
   if (!isObject(shared[key])) return undefined
   const own = shared[key]
-  if (!path.startsWith('/') || path.length > MAX_PATH || NO_PATH.test(path))
-    throw new Error('that is no path')
+  if (!path.startsWith('/') || path.length > MAX_PATH || NO_PATH.test(path)) throw new Error('invalid path')
   const given = [...readList(shared, 'parameters'), ...readList(own, 'parameters')]
   const all = given.map(one => reading.references.follow(one)).filter(isObject)
   const parts = reading.isSwagger
@@ -239,7 +240,7 @@ function parseSwaggerParts(
 function checkPathParameters(path: string, parameters: readonly Parameter[]): void {
   for (const [, name] of path.matchAll(/\{([^{}]*)\}/g))
     if (!parameters.some(one => one.in === 'path' && one.name === name))
-      throw new Error(`nothing describes its parameter "${toOneLine(String(name)).slice(0, 50)}"`)
+      throw new Error(`path parameter "${toOneLine(String(name)).slice(0, 50)}" is not declared`)
 }
 
 function parseRequirements(security: unknown): Requirements | undefined {
@@ -259,7 +260,7 @@ function createReferences(document: unknown): References {
     follow(value) {
       let found = value
       for (let hops = 0; isObject(found) && typeof found.$ref === 'string'; hops++) {
-        if (hops >= MAX_HOPS) throw new Error('its references lead to each other')
+        if (hops >= MAX_HOPS) throw new Error('circular reference')
         found = lookUpReference(document, found.$ref)
       }
       return found
@@ -269,12 +270,12 @@ function createReferences(document: unknown): References {
 
 function lookUpReference(document: unknown, reference: string): unknown {
   if (!reference.startsWith('#/'))
-    throw new Error(`it refers to ${quoteReference(reference)}, which is not in the document`)
+    throw new Error(`reference ${quoteReference(reference)} is not within the document`)
   let found = document
   for (const part of reference.slice(2).split('/')) {
     const key = decodePointerToken(part)
     const isThere = typeof found === 'object' && found !== null && Object.hasOwn(found, key)
-    if (!isThere) throw new Error(`it refers to ${quoteReference(reference)}, and that is not there`)
+    if (!isThere) throw new Error(`reference ${quoteReference(reference)} not found`)
     found = (found as Record<string, unknown>)[key]
   }
   return found

@@ -63,11 +63,11 @@ function checkArgumentNames(tool: OpenApiTool, given: JsonObject): void {
   for (const name of Object.keys(given)) {
     if (tool.arguments.has(name)) continue
     const meant = suggestName(name, [...tool.arguments.keys()])
-    throw new InvalidArguments(`there is no argument "${name}"${meant === undefined ? '' : ` – ${meant}`}`)
+    throw new InvalidArguments(`unknown argument "${name}"${meant === undefined ? '' : ` – ${meant}`}`)
   }
   for (const { name, isRequired } of tool.arguments.values())
     if (isRequired && getArgument(given, name) === undefined)
-      throw new InvalidArguments(`the argument "${name}" is missing`)
+      throw new InvalidArguments(`missing argument "${name}"`)
 }
 
 function getArgument(given: JsonObject, name: string): unknown {
@@ -89,7 +89,7 @@ function formatPathParameter(parameter: Parameter, value: unknown, argument: str
   if (piece === '') throw new InvalidArguments(`the argument "${argument}" must not be empty`)
   const texts = [value].flat().map(stringifyValue)
   if (texts.some(text => hasDotSegment(text)))
-    throw new InvalidArguments(`the argument "${argument}" must not hold "." or ".." as a step`)
+    throw new InvalidArguments(`the argument "${argument}" must not contain "." or ".." as a path segment`)
   return piece
 }
 
@@ -110,7 +110,7 @@ function hasDotSegment(text: string): boolean {
 function expandPath(template: string, pieces: ReadonlyMap<string, string>): string {
   const path = template.replace(/\{([^{}]*)\}/g, (_all, name: string) => pieces.get(name) ?? '')
   // Two valid segments may form `..` together.
-  if (hasDotSegment(path)) throw new InvalidArguments('the arguments lead to another path')
+  if (hasDotSegment(path)) throw new InvalidArguments('the arguments must not change the path')
   // Do not encode percent signs again.
   return encodeURI(path.toWellFormed()).replaceAll('%25', '%')
 }
@@ -119,7 +119,7 @@ function formatHeader(parameter: Parameter, value: unknown, argument: string): s
   const { name, style, explode } = parameter
   const text = formatPiece(encodeContent(parameter, value), { name, style, explode, encode: plain => plain })
   if (!/^[\t\x20-\x7e]*$/.test(text))
-    throw new InvalidArguments(`the argument "${argument}" is a header: one line of ASCII`)
+    throw new InvalidArguments(`the argument "${argument}" is a header: use one line of ASCII`)
   return text
 }
 
@@ -167,7 +167,7 @@ function addCredentials(
 
 function appendQuery(path: string, pairs: readonly string[]): string {
   const url = pairs.length === 0 ? path : `${path}?${pairs.join('&')}`
-  if (url.length > MAX_URL) throw new InvalidArguments('the arguments make a URL that is too long')
+  if (url.length > MAX_URL) throw new InvalidArguments('the arguments make the URL too long')
   return url
 }
 

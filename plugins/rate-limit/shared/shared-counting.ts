@@ -39,7 +39,7 @@ interface Meter {
 export function createMinuteMeter(name: string, spec: RuleConfig, deps: MeterDeps): Meter {
   const { perMinute: most = 0, onStoreLoss } = spec
   const windows = new MinuteWindows(most)
-  const allowed = `${most} a minute`
+  const allowed = `${most} per minute`
   const count: SharedCount = {
     ahead: computeAhead(most),
     patienceMs: onStoreLoss === 'refuse' ? undefined : PATIENCE_MS,
@@ -69,13 +69,12 @@ export function createMinuteMeter(name: string, spec: RuleConfig, deps: MeterDep
 
 /** Counts calls per day over all replicas. */
 function createDayMeter(name: string, { perDay: most = 0 }: RuleConfig, deps: MeterDeps): Meter {
-  const allowed = `${most} a day`
+  const allowed = `${most} per day`
   /** Latest totals: a store that lost them continues from there. */
   const seen = new BoundedMap<string, number>({ max: MAX_KEYS })
   const requestBatch = async (
     key: string,
-    { count: wanted, prefetch, unused }: 
-CountRequest,
+    { count: wanted, prefetch, unused }: CountRequest,
   ): ReturnType<SharedCount['requestBatch']> => {
     const { added, total } = await deps.store.addToCounter(createStoreKey('day', name, key), {
       delta: wanted - unused,
@@ -172,12 +171,8 @@ export class SharedCounting {
   get figures(): Metric[] {
     const { requestCount, localCount } = this.#state.deps.health
     return [
-      createCounter(
-        'limits_asked',
-        'Questions about limits that several processes have in common.',
-        requestCount,
-      ),
-      createCounter('limits_alone', 'Calls that were let in while nobody could be asked.', localCount),
+      createCounter('limits_asked', 'Requests to the store for shared limits.', requestCount),
+      createCounter('limits_alone', 'Calls admitted while the store was unavailable.', localCount),
     ]
   }
 

@@ -93,8 +93,8 @@ test('"lock" takes in what is new, and leaves what changed as it was accepted', 
   const text = await lock()
 
   assert.equal(code, 1)
-  assert.match(stdout, /mind: tools "plus" is new, and taken in/)
-  assert.match(stdout, /mind: tools "say" has changed, and stays as it was accepted/)
+  assert.match(stdout, /mind: tools "plus" is new, added/)
+  assert.match(stdout, /mind: tools "say" has changed, kept as accepted/)
   assert.match(text, /Nothing more\./)
   assert.match(text, /"plus"/)
   assert.match(text, /"add"/)
@@ -182,7 +182,7 @@ test('a program that changed is not started, and is accepted before it runs', as
   const started = await gateway(['start', 'mind'], { cwd })
   const checked = await gateway(['lock', '--check'], { cwd })
 
-  assert.match(down.stdout, /program of upstream \\"mind\\" is not the one that was accepted/)
+  assert.match(down.stdout, /program of upstream \\"mind\\" differs from the accepted one/)
   assert.equal(locked.code, 1, locked.stdout)
   assert.match(diff.stdout, /package changed[^]*sha256/)
   assert.equal(accepted.code, 0, accepted.stderr)

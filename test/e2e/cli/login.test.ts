@@ -21,7 +21,7 @@ test('a login alone is kept, sealed and for its owner, and the next gateway uses
   const { cwd, server } = where
   assert.deepEqual(
     (await logins(where)).map(({ state, why }) => [state, why]),
-    [['needs_auth', 'nobody has logged in']],
+    [['needs_auth', 'not logged in']],
   )
 
   const login = await loggingIn(t, where)
@@ -45,7 +45,7 @@ test('a gateway that runs needs the login, is told, and goes on with it', async 
   const { cwd, env, server } = where
   const running = serving(t, ['serve'], { cwd, env })
   const needed = await running.logged('upstream needs a login')
-  assert.match(String(needed.problem), /nobody has logged in\. Run: gateway login web/)
+  assert.match(String(needed.problem), /not logged in\. Run: gateway login web/)
 
   const before = JSON.parse((await gateway(['ps', '--json'], where)).stdout) as {
     upstreams: { state: string }[]
@@ -59,7 +59,7 @@ test('a gateway that runs needs the login, is told, and goes on with it', async 
     assert.equal(code, 4, stderr)
     assert.match(
       stderr,
-      /^error GW_UPSTREAM_LOGIN: upstream "web" needs a login: nobody has logged in\. Run: gateway login web\.$/m,
+      /^error GW_UPSTREAM_LOGIN: upstream "web" needs a login: not logged in\. Run: gateway login web\.$/m,
     )
   }
   const login = await loggingIn(t, where, ['--json'])
@@ -69,7 +69,7 @@ test('a gateway that runs needs the login, is told, and goes on with it', async 
   assert.match(called.stdout, /here/, called.stderr)
 
   const out = await gateway(['logout', 'web'], where)
-  assert.match(out.stdout, /logged out of web, and the authorization server knows/)
+  assert.match(out.stdout, /logged out of web, and revoked/)
   assert.equal(server.revoked.length, 1)
   for (const token of server.given) assert.ok(!running.stderr().includes(token))
 })
@@ -98,7 +98,7 @@ test('nobody comes: exit code 2', async t => {
   const where = await behindLogin(t)
   const { code, stderr } = await gateway(['login', 'web', '--timeout', '300ms'], where)
   assert.equal(code, 2, stderr)
-  assert.match(stderr, /nobody logged in to upstream "web" in time/)
+  assert.match(stderr, /login to upstream "web" timed out/)
 })
 
 test('a code that is typed in elsewhere logs in too', async t => {
@@ -193,7 +193,7 @@ test('mistakes are said before anybody is asked', async t => {
 
   assert.match(unknown.stderr, /other/)
   assert.match(port.stderr, /--port must be a number/)
-  assert.match(plain.stderr, /no server logs in: add "oauth/)
+  assert.match(plain.stderr, /no server uses OAuth: add "oauth/)
   assert.ok([unknown.code, port.code, plain.code].every(code => code !== 0 && code !== 1))
 })
 
@@ -214,7 +214,7 @@ test('a login for a caller is that of this caller alone, and is named everywhere
   const running = serving(t, ['serve'], { cwd, env })
   const url = String((await running.logged('listening'))['url'])
   const call = (key: string) => callAs(url, key)
-  for (const key of ['ci', 'dev', 'ci']) assert.match(await call(key), /needs a login of yours first/)
+  for (const key of ['ci', 'dev', 'ci']) assert.match(await call(key), /requires you to log in/)
   const nameless = await gateway(['login', 'web'], where)
   assert.match(nameless.stderr, /say whose with --account/)
   assert.notEqual(nameless.code, 0)
@@ -222,7 +222,7 @@ test('a login for a caller is that of this caller alone, and is named everywhere
   const login = await loggingIn(t, where, ['--account', 'key:ci'])
   assert.equal(await login.exit, 0, login.stderr())
   assert.match(await call('ci'), /here/)
-  assert.match(await call('dev'), /needs a login of yours first/)
+  assert.match(await call('dev'), /requires you to log in/)
 
   const ps = await gateway(['ps', '--json'], where)
   const { upstreams } = JSON.parse(ps.stdout) as { upstreams: { logins: object; state: string }[] }
@@ -244,9 +244,9 @@ test('a login for a caller is that of this caller alone, and is named everywhere
     assert.ok(!(listed + figures + ps.stdout + running.stderr()).includes(token))
 
   const other = await gateway(['logout', 'web', '--account', 'key:dev'], where)
-  assert.match(other.stdout, /nobody was logged in/)
+  assert.match(other.stdout, /not logged in/)
   const out = await gateway(['logout', 'web', '--account', 'key:ci'], where)
   assert.match(out.stdout, /logged out of web/)
-  assert.match(await call('ci'), /needs a login of yours first/)
+  assert.match(await call('ci'), /requires you to log in/)
   assert.doesNotMatch((await gateway(['logins'], where)).stdout, /granted/)
 })

@@ -48,5 +48,5 @@ test('the same for a caller with a login of its own; nobody else is tried again'
   for (const key of ['ci', 'dev', 'ci']) assert.match(await callAs(url, key), /needs a login/)
   assert.equal((await visit(page)).status, 200)
   assert.match(await callAs(url, 'ci'), /here/)
-  assert.match(await callAs(url, 'dev'), /needs a login of yours/)
+  assert.match(await callAs(url, 'dev'), /requires you to log in/)
 })

@@ -141,7 +141,7 @@ describe('explain', () => {
     const owner = await running.gateway.connect()
     await owner.request('tools/call', { name: 'web__search' }).catch(() => undefined)
 
-    assert.match(said(await explain('web__search'), 'rate-limit'), /"all" is full: 1 a minute/)
+    assert.match(said(await explain('web__search'), 'rate-limit'), /"all" is exceeded: 1 per minute/)
   })
 
   test('says what profile the caller looks through', async t => {

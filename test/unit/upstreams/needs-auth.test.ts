@@ -33,7 +33,7 @@ test('a server that needs a login is in that state, however many call, and start
   await Promise.all(Array.from({ length: 20 }, call))
   const status = gateway.upstreams.get('web')?.status()
   assert.equal(status?.state, 'needs_auth')
-  assert.equal(status.problem, 'nobody has logged in. Run: gateway login web.')
+  assert.equal(status.problem, 'not logged in. Run: gateway login web.')
   assert.equal(status.runtime?.restarts, 0)
   assert.equal((await gateway.inspect()).upstreams[0]?.state, 'needs_auth')
   assert.deepEqual(states, ['starting', 'needs_auth'])

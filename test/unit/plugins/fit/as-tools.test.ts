@@ -128,7 +128,7 @@ test('a rule about a resource holds on this way, and mistakes are told to the mo
     ['read_resource', {}, /uri.. must be/],
     ['read_resource', { uri: 'memo://none' }, /not found/i],
     ['get_prompt', { name: 'nobody' }, /Unknown prompt/],
-    ['get_prompt', { name: 'web__greet', arguments: { who: {} } }, /object of texts/],
+    ['get_prompt', { name: 'web__greet', arguments: { who: {} } }, /object of strings/],
     ['list_resources', { cursor: 'made-up' }, /cursor/],
     ['list_resources', { templates: 'yes' }, /templates/],
   ] as const) {

@@ -124,7 +124,7 @@ test('what is not shown is named in the log once, and in the status of its serve
   const { gateway, connect } = await serve(t)
   for (let n = 0; n < 3; n++) await toolsOf(await connect('claude-code'))
 
-  const said = gateway.log.filter(({ message }) => String(message).includes('is not shown to claude-code'))
+  const said = gateway.log.filter(({ message }) => String(message).includes('is hidden from claude-code'))
   const { upstreams } = await gateway.gateway.inspect()
   assert.equal(said.length, 1)
   assert.deepEqual((upstreams[0] as unknown as JsonObject).fit, {
@@ -142,7 +142,7 @@ test('the owner reads what a client is shown, and why', async t => {
   const byName = new Map(changes.map(change => [change.name, change]))
   assert.match(
     String(byName.get(`web__${LONG}`)?.notes),
-    /its name has 67 characters, and the client takes 59/,
+    /the name has 67 characters, and the client allows 59/,
   )
   assert.equal(byName.get('web__dotted.name')?.shown, 'web__dotted_name')
   assert.match(String(byName.get('web__hopeless')?.unfit), /allOf/)
@@ -151,6 +151,6 @@ test('the owner reads what a client is shown, and why', async t => {
 test('a client of the table that is not there is pointed at', async () => {
   await assert.rejects(
     testGateway({ upstreams: {}, config: { fit: { clients: { x: { like: 'claude-cod' } } } } }),
-    (error: Error) => /no client of the table is called .+claude-code/s.test(JSON.stringify(error)),
+    (error: Error) => /unknown client .+claude-code/s.test(JSON.stringify(error)),
   )
 })

@@ -58,7 +58,7 @@ test('where the token of that login is refused too, the call is sent no third ti
   const answer = await at.call()
 
   await loggedIn
-  assert.match(answer, /needs a login: it refuses the token/)
+  assert.match(answer, /needs a login: the server rejected the token/)
   assert.equal(at.runs(), 0)
   const [access] = server.given
   assert.deepEqual(tokens, [undefined, access])

@@ -67,17 +67,17 @@ test('a lock that is no lock is refused, with what is the matter', t => {
   const cases: readonly (readonly [string, string, RegExp])[] = [
     ['empty', '', /JSON/],
     ['no JSON', '{"lockfileVersion": 1', /JSON/],
-    ['another file', '{"name": "x", "lockfileVersion": 1}', /no lock file/],
-    ['a list', '[]', /no lock file/],
-    ['a merge', `<<<<<<< ours\n${good}`, /line 1 is the mark of a conflict/],
+    ['another file', '{"name": "x", "lockfileVersion": 1}', /not a lock file/],
+    ['a list', '[]', /not a lock file/],
+    ['a merge', `<<<<<<< ours\n${good}`, /line 1 is a merge conflict marker/],
     [
       'another text',
       good.replace('Sends one mail.', 'Sends two mails.'),
-      /tools "send" has a hash that is not/,
+      /tools "send": the hash does not match/,
     ],
-    ['another hash', good.replace(/"hash": "v1:../, '"hash": "v1:zz'), /has a hash that is not/],
-    ['other instructions', good.replace('"One.', '"Two.'), /instructions has a hash that is not/],
-    ['another name', good.replace('"send": {', '"sent": {'), /definition of another one/],
+    ['another hash', good.replace(/"hash": "v1:../, '"hash": "v1:zz'), /the hash does not match/],
+    ['other instructions', good.replace('"One.', '"Two.'), /instructions: the hash does not match/],
+    ['another name', good.replace('"send": {', '"sent": {'), /definition of another name/],
     ['no definition', good.replace(/"definition": /, '"definitions": '), /no definition/],
     ['a newer file', good.replace('"lockfileVersion": 1', '"lockfileVersion": 2'), /newer tapgate \(2\)/],
     ['a newer hash', good.replaceAll('"v1:', '"v2:'), /newer tapgate/],
@@ -103,13 +103,13 @@ test('a lock that is no plain file, or too large, is neither read nor replaced',
 
   rmSync(file)
   mkdirSync(file)
-  assert.throws(() => readLock(file), /no file/)
-  assert.throws(() => writeLock(file, new Map()), /no file/)
+  assert.throws(() => readLock(file), /not a file/)
+  assert.throws(() => writeLock(file, new Map()), /not a file/)
 
   rmSync(file, { recursive: true })
   writeFileSync(file, '')
   truncateSync(file, 65 * 1024 * 1024)
-  assert.throws(() => readLock(file), /more than/)
+  assert.throws(() => readLock(file), /larger than/)
 })
 
 test('a gateway with a broken lock does not start, and one without says so and how to write it', async t => {
@@ -124,7 +124,8 @@ test('a gateway with a broken lock does not start, and one without says so and h
   cleanup(t, () => gateway.close())
   assert.ok(
     log.some(
-      ({ message, hint }) => /no gateway\.lock/.test(String(message)) && /gateway lock/.test(String(hint)),
+      ({ message, hint }) =>
+        /gateway\.lock not found/.test(String(message)) && /gateway lock/.test(String(hint)),
     ),
   )
 })

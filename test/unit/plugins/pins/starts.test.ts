@@ -79,8 +79,8 @@ for (const pins of ['withhold', 'strict'])
     const refused = await client.request('tools/call', { name: 's__look', arguments: {} })
     assert.match(JSON.stringify(refused), /error|isError/)
     assert.equal(started(), 0)
-    assert.match(problemOf(gateway), /program of upstream "s" is not the one that was accepted: sha256/)
-    assert.equal(gateway.log.filter(({ message }) => /it is not started/.test(String(message))).length, 1)
+    assert.match(problemOf(gateway), /program of upstream "s" differs from the accepted one: sha256/)
+    assert.equal(gateway.log.filter(({ message }) => /, not started/.test(String(message))).length, 1)
 
     lock()
     await gateway.gateway.reload(gateway.gateway.generation.loaded)
@@ -102,7 +102,7 @@ test('a program that changes while its server runs is found at the next start', 
   await gateway.gateway.settled()
 
   assert.equal(started(), 1)
-  assert.match(problemOf(gateway), /not the one that was accepted/)
+  assert.match(problemOf(gateway), /differs from the accepted one/)
 })
 
 test('with "warn" it is started and said, and a server that nobody has locked is started', async t => {
@@ -111,7 +111,7 @@ test('with "warn" it is started and said, and a server that nobody has locked is
   writeFileSync(one.script, `${SERVER}// and something else\n`)
   const gateway = await one.open('warn')
   assert.equal(one.started(), 1)
-  assert.ok(gateway.log.some(({ message }) => /it is started all the same/.test(String(message))))
+  assert.ok(gateway.log.some(({ message }) => /, started anyway/.test(String(message))))
 
   const other = place(t)
   await other.open('strict')

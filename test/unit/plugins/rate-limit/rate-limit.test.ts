@@ -169,7 +169,7 @@ describe('a limit', () => {
     const seconds = Number(post.headers.get('retry-after'))
     assert.ok(seconds > 50 && seconds <= 60, `Retry-After: ${seconds}`)
     const { error } = (await post.json()) as { error: { message: string; data: JsonObject } }
-    assert.equal(error.message, 'too many requests: rule "calls" allows 3 a minute')
+    assert.equal(error.message, 'too many requests: rule "calls" allows 3 per minute')
     assert.equal(error.data.code, 'GW_RATE_LIMITED')
     assert.equal(Math.ceil(Number(error.data.retryAfterMs) / 1000), seconds)
   })
@@ -205,7 +205,7 @@ describe('a limit', () => {
     const open = [call(client, 'db__slow'), call(client, 'db__slow')]
     await gateway.underWay(2)
     const refused = await call(client, 'web__read')
-    assert.match(String(refused.error?.message), /2 at a time/)
+    assert.match(String(refused.error?.message), /2 concurrently/)
     assert.ok(!isRefused(await call(await gateway.as(bob.key), 'web__read')))
     gateway.release()
     assert.deepEqual((await Promise.all(open)).map(isRefused), [false, false])

@@ -117,14 +117,14 @@ describe('a caller with a key', () => {
     const options = { headers: { authorization: `Bearer ${key.key}` }, capabilities: OPENS_PAGES }
     const ci = closeAfter(t, await testClient(made.gateway, options))
     const said = JSON.stringify((await ci.request('tools/call', CALL)).result)
-    const code = /Type this code there: ([A-Z0-9]{4}-[A-Z0-9]{4})/.exec(said)?.[1] ?? ''
+    const code = /Enter this code there: ([A-Z0-9]{4}-[A-Z0-9]{4})/.exec(said)?.[1] ?? ''
     assert.notEqual(code, '', said)
     const browser = new PlainBrowser()
     const page = await browser.open(linkIn(said))
     assert.doesNotMatch(page.text, new RegExp(code))
     const wrong = await browser.submit(page, { answer: 'allow', code: 'AAAA-AAAA' })
     assert.equal(wrong.status, 403)
-    assert.match(wrong.text, /not the code/)
+    assert.match(wrong.text, /code is wrong/)
     const right = await browser.submit(wrong, {
       answer: 'allow',
       code: ` ${code.toLowerCase().replace('-', ' ')} `,
@@ -155,7 +155,7 @@ describe('the configuration', () => {
 
   test('that lets nobody say who calls is refused', async () => {
     await assert.rejects(testGateway({ config: { listeners, upstreams } }), (error: Error) => {
-      assert.match(JSON.stringify(error), /without \\+"auth\\+" nobody knows who a caller is/)
+      assert.match(JSON.stringify(error), /without \\+"auth\\+" callers are not identified/)
       return true
     })
   })

@@ -10,7 +10,7 @@ describe('a link', () => {
     const link = linkIn((await alice.request('tools/call', CALL)).result)
     const [browser, page] = await opened(made, link, 'bob')
     assert.equal(page.status, 403)
-    assert.match(page.text, /not yours/)
+    assert.match(page.text, /for another user/)
     assert.doesNotMatch(page.text, /<form/)
     const again = await browser.open(link)
     assert.equal(again.status, 403)
@@ -102,7 +102,7 @@ describe('the page', () => {
     assert.deepEqual(statuses, [403, 403, 403, 403])
     assert.equal(made.recorded.length, 0)
     const declined = await browser.submit(page, { answer: 'deny' })
-    assert.match(declined.text, /Nothing was allowed/)
+    assert.match(declined.text, /Access denied/)
     assert.equal(made.recorded.at(-1)?.outcome, 'declined')
   })
 

@@ -55,7 +55,7 @@ test('the page of a login is asked of any replica, and the login is that of all'
 
   assert.match((await loggedIn(made, link, 'alice')).text, /You are logged in/)
   for (const one of [gateway, second]) assert.match(await call(one, 'alice'), /you are alice/)
-  assert.match((await new PlainBrowser().open(link)).text, /This login has been made/)
+  assert.match((await new PlainBrowser().open(link)).text, /You can close this page and return/)
   assert.match(await call(gateway, 'bob'), /oauth\/connect/, 'nobody else has it')
 })
 
@@ -68,7 +68,7 @@ test(
     const link = linkIn(await call(second, 'alice'))
     const [, page] = await opened(made, link, 'mallory')
     assert.equal(page.status, 403)
-    assert.match(page.text, /not yours/)
+    assert.match(page.text, /for another user/)
 
     const [browser, asked] = await opened(made, link, 'alice')
     browser.stopsBefore = url => url.startsWith(`${base}/oauth/callback`)
@@ -142,7 +142,9 @@ test(
       answer.requestState === undefined ? answer : await retry(second, 'accept', String(answer.requestState))
     assert.match(JSON.stringify(last), /you are alice/)
     // The page of the second replica is asked of the first.
-    await until(async () => /This login has been made/.test((await new PlainBrowser().open(other)).text))
+    await until(async () =>
+      /You can close this page and return/.test((await new PlainBrowser().open(other)).text),
+    )
   },
 )
 

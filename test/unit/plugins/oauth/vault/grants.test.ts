@@ -162,7 +162,7 @@ test('an authorization server that cannot be reached is left alone for a while, 
   date.now += 60_000
   clock.pass(1000)
   const over = await grants.access(account, resource)
-  assert.match(over.kind === 'unavailable' ? over.why : over.kind, /cannot be reached: HTTP 503/)
+  assert.match(over.kind === 'unavailable' ? over.why : over.kind, /unreachable: HTTP 503/)
   await grants.access(account, resource)
   assert.equal(server.presented.length, 2, 'the second pause is longer')
   clock.pass(1000)
@@ -215,7 +215,7 @@ test('a login without a refresh token is over with its token', async context => 
   date.now += 1000
   assert.deepEqual(await grants.access(account, resource), {
     kind: 'login',
-    why: 'the login has expired, and cannot be renewed',
+    why: 'the login has expired and cannot be renewed',
   })
   assert.deepEqual(server.presented, [])
 })

@@ -123,7 +123,7 @@ test('a damaged database stays as it is, and each use says so', async context =>
   await assert.rejects(vault.put(KEY, grantOf('f')), { code: 'GW_VAULT_DAMAGED' })
   clock.pass(1000)
   await assert.rejects(vault.list(), { code: 'GW_VAULT_DAMAGED' })
-  assert.deepEqual(said, ['logins cannot be used'])
+  assert.deepEqual(said, ['login store unavailable'])
   assert.deepEqual(readFileSync(path), before)
 })
 
