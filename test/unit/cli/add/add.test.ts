@@ -342,7 +342,7 @@ test('nothing is written where the file would not be valid, is no file of ours, 
   await assert.rejects(room.add('https://mcp.example.com/mcp', { yes: false }), /use --yes/)
   await assert.rejects(
     room.add('https://mcp.example.com/mcp', { name: 'first' }),
-    /has an upstream "first" already/,
+    /an upstream named "first" already exists/,
   )
   await assert.rejects(
     room.add('io.github.vendor0/tool-0'),

@@ -154,7 +154,7 @@ test('a system that says no is said to be wanted, with what to do in its place',
 
   const said = terminal.printed.join('\n')
   assert.match(said, /failed systemctl --user daemon-reload: .*Failed to connect to bus/)
-  assert.match(said, /session of systemd.*gateway up.*gateway service uninstall/)
+  assert.match(said, /systemd user session.*gateway up.*gateway service uninstall/)
 })
 
 test('the variable that is missing for a place is the one that this system has', async t => {
