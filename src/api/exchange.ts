@@ -280,6 +280,7 @@ export interface HttpErrorResponse {
   readonly headers?: Readonly<Record<string, string>>
 }
 
+/** Outcomes of an exchange. */
 export const OUTCOMES = ['ok', 'is_error', 'error', 'refused', 'cancelled', 'input_required', 'task'] as const
 
 /**

@@ -1,42 +1,42 @@
 import { fillTemplate } from './errors.ts'
 
-/** Weight of a finding, and of the health of a whole: the worst of its findings. */
+/** Levels of findings; a health report has the worst of its findings. */
 export const LEVELS = ['ok', 'info', 'warning', 'error'] as const
-/** One of them. */
+/** Level of a finding or report. */
 export type HealthLevel = (typeof LEVELS)[number]
 
-/** One row of a table of findings: what it says, and what to do. Its code stays, as monitors and scripts read it. */
+/** One entry of a table of findings. Codes are stable, as monitors read them. */
 export interface HealthEntry {
   readonly level: Exclude<HealthLevel, 'ok'>
   /** `{name}` is filled from the fields given. */
   readonly text: string
-  /** Command, or advice, that mends it. */
+  /** Command or advice that fixes it. */
   readonly fix: string
 }
 
-/** Rows by their codes: lower case, with hyphens. */
+/** Entries by code: lower case, with hyphens. */
 export type HealthTable = Readonly<Record<string, HealthEntry>>
 
-/** Something that its owner should know, or do. */
+/** A condition that the owner should know about. */
 export interface HealthFinding {
   readonly code: string
   readonly level: Exclude<HealthLevel, 'ok'>
-  /** One line for the owner: it may hold what a server said. */
+  /** One line for the owner; it may quote a server. */
   readonly summary: string
-  /** More on why. */
+  /** Details of the cause. */
   readonly detail?: string
   readonly fix: string
-  /** The upstream that it is about: who may not know of that learns nothing of it. */
+  /** Its upstream: the finding is hidden from callers who may not see that. */
   readonly upstream?: string
 }
 
-/** Level of something, and the findings about it, the worst first. */
+/** Overall level, and findings, the worst first. */
 export interface Health {
   readonly level: HealthLevel
   readonly findings: readonly HealthFinding[]
 }
 
-/** Findings of the gateway itself, of a running one and of `gateway doctor`; plugins have tables of their own, as `health`. */
+/** Findings of the gateway; plugins define their own as `health`. */
 export const HEALTH = {
   'upstream-failed': {
     level: 'error',
@@ -135,7 +135,7 @@ export const finding: (code: HealthCode, fields?: HealthFields) => HealthFinding
 
 const UNKNOWN: HealthEntry = { level: 'warning', text: '{detail}', fix: '' }
 
-/** A whole, from its findings: the worst first, and one of each. */
+/** Summarizes findings: sorted, without duplicates. */
 export function summarizeFindings(findings: readonly HealthFinding[]): Health {
   const unique = new Map<string, HealthFinding>()
   for (const one of findings) {

@@ -1,20 +1,20 @@
 import { RPC } from '../protocol/rpc-error.ts'
 
-/** One error: what it says, what to do, and what it is elsewhere. */
+/** One error: message, hint, and its codes in other protocols. */
 export interface ErrorEntry {
-  /** `{name}` is filled from the fields given. Says what and where. */
+  /** `{name}` is filled from the fields. States the problem and its location. */
   readonly text: string
-  /** Advice on what to do about it. */
+  /** Hint on how to fix it. */
   readonly hint: string
-  /** Process exit code: 1 our bug, 2 usage, 3 config, 4 could not start, 5 a server said no. */
+  /** Process exit code: 1 internal error, 2 usage, 3 configuration, 4 start failed, 5 refused by a server. */
   readonly exit?: number
-  /** HTTP status when it is the whole answer. */
+  /** HTTP status if it is the whole answer. */
   readonly http?: number
   /** JSON-RPC code when it answers a request. */
   readonly rpc?: number
-  /** State that it puts the upstream into whose requests it ends, where that is not `failed`. */
+  /** State of the upstream whose requests it ends; default `failed`. */
   readonly state?: 'needs_auth'
-  /** True where it says nothing of the server that a call was for. The next caller hears it as it is, and no breaker counts it. */
+  /** True if the fault is not the server's: it is passed on unchanged, and circuit breakers ignore it. */
   readonly isLocal?: true
 }
 

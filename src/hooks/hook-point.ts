@@ -15,23 +15,23 @@ import { timeRequestTap, timeDispatchTap } from './phase-clock.ts'
 
 type CompiledHook = (...args: never[]) => unknown
 
-/** Options that tapable hands its compiler, as far as the compiled code depends on them. */
+/** The options on which tapable's compiled code depends. */
 interface CompileOptions {
   readonly taps: readonly { readonly type: string; readonly fn: CompiledHook }[]
   readonly args: readonly string[]
   readonly type: string
 }
 
-/** A hook of tapable: what it compiles finds the functions of its taps in `_x`. */
+/** A tapable hook; compiled code reads its taps from `_x`. */
 interface CompilableHook {
   compile(options: CompileOptions): CompiledHook
   _x?: readonly CompiledHook[]
 }
 
-/** Compiled functions by hook and form, so no more of them than there are taps. */
+/** Compiled functions by hook and shape. */
 const compiledHooks = new Map<string, CompiledHook>()
 
-/** Lets a hook take the code that an earlier one of its name and form was compiled to: a reload changes functions, not code. */
+/** Reuses compiled code across reloads, as only the tap functions change. */
 function compileOnce(hook: CompilableHook, name: string): void {
   const { compile } = hook
   hook.compile = options => {
@@ -55,7 +55,7 @@ interface Callable {
   callAsync(...args: unknown[]): void
 }
 
-/** Runs an asynchronous hook. What its taps answer at once is returned, or thrown, at once: a promise costs a turn. */
+/** Runs an asynchronous hook. Returns or throws synchronously if its taps do, which saves a promise. */
 function createImmediateRunner(hook: Callable, parameters: number): (a: unknown, b?: unknown) => unknown {
   return (a, b) => {
     const outcome = new HookRun()
@@ -65,7 +65,7 @@ function createImmediateRunner(hook: Callable, parameters: number): (a: unknown,
   }
 }
 
-/** Outcome of one run: there already, or still to come. */
+/** Result of one run, settled or pending. */
 class HookRun {
   #isThere = false
   #error: Error | null | undefined
@@ -91,13 +91,13 @@ class HookRun {
 
 type AnyTap = (...args: never[]) => unknown
 
-/** One tap as it was asked for. */
+/** A registered tap. */
 interface Tap {
   readonly plugin: string
   readonly options: TapOptions
-  /** Key that the tap was tapped `for`, on hooks that have keys. */
+  /** Key of the tap, on hooks with keys. */
   readonly key: string | undefined
-  /** Marks taps of built-in plugins, which bound what they do by themselves. */
+  /** True for built-in plugins, which set their own timeouts. */
   readonly isBuiltIn: boolean
   readonly run: AnyTap
 }
@@ -137,13 +137,13 @@ const ARITY: Partial<Record<HookName, string[]>> = {
   approval: ['a'],
 }
 
-/** A person may have to answer. */
+/** Timeout if a person must answer. */
 const PERSON_MS = 600_000
 
-/** Asynchronous hooks of each exchange, whose taps answer at once most of the time. */
+/** Hooks of each exchange whose taps are mostly synchronous. */
 const IMMEDIATE_HOOKS: ReadonlySet<HookName> = new Set(['unwrap', 'request', 'response'])
 
-/** Collects the taps of one hook and compiles them, once per selection, into one function. */
+/** Collects the taps of one hook, and compiles one function per selector. */
 export class HookPoint {
   readonly name: HookName
   readonly #taps: Tap[] = []
@@ -155,7 +155,7 @@ export class HookPoint {
 
   readonly #patience: TapTimeout | undefined
 
-  /** `report` gets what a tap of a safe hook threw. */
+  /** `report` receives errors of safe hooks. */
   constructor(name: HookName, report: (error: unknown) => void, patience?: TapTimeout) {
     this.name = name
     this.#patience = resolvePatience(name, patience)
@@ -171,7 +171,7 @@ export class HookPoint {
     this.#taps.push(tap)
   }
 
-  /** No more taps; checks that every `before` names a plugin. `isTimed` where somebody reads how long calls are in which phase. */
+  /** Ends tapping; checks that every `before` names a plugin. `isTimed` if phases are measured. */
   seal(plugins: ReadonlySet<string>, isTimed: boolean): void {
     this.#sealed = true
     this.#isTimed = isTimed
@@ -181,21 +181,18 @@ export class HookPoint {
     }
   }
 
-  /** The plugins that run for this method or key, in order. */
+  /** Lists the plugins for a method or key, in run order. */
   listPlugins(selector?: string): string[] {
     const names = this.#build(this.#select(selector)).taps.map(tap => tap.name)
     return HOOKS[this.name].mirrored === true ? names.reverse() : names
   }
 
-  /** Every tap on its own, in order: for who wants to know which of them does what. */
+  /** Lists the taps, in run order. */
   listTaps(): readonly { readonly plugin: string; readonly run: AnyTap }[] {
     return this.#build(this.#select()).taps.map(({ name, fn }) => ({ plugin: name, run: fn }))
   }
 
-  /**
-   * One function for every tap that cares about this method or key; undefined when none does, so that an untapped
-   * hook costs a comparison.
-   */
+  /** Returns one function for all taps of a method or key; undefined without taps. */
   getRunner(selector = ''): AnyTap | undefined {
     if (this.#taps.length === 0) return undefined
     const key = this.isNamed(selector) ? selector : ''
@@ -206,7 +203,7 @@ export class HookPoint {
     return made
   }
 
-  /** Tells whether a tap names it: only such selectors have a runner of their own, so that no peer can grow the table. */
+  /** True if a tap names the selector; others share a runner, so that peers cannot grow the map. */
   isNamed(selector: string): boolean {
     this.#named ??= new Set(
       this.#taps.flatMap(tap => [
@@ -228,7 +225,7 @@ export class HookPoint {
     const ordered = this.#build(taps)
     const hook = mirrored === true ? this.#rebuild([...ordered.taps].reverse()) : ordered
     if (IMMEDIATE_HOOKS.has(this.name)) return createImmediateRunner(hook, this.#parameters.length)
-    // Looked up at each call: until the first one they are delegates, and a bound delegate compiles the hook every time.
+    // Looked up at each call, as a bound delegate would compile the hook every time.
     const run = kind.startsWith('async')
       ? (a: unknown, b: unknown, c: unknown) => hook.promise(a, b, c)
       : (a: unknown, b: unknown, c: unknown) => hook.call(a, b, c)
@@ -270,14 +267,14 @@ export class HookPoint {
     return isBuiltIn && (this.name === 'control' || this.name === 'response') ? undefined : this.#patience
   }
 
-  /** Watches over what taps of `dispatch` and `authorize` return, which runs later. */
+  /** Guards functions returned by `dispatch` and `authorize` taps. */
   #guardReturned({ run, isBuiltIn }: Tap, origin: TapOrigin): AnyTap {
     if (this.name === 'authorize') return guardAuthorizer(run as never, origin)
     if (this.name !== 'dispatch' || isBuiltIn || this.#patience === undefined) return run
     return guardDispatch(run as never, origin, this.#patience, PERSON_MS)
   }
 
-  /** Counts what a tap takes of a call as its phase, where somebody reads that. Built-in ones without a phase take next to nothing. */
+  /** Counts a tap's time as its phase. Built-in taps without a phase take almost no time. */
   #timeTap({ options, isBuiltIn }: Tap, run: AnyTap): AnyTap {
     const phase = options.phase ?? (isBuiltIn ? undefined : 'other')
     if (!this.#isTimed || phase === undefined) return run
@@ -304,7 +301,7 @@ export class HookPoint {
     return ARITY[this.name] ?? ['a', 'b']
   }
 
-  /** An exchange knows which plugin ended it. */
+  /** Records the plugin that ended the exchange. */
   #getDecisionCallback(): ((first: unknown, plugin: string) => void) | undefined {
     return this.name === 'request' ? markDecided : undefined
   }
@@ -313,7 +310,7 @@ export class HookPoint {
     return HOOKS[this.name].kind.startsWith('async')
   }
 
-  /** On a safe hook a failure is reported and the next tap runs. */
+  /** Reports errors of safe hooks, so that the next tap runs. */
   #protect(run: (...args: unknown[]) => unknown): AnyTap {
     if (HOOKS[this.name].safe !== true) return run
     if (!this.#isAsync()) {

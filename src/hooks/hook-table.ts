@@ -4,18 +4,18 @@ import type { HookTaps } from './hook-taps.ts'
 
 export type HookName = keyof HookTaps
 
-/** Way in which a hook runs its taps and uses what they return. */
+/** How a hook runs its taps and uses their results. */
 export type HookKind = 'sync' | 'syncBail' | 'syncWaterfall' | 'async' | 'asyncBail' | 'asyncWaterfall'
 
 interface HookRow {
   readonly kind: HookKind
-  /** Runs in reverse order, ties included, so that a plugin wraps what it opened. */
+  /** Runs in reverse order, so that a plugin wraps later ones. */
   readonly mirrored?: boolean
-  /** Selector of taps: the `methods` or `listeners` a tap names, or the key it was tapped `for`. */
+  /** How taps are selected: by `methods`, `listeners`, or key. */
   readonly by?: 'method' | 'listener' | 'key'
-  /** For how long a tap may keep everybody waiting: `short` is configured, `person` is for what may wait for one, or for a call. */
+  /** Timeout of a tap: `short` is configured, `person` allows for a person or a call. */
   readonly patience?: 'short' | 'person'
-  /** One tap's failure is logged and the others still run. */
+  /** A tap's failure is logged, and the others still run. */
   readonly safe?: boolean
 }
 
@@ -66,45 +66,45 @@ export const HOOKS: Readonly<Record<HookName, HookRow>> = {
   close: { kind: 'async', mirrored: true, safe: true, patience: 'short' },
 }
 
-/** Stages of a hook, in the order in which they run. */
+/** Stages of a hook, in run order. */
 export const STAGES = ['trace', 'identify', 'limit', 'normal', 'policy', 'transform'] as const
-/** When a tap runs among the others of its hook. */
+/** When a tap runs among those of its hook. */
 export type Stage = (typeof STAGES)[number]
 
-/** When a tap runs, and for what. */
+/** When and for what a tap runs. */
 export interface TapOptions {
   /** Default `normal`. */
   readonly stage?: Stage
   /** Plugins whose taps of the same hook must run after this one. */
   readonly before?: string | readonly string[]
-  /** Methods the tap cares about; on all others it costs nothing. Hooks of the pipeline only. */
+  /** Methods of the tap; it costs nothing for others. Pipeline hooks only. */
   readonly methods?: readonly string[]
   /**
-   * The tap is a rule about resources: URIs that have no canonical form are refused, unless a server lists them. `request`,
-   * `route` and `catalog` only.
+   * The tap is a rule about resources: URIs without a canonical form are refused, unless a server lists them.
+   * `request`, `route` and `catalog` only.
    */
   readonly checksUris?: boolean
   /**
-   * The tap may ask the client (`exchange.ask`) before it passes a call on: then a modern client's calls are held while it
-   * thinks, also where their server would never ask. `dispatch` only.
+   * The tap may ask the client (`exchange.ask`) before it calls `next`: a modern client's calls are then held
+   * meanwhile. `dispatch` only.
    */
   readonly asks?: boolean
   /**
-   * The tap may make calls of its own (`exchange.callTool`) before it answers: it has as long as `dispatch` has, and not
-   * `hooks.timeout`. `request` only.
+   * The tap may make calls (`exchange.callTool`): it has the timeout of `dispatch` instead of `hooks.timeout`.
+   * `request` only.
    */
   readonly calls?: boolean
-  /** Phase that the time counts as which the tap takes of a call: see `exchange.times`. `dispatch` and `request` only. */
+  /** Phase that the tap's time counts as, see `exchange.times`. `dispatch` and `request` only. */
   readonly phase?: Exclude<CallPhase, 'before' | 'upstream' | 'client' | 'after'>
-  /** The tap reads `exchange.times`: only then is the way of calls timed. `settled` only. */
+  /** The tap reads `exchange.times`: calls are timed only then. `settled` only. */
   readonly timed?: boolean
   /**
-   * Class of a reader, as a text of at most 256 characters: readers of one class are shown one list. `listing` only, and there
-   * each tap has one.
+   * Returns the class of a reader, at most 256 characters: readers of one class see one list. `listing` only, and
+   * required there.
    */
   readonly readers?: (reader: ListingReader) => string
-  /** Listeners the tap cares about; the others are as if it were not there. `authenticate` only. */
+  /** Listeners of the tap. `authenticate` only. */
   readonly listeners?: readonly string[]
-  /** The verb changes nothing and only looks, so that an audit has no line of it. `control` only. */
+  /** The verb only reads, so that it is not audited. `control` only. */
   readonly readOnly?: boolean
 }

@@ -121,9 +121,9 @@ export interface HookTaps {
    * anew for another.
    *
    * May change: Which other processes are this gateway, too. `sealing` has the keys that all of them open cursors and ids
-   * with, and the `place` of this one (`r` and sixteen hex digits), which is part of what it alone can use. `newId` makes
-   * ids of sessions. `join` is called for each HTTP listener, with the function that answers requests that other processes
-   * took. `find` returns who has what names a place: `here`, the address of another process, or a refusal.
+   * with, and the `replicaId` of this one (`r` and sixteen hex digits), which is part of what it alone can use. `createSessionId` makes
+   * ids of sessions. `registerListener` is called for each HTTP listener, with the function that answers requests that other processes
+   * took. `findPeer` returns who has what names a place: `here`, the address of another process, or a refusal.
    *
    * If it throws: The start or the reload stops.
    *
@@ -149,7 +149,7 @@ export interface HookTaps {
    *
    * May change: The credentials of these requests. `headers` gives them, at once or as a promise. `refused` sees a 401 or
    * 403 with its challenge, and may give others: the request is sent again, three times at most. `query` adds parameters
-   * to the URL. With `accountOf`, callers of different accounts share no connection, no session and no notification; set
+   * to the URL. With `getAccount`, callers of different accounts share no connection, no session and no notification; set
    * `isolation: principal` too, so that they share no cached answer either.
    *
    * If it throws: When it is built: the start stops. In `headers` or `refused`: that request fails. An error of a table of
@@ -233,8 +233,8 @@ export interface HookTaps {
    * Runs: For a request to the path that the tap names, on every HTTP listener. The caller is in `request.caller`.
    * `/jobs/*` is every path that differs in its last part, but for those that are named themselves.
    *
-   * May change: The reply. `undefined` leaves it to the next tap of this path. With `at`, the request is handed on to the
-   * [replica](../deploy.md#replicas) of that place, which `api.place()` names there; the rest of the reply is for the case that it
+   * May change: The reply. `undefined` leaves it to the next tap of this path. With `replicaId`, the request is handed on to the
+   * [replica](../deploy.md#replicas) of that place, which `api.getReplicaId()` names there; the rest of the reply is for the case that it
    * is gone.
    *
    * If it throws: That request is answered with 500.
@@ -277,13 +277,13 @@ export interface HookTaps {
    *
    * @example examples/hooks/carrying.ts#unwrap
    *
-   * A call may also carry a request of another method. A tap returns `method`, `params` and `answered`, which makes a
+   * A call may also carry a request of another method. A tap returns `method`, `params` and `convertAnswer`, which makes a
    * tool's result of the answer when all taps have seen that. A call may carry a call that carries a request, and no more.
    *
    * @example examples/hooks/carrying.ts#carriedRequest
    *
    * The headers of such a request are about the call that came, so they are not compared with the arguments of the one
-   * inside. `exchange.shown('tools')` is the list as the client of this request is shown it.
+   * inside. `exchange.listShownEntries('tools')` is the list as the client of this request is shown it.
    *
    * A request may also make calls of its own. `exchange.callTool` takes the same way as any call of the caller, so rules,
    * limits and the audit see each one. Its client cannot be asked, it ends with the request, and a call that was made so
@@ -330,7 +330,7 @@ export interface HookTaps {
    * Runs: Just after `call`, before a server is called.
    *
    * May change: How long the client is kept waiting; a tap is given what those before it said. A call that takes longer
-   * goes on after its answer: as a task for a client that knows tasks, and for every other with the answer that `goesOn`
+   * goes on after its answer: as a task for a client that knows tasks, and for every other with the answer that `createAnswer`
    * gives. That is given the call: its outcome, what it asks, and the way to end it. Keep it for its caller alone.
    *
    * If it throws: That request fails.
@@ -341,7 +341,7 @@ export interface HookTaps {
    * taps when it comes. Where a caller has 100 such calls already, one more simply takes as long as it takes. While the
    * client is asked something, the time stands still.
    *
-   * A plugin whose server keeps its work by itself returns `over` in place of `goesOn`: it is called when the time is up,
+   * A plugin whose server keeps its work by itself returns `onTimeout` in place of `createAnswer`: it is called when the time is up,
    * nothing is kept, and the server answers the call then. Agents do so: a task of theirs is on disk before anybody waits
    * for it.
    */
@@ -567,7 +567,7 @@ export interface HookTaps {
   /**
    * Runs: When the owner gives a command by the control socket or `gateway.control(verb)`, under the name of the verb.
    *
-   * May change: The result. A plugin's own command calls it, see [above](../plugins.md#6-add-a-command). With `{ looks: true }` the verb
+   * May change: The result. A plugin's own command calls it, see [above](../plugins.md#6-add-a-command). With `{ readOnly: true }` the verb
    * only looks, and an audit has no line of it.
    *
    * If it throws: The command fails with the error.

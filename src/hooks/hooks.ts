@@ -6,40 +6,40 @@ import type { HookTaps } from './hook-taps.ts'
 import type { TapTimeout } from './tap-guard.ts'
 import { HookPoint } from './hook-point.ts'
 
-/** Hook as a plugin sees it: one verb. */
+/** A hook as plugins see it. */
 export interface Tappable<T> {
   tap(run: T): void
   tap(options: TapOptions, run: T): void
 }
 
-/** Hook with keys, such as upstream types, as a plugin sees it. */
+/** A hook with keys, such as upstream types, as plugins see it. */
 export interface TappableMap<T> {
   for(key: string): Tappable<T>
 }
 
-/** The hooks as a plugin gets them. */
+/** The hooks as plugins see them. */
 export type PluginHooks = {
   readonly [N in HookName]: N extends 'createUpstream' | 'createListener' | 'control' | 'http' | 'choice'
     ? TappableMap<HookTaps[N]>
     : Tappable<HookTaps[N]>
 }
 
-/** Function with which the core runs a hook; undefined when nobody taps it for this method or key. */
+/** Runs a hook; undefined if no tap matches the method or key. */
 type Runner<N extends HookName> = ((...args: Parameters<HookTaps[N]>) => ReturnType<HookTaps[N]>) | undefined
 
-/** Hooks that an exchange passes on its way, which are selected by its method. */
+/** Pipeline hooks, selected by method. */
 const METHOD_HOOKS = ['unwrap', 'request', 'route', 'call', 'patience', 'response', 'settled'] as const
 
-/** Functions that run them for one method; undefined where nobody taps one. */
+/** Runners of one method; undefined if no tap matches. */
 type MethodRunners = { readonly [N in (typeof METHOD_HOOKS)[number]]: Runner<N> }
 
-/** The hooks of one graph. Compiling one costs as much as many exchanges, so they live as long as the graph. */
+/** The hooks of one graph. They live as long as the graph, as compiling is expensive. */
 export class Hooks {
   readonly #points: Readonly<Record<HookName, HookPoint>>
-  /** By method; those that nobody knows or names have one together, so that no peer can grow the table. */
+  /** By method; unknown methods share one entry, so that peers cannot grow the map. */
   readonly #byMethod = new Map<string, MethodRunners>()
 
-  /** `report` gets what a tap of a hook that must go on threw; without `patience`, promises are waited for as long as they take. */
+  /** `report` receives errors of safe hooks. Without `patience` promises have no timeout. */
   constructor(report: (error: unknown) => void, patience?: TapTimeout) {
     const points = Object.keys(HOOKS).map(
       name => [name, new HookPoint(name as HookName, report, patience)] as const,
@@ -47,12 +47,12 @@ export class Hooks {
     this.#points = Object.freeze(Object.fromEntries(points)) as Readonly<Record<HookName, HookPoint>>
   }
 
-  /** The one function that runs every tap which cares about `selector`. */
+  /** Returns the function that runs all taps for `selector`. */
   getRunner<N extends HookName>(name: N, selector?: string): Runner<N> {
     return this.#points[name].getRunner(selector) as Runner<N>
   }
 
-  /** All functions that an exchange of this method needs: to look each of them up costs as much as to run it. */
+  /** Returns all runners of a method in one lookup. */
   getRunners(method: string): MethodRunners {
     return this.#byMethod.get(method) ?? this.#makeRunners(method)
   }
@@ -68,24 +68,24 @@ export class Hooks {
     return all
   }
 
-  /** Every tap of a hook on its own, in the order they run. */
+  /** Lists the taps of a hook in run order. */
   listTaps<N extends HookName>(
     name: N,
   ): readonly { readonly plugin: string; readonly run: NonNullable<Runner<N>> }[] {
     return this.#points[name].listTaps() as readonly { plugin: string; run: NonNullable<Runner<N>> }[]
   }
 
-  /** The plugins on a hook, in the order they run. */
+  /** Lists the plugins on a hook in run order. */
   listPlugins(name: HookName, selector?: string): string[] {
     return this.#points[name].listPlugins(selector)
   }
 
-  /** Every tap of a hook as it was asked for, for inspect. */
+  /** All taps of a hook as registered, for inspect. */
   taps(name: HookName): readonly { plugin: string; options: TapOptions; key: string | undefined }[] {
     return this.#points[name].taps
   }
 
-  /** The hooks as the plugin of this name sees them. */
+  /** Creates the hooks for one plugin. */
   createFacade(plugin: string, isBuiltIn = false): PluginHooks {
     const entries = Object.entries(this.#points).map(([name, point]) => [
       name,
@@ -94,7 +94,7 @@ export class Hooks {
     return Object.freeze(Object.fromEntries(entries)) as PluginHooks
   }
 
-  /** Ends the time of tapping. */
+  /** Ends tapping. */
   seal(plugins: ReadonlySet<string>): void {
     const isTimed = this.taps('settled').some(({ options }) => options.timed === true)
     for (const point of Object.values(this.#points)) point.seal(plugins, isTimed)

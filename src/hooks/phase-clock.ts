@@ -1,12 +1,12 @@
 import type { Call, Clock, Dispatch, Exchange, Upstream } from '../api/index.ts'
 import type { CallPhase, PhaseTimes } from '../api/exchange.ts'
 
-/** A phase that is under way. */
+/** A running phase. */
 export interface ActivePhase {
   readonly phase: CallPhase
 }
 
-/** Counts for one exchange how long it is in each phase: what is innermost has the time. */
+/** Measures the time of an exchange in each phase; the innermost phase counts. */
 export class PhaseClock {
   readonly #clock: Clock
   readonly #open: ActivePhase[] = []
@@ -29,7 +29,7 @@ export class PhaseClock {
     this.#since = startedAt
   }
 
-  /** From now on the time is that of this phase, until it is left. */
+  /** Starts a phase. */
   startPhase(phase: CallPhase): ActivePhase {
     this.#count()
     const stay = { phase }
@@ -38,17 +38,17 @@ export class PhaseClock {
     return stay
   }
 
-  /** Ends a phase, and what was begun within it and given up. */
+  /** Ends a phase, and all phases started within it. */
   endPhase(stay: ActivePhase): void {
     const place = this.#open.lastIndexOf(stay)
     if (place < 0) return
     this.#count()
-    // The client may be asked several things side by side.
+    // Several client requests may run concurrently.
     if (stay.phase === 'client') this.#open.splice(place, 1)
     else this.#open.length = place
   }
 
-  /** Notes that the exchange leaves for a server: what belongs to nobody comes after that. */
+  /** Marks the dispatch: time without a phase counts as `after` from here on. */
   markDispatched(): void {
     this.#count()
     this.#isDispatched = true
@@ -67,7 +67,7 @@ export class PhaseClock {
   }
 }
 
-/** An exchange that may have a clock of its phases: only where somebody reads it. */
+/** An exchange with a phase clock, if a tap reads the times. */
 type TimedExchange = Exchange & {
   readonly phases?:
     { startPhase(phase: CallPhase): object; endPhase(stay: object): void; markDispatched(): void } | undefined
@@ -75,12 +75,12 @@ type TimedExchange = Exchange & {
 
 type DispatchTap = (next: Dispatch, upstream: Upstream) => unknown
 
-/** Counts the time of calls as one phase, where their exchange has a clock. */
+/** Counts a dispatch function's time as one phase. */
 export function timeDispatch(dispatch: Dispatch, phase: CallPhase): Dispatch {
   return call => runInPhase(call.exchange, phase, () => dispatch(call))
 }
 
-/** The same for all that a tap of `dispatch` wraps. */
+/** Counts the dispatch function of a tap as one phase. */
 export function timeDispatchTap(wrap: DispatchTap, phase: CallPhase): DispatchTap {
   return (next, upstream) => {
     const wrapped = wrap(next, upstream)
@@ -90,12 +90,12 @@ export function timeDispatchTap(wrap: DispatchTap, phase: CallPhase): DispatchTa
   }
 }
 
-/** The same for a tap of `request`. */
+/** Counts a `request` tap as one phase. */
 export function timeRequestTap(run: (exchange: Exchange) => unknown, phase: CallPhase): typeof run {
   return exchange => runInPhase(exchange, phase, () => run(exchange))
 }
 
-/** Notes when calls leave for their server. */
+/** Marks calls as dispatched. */
 export function markWhenDispatched(dispatch: Dispatch): Dispatch {
   return (call: Call) => {
     ;(call.exchange as TimedExchange).phases?.markDispatched()
@@ -110,7 +110,7 @@ function runInPhase<T>(exchange: Exchange, phase: CallPhase, run: () => T): T {
   const leave = (): void => phases.endPhase(stay)
   try {
     const made = run()
-    // Ahead of whoever waits for it, so that their time is theirs.
+    // Registered before the caller's handlers, so that their time does not count.
     if (made instanceof Promise) made.then(leave, leave)
     else leave()
     return made

@@ -2,16 +2,16 @@ import { gatewayError, GatewayError } from '../errors/errors.ts'
 import type { Authorizer, Call, Dispatch, Upstream, UpstreamConfig, UpstreamContext } from '../api/index.ts'
 import { parseDuration } from '../util/units.ts'
 
-/** The part of an upstream's timeout that a plugin has: less than all, so that it is named before the upstream is. */
+/** A plugin's share of the upstream's timeout, so that its own timeout is reported first. */
 const TIMEOUT_SHARE = 0.9
 
-/** Plugin and hook of a tap, for the error that names them. */
+/** Plugin and hook of a tap, for error messages. */
 export interface TapOrigin {
   readonly plugin: string
   readonly hook: string
 }
 
-/** Limit in milliseconds on the wait for a tap's promise, and the clock that measures it. */
+/** Timeout of a tap's promise, in milliseconds, and its clock. */
 export interface TapTimeout {
   readonly clock: { now(): number; after(ms: number, callback: () => void): () => void }
   readonly ms: number
@@ -21,7 +21,7 @@ type AnyTap = (...args: never[]) => unknown
 
 type Callback = (error: Error | null, value?: unknown) => void
 
-/** A tap of a synchronous hook that names its plugin when it throws, and refuses a promise. */
+/** Wraps a synchronous tap: errors name the plugin, promises are refused. */
 export function guardSync(tap: AnyTap, origin: TapOrigin): (a: unknown, b?: unknown, c?: unknown) => unknown {
   const call = tap as (a: unknown, b?: unknown, c?: unknown) => unknown
   return (a, b, c) => {
@@ -41,8 +41,8 @@ export function guardSync(tap: AnyTap, origin: TapOrigin): (a: unknown, b?: unkn
 }
 
 /**
- * A tap of an asynchronous hook in callback form: tapable waits for ever when a promise tap throws synchronously
- * or returns something that is no promise. `decided` hears which tap returned a value or threw.
+ * Wraps an asynchronous tap in callback form, as tapable never settles if it throws synchronously or returns no
+ * promise. `decided` is called with the tap that returned a value or threw.
  */
 export function guardAsync(
   tap: AnyTap,
@@ -82,7 +82,7 @@ export function guardAsync(
 
 function ignoreDecision(): void {}
 
-/** Settles as the promise of a tap does, or rejects when the time is up; a later outcome is ignored. */
+/** Settles with the tap's promise, or rejects after the timeout. */
 export function withTimeout(
   value: PromiseLike<unknown>,
   origin: TapOrigin,
@@ -112,17 +112,17 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
   )
 }
 
-/** The error of a tap that threw. */
+/** Converts an error of a tap. */
 export function toTapError(origin: TapOrigin, cause: unknown): GatewayError {
-  // Gateway errors are thrown on purpose and keep their own code; anything else is the plugin's bug.
+  // Gateway errors keep their code; anything else is a bug of the plugin.
   return cause instanceof GatewayError ? cause : gatewayError('GW_PLUGIN_FAILED', { ...origin, cause })
 }
 
 type DispatchTap = (next: Dispatch, upstream: Upstream) => unknown
 
 /**
- * Bounds what a plugin itself takes for a call: nearly as long as calls of that upstream may last, and `mostMs` at most. While the
- * upstream, a plugin behind this one or the client has the call, nothing is counted.
+ * Limits a plugin's own time for a call, to most of the upstream's timeout and at most `mostMs`. Time of the
+ * upstream, inner plugins and the client does not count.
  */
 export function guardDispatch(
   wrap: DispatchTap,
@@ -145,7 +145,7 @@ export function guardDispatch(
         }
         const watch = new TapStopwatch(call, clock, ms, expired)
         watches.set(call.exchange, watch)
-        // Settles as the plugin does, unless it has expired.
+        // Settles with the plugin's promise, unless the time has expired.
         void callAsync(dispatch, call)
           .then(resolve, reject)
           .finally(() => watch.stop())
@@ -153,13 +153,13 @@ export function guardDispatch(
   }
 }
 
-/** Time that a plugin takes for one call. */
+/** Measures a plugin's time for one call. */
 class TapStopwatch {
   readonly #call: Call
   readonly #clock: TapTimeout['clock']
   readonly #ms: number
   readonly #expired: () => void
-  /** Number of times that the plugin has passed the call on and not had it back yet. */
+  /** Number of running calls to `next`. */
   #away = 0
   #since: number
   #stopTimer: () => void
@@ -195,7 +195,7 @@ class TapStopwatch {
   }
 }
 
-/** The way on, which tells the watch of a call when it begins and ends. */
+/** Wraps `next` to pause the stopwatch while it runs. */
 function pauseStopwatch(next: Dispatch, watches: WeakMap<object, TapStopwatch>): Dispatch {
   return call => {
     const watch = watches.get(call.exchange)
@@ -209,7 +209,7 @@ async function callAsync(dispatch: Dispatch, call: Call): ReturnType<Dispatch> {
   return dispatch(call)
 }
 
-/** Upstreams of plugins may say nothing of it. */
+/** Upstreams of plugins may have no timeout. */
 function getTimeout({ spec }: Upstream): number {
   const { timeout } = spec as { readonly timeout?: string | number }
   return timeout === undefined ? 0 : parseDuration(timeout)
@@ -217,7 +217,7 @@ function getTimeout({ spec }: Upstream): number {
 
 type Authorize = (spec: UpstreamConfig, context: UpstreamContext) => Authorizer | undefined | void
 
-/** Names the plugin where an authorizer that its tap of `authorize` returned throws later: its words are not for callers. */
+/** Guards an authorizer of a plugin: its errors name the plugin, and hide its message from callers. */
 export function guardAuthorizer(run: Authorize, origin: TapOrigin): Authorize {
   return (spec, context) => {
     const made = run(spec, context)

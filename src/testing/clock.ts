@@ -12,7 +12,7 @@ interface Timer {
  * ```ts
  * const clock = new TestClock()
  * const gateway = closeAfter(t, await testGateway({ upstreams: { web }, config, clock }))
- * clock.pass(60_000) // a minute later
+ * clock.advance(60_000) // a minute later
  * ```
  */
 export class TestClock implements Clock {

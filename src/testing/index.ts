@@ -13,7 +13,7 @@
  *   const reply = await client.request('tools/call', { name: 'web__drop' })
  *
  *   assert.equal(reply.error?.code, -32602)
- *   assert.equal(web.received('tools/call').length, 0)
+ *   assert.equal(web.listCalls('tools/call').length, 0)
  * })
  * ```
  */

@@ -12,7 +12,7 @@ const MAX_ALTERNATIVES = 1000
  * Matching takes time linear in the text for each pattern, whatever a peer sends.
  *
  * ```ts
- * const isRead = globs(['read_*', 'list_{files,folders}'])
+ * const isRead = compileGlobs(['read_*', 'list_{files,folders}'])
  * isRead('read_file') // true
  * ```
  */
