@@ -17,7 +17,10 @@ import type { Generation } from './generation.ts'
 const KINDS = ['tools', 'prompts'] as const
 type ListsByKind = Partial<Record<(typeof KINDS)[number], readonly JsonObject[]>>
 
-/** Patterns of the configuration that match nothing of what is known by now, and names too long for clients; with `asks`, of servers that run. */
+/**
+ * Finds configured patterns without a match among known entries, and names too long for clients; with `asks`, queries
+ * running servers.
+ */
 export async function findUnmatchedPatterns(
   { graph, loaded, plugins }: Generation,
   fetchLists: boolean,
@@ -77,7 +80,7 @@ async function fetchUpstreamLists(
   return lists
 }
 
-/** From what an earlier run has saved, without a word to the server. */
+/** Reads lists saved by an earlier run, without requests to the server. */
 function readSavedLists(memory: UpstreamMemory): ListsByKind {
   const kept = memory.read('lists')
   const lists: ListsByKind = {}
@@ -101,7 +104,7 @@ function parseEntries(text: string, member: string): JsonObject[] {
   }
 }
 
-/** Refuses the name of a profile that the configuration has not. @throws GatewayError GW_PROFILE_UNKNOWN */
+/** Rejects an unknown profile name. @throws GatewayError GW_PROFILE_UNKNOWN */
 export function checkProfile(profile: string, { profiles = {} }: Pick<Config, 'profiles'>): void {
   if (Object.hasOwn(profiles, profile)) return
   throw gatewayError('GW_PROFILE_UNKNOWN', { profile, meant: suggestHint(profile, Object.keys(profiles)) })

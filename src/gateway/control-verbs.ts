@@ -24,9 +24,9 @@ import { describeRequestedConfig } from './inspect.ts'
 const MAX_LINES = 10_000
 const LINES = 100
 
-/** Options of a verb beside its parameters. */
+/** Options of a verb besides its parameters. */
 interface VerbOptions extends RequestOptions {
-  /** Aborts when the gateway ends. */
+  /** Aborts when the gateway closes. */
   readonly ending: AbortSignal
 }
 
@@ -46,7 +46,7 @@ interface VerbDeps {
 
 type Verb = (gateway: VerbDeps, params: JsonObject, options: VerbOptions) => Promise<object>
 
-/** The gateway's own verbs; the `control` hook adds those of plugins. */
+/** The gateway's own verbs; plugins add more with the `control` hook. */
 export const VERBS: ReadonlyMap<string, Verb> = new Map<string, Verb>([
   ['ps', getStatus],
   ['health', ({ health }) => Promise.resolve({ ...health })],
@@ -84,7 +84,7 @@ export const VERBS: ReadonlyMap<string, Verb> = new Map<string, Verb>([
   ['upstream.definitions', getDefinitions],
 ])
 
-/** No lines of an audit: what only looks, and is repeated each second, and a request that is a call of its own there. */
+/** Verbs without audit records: read-only polls, and requests recorded as calls. */
 const UNAUDITED_VERBS: ReadonlySet<string> = new Set([
   'ps',
   'health',
@@ -101,7 +101,7 @@ const UNAUDITED_VERBS: ReadonlySet<string> = new Set([
   'tasks.list',
 ])
 
-/** Runs one verb on a running gateway, and gives an audit what came of it. */
+/** Runs a verb on a running gateway and reports its outcome to the audit log. */
 export async function runVerb(
   gateway: VerbDeps,
   verb: string,
@@ -151,7 +151,7 @@ async function describeGateway(gateway: VerbDeps, params: JsonObject): Promise<o
   return { ...describeRequestedConfig(params, gateway.generation.loaded), ...(await gateway.inspect()) }
 }
 
-/** Answers as a client inside the process is answered: on the same pipeline as any other, limits and records included. */
+/** Sends an in-process client request through the standard pipeline, with limits and records. */
 async function sendClientRequest(
   gateway: VerbDeps,
   params: JsonObject,
@@ -210,7 +210,7 @@ function getUpstreamHandle(verb: string, gateway: VerbDeps, { upstream }: JsonOb
   })
 }
 
-/** The parameters, where the profile that they name is one of the configuration. */
+/** Returns the parameters after a check of their profile name. */
 function checkProfileParam({ generation }: VerbDeps, params: JsonObject): JsonObject {
   const { profile } = params
   if (typeof profile === 'string') checkProfile(profile, generation.loaded.config)
@@ -271,7 +271,7 @@ function parseLineCount(asked: unknown): number | undefined {
     : undefined
 }
 
-/** Resolves on abort, or at the end of the logs. */
+/** Resolves on abort, or when the logs end. */
 function followLines(gateway: VerbDeps, name: string, options: VerbOptions): Promise<void> {
   const { onNotification, signal, ending } = options
   const ends = [signal, ending].filter(one => one !== undefined)

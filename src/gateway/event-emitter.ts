@@ -4,7 +4,7 @@ import type { GatewayEvents } from '../api/gateway.ts'
 
 type EventListeners = { readonly [E in keyof GatewayEvents]: Set<(event: GatewayEvents[E]) => void> }
 
-/** Listeners of a gateway. What one of them throws is logged, and the others still hear. */
+/** Event listeners of a gateway. Errors in a listener are logged and do not affect the others. */
 export class GatewayEventEmitter {
   readonly #listeners: EventListeners = {
     state: new Set(),
@@ -19,7 +19,7 @@ export class GatewayEventEmitter {
   }
 
   on<E extends keyof GatewayEvents>(event: E, listener: (event: GatewayEvents[E]) => void): () => void {
-    // The same function given twice is heard twice, and taken back once.
+    // Wrap the function, so that adding it twice calls it twice and removes it once.
     const own = (what: GatewayEvents[E]): void => listener(what)
     this.#listeners[event].add(own)
     return () => void this.#listeners[event].delete(own)
@@ -47,7 +47,7 @@ export class UpstreamLogFeed {
     this.#emit = tell
   }
 
-  /** From here on these are the upstreams. */
+  /** Replaces the upstreams. */
   setUpstreams(upstreams: readonly Upstream[]): void {
     this.#upstreams = upstreams
     this.#updateFollowing()

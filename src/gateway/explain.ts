@@ -17,7 +17,7 @@ import { findSimilar } from '../util/suggest.ts'
 const METHOD = 'tools/call'
 const VERB = 'explain'
 
-/** Question about a call: which tool, with which arguments, by whom. */
+/** The call to explain: tool, arguments and caller. */
 interface ExplainQuery {
   readonly tool: string
   readonly args: JsonObject | undefined
@@ -33,20 +33,20 @@ export interface Explanation {
   readonly client: string
   readonly profile?: string
   readonly upstream?: string
-  /** Name of the tool at its server. */
+  /** Tool name on its server. */
   readonly original?: string
   readonly outcome: CallOutcome
   readonly steps: readonly ExplainStep[]
 }
 
-/** Answerer of a call: the server, a part of the gateway in its place, or nobody. */
+/** What would answer a call: the server, a gateway component, or nothing. */
 interface CallOutcome {
   readonly what: 'server' | 'answered' | 'refused' | 'asked'
   readonly by: string
   readonly text: string
 }
 
-/** Answers the verb `explain`: what a call would meet, step by step. No tool is called, and nothing is counted. */
+/** Handles the verb `explain`: returns the steps of a call, without calling a tool or changing counters. */
 export async function explainCall(graph: RuntimeGraph, params: JsonObject): Promise<Explanation> {
   const question = parseExplainQuery(params, graph)
   const { tool, principal, client, profile } = question
@@ -106,7 +106,7 @@ function createProbeExchange(
 type ProbeExchange = ReturnType<RuntimeGraph['exchange']>
 type SingleRoute = Extract<RouteResult, { to: 'one' }>
 
-/** The route that the call would take, or the step that says why there is none. */
+/** Returns the route of the call, or the step that rejects it. */
 async function findProbeRoute(
   exchange: ProbeExchange,
   graph: RuntimeGraph,
@@ -143,7 +143,7 @@ function createProbeCall(exchange: ProbeExchange, route: SingleRoute, { router }
   return call
 }
 
-/** The core's own part: what goes into headers, and the server at the end. */
+/** The core's own steps: header parameters, and the server. */
 function collectCoreSteps(call: Call | undefined, { upstreams }: RuntimeGraph): ExplainStep[] {
   const upstream = call === undefined ? undefined : upstreams.get(call.upstream)?.upstream
   if (call === undefined || upstream === undefined) return []
@@ -180,7 +180,7 @@ function computeOutcome(steps: readonly ExplainStep[], call: Call | undefined): 
   const end = steps.find(({ does }) => OUTCOME_KINDS[does] !== undefined)
   const what = end === undefined ? undefined : OUTCOME_KINDS[end.does]
   if (end !== undefined && what !== undefined) {
-    // Where a plugin hides something and says later why, the reason is worth more.
+    // Prefer the reason that a plugin gives later for an entry that it hid.
     const { text } = steps.findLast(({ by, does }) => by === end.by && does === end.does) ?? end
     return { what, by: end.by, text }
   }
@@ -188,22 +188,22 @@ function computeOutcome(steps: readonly ExplainStep[], call: Call | undefined): 
   return { what: 'server', by: call.upstream, text: `"${call.upstream}" answers` }
 }
 
-/** The tool as its caller sees it, and how that came about. */
+/** A tool as its caller sees it, with the steps that led there. */
 interface ListingSteps {
   readonly entry: CatalogEntry | undefined
   readonly steps: readonly ExplainStep[]
 }
 
-/** An entry on its way through the `catalog` taps. */
+/** An entry on its path through the `catalog` taps. */
 interface CatalogTrace {
-  /** As the caller sees it; undefined where a tap hides it. */
+  /** As the caller sees it; undefined if a tap hides it. */
   readonly visibleEntry: CatalogEntry | undefined
-  /** True if the caller's name for it was one of its names on the way. */
+  /** True if the entry had the requested name at any step. */
   readonly isRequested: boolean
   readonly steps: readonly ExplainStep[]
 }
 
-/** Says of a tool whose it is, and which plugins hide, rename or describe it for this caller. */
+/** Reports a tool's server, and the plugins that hide, rename or describe it for this caller. */
 async function traceListing(graph: RuntimeGraph, tool: string, session: Session): Promise<ListingSteps> {
   const view = await graph.catalog.load('tools', session)
   const parts = await Promise.all(

@@ -46,10 +46,12 @@ import { Generations, toLoadedConfig, startUpstreams } from './reloader.ts'
 const KEEP_ALIVE_MS = 30_000
 
 /**
- * Builds a gateway from a loaded file, or from a plain object of the same shape. No socket and no process yet.
+ * Builds a gateway from a loaded file, or from a plain object of the same shape. Opens no socket and starts no
+ * process.
  *
  * ```ts
- * const gateway = await createGateway({ upstreams: { files: { type: 'stdio', command: 'mcp-server-filesystem', args: ['.'] } } })
+ * const gateway = await createGateway({ upstreams: { files: { type: 'stdio', command: 'mcp-server-filesystem', args:
+ * ['.'] } } })
  * await gateway.start()
  * const client = await gateway.connect()
  * console.error(await client.request('tools/list'))
@@ -64,7 +66,7 @@ export function createGateway(
   return makeGateway(source, options)
 }
 
-/** The same, with upstreams that something else makes ahead of plugins. */
+/** The same, with upstreams created in place of those of plugins. */
 export async function makeGateway(
   source: LoadedConfig | JsonObject,
   options: GatewayOptions,
@@ -97,7 +99,7 @@ interface LateDeps {
   readonly events: GatewayEventEmitter
   generations?: Generations
   roots?: ClientRoots
-  /** Absent until all of it is built. */
+  /** Absent until the gateway is built. */
   gateway?: Gateway
 }
 
@@ -180,22 +182,22 @@ export class Gateway {
     this.#followLogs()
   }
 
-  /** The configuration that runs, with its graph. */
+  /** The running configuration with its graph. */
   get generation(): Generation {
     return this.#generations.current
   }
 
-  /** Listeners that are open. `url` is known after `start`. */
+  /** Open listeners. `url` is known after `start`. */
   get listeners(): readonly Listener[] {
     return this.#listeners.all
   }
 
-  /** When `start` was called, in milliseconds since 1970; undefined before. */
+  /** Time of `start` in milliseconds since 1970; undefined before. */
   get startedAt(): number | undefined {
     return this.#startedAt
   }
 
-  /** The configured servers by name, to watch, start, stop and restart each. */
+  /** The configured upstreams by name, to watch, start, stop and restart each. */
   get upstreams(): ReadonlyMap<string, UpstreamHandle> {
     const { graph } = this.generation
     const nodes = [...graph.upstreams.values()]
@@ -203,7 +205,7 @@ export class Gateway {
   }
 
   /**
-   * Hears what happens: `state`, `reloaded`, `refused`, `log`. Returns the way to take it back.
+   * Subscribes to `state`, `reloaded`, `refused` or `log` events. Returns the unsubscribe function.
    *
    * ```ts
    * const leave = gateway.on('state', ({ upstream, state, problem }) => console.error(upstream, state, problem))
@@ -221,7 +223,7 @@ export class Gateway {
 
   /**
    * Opens the listeners and begins to start the upstreams; `settled` waits for those.
-   * @throws GatewayError GW_LISTEN, or what a plugin's `ready` threw; the gateway is closed then.
+   * @throws GatewayError GW_LISTEN, or the error of a plugin's `ready` hook; the gateway is closed then.
    */
   async start(): Promise<void> {
     this.#startUpstreams()
@@ -235,12 +237,12 @@ export class Gateway {
     }
   }
 
-  /** Resolves when every upstream has had its first attempt, well or badly. */
+  /** Resolves when the first attempt of every upstream has succeeded or failed. */
   async settled(): Promise<void> {
     await startUpstreams(this.generation)
   }
 
-  /** Starts the upstreams without opening a listener: for tools that only look. */
+  /** Starts the upstreams without opening a listener, for read-only tools. */
   #startUpstreams(): void {
     if (this.#lifecycle.isStarted) return
     this.#lifecycle.isStarted = true
@@ -248,7 +250,9 @@ export class Gateway {
     void startUpstreams(this.generation)
   }
 
-  /** Resolves when the client of every stdio listener has gone away; never when another kind of listener is open. */
+  /**
+   * Resolves when the clients of all stdio listeners have disconnected; never if another kind of listener is open.
+   */
   get ended(): Promise<void> {
     const { added } = this.generation
     const own = this.#listeners.all.filter(({ name }) => !added.has(name))
@@ -257,9 +261,10 @@ export class Gateway {
   }
 
   /**
-   * Builds the next generation, starts what is new in it, swaps, and lets the old one finish. Clients are told of lists
-   * that are others then, and of no more. Without a source, `load` of the options says what the configuration is.
-   * @throws GatewayError when anything is wrong with it; the running generation is untouched then.
+   * Builds the next generation, starts new upstreams, swaps, and drains the old generation. Clients are notified only
+   * of
+   * lists that changed. Without a source, `load` of the options returns the configuration.
+   * @throws GatewayError if the configuration is invalid; the running generation stays unchanged then.
    */
   async reload(source?: LoadedConfig | JsonObject): Promise<ConfigChanges> {
     try {
@@ -292,18 +297,24 @@ export class Gateway {
     this.#logs.setUpstreams(upstreams)
   }
 
-  /** Says to load balancers that it is not ready, and serves on for `shutdown.delay`; at once without HTTP listeners. `close` is to follow. */
+  /**
+   * Reports not ready to load balancers and serves for another `shutdown.delay`; returns immediately without HTTP
+   * listeners. Call `close` afterwards.
+   */
   async drain(): Promise<void> {
     if (!this.#lifecycle.isClosed)
       await drainListeners(this.generation.graph, this.#gate, this.#listeners.all, this.#deps)
   }
 
-  /** Stops accepting, lets what runs finish within `shutdown.grace`, then stops every upstream. Nothing is left behind. */
+  /**
+   * Stops accepting requests, drains running ones within `shutdown.grace`, then stops every upstream and releases all
+   * resources.
+   */
   async close(): Promise<void> {
     if (this.#lifecycle.isClosed) return
     this.#lifecycle.isClosed = true
     this.#lifecycle.ending.abort()
-    // The clock's timers do not keep the process alive, and it must live until everything has ended.
+    // The clock's timers are unreferenced; keep the process alive until everything is closed.
     const alive = setInterval(() => undefined, KEEP_ALIVE_MS)
     try {
       await this.#shutDown()
@@ -329,13 +340,13 @@ export class Gateway {
     await this.#deps.memories?.flush()
   }
 
-  /** A client inside this process, which takes the same way as any other. */
+  /** Connects a client inside this process, over the standard pipeline. */
   async connect(options: ConnectOptions = {}): Promise<ClientConnection> {
     this.#startUpstreams()
     return connect(this.#gate, options)
   }
 
-  /** A transport for an MCP SDK `Client`: `await new Client(info).connect(gateway.transport())`. */
+  /** Returns a transport for an MCP SDK `Client`: `await new Client(info).connect(gateway.transport())`. */
   transport(): InProcessTransport {
     this.#startUpstreams()
     return new InProcessTransport({
@@ -346,40 +357,44 @@ export class Gateway {
     })
   }
 
-  /** Load of this process. */
   get load(): Load {
     return measureLoad(this.generation.graph, this.#listeners.all)
   }
 
   /**
-   * Number of sessions that are open, of all that were opened, and of requests that are running. A modern HTTP request is a
-   * session of its own.
+   * Number of open sessions, of all sessions so far, and of running requests. A modern HTTP request is its own
+   * session.
    */
   get activity(): { readonly sessions: number; readonly opened: number; readonly running: number } {
     return this.#gate.activity
   }
 
-  /** Findings that its owner should know or act on, the worst first. */
+  /** Findings for the owner, the most severe first. */
   get health(): Health {
     return this.#gate.health()
   }
 
-  /** Describes what runs, as plain data without secrets. Before `start` nothing is asked, so the catalog is empty. */
+  /**
+   * Describes the running gateway as plain data without secrets. Before `start` no upstream is queried, so the
+   * catalog is empty.
+   */
   async inspect(): Promise<Inspection> {
     return inspect(this.generation, this.#listeners.all, this.#lifecycle.isStarted)
   }
 
   /**
-   * Runs one of the owner's verbs, as the control socket does: `ps`, `inspect`, `reload`, `upstream.start`,
-   * `upstream.stop`, `upstream.restart`, `upstream.logs`, and what plugins add by `control.for(verb)`. A verb that lasts,
-   * such as `upstream.logs` with `follow`, tells its news to `onNotification` until `signal` aborts or the gateway ends.
-   * @throws GatewayError GW_VERB_UNKNOWN, GW_VERB_PARAMS, GW_UPSTREAM_UNKNOWN, or what the verb itself threw.
+   * Runs an owner verb, as the control socket does: `ps`, `inspect`, `reload`, `upstream.start`, `upstream.stop`,
+   * `upstream.restart`, `upstream.logs`, and verbs that plugins add with `control.for(verb)`. A streaming verb, such
+   * as
+   * `upstream.logs` with `follow`, sends notifications to `onNotification` until `signal` aborts or the gateway
+   * closes.
+   * @throws GatewayError GW_VERB_UNKNOWN, GW_VERB_PARAMS, GW_UPSTREAM_UNKNOWN, or the verb's own error.
    */
   control(verb: string, params: JsonObject = {}, options: RequestOptions = {}): Promise<JsonObject> {
     return runVerb(this, verb, params, { ...options, ending: this.#lifecycle.ending.signal })
   }
 
-  /** Answers the verb `plan`. */
+  /** Handles the verb `plan`. */
   async plan(params: JsonObject): Promise<JsonObject> {
     const { planConfigText } = await import('./plan.ts')
     const { generation } = this
@@ -399,7 +414,10 @@ export class Gateway {
   }
 }
 
-/** Says to load balancers that a gateway is not ready, and serves on for `shutdown.delay`; at once where none can stand before it. */
+/**
+ * Reports not ready to load balancers and serves for another `shutdown.delay`; returns immediately if no listener can
+ * have a load balancer.
+ */
 async function drainListeners(
   { config }: RuntimeGraph,
   gate: PipelineGate,

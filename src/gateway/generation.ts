@@ -52,7 +52,7 @@ import { builtins } from './builtins.ts'
 /** State that all generations of one gateway share. */
 export interface GatewayDeps {
   readonly log: Log
-  /** Those of every configuration so far. */
+  /** Secrets of all configurations so far. */
   readonly secrets: Secrets
   readonly clock: Clock
   readonly slots: SlotTable
@@ -60,24 +60,24 @@ export interface GatewayDeps {
   readonly parking: Parking
   readonly tasks: TaskStore
   readonly unlisted: UnlistedMethods
-  /** Bounds on processes, which a reload may change. */
+  /** Process limits, which a reload may change. */
   readonly processLimits: ProcessLimiter & { resize(max: number, starting: number): void }
   readonly programs: Programs
-  /** Runs a verb of the owner on the gateway that this becomes a part of. */
+  /** Runs an owner verb on the gateway of this generation. */
   readonly runVerb: PluginApi['control']
-  /** Passes on what a plugin heard elsewhere from an upstream of the running generation. */
+  /** Forwards a notification that a plugin received from a peer for an upstream of the running generation. */
   readonly onPeerNotification: PluginApi['emitNotification']
-  /** Paths that no sandbox shows; every configuration adds what is its own. */
+  /** Paths hidden from sandboxes; every configuration adds its own. */
   readonly privatePlaces: PrivatePathSet
-  /** State that outlives this process; absent where nothing does. */
+  /** State that outlives this process; absent without a state directory. */
   readonly memories?: UpstreamMemoryStore | undefined
-  /** Directory of what plugins keep; shared with gateways that serve, in one that is beside them. */
+  /** Directory for plugin state; `isShared` if other gateway processes use it. */
   readonly state: { readonly directory: string | undefined; readonly isShared: boolean }
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly plugins: readonly Plugin<never>[]
-  /** Makes upstreams ahead of plugins, for a plan of what would be. */
+  /** Creates upstreams in place of plugins, for a plan. */
   readonly upstream?: ((spec: UpstreamConfig, context: UpstreamContext) => Upstream | undefined) | undefined
-  /** Passes what an upstream says or becomes to the generations that it is a part of; it is known once it is made. */
+  /** Forwards notifications and state changes of an upstream to its generations, once it is created. */
   upstreamSays(
     name: string,
     notification: Notification,
@@ -85,26 +85,26 @@ export interface GatewayDeps {
     isMeant?: (session: Session) => boolean,
   ): void
   upstreamChanged(name: string, state: UpstreamState, upstream: Upstream | undefined): void
-  /** The hooks of the generation that an upstream runs in now; undefined before the first one does. */
+  /** Returns the hooks of an upstream's current generation; undefined before the first. */
   hooksOf(name: string, upstream: Upstream | undefined): Hooks | undefined
-  /** Asks clients for their roots outside calls, for an upstream that is known once it is made. */
+  /** Requests roots of clients outside calls, for an upstream that is created later. */
   rootsFor(upstream: () => Upstream | undefined): ClientRootsProvider
 }
 
-/** One loaded configuration with its graph. */
+/** A loaded configuration with its graph. */
 export interface Generation {
   readonly loaded: LoadedConfig
   readonly graph: RuntimeGraph
   readonly plugins: readonly ChosenPlugin[]
-  /** The other processes that are this gateway, too. */
+  /** The other processes of this gateway. */
   readonly neighbours: PeerDirectory | undefined
-  /** Listeners that plugins added: no clients of the owner's arrive there. */
+  /** Listeners that plugins added; they serve no clients of the owner. */
   readonly added: ReadonlySet<string>
-  /** Warnings of plugins from elsewhere about the configuration. */
+  /** Configuration warnings from external plugins. */
   readonly warnings: readonly Problem[]
 }
 
-/** Builds plugins, hooks, upstreams and graph, without sockets or processes. Unchanged upstreams are reused. */
+/** Builds plugins, hooks, upstreams and graph, without sockets or processes. Reuses unchanged upstreams. */
 export async function buildGeneration(
   written: LoadedConfig,
   around: GatewayDeps,
@@ -165,7 +165,7 @@ async function buildParts(
   try {
     return { ...assembleGeneration(written, around, plugins, hooks, before), warnings }
   } catch (error) {
-    // Resources that its plugins opened would stay open with nobody to close them.
+    // Close the resources that plugins opened; no other code would.
     await hooks.getRunner('close')?.()
     throw error
   }
@@ -226,7 +226,7 @@ function createUpstreams(
   return upstreams
 }
 
-/** The keys that an upstream itself does not read: those of the core, and those that plugins claim. */
+/** Keys that an upstream itself does not read: those of the core, and those claimed by plugins. */
 function listForeignKeys(plugins: readonly ChosenPlugin[]): ReadonlySet<string> {
   const claims = [...builtins, ...plugins.map(({ plugin }) => plugin)].map(plugin => plugin.claims)
   const read = claims.filter(claim => claim?.makesUpstreams !== true)
@@ -239,23 +239,25 @@ function createFingerprint(spec: UpstreamConfig, without: ReadonlySet<string>): 
   return JSON.stringify(Object.entries(spec).filter(([key]) => !without.has(key)))
 }
 
-/** Text that is another one where a server is: keys that only the core and our plugins read are left out. */
+/** Returns a text that changes with the server: excludes keys that only the core and built-in plugins read. */
 export function createServerFingerprint(spec: UpstreamConfig): string {
   return createFingerprint(spec, listForeignKeys([]))
 }
 
-/** The same server, for a generation that may say something else of it. */
+/** Reuses an upstream for a generation that may have other settings. */
 function reuseUpstream(spec: UpstreamConfig, kept: Upstream): Upstream {
   return JSON.stringify(kept.spec) === JSON.stringify(spec)
     ? kept
     : new ReusedUpstream(getLiveUpstream(kept), spec)
 }
 
-/** Of what every server inherits, that by which it may know whose it is. */
+/** Inherited environment variables that may identify a server's user. */
 const OWNER_VARIABLES =
   'HOME LOGNAME USER APPDATA HOMEDRIVE HOMEPATH LOCALAPPDATA USERNAME USERPROFILE'.split(' ')
 
-/** All that decides what a server says of itself, plugins included: with anything else what is remembered is of no use. */
+/**
+ * Collects everything that determines a server's lists, plugins included: if it changes, stored lists are invalid.
+ */
 function describeServerIdentity(
   spec: UpstreamConfig,
   without: ReadonlySet<string>,
@@ -350,7 +352,7 @@ interface FetchDeps {
   readonly environment: Readonly<Record<string, string | undefined>>
 }
 
-/** The guarded fetch of a configuration, which is loaded by the first who asks for something. */
+/** Creates the guarded fetch of a configuration, loaded on first use. */
 export function createLazyFetch({ network }: Config, { clock, log, environment }: FetchDeps): Fetch {
   let loading: Promise<Fetch> | undefined
   return async (url, options) => {

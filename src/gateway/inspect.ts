@@ -17,7 +17,10 @@ import { readOwnPackage } from '../util/version.ts'
 import type { Generation } from './generation.ts'
 import { findUnmatchedPatterns } from './check-tool-names.ts'
 
-/** Describes what runs, as plain data. With `asks` the upstreams are asked for their lists, as an anonymous client would; that starts them. */
+/**
+ * Describes the running gateway as plain data. With `asks`, requests lists from upstreams as an anonymous client,
+ * which starts them.
+ */
 export async function inspect(
   generation: Generation,
   listeners: readonly Listener[],
@@ -50,14 +53,14 @@ export async function inspect(
   }
 }
 
-/** Load of this process, as far as it and its plugins know. */
+/** Measures the load of this process and its plugins. */
 export function measureLoad(graph: Graph, listeners: readonly Listener[]): Load {
   const held = listeners.reduce((sum, one) => sum + (one.bufferedBytes ?? 0), 0)
   const load: Load = { held, rss: process.memoryUsage.rss() }
   return graph.hooks.getRunner('load')?.(load) ?? load
 }
 
-/** Describes the configuration, for the verb `inspect` with `config`; places in files are said as seen from `cwd`. */
+/** Describes the configuration, for the verb `inspect` with `config`; file positions are relative to `cwd`. */
 export function describeRequestedConfig(
   { config, cwd }: JsonObject,
   loaded: LoadedConfig,
@@ -65,7 +68,7 @@ export function describeRequestedConfig(
   return config === true ? describeConfig(loaded, typeof cwd === 'string' ? cwd : '') : {}
 }
 
-/** Eras that a listener gives modern clients where that is not everything, and the header by which they get more. */
+/** Eras that a listener offers modern clients if limited, and the header that enables more. */
 export function listLimitedEras(
   listener: string,
   config: LoadedConfig['config'],
@@ -115,7 +118,7 @@ function listHookOrder(graph: Graph): Inspection['hooks'] {
   return found
 }
 
-/** One upstream to hold on to. */
+/** Creates the public handle of an upstream. */
 export function createUpstreamHandle(upstream: Upstream, graph: Graph): UpstreamHandle {
   return {
     name: upstream.name,

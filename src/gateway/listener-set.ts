@@ -16,20 +16,20 @@ interface ListenerPlan {
   readonly neighbours: PeerDirectory | undefined
 }
 
-/** On the way from one set of listeners to another. */
+/** A change from one set of listeners to another. */
 interface ListenerTransition {
   readonly before: ReadonlyMap<string, OpenListener>
   readonly plan: ListenerPlan | undefined
   readonly after: Map<string, OpenListener>
-  /** Those that had to give up their port. */
+  /** Listeners that were stopped to free their port. */
   readonly stopped: Set<Listener>
 }
 
-/** Another set of listeners, open but not yet for good. */
+/** A new set of listeners, open but not final. */
 export interface ListenerChange {
-  /** Ends those that are not wanted any more, within `graceMs`. */
+  /** Closes the old listeners within `graceMs`. */
   settle(graceMs: number): Promise<void>
-  /** Goes back to what was open before. */
+  /** Restores the old listeners. */
   undo(): Promise<void>
 }
 
@@ -39,7 +39,7 @@ interface ListenersDeps {
   readonly clock: Clock
 }
 
-/** The open listeners. They outlive generations: one that stays at its address keeps its sessions. */
+/** The open listeners. They outlive generations: a listener with the same address retains its sessions. */
 export class ListenerSet {
   #open: ReadonlyMap<string, OpenListener> = new Map()
   #plan: ListenerPlan | undefined
@@ -54,8 +54,8 @@ export class ListenerSet {
   }
 
   /**
-   * Opens and adapts, so that what listens is what the configuration says. Those that are not wanted any more listen on
-   * until the change is settled, but for those whose port is needed. On an error all is as it was.
+   * Opens and updates listeners to match the configuration. Old listeners stay open until the change is settled,
+   * unless their port is needed. On an error, everything is restored.
    */
   async applyPlan(plan: ListenerPlan, graceMs: number): Promise<ListenerChange> {
     const step: ListenerTransition = {
@@ -95,7 +95,7 @@ export class ListenerSet {
       return kept === undefined
     })
     const leaving = omitKey(before, after)
-    // Those that must wait for a port come last, when little else can go wrong.
+    // Open listeners that need a port to be freed last, when few other steps can fail.
     const late = replaced.filter(([, spec]) => findPortHolders(spec, leaving).length > 0)
     const early = replaced.filter(entry => !late.includes(entry))
     for (const [name, spec] of [...early, ...late]) {
@@ -163,7 +163,7 @@ export class ListenerSet {
   }
 }
 
-/** The same listener under another spec, where it can go on. What may be open to all depends on whether somebody asks. */
+/** Reuses a listener under a new spec, if possible. Whether it may be public depends on authentication. */
 function reuseListener(
   open: OpenListener | undefined,
   { spec, authenticates, neighbours }: Omit<OpenListener, 'listener'>,
@@ -188,7 +188,7 @@ function omitKey(
   return [...some.values()].map(({ listener }) => listener).filter(listener => !kept.has(listener))
 }
 
-/** Those that hold the port which a spec wants. */
+/** Finds the listeners that occupy the port of a spec. */
 function findPortHolders(spec: ListenerConfig, listeners: readonly Listener[]): Listener[] {
   if (!('port' in spec) || spec.port === 0) return []
   return listeners.filter(({ url }) => url !== undefined && getPort(url) === spec.port)

@@ -14,16 +14,16 @@ const NAME = 'seal.key'
 const BYTES = 32
 
 interface SealKeyOptions {
-  /** Absolute; made, for its owner alone. */
+  /** Absolute; created with owner-only permissions. */
   readonly directory: string
-  /** True to make another one: what was sealed before means nothing then. */
+  /** True to replace the key: data sealed before becomes invalid. */
   readonly fresh?: boolean | undefined
   readonly log: Log
 }
 
 /**
- * The key that ids and cursors are sealed with, from one run to the next: all processes that share the directory get the
- * same one. Never rejects; where it cannot be kept, ids mean nothing after this run, and the log says so.
+ * Loads the key that seals ids and cursors across runs: the same for all processes that share the directory. Never
+ * rejects; if it cannot be stored, ids are invalid after this run, and a warning is logged.
  */
 export async function loadSealKey({ directory, fresh, log }: SealKeyOptions): Promise<Buffer> {
   const path = join(directory, NAME)
@@ -38,7 +38,7 @@ export async function loadSealKey({ directory, fresh, log }: SealKeyOptions): Pr
   }
 }
 
-/** Makes the seal of ids and cursors: with a key that outlives this process where anything does. */
+/** Creates the seal for ids and cursors, with a persistent key if there is a state directory. */
 export async function openSeal(
   memories: UpstreamMemoryStore | undefined,
   { fresh }: GatewayOptions,
@@ -49,7 +49,7 @@ export async function openSeal(
     : new Seal(await loadSealKey({ directory: memories.directory, fresh, log }))
 }
 
-/** State that outlives this process, and what of it nobody else may see. */
+/** Persistent state, and its private paths. */
 export async function openState(
   ...given: [
     loaded: LoadedConfig,
@@ -69,12 +69,12 @@ export async function openState(
 
 interface GatewayState {
   readonly memories: UpstreamMemoryStore | undefined
-  /** Directory for what plugins keep. */
+  /** Directory for plugin state. */
   readonly directory: string | undefined
   readonly privatePlaces: PrivatePathSet
 }
 
-/** Directory that the configuration names, or else the builder of the gateway. */
+/** Returns the configured state directory, or the one of the gateway options. */
 export function resolveStateDirectory(
   { config: { state }, directory }: Pick<LoadedConfig, 'config' | 'directory'>,
   given: string | undefined,

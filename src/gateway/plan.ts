@@ -16,14 +16,14 @@ import type { Generation, GatewayDeps } from './generation.ts'
 import { createServerFingerprint } from './generation.ts'
 import { loadConfig, disableRecords } from './load-config.ts'
 
-/** A server as a plan compares it. Digests say whether two are the same, and nothing of what is in them. */
+/** A server for comparison in a plan. Digests reveal only whether two are equal. */
 export interface ServerSnapshot {
   readonly name: string
-  /** Of what the server is: another one means that it is started anew. */
+  /** Digest of the server's identity: if it differs, the server is restarted. */
   readonly digest: string
-  /** Of all that is said of it. */
+  /** Digest of all its settings. */
   readonly settings: string
-  /** Its tools, as it describes them; absent where they are not known. */
+  /** Its own tool descriptions; absent if unknown. */
   readonly tools?: readonly JsonObject[]
   readonly problem?: string
 }
@@ -36,7 +36,7 @@ export interface ToolSnapshot {
   readonly digest: string
 }
 
-/** All of one generation that a plan compares. */
+/** One generation for comparison in a plan. */
 export interface ConfigSnapshot {
   readonly servers: readonly ServerSnapshot[]
   readonly tools: readonly ToolSnapshot[]
@@ -44,20 +44,19 @@ export interface ConfigSnapshot {
   readonly settings: Readonly<Record<string, string>>
 }
 
-/** The parts of a generation that a plan looks at. */
 type SnapshotSource = Pick<Generation, 'graph' | 'loaded' | 'added'>
 
-/** All that would be another one. */
+/** All differences of a plan. */
 export interface ConfigPlan {
   readonly servers: {
     readonly started: readonly string[]
     readonly stopped: readonly string[]
-    /** Are there before and after, and are started anew. */
+    /** Present before and after, and restarted. */
     readonly restarted: readonly string[]
-    /** Go on, under other settings. */
+    /** Still running, with other settings. */
     readonly changed: readonly string[]
     readonly kept: readonly string[]
-    /** Servers that could not be asked for their tools, and why. */
+    /** Servers that could not list their tools, with the reason. */
     readonly unknown: Readonly<Record<string, string>>
   }
   readonly tools: {
@@ -66,9 +65,9 @@ export interface ConfigPlan {
     readonly renamed: readonly { readonly from: string; readonly to: string }[]
     readonly changed: readonly string[]
   }
-  /** Other keys of the configuration that differ. */
+  /** Other configuration keys that differ. */
   readonly settings: readonly string[]
-  /** True if anything would be another one. */
+  /** True if anything differs. */
   readonly changes: boolean
 }
 
@@ -76,14 +75,18 @@ const SALT_BYTES = 16
 const MAX_TEXT_BYTES = 1024 * 1024
 const NAMED: ReadonlySet<string> = new Set(['upstreams', 'listeners'])
 
-/** Builds a gateway that serves nobody, with stubs in place of its servers where `upstream` makes one, and gives it to `use`. */
+/**
+ * Builds a gateway without listeners, with stubs for its servers if `upstream` creates one, and passes it to `use`.
+ */
 type BuildPlanGateway = (
   source: LoadedConfig,
   upstream: NonNullable<GatewayDeps['upstream']>,
   use: (generation: SnapshotSource) => Promise<ConfigPlan>,
 ) => Promise<ConfigPlan>
 
-/** Compares what runs with another configuration. A server that stays is not started a second time: a stub lists its tools. */
+/**
+ * Compares the running configuration with another. An unchanged server is not started twice: a stub lists its tools.
+ */
 export async function comparePlan(
   describe: (salt: string) => Promise<ConfigSnapshot>,
   next: LoadedConfig,
@@ -102,7 +105,10 @@ export async function comparePlan(
   )
 }
 
-/** Describes a generation for a plan; `config` is the whole of what it was made from. `salt` goes into all digests, so that they say nothing to who does not know it. */
+/**
+ * Describes a generation for a plan; `config` is its complete source. Digests are salted with `salt`, so that they
+ * reveal nothing without it.
+ */
 export async function snapshotConfig(
   { graph, loaded, added }: SnapshotSource,
   salt: string,
@@ -132,13 +138,13 @@ export async function snapshotConfig(
   }
 }
 
-/** Listeners that stand in no file and no flag: `serve` opens one that clients attach to. */
+/** Lists listeners from neither a file nor a flag: `serve` opens one for attached clients. */
 function listAddedListeners({ config, file, origins }: SnapshotSource['loaded']): string[] {
   if (file === undefined) return []
   return Object.keys(config.listeners).filter(name => !origins.has(`/listeners/${name}/type`))
 }
 
-/** Digests of the top-level keys and of each listener, but for what was added to the file. */
+/** Digests of the top-level keys and of each listener, without additions to the file. */
 function digestSettings(
   config: Config,
   salt: string,
@@ -153,7 +159,6 @@ function digestSettings(
   )
 }
 
-/** Digest of what a server is. */
 function digestServer(spec: UpstreamConfig, salt: string): string {
   return hashWithSalt(createServerFingerprint(spec), salt)
 }
@@ -162,13 +167,13 @@ function hashWithSalt(text: string, salt: string): string {
   return createHmac('sha256', salt).update(text).digest('hex')
 }
 
-/** Answers the verb `plan.present`. */
+/** Handles the verb `plan.present`. */
 export function snapshotRunning(generation: SnapshotSource, { salt }: JsonObject): Promise<ConfigSnapshot> {
   if (typeof salt === 'string' && salt.length > 0) return snapshotConfig(generation, salt)
   throw gatewayError('GW_VERB_PARAMS', { verb: 'plan.present', why: '"salt" must be a text' })
 }
 
-/** A server that stands in for one that runs elsewhere: it lists the same tools, and does nothing. */
+/** Creates a stub for a server that runs in another process: it lists the same tools and does nothing. */
 export function createPlaceholder(
   spec: UpstreamConfig,
   { name }: UpstreamContext,
@@ -199,7 +204,7 @@ export function createPlaceholder(
   }
 }
 
-/** Reads what the verb answered. */
+/** Parses the answer of the verb. */
 export function parseSnapshot(answer: JsonObject): ConfigSnapshot {
   const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
   return {
@@ -209,7 +214,7 @@ export function parseSnapshot(answer: JsonObject): ConfigSnapshot {
   }
 }
 
-/** Compares two configurations by what they make of servers and tools. */
+/** Compares the servers and tools of two configurations. */
 export function compareConfigs(now: ConfigSnapshot, then: ConfigSnapshot): ConfigPlan {
   const [servers, tools, settings] = [
     compareServers(now, then),
@@ -243,7 +248,7 @@ function compareTools(now: ConfigSnapshot, then: ConfigSnapshot): ConfigPlan['to
   const key = ({ upstream, original }: ToolSnapshot): string => JSON.stringify([upstream, original])
   const before = new Map(now.tools.map(tool => [key(tool), tool]))
   const after = new Map(then.tools.map(tool => [key(tool), tool]))
-  // Nobody knows whether a server that could not be asked still has them.
+  // The tools of a server that could not be queried are unknown.
   const isUnknown = new Set(then.servers.filter(({ tools }) => tools === undefined).map(({ name }) => name))
   const both = [...after].flatMap(([at, to]) => {
     const from = before.get(at)
@@ -266,7 +271,7 @@ function compareSettings(now: ConfigSnapshot, then: ConfigSnapshot): string[] {
   return keys.filter(key => now.settings[key] !== then.settings[key]).sort()
 }
 
-/** A gateway of which nothing is started but stubs of its servers. */
+/** A gateway in which only stubs of its servers are started. */
 interface PlanGateway {
   start(): Promise<void>
   settled(): Promise<void>
@@ -274,7 +279,7 @@ interface PlanGateway {
   readonly generation: SnapshotSource
 }
 
-/** The gateway that runs, and how another one is built beside it, which saves nothing. */
+/** The running gateway, and a builder for a second one that saves nothing. */
 export interface PlanDeps {
   readonly generation: SnapshotSource
   readonly environment: Readonly<Record<string, string | undefined>>
@@ -282,9 +287,9 @@ export interface PlanDeps {
 }
 
 /**
- * Answers the verb `plan`: the differences that a text would make as the configuration. A text may come from anywhere, so
- * nothing of it is run: no server, no command for a secret, no plugin that is not here already. The tools of a server that
- * would be started are unknown then.
+ * Handles the verb `plan`: the differences if a text became the configuration. The text is untrusted, so none of it
+ * runs: no server, no secret command, no plugin that is not loaded already. The tools of servers that would start are
+ * unknown.
  */
 export async function planConfigText(running: PlanDeps, { yaml }: JsonObject): Promise<object> {
   if (typeof yaml !== 'string' || Buffer.byteLength(yaml) > MAX_TEXT_BYTES)
@@ -309,7 +314,7 @@ export async function planConfigText(running: PlanDeps, { yaml }: JsonObject): P
   return redactValue(plan, new Secrets(next.secrets).hide)
 }
 
-/** Reads the text as if it stood in the file of the configuration; relative paths in it are as there. */
+/** Parses the text as the content of the configuration file, with the same base for relative paths. */
 async function parseConfigText(
   { generation: { loaded }, environment }: PlanDeps,
   text: string,
@@ -340,7 +345,7 @@ function listProblems({ fields }: GatewayError): readonly Problem[] {
   return Array.isArray(fields.problems) ? (fields.problems as Problem[]) : []
 }
 
-/** Stands for a server that nobody starts for a plan. */
+/** Creates a stub for a server that a plan does not start. */
 function createAbsentUpstream(spec: UpstreamConfig, context: UpstreamContext): Upstream {
   const problem = 'it is not started for a plan of a text, so nobody knows its tools'
   return {

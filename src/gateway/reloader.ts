@@ -17,7 +17,7 @@ import type { ListenerChange, ListenerSet } from './listener-set.ts'
 
 const NAMED: readonly string[] = ['upstreams', 'listeners'] satisfies (keyof Config)[]
 
-/** An old generation gets this long for what is still under way in it. */
+/** Drain timeout of an old generation. */
 const DRAIN_MS = 30_000
 const DRAIN_POLL_MS = 20
 
@@ -25,33 +25,32 @@ const DRAIN_POLL_MS = 20
 export interface GatewayLifecycle {
   isStarted: boolean
   isClosed: boolean
-  /** Aborts when the end begins. */
+  /** Aborts when the shutdown begins. */
   readonly ending: AbortController
 }
 
-/** Dependencies of the generations of one gateway. */
 interface GenerationsDeps {
   readonly deps: GatewayDeps
   readonly gate: PipelineGate
   readonly listeners: ListenerSet
   readonly lifecycle: GatewayLifecycle
-  /** Directory that relative paths of a plain configuration start from. */
+  /** Base directory for relative paths in a plain configuration. */
   readonly directory: string
 }
 
-/** Configuration that took effect. */
+/** The configuration that took effect. */
 interface ReloadResult {
   readonly source: LoadedConfig
   readonly changes: ConfigChanges
 }
 
-/** The generation that runs, the one that comes, and the one that goes: never more of them. */
+/** The running generation, the next and the draining one: never more. */
 export class Generations {
   readonly #host: GenerationsDeps
   #current: Generation
   #next: Generation | undefined
   #previous: Generation | undefined
-  /** One after the other, and none during the end. */
+  /** Reloads run one after the other, and none during shutdown. */
   #lastReload: Promise<unknown> = Promise.resolve()
   #drained: Promise<void> = Promise.resolve()
 
@@ -68,7 +67,7 @@ export class Generations {
     await graph.hooks.getRunner('ready')?.()
   }
 
-  /** Notes changes of an upstream. Listens of the generation that goes hear of changes until they are ended. */
+  /** Emits changes of an upstream. Open listens of the old generation receive changes until they close. */
   says(
     name: string,
     notification: Notification,
@@ -81,15 +80,14 @@ export class Generations {
         generation.graph.notifier.notifyUpstream(name, notification, isMeant)
   }
 
-  /** Handles a notification received by a peer process. */
   handlePeerNotification(name: string, notification: Notification): void {
     const upstream = this.#current.graph.upstreams.get(name)?.upstream
     if (upstream !== undefined) this.says(name, notification, getLiveUpstream(upstream))
   }
 
   /**
-   * An upstream became another state. One that is still to come, or goes, changes no list. False when the running
-   * generation has another one of its name, so that nobody outside wants to know.
+   * Handles a state change of an upstream. Future and draining upstreams change no list. Returns false if the running
+   * generation has another upstream of this name, so that no event is emitted.
    */
   handleStateChange(name: string, state: UpstreamState, upstream: Upstream | undefined): boolean {
     if (hasUpstream(this.#current, name, upstream)) {
@@ -103,13 +101,13 @@ export class Generations {
     return owner !== undefined && !this.#current.graph.upstreams.has(name)
   }
 
-  /** The hooks that hold for an upstream now: a server that a reload keeps is under those of the new configuration. */
+  /** Returns the hooks of an upstream now: a server kept by a reload uses those of the new configuration. */
   findHooks(name: string, upstream: Upstream | undefined): Hooks | undefined {
     const all = [this.#current, this.#next, this.#previous]
     return all.find(one => one !== undefined && hasUpstream(one, name, upstream))?.graph.hooks
   }
 
-  /** Builds the next generation, starts what is new in it, swaps, and lets the old one finish. */
+  /** Builds the next generation, starts new upstreams, swaps, and drains the old generation. */
   replace(source: () => Promise<LoadedConfig | JsonObject>): Promise<ReloadResult> {
     const done = this.#lastReload.then(async () => this.#replace(await source()))
     this.#lastReload = done.catch(() => undefined)
@@ -192,7 +190,7 @@ export class Generations {
     await settled
   }
 
-  /** Resolves with the work, however it ends, or when the end of the gateway begins. */
+  /** Resolves when the work settles, or when the gateway begins to close. */
   #waitOrEnd(work: Promise<unknown>): Promise<void> {
     const { signal } = this.#host.lifecycle.ending
     return new Promise(resolve => {
@@ -206,20 +204,20 @@ export class Generations {
     })
   }
 
-  /** Resolves when no reload is under way any more; what is asked for later is refused. */
+  /** Resolves when no reload is running; later requests are rejected. */
   async waitForReloads(): Promise<void> {
     await this.#lastReload
   }
 
-  /** Resolves when nothing of an old generation is left. */
+  /** Resolves when all old generations are drained. */
   async waitForDrained(): Promise<void> {
     await this.#drained
   }
 }
 
 /**
- * Starts what starts with the gateway, unless somebody has stopped it by name. Resolves when each had its first attempt, but
- * for those that run in the generation before: they are as they were.
+ * Starts the upstreams that start with the gateway, except those stopped by name. Resolves after the first attempt of
+ * each, without those kept from the previous generation.
  */
 export async function startUpstreams({ graph }: Generation, before?: Generation): Promise<void> {
   const all = [...graph.upstreams.values()].map(({ upstream }) => upstream)
@@ -234,24 +232,24 @@ export async function startUpstreams({ graph }: Generation, before?: Generation)
 
 function shouldStart({ state, spec, server, isRemembered }: Upstream): boolean {
   if (state === 'stopped' || spec.start === 'lazy') return false
-  // Lists that are remembered of a server that runs elsewhere may be outdated, and a connection to it costs no process.
+  // Cached lists of a remote server may be outdated, and a connection to it costs no process.
   if (isRemembered === true && spec.type !== 'stdio') return true
-  // One that rests is known already, and rests on.
+  // An idle server is already known and stays idle.
   return state !== 'idle' || spec.start === 'eager' || server === undefined
 }
 
-/** True for notifications that each generation sends to its own listens; all else has one place to go. */
+/** True for notifications that each generation sends to its own listens; others have one target. */
 function isListenNotification(method: string): boolean {
   return method === 'notifications/resources/updated' || getChangedKinds(method).length > 0
 }
 
-/** One that is not quite made yet belongs to nobody. */
+/** True if this generation has the upstream; an upstream under construction has none. */
 function hasUpstream({ graph }: Generation, name: string, upstream: Upstream | undefined): boolean {
   const own = graph.upstreams.get(name)?.upstream
   return upstream !== undefined && own !== undefined && getLiveUpstream(own) === upstream
 }
 
-/** A loaded file as it is; a plain object checked like one. */
+/** Returns a loaded file unchanged; validates a plain object in the same way. */
 export async function toLoadedConfig(
   source: LoadedConfig | JsonObject,
   directory: string,
@@ -271,7 +269,7 @@ async function stopOtherUpstreams(generation: Generation, kept: Generation): Pro
   await Promise.all(gone.map(({ upstream }) => upstream.stop()))
 }
 
-/** Differences of the next configuration. */
+/** Compares the upstreams of two configurations. */
 function compareUpstreams(old: Config, now: Config): ConfigChanges {
   const keys = new Set([...Object.keys(old), ...Object.keys(now)] as (keyof Config)[])
   return {

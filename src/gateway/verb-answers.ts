@@ -10,20 +10,20 @@ import type { RuntimeGraph } from '../core/graph.ts'
 import { estimateTokens } from '../util/units.ts'
 import { redactValue } from '../util/secrets.ts'
 
-/** Descriptions that one server gives of itself and of what it offers, as it writes them. */
+/** A server's descriptions of itself and its features, unmodified. */
 interface ServerDefinitions {
   readonly upstream: string
   readonly server: JsonObject
   readonly instructions?: string
-  /** Entries by kind; without those that it cannot list. */
+  /** Entries by kind; without kinds that it cannot list. */
   readonly lists: Readonly<Partial<Record<Kind, readonly JsonObject[]>>>
-  /** Why a list is missing, or not the newest, by kind. */
+  /** Why a list is missing or outdated, by kind. */
   readonly troubles?: Readonly<Partial<Record<Kind, string>>>
 }
 
 /**
- * Asks one server, which is started for it, for all that it describes, as an anonymous client would.
- * @throws GatewayError GW_UPSTREAM_DOWN where it cannot be asked.
+ * Requests all descriptions from one server, as an anonymous client; starts it if necessary.
+ * @throws GatewayError GW_UPSTREAM_DOWN if it is unreachable.
  */
 export async function fetchDefinitions(node: UpstreamNode, graph: Graph): Promise<ServerDefinitions> {
   const { upstream } = node
@@ -51,22 +51,22 @@ export async function fetchDefinitions(node: UpstreamNode, graph: Graph): Promis
   }
 }
 
-/** One thing that a server has listed, as an anonymous client sees it. */
+/** One listed entry of a server, as an anonymous client sees it. */
 interface KnownEntryRow {
   readonly kind: string
-  /** Name for clients; where they do not see it, the one that it would have without any rule. */
+  /** Name for clients; for a hidden entry, its name without any rule. */
   readonly name: string
   readonly upstream: string
   readonly original: string
-  /** Description of the server, as clients see it. */
+  /** Server description, as clients see it. */
   readonly value: JsonObject
-  /** True where an anonymous client has it in its list. */
+  /** True if an anonymous client sees it in its list. */
   readonly isShown: boolean
-  /** Why calls of it are refused. */
+  /** Why calls are rejected. */
   readonly withheld?: string
 }
 
-/** Answers the verb `catalogue.list`: all that servers have listed so far. No server is asked, and none is started. */
+/** Handles the verb `catalogue.list`: all entries listed so far. Sends no request and starts no server. */
 export function listKnownEntries(
   graph: RuntimeGraph,
   { kind }: JsonObject,
@@ -91,16 +91,16 @@ function createKnownRow({ entry, seen }: KnownEntry): KnownEntryRow {
   }
 }
 
-/** One tool as a client is shown it. */
+/** One tool as a client sees it. */
 interface ShownToolRow {
-  /** Real name. */
+  /** Original name. */
   readonly name: string
   readonly upstream: string
-  /** Name that is shown, where it is another one. */
+  /** Displayed name, if different. */
   readonly shown?: string
 }
 
-/** Lists the tools that a client of this name is shown, as nobody in particular, and those that it could call and is not shown. */
+/** Lists the tools that a client of this name sees without authentication, and the hidden ones that it could call. */
 export async function listShownTools(graph: Graph, params: JsonObject): Promise<object> {
   const { client, profile } = params
   const info = { name: typeof client === 'string' ? client : 'unknown', version: '' }
@@ -126,18 +126,18 @@ export async function listShownTools(graph: Graph, params: JsonObject): Promise<
   }
 }
 
-/** Tasks in one answer. */
+/** Limit for tasks in one answer. */
 const MAX_COUNT = 1000
 
-/** Calls that go on as tasks of ours, of all callers, the newest first. */
+/** Lists calls that continue as gateway tasks, for all callers, newest first. */
 export function listHostedTasks({ tasks, hide }: Graph, { limit = MAX_COUNT }: JsonObject): object {
   const count = Number(limit)
   return { tasks: redactValue(tasks.listAll().slice(0, count > 0 ? count : MAX_COUNT), hide) }
 }
 
 /**
- * Ends one for the owner of the gateway. Answers with numbers, as several processes are asked, of which one has the task.
- * @throws GatewayError GW_VERB_PARAMS where none is named.
+ * Cancels a task for the gateway's owner. Returns counters, because several processes are asked and one has the task.
+ * @throws GatewayError GW_VERB_PARAMS if no task is given.
  */
 export function cancelHostedTask({ tasks }: Graph, { task }: JsonObject): object {
   if (typeof task !== 'string')

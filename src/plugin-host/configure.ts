@@ -2,9 +2,9 @@ import type { Config, Feature, UpstreamConfig } from '../config/index.ts'
 import { parseConfig } from '../config/index.ts'
 import type { Hooks } from '../hooks/hooks.ts'
 
-/** Types of upstream that the schema describes; all others are a plugin's own. */
+/** Upstream types in the schema; all others belong to plugins. */
 const CORE_TYPES: ReadonlySet<string> = new Set(['stdio', 'http', 'sse', 'ws'])
-/** Defaults of an upstream whose type the schema does not know: nothing is bounded that does not say so. */
+/** Defaults for an upstream type that is not in the schema: no limits unless configured. */
 const UPSTREAM_DEFAULTS = {
   enabled: true,
   onFailure: 'omit',
@@ -17,8 +17,8 @@ const UPSTREAM_DEFAULTS = {
 }
 
 /**
- * The configuration with what plugins add by the `configure` hook. Listeners and upstreams that they add or change are
- * validated, and get the defaults that they would get in a file.
+ * Adds the changes of plugins by the `configure` hook. New and changed listeners and upstreams are validated and get
+ * the same defaults as in a file.
  * @throws GatewayError GW_CONFIG_INVALID
  */
 export function applyConfigureHooks(
@@ -57,7 +57,7 @@ export function applyConfigureHooks(
   })
 }
 
-/** Identities of callers, for checks that concern callers; without names of listeners and upstreams not looked at here. */
+/** Caller identities for checks of callers, without listeners and upstreams, which are not checked here. */
 function getAuthConfig({ auth }: Config): Pick<Config, 'auth'> {
   if (auth === undefined) return {}
   const { listeners: _, ...who } = auth

@@ -5,16 +5,16 @@ import type { Finding } from '../util/finding.ts'
 import type { ErrorCode, GatewayError } from '../errors/errors.ts'
 import { gatewayError, getErrorMessage } from '../errors/errors.ts'
 
-/** Gives a finding its place in the files of the configuration. */
+/** Adds the position in the configuration files to a finding. */
 export type LocateFinding = (finding: Finding) => Problem
 
 type ProblemLocation = Pick<Problem, 'file' | 'line' | 'col'>
 type PluginCode = Extract<ErrorCode, 'GW_PLUGIN_LOAD' | 'GW_PLUGIN_OPTIONS' | 'GW_PLUGIN_SETUP'>
 
-/** A syntax check reads one file and runs nothing of it. */
+/** A syntax check reads one file and runs none of it. */
 const CHECK_MS = 5000
 
-/** The error of a plugin that cannot be used, with each problem at its place. */
+/** Creates the error for an unusable plugin, with the position of each problem. */
 export function createPluginFailure(
   code: PluginCode,
   plugin: string,
@@ -25,19 +25,19 @@ export function createPluginFailure(
   return gatewayError(code, { plugin, why: why.join('; '), problems, cause })
 }
 
-/** Says of what a plugin's file threw where in that file, or in one that it imports, it happened. */
+/** Adds the position of an error in a plugin's file, or in one that it imports. */
 export async function locateInPluginFile(thrown: unknown, url: string, problem: Problem): Promise<Problem> {
   const place =
     parseSyntaxLocation(thrown) ?? parseFrameLocation(thrown, url) ?? (await checkSyntaxLocation(thrown, url))
   return place === undefined ? problem : { ...problem, ...place }
 }
 
-/** Takes the file, line and column that Node writes above a syntax error of TypeScript, or of an import. */
+/** Extracts the file, line and column that Node prints above a TypeScript syntax error or import error. */
 function parseSyntaxLocation(thrown: unknown): ProblemLocation | undefined {
   return thrown instanceof SyntaxError ? parseMarkedLocation(thrown.stack ?? '') : undefined
 }
 
-/** Reads `/plugins/redact.ts:14`, the lines of code and the `^` under the fault. */
+/** Parses `/plugins/redact.ts:14`, the source lines and the `^` marker. */
 function parseMarkedLocation(text: string): ProblemLocation | undefined {
   const [first = '', ...lines] = text.split('\n')
   const [, file, line] = /^(file:\/\/.+|\/.+|[A-Za-z]:[\\/].+):(\d+)$/.exec(first) ?? []
@@ -56,7 +56,7 @@ function parseFrameLocation(thrown: unknown, url: string): ProblemLocation | und
   return undefined
 }
 
-/** Asks Node where a JavaScript file is wrong: an import says only that it is. */
+/** Runs Node's syntax check on a JavaScript file, because an import error has no position. */
 async function checkSyntaxLocation(thrown: unknown, url: string): Promise<ProblemLocation | undefined> {
   if (!(thrown instanceof SyntaxError) || !url.startsWith('file:')) return undefined
   const text = await new Promise<string>(resolve =>
@@ -71,7 +71,7 @@ function getFilePath(file: string): string {
   return file.startsWith('file:') ? fileURLToPath(file) : fileURLToPath(pathToFileURL(file))
 }
 
-/** `SyntaxError: Unexpected token ';'`, without a word for errors of no kind of their own. */
+/** Formats `SyntaxError: Unexpected token ';'`; omits the name for plain errors. */
 export function formatError(thrown: unknown): string {
   return thrown instanceof SyntaxError ? `${thrown.name}: ${thrown.message}` : getErrorMessage(thrown)
 }

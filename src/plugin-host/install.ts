@@ -14,7 +14,7 @@ import type { ChosenPlugin } from './resolve.ts'
 import { createPluginStore } from './plugin-store.ts'
 import type { SlotTable } from './slots.ts'
 
-/** A plugin may load much before it begins. */
+/** Generous, because setup may load many modules. */
 const MAX_SETUP_MS = 60_000
 
 interface InstallDeps {
@@ -27,24 +27,24 @@ interface InstallDeps {
   readonly privatePlaces: readonly PrivatePath[]
   readonly fetch: Fetch
   readonly programs: Programs
-  /** Handles of one plugin: no other's can be taken for them. */
+  /** Creates the handles of one plugin, which no other plugin can use. */
   handles(plugin: string): Handles
-  /** Runs a verb of the owner. */
+  /** Runs an owner verb. */
   readonly control: PluginApi['control']
-  /** Passes on what a plugin heard elsewhere from a server. */
+  /** Forwards a notification that a plugin received from a peer. */
   readonly upstreamSays: PluginApi['emitNotification']
-  /** Directory in which a plugin keeps what outlives this process. */
+  /** Directory for persistent plugin state. */
   state(plugin: Plugin<never>): string | undefined
   hide(text: string): string
-  /** Hides a value that came while the gateway runs. */
+  /** Redacts a secret that was received at run time. */
   keepSecret(value: string): void
   /** Finds the position of a problem in the configuration. */
   readonly locate: LocateFinding
-  /** Takes what a plugin finds doubtful in the configuration. */
+  /** Handles configuration warnings of plugins. */
   warn(problem: Problem): void
 }
 
-/** Sets plugins up one after the other and seals their hooks. Whatever goes wrong stops the start and names the plugin. */
+/** Sets plugins up in order and seals their hooks. Any error stops the start and names the plugin. */
 export async function installPlugins(chosen: readonly ChosenPlugin[], context: InstallDeps): Promise<Hooks> {
   const { clock, config, log } = context
   const ms = parseDuration(config.hooks.timeout)
@@ -121,7 +121,7 @@ async function setUpPlugin(
   }
 }
 
-/** The questions that a plugin asks the taps of the others. */
+/** Creates the queries that a plugin may send to the taps of others. */
 function createQueries(
   hooks: Hooks,
 ): Pick<PluginApi, 'record' | 'requestApproval' | 'getClientLimits' | 'rank' | 'getReplicaId'> {
@@ -134,7 +134,7 @@ function createQueries(
   }
 }
 
-/** The store of the plugins that have been set up so far. */
+/** Returns the store of the plugins set up so far. */
 function getSharedStore(hooks: Hooks): SharedStore | undefined {
   if (hooks.taps('sharedStore').length === 0) return undefined
   for (const { run } of hooks.listTaps('sharedStore')) {
@@ -144,7 +144,7 @@ function getSharedStore(hooks: Hooks): SharedStore | undefined {
   return undefined
 }
 
-/** Wraps what setup threw: an error of ours keeps its code, and one about the plugin's options gets their place. */
+/** Wraps a setup error: a GatewayError keeps its code, and an options error gets its position. */
 async function wrapSetupError(
   { plugin, pointer, url }: ChosenPlugin,
   cause: unknown,

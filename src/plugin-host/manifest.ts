@@ -7,8 +7,8 @@ import { resolvePluginFile } from './resolve.ts'
 const WORDS = /^[a-z][\w-]*( [a-z][\w-]*)*$/
 
 /**
- * The commands that the package of a plugin says it has, each with a sentence: `"tapgate": { "commands": { … } }` in the
- * package.json that is nearest to its file. Nothing of the plugin is run for it. None where that cannot be read.
+ * Lists the commands that a plugin's package declares, each with a summary: `"tapgate": { "commands": { … } }` in the
+ * nearest package.json. Runs no plugin code. Returns an empty list if the file is unreadable.
  */
 export function listDeclaredCommands(use: string, directory: string): [words: string, summary: string][] {
   try {

@@ -10,7 +10,10 @@ import type { LocateFinding } from './failure.ts'
 import { createPluginFailure } from './failure.ts'
 import type { ChosenPlugin } from './resolve.ts'
 
-/** Checks a third-party plugin's options against its own schema, filling in its defaults. Built-ins were checked with the configuration. */
+/**
+ * Validates the options of an external plugin against its own schema and adds defaults. Built-in plugins are
+ * validated with the configuration.
+ */
 export async function checkPluginOptions(chosen: ChosenPlugin, locate: LocateFinding): Promise<unknown> {
   const { plugin, options, from } = chosen
   if (plugin.schema === undefined || from === 'built-in') return options
@@ -21,7 +24,10 @@ export async function checkPluginOptions(chosen: ChosenPlugin, locate: LocateFin
   throw createPluginFailure('GW_PLUGIN_OPTIONS', plugin.name, findings.map(locate))
 }
 
-/** Lets a plugin from elsewhere look at the configuration; what is doubtful goes to `warn`. @throws GatewayError GW_PLUGIN_OPTIONS */
+/**
+ * Runs an external plugin's configuration check and passes its findings to `warn`. @throws GatewayError
+ * GW_PLUGIN_OPTIONS
+ */
 export function runPluginCheck(
   { plugin, from, pointer }: ChosenPlugin,
   options: unknown,
@@ -49,7 +55,7 @@ export function runPluginCheck(
   found.forEach(warn)
 }
 
-/** Options that the plugin's schema marks as secret: `x-secret`, `writeOnly`, or of the format `password`. */
+/** Lists options that the plugin's schema marks as secret: `x-secret`, `writeOnly`, or format `password`. */
 export function listSecretOptions({ plugin, options }: ChosenPlugin): string[] {
   return plugin.schema === undefined ? [] : findSecrets(plugin.schema, options)
 }
@@ -66,13 +72,13 @@ function findSecrets(schema: unknown, value: unknown): string[] {
   })
 }
 
-/** The part of Ajv that is used. */
+/** The part of Ajv in use. */
 interface ValidateFunction {
   (value: unknown): boolean
   readonly errors?: readonly SchemaError[] | null
 }
 
-/** By schema: a reload checks the options of the same plugin again, and compiled code is dear. */
+/** Validators by schema: reloads validate the same options again, and compiling is expensive. */
 const validators = new WeakMap<JsonObject, ValidateFunction>()
 
 async function createValidator(
@@ -82,7 +88,7 @@ async function createValidator(
 ): Promise<ValidateFunction> {
   const known = validators.get(schema)
   if (known !== undefined) return known
-  // Only who brings a schema pays for the validator.
+  // Load the validator only for plugins with a schema.
   const { Ajv } = await import('ajv')
   const ajv = new Ajv({ allErrors: true, useDefaults: true, strict: false, verbose: true })
   try {
@@ -100,7 +106,7 @@ async function createValidator(
   }
 }
 
-/** Says what is wrong in the words of the configuration's own schema. */
+/** Describes errors in the wording of the configuration's own schema. */
 async function explainErrors(errors: readonly SchemaError[], pointer: string): Promise<readonly Finding[]> {
   const { explainSchemaError } = await import('../config/messages.ts')
   const findings = errors.map(explainSchemaError).filter(finding => finding !== undefined)

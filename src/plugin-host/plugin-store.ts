@@ -6,7 +6,7 @@ const MAX_MS = 366 * 86_400_000
 /** Largest number that every store counts exactly. */
 const MAX_COUNT = 2 ** 50
 
-/** The shared store as one plugin has it: with keys and topics of its own, and within bounds. */
+/** Wraps the shared store for one plugin: with its own keys and topics, and with limits. */
 export function createPluginStore(plugin: string, store: SharedStore | undefined): SharedStore | undefined {
   if (store === undefined) return undefined
   const own = (key: string): string => {

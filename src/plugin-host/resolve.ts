@@ -12,14 +12,14 @@ import type { LocateFinding } from './failure.ts'
 import { locateInPluginFile, formatError, createPluginFailure } from './failure.ts'
 
 const OWN_MODULES = /^tapgate(?:\/|$)/
-/** True for what is built: from there the package's own names lead to the files that run. */
+/** True in a built package, whose export names resolve to the running files. */
 const isBuilt = import.meta.url.includes('/dist/')
 
 let isShared = false
 
 /**
- * Has plugins get `tapgate/plugin` from the gateway that loads them, wherever npm has put another one, or none: a gateway that was
- * installed globally is not beside the plugins of a project, and the classes of another copy are others.
+ * Resolves `tapgate/plugin` to this gateway for all plugins: a global installation is outside the node_modules of a
+ * project, and a second copy would have different classes.
  */
 function shareOwnModules(): void {
   if (isShared || !isBuilt) return
@@ -32,19 +32,18 @@ function shareOwnModules(): void {
   })
 }
 
-/** A plugin with the options it will get, and where it came from. */
+/** A plugin with its options and its source. */
 export interface ChosenPlugin {
   readonly plugin: Plugin<never>
   readonly options: unknown
-  /** `built-in`, the path or package of the configuration, or `code`. */
+  /** `built-in`, the configured path or package, or `code`. */
   readonly from: string
-  /** JSON pointer to the part of the configuration that it was chosen for; empty where there is none. */
+  /** JSON pointer to the configuration key that selected it; empty if none. */
   readonly pointer: string
-  /** Its file, where it has one. */
   readonly url?: string
 }
 
-/** The first-party plugins that this configuration calls for. */
+/** Selects the built-in plugins that a configuration needs. */
 export function chooseBuiltins(builtins: readonly Plugin<never>[], config: Config): ChosenPlugin[] {
   return builtins
     .filter(plugin => isClaimed(plugin, config))
@@ -68,7 +67,7 @@ function isUsed(keys: readonly string[] = [], specs: object = {}): boolean {
   return keys.some(key => all.some(spec => spec[key] !== undefined))
 }
 
-/** Loads what `plugins:` names: paths relative to the configuration, or packages installed beside it. */
+/** Loads the plugins of `plugins:`: paths relative to the configuration, or installed packages. */
 export async function importPlugins(
   config: Config,
   directory: string,
@@ -132,7 +131,7 @@ function resolvePluginUrl(
   return pathToFileURL(file).href
 }
 
-/** Says of a path that no plugin can be at why not; what is at it is for the import to judge. */
+/** Explains why a path cannot be a plugin; import errors come later. */
 function describeMissing(path: string): Pick<Finding, 'message' | 'hint'> | undefined {
   const stats = statSync(path, { throwIfNoEntry: false })
   if (stats === undefined)
@@ -153,7 +152,9 @@ function createNotFoundProblem(use: string, cause: unknown): Pick<Finding, 'mess
     : { message: getErrorMessage(cause) }
 }
 
-/** The file of a plugin: a path relative to the configuration, or a package installed beside it. @throws where there is none */
+/**
+ * Resolves a plugin's file: a path relative to the configuration, or an installed package. @throws if there is none
+ */
 export function resolvePluginFile(use: string, directory: string): string {
   if (isAbsolute(use)) return use
   if (use.startsWith('.')) return join(directory, use)
@@ -164,7 +165,7 @@ function isPlugin(value: unknown): value is Plugin<never> {
   return isObject(value) && typeof value.setup === 'function'
 }
 
-/** Puts early plugins first, and required ones ahead of those that need them, keeping the order otherwise. */
+/** Sorts plugins: early ones first, and dependencies before their dependents; otherwise stable. */
 export function orderPlugins(chosen: readonly ChosenPlugin[]): ChosenPlugin[] {
   const byName = new Map<string, ChosenPlugin>()
   for (const one of chosen) {

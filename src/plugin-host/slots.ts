@@ -5,14 +5,14 @@ interface SlotOwner {
 }
 
 /**
- * Places for plugin state on exchanges, sessions and the gateway itself. The n-th slot of a plugin keeps its place across generations,
- * so that a session survives a reload with what its plugins know of it.
+ * Slots for plugin state on exchanges, sessions and the gateway. The n-th slot of a plugin keeps its index across
+ * generations, so that session state survives a reload.
  */
 export class SlotTable {
   readonly #slots = new Map<string, number>()
   readonly #shared = new Map<string, unknown>()
 
-  /** The slot makers for one plugin's setup. */
+  /** Creates the slot functions for one plugin's setup. */
   createSlotMaker(plugin: string): PluginApi['slot'] {
     let made = 0
     const next = <K extends SlotOwner, T>(init: (owner: K) => T): Slot<K, T> =>

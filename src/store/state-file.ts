@@ -5,22 +5,21 @@ import type { Log } from '../api/index.ts'
 import { getErrorMessage } from '../errors/errors.ts'
 import { writeFileAtomic } from '../util/storage/files.ts'
 
-/** Files that could not be read and are kept for people to look at. */
+/** Number of unreadable files that are kept for inspection. */
 const MAX_SET_ASIDE = 3
 
-/** Description of a state file. */
 interface StateFileOptions {
   readonly path: string
-  /** Larger ones are neither read nor written, in bytes. */
+  /** Larger files are neither read nor written, in bytes. */
   readonly maxBytes: number
-  /** Of this process; undefined where files have no owner. */
+  /** Owner of this process; undefined if files have no owner. */
   readonly uid: number | undefined
   readonly log: Log
 }
 
 /**
- * One JSON document on disk, for its owner alone: replaced as a whole or not at all, set aside when it cannot be read.
- * Nothing here throws; what goes wrong is said in the log once, and the gateway does without.
+ * A JSON document on disk with owner-only permissions: written atomically, set aside if unreadable. Never throws;
+ * errors are logged once, and the gateway runs without it.
  */
 export class StateFile {
   readonly #options: StateFileOptions
@@ -30,7 +29,7 @@ export class StateFile {
     this.#options = options
   }
 
-  /** Reads its content; undefined when there is none, or none that can be used. */
+  /** Reads the document; undefined if it is missing or unusable. */
   async read(): Promise<unknown> {
     const { path, log } = this.#options
     let text: string | undefined
@@ -48,7 +47,7 @@ export class StateFile {
     }
   }
 
-  /** The same for who is about to replace it, and can do without: nothing is said or set aside. */
+  /** Reads the document before replacing it; logs nothing and sets nothing aside. */
   async peek(): Promise<unknown> {
     try {
       const text = this.#readText()
@@ -58,7 +57,7 @@ export class StateFile {
     }
   }
 
-  /** Replaces it; false when that failed. */
+  /** Replaces the document; returns false on failure. */
   async write(value: unknown): Promise<boolean> {
     const { path, log, maxBytes } = this.#options
     const text = Buffer.from(JSON.stringify(value))
@@ -75,7 +74,6 @@ export class StateFile {
     }
   }
 
-  /** Sets an unreadable file aside, and logs it. */
   async setAside(why: string): Promise<void> {
     const { path, log } = this.#options
     const aside = `${path}.corrupt-${new Date().toISOString().replace(/[:.]/g, '-')}`
@@ -87,11 +85,11 @@ export class StateFile {
       )
       for (const name of names.sort().slice(0, -MAX_SET_ASIDE)) await rm(join(dirname(path), name))
     } catch {
-      // A file that cannot be set aside is read by nobody, and replaced by the next write.
+      // If the rename fails, the file is ignored and replaced by the next write.
     }
   }
 
-  // Without promises: clients wait for the first reading, and what is read is parsed in one go anyway.
+  // Synchronous: clients wait for the first read, and parsing blocks anyway.
   #readText(): string | undefined {
     const { path, maxBytes, uid } = this.#options
     const file = openNoFollow(path)
@@ -99,7 +97,7 @@ export class StateFile {
     try {
       const { size, mode, uid: owner } = fstatSync(file)
       if (size > maxBytes) throw new Error(`it is larger than ${maxBytes} bytes`)
-      // Whoever can write it could put words into the mouths of the servers.
+      // Other users with write access could forge server descriptions.
       if (uid !== undefined && (owner !== uid || (mode & 0o022) !== 0))
         throw new Error('others than the user of this process can write it')
       return readFileSync(file, 'utf8')

@@ -3,27 +3,26 @@ import { join } from 'node:path'
 import type { Clock, Log, UpstreamMemory } from '../api/index.ts'
 import { StateFile } from './state-file.ts'
 
-/** Format of a file. A file of another version was written by another gateway, and is no reason to worry. */
+/** Format of the file. Files of other versions belong to other gateways and cause no warning. */
 const FORMAT = 'tapgate-catalogue'
 const VERSION = 1
 const NAME = 'catalogue.json'
 const MAX_BYTES = 32 * 1024 * 1024
-/** Changes within this time are written once. */
+/** Changes within this time share one write. */
 const WRITE_DELAY_MS = 300
 
-/** Dependencies of the memories of a gateway. */
 interface UpstreamMemoryStoreOptions {
-  /** Absolute. Made, for its owner alone, when there is something to save. */
+  /** Absolute. Created with owner-only permissions before the first write. */
   readonly directory: string
-  /** True to begin without what earlier runs have saved. */
+  /** True to ignore state of earlier runs. */
   readonly fresh?: boolean | undefined
   readonly log: Log
   readonly clock: Clock
 }
 
 /**
- * Memories of every upstream, in one file: read once, written behind the back of those who change it. Several
- * gateways may share it; each writes what it has learnt itself, and keeps what the others wrote.
+ * Stored state of every upstream in one file: read once, written in the background. Several gateways may share it;
+ * each writes its own entries and retains the others.
  */
 export class UpstreamMemoryStore {
   readonly directory: string
@@ -31,9 +30,9 @@ export class UpstreamMemoryStore {
   readonly #clock: Clock
   readonly #salt: string
   readonly #records: Map<string, UpstreamRecord>
-  /** Upstreams that this gateway has; others are dropped with the next write. */
+  /** Upstreams of this gateway; others are dropped with the next write. */
   readonly #names = new Set<string>()
-  /** Those of which this gateway knows more than the file. */
+  /** Upstreams with changes that are not in the file. */
   readonly #changed = new Set<string>()
   #cancelSave: (() => void) | undefined
   #saving: Promise<void> = Promise.resolve()
@@ -46,7 +45,7 @@ export class UpstreamMemoryStore {
     this.#records = records
   }
 
-  /** Reads what was saved; with nothing, or nothing that can be used, it begins empty. Never rejects. */
+  /** Reads the saved state; begins empty if there is none or it is unusable. Never rejects. */
   static async open({
     directory,
     fresh,
@@ -71,7 +70,7 @@ export class UpstreamMemoryStore {
     )
   }
 
-  /** The memory of one upstream; `spec` is all that makes it the server it is, as text, of which only a digest is kept. */
+  /** Returns the memory of one upstream; `spec` identifies the server as text, of which only a digest is stored. */
   getMemory(name: string, spec: string): UpstreamMemory {
     const key = createHmac('sha256', this.#salt).update(spec).digest('base64url')
     this.#names.add(name)
@@ -93,7 +92,7 @@ export class UpstreamMemoryStore {
     }
   }
 
-  /** Resolves when everything is on the disk, as far as it can be. */
+  /** Resolves when all changes are written, or writing failed. */
   async flush(): Promise<void> {
     if (this.#cancelSave !== undefined) this.#save()
     await this.#saving
@@ -116,7 +115,7 @@ export class UpstreamMemoryStore {
     await this.#file.write(serializeMemories({ salt: this.#salt, records: new Map(records) }))
   }
 
-  /** Another gateway of the same configuration may have learnt what this one has not. */
+  /** Another gateway with the same configuration may have newer entries. */
   async #mergeFile(): Promise<void> {
     const saved = parseRecords(await this.#file.peek())
     if (saved === undefined || saved === 'other' || saved.salt !== this.#salt) return
@@ -124,19 +123,19 @@ export class UpstreamMemoryStore {
   }
 }
 
-/** Memory of one upstream, while its key is the same. */
+/** Stored state of one upstream while its key is unchanged. */
 interface UpstreamRecord {
   readonly key: string
   readonly parts: ReadonlyMap<string, unknown>
 }
 
-/** Content of the file. `salt` goes into every key, so that equal specs on two machines have nothing in common. */
+/** Content of the file. `salt` is part of every key, so that equal specs differ between machines. */
 interface FileContents {
   readonly salt: string
   readonly records: Map<string, UpstreamRecord>
 }
 
-/** The document for some contents; in order of name, so that the same is the same. */
+/** Serializes the contents in order of name, so that equal contents give equal files. */
 function serializeMemories({ salt, records }: FileContents): object {
   const upstreams = [...records]
     .sort(([a], [b]) => (a < b ? -1 : 1))
@@ -144,7 +143,7 @@ function serializeMemories({ salt, records }: FileContents): object {
   return { format: FORMAT, version: VERSION, salt, upstreams }
 }
 
-/** The contents of a document: `other` for another version; undefined when it cannot be understood. */
+/** Parses a document: `other` for another version; undefined if invalid. */
 function parseRecords(value: unknown): FileContents | 'other' | undefined {
   if (!isObject(value) || value.format !== FORMAT) return undefined
   if (value.version !== VERSION) return 'other'

@@ -21,7 +21,7 @@ import { fingerprintTls } from './tls-files.ts'
 
 type CreateAccountUpstream = (own: UpstreamContext) => McpUpstream
 
-/** Makes an upstream: one for all callers, or one for each account where the authorizer keeps them apart. */
+/** Creates an upstream: one for all callers, or one per account if the authorizer separates accounts. */
 export function createUpstream(
   spec: McpUpstreamConfig,
   context: UpstreamContext,
@@ -33,7 +33,7 @@ export function createUpstream(
   return new AccountsUpstream(spec, context, principal => getAccount.call(authorizer, principal), make)
 }
 
-/** Features that a server is asked for before anybody was let in there: its lists decide. */
+/** Features assumed before the first login; the server's lists decide later. */
 const UNKNOWN: Omit<ServerDescription, 'info'> = {
   era: 'modern',
   version: MODERN_VERSION,
@@ -44,12 +44,12 @@ const UNKNOWN: Omit<ServerDescription, 'info'> = {
 interface AccountEntry {
   readonly name: string
   readonly upstream: McpUpstream
-  /** Clock time of the last call, and who made it. */
+  /** Time of the last call and its caller. */
   usedAt: number
   principal: Principal
 }
 
-/** One server as callers of different accounts see it: each account has connections, sessions and notifications of its own. */
+/** One server with separate connections, sessions and notifications for each account. */
 class AccountsUpstream implements Upstream {
   readonly name: string
   readonly spec: McpUpstreamConfig
@@ -60,7 +60,6 @@ class AccountsUpstream implements Upstream {
   readonly #sweeper: IdleSweeper<AccountEntry>
   readonly #leaving = new Set<Promise<void>>()
   readonly #tlsFiles: string
-  /** The last description by any of them. */
   #server: ServerDescription | undefined
   #isStopped = false
 
@@ -124,7 +123,6 @@ class AccountsUpstream implements Upstream {
     }
   }
 
-  /** Connections open on the first call. */
   start(): Promise<void> {
     this.#isStopped = false
     return Promise.resolve()
@@ -189,7 +187,7 @@ class AccountsUpstream implements Upstream {
     return [...this.#accounts.values()].find(({ name }) => this.#isAccount(name, principal))
   }
 
-  /** True for a caller of this account; whoever has none hears nothing of it. */
+  /** True if the caller uses this account; callers without an account get no notifications. */
   #isAccount(account: string, principal: Principal): boolean {
     try {
       return this.#accountOf(principal) === account
@@ -198,7 +196,7 @@ class AccountsUpstream implements Upstream {
     }
   }
 
-  /** The account that was idle longest gives its place to a new one. */
+  /** Evicts the account that was idle longest. */
   #evictIdle(): void {
     const { max } = getPoolSizes(this.spec)
     if (this.#accounts.size < max) return
@@ -216,7 +214,7 @@ class AccountsUpstream implements Upstream {
     this.#leaving.add(left)
   }
 
-  /** All that comes of one account's connections is told its callers alone, and nothing of it is kept for the next run. */
+  /** Limits notifications to the account's callers and stores nothing for the next run. */
   #createAccountContext(account: string): UpstreamContext {
     const { roots, ...context } = this.#context
     const isOwn = ({ principal }: Session): boolean => this.#isAccount(account, principal)
@@ -231,7 +229,7 @@ class AccountsUpstream implements Upstream {
       reportState: (state, problem) => {
         const server = this.#accounts.get(account)?.upstream.server
         if (server !== undefined) this.#server = server
-        // One account that fails is no news of the server for the others.
+        // A failed account does not change the state other accounts see.
         if (!this.#isStopped && state === 'ready') context.reportState(state, problem)
       },
     }

@@ -34,7 +34,6 @@ class WarmConnections {
     return [...this.#waiting]
   }
 
-  /** Opens missing connections within the limit. */
   openMissing(room: number): void {
     const missing = Math.min(this.#min - this.#waiting.size, room)
     for (let count = 0; count < missing; count++) {
@@ -44,7 +43,7 @@ class WarmConnections {
     }
   }
 
-  /** One that is up, or else one that is on its way; it belongs to its taker from now on. */
+  /** Takes a ready connection, or one that is starting; the taker owns it. */
   takeConnection(): Supervisor | undefined {
     const rank = ({ state }: Supervisor): number => (state === 'ready' ? 0 : state === 'starting' ? 1 : 2)
     const [best] = [...this.#waiting].sort((a, b) => rank(a) - rank(b))
@@ -52,7 +51,7 @@ class WarmConnections {
     return best
   }
 
-  /** Gives all of them away, to be ended. */
+  /** Removes and returns all, so that the caller can close them. */
   takeAll(): Supervisor[] {
     const all = [...this.#waiting]
     this.#waiting.clear()
@@ -60,69 +59,66 @@ class WarmConnections {
   }
 }
 
-/** Connections beside the main one, unless the configuration says otherwise. */
+/** Default limit for connections other than the main one. */
 const MAX_CONNECTIONS = 64
 
-/** Most of them for one caller. */
+/** Default limit per caller. */
 const MAX_PER_CALLER = 16
 
-/** Time after which one that nobody uses is ended. */
+/** Time after which an unused connection closes. */
 export const CONNECTION_IDLE_MS = 5 * 60_000
 
-/** Connections that differ in nothing but what their clients can be asked for. */
+/** Limit for connections that differ only in client capabilities. */
 const MAX_SHARED = 8
 
 const ANY_CLIENT = '*'
 
-/** Dependencies of a pool: the upstream that it belongs to. */
 interface PoolDeps {
   readonly name: string
   readonly isolation: UpstreamConfig['isolation']
   readonly clock: Clock
-  /** Connections beside the main one, at most, and how many of them are opened ahead. */
+  /** Limit for connections other than the main one, and number of connections opened ahead. */
   readonly max: number
   readonly min: number
-  /** Most of one caller; those of nobody in particular may be many. */
+  /** Limit per caller; does not apply to connections without an owner. */
   readonly maxEach: number
-  /** Headers of a caller's requests that go upstream: who sends others shares no connection with him. */
+  /** Request headers that go upstream; callers that send different values do not share a connection. */
   readonly forwardedHeaders: readonly string[]
-  /** Time after which one that nobody uses is ended. */
+  /** Time after which an unused connection closes. */
   readonly idleMs: number
-  /** The connection of the upstream itself, for lists and for all who need none of their own. */
+  /** The upstream's main connection, for lists and for calls that need no separate one. */
   main(): Supervisor
-  /** True where a process that all share ends for want of calls, as `idle` says. */
+  /** True if an idle shared process stops, see `idle`. */
   readonly stopsWhenIdle: boolean
-  /** The era of a call, or of a session's calls, where it is not that of the main connection. */
+  /** The era for a call or session, if it differs from the main connection's. */
   eraOf(call: Call, main: Connection): 'legacy' | undefined
   eraOfSession(session: Session, main: Connection): 'legacy' | undefined
-  /** True if a client waits for notifications on this connection. */
   isWatched(supervisor: Supervisor): boolean
-  /** Makes the supervisor of another connection, for clients that can be asked for this. */
+  /** Creates a supervisor for a connection with these client capabilities. */
   supervisor(capabilities: JsonObject, also?: PoolOptions): Supervisor
 }
 
 export interface PoolOptions {
-  /** The working directory of its process. */
   readonly cwd?: string | undefined
-  /** The era that it speaks; undefined for the one that the server was found to speak. */
+  /** Era to use; undefined for the detected one. */
   readonly era?: 'legacy' | undefined
-  /** True while it waits for its owner; it tries again by itself that long. */
+  /** True while the owner waits for it; it retries on its own until then. */
   readonly isWaitedFor?: (supervisor: Supervisor) => boolean
 }
 
 interface PooledConnection {
   readonly key: string
   readonly supervisor: Supervisor
-  /** The session with which it ends; a labelled one ends when nobody uses it. */
+  /** Session that owns it; a connection with a label closes when idle. */
   readonly session: string | undefined
-  /** The caller that it belongs to; undefined where nobody in particular has it. */
+  /** Owning caller, or undefined. */
   readonly caller: string | undefined
-  /** True for the second process of a server that all share: it keeps what they did there. */
+  /** True for the second process of a shared server: it stores what its sessions did. */
   readonly isKept: boolean
   readonly openedAt: number
 }
 
-/** Place of a call among the connections. */
+/** Key of a call in the pool. */
 interface ConnectionTraits {
   readonly headers: Headers
   readonly project: string | undefined
@@ -139,11 +135,11 @@ type Headers = Readonly<Record<string, string>>
 
 const NO_HEADERS: Headers = Object.freeze({})
 
-/** The connections to one server: one that all share, and more where sessions, callers or capabilities must not mix. */
+/** Connections to one server: the shared one, and others if sessions, callers or capabilities must not mix. */
 export class ConnectionPool {
   readonly #host: PoolDeps
   readonly #pooled = new Map<string, PooledConnection>()
-  /** On their way out, with the calls that they still have. */
+  /** Closing connections with their pending calls. */
   readonly #leaving = new Map<Supervisor, Promise<void>>()
   readonly #declared = new WeakMap<JsonObject, DeclaredClient>()
   readonly #warm: WarmConnections
@@ -164,8 +160,8 @@ export class ConnectionPool {
   }
 
   /**
-   * Finds the supervisor of the connection that a call takes, now that the main one is up. Throws a GatewayError when there are
-   * too many. With `of: main` it speaks the era of the main connection, whoever calls.
+   * Finds the supervisor for a call while the main connection is up. Throws a GatewayError if the limit is exceeded.
+   * With `of: main`, uses the era of the main connection for every caller.
    */
   supervisorFor(
     call: Call,
@@ -182,20 +178,19 @@ export class ConnectionPool {
     return pooled?.supervisor ?? this.#host.main()
   }
 
-  /** Place of the connection that the calls of a session take beside the main one, whether it is open or not. */
+  /** Returns the pool key for a session's calls, whether or not that connection is open. */
   findPoolKey(session: Session, main: Connection, project?: string): string | undefined {
-    // The headers decide which one that is, and nobody knows them without a call.
+    // The key depends on call headers, which are unknown without a call.
     if (this.#host.forwardedHeaders.length > 0) return undefined
     const era = this.#host.eraOfSession(session, main)
     return this.#createPoolKey(session, main, { headers: NO_HEADERS, project, era })
   }
 
-  /** Finds the supervisor of the connection at a place, where there is one. */
   getByKey(place: string | undefined): Supervisor | undefined {
     return place === undefined ? undefined : this.#pooled.get(place)?.supervisor
   }
 
-  /** A subscription alone opens no connection while there is no room, nor one of another era; it uses the main one. */
+  /** A subscription opens no connection if the pool is full or the era differs; it uses the main connection. */
   #openForCall(
     key: string,
     call: Call,
@@ -206,7 +201,7 @@ export class ConnectionPool {
     return this.#open(key, call.exchange.session, main, place)
   }
 
-  /** Undefined for who takes the main connection. */
+  /** Returns undefined for calls on the main connection. */
   #createPoolKey(
     session: Session,
     main: Connection,
@@ -221,7 +216,7 @@ export class ConnectionPool {
     return era === undefined ? key : `${era}\n${key}`
   }
 
-  /** All connections beside the main one that are up. */
+  /** Lists the ready connections other than the main one. */
   listConnections(): Connection[] {
     return this.listSupervisors().flatMap(({ connection }) => connection ?? [])
   }
@@ -231,12 +226,12 @@ export class ConnectionPool {
     return [...supervisors, ...this.#leaving.keys(), ...this.#warm.supervisors]
   }
 
-  /** Opens ahead what is to be ready for newcomers. */
+  /** Opens connections ahead for new clients. */
   openWarm(): void {
     this.#warm.openMissing(this.#countFree())
   }
 
-  /** Takes a new connection in the place of this one, if it is here. */
+  /** Replaces this connection if it is in the pool. */
   reconnect(connection: Connection, why: string): void {
     for (const { supervisor } of this.#pooled.values()) supervisor.reconnect(connection, why)
   }
@@ -251,27 +246,27 @@ export class ConnectionPool {
       if (pooled.supervisor === supervisor) this.#drainPooled(pooled)
   }
 
-  /** Since when the connection that is up and idle longest has had nothing to do. */
+  /** Start of the longest idle time among ready connections. */
   get idleSince(): number | undefined {
     const idle = this.#listIdle().find(isUp)
     return idle === undefined ? undefined : getIdleSince(idle)
   }
 
-  /** Ends the connection that is up and idle longest, and its process. */
+  /** Closes the ready connection that was idle longest, with its process. */
   closeIdle(): boolean {
     const idle = this.#listIdle().find(isUp)
     if (idle !== undefined) this.#drainPooled(idle)
     return idle !== undefined
   }
 
-  /** Ends the connection that was idle longest, up or not. */
+  /** Closes the connection that was idle longest, ready or not. */
   evictIdle(): boolean {
     const [idle] = this.#listIdle()
     if (idle !== undefined) this.#drainPooled(idle)
     return idle !== undefined
   }
 
-  /** Lets every connection end with its last call. */
+  /** Closes every connection after its last call. */
   drainAll(): void {
     for (const pooled of this.#pooled.values()) this.#drainPooled(pooled)
     for (const supervisor of this.#warm.takeAll()) this.#drainSupervisor(supervisor)
@@ -283,7 +278,7 @@ export class ConnectionPool {
     await Promise.all([...this.#leaving.keys()].map(supervisor => supervisor.stop()))
   }
 
-  /** A modern server on HTTP keeps nothing between requests; one on a pipe has a single process for all who share it. */
+  /** A modern HTTP server has no state between requests; a server on a pipe has one process for all sharers. */
   isShared({ transport, server }: Connection): boolean {
     return transport.streams ? server?.era === 'modern' : this.#host.isolation === 'shared'
   }
@@ -297,8 +292,8 @@ export class ConnectionPool {
   }
 
   /**
-   * Declares this client in `initialize`. The programs of one caller, or of one label, share a process, whatever each
-   * of them can; and a process that was started ahead did not know for whom.
+   * Returns the client to declare in `initialize`. Programs with the same caller or label share a process, whatever
+   * their capabilities; a process opened ahead has no client yet.
    */
   #getDeclaredClient({ client, label }: Session, main: Connection): DeclaredClient {
     const isOfMany = this.#host.isolation === 'session' && label !== undefined
@@ -313,7 +308,7 @@ export class ConnectionPool {
   }
 
   #countFree(): number {
-    // A connection that only stops has no client any more; the bound on all processes still counts it.
+    // A closing connection has no client; the limit on all processes still counts it.
     const busy = [...this.#leaving.keys()].filter(({ connection }) => connection !== undefined).length
     return this.#host.max - this.#pooled.size - busy - this.#warm.size
   }
@@ -355,7 +350,7 @@ export class ConnectionPool {
     throw gatewayError('GW_UPSTREAM_BUSY', { upstream: name, why, retryAfterMs: 1000 })
   }
 
-  /** Over its share, a caller's own idle connections are evicted, never those of others. */
+  /** If a caller exceeds its share, evict only its own idle connections. */
   #evictIfFull(session: Session): void {
     const { name, maxEach } = this.#host
     const caller = getCallerKey(session)
@@ -369,7 +364,6 @@ export class ConnectionPool {
     throw gatewayError('GW_UPSTREAM_BUSY', { upstream: name, why, retryAfterMs: 1000 })
   }
 
-  /** Idle connections, longest idle first. */
   #listIdle(): PooledConnection[] {
     const idle = [...this.#pooled.values()].filter(
       pooled => !pooled.isKept && getIdleSince(pooled) !== undefined,
@@ -391,10 +385,10 @@ export class ConnectionPool {
   }
 }
 
-/** All that a client can be asked for, as `initialize` declares it. */
+/** All client capabilities, as `initialize` declares them. */
 export const ALL_LEGACY_CAPABILITIES = toLegacyCapabilities(ALL_CAPABILITIES)
 
-/** True for methods of the main connection: lists, which are the same everywhere at first, and what is sent in everybody's name. */
+/** True for methods on the main connection: lists, and requests for all sessions. */
 export function usesMainConnection(method: string): boolean {
   return method === 'logging/setLevel' || METHODS.get(method)?.to === 'list'
 }
@@ -418,7 +412,7 @@ function getIdleSince({ supervisor, openedAt }: PooledConnection): number | unde
   return connection === undefined ? openedAt : connection.use.idleSince
 }
 
-/** Numbers of connections of each sort. */
+/** Limits per kind of connection. */
 interface PoolSizes {
   readonly replicas: number
   readonly min: number
@@ -427,7 +421,10 @@ interface PoolSizes {
   readonly idleMs: number | undefined
 }
 
-/** Reads the numbers of connections from a spec; all but processes have one, and more as clients come. */
+/**
+ * Reads the connection limits from a spec; processes can have 0 ahead, other transports 1 and more as clients
+ * connect.
+ */
 export function getPoolSizes(spec: McpUpstreamConfig): PoolSizes {
   const idleMs = spec.idle === undefined ? undefined : parseDuration(spec.idle)
   const {
@@ -435,7 +432,7 @@ export function getPoolSizes(spec: McpUpstreamConfig): PoolSizes {
     max,
     perPrincipal: maxEach,
   } = spec.pool ?? { min: 0, max: MAX_CONNECTIONS, perPrincipal: MAX_PER_CALLER }
-  // The directory of a project's process is not known ahead.
+  // The project directory is unknown before the first call.
   const isAhead = spec.isolation !== 'shared' && !isPerProject(spec)
   const hasReplicas = spec.type === 'stdio' && spec.isolation === 'shared' && !isPerProject(spec)
   return {
@@ -447,18 +444,18 @@ export function getPoolSizes(spec: McpUpstreamConfig): PoolSizes {
   }
 }
 
-/** Lower case, as calls carry them. */
+/** Lower-case header names, as calls carry them. */
 export function listForwardedHeaders(spec: UpstreamConfig): readonly string[] {
   const names = 'forwardHeaders' in spec ? spec.forwardHeaders : undefined
   return (names ?? []).map(name => name.toLowerCase())
 }
 
-/** True where each project has a process of its own. */
+/** True if each project gets its own process. */
 export function isPerProject(spec: UpstreamConfig): boolean {
   return spec.type === 'stdio' && spec.cwd === 'project'
 }
 
-/** Directories that projects may lie in. */
+/** Returns the directories that may contain projects. */
 export function getAllowedDirectories(spec: UpstreamConfig): readonly string[] | undefined {
   return spec.type === 'stdio' ? spec.projects : undefined
 }

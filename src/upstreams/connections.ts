@@ -24,22 +24,21 @@ import { SUBSCRIBE } from './subscriptions/client-interest.ts'
 import type { Supervisor } from './supervisor.ts'
 import type { SupervisorFactory } from './supervisor-factory.ts'
 
-/** Dependencies of a set of connections: the upstream that it belongs to. */
 interface ConnectionsDeps {
   readonly spec: McpUpstreamConfig
   readonly context: UpstreamContext
   readonly supervisors: SupervisorFactory
   /** True while a client waits for notifications, on any connection or this supervisor's. */
   isWatched(supervisor?: Supervisor): boolean
-  /** The main connection is another one, or gone. */
+  /** The main connection was replaced or closed. */
   changed(state: UpstreamState, connection: Connection | undefined): void
-  /** A connection beside it is up. */
+  /** Another connection is ready. */
   opened(connection: Connection): void
-  /** The same, or it has gone. */
+  /** Another connection is ready or closed. */
   moved(supervisor: Supervisor): void
 }
 
-/** All connections to one server: the main one, its replicas, and those that belong to one session or caller. */
+/** All connections to one server: the main one, its replicas, and those for a session or caller. */
 export class Connections {
   main: Supervisor
   readonly #host: ConnectionsDeps
@@ -48,12 +47,12 @@ export class Connections {
   readonly #idle: IdleSweeper<unknown> | undefined
   readonly #projects: ProjectDirectories | undefined
   readonly #eras: EraMatch
-  /** Lists of those beside the main one. */
+  /** Lists of connections other than the main one. */
   readonly ownLists: OwnLists
-  /** The main connection, where all calls take it that are made in its era. */
+  /** The main connection, for all calls in its era. */
   #shared: Connection | undefined
   #lastError: { readonly lastError: string; readonly lastErrorAt: number } | undefined
-  /** Restarts of supervisors that are gone. */
+  /** Restarts of removed supervisors. */
   #restarts = 0
   #withdrawOffer: (() => void) | undefined
 
@@ -78,7 +77,7 @@ export class Connections {
     })
     this.#pool = new ConnectionPool({
       name: context.name,
-      // A session with a server depends on the caller's forwarded headers, so others must not share it.
+      // Forwarded headers can affect the server's session, so callers must not share it.
       isolation: forwarded.length > 0 && spec.isolation === 'shared' ? 'principal' : spec.isolation,
       forwardedHeaders: forwarded,
       ...sizes,
@@ -100,7 +99,7 @@ export class Connections {
       })
   }
 
-  /** The connection that a call takes, where it is up already. */
+  /** Returns the connection for a call if it is ready. */
   getReadyConnection(call: Call): Connection | undefined {
     const main = this.main.connection
     if (main === undefined) return main
@@ -110,7 +109,7 @@ export class Connections {
     if (this.#projects === undefined || usesMainConnection(call.method))
       return this.#selectSupervisor(call, main).connection
     const project = this.#projects.getKnown(call.exchange.session)
-    // A subscription is nobody's exchange, and asks nobody where it works.
+    // A subscription has no client requests.
     if (project === undefined && call.method === SUBSCRIBE) return main
     return project === undefined ? undefined : this.#selectSupervisor(call, main, project).connection
   }
@@ -128,7 +127,7 @@ export class Connections {
     return project === undefined ? main : this.#waitInClientEra(call, main, project)
   }
 
-  /** The connection of a call once it is up, in the era of its client; or else in that of the main one. */
+  /** Returns the connection in the client's era, or the main connection's era as a fallback. */
   #waitInClientEra(call: Call, main: Connection, project?: string): Promise<Connection | undefined> {
     const supervisor = this.#selectSupervisor(call, main, project)
     return this.#eras.ready(supervisor, call, main, isOver => {
@@ -137,7 +136,7 @@ export class Connections {
     })
   }
 
-  /** Finds the supervisor whose connection the calls of a session take, where that is up and not the main one. */
+  /** Finds the supervisor for a session's calls if it is ready and not the main one. */
   findOwnSupervisor(session: Session): Supervisor | undefined {
     const supervisor = this.#findSupervisor(session)
     return supervisor?.connection === undefined ? undefined : supervisor
@@ -179,11 +178,11 @@ export class Connections {
       ...this.#listMainSupervisors().map(supervisor => supervisor.stop()),
       this.#pool.stop(),
     ])
-    // Whoever stops a server knows what it did until then.
+    // A manual stop clears the last error.
     this.#lastError = undefined
   }
 
-  /** Tells that somebody must log in before the server is of use to those on this connection. */
+  /** Reports that this connection needs a login. */
   handleAuthRequired(connection: Connection, failure: GatewayError): void {
     for (const supervisor of this.#listSupervisors()) supervisor.handleAuthRequired(connection, failure)
   }
@@ -193,7 +192,6 @@ export class Connections {
     this.#pool.reconnect(connection, why)
   }
 
-  /** Clears all cached facts about the server. */
   restart(why: string): void {
     this.#eras.clear()
     this.#pool.drainAll()
@@ -201,7 +199,7 @@ export class Connections {
       if (supervisor.connection !== undefined) supervisor.reconnect(supervisor.connection, why)
   }
 
-  /** Tells each server that has asked for roots, and would be told others now, that they changed. */
+  /** Notifies servers that requested roots of changed roots. */
   rootsChanged(changed: readonly Session[]): void {
     for (const supervisor of this.#listSupervisors())
       if (supervisor.connection?.roots !== undefined)
@@ -218,7 +216,7 @@ export class Connections {
     if (connection.closedBecause === undefined) await connection.notify('notifications/roots/list_changed')
   }
 
-  /** Tells the sessions that use a connection; undefined where all of them may. */
+  /** Returns a filter for the sessions on a connection; undefined if all sessions match. */
   #createSessionFilter(supervisor: Supervisor): ((session: Session) => boolean) | undefined {
     if (this.#host.spec.isolation === 'shared' || this.#listMainSupervisors().includes(supervisor))
       return undefined
@@ -230,7 +228,7 @@ export class Connections {
     this.#projects?.sessionEnded(session)
   }
 
-  /** The main process runs where the gateway does: whoever works there, and shares, needs no other. */
+  /** The main process runs in the gateway's directory: shared clients there need no other process. */
   #findSeparateProject(project: string | undefined): string | undefined {
     return project !== this.#projects?.home || this.#host.spec.isolation !== 'shared' ? project : undefined
   }
@@ -268,7 +266,7 @@ export class Connections {
     })
   }
 
-  /** A connection beside the main one. Whether the server can be reached at all is still the main one's business. */
+  /** Creates an additional connection. The main connection determines whether the server is reachable. */
   #makeAdditional(capabilities: JsonObject, { cwd, era, isWaitedFor }: PoolOptions = {}): Supervisor {
     const another: Supervisor = this.#host.supervisors.createSupervisor({
       capabilities,
@@ -284,7 +282,7 @@ export class Connections {
         this.#handleAdditionalChange(supervisor, state, connection)
       },
       lost: (supervisor, connection, reason) => {
-        // The server is away for all: what was watched here is not to be told to the main connection in its last moment.
+        // The server is down for all: do not move watches to the main connection as it closes.
         if (connection.transport.streams && era === undefined && this.main.connection !== undefined)
           this.main.handleClosed(this.main.connection, reason)
         supervisor.handleClosed(connection, reason)
@@ -326,7 +324,7 @@ export class Connections {
     this.ownLists.handleConnectionChange(supervisor)
   }
 
-  /** The main connection is about to be lost: a replica that is up takes its place, and nobody misses anything. */
+  /** The main connection is closing: promote a ready replica, so that no notification is lost. */
   #promoteReplica(reason: Reason): void {
     const heir = this.#replicas?.listOthers(this.main).find(({ connection }) => connection !== undefined)
     if (heir === undefined) return
@@ -342,12 +340,11 @@ export class Connections {
     if (problem !== undefined) this.recordProblem(problem)
   }
 
-  /** Notes the last failure, for the owner. */
+  /** Stores the last error, for the owner. */
   recordProblem(problem: string): void {
     this.#lastError = { lastError: problem, lastErrorAt: Date.now() }
   }
 
-  /** Start of the idle time of all connections. */
   #getIdleSince(): number | undefined {
     if (this.main.state !== 'ready' || this.#host.isWatched()) return undefined
     let latest = 0

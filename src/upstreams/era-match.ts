@@ -8,39 +8,37 @@ import { isInitializeRefusal } from './connection/handshake.ts'
 
 const MEMORY_KEY = 'eras'
 
-/** A verdict of "modern only" never corrects itself, so it does not hold for ever. */
+/** Lifetime of a "modern only" verdict, which is never re-checked otherwise. */
 const VERDICT_TTL_MS = 24 * 60 * 60_000
 
-/** A server that fails so often before it ever spoke the legacy era is not asked again. */
+/** Failures after which a server that never used the legacy era is not tried again. */
 const MAX_FAILURES = 3
 
-/** Capabilities of a client by which a legacy server may ask it. */
+/** Client capabilities that allow requests by a legacy server. */
 const INPUT_CAPABILITIES = ['elicitation', 'sampling', 'roots']
 
-/** Dependencies of the choice. */
 interface EraMatchDeps {
-  /** True with `era: match`. */
   readonly isOn: boolean
   readonly memory: UpstreamMemory | undefined
 }
 
 /**
- * Chooses the era of a call where a modern server may speak the legacy one as well. A legacy client that can be asked for
- * something is spoken for in its own: there a tool asks by requests of its own, which the modern era does not have.
+ * Chooses the era for a call if a modern server may support the legacy one as well. A legacy client with input
+ * capabilities gets a legacy connection: tools there send requests that the modern era does not have.
  */
 export class EraMatch {
   readonly #isOn: boolean
   readonly #memory: UpstreamMemory | undefined
-  /** Supervisors of connections in another era than the main one. */
+  /** Supervisors for connections in the other era. */
   readonly #otherEra = new WeakSet<Supervisor>()
   #main: Connection | undefined
-  /** True while some calls may be made beside the main connection, as they are of another era. */
+  /** True while some calls may use a connection in another era. */
   #mayDiffer = false
-  /** The server that speaks the modern era alone, as it calls itself. */
+  /** Name and version of a server that supports only the modern era. */
   #modernOnly: string | undefined
   #failures = 0
   #lastFailure: unknown
-  /** True once the server was spoken to in the legacy era. */
+  /** True once the server answered in the legacy era. */
   #isConfirmed = false
 
   constructor({ isOn, memory }: EraMatchDeps) {
@@ -51,26 +49,25 @@ export class EraMatch {
     if (Math.abs(Date.now() - Number(saved.seenAt)) < VERDICT_TTL_MS) this.#modernOnly = saved.modernOnly
   }
 
-  /** The main connection is this one now; undefined when there is none. */
+  /** Follows the main connection; undefined when it closed. */
   follow(main: Connection | undefined): void {
     this.#main = main
     const server = main?.server
     this.#mayDiffer = this.#isOn && server?.era === 'modern' && getServerIdentity(server) !== this.#modernOnly
   }
 
-  /** Notes the supervisor of a connection in another era than the main one. */
   addSupervisor(supervisor: Supervisor): void {
     this.#otherEra.add(supervisor)
   }
 
-  /** Tells if the state of a supervisor says something of the server. Whether it speaks another era is only tried, at first. */
+  /** True if a supervisor's state reflects the server's. The first attempts in another era do not. */
   describesServer(supervisor: Supervisor): boolean {
     if (!this.#otherEra.has(supervisor)) return true
     if (supervisor.state === 'ready') this.#isConfirmed = true
     return this.#isConfirmed
   }
 
-  /** Tells if a call is made in another era than that of the main connection, where that is up. */
+  /** True if a call uses another era than the ready main connection. */
   usesOtherEra(call: Call, main: Connection): boolean {
     return (
       this.#mayDiffer && METHODS.get(call.method)?.to !== 'list' && this.getCallEra(call, main) !== undefined
@@ -78,8 +75,8 @@ export class EraMatch {
   }
 
   /**
-   * The connection of a call, once it is up. Where that is one of another era and does not come up, the call takes what
-   * `otherwise` says instead; `isOver` tells that the other era is not tried again.
+   * Returns the connection for a call once it is ready. If a connection in the other era fails, returns `otherwise`
+   * instead; `isOver` reports that the other era is not tried again.
    */
   async ready(
     supervisor: Supervisor,
@@ -95,23 +92,23 @@ export class EraMatch {
     }
   }
 
-  /** The era of a session's calls, where it is not that of the main connection. */
+  /** The era for a session's calls, if it differs from the main connection's. */
   getSessionEra({ client }: Session, main: Connection): 'legacy' | undefined {
     if (client.era !== 'legacy' || !INPUT_CAPABILITIES.some(what => isObject(client.capabilities[what])))
       return undefined
     return this.#mayDiffer && main === this.#main ? 'legacy' : undefined
   }
 
-  /** The same for a call. A task is made and looked at where its server has tasks. */
+  /** The same for a call. Tasks exist only in the server's own era. */
   getCallEra({ method, mayBeTask, exchange }: Call, main: Connection): 'legacy' | undefined {
     return mayBeTask === true || method.startsWith('tasks/')
       ? undefined
       : this.getSessionEra(exchange.session, main)
   }
 
-  /** The legacy era was tried, and did not come up. True when it is not tried again. */
+  /** Records a failed legacy connection. Returns true if the era is not tried again. */
   #recordFailure(error: unknown, { server, transport }: Connection): boolean {
-    // Many calls may have waited for one attempt. What goes wrong on a network says nothing of the server.
+    // Many calls may share one attempt. Network errors do not reflect the server's support.
     if (error !== this.#lastFailure && !transport.streams && isServerFailure(error)) this.#failures++
     this.#lastFailure = error
     const isOver = isInitializeRefusal(error) || (!this.#isConfirmed && this.#failures >= MAX_FAILURES)
@@ -130,7 +127,7 @@ export class EraMatch {
   }
 }
 
-/** True for a process that ended, or said nothing in its time. */
+/** True if a process exited or timed out. */
 function isServerFailure(error: unknown): boolean {
   return error instanceof GatewayError && error.code === 'GW_UPSTREAM_START'
 }

@@ -27,31 +27,31 @@ import type { RpcError } from '../protocol/rpc-error.ts'
 
 const MEMORY_KEY = 'server'
 
-/** Longest description of a server that is saved, in characters of JSON. */
+/** Limit for a stored server description, in characters of JSON. */
 const MAX_SERVER_LENGTH = 256 * 1024
 
-/** An equal answer is noted again after this time, so that the age of a verdict is known. */
+/** Interval at which an unchanged verdict is stored again, to refresh its age. */
 const NOTE_INTERVAL_MS = 60 * 60_000
 
 const WINDOW_MS = 1000
 
-/** Beyond these in a second they are counted, so that a failing server does not flood the log. */
+/** Log lines per second; more are only counted, so that a failing server does not flood the log. */
 const MAX_LOGGED = 10
 
 const OTHER_ERA = 'it speaks another era of the protocol now'
 
-/** Methods that may be sent twice: they read. */
+/** Read-only methods, which may be sent twice. */
 const REPEATABLE: ReadonlySet<string> = new Set(
   [...METHODS]
     .filter(([method, row]) => row.to !== 'gateway' && row.era === undefined && method !== 'tools/call')
     .map(([method]) => method),
 )
 
-/** A configured server, over whatever carries its messages: kept alive, spoken to in the era that it speaks. */
+/** A configured MCP server over any transport: kept running, in its own era. */
 export class McpUpstream implements Upstream {
   readonly name: string
   readonly spec: McpUpstreamConfig
-  /** The server's last description of itself; kept while it is away, so that others know what they miss. */
+  /** Last server description; retained while the server is down, so that its features stay known. */
   server: ServerDescription | undefined
   readonly #context: UpstreamContext
   readonly #supervisors: SupervisorFactory
@@ -131,7 +131,7 @@ export class McpUpstream implements Upstream {
     return fingerprintTls(this.spec, this.#context) !== this.#tlsFiles
   }
 
-  /** True while a client waits for its notifications. */
+  /** True while a client waits for notifications. */
   get isWatched(): boolean {
     return this.#interest.isWatched()
   }
@@ -203,7 +203,7 @@ export class McpUpstream implements Upstream {
     this.#storedServer.saveServer(server)
   }
 
-  /** A connection in the era of its client says nothing of the main one's: the server speaks both. */
+  /** A connection in the client's era does not affect the main one's: the server supports both. */
   #isEraDoubted(code: number, method: string, connection: Connection): boolean {
     return this.#isInMainEra(connection) && this.#eraDoubt.isRejected(code, method, connection)
   }
@@ -235,7 +235,7 @@ export class McpUpstream implements Upstream {
       throw error
     }
     const { sessionLost, stale, status, unheard } = error.fields
-    // A socket that ended before its answer says nothing of the connection. Whether to call again is not for us to say.
+    // A stale socket does not reflect the connection. The caller decides whether to retry.
     if (stale === true) throw error
     if (sessionLost === true) this.#connections.reconnect(connection, String(error.fields.why))
     else if (!(await this.#reconnectIfLost(connection, status))) throw error
@@ -243,7 +243,7 @@ export class McpUpstream implements Upstream {
     return this.#retryCall(call)
   }
 
-  /** Starts anew if a status turns out to be of a lost session, or of a server that has become another one. */
+  /** Restarts if a status means a lost session, or a server in another era. */
   async #reconnectIfLost(connection: Connection, status: unknown): Promise<boolean> {
     if (typeof status !== 'number') return false
     if (await this.#sessionDoubt.isConfirmed(connection)) {
@@ -273,14 +273,14 @@ export class McpUpstream implements Upstream {
   }
 }
 
-/** Logs server refusals for the owner only, as the text may quote credentials. */
+/** Logs server errors for the owner only, as the text may quote credentials. */
 class RefusalLog {
   readonly #context: UpstreamContext
   readonly #keep: (problem: string) => void
   #windowStart = -Infinity
   #count = 0
 
-  /** `keep` gets the last one, for `ps` and `inspect`. */
+  /** `keep` stores the last one for `ps` and `inspect`. */
   constructor(context: UpstreamContext, keep: (problem: string) => void) {
     this.#context = context
     this.#keep = keep
@@ -303,10 +303,9 @@ class RefusalLog {
   }
 }
 
-/** A server's description of itself from an earlier run, so that clients can be greeted before it runs. */
+/** A server description from an earlier run, so that clients can initialize before the server runs. */
 class StoredServer {
   readonly server: ServerDescription | undefined
-  /** Age of the description in milliseconds. */
   readonly ageMs: number
   /** True after contact in this run. */
   isConfirmed = false
@@ -319,7 +318,7 @@ class StoredServer {
     const saved = memory?.read(MEMORY_KEY)
     const { server, seenAt } = isObject(saved) ? saved : {}
     const age = Date.now() - Number(seenAt)
-    // A clock that was set back proves nothing, so what is from the future is of today.
+    // The clock may have been set back: treat future times as now.
     this.ageMs = age > 0 ? age : 0
     this.server = isServerDescription(server) ? server : undefined
     if (this.server === undefined) return
@@ -340,7 +339,7 @@ class StoredServer {
   }
 }
 
-/** True if an answer says that the server has forgotten the session of its connection. */
+/** True if an answer reports that the connection's session is unknown. */
 function isSessionLost(error: RpcError, { transport }: Connection): boolean {
   return transport.session !== undefined && isSessionError(error, transport.session)
 }

@@ -5,30 +5,27 @@ import type { Connection } from './connection/connection.ts'
 import type { Supervisor } from './supervisor.ts'
 import type { McpUpstreamConfig } from './transport.ts'
 
-/** Lists of one connection. */
 interface ConnectionLists {
   readonly connection: Connection
   readonly key: string
-  /** Place of the sessions that were shown them; undefined before the first. */
+  /** Pool key of the sessions that received them; undefined before the first. */
   poolKey: string | undefined
   isMeant(session: Session): boolean
 }
 
-/** The upstream of some connections, and the places of sessions among these. */
 interface OwnListsDeps {
   readonly spec: McpUpstreamConfig
   readonly context: UpstreamContext
-  /** Place of a session beside the main connection; undefined for who takes that, and while nobody knows. */
+  /** Pool key for a session; undefined on the main connection, or while unknown. */
   placeOf(session: Session): string | undefined
   at(place: string | undefined): Supervisor | undefined
-  /** False while the main connection is away, without which no place is known. */
+  /** False while the main connection is down; pool keys are unknown then. */
   knowsPlaces(): boolean
 }
 
 /**
- * Lists of connections beside the main one whose server said that a list is another one now. What a process lists may
- * follow from what was called there, so its lists are its own from then on, for as long as it lives. All others are shown
- * those of the main connection.
+ * Lists of connections other than the main one, for servers that reported a changed list there. A process's lists may
+ * depend on earlier calls, so from then on they are its own. All other connections use the main one's lists.
  */
 export class OwnLists {
   readonly #owner: OwnListsDeps
@@ -39,8 +36,8 @@ export class OwnLists {
   }
 
   /**
-   * The server on the connection of this supervisor says that a list is another one, which is told to those who use it.
-   * Connections that many share over a network lead to one server, whose lists are the same on each.
+   * Notifies the sessions of this supervisor's connection of a changed list. Shared network connections reach the
+   * same server, whose lists are equal everywhere.
    */
   handleListChange(supervisor: Supervisor, { method, params }: Notification): void {
     const { spec, context } = this.#owner
@@ -54,26 +51,26 @@ export class OwnLists {
     const known = this.#own.get(supervisor)
     if (known !== undefined && known.connection === connection) return known
     const isMeant = (session: Session): boolean => this.#findByPoolKey(session) === supervisor
-    // Before it is up a new process says nothing of its own: it lists what the main one does.
+    // A new process has no lists of its own before it is ready; it uses the main one's.
     if (connection === undefined) return { isMeant }
     const own: ConnectionLists = { connection, key: String(countOwnLists()), poolKey: undefined, isMeant }
     this.#own.set(supervisor, own)
     return own
   }
 
-  /** Key of the lists that a session is shown; undefined for those of the main connection. */
+  /** Key for the lists of a session; undefined for those of the main connection. */
   getListKey(session: Session): string | undefined {
     return this.#own.size === 0 ? undefined : this.#findOwnLists(session)?.key
   }
 
-  /** The connection that a list is asked of, where that is one beside the main one that is up still. */
+  /** Returns the ready connection for a list, unless that is the main one. */
   findConnection({ listKey, exchange }: Call): Connection | undefined {
     if (listKey === undefined) return undefined
     const own = this.#findOwnLists(exchange.session)
     return own?.key === listKey ? own.connection : undefined
   }
 
-  /** A connection beside the main one is up or gone. A new process lists what it does at first: what the main one does. */
+  /** A connection is ready or closed. A new process starts with the main one's lists. */
   handleConnectionChange(supervisor: Supervisor): void {
     const own = this.#own.get(supervisor)
     if (own === undefined || own.connection === supervisor.connection) return

@@ -7,13 +7,13 @@ import { findMissingCapabilities, normalizeCapabilities } from '../protocol/era/
 import { isObject } from '../protocol/json/json.ts'
 import { BoundedMap } from '../util/bounded-map.ts'
 
-/** Longest wait for a client's list of roots. */
+/** Timeout for a client's list of roots. */
 const MAX_ROOTS_MS = 10_000
 const ROOTS = { method: 'roots/list', params: undefined }
-/** Sessions whose project is remembered. */
+/** Maximum number of cached session projects. */
 const MAX_KNOWN = 10_000
 
-/** The directories that clients work in, as far as they say so: the first root, if it lies where roots may lie. */
+/** Working directories of clients: the first root, if it is in an allowed directory. */
 export class ProjectDirectories {
   /** Default for clients without roots. */
   readonly home: string
@@ -33,12 +33,14 @@ export class ProjectDirectories {
     this.#allowed = allowed?.map(one => path.resolve(directory, one)) ?? [this.home]
   }
 
-  /** Returns the cached project of a session. */
   getKnown({ id }: Session): string | undefined {
     return this.#known.get(id)
   }
 
-  /** The project of a call's session; its client is asked once. Rejects with a GatewayError when it may not be there. */
+  /**
+   * Returns the project of a call's session; requests roots once. Rejects with a GatewayError if the directory is not
+   * allowed.
+   */
   getProject(call: Call): Promise<string> {
     const { id } = call.exchange.session
     const known = this.#pending.get(id)
@@ -66,7 +68,7 @@ export class ProjectDirectories {
 
   async #fetchFirstRoot({ exchange }: Call): Promise<string | undefined> {
     const { client } = exchange.session
-    // A modern request on HTTP is a session of its own, and would be asked each time.
+    // A modern HTTP request is its own session and would need the roots each time.
     const isAlone = client.era === 'modern' && exchange.via === 'http'
     if (
       isAlone ||
@@ -102,7 +104,7 @@ export class ProjectDirectories {
   }
 }
 
-/** The first root, where it is a file. */
+/** Returns the first root if it is a file URL. */
 function parseFirstRoot(reply: AskReply | undefined): string | undefined {
   const roots = reply !== undefined && 'result' in reply ? reply.result.roots : undefined
   const first: unknown = Array.isArray(roots) ? roots[0] : undefined

@@ -2,7 +2,7 @@ import type { UpstreamRuntime } from '../api/index.ts'
 import type { Connection } from './connection/connection.ts'
 import type { Supervisor } from './supervisor.ts'
 
-/** Equal processes of one server, of which one is the main one: lists and subscriptions are its business. */
+/** Equal processes of one server; the main one serves lists and subscriptions. */
 export class Replicas {
   readonly #all: readonly Supervisor[]
   #turn = 0
@@ -11,7 +11,7 @@ export class Replicas {
     this.#all = all
   }
 
-  /** The one with the fewest calls under way, and of equals the next in turn; undefined when none is up. */
+  /** Picks the replica with the fewest pending calls, round robin among equals; undefined if none is ready. */
   pickLeastLoaded(): Supervisor | undefined {
     const count = this.#all.length
     const first = ++this.#turn % count
@@ -27,7 +27,6 @@ export class Replicas {
     return best
   }
 
-  /** All but this one. */
   listOthers(main: Supervisor): Supervisor[] {
     return this.#all.filter(supervisor => supervisor !== main)
   }
@@ -35,7 +34,7 @@ export class Replicas {
 
 type ConnectionsLoad = Pick<UpstreamRuntime, 'instances' | 'inFlight'>
 
-/** Load of connections, with the era of those that speak another one than the main one. */
+/** Measures the load of connections, with the era if it differs from the main one's. */
 export function measureConnectionsLoad(
   connections: readonly Connection[],
   main: Connection | undefined,

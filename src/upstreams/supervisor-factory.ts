@@ -11,36 +11,36 @@ import { createListChanges } from './subscriptions/subscriptions.ts'
 import { Supervisor } from './supervisor.ts'
 import type { ConnectionEvents, ConnectionDeps, McpUpstreamConfig, Transport } from './transport.ts'
 
-/** Opens what carries a connection; a process runs in `cwd`, where that is given. */
+/** Opens a transport; `cwd` is the working directory of a process. */
 export type OpenTransport = (events: ConnectionEvents, cwd: string | undefined) => Transport
 
 const MAX_PROBE_MS = 5000
-/** The notification on the state of a task: ids of tasks are those of one connection (2025-11-25, tasks). */
+/** Task status notification: task ids belong to one connection (2025-11-25, tasks). */
 const TASK_STATUS = 'notifications/tasks/status'
 
-/** Differences between the supervisors of one upstream. */
+/** Options of one supervisor. */
 interface SupervisorOptions {
-  /** Capabilities of the clients of this connection, as `initialize` declares them. */
+  /** Client capabilities for `initialize`. */
   readonly capabilities: JsonObject
-  /** Working directory of a process; undefined for the one of its spec. */
+  /** Working directory of a process; default: from its spec. */
   readonly cwd: string | undefined
-  /** The era that its connections speak; undefined for the one of the spec. */
+  /** Era of its connections; default: from the spec. */
   readonly era?: Era | undefined
   retries(): boolean
-  /** Tells the sessions that use its connection; undefined where all of them may. */
+  /** Returns a filter for the sessions on its connection; undefined if all sessions match. */
   sessions?: ((supervisor: Supervisor) => ((session: Session) => boolean) | undefined) | undefined
-  /** True where the calls of a session take its connection. */
+  /** True if a session's calls use its connection. */
   isUsedBy(supervisor: Supervisor, session: Session): boolean
-  /** Tells that a list of the server is another one now, as it said on this connection; absent where all are told. */
+  /** Handles a list change on this connection; absent if all sessions are notified. */
   listsChanged?(supervisor: Supervisor, notification: Notification): void
   changed(supervisor: Supervisor, state: UpstreamState, connection: Connection | undefined): void
   lost(supervisor: Supervisor, connection: Connection, reason: Reason): void
 }
 
-/** Sessions that are told of a change that came by the connection of a supervisor; undefined for all of them. */
+/** Returns a filter for the sessions to notify of a change on a supervisor's connection; undefined for all. */
 type FindAudience = (supervisor: Supervisor) => ((session: Session) => boolean) | undefined
 
-/** Makes the supervisors of one upstream, and knows what they have in common. */
+/** Creates the supervisors of one upstream. */
 export class SupervisorFactory {
   readonly memory: EraMemory
   readonly drops: DroppedMessages
@@ -127,7 +127,9 @@ export class SupervisorFactory {
   }
 }
 
-/** The era of the main connection: with \`match\` it is found out, too, and clients of the other one get another connection. */
+/**
+ * The era of the main connection. With `match` it is detected, and clients in the other era get another connection.
+ */
 function getConfiguredEra({ era }: McpUpstreamConfig): 'auto' | Era {
   return era === 'match' ? 'auto' : era
 }

@@ -8,7 +8,7 @@ import { stripEscapes } from '../util/plain-text.ts'
 import type { Connection } from './connection/connection.ts'
 import { createClosedError } from './connection/connection.ts'
 
-/** Connections of one supervisor that are being ended, and the right of each connection's process to run. */
+/** Closing connections of one supervisor, with the permits of their processes. */
 class LeavingConnections {
   readonly #leaving = new Map<Connection, Promise<void>>()
   readonly #permits = new Map<Connection, ProcessPermit>()
@@ -17,12 +17,10 @@ class LeavingConnections {
     return [...this.#leaving.keys()]
   }
 
-  /** Notes the right under which a connection's process runs. */
   setPermit(connection: Connection, permit: ProcessPermit | undefined): void {
     if (permit !== undefined) this.#permits.set(connection, permit)
   }
 
-  /** Ends a connection at once. */
   closeConnection(connection: Connection | undefined, reason: Reason): void {
     if (connection !== undefined)
       this.#trackClosing(
@@ -31,7 +29,7 @@ class LeavingConnections {
       )
   }
 
-  /** Ends a connection that is of no use any more; what is under way over HTTP ends by itself. */
+  /** Retires a connection that is no longer usable; pending HTTP calls may finish. */
   retireConnection(connection: Connection, reason: Reason): void {
     this.#trackClosing(
       connection,
@@ -39,7 +37,7 @@ class LeavingConnections {
     )
   }
 
-  /** Ends a connection with its last call. */
+  /** Closes a connection after its last call. */
   drainConnection(connection: Connection, reason: Reason): void {
     this.#trackClosing(
       connection,
@@ -68,48 +66,47 @@ class LeavingConnections {
   }
 }
 
-/** Dependencies of a supervisor: the upstream that it belongs to. */
 interface SupervisorDeps {
   readonly name: string
   readonly log: Log
   readonly clock: Clock
   readonly startupMs: number
-  /** Longest life of one connection; undefined for no limit. */
+  /** Maximum lifetime of a connection; undefined for no limit. */
   readonly lifetimeMs?: number | undefined
-  /** True where each start costs a process. */
+  /** True if each start costs a process. */
   readonly isProcess: boolean
-  /** True where it is started again by itself; otherwise the next call starts it. */
+  /** True if it restarts automatically; otherwise the next call starts it. */
   retries(): boolean
   /** Requests a start permit; undefined if starts are unlimited. */
   enter(): QueuedProcess | undefined
-  /** Opens a connection and shakes hands; `open` must be given every connection as soon as it is made. */
+  /** Opens a connection and runs the handshake; must pass every connection to `own` immediately. */
   connect(own: (make: () => Connection) => Connection): Promise<Connection>
   changed(state: UpstreamState, connection: Connection | undefined): void
-  /** Takes every secret out of a text. */
+  /** Redacts all secrets in a text. */
   hide(text: string): string
 }
 
-/** Connection replaced at once, without a pause, at most once in this time. */
+/** Minimum interval between two immediate reconnections. */
 const MIN_RECONNECT_MS = 1000
-/** After this long a start for which there was no room is tried again. */
+/** Retry delay if there was no start permit. */
 const NO_PERMIT_RETRY_MS = 1000
-/** Shortest pause between two tries of a remote server that calls wait for. */
+/** Shortest retry delay for a remote server that calls wait for. */
 const MIN_RETRY_MS = 1000
-/** One that needs a login is tried by a call at most once in this time. */
+/** Minimum interval between attempts of calls while a login is needed. */
 const AUTH_RETRY_MS = 1000
 const NO_PERMIT: RestartDelay = { ms: NO_PERMIT_RETRY_MS, note: undefined }
-/** After this long a connection that could not be renewed is tried again. */
+/** Retry delay after a failed renewal. */
 const RENEW_RETRY_MS = 60_000
 
-/** Keeps one connection to a server alive: starts it, notices its end, and tries again with growing pauses. */
+/** Keeps one connection to a server open: starts it, detects its end, and reconnects with exponential backoff. */
 export class Supervisor {
   state: UpstreamState = 'idle'
-  /** Reason why it is not ready. */
+  /** Reason for a state other than ready. */
   problem: string | undefined = undefined
   /** Server text about the problem, for the owner only. */
   problemDetail: string | undefined = undefined
   connection: Connection | undefined = undefined
-  /** Number of restarts, but for waking from idleness. */
+  /** Restarts, without those after idle time. */
   restarts = 0
   readonly #host: SupervisorDeps
   readonly #restarts: RestartPolicy
@@ -123,7 +120,7 @@ export class Supervisor {
   #cancelRetry: (() => void) | undefined
   #cancelRenewal: (() => void) | undefined
   #turn: QueuedProcess | undefined
-  /** Connections on their way out; a stop waits for them. */
+  /** Closing connections; a stop waits for them. */
   readonly #leaving = new LeavingConnections()
 
   constructor(host: SupervisorDeps, restarts = new RestartPolicy(host.isProcess)) {
@@ -131,7 +128,7 @@ export class Supervisor {
     this.#restarts = restarts
   }
 
-  /** Resolves when the first attempt has ended, well or badly. What was stopped starts again. */
+  /** Resolves when the first attempt has succeeded or failed. Restarts a stopped supervisor. */
   start(): Promise<void> {
     if (this.state === 'stopped') this.#restarts.reset()
     if (this.state === 'idle' || this.state === 'stopped' || this.state === 'needs_auth')
@@ -153,14 +150,14 @@ export class Supervisor {
     await this.#leaving.done()
   }
 
-  /** Stops when the last call has ended. */
+  /** Stops after the last call. */
   async stopAfterLastCall(): Promise<void> {
     await this.connection?.use.waitUntilFree()
     await this.#leaving.done()
     await this.stop()
   }
 
-  /** Ends the connection until somebody needs one again. */
+  /** Closes the connection until the next call. */
   goIdle(why: string): void {
     const isAwake = this.state === 'ready' || this.state === 'failed' || this.state === 'needs_auth'
     if (this.#starting !== undefined || !isAwake) return
@@ -172,7 +169,7 @@ export class Supervisor {
     this.#leaving.closeConnection(connection, { why })
   }
 
-  /** The live connection, waited for while a start is under way. Rejects with a GatewayError when there is none. */
+  /** Returns the open connection; waits for a start in progress. Rejects with a GatewayError if there is none. */
   async waitForConnection(): Promise<Connection> {
     if (this.state === 'failed' && !this.#host.isProcess) this.#retrySooner()
     const attempt = this.#isDue() ? this.#attempt() : this.#starting
@@ -181,7 +178,7 @@ export class Supervisor {
     throw this.#createNotReadyError(attempt !== undefined)
   }
 
-  /** The same for a call; undefined when its client did not wait. */
+  /** The same for a call; returns undefined if its client stopped waiting. */
   async waitUntilReady(call: Call): Promise<Connection | undefined> {
     if (this.connection !== undefined) return this.connection
     let takeBack = (): void => undefined
@@ -211,7 +208,7 @@ export class Supervisor {
     this.#leaving.drainConnection(connection, { why: 'it needs a login' })
   }
 
-  /** A connection is up but of no use any more: takes a new one at once. */
+  /** Replaces an open connection that is no longer usable. */
   reconnect(connection: Connection, why: string): void {
     if (connection !== this.connection) return
     const { clock, log } = this.#host
@@ -223,7 +220,7 @@ export class Supervisor {
     void this.#attempt()
   }
 
-  /** A call needs the server: the next try comes a second after the last one at most, whatever the pause. */
+  /** A call needs the server: retry within one second after the last attempt, whatever the backoff. */
   #retrySooner(): void {
     const { clock, retries } = this.#host
     const dueAt = Math.max(clock.now(), this.#failedAt + MIN_RETRY_MS)
@@ -238,7 +235,10 @@ export class Supervisor {
     return this.state === 'idle' || (isDown && this.#host.clock.now() >= this.#dueAt)
   }
 
-  /** The error of a call without a connection: how the attempt failed that it waited for, or that the upstream is down. */
+  /**
+   * Creates the error for a call without a connection: the failure of the attempt it waited for, or that the upstream
+   * is down.
+   */
   #createNotReadyError(hasWaited: boolean): GatewayError {
     const failure = this.#failure
     const isStopped = this.state === 'stopped'
@@ -259,7 +259,7 @@ export class Supervisor {
   async #run(): Promise<void> {
     const isQuiet = this.state === 'needs_auth'
     if (this.state !== 'idle' && !isQuiet) this.restarts++
-    // The problem stays until it is ready: a server that never answers is starting most of the time.
+    // Keep the problem until the server is ready: a server that never answers is starting most of the time.
     if (this.connection === undefined && !isQuiet)
       this.#setState('starting', this.problem, this.problemDetail)
     try {
@@ -271,7 +271,7 @@ export class Supervisor {
     }
   }
 
-  /** Waits for its turn, then opens a connection within the start-up time. */
+  /** Waits for a permit, then opens a connection within the start timeout. */
   async #openConnection(): Promise<void> {
     const permit = await this.#waitForPermit()
     let over: Reason | undefined
@@ -350,7 +350,7 @@ export class Supervisor {
 
   #armRenewal(ms: number | undefined): void {
     if (ms === undefined) return
-    // Equal processes are not to be renewed all at once.
+    // Jitter, so that equal processes are not renewed at the same time.
     const early = ms * (0.9 + 0.1 * Math.random())
     this.#cancelRenewal = this.#host.clock.after(early, () => this.#renewConnection())
   }
@@ -420,7 +420,7 @@ export class Supervisor {
   }
 }
 
-/** True for a failure that the next caller should hear as it is: one of ours, or a login that is for somebody to make. */
+/** True for a failure that callers should see unchanged: a gateway error, or a required login. */
 function isSpecificFailure(failure: GatewayError): boolean {
   return failure.entry.isLocal === true || needsAuth(failure)
 }

@@ -7,7 +7,7 @@ import type { TlsMaterial } from '../http-client/undici-client.ts'
 
 type TlsOrigin = Pick<UpstreamContext, 'name' | 'directory'>
 
-/** The texts of the files of an upstream's `tls`. @throws GatewayError when one cannot be read. */
+/** Reads the files from an upstream's `tls` key. @throws GatewayError if one is unreadable. */
 export function readTlsFiles({ ca, cert, key, passphrase }: TlsConfig, place: TlsOrigin): TlsMaterial {
   return {
     ca: readTlsFile(ca, place),
@@ -17,7 +17,7 @@ export function readTlsFiles({ ca, cert, key, passphrase }: TlsConfig, place: Tl
   }
 }
 
-/** The present contents of the files of an upstream's `tls`, as one text; another one is a reason to connect anew. */
+/** Returns the current contents of an upstream's `tls` files as one text; a change requires a reconnection. */
 export function fingerprintTls(spec: UpstreamConfig, place: TlsOrigin): string {
   if (!('tls' in spec) || spec.tls === undefined) return ''
   try {

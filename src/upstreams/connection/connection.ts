@@ -33,11 +33,11 @@ import {
   dropNestedEntries,
 } from './translate-call.ts'
 
-/** Time in which a server may still send requests and logs for a cancelled call that it does not answer. */
+/** Time in which a server may send requests and logs for a cancelled call without an answer. */
 const CANCELLED_TTL_MS = 10_000
 const MAX_CANCELLED = 1000
 
-/** Calls that were cancelled after they were sent, until the server answers them or their time is over. */
+/** Cancelled calls that were already sent, until the server answers or their time is over. */
 class CancelledCalls {
   readonly #clock: Clock
   readonly #calls = new InFlight<{ readonly session: Session; readonly at: number }>()
@@ -56,7 +56,7 @@ class CancelledCalls {
     takeEntry(this.#calls, id)
   }
 
-  /** True if a message may be for one of them; those of the session `except` do not count. */
+  /** True if a message may be for a cancelled call; ignores calls of the session `except`. */
   hasCallOfOthers(except?: Session): boolean {
     const now = this.#clock.now()
     for (const [id, { session, at }] of this.#calls.entries()) {
@@ -67,32 +67,32 @@ class CancelledCalls {
   }
 }
 
-/** Requests that wait for their answer at once; more fail at once. */
+/** Limit for pending requests; more fail immediately. */
 const MAX_PENDING = 10_000
-/** Requests of the server that wait for their reply at once; more are refused. */
+/** Limit for pending server requests; more are refused. */
 const MAX_CLIENT_REQUESTS = 1000
-/** When a caller may come again that found too many others waiting. */
+/** Retry delay for a caller that exceeded the limit. */
 const BUSY_RETRY_MS = 1000
 
-/** Methods by which a client subscribes: they never make a server ask. */
+/** Subscription methods; a server sends no client requests for them. */
 const SUBSCRIBE_METHODS: ReadonlySet<string> = new Set([
   'resources/subscribe',
   'resources/unsubscribe',
   'logging/setLevel',
 ])
 
-/** One live connection to a server: matches answers to requests, and takes everything else where it belongs. */
+/** One open connection to a server: matches answers to requests and dispatches other messages. */
 export class Connection implements ConnectionEvents, IncomingDeps {
   transport: Transport
-  /** The server's description of itself; undefined until the handshake is done. */
+  /** Server description; undefined until the handshake is done. */
   server: ServerDescription | undefined = undefined
-  /** Why it closed; undefined while it is open. */
+  /** Close reason; undefined while open. */
   closedBecause: Reason | undefined = undefined
-  /** The beginning of the first line that was no message, before it said who it is. */
+  /** Start of the first line that is not JSON, before the handshake. */
   stray: string | undefined = undefined
-  /** The session whose roots the server was sent last, if any was; undefined while it has not asked. */
+  /** Session whose roots the server received last; undefined if the server has not asked. */
   roots: { readonly of: string | undefined } | undefined = undefined
-  /** The calls that use it; a caller takes hold of it first. */
+  /** Counts the calls on this connection; a caller registers before it sends. */
   readonly use: ConnectionUse
   readonly host: ConnectionDeps<Connection>
   readonly peer = new RpcPeer<PendingRequest, ClientRequest>({
@@ -102,10 +102,9 @@ export class Connection implements ConnectionEvents, IncomingDeps {
   readonly #requests = new IncomingRequests(this)
   readonly #notifications = new IncomingNotifications(this, this.#requests)
   /** On a stream that all share, where a message may be of any of them. */
-  /** Exchanges to which a request of the server was attributed. */
   readonly #asked = new WeakSet<Exchange>()
   readonly #cancelled: CancelledCalls
-  /** Clients' calls among the requests that wait. */
+  /** Number of pending requests that are client calls. */
   #calls = 0
 
   constructor(host: ConnectionDeps<Connection>, connect: (events: ConnectionEvents) => Transport) {
@@ -115,7 +114,7 @@ export class Connection implements ConnectionEvents, IncomingDeps {
     this.transport = connect(this)
   }
 
-  /** Passes a client's call to the server. Rejects with a GatewayError when it could not be asked. */
+  /** Sends a client's call to the server. Rejects with a GatewayError if it cannot be sent. */
   sendCall(call: Call): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const settle = (response: RpcResponse): void => {
@@ -124,7 +123,7 @@ export class Connection implements ConnectionEvents, IncomingDeps {
           if ('error' in answer) this.#requests.noteVisits(answer, call.exchange)
           resolve(answer)
         } catch (error) {
-          // An answer that is no valid JSON shows only when it is read.
+          // Invalid JSON in an answer throws only when it is parsed.
           reject(error instanceof Error ? error : new Error(getErrorMessage(error)))
         }
       }
@@ -135,7 +134,7 @@ export class Connection implements ConnectionEvents, IncomingDeps {
     })
   }
 
-  /** A request of our own, such as the handshake; a probe has a string for its id. */
+  /** Sends a gateway request, e.g. for the handshake; probes have string ids. */
   sendRequest(method: string, params: JsonObject | undefined, isProbe = false): Promise<RpcResponse> {
     return new Promise((resolve, reject) => {
       const id = this.peer.nextId()
@@ -146,7 +145,7 @@ export class Connection implements ConnectionEvents, IncomingDeps {
     })
   }
 
-  /** A request of our own that is answered with notifications, and with a result only when it ends. */
+  /** Sends a gateway request that gets notifications, and one result at its end. */
   subscribe(
     method: string,
     params: JsonObject,
@@ -186,9 +185,9 @@ export class Connection implements ConnectionEvents, IncomingDeps {
     const [first, ...more] = open
     const session = first?.exchange.session
     if (session === undefined || more.some(({ exchange }) => exchange.session !== session)) return undefined
-    // A cancelled call may still ask; only its own client can be asked then.
+    // A cancelled call may still send requests; only its own client may get them.
     if (this.#cancelled.hasCallOfOthers(session)) return undefined
-    // Most calls ask once, in the order in which they were sent.
+    // Most calls send one request, in the order in which they were sent.
     const asking = open.find(({ exchange }) => !this.#asked.has(exchange)) ?? first
     if (asking !== undefined) this.#asked.add(asking.exchange)
     return asking
@@ -198,14 +197,14 @@ export class Connection implements ConnectionEvents, IncomingDeps {
     if (this.closedBecause === undefined) void this.transport.send(text)
   }
 
-  /** Ends the connection; every call that waits for its answer fails with the reason. */
+  /** Closes the connection; pending calls fail with the reason. */
   close(reason: Reason): Promise<void> {
     this.closedBecause ??= reason
     this.#failAll(reason)
     return this.transport.close()
   }
 
-  /** Takes no more calls. Those that are under way over HTTP have streams of their own, and may end by themselves. */
+  /** Accepts no more calls. Pending calls over HTTP have their own streams and may finish. */
   retire(reason: Reason): Promise<void> {
     if (!this.transport.streams) return this.close(reason)
     this.closedBecause ??= reason
@@ -238,12 +237,12 @@ export class Connection implements ConnectionEvents, IncomingDeps {
     try {
       this.#takePending(bytes, of)
     } catch (error) {
-      // Whatever goes wrong on the way to a client must not end the connection of all the others.
+      // An error while passing on a message must not close the connection for other clients.
       this.host.log.error('a message could not be passed on', { why: getErrorMessage(error), cause: error })
     }
   }
 
-  /** Fails the request that it answers, or the only one there is; all others live on. */
+  /** Fails the request with this answer, or the only pending one; other requests continue. */
   skipped({ head, tail, limit, key }: SkippedMessage): void {
     const { name, drops } = this.host
     drops.count('oversize', () => head.toString('utf8', 0, 400))
@@ -282,7 +281,7 @@ export class Connection implements ConnectionEvents, IncomingDeps {
   #removePending(pending: PendingRequest): void {
     pending.open = false
     pending.stopWatching?.()
-    // The newest progress that was held back goes out before the answer.
+    // Send delayed progress before the answer.
     pending.progress?.flush()
     pending.messages?.flush()
     if (this.peer.sent.get(pending.id) === pending) {
@@ -296,13 +295,13 @@ export class Connection implements ConnectionEvents, IncomingDeps {
     const wasSent = this.peer.sent.has(pending.id) && !this.transport.abandon(pending)
     if (wasSent && pending.call !== undefined) this.#answerAbandoned(pending, pending.call, reason)
     this.#removePending(pending)
-    // A modern HTTP server learns it by the end of the stream alone (2026-07-28, cancellation).
+    // A modern HTTP server detects the cancellation by the closed stream (2026-07-28, cancellation).
     if (wasSent && !(this.transport.streams && this.server?.era === 'modern'))
       void this.notify('notifications/cancelled', { requestId: pending.id, reason })
     pending.resolve(createCancelledResponse(pending.id))
   }
 
-  /** Answers what the server asked for a call that nobody waits for, so that it can end it. */
+  /** Answers server requests for an abandoned call, so that the server can finish it. */
   #answerAbandoned({ id }: PendingRequest, { exchange }: Call, reason: string): void {
     if (!this.transport.streams) this.#cancelled.add(id, exchange.session)
     this.#requests.cancelRequests(exchange, reason)
@@ -326,7 +325,7 @@ export class Connection implements ConnectionEvents, IncomingDeps {
     pending.resolve(response)
   }
 
-  /** A reply that is refused fails its call at once, wherever its id stands, and leaves nothing; the connection lives on. */
+  /** A malformed answer fails its request immediately; the connection stays open. */
   #rejectMalformed({ error }: MalformedMessage, bytes: Buffer, of: PendingRequest | undefined): void {
     const { name: upstream, drops } = this.host
     if (this.server === undefined) this.stray ??= bytes.toString('utf8', 0, 200)
@@ -339,12 +338,11 @@ export class Connection implements ConnectionEvents, IncomingDeps {
   }
 }
 
-/** The calls that use one connection, from the moment they have chosen it until they are answered. */
+/** Counts the calls on one connection, from selection to answer. */
 class ConnectionUse {
-  /** Milliseconds since 1970. */
   readonly startedAt = Date.now()
   inFlight = 0
-  /** When the last call was answered; clock time. */
+  /** Time of the last answer. */
   endedAt: number
   readonly #clock: Clock
   #freed: (() => void)[] = []
@@ -364,7 +362,7 @@ class ConnectionUse {
     if (this.#freed.length > 0) for (const resolve of this.#freed.splice(0)) resolve()
   }
 
-  /** Resolves when no call uses the connection any more. */
+  /** Resolves when no call uses the connection. */
   waitUntilFree(): Promise<void> {
     return this.inFlight > 0 ? new Promise(resolve => this.#freed.push(resolve)) : Promise.resolve()
   }
@@ -375,17 +373,17 @@ class ConnectionUse {
   }
 }
 
-/** Tells if a server may ask the client while it carries out this method. */
+/** Returns true if a server may send requests to the client during this method. */
 function canAskClient(method: string): boolean {
   return METHODS.get(method)?.to !== 'list' && !SUBSCRIBE_METHODS.has(method)
 }
 
-/** The failure of a request whose connection has ended. */
+/** Creates the error for a request whose connection closed. */
 export function createClosedError(upstream: string, reason: Reason): GatewayError {
   return reason.error ?? gatewayError('GW_UPSTREAM_CLOSED', { upstream, ...reason })
 }
 
-/** The failure of a request for which too many others wait already. */
+/** Creates the error for too many pending requests. */
 function createFullError(upstream: string, waiting: number): GatewayError {
   const why = `${waiting} calls wait for it already`
   return gatewayError('GW_UPSTREAM_BUSY', { upstream, why, retryAfterMs: BUSY_RETRY_MS })

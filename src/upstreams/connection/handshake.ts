@@ -21,7 +21,7 @@ import type { Connection } from './connection.ts'
 /** Minimum interval between probes. */
 const PROBE_INTERVAL_MS = 60_000
 
-/** Codes that only a server of the other era answers with. */
+/** Error codes that only a server in the other era returns. */
 const FOREIGN_TO_LEGACY: ReadonlySet<number> = new Set([
   RPC.headerMismatch,
   RPC.missingCapability,
@@ -30,21 +30,20 @@ const FOREIGN_TO_LEGACY: ReadonlySet<number> = new Set([
 
 const FOREIGN_TO_MODERN: ReadonlySet<number> = new Set([RPC.unsupportedVersion, RPC.legacyBadRequest])
 
-/** A verdict of "legacy" never corrects itself, so it does not hold for ever. */
+/** Lifetime of a "legacy" verdict, which is never re-checked otherwise. */
 const LEGACY_TTL_MS = 24 * 60 * 60 * 1000
 
-/** Dependencies of a handshake. */
 interface HandshakeDeps {
   readonly upstream: string
   readonly era: 'auto' | Era
   readonly memory: EraMemory
   readonly gateway: { readonly name: string; readonly version: string }
-  /** The capabilities of this connection's clients, as `initialize` declares them. */
+  /** Client capabilities for `initialize`. */
   readonly capabilities: JsonObject
   readonly clock: Clock
-  /** Milliseconds that a server on a pipe may take for `server/discover` before it counts as legacy. */
+  /** Milliseconds that a server on a pipe has for `server/discover`; then it counts as legacy. */
   readonly probeMs: number
-  /** Opens a connection; throws when the attempt is over. */
+  /** Opens a connection; throws if the attempt is cancelled. */
   open(): Connection
 }
 
@@ -58,7 +57,7 @@ export async function performHandshake(options: HandshakeDeps): Promise<Connecti
   } catch (error) {
     if (options.era !== 'auto' || !isInitializeRefusal(error)) throw error
     options.memory.clear()
-    // A process that said no is still there: it is asked on, so that none is left behind.
+    // A process that refused still runs; reuse it, so that none is leaked.
     return probeServer(options, connection.closedBecause === undefined ? connection : options.open())
   }
 }
@@ -84,20 +83,20 @@ async function probeServer(options: HandshakeDeps, connection: Connection): Prom
 interface ProbeResult {
   readonly connection: Connection
   readonly discovery: Promise<ServerDescription | undefined>
-  /** Failure of the probe, if it may come from a legacy server. */
+  /** Probe failure, if the server may be legacy. */
   readonly failure: unknown
   readonly isDoubtful: boolean
 }
 
-/** Initializes a connection whose probe brought no modern server. */
+/** Sends `initialize` on a connection whose probe found no modern server. */
 async function fallBackToLegacy(probed: ProbeResult, options: HandshakeDeps): Promise<Connection> {
   const { connection, discovery, isDoubtful } = probed
-  // Some servers exit on anything that is not `initialize`: once more, in their language.
+  // Some servers exit on any request except `initialize`: reopen and send that.
   const survivor = connection.closedBecause === undefined ? connection : options.open()
   try {
     return await sendInitialize(survivor, options, isDoubtful)
   } catch (error) {
-    // A slow modern server over HTTP may still answer; a process has had its time.
+    // A slow modern HTTP server may still answer; the probe of a process timed out.
     const late =
       isInitializeRefusal(error) && survivor === connection
         ? await (connection.transport.streams
@@ -147,13 +146,13 @@ async function waitForProbe<T>(
   return Promise.race([discovery, late]).finally(disarm)
 }
 
-/** True if an answer to the probe came from no modern server, or if none came: the server may still answer `initialize`. */
+/** True if the probe was answered by a non-modern server, or not at all: try `initialize`. */
 function mayBeLegacy(error: unknown): boolean {
   if (!(error instanceof GatewayError)) return false
   return error.fields.status !== undefined || error.code === 'GW_UPSTREAM_CLOSED'
 }
 
-/** Asks a server to describe itself; undefined for one that is not modern. Rejects where nothing can be told. */
+/** Sends `server/discover`; returns undefined for a non-modern server. Rejects if the era stays unknown. */
 async function sendDiscover(
   connection: Connection,
   options: Pick<HandshakeDeps, 'upstream' | 'gateway'>,
@@ -163,7 +162,7 @@ async function sendDiscover(
     const params = toModernParams(undefined, client, MODERN_VERSION, undefined)
     return createModernServer(await connection.sendRequest('server/discover', params, true))
   } catch (error) {
-    // On a pipe every failure speaks for an old server; over HTTP only a plain refusal does.
+    // On a pipe, treat every failure as legacy; over HTTP, only a clear refusal.
     if (
       error instanceof GatewayError &&
       (error.code === 'GW_UPSTREAM_PROTOCOL' || !connection.transport.streams)
@@ -182,7 +181,7 @@ function createModernServer({ result }: RpcResponse): ServerDescription | undefi
   return createLegacyServer('modern', version as string, meta[META.serverInfo] ?? said.serverInfo, said)
 }
 
-/** `isDoubtful` if the probe failed in a way that may pass: the next connection probes again. */
+/** Sends `initialize`; `isDoubtful` if the probe failed temporarily, so that the next connection probes again. */
 async function sendInitialize(
   connection: Connection,
   options: HandshakeDeps,
@@ -235,7 +234,7 @@ function createHandshakeError(
   return gatewayError('GW_UPSTREAM_START', { upstream, why, refusal })
 }
 
-/** Tells a server that answered `initialize` with no from one that did not answer. */
+/** True if the server refused `initialize`, false if it did not answer. */
 export function isInitializeRefusal(error: unknown): boolean {
   if (!(error instanceof GatewayError)) return false
   return (
@@ -244,7 +243,7 @@ export function isInitializeRefusal(error: unknown): boolean {
   )
 }
 
-/** Remembers a server's era, so that it is not probed at every start. */
+/** Caches a server's era, so that it is not probed at every start. */
 export class EraMemory {
   readonly #clock: Clock
   #era: Era | undefined
@@ -259,7 +258,7 @@ export class EraMemory {
     return this.#era
   }
 
-  /** Notes a verdict, which may be some milliseconds old. */
+  /** Stores a verdict with its age in milliseconds. */
   setEra(era: Era, ageMs = 0): void {
     this.#era = era
     this.#until = era === 'modern' ? Infinity : this.#clock.now() + LEGACY_TTL_MS - ageMs
@@ -270,7 +269,7 @@ export class EraMemory {
   }
 }
 
-/** Notices when a server answers like one of the other era: it may have been replaced behind our back. */
+/** Detects a server that answers in the other era: it may have been replaced. */
 export class EraDoubt {
   readonly #upstream: string
   readonly #gateway: UpstreamContext['gateway']
@@ -290,12 +289,12 @@ export class EraDoubt {
     return capability !== undefined && connection.server?.capabilities[capability] !== undefined
   }
 
-  /** A modern server says what it does not like in JSON; one that does not may be none. */
+  /** A modern server returns JSON errors; a status without JSON raises doubt. */
   isRaisedByStatus(status: number, connection: Connection): boolean {
     return connection.server?.era === 'modern' && status >= 400 && status < 500
   }
 
-  /** Asks the server itself. Anything but a clear answer leaves things as they are. */
+  /** Probes the server. An unclear answer changes nothing. */
   async isConfirmed(connection: Connection): Promise<boolean> {
     if (this.#clock.now() - this.#askedAt < PROBE_INTERVAL_MS) return false
     this.#askedAt = this.#clock.now()

@@ -5,13 +5,13 @@ import type { PendingRequest } from '../transport.ts'
 import type { IncomingRequests, IncomingDeps } from './incoming-requests.ts'
 import { getProgressToken, isGlobal, getSubscriptionId, omitSubscriptionId } from './translate-call.ts'
 
-/** Progress of one call that is passed on within any second. */
+/** Progress notifications per call and second. */
 const MAX_PROGRESS = 20
-/** The same for its log messages. */
+/** Log messages per call and second. */
 const MAX_MESSAGES = 100
 const WINDOW_MS = 1000
 
-/** Notifications of a server, each on its way to the call, the subscription or the clients that it is for. */
+/** Dispatches server notifications to the call, subscription or clients they concern. */
 export class IncomingNotifications {
   readonly #connection: IncomingDeps
   readonly #requests: IncomingRequests
@@ -21,7 +21,7 @@ export class IncomingNotifications {
     this.#requests = requests
   }
 
-  /** Takes a notification; `of` is the call on whose stream it came, where streams tell. */
+  /** Handles a notification; `of` is the call of its stream, if known. */
   handleNotification({ method, params }: RpcNotification, of: PendingRequest | undefined): void {
     if (method === 'notifications/progress') return this.#handleProgress(params, of)
     const subscribed = of ?? this.#findSubscription(method, params)
@@ -59,14 +59,14 @@ export class IncomingNotifications {
     )
   }
 
-  /** A log goes where its request came from: by its stream, or as the only call on a pipe. */
+  /** Sends a log message to the client of its request: by stream, or to the only call on a pipe. */
   #handleLog(notification: Notification, of: PendingRequest | undefined): void {
     const pending = of !== undefined || this.#connection.streams ? of : this.#connection.getOnlyCall()
     if (pending?.call === undefined) this.#connection.host.drops.count('message')
     else this.#passLimited(notification, pending)
   }
 
-  /** Passes a message of a call to its client, unless too many have been. */
+  /** Forwards a message of a call to its client, rate limited. */
   #passLimited(notification: Notification, pending: PendingRequest): void {
     pending.messages ??= this.#getMessageLimit(pending)
     pending.messages.add(notification)
@@ -81,7 +81,7 @@ export class IncomingNotifications {
     )
   }
 
-  /** The subscription that a notification names, on a pipe that all share. */
+  /** Finds the subscription that a notification names, on a shared pipe. */
   #findSubscription(method: string, params: JsonObject | undefined): PendingRequest | undefined {
     const { streams, server, peer } = this.#connection
     if (streams || server?.era !== 'modern') return undefined
@@ -90,7 +90,10 @@ export class IncomingNotifications {
   }
 }
 
-/** Bounds the messages of one call other than its progress. Those beyond it are dropped, and one message says how many. */
+/**
+ * Rate limit for the other messages of one call. Drops messages over the limit and reports their number in one
+ * message.
+ */
 export class MessageLimit {
   readonly #clock: Clock
   readonly #pass: (notification: Notification) => void
@@ -98,18 +101,18 @@ export class MessageLimit {
   #startedAt = -Infinity
   #count = 0
   #drops = 0
-  /** Level of the last log message that was dropped: one that the client wants to see. */
+  /** Level of the last dropped log message that the client requested. */
   #level: unknown = 'warning'
   #stopTimer: (() => void) | undefined
 
-  /** `dropped` is called for each one that is not passed on. */
+  /** `dropped` runs for each dropped message. */
   constructor(clock: Clock, pass: (notification: Notification) => void, dropped: () => void) {
     this.#clock = clock
     this.#pass = pass
     this.#dropped = dropped
   }
 
-  /** Passes the next one on, or drops it. */
+  /** Forwards or drops a message. */
   add(notification: Notification): void {
     const now = this.#clock.now()
     if (now - this.#startedAt >= WINDOW_MS) {
@@ -124,7 +127,7 @@ export class MessageLimit {
     this.#stopTimer ??= this.#clock.after(this.#startedAt + WINDOW_MS - now, () => this.flush())
   }
 
-  /** Reports what was dropped, as the call ends or the second is over. */
+  /** Reports dropped messages when the call finishes or the second is over. */
   flush(): void {
     this.#stopTimer?.()
     this.#stopTimer = undefined
@@ -135,25 +138,25 @@ export class MessageLimit {
   }
 }
 
-/** Bounds the progress of one call. What is too much is held back; the newest of it is passed on as soon as may be. */
+/** Rate limit for the progress of one call: delays the newest progress instead of dropping it. */
 export class ProgressLimit {
   readonly #clock: Clock
   readonly #pass: (params: JsonObject) => void
   readonly #dropped: () => void
-  /** When the last ones were passed on, as a ring. */
+  /** Times of the last forwarded notifications, as a ring buffer. */
   readonly #times: number[] = []
   #next = 0
   #held: JsonObject | undefined
   #stopTimer: (() => void) | undefined
 
-  /** `dropped` is called for each one that a newer one replaces. */
+  /** `dropped` runs for each progress replaced by a newer one. */
   constructor(clock: Clock, pass: (params: JsonObject) => void, dropped: () => void) {
     this.#clock = clock
     this.#pass = pass
     this.#dropped = dropped
   }
 
-  /** Passes the next one on, or holds it back in the place of an older one. */
+  /** Forwards progress, or delays it and replaces an older one. */
   add(params: JsonObject): void {
     if (this.#held !== undefined) this.#dropped()
     const wait = (this.#times[this.#next] ?? -Infinity) + WINDOW_MS - this.#clock.now()
@@ -162,7 +165,7 @@ export class ProgressLimit {
     else this.#stopTimer ??= this.#clock.after(wait, () => this.flush())
   }
 
-  /** Passes on what is held back, as the call ends or the time has come. */
+  /** Sends the delayed progress when the call finishes or the delay is over. */
   flush(): void {
     this.#stopTimer?.()
     this.#stopTimer = undefined

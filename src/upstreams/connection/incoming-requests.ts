@@ -29,31 +29,31 @@ const CLIENT_METHODS: ReadonlySet<string> = new Set([
 ])
 const AMBIGUOUS_REASON =
   'the gateway cannot tell which client this request is for: calls of several clients share its connection; set isolation: session or limits.concurrency: 1 for this upstream'
-/** Visits to a URL that may still be completed; the oldest are forgotten first. */
+/** Limits for pending URL elicitations; the oldest are dropped first. */
 const MAX_VISITS = { max: 1000, share: 100 }
 
-/** The connection that a server's own messages come by. */
+/** The connection of server requests. */
 export interface IncomingDeps {
   readonly host: ConnectionDeps
-  /** The requests under way, in both directions. */
+  /** Pending requests in both directions. */
   readonly peer: RpcPeer<PendingRequest, ClientRequest>
-  /** True where each request has a stream of its own. */
+  /** True if each request has its own stream. */
   readonly streams: boolean
   readonly server: ServerDescription | undefined
-  /** The session whose roots the server was sent last; undefined while it has not asked. */
+  /** Session whose roots the server received last; undefined if the server has not asked. */
   roots: { readonly of: string | undefined } | undefined
-  /** The client's call that waits for its answer, when there is exactly one. */
+  /** The only pending call, if exactly one is pending. */
   getOnlyCall(): PendingRequest | undefined
-  /** An open call whose client a request of the server is for; undefined if calls of several clients are open. */
+  /** The open call whose client a server request concerns; undefined if calls of several clients are open. */
   findAskingCall(): Call | undefined
   reply(text: string): void
 }
 
-/** A server's request under way to a client. */
+/** A pending request from a server to a client. */
 export class ClientRequest implements Ask {
   readonly method: string
   readonly params: JsonObject | undefined
-  /** The call that it belongs to; undefined where it is of none. */
+  /** Its call; undefined for requests outside calls. */
   readonly exchange: Exchange | undefined
   isCancelled = false
   readonly #listeners: ((reason: string) => void)[] = []
@@ -74,7 +74,7 @@ export class ClientRequest implements Ask {
   }
 }
 
-/** Requests of a legacy server to its clients: answered here, refused, or given to the client of the call they belong to. */
+/** Requests of a legacy server: answered here, refused, or sent to the client of their call. */
 export class IncomingRequests {
   readonly #connection: IncomingDeps
   readonly #visits = new UrlElicitations()
@@ -84,28 +84,28 @@ export class IncomingRequests {
     this.#connection = side
   }
 
-  /** Takes a request; `of` is the call on whose stream it came, where streams tell. */
+  /** Handles a request; `of` is the call of its stream, if known. */
   handleRequest(request: RpcRequest, of: PendingRequest | undefined): void {
     const { host, peer, server } = this.#connection
     const { id, method } = request
-    // A modern server has no requests, and its clients no responses.
+    // A modern server sends no requests, and its clients no responses.
     if (server?.era === 'modern') return host.drops.count('request')
     if (method === 'ping') return this.#sendReply(id, { result: {} })
     if (!CLIENT_METHODS.has(method)) return this.#refuseRequest(id, RPC.methodNotFound, 'Method not found')
     if (peer.received.has(id)) return host.drops.count('request')
-    // Behind its answer a request has nobody left to ask.
+    // After the answer, no client is left for a request.
     const exchange = of === undefined ? this.#findCall(request) : of.open ? of.call?.exchange : undefined
     this.#acceptRequest(request, exchange)
   }
 
-  /** The server no longer wants to know. */
+  /** The server cancelled its request. */
   handleCancelled(id: unknown): void {
     const request = this.#connection.peer.takeReceived(id)
     if (request === undefined) this.#connection.host.drops.count('cancellation')
     else request.cancel('the server no longer wants to know')
   }
 
-  /** Ends the wait for the client of this exchange: the server gets an answer, the client a cancellation. */
+  /** Cancels requests to the client of this exchange: the server gets an answer, the client a cancellation. */
   cancelRequests(exchange: Exchange, why: string): void {
     const { peer } = this.#connection
     for (const [id, request] of peer.received.entries()) {
@@ -116,13 +116,12 @@ export class IncomingRequests {
     }
   }
 
-  /** An answer may send the user to a URL, whose visit is completed later. */
+  /** Records URL elicitations in an answer; they may complete later. */
   noteVisits(answer: Answer, exchange: Exchange): void {
     if ('error' in answer && answer.error.code === RPC.legacyUrlElicitation)
       this.#visits.addVisits(answer.error.data, exchange)
   }
 
-  /** A user is done at a URL. */
   handleVisitCompleted(notification: Notification): void {
     const { host, peer } = this.#connection
     const openAs = (id: number): Exchange | undefined =>
@@ -140,18 +139,18 @@ export class IncomingRequests {
     else this.#refuseRequest(id, RPC.internal, 'too many requests wait for their reply')
   }
 
-  /** The call that a request belongs to, where its stream does not say. */
+  /** Finds the call of a request if its stream does not identify it. */
   #findCall(request: RpcRequest): Exchange | undefined {
     const exchange = this.#findTaskExchange(request.params) ?? this.#findOnlyExchange(request)
     const isOfClient =
       request.method === 'roots/list' &&
       exchange !== undefined &&
       this.#connection.host.isOnlyClient?.(exchange.session) === true
-    // Roots are asked for in the background: a call that ends must not take the question with it.
+    // Servers ask for roots in the background; a finished call must not cancel that request.
     return isOfClient ? undefined : exchange
   }
 
-  /** The call that waits for the result of the task that a request says it belongs to (2025-11-25, tasks). */
+  /** Finds the call that waits for the task that a request names (2025-11-25, tasks). */
   #findTaskExchange(params: JsonObject | undefined): Exchange | undefined {
     const taskId = getRelatedTask(params)
     if (taskId === undefined) return undefined
@@ -160,7 +159,6 @@ export class IncomingRequests {
     return this.#connection.peer.sent.values().find(waits)?.call?.exchange
   }
 
-  /** The only call there is. */
   #findOnlyExchange(request: RpcRequest): Exchange | undefined {
     const exchange = this.#connection.findAskingCall()?.exchange
     return exchange !== undefined && canBelongTo(exchange, request) ? exchange : undefined
@@ -175,7 +173,6 @@ export class IncomingRequests {
     else this.#sendReply(id, this.#toServerReply(request.method, reply))
   }
 
-  /** Gives a request to its client. */
   async #askClient(request: ClientRequest): Promise<AskReply | undefined> {
     const { host } = this.#connection
     const { exchange, method, params } = request
@@ -185,7 +182,7 @@ export class IncomingRequests {
     return host.clients.ask(request, exchange)
   }
 
-  /** Asks a client for its roots outside any call; undefined where there is no telling which. */
+  /** Asks a client for its roots outside a call; undefined if the client is unknown. */
   async #listRoots(request: ClientRequest): Promise<AskReply | undefined> {
     const asked = this.#connection.host.listRoots?.(request)
     this.#connection.roots ??= { of: undefined }
@@ -194,7 +191,7 @@ export class IncomingRequests {
     return listed?.reply
   }
 
-  /** A reply in the form of the server's version. */
+  /** Converts a reply to the server's protocol version. */
   #toServerReply(method: string, reply: AskReply): AskReply {
     const version = this.#connection.server?.version
     if (!('result' in reply) || version === undefined) return reply
@@ -204,7 +201,6 @@ export class IncomingRequests {
   #refuseUnassigned(id: RpcId, method: string): void {
     const { drops, log } = this.#connection.host
     drops.count('ask')
-    // Servers ask for roots in the background.
     if (!this.#hasWarned && method !== 'roots/list') {
       this.#hasWarned = true
       log.warn('a request of the server was refused', { method, why: AMBIGUOUS_REASON })
@@ -226,8 +222,8 @@ export class IncomingRequests {
 }
 
 /**
- * Decides if a request goes to the only call there is. A modern client that did not declare it would lose its call, and servers
- * ask for roots in the background: neither happens to a call that may not be meant.
+ * True if a request may go to the only open call. Not for roots, which servers request in the background, nor
+ * undeclared capabilities of a modern client, whose call would fail.
  */
 function canBelongTo({ session }: Exchange, { method, params }: RpcRequest): boolean {
   if (findMissingCapabilities(normalizeCapabilities(session.client), method, params) === undefined)
@@ -237,21 +233,21 @@ function canBelongTo({ session }: Exchange, { method, params }: RpcRequest): boo
 
 interface UrlElicitation {
   readonly session: Session
-  /** The exchange by its number: it need not be kept alive until the user is done. */
+  /** Exchange id, so that the exchange is not kept in memory. */
   readonly exchange: number
 }
 
-/** Remembers which client was sent to a URL, so that it alone hears when its user is done there (2025-11-25). */
+/** Tracks clients by URL elicitation, so that only they are notified of its completion (2025-11-25). */
 export class UrlElicitations {
   readonly #visits = new BoundedMap<string, UrlElicitation>(MAX_VISITS)
 
-  /** Notes a request by URL, or one of the visits that an error asks for. */
+  /** Records a URL request, or an elicitation from an error. */
   addVisit(elicitation: JsonObject | undefined, { id, session }: Exchange): void {
     const known = elicitation?.elicitationId
     if (typeof known === 'string') this.#visits.set(known, { session, exchange: id }, callerKey(session))
   }
 
-  /** Notes all visits that a "URL elicitation required" error asks for. */
+  /** Records all elicitations in a "URL elicitation required" error. */
   addVisits(data: unknown, exchange: Exchange): void {
     const elicitations = isObject(data) && Array.isArray(data.elicitations) ? data.elicitations : []
     for (const elicitation of elicitations.slice(0, MAX_VISITS.share))
@@ -259,8 +255,8 @@ export class UrlElicitations {
   }
 
   /**
-   * Notifies the client that was sent there: on the stream of its exchange while that is open, else beside it. False for an
-   * id of nobody. The modern era has no such notification; its clients come back by themselves.
+   * Notifies the client of an elicitation: on its exchange's stream if open, otherwise outside. Returns false for an
+   * unknown id. Modern clients retry on their own instead.
    */
   completeVisit(notification: Notification, open: (exchange: number) => Exchange | undefined): boolean {
     const id = notification.params?.elicitationId

@@ -6,12 +6,12 @@ import type { EncodedMessage } from '../../util/encoded-message.ts'
 import { getByteLength } from '../../util/encoded-message.ts'
 import type { PendingRequest, Transport } from '../transport.ts'
 
-/** Bytes that may wait for a server to read them: of requests, and with replies and notifications, whose loss nobody is told. */
+/** Limit for unread bytes: requests; and replies and notifications, whose loss is not reported. */
 const MAX_UNREAD = 8 * 1024 * 1024
 const MAX_UNREAD_REPLIES = 16 * 1024 * 1024
 const RETRY_MS = 1000
 
-/** Carries messages over one stream that all clients share, and that always listens. */
+/** Sends messages over one stream that all clients share and that always listens. */
 export abstract class SharedTransport implements Transport {
   readonly streams = false
   abstract readonly pid: number | undefined
@@ -22,7 +22,7 @@ export abstract class SharedTransport implements Transport {
     this.#context = context
   }
 
-  /** Bytes that wait for the server to read them. */
+  /** Bytes that the server has not read. */
   protected abstract readonly unread: number
   protected abstract write(text: EncodedMessage, bytes: number): void
 
@@ -51,17 +51,13 @@ export abstract class SharedTransport implements Transport {
   }
 
   abandon(): boolean {
-    // What was written cannot be taken back.
+    // Written bytes cannot be withdrawn.
     return false
   }
 
-  opened(): void {
-    // Nothing on such a stream depends on the era.
-  }
+  opened(): void {}
 
-  listen(): void {
-    // Such a stream always listens.
-  }
+  listen(): void {}
 
   retire(): Promise<void> {
     return this.close()

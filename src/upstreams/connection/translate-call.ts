@@ -20,7 +20,7 @@ import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import type { DroppedMessages } from '../../transport/unexpected-messages.ts'
 import { formatPeerText } from '../../util/log.ts'
 
-/** Methods whose results clients validate, and that are passed on as bytes, each with the list in its result. */
+/** Methods whose results clients validate but that are forwarded as bytes, with the name of the list in each. */
 const REPAIRED_METHODS: ReadonlyMap<string, string | undefined> = new Map([
   ['tools/call', 'content'],
   ['tasks/result', 'content'],
@@ -28,17 +28,17 @@ const REPAIRED_METHODS: ReadonlyMap<string, string | undefined> = new Map([
   ['resources/read', 'contents'],
   ['completion/complete', undefined],
 ])
-/** Members that hold a list of blocks, and those of a block that hold one more. */
+/** Members that contain a list of blocks, at both levels. */
 const LIST_MEMBERS: readonly string[] = ['content', 'messages', 'contents']
 const NESTED_MEMBERS: readonly string[] = ['content', 'resource', 'annotations']
-/** Optional members of results; of others a null may mean something. */
+/** Optional result members; null in other members may be meaningful. */
 const OPTIONAL: readonly string[] = ['_meta', 'isError', 'structuredContent', 'annotations', 'description']
 const NULLS = [Buffer.from(':null'), Buffer.from(': null')]
 const FIRST_OF_NULL = 0x6e
 
 /**
- * The result without members that are null where the specification has none, as null means absent, and without optional members of a
- * wrong type; a list that is absent is empty. The very same result if it has none, which two searches in its bytes tell most of the time.
+ * Returns the result without invalid nulls and without optional members of a wrong type, and with missing lists
+ * added. Returns the same object if nothing changes; two byte searches detect that in most cases.
  */
 function repairResult(method: string, result: Payload): Payload {
   if (!REPAIRED_METHODS.has(method)) return result
@@ -52,7 +52,7 @@ function mayHaveNull(bytes: Buffer): boolean {
   return NULLS.some(text => bytes.includes(text))
 }
 
-/** Tells whether a null of the result's own members is to be dropped; a modern server may have structured content that is null. */
+/** True if null in this member is dropped; modern structured content may be null. */
 function isDropped(key: string, { era }: Payload): boolean {
   return (
     LIST_MEMBERS.includes(key) ||
@@ -103,12 +103,12 @@ function repairMembers(method: string, result: Payload): JsonObject {
   return Object.fromEntries(members)
 }
 
-/** False for a task that was made, or a question. */
+/** False for a created task or an input request. */
 function isComplete({ resultType = 'complete', task }: JsonObject): boolean {
   return resultType === 'complete' && !isObject(task)
 }
 
-/** A list whose only entry stands alone, or a text that stands for a block, is one nevertheless. */
+/** Wraps a single entry, or a plain text, in a list. */
 function coerceToList(key: string, member: unknown): readonly unknown[] {
   if (Array.isArray(member)) return member
   if (key === 'content' && typeof member === 'string') return [{ type: 'text', text: member }]
@@ -117,7 +117,7 @@ function coerceToList(key: string, member: unknown): readonly unknown[] {
 
 function isOfWrongType(key: string, member: unknown, { era }: Payload): boolean {
   if (key === 'isError') return typeof member !== 'boolean'
-  // A modern server may have structured content of any type.
+  // Modern structured content may have any type.
   return (key === '_meta' || (key === 'structuredContent' && era !== 'modern')) && !isObject(member)
 }
 
@@ -132,7 +132,7 @@ function omitNullMembers(block: unknown): unknown {
 
 const NO_PARAMS: JsonObject = Object.freeze({})
 
-/** The parameters of a call as its server's era writes them. */
+/** Translates the parameters of a call to its server's era. */
 export function createOutboundParams(
   call: Call,
   server: ServerDescription | undefined,
@@ -143,13 +143,16 @@ export function createOutboundParams(
   return toModernParams(call.params, describeModernClient(call, server), server.version, token)
 }
 
-/** The token under which the client of a call wants its progress. */
+/** Returns the progress token of a call. */
 export function getProgressToken(params: JsonObject | undefined): RpcId | undefined {
   const token = isObject(params?._meta) ? params._meta.progressToken : undefined
   return typeof token === 'string' || typeof token === 'number' ? token : undefined
 }
 
-/** The client as a modern server may know it: only what we can carry to it. Lists are made for all clients at once. */
+/**
+ * Describes the client to a modern server: only capabilities that the gateway supports. Lists are fetched once for
+ * all clients.
+ */
 function describeModernClient(
   { method, exchange, mayBeTask }: Call,
   server: ServerDescription,
@@ -166,7 +169,7 @@ function describeModernClient(
   }
 }
 
-/** Reads a server's response to a call. Results stay the bytes they came in. */
+/** Parses a server's response to a call. Results remain raw bytes. */
 export function translateResponse(
   response: RpcResponse,
   call: Call,
@@ -189,30 +192,30 @@ function interpretResult(
   if (resultType === 'input_required') return { input: result }
   if (resultType === 'task' && server !== undefined && servesTasks(server)) {
     if (call.method === 'tools/call') return { task: result }
-    // Drafts of the extension say it of a task that was only looked at.
+    // Drafts of the extension return it from tasks/get as well.
     if (call.method === 'tasks/get') return { result }
   }
   return { error: rpcError(RPC.internal, `unsupported result type "${formatPeerText(resultType, 64)}"`) }
 }
 
-/** Tells if a legacy server took a call as the task that it was to be: it nests it in its result. */
+/** True if a legacy server created a task for a call: the task is nested in its result. */
 function isTaskCreated(result: Payload, { mayBeTask, params }: Call): boolean {
   if (mayBeTask !== true || !isObject(params?.task) || result.era === 'modern') return false
   const value = result.value()
   return isObject(value.task) && readTask(value) !== undefined
 }
 
-/** The answer of a request that its client has cancelled. */
+/** Creates the answer for a request cancelled by its client. */
 export function createCancelledAnswer(): { error: RpcError } {
   return { error: rpcError(RPC.internal, gatewayError('GW_CANCELLED').message, { code: 'GW_CANCELLED' }) }
 }
 
-/** The answer of a cancelled request, in the form of a server's response. */
+/** Creates the same answer as a server response. */
 export function createCancelledResponse(id: RpcId): RpcResponse {
   return { kind: 'response', id, result: undefined, resultType: undefined, ...createCancelledAnswer() }
 }
 
-/** A list that was refused, without the entries that nest too deep: one of them does not hide the others. */
+/** Removes entries that nest too deep from a rejected list, so that the other entries stay visible. */
 export function dropNestedEntries(
   method: string,
   bytes: Buffer,
@@ -232,18 +235,18 @@ const GLOBAL_METHODS: ReadonlySet<string> = new Set([
   'notifications/tasks/status',
 ])
 
-/** Tells a notification about the server as a whole, whatever stream it came on. */
+/** True for notifications about the whole server, on any stream. */
 export function isGlobal(method: string): boolean {
   return GLOBAL_METHODS.has(method) || getChangedKinds(method).length > 0
 }
 
-/** The subscription that a notification names. */
+/** Returns the subscription id that a notification names. */
 export function getSubscriptionId(method: string, params: JsonObject | undefined): unknown {
   if (method === 'notifications/cancelled') return params?.requestId
   return isObject(params?._meta) ? params._meta[META.subscriptionId] : undefined
 }
 
-/** A notification's parameters without the id of the subscription that brought it. */
+/** Returns the parameters without the subscription id. */
 export function omitSubscriptionId(params: JsonObject | undefined): JsonObject | undefined {
   if (!isObject(params?._meta) || !(META.subscriptionId in params._meta)) return params
   const { [META.subscriptionId]: _, ...meta } = params._meta

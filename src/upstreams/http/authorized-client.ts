@@ -9,10 +9,10 @@ import type {
 import { MAX_REFUSAL_BYTES } from './http-failures.ts'
 import { WholeBody } from './response-reader.ts'
 
-/** Times that one request may be sent again with other credentials. */
+/** Retries of one request with new credentials. */
 const MAX_RETRIES = 3
 
-/** Puts the credentials of an authorizer on each request, and sends one again that was refused for want of others. */
+/** Adds an authorizer's credentials to each request, and retries a rejected request with new ones. */
 export function createAuthorizedClient(client: HttpTransport, context: UpstreamContext): HttpTransport {
   const { authorizer, name, account, caller } = context
   if (authorizer === undefined) return client
@@ -32,19 +32,19 @@ interface AuthorizedRequestDeps {
   readonly client: HttpTransport
   readonly authorizer: Authorizer
   readonly request: ClientRequest
-  /** The request as its authorizer sees it. */
+  /** The request for the authorizer. */
   readonly outgoing: OutgoingRequest
   readonly handler: ReplyHandler
 }
 
-/** One request with its credentials, until it has an answer that counts. */
+/** One request with its credentials, until its final answer. */
 class AuthorizedRequest implements ReplyHandler, RequestControl {
   readonly #parts: AuthorizedRequestDeps
   #sent: CredentialHeaders = {}
-  /** Number of the attempt that is on its way. */
+  /** Number of the current attempt. */
   #attempt = 0
   #carrier: RequestControl | undefined
-  /** A refusal that is read to its end, before its authorizer is asked. */
+  /** A rejection, read completely before the authorizer runs. */
   #refusal:
     { readonly status: 401 | 403; readonly headers: ReplyHeaders; readonly body: WholeBody } | undefined
   #abortedBecause: Error | undefined
@@ -87,7 +87,7 @@ class AuthorizedRequest implements ReplyHandler, RequestControl {
 
   onBody(bytes: Buffer, carrier: RequestControl): void {
     if (this.#refusal === undefined) return this.#parts.handler.onBody(bytes, this)
-    // More than this is never shown of it, and a connection is cheaper than reading on.
+    // Read no more than is ever shown; a new connection is cheaper than the rest of the body.
     if (!this.#refusal.body.push(bytes)) carrier.abort(this, new Error('nobody reads this body'))
   }
 
@@ -127,7 +127,7 @@ class AuthorizedRequest implements ReplyHandler, RequestControl {
     }
   }
 
-  /** The refusal stands, and is the answer. */
+  /** The rejection is final. */
   #passRefusal(status: number, headers: ReplyHeaders, text: Buffer): void {
     if (this.#isOver) return
     const { handler } = this.#parts

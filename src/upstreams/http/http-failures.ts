@@ -9,10 +9,10 @@ import { RPC } from '../../protocol/rpc-error.ts'
 import { formatPeerText } from '../../util/log.ts'
 import type { Connection } from '../connection/connection.ts'
 
-/** Refusals within this time after the first are of the call, or pass. */
+/** Rejections within this time after the first concern the call, or are temporary. */
 const MIN_DOUBT_MS = 1000
 
-/** Notices when a server goes on to refuse a session with statuses that do not say why. */
+/** Detects a server that keeps rejecting a session with ambiguous statuses. */
 export class SessionDoubt {
   readonly #clock: Clock
   #connection: Connection | undefined
@@ -22,7 +22,9 @@ export class SessionDoubt {
     this.#clock = clock
   }
 
-  /** Counts a refusal; true if it comes a while after the first, and the server refuses a ping too. */
+  /**
+   * Records a rejection; returns true if it follows the first after a while and the server rejects a ping as well.
+   */
   async isConfirmed(connection: Connection): Promise<boolean> {
     if (connection.transport.session === undefined) return false
     const now = this.#clock.now()
@@ -43,7 +45,7 @@ async function isPingRefused(connection: Connection): Promise<boolean> {
   }
 }
 
-/** What servers say of a session that they do not know where the protocol wants 404; in lower case, without its id. */
+/** Messages of servers for an unknown session, instead of the required 404; lower case, without the id. */
 const SESSION_ERRORS: ReadonlySet<string> = new Set([
   'no valid session id provided',
   'invalid session id',
@@ -61,31 +63,32 @@ const SESSION_ERRORS: ReadonlySet<string> = new Set([
   'no transport found for sessionid',
 ])
 
-/** Longer pauses are as good as this one. */
+/** Upper limit for `Retry-After`. */
 const MAX_RETRY_AFTER_MS = 24 * 3_600_000
 
-/** When to come back where too many wait for a connection. */
+/** Retry delay if too many requests wait for a connection. */
 const BUSY_RETRY_MS = 1000
 
-/** A refusal of a server. */
+/** An HTTP error from a server. */
 export interface HttpErrorReply {
   readonly status: number
   readonly body: string
-  /** Its `WWW-Authenticate`. */
   readonly challenge?: string | undefined
-  /** When it wants to be asked again. */
+  /** Delay before the next request, in milliseconds. */
   readonly retryAfterMs?: number | undefined
-  /** Target of a redirect. */
   readonly location?: string | undefined
 }
 
-/** Bodies of refusals are read to this length. */
+/** Limit for error bodies. */
 export const MAX_REFUSAL_BYTES = 64 * 1024
 
-/** Most bytes of one that are looked at: more than is ever shown of it. */
+/** Bytes of an error body to parse; more than is ever shown. */
 export const MAX_SHOWN_BYTES = 1200
 
-/** The error for a status without a JSON-RPC answer. Its body is for the owner alone, as servers quote what they were sent. */
+/**
+ * Creates the error for a status without a JSON-RPC answer. Only the owner sees the body, as servers quote request
+ * data.
+ */
 export function createStatusError(upstream: string, reply: HttpErrorReply): GatewayError {
   const { status, body, challenge, retryAfterMs } = reply
   const reason: Reason = { why: `HTTP ${status}`, detail: extractServerMessage(body, challenge) }
@@ -110,22 +113,21 @@ export function createStatusError(upstream: string, reply: HttpErrorReply): Gate
   return gatewayError('GW_UPSTREAM_PROTOCOL', { upstream, status, ...reason })
 }
 
-/** Names the target of a redirect, without its parameters, which may be secret. */
+/** Formats a redirect target without its query, which may be secret. */
 export function formatRedirectTarget(location: string | undefined): string {
   const target = location?.split(/[?#]/)[0]
   return target === undefined ? '' : ` to ${formatPeerText(target, 200)}`
 }
 
-/** Extracts the server's error text, for the owner only. */
 export function extractServerMessage(body: string, challenge?: string): string | undefined {
   const parts = [body.trim(), challenge === undefined ? '' : `WWW-Authenticate: ${challenge}`]
   const text = parts.filter(part => part !== '').map(part => formatPeerText(part, 200))
   return text.length === 0 ? undefined : text.join(' | ')
 }
 
-/** The error of a request whose connection broke. */
+/** Creates the error for a request whose connection broke. */
 export function createBrokenError(upstream: string, error: unknown, hasAnswerBegun: boolean): GatewayError {
-  // An authorizer said no between two attempts.
+  // An authorizer failed between two attempts.
   if (error instanceof GatewayError) return error
   const why = `the connection broke before the answer was complete (${describeCause(error)})`
   return gatewayError('GW_UPSTREAM_CLOSED', {
@@ -135,7 +137,10 @@ export function createBrokenError(upstream: string, error: unknown, hasAnswerBeg
   })
 }
 
-/** The error of a request that we did not send, for a reason that says nothing of the server; undefined for any other. */
+/**
+ * Creates the error for a request that the gateway did not send, for a reason unrelated to the server; otherwise
+ * returns undefined.
+ */
 export function createLocalRefusal(upstream: string, error: unknown): GatewayError | undefined {
   if (error instanceof GatewayError) return error
   if (!(error instanceof ClientError)) return undefined
@@ -146,7 +151,6 @@ export function createLocalRefusal(upstream: string, error: unknown): GatewayErr
   return gatewayError('GW_UPSTREAM_PROTOCOL', { upstream, why })
 }
 
-/** Describes a connection failure. */
 export function describeUnreachable(error: unknown): string {
   return `it cannot be reached (${describeCause(error)})`
 }
@@ -163,8 +167,8 @@ function isClosedByPeer(error: unknown): boolean {
 }
 
 /**
- * Milliseconds that `Retry-After` asks for (RFC 9110, 10.2.3); undefined when it says nothing that can be understood.
- * A date counts from the server's own, so that no two clocks must agree.
+ * Parses `Retry-After` (RFC 9110, 10.2.3) to milliseconds; undefined if invalid. Dates are compared with the server's
+ * own `Date`, so that clocks need not agree.
  */
 export function parseRetryAfter(headers: ReplyHeaders): number | undefined {
   const said = headers['retry-after']?.trim() ?? ''
@@ -175,18 +179,21 @@ export function parseRetryAfter(headers: ReplyHeaders): number | undefined {
 
 const SESSION_CODES: ReadonlySet<unknown> = new Set([RPC.legacyNoSession, RPC.invalidRequest])
 
-/** True if an error status says that the server has forgotten our session. */
+/** True if an error status reports an unknown session. */
 export function isSessionForgotten(status: number, body: string, session?: string): boolean {
   if (status === 404) return !body.includes('-32601')
   return status === 410 || matchesSessionError(extractMessage(body), session)
 }
 
-/** True if a JSON-RPC error says that the server has forgotten our session. */
+/** True if a JSON-RPC error reports an unknown session. */
 export function isSessionError({ code, message }: RpcError, session: string): boolean {
   return SESSION_CODES.has(code) && matchesSessionError(message, session)
 }
 
-/** True if a text says that, and nothing else. A call that makes a server speak of sessions must not end the session of all. */
+/**
+ * True if the whole text reports an unknown session. Tool output that mentions sessions must not close the session
+ * for all.
+ */
 function matchesSessionError(message: string, session = ''): boolean {
   const text = message
     .replace(session, '')
@@ -198,7 +205,7 @@ function matchesSessionError(message: string, session = ''): boolean {
   return SESSION_ERRORS.has(text)
 }
 
-/** The message of a JSON-RPC error, or a text that is no JSON. */
+/** Returns the message of a JSON-RPC error, or a text that is not JSON. */
 function extractMessage(body: string): string {
   let value: unknown
   try {

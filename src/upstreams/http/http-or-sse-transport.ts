@@ -8,14 +8,14 @@ import type { ConnectionEvents, PendingRequest, Transport, TransportEvents } fro
 import { StreamableHttpTransport } from './http-transport.ts'
 import { SseTransport } from './sse-transport.ts'
 
-/** Statuses by which a server without Streamable HTTP refuses a POST of `initialize`. */
+/** Statuses with which a server without Streamable HTTP rejects a POST of `initialize`. */
 const UNSUPPORTED_STATUSES: ReadonlySet<unknown> = new Set([400, 404, 405])
-/** Longest wait for a server to say that it speaks HTTP+SSE. */
+/** Timeout for the `endpoint` event of HTTP+SSE. */
 const MAX_ENDPOINT_MS = 5000
 
 /**
- * Opens Streamable HTTP. Where `initialize` shows that a server has nothing newer, HTTP+SSE carries the connection instead
- * (2025-11-25, backwards compatibility); with the first answer to a call the choice is made, and nothing stands between.
+ * Opens Streamable HTTP. If `initialize` fails like on an older server, falls back to HTTP+SSE (2025-11-25, backwards
+ * compatibility). The choice is final with the first answer to a call.
  */
 export function openHttpOrSse(
   spec: HttpUpstreamConfig,
@@ -26,13 +26,13 @@ export function openHttpOrSse(
   return new TransportSelector(spec, context, events, held).http
 }
 
-/** Listens to the handshake on Streamable HTTP. */
+/** Observes the handshake over Streamable HTTP. */
 class TransportSelector implements TransportEvents {
   readonly http: StreamableHttpTransport
   readonly #spec: HttpUpstreamConfig
   readonly #context: UpstreamContext
   readonly #events: ConnectionEvents
-  /** True while HTTP+SSE is tried, and once it is chosen: events of the other transport count no more. */
+  /** True while HTTP+SSE is tried, and after it is chosen: ignore events from the other transport. */
   #usesSse = false
 
   constructor(
@@ -71,7 +71,7 @@ class TransportSelector implements TransportEvents {
     if (!this.#usesSse) this.#events.closed(reason)
   }
 
-  /** Asks for the event stream of HTTP+SSE; `giveUp` says what came of the POST when there is none. */
+  /** Opens the event stream of HTTP+SSE; without one, `giveUp` reports the result of the POST. */
   #trySse(pending: PendingRequest, giveUp: () => void): void {
     if (!pending.open) return giveUp()
     this.#usesSse = true
@@ -96,7 +96,7 @@ class TransportSelector implements TransportEvents {
   }
 }
 
-/** True for an error that names no request: the path exists, and takes no POST. */
+/** True for an error without a request id: the path exists but accepts no POST. */
 function isPostRefusal(bytes: Buffer): boolean {
   const message = parseServerMessage(bytes)
   return message.kind === 'response' && message.id === null && message.error !== undefined

@@ -28,22 +28,21 @@ import {
   createStreamPosition,
 } from './response-reader.ts'
 
-/** Dependencies of a standing stream: the transport that it belongs to. */
 interface StandingStreamDeps {
   readonly clock: Clock
   readonly maxEvent: number
-  /** Sends the GET; `eventId` is where the last stream ended. */
+  /** Sends the GET; `eventId` is the last event seen. */
   get(handler: ReplyHandler, eventId: string | undefined): void
   message(text: Buffer): void
-  /** Tells that the stream is open again, and that the server cannot repeat what it said meanwhile. */
+  /** The stream reopened, and the server cannot replay missed messages. */
   reopened(): void
   lost(why: string): void
 }
 
-/** Longest pause that a server may ask for. */
+/** Maximum reconnection delay that a server may set. */
 const MAX_RETRY_MS = 30_000
 
-/** The GET stream on which a legacy server says what belongs to no request; opened again when it ends. */
+/** The GET stream of a legacy server, for messages outside requests; reopened when it closes. */
 class StandingStream implements ReplyHandler {
   readonly #host: StandingStreamDeps
   readonly #backoff = new Backoff()
@@ -78,7 +77,7 @@ class StandingStream implements ReplyHandler {
   }
 
   onHead(status: number, headers: ReplyHeaders): void {
-    // 405 and the like: the server has no such stream, which is its right. 5xx may pass.
+    // 405 and similar: the server has no such stream, as the protocol allows. 5xx may be temporary.
     if (status !== 200 || !isEventStream(headers)) {
       if (status < 500) this.close()
       return
@@ -111,18 +110,18 @@ class StandingStream implements ReplyHandler {
   }
 }
 
-/** Requests and streams open at once; more wait for their turn. */
+/** Concurrent requests and streams; more are queued. */
 const CONNECTIONS = 256
 const MIN_RETRY_MS = 1000
 const MAX_GOODBYE_MS = 1000
-/** Connections in a row that bring nothing before a stream is given up. */
+/** Consecutive connections without events before the stream is abandoned. */
 const MAX_FRUITLESS = 5
 const FIRST_RESUME_MS = 500
 const MAX_RESUME_MS = 30_000
 const STREAM = 'text/event-stream'
 const ACCEPT_ANY = `application/json, ${STREAM}`
 
-/** POSTs to one URL (Streamable HTTP of both eras). Stays on that origin; redirects are not followed. */
+/** Streamable HTTP in both eras: POSTs to one URL. Redirects stay within its origin. */
 export class StreamableHttpTransport implements Transport, ResponseReaderDeps {
   readonly streams = true
   readonly pid = undefined
@@ -130,7 +129,6 @@ export class StreamableHttpTransport implements Transport, ResponseReaderDeps {
   readonly maxReply: number
   readonly held: MemoryBudget
   events: TransportEvents
-  /** The parameters of `initialize`. */
   initializeParams: JsonObject | undefined
   readonly #clock: Clock
   readonly #client: HttpTransport
@@ -157,7 +155,7 @@ export class StreamableHttpTransport implements Transport, ResponseReaderDeps {
     this.#clock = clock
     this.#path = url.pathname + url.search
     this.#standing = createStandingHeaders(spec.headers, `${gateway.name}/${gateway.version}`)
-    // Deadlines are the business of the pipeline; a stream may be silent for hours.
+    // The pipeline enforces deadlines; a stream may be silent for hours.
     this.#client = openClient(spec, context, CONNECTIONS)
   }
 

@@ -19,10 +19,10 @@ import { createAuthorizedClient } from './authorized-client.ts'
 
 const CONNECT_MS = 5000
 
-/** The keys of an upstream that say how it is reached over HTTP. */
+/** Upstream keys that affect HTTP connections. */
 export type HttpReach = Pick<HttpUpstreamConfig, 'url' | 'proxy' | 'tls' | 'http2'>
 
-/** The HTTP client of an upstream; with the credentials of its authorizer, where it has one. */
+/** Creates the HTTP client for an upstream, with its authorizer's credentials. */
 export function openClient(reach: HttpReach, context: UpstreamContext, connections: number): HttpTransport {
   return createAuthorizedClient(
     createPlainClient(reach, context, connections, createDetour(reach.url)),
@@ -30,7 +30,7 @@ export function openClient(reach: HttpReach, context: UpstreamContext, connectio
   )
 }
 
-/** Returns the fast client, or the one on undici where proxies, certificates or HTTP/2 are wanted. */
+/** Returns the fast client, or the undici one for proxies, certificates or HTTP/2. */
 export function createPlainClient(
   { url, proxy, tls, http2 }: HttpReach,
   context: UpstreamContext,
@@ -52,10 +52,9 @@ export function createPlainClient(
   })
 }
 
-/** Redirects that one request follows. */
 const MAX_REDIRECTS = 5
 
-/** Longest body of a redirect that is read, so that its connection can be used again. */
+/** Longest redirect body to read, so that its connection can be reused. */
 const MAX_BODY = 64 * 1024
 
 /** Follows redirects within the origin of `url`, and decodes bodies that a server compressed unasked. */
@@ -78,7 +77,7 @@ function getRedirectPath({ status, headers, request }: DetourReply, base: URL): 
   return target?.origin === base.origin ? target.pathname + target.search : undefined
 }
 
-/** Reads a redirect to its end, and sends the request again. */
+/** Reads a redirect completely, then repeats the request. */
 class RedirectHandler implements ReplyHandler {
   readonly #client: HttpTransport
   readonly #next: ClientRequest
@@ -92,11 +91,11 @@ class RedirectHandler implements ReplyHandler {
   }
 
   onSend(): void {
-    // The request was sent before its reply was a redirect.
+    // The request was sent before the redirect arrived.
   }
 
   onHead(): void {
-    // Has been read.
+    // Already read.
   }
 
   onBody(bytes: Buffer, carrier: RequestControl): void {
@@ -113,7 +112,7 @@ class RedirectHandler implements ReplyHandler {
   }
 }
 
-/** Hands a reply on decoded, piece by piece: the limits of its handler bound the decoded size. */
+/** Forwards decoded chunks of a reply, so that the handler's limits apply to the decoded size. */
 class DecodingHandler implements ReplyHandler, RequestControl {
   readonly #decoder: Transform
   readonly #handler: ReplyHandler
@@ -147,7 +146,7 @@ class DecodingHandler implements ReplyHandler, RequestControl {
   }
 
   onSend(): void {
-    // The request was sent before its reply had to be decoded.
+    // The request was sent before the reply arrived.
   }
 
   onHead(status: number, headers: ReplyHeaders): void {

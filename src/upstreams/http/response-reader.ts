@@ -17,23 +17,22 @@ import {
   describeUnreachable,
 } from './http-failures.ts'
 
-/** Reads the body of a reply. */
 interface BodyReader {
-  /** Takes a piece, whose bytes are the sender's again afterwards; false when the body is larger than allowed. */
+  /** Reads a chunk, whose buffer the sender reuses; returns false if the body exceeds its limit. */
   push(chunk: Buffer): boolean
   end(): void
-  /** Bytes that it keeps. */
+  /** Buffered bytes. */
   readonly held: number
 }
 
-/** One text, whole. */
+/** Collects a whole body. */
 export class WholeBody implements BodyReader {
   held = 0
   readonly #limit: number
   readonly #done: (text: Buffer) => void
   #memory: Buffer
 
-  /** `length` is what the reply says, or NaN: memory for all of it is taken once, at half the cost. */
+  /** `length` is the Content-Length or NaN; one allocation for all of it halves the cost. */
   constructor(limit: number, done: (text: Buffer) => void, length = NaN) {
     this.#limit = limit
     this.#done = done
@@ -58,15 +57,15 @@ export class WholeBody implements BodyReader {
   }
 }
 
-/** The place at which a stream of events can be taken up again. */
+/** Position at which an event stream can be resumed. */
 export interface StreamPosition {
-  /** Id of the last event that had one. */
+  /** Id of the last event with one. */
   eventId: string | undefined
-  /** The server's wish for a pause before the next connection, in milliseconds. */
+  /** Reconnection delay set by the server, in milliseconds. */
   retryMs: number | undefined
-  /** Events seen on this connection. */
+  /** Events on this connection. */
   events: number
-  /** Connections in a row that brought nothing. */
+  /** Consecutive connections without events. */
   emptyConnections: number
 }
 
@@ -74,14 +73,14 @@ export function createStreamPosition(): StreamPosition {
   return { eventId: undefined, retryMs: undefined, events: 0, emptyConnections: 0 }
 }
 
-/** Returns a function that reads a stream of server-sent events piece by piece. */
+/** Returns a function that parses server-sent events chunk by chunk. */
 export function createEventReader(
   callbacks: ParserCallbacks & { maxBufferSize: number },
 ): (chunk: Buffer) => void {
   const parser = createParser(callbacks)
   let isAfterCr = false
   return chunk => {
-    // Everything that structures the stream is ASCII: as Latin-1 the bytes of the data stay what they are.
+    // The structure of the stream is ASCII: decoding as Latin-1 preserves the data bytes.
     const text = chunk.toString('latin1')
     const begin = isAfterCr && text.startsWith('\n') ? 1 : 0
     isAfterCr = text.endsWith('\r') || (isAfterCr && text === '')
@@ -90,7 +89,7 @@ export function createEventReader(
   }
 }
 
-/** Server-sent events, each holding one message. */
+/** Server-sent events, each with one message. */
 export class EventBody implements BodyReader {
   readonly position: StreamPosition
   readonly #read: (chunk: Buffer) => void
@@ -124,36 +123,35 @@ export class EventBody implements BodyReader {
   }
 
   end(): void {
-    // An event that its blank line does not end is no event.
+    // An event without a final blank line is incomplete.
   }
 }
 
-/** Longest body of a receipt that is read, so that its connection can be used again. */
+/** Longest receipt body to read, so that its connection can be reused. */
 const MAX_RECEIPT_BYTES = 64 * 1024
 
-/** Dependencies of a reply: the transport that it belongs to. */
 export interface ResponseReaderDeps {
   readonly upstream: string
   readonly maxReply: number
   readonly events: TransportEvents
-  /** Counts what has come of replies that are not whole. */
+  /** Budget for partially read replies. */
   readonly held: MemoryBudget
-  /** Runs `callback` later; returns the way to take it back. */
+  /** Runs `callback` later; returns a function that cancels it. */
   after(ms: number, callback: () => void): () => void
-  /** The server has answered a request of this method with these headers. */
+  /** The server answered a request with these headers. */
   greeted(method: string, headers: ReplyHeaders): void
-  /** True where an error status says that the server has forgotten our session. */
+  /** True if an error status reports an unknown session. */
   isSessionLost(method: string, status: number, body: string): boolean
-  /** Takes up a stream that ended early; false when it cannot be. */
+  /** Resumes a stream that closed early; returns false if it cannot be resumed. */
   resume(pending: PendingRequest, position: StreamPosition): boolean
-  /** The server cannot be reached at all. */
+  /** The server is unreachable. */
   lost(why: string): void
 }
 
-/** Longest life of a stream after its answer. */
+/** Time that a stream may stay open after its answer. */
 const MAX_TAIL_MS = 1000
 
-/** Reads the reply to one request: a JSON text, or a stream of events that ends with the answer. */
+/** Reads the reply to one request: JSON, or an event stream that ends with the answer. */
 export class ResponseReader implements ReplyHandler {
   readonly #host: ResponseReaderDeps
   readonly #pending: PendingRequest
@@ -261,7 +259,7 @@ export class ResponseReader implements ReplyHandler {
         upstream,
         why: `it has forgotten our session (HTTP ${status})`,
         sessionLost: true,
-        // Refused at the listener; what was taken up again had been let in once.
+        // Rejected before it ran; a resumed request had been accepted.
         unheard: (status === 404 || status === 410) && this.#position.eventId === undefined,
       })
       return events.failed(this.#pending, error)
@@ -271,7 +269,10 @@ export class ResponseReader implements ReplyHandler {
       events.failed(this.#pending, createStatusError(upstream, { status, body, ...this.#refusal }))
   }
 
-  /** True where a JSON-RPC error in the body counts. In a handshake a failing proxy must not pass for a server's answer. */
+  /**
+   * True if a JSON-RPC error in the body counts. During a handshake, a failing proxy must not count as a server's
+   * answer.
+   */
   #acceptsErrorBody(): boolean {
     if (this.#status === 401 || this.#status === 403) return false
     return this.#pending.call !== undefined || this.#status < 500
@@ -319,12 +320,12 @@ function decodeBody(text: Buffer): string {
   return text.toString('utf8', 0, MAX_SHOWN_BYTES)
 }
 
-/** The server's `WWW-Authenticate`, where it sends one. */
+/** Returns the `WWW-Authenticate` header. */
 export function getChallenge(headers: ReplyHeaders): string | undefined {
   return headers['www-authenticate']
 }
 
-/** The reply to what needs none: a notification, a reply of ours, or a goodbye. */
+/** Reads the reply to a message that needs none: a notification, a response, or a DELETE. */
 export class ReceiptHandler implements ReplyHandler {
   readonly #done: () => void
   #size = 0
@@ -334,7 +335,7 @@ export class ReceiptHandler implements ReplyHandler {
   }
 
   onSend(): void {
-    // A message that needs no reply cannot be given up.
+    // A message without a reply cannot be cancelled.
   }
 
   onHead(): void {

@@ -30,16 +30,15 @@ import { openClient } from './open-client.ts'
 import { addCallHeaders, createQuery, createStandingHeaders, createTargetUrl, withQuery } from './request.ts'
 import { WholeBody, getChallenge, createEventReader, isEventStream } from './response-reader.ts'
 
-/** POSTs open at once, and the stream; more wait for their turn. */
+/** Concurrent POSTs, and the stream; more are queued. */
 const CONNECTIONS = 64
 
-/** Messages that may wait for the endpoint. */
+/** Messages queued until the endpoint is known. */
 const MAX_QUEUED = 1000
 
-/** The keys of an upstream that HTTP+SSE reads. */
 type SseSpec = Pick<SseUpstreamConfig, 'headers' | 'query' | 'maxReply'> & HttpReach
 
-/** HTTP+SSE (2024-11-05): messages are posted, and everything that comes back comes on one stream. */
+/** HTTP+SSE (2024-11-05): POSTs messages, and receives all replies on one stream. */
 export class SseTransport implements Transport {
   readonly streams = false
   readonly pid = undefined
@@ -50,7 +49,7 @@ export class SseTransport implements Transport {
   readonly #query: SseSpec['query']
   readonly #standing: Readonly<Record<string, string>>
   readonly #stream: SseEventStream
-  /** The path that messages are posted to, once the server has said it. */
+  /** Path for POSTs, once the server has sent it. */
   #endpoint: string | undefined
   #queue: (() => void)[] = []
 
@@ -61,7 +60,7 @@ export class SseTransport implements Transport {
     this.#url = createTargetUrl(spec, context)
     this.#query = createQuery(spec, context)
     this.#standing = createStandingHeaders(spec.headers, `${gateway.name}/${gateway.version}`)
-    // Deadlines are the business of the pipeline; a stream may be silent for hours.
+    // The pipeline enforces deadlines; a stream may be silent for hours.
     this.#client = openClient(spec, context, CONNECTIONS)
     this.#stream = new SseEventStream({
       maxEvent: parseSize(spec.maxReply),
@@ -74,7 +73,7 @@ export class SseTransport implements Transport {
     this.#client.dispatch({ path, method: 'GET', headers }, this.#stream)
   }
 
-  /** True once the server has said where to post. */
+  /** True once the server has sent the path for POSTs. */
   get hasEndpoint(): boolean {
     return this.#endpoint !== undefined
   }
@@ -96,16 +95,14 @@ export class SseTransport implements Transport {
   }
 
   abandon(): boolean {
-    // The message is out; its answer comes on a stream that all share.
+    // The message was sent; its answer comes on the shared stream.
     return false
   }
 
-  opened(): void {
-    // There is one era only.
-  }
+  opened(): void {}
 
   listen(): void {
-    // The stream is open from the beginning.
+    // The stream is open from the start.
   }
 
   retire(): Promise<void> {
@@ -163,7 +160,7 @@ export class SseTransport implements Transport {
     }
     const { status, body } = receipt
     if (status < 300) return
-    // The stream is its session: one that the server does not know any more is of no use.
+    // The stream is the session: if the server no longer knows it, the stream is useless.
     const isForgotten = status === 404 || isSessionForgotten(status, body)
     this.#events.failed(
       pending,
@@ -178,7 +175,7 @@ export class SseTransport implements Transport {
   }
 
   #handleEnd(reason: Reason): void {
-    // A connection that is closing by itself, or is not complete yet, must not hear of it in the same breath.
+    // Emit asynchronously: the connection may be closing, or not fully constructed.
     process.nextTick(() => this.#events.closed(reason))
   }
 }
@@ -186,7 +183,7 @@ export class SseTransport implements Transport {
 /** Result of a POST: status and start of the body, or the error. */
 type PostOutcome = HttpErrorReply | { readonly error: Error }
 
-/** The reply to a POST of HTTP+SSE: a status that says whether the message was taken. */
+/** Reads the reply to a POST of HTTP+SSE: a status that reports whether the message was accepted. */
 class PostHandler implements ReplyHandler {
   readonly #done: (receipt: PostOutcome) => void
   readonly #body: WholeBody
@@ -205,7 +202,7 @@ class PostHandler implements ReplyHandler {
   }
 
   onSend(): void {
-    // A POST whose receipt is awaited cannot be given up.
+    // A POST whose status is needed cannot be cancelled.
   }
 
   onHead(status: number, headers: ReplyHeaders): void {
@@ -226,21 +223,20 @@ class PostHandler implements ReplyHandler {
   }
 }
 
-/** Takes the events of a stream of HTTP+SSE. */
 interface SseEventStreamDeps {
   readonly maxEvent: number
   endpoint(url: string): void
   message(text: Buffer): void
-  /** Called at the end of the stream; `status` if it was refused. */
+  /** Called when the stream closes, with the `status` if it was rejected. */
   ended(reason: Reason, status?: number): void
 }
 
-/** The event stream on which a server of HTTP+SSE (2024-11-05) says everything. */
+/** The event stream with all messages of an HTTP+SSE server (2024-11-05). */
 class SseEventStream implements ReplyHandler {
   readonly #host: SseEventStreamDeps
   readonly #read: (chunk: Buffer) => void
   #carrier: RequestControl | undefined
-  /** The server's words beside a status that refuses the stream. */
+  /** Body of an error status on the stream. */
   #refusal: WholeBody | undefined
   #isOver = false
 
@@ -299,7 +295,7 @@ class SseEventStream implements ReplyHandler {
   onBody(bytes: Buffer): void {
     if (this.#refusal?.push(bytes) === false) this.close({ why: 'it refuses GET with a very long text' })
     if (this.#refusal !== undefined) return
-    // Everything that structures the stream is ASCII: as Latin-1 the bytes of the data stay what they are.
+    // The structure of the stream is ASCII: decoding as Latin-1 preserves the data bytes.
     if (!this.#isOver) this.#read(bytes)
   }
 

@@ -19,10 +19,10 @@ import {
 import { createPlainClient } from './open-client.ts'
 import { addCallHeaders, createQuery } from './request.ts'
 
-/** Requests open at once; more wait for their turn. */
+/** Concurrent requests; more are queued. */
 const CONNECTIONS = 64
 
-/** HTTP for upstreams that speak no MCP, over the client that all others use. */
+/** HTTP for upstreams that do not use MCP, over the same client. */
 export function openUpstreamHttp(reach: UpstreamEndpoint, context: UpstreamContext): UpstreamHttp {
   const { url, proxy, tls, http2 = false } = reach
   const way = {
@@ -49,7 +49,7 @@ export function openUpstreamHttp(reach: UpstreamEndpoint, context: UpstreamConte
   }
 }
 
-/** Callers of different accounts share connections, as HTTP keeps nothing between two requests, and never credentials. */
+/** Callers with different accounts share connections, as HTTP is stateless, but never credentials. */
 function withAccount(context: UpstreamContext, { exchange }: Call): UpstreamContext {
   const { authorizer } = context
   const account = authorizer?.getAccount?.(exchange.principal)
@@ -69,7 +69,6 @@ interface PromiseCallbacks {
   readonly reject: (error: unknown) => void
 }
 
-/** Reads one reply whole. */
 class WholeReplyReader implements ReplyHandler {
   readonly #upstream: string
   readonly #request: UpstreamHttpRequest

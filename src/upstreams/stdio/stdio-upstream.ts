@@ -21,15 +21,15 @@ import { McpUpstream } from '../mcp-upstream.ts'
 import type { TransportEvents } from '../transport.ts'
 import { getPlatform } from '../../util/platform.ts'
 
-/** Until then those who start a gateway have asked for its lists. */
+/** Delay of the orphan sweep, so that the first lists come before it. */
 const ORPHAN_SWEEP_DELAY_MS = 50
 
-/** Upstreams of type `stdio`: servers that run as processes of ours. */
+/** Upstreams of type `stdio`: servers that run as child processes. */
 export const callStdio = definePlugin<undefined>({
   name: 'call-stdio',
   claims: { always: true },
   setup({ hooks, log, clock, slot }) {
-    // Servers that a reload keeps are in it still when their generation has gone.
+    // The table outlives its generation: reloads keep running servers.
     const table = slot.gateway(() => new ProcessTable(log))
     table.owners++
     const directories = new Set<string>()
@@ -48,7 +48,7 @@ export const callStdio = definePlugin<undefined>({
       return Object.assign(upstream, { logs })
     })
     hooks.ready.tap(() => {
-      // The start does not wait for this: processes of a dead gateway are in nobody's way, while a client may wait.
+      // Do not delay the start for orphaned processes; clients may be waiting.
       if (directories.size > 0) clock.after(ORPHAN_SWEEP_DELAY_MS, () => void table.endOrphans(directories))
     })
     // Upstreams stop after the close hooks.
@@ -58,14 +58,14 @@ export const callStdio = definePlugin<undefined>({
   },
 })
 
-/** Things that all processes of one upstream share. */
+/** Dependencies shared by all processes of one upstream. */
 interface StdioDeps {
   readonly context: UpstreamContext
   readonly table: ProcessTable
   readonly recent: RecentLines
 }
 
-/** The pipes of a process of our own: one message per line (2026-07-28 and before, stdio). */
+/** Pipes of a child process: one message per line (2026-07-28 and before, stdio). */
 class StdioTransport extends SharedTransport {
   #process: ServerProcess | undefined
 
@@ -76,7 +76,7 @@ class StdioTransport extends SharedTransport {
       if (refusal === undefined) this.#process = startProcess({ spec, around, events, cwd })
       else process.nextTick(() => events.closed({ why: refusal }))
     } catch (error) {
-      // The connection that owns us is not complete yet.
+      // The owning connection is not fully constructed yet.
       process.nextTick(() =>
         events.closed({
           why: `${spec.command} could not be run: ${getErrorMessage(error)}${createWindowsHint(error)}`,
@@ -110,7 +110,7 @@ interface ProcessStart {
   readonly spec: StdioUpstreamConfig
   readonly around: StdioDeps
   readonly events: TransportEvents
-  /** The directory where a client works; undefined for the configured one. */
+  /** Working directory of the client; undefined for the configured one. */
   readonly cwd: string | undefined
 }
 
@@ -156,7 +156,7 @@ function createEnvironment(
   return env
 }
 
-/** Node refuses to run `.cmd` and `.bat` files without a shell, as their arguments could not be quoted safely. */
+/** Node refuses to run `.cmd` and `.bat` files without a shell, as their arguments cannot be quoted safely. */
 function createWindowsHint(error: unknown): string {
   const isRefused = !getPlatform().hasModes && (error as NodeJS.ErrnoException).code === 'EINVAL'
   return isRefused ? ' – on Windows run .cmd files with command: cmd and args: [/d, /c, npx, …]' : ''

@@ -7,39 +7,42 @@ import type { Supervisor } from '../supervisor.ts'
 import type { FindOwnSupervisor, OnOwnListChange } from './subscriptions.ts'
 import { ResourceSubscriptions } from './subscriptions.ts'
 
-/** The wait of a call until its server knows the log level that its client wants. */
+/** Timeout for setting a session's log level before its call proceeds. */
 const MAX_LEVEL_MS = 1000
 export const SUBSCRIBE = 'resources/subscribe'
 export const UNSUBSCRIBE = 'resources/unsubscribe'
 
-/** The interest of clients in a server beside their answers: sent to it once for all of them, and again on every new connection. */
+/** Subscriptions and log levels of clients: combined, sent to the server once, and again on every new connection. */
 export class ClientInterest {
   readonly #clock: Clock
   readonly #watches: ResourceSubscriptions
   readonly #levels = new LogLevels()
 
-  /** `ownNews` takes what is said of lists of single connections; undefined where all of them list the same. */
+  /** `ownNews` handles list changes on single connections; undefined if all connections have the same lists. */
   constructor(context: UpstreamContext, home: FindOwnSupervisor, ownNews?: OnOwnListChange) {
     this.#clock = context.clock
     this.#watches = new ResourceSubscriptions(context, home, ownNews)
   }
 
-  /** Tells if a client watches a resource, on any connection or on the one of this supervisor. */
+  /** True if a client watches a resource, on any connection or on this supervisor's. */
   isWatched(supervisor?: Supervisor): boolean {
     return this.#watches.isWanted(supervisor)
   }
 
-  /** The sessions that a change of a resource is for that came by the connection of this supervisor; undefined for all that want it. */
+  /**
+   * Returns a filter for the sessions that a resource change on this connection concerns; undefined for all
+   * subscribers.
+   */
   getAudience(supervisor: Supervisor): ((session: Session) => boolean) | undefined {
     return this.#watches.getAudience(supervisor)
   }
 
-  /** Ends a subscription, which needs no connection to be chosen. */
+  /** Removes a subscription; needs no connection. */
   unsubscribe(call: Call): Promise<Answer> {
     return this.#watches.unsubscribe(call)
   }
 
-  /** Answers a call on its connection, once the server knows what is wanted. */
+  /** Sends a call on its connection, after the session's log level is set. */
   callServer(call: Call, connection: Connection): Promise<Answer> {
     const isModern = connection.server?.era === 'modern'
     if (call.method === SUBSCRIBE) return this.#watches.subscribe(call, connection)
@@ -54,18 +57,17 @@ export class ClientInterest {
     return sent === undefined ? connection.sendCall(call) : this.#afterLevelIsSet(sent, call, connection)
   }
 
-  /** The connection that all share is another one now; undefined when there is none. */
+  /** Follows the shared connection; undefined when it closed. */
   setMainConnection(connection: Connection | undefined): void {
     this.#watches.setMainConnection(connection)
     if (connection !== undefined) this.handleConnectionUp(connection)
   }
 
-  /** A connection beside the one that all share has come up or gone. */
+  /** A connection other than the shared one is ready or closed. */
   handleConnectionChange(supervisor: Supervisor): void {
     this.#watches.handleConnectionChange(supervisor)
   }
 
-  /** A connection is up. */
   handleConnectionUp(connection: Connection): void {
     void this.#levels.sendLevel(connection)
   }
@@ -73,7 +75,7 @@ export class ClientInterest {
   forgetSession(session: Session, connections: () => readonly Connection[]): void {
     this.#watches.forgetSession(session)
     const hadWanted = this.#levels.forgetSession(session.id)
-    // A modern session may be one request, and the next one would want the same again.
+    // A modern session may be one request, and the next would need the same level again.
     if (hadWanted && session.client.era === 'legacy')
       for (const connection of connections()) this.handleConnectionUp(connection)
   }
@@ -91,11 +93,11 @@ export class ClientInterest {
 /** Log level of a legacy server: the most verbose that any session requested; others are filtered. */
 class LogLevels {
   readonly #wanted = new Map<string, number>()
-  /** The number of sessions that want each level. */
+  /** Number of sessions per level. */
   readonly #counts = LOG_LEVELS.map(() => 0)
   readonly #sent = new WeakMap<Connection, number>()
 
-  /** `logging/setLevel` of one session, as that of all. */
+  /** Handles `logging/setLevel` for one session. */
   async setLevel(call: Call, connection: Connection): Promise<Answer> {
     this.#setSessionLevel(call.exchange.session.id, call.params?.level)
     const loudest = this.#findLowestLevel()
@@ -106,7 +108,7 @@ class LogLevels {
     return answer
   }
 
-  /** Sees that a session gets what it wants; undefined when the server knows. */
+  /** Applies a session's level; returns undefined if the server already has it. */
   applyLevel({ id, client }: Session, connection: Connection): Promise<unknown> | undefined {
     this.#setSessionLevel(id, client.logLevel)
     return this.sendLevel(connection)
@@ -122,7 +124,7 @@ class LogLevels {
     return connection.sendRequest('logging/setLevel', { level: LOG_LEVELS[loudest] }).catch(() => undefined)
   }
 
-  /** Removes an ended session; true if it had requested a level. */
+  /** Removes a closed session; returns true if it had requested a level. */
   forgetSession(session: string): boolean {
     const level = this.#wanted.get(session)
     if (level === undefined) return false

@@ -20,10 +20,10 @@ import { isGlobal } from '../connection/translate-call.ts'
 import type { Supervisor } from '../supervisor.ts'
 import type { Subscription } from '../transport.ts'
 
-/** Takes what a server says of its lists on a connection beside the main one. */
+/** Handles a list change on a connection other than the main one. */
 export type OnOwnListChange = (supervisor: Supervisor, notification: Notification) => void
 
-/** Finds where the calls of a session go: the supervisor of a connection of its own that is up, or undefined for the main one. */
+/** Finds the supervisor of a session's separate connection if it is ready; undefined for the main one. */
 export type FindOwnSupervisor = (session: Session) => Supervisor | undefined
 
 interface SubscriptionCount {
@@ -38,13 +38,16 @@ interface SessionSubscriptions {
 
 const EMPTY_ANSWER: Answer = Object.freeze({ result: Payload.of({}) })
 
-/** The resources of a server that sessions watch: each session on the connection that its calls take, and after its end on the next. */
+/**
+ * Resource subscriptions: each session subscribes on the connection for its calls, and moves to the next when that
+ * closes.
+ */
 export class ResourceSubscriptions {
   readonly #context: UpstreamContext
   readonly #findOwnSupervisor: FindOwnSupervisor
-  /** Undefined where all connections list the same. */
+  /** Undefined if all connections have the same lists. */
   readonly #ownNews: OnOwnListChange | undefined
-  /** On the connection that all share; it listens for changed lists, too. */
+  /** Subscriptions on the shared connection, including changed lists. */
   readonly #main: ConnectionSubscriptions
   readonly #pooled = new Map<Supervisor, ConnectionSubscriptions>()
   readonly #held = new Map<string, SessionSubscriptions>()
@@ -59,12 +62,12 @@ export class ResourceSubscriptions {
     })
   }
 
-  /** Tells if a client watches a resource, on any connection or on the one of this supervisor. */
+  /** True if a client watches a resource, on any connection or on this supervisor's. */
   isWanted(supervisor?: Supervisor): boolean {
     return supervisor === undefined ? this.#held.size > 0 : this.#pooled.get(supervisor)?.isWanted === true
   }
 
-  /** `resources/subscribe` on the connection that the session's calls take. */
+  /** Handles `resources/subscribe` on the connection for the session's calls. */
   async subscribe(call: Call, connection: Connection): Promise<Answer> {
     const uri = String(call.params?.uri)
     const { session } = call.exchange
@@ -77,12 +80,12 @@ export class ResourceSubscriptions {
     }
     const answer = await watch.addUri(uri, { call, connection })
     if ('result' in answer) this.#recordSubscription(session, uri, watch)
-    // Its connection may have ended, or come up, meanwhile.
+    // The connection may have closed or become ready meanwhile.
     this.#moveSessions()
     return answer
   }
 
-  /** `resources/unsubscribe`, wherever the session is subscribed. */
+  /** Handles `resources/unsubscribe` on any connection. */
   async unsubscribe({ params, exchange }: Call): Promise<Answer> {
     const uri = String(params?.uri)
     const held = this.#held.get(exchange.session.id)
@@ -94,13 +97,13 @@ export class ResourceSubscriptions {
     return EMPTY_ANSWER
   }
 
-  /** The main connection is another one now; undefined when there is none. */
+  /** Follows the main connection; undefined when it closed. */
   setMainConnection(connection: Connection | undefined): void {
     this.#main.setConnection(connection)
     if (connection !== undefined) this.#moveSessions()
   }
 
-  /** A connection beside the main one has come up or gone. */
+  /** A connection other than the main one is ready or closed. */
   handleConnectionChange(supervisor: Supervisor): void {
     if (this.#ownNews !== undefined) this.#listenForLists(supervisor)
     if (this.#pooled.size === 0 && this.#held.size === 0) return
@@ -110,7 +113,7 @@ export class ResourceSubscriptions {
     this.#moveSessions()
   }
 
-  /** A modern server says that a list changed to who listens for it. */
+  /** A modern server sends list changes only to open listens. */
   #listenForLists(supervisor: Supervisor): void {
     if (supervisor.connection?.server?.era === 'modern') this.#getSubscriptions(supervisor)
   }
@@ -126,7 +129,7 @@ export class ResourceSubscriptions {
     for (const watch of [this.#main, ...this.#pooled.values()]) watch.stop()
   }
 
-  /** The sessions that a change is for that came by the connection of this supervisor; undefined for all that watch. */
+  /** Returns a filter for the sessions that a change on this connection concerns; undefined for all subscribers. */
   getAudience(supervisor: Supervisor): ((session: Session) => boolean) | undefined {
     return this.#createAudience(this.#pooled.get(supervisor) ?? this.#main)
   }
@@ -164,11 +167,14 @@ export class ResourceSubscriptions {
     this.#held.set(session.id, held)
     const before = held.uris.get(uri)
     held.uris.set(uri, { count: (before?.count ?? 0) + 1, watch })
-    // A subscription counts once, however often and wherever it was made meanwhile.
+    // Count a subscription once, even if it was repeated or moved meanwhile.
     void before?.watch.removeUri(uri)
   }
 
-  /** Sees that each session is subscribed where its calls go now; it leaves the old connection once the new one knows. */
+  /**
+   * Moves subscriptions to the connections that calls use now; unsubscribes from the old connection after the new one
+   * is subscribed.
+   */
   #moveSessions(): void {
     for (const { session, uris } of this.#held.values()) {
       const watch = this.#getSubscriptions(this.#findOwnSupervisor(session))
@@ -182,7 +188,7 @@ export class ResourceSubscriptions {
     this.#removeClosed()
   }
 
-  /** Forgets the connections that are gone. One that is up may be wanted again at any moment. */
+  /** Drops closed connections. A ready one may be needed again. */
   #removeClosed(): void {
     for (const [supervisor, watch] of this.#pooled)
       if (supervisor.connection === undefined && !watch.isWanted) this.#pooled.delete(supervisor)
@@ -191,32 +197,31 @@ export class ResourceSubscriptions {
 
 const ACKNOWLEDGED = 'notifications/subscriptions/acknowledged'
 const MAX_URIS = 10_000
-/** The wait of a subscriber for the server's acknowledgement; it is subscribed later if this was too short. */
+/** Timeout for the server's acknowledgement; a later one still takes effect. */
 const ACKNOWLEDGE_MS = 5000
 
-/** The purpose of a watch beside resources, and where its notifications go. */
 interface SubscriptionsRole {
-  /** True where it listens for changed lists as well. */
+  /** True if it listens for changed lists as well. */
   readonly listensForLists: boolean
   notify(notification: Notification): void
 }
 
 /**
- * The subscriptions of a server on one of its connections: one `subscriptions/listen` kept open on a modern one, and a subscription for
- * each URI on a legacy one, made again on every new connection.
+ * Subscriptions on one connection: one open `subscriptions/listen` on a modern server, one subscription per URI on a
+ * legacy server; renewed on every new connection.
  */
 class ConnectionSubscriptions {
   readonly #context: UpstreamContext
   readonly #role: SubscriptionsRole
   readonly #uris = new Map<string, number>()
-  /** Subscriptions that are being ended at a legacy server: over HTTP, what is sent later may arrive earlier. */
+  /** Unsubscribe requests to a legacy server in progress: over HTTP, requests may arrive out of order. */
   readonly #ending = new Map<string, Promise<void>>()
   readonly #backoff = new Backoff()
   #connection: Connection | undefined
   #current: Subscription | undefined
   #renewal: Promise<void> | undefined
   #stopRetry: (() => void) | undefined
-  /** True where the server granted anything; a listen for nothing ends at once, and need not be repeated. */
+  /** True if the server granted anything; an empty listen closes immediately and need not be repeated. */
   #isGranted = true
   #since = Infinity
 
@@ -229,7 +234,6 @@ class ConnectionSubscriptions {
     return this.#connection
   }
 
-  /** True while a client watches a resource. */
   get isWanted(): boolean {
     return this.#uris.size > 0
   }
@@ -250,7 +254,7 @@ class ConnectionSubscriptions {
     this.#connection = undefined
   }
 
-  /** One more watches a URI. Without a call the server is only notified, now or once there is a connection. */
+  /** Adds one subscriber to a URI. Without a call, the server is only notified, now or on the next connection. */
   async addUri(uri: string, by?: { readonly call: Call; readonly connection: Connection }): Promise<Answer> {
     await this.#ending.get(uri)
     const refusal = by === undefined ? undefined : this.#createRefusal(by.connection)
@@ -263,7 +267,7 @@ class ConnectionSubscriptions {
     return { result: Payload.of({}) }
   }
 
-  /** One less watches it. Never rejects. */
+  /** Removes one subscriber from a URI. Never rejects. */
   async removeUri(uri: string): Promise<void> {
     const count = this.#uris.get(uri) ?? 0
     if (count > 1) this.#uris.set(uri, count - 1)
@@ -293,7 +297,7 @@ class ConnectionSubscriptions {
     return answer
   }
 
-  /** Listens anew with all that is wanted now; changes of the same moment share one listen. */
+  /** Renews the listen with all current URIs; changes in the same tick share one listen. */
   #renewListen(): Promise<void> {
     this.#renewal ??= Promise.resolve().then(() => {
       this.#renewal = undefined
@@ -374,7 +378,7 @@ class ConnectionSubscriptions {
   }
 }
 
-/** List changes to assume after a gap in notifications. */
+/** Creates list changes after a gap in notifications. */
 export function createListChanges(server: ServerDescription | undefined): Notification[] {
   return Object.keys(LISTEN_FLAGS)
     .filter(kind => announcesChanges(kind, server))

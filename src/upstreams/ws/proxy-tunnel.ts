@@ -7,7 +7,7 @@ import type { ConnectionOptions } from 'node:tls'
 import { connect, getCACertificates } from 'node:tls'
 import { ClientError } from '../../http-client/transport.ts'
 
-/** Proxy of a connection, and the authorities that it is trusted by besides those of the system. */
+/** Proxy of a connection, and its trusted authorities in addition to those of the system. */
 interface ProxyTunnel {
   readonly proxy: string
   readonly ca?: string | undefined
@@ -16,7 +16,7 @@ interface ProxyTunnel {
 
 type TunnelCallback = (error: Error | null, socket?: Socket) => void
 
-/** Makes connections for HTTP requests of Node that go through a proxy: a tunnel (CONNECT), and TLS in it where the URL wants that. */
+/** Opens connections for Node HTTP requests through a proxy: a CONNECT tunnel, with TLS inside for https and wss. */
 export function connectThroughProxy(
   tunnel: ProxyTunnel,
   isSecure: boolean,

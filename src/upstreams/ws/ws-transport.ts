@@ -30,9 +30,9 @@ import type { TransportEvents } from '../transport.ts'
 import { connectThroughProxy } from './proxy-tunnel.ts'
 
 const CONNECT_MS = 5000
-/** Times that a handshake may be tried again with other credentials. */
+/** Retries of a handshake with new credentials. */
 const MAX_RETRIES = 3
-/** Close code of RFC 6455: nothing is wrong. */
+/** Close code 1000 of RFC 6455: normal closure. */
 const NORMAL = 1000
 
 /** A WebSocket to a server: one message per text frame, in both directions. */
@@ -41,9 +41,9 @@ export class WsTransport extends SharedTransport {
   readonly #spec: WsUpstreamConfig
   readonly #context: UpstreamContext
   readonly #events: TransportEvents
-  /** Absent while credentials for its handshake are fetched. */
+  /** Absent while credentials for the handshake are fetched. */
   #channel: WebSocketChannel | undefined
-  /** Messages that wait for the connection; undefined once it is there. */
+  /** Messages queued for the connection; undefined once it is open. */
   #queue: EncodedMessage[] | undefined = []
   #queuedLength = 0
   #isClosing = false
@@ -97,7 +97,7 @@ export class WsTransport extends SharedTransport {
     })
   }
 
-  /** The server wants other credentials for its handshake: asks for them, and tries once more. */
+  /** The server rejected the credentials of the handshake: gets new ones and retries. */
   async #retryWithCredentials(refused: UpstreamRefusal, reason: Reason): Promise<void> {
     try {
       const others = await this.#context.authorizer?.refused(createHandshakeRequest(this.#context), refused)
@@ -161,7 +161,7 @@ function connectWebSocket(
   })
 }
 
-/** The option of a WebSocket by which it goes through the proxy that is configured, or that the environment names. */
+/** Returns the WebSocket option for the configured or the environment's proxy. */
 function createProxyOption(
   { url, proxy }: WsUpstreamConfig,
   { environment, log }: UpstreamContext,
@@ -180,7 +180,7 @@ function createHandshakeRequest({ name, account, caller }: UpstreamContext): Out
   return { upstream: name, method: 'GET', account, exchange: undefined, principal: caller?.() }
 }
 
-/** Reads what a server answers instead of opening the WebSocket; as much of it as comes before the handshake has had its time. */
+/** Reads a server's answer that rejects the WebSocket; stops at the handshake timeout. */
 function readRefusal(
   response: IncomingMessage,
   done: (status: number, challenge: string | undefined, reason: Reason) => void,
