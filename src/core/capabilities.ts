@@ -8,15 +8,15 @@ import type { UpstreamInstructions } from '../api/catalog-view.ts'
 import { KINDS } from '../protocol/methods.ts'
 import { waitAtMost } from '../util/clock.ts'
 
-/** Milliseconds that a greeting waits for lists that say what its client may see. */
+/** Maximum wait in milliseconds for the lists that decide which upstreams a client may see. */
 const MAX_LISTS_MS = 2000
 
-/** Milliseconds that a greeting waits for other upstreams, once one has been spoken to. */
+/** Additional wait in milliseconds for the remaining upstreams after first contact with one. */
 const MAX_OTHERS_MS = 1000
 
 const LISTED = ['tools', 'prompts', 'resources'] as const
 
-/** Merges the capabilities of all upstreams. An unreached upstream counts for every list, as it may come back. */
+/** Merges all upstreams' capabilities. An unreached upstream counts for every list, as it may recover. */
 export function mergeCapabilities(graph: Graph): JsonObject {
   const merged: JsonObject = {}
   for (const node of graph.upstreams.values()) {
@@ -33,7 +33,9 @@ export function mergeCapabilities(graph: Graph): JsonObject {
   return merged
 }
 
-/** Checks one capability without merging all of them, as every exchange asks. An unreached upstream may have any. */
+/**
+ * Checks one capability without merging all of them, as every exchange needs it. An unreached upstream may have any.
+ */
 export function offersCapability({ upstreams }: Graph, capability: string): boolean {
   for (const { upstream } of upstreams.values()) {
     const { server, state } = upstream

@@ -15,7 +15,7 @@ interface HookReplyDeps {
   readonly log: Log
 }
 
-/** Replies by a hook, or refuses a disallowed request; undefined if the client must be asked. */
+/** Replies by a hook, or refuses a disallowed request; undefined if it must be sent to the client. */
 export async function getHookReply(
   graph: HookReplyDeps,
   exchange: Exchange,
@@ -53,12 +53,12 @@ export function summarizeReply(reply: AskReply): string {
   return typeof action === 'string' && /^[a-z]{1,16}$/.test(action) ? action : 'ok'
 }
 
-/** Reply to an ask that no hook answers and no client can be asked for. */
+/** Reply if no hook answers and no client can be reached. */
 export function createCannotAskReply({ method }: Ask): AskReply {
   return { error: rpcError(RPC.methodNotFound, `the client cannot be asked for ${method}`) }
 }
 
-/** The asks in a server's wish, by key. */
+/** Parses a server's input requests by key. */
 export function parseInputRequests(requests: unknown): (readonly [string, Ask])[] {
   if (!isObject(requests)) return []
   return Object.entries(requests).flatMap(([key, value]) =>
@@ -68,20 +68,19 @@ export function parseInputRequests(requests: unknown): (readonly [string, Ask])[
   )
 }
 
-/** A visit to a page has an id in the legacy era. */
+/** Converts a URL elicitation to the legacy form, which has an id. */
 export function toLegacyRequest(ask: Ask): Ask {
   if (ask.method !== 'elicitation/create' || ask.params?.mode !== 'url') return ask
   return { method: ask.method, params: { elicitationId: randomUUID(), ...ask.params } }
 }
 
-/** Answer to a request that its client has cancelled. */
 export function createCancelledAnswer(): Answer {
   return { error: rpcError(RPC.internal, gatewayError('GW_CANCELLED').message, { code: 'GW_CANCELLED' }) }
 }
 
 /**
- * Collects hook replies to the asks of a wish in the client's place, by key; or the error of the one that says no.
- * `requests` are the asks as the hooks leave them: the same object where they change nothing.
+ * Collects hook replies to input requests by key, or the error of the first refusal. `requests` are the input
+ * requests after the hooks: the same object if they change nothing.
  */
 export async function collectHookReplies(
   requests: unknown,
@@ -108,8 +107,8 @@ function withParams(requests: unknown, key: string, params: JsonObject | undefin
 }
 
 /**
- * Selects the asks of a wish that are left for the client, or the error if it cannot be asked: one that it has not
- * declared must not reach it (2026-07-28, multi round-trip requests).
+ * Selects the input requests for the client, or returns an error: a client must not receive a request type that it
+ * has not declared (2026-07-28, multi round-trip requests).
  */
 export function selectClientRequests(
   exchange: Exchange,
@@ -128,7 +127,7 @@ export function selectClientRequests(
   return { rest: Object.fromEntries(open.map(([key]) => [key, all[key]])) }
 }
 
-/** Asks by key, as `inputRequests` of this client has them. */
+/** Serializes input requests by key, in the form that this client reads. */
 export function createInputRequests(
   asks: Iterable<readonly [string, { readonly ask: Ask }]>,
   client: ClientDescription,
@@ -138,7 +137,7 @@ export function createInputRequests(
   )
 }
 
-/** Converts this client's entry in `inputResponses` for an ask that it was given there to what the server reads. */
+/** Converts the client's `inputResponses` entry for one input request to the form that the server reads. */
 export function parseInputResponse(ask: Ask, result: JsonObject, client: ClientDescription): AskReply {
   return { result: adaptRequest(ask, client).convertResult(result) }
 }

@@ -23,10 +23,10 @@ import { copyNumberNotes, hasExactNumbers, isObject } from '../protocol/json/jso
 import type { Kind } from '../protocol/methods.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
 
-/** Methods whose `arguments` many clients write as null if there are none, which few servers take. */
+/** Many clients send null for absent `arguments`, which few servers accept. */
 const WITH_ARGUMENTS: ReadonlySet<string> = new Set(['tools/call', 'prompts/get'])
 
-/** Parameters of a client's request in which null means absent: an empty cursor is none, and `arguments: null` is `{}`. */
+/** Removes null parameters: a null cursor is absent, and `arguments: null` is `{}`. */
 function omitNulls(method: string, params: JsonObject | undefined): JsonObject | undefined {
   if (params === undefined) return undefined
   if (method.endsWith('/list') && (params.cursor === null || params.cursor === '')) {
@@ -36,11 +36,14 @@ function omitNulls(method: string, params: JsonObject | undefined): JsonObject |
   return params.arguments === null && WITH_ARGUMENTS.has(method) ? { ...params, arguments: {} } : params
 }
 
-/** Limits of what is kept while a client thinks: messages, and the length of their parameters as text. The oldest goes first. */
+/**
+ * Limits for notifications queued until a client retries: messages, and serialized length. The oldest is dropped
+ * first.
+ */
 const MAX_PENDING = 64
 const MAX_PENDING_LENGTH = 64 * 1024
 
-/** Notifications of a call, kept while its client thinks. */
+/** Notifications of a call, queued until its client retries. */
 class PendingNotifications {
   readonly #notifications: { readonly notification: Notification; readonly length: number }[] = []
   #length = 0
@@ -59,8 +62,8 @@ class PendingNotifications {
 }
 
 /**
- * The notification of a call as the request hears it that took the call up again, with these parameters: progress goes on under its token.
- * Undefined if it does not want to hear it.
+ * Adapts a queued notification to the request that resumed the call: progress continues under its token. Undefined if
+ * the request wants none.
  */
 function filterNotification(
   params: JsonObject | undefined,
@@ -75,37 +78,37 @@ function filterNotification(
 
 const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({})
 
-/** Reply to a server whose call ended while the reply waited for its turn. */
+/** Reply to a server whose call ended while the reply waited for a permit. */
 const GIVEN_UP: AskReply = { error: rpcError(RPC.internal, 'the call was given up') }
 
 type SendRequest = (ask: Ask) => Promise<AskReply>
-/** Takes an ask in the client's place; `onward` is the way to the client itself. */
+/** Handles a request in the client's place; `onward` sends it to the client itself. */
 type AskHandler = (ask: Ask, onward: SendRequest) => Promise<AskReply>
 
-/** Way of what a call tells and asks once its client was answered. */
+/** Channel for notifications and client requests after the answer. */
 interface ClientChannel {
   emit(notification: Notification): void
   ask(ask: Ask): Promise<AskReply>
 }
 
-/** Carries what an exchange tells and asks its client through the hooks of its graph. */
+/** Carries an exchange's notifications and client requests through the hooks of its graph. */
 export interface Carrier {
   emit(exchange: Exchange, notification: Notification, send: (notification: Notification) => void): void
   ask(exchange: Exchange, ask: Ask, send: SendRequest | undefined): Promise<AskReply>
-  /** Called with what came of an ask, whatever way it took. */
+  /** Called with each client request and its reply, hook replies included. */
   asked?(exchange: Exchange, ask: Ask, reply: AskReply): void
-  /** Makes a call for an exchange, which ends with it. Absent where nothing can be called. */
+  /** Calls a tool within an exchange; cancelled with it. Absent if calls are not possible. */
   callTool?(exchange: PipelineExchange, params: WrappedCall): Promise<Answer>
-  /** Absent where nobody is shown anything. */
+  /** Lists the entries shown to the client. Absent without a client. */
   shown?(exchange: Exchange, kind: Kind): Promise<readonly CatalogEntry[]>
   /**
-   * Returns why the current configuration would reject a delayed call; undefined if it would not. A reload may have
-   * removed its server, name or caller.
+   * Returns why the current configuration would reject a delayed call; undefined if it would accept it. A reload may
+   * have removed its server, name or caller.
    */
   outdated?(call: PipelineCall): Promise<string | undefined>
 }
 
-/** One request on its way. Every field is set here, so that all exchanges share one shape. */
+/** One request in progress. The constructor sets every field, so that all exchanges share one hidden class. */
 export class PipelineExchange implements Exchange {
   readonly id: number
   readonly session: Session
@@ -166,7 +169,7 @@ export class PipelineExchange implements Exchange {
     return this.#carried !== undefined
   }
 
-  /** The call or request that stood in its arguments takes its place, for all who come now. */
+  /** Replaces the request by the call or request in its arguments. */
   unwrap(carried: WrappedCall | WrappedRequest): void {
     if ('method' in carried) {
       this.method = carried.method
@@ -228,7 +231,7 @@ export class PipelineExchange implements Exchange {
     if (this.answer === undefined) this.abandon(reason)
   }
 
-  /** Ends a call that goes on, whether its client was answered or not. The first reason counts. */
+  /** Cancels a call in progress, answered or not. The first reason counts. */
   abandon(reason: string): void {
     if (this.#reason !== undefined) return
     this.#reason = reason
@@ -270,7 +273,10 @@ export class PipelineExchange implements Exchange {
     return (await this.#waitForTurn(stay)) ? reply : GIVEN_UP
   }
 
-  /** Resolves when a reply may go on: what gave its place to others while the client was asked takes one again. False where it has ended. */
+  /**
+   * Waits for a permit before a reply resumes the call, as the permit was released during the client request. False
+   * if the call has ended.
+   */
   async #waitForTurn(stay: ActivePhase | undefined): Promise<boolean> {
     if (stay !== undefined) this.phases?.endPhase(stay)
     if (--this.openAsks > 0) return true
@@ -297,22 +303,22 @@ export class PipelineExchange implements Exchange {
     return onward === undefined ? this.#inbound.ask : ask => onward.ask(ask)
   }
 
-  /** The client is answered and the call goes on: what it tells and asks from now on goes this way. */
+  /** Continues after the answer: notifications and client requests use this channel. */
   continueInBackground(onward: ClientChannel): void {
     this.#onward = onward
   }
 
-  /** Asks go to `asker` from now on, which may end this exchange with them instead of holding it open. */
+  /** Redirects client requests to `asker`, which may end this exchange instead of holding it open. */
   redirectRequests(asker: AskHandler): void {
     this.#asker = asker
   }
 
-  /** The answer is no end: the client will take the same call up again, and what comes meanwhile waits for that. */
+  /** Queues notifications after the answer, until the client retries the call. */
   expectRetry(): void {
     this.#pending = new PendingNotifications()
   }
 
-  /** The client took the same call up again: what still comes for this exchange belongs to that one. */
+  /** Forwards later messages to the exchange that resumed the call. */
   continueAs(heir: PipelineExchange): void {
     this.#successor = heir
     for (const notification of this.#pending?.take() ?? []) heir.#emitForwarded(notification)
@@ -324,18 +330,17 @@ export class PipelineExchange implements Exchange {
   }
 }
 
-/** Parameters that say nothing of what is called: they are those of any request. */
+/** Removes the parameters specific to a call. */
 function omitCallParams(params: JsonObject = {}): JsonObject {
   const { name: _name, arguments: _arguments, task: _task, ...own } = params
   return own
 }
 
-/** Tells whether a request came as an HTTP request of its own: only there do arguments travel in headers. */
+/** True if a request has its own HTTP request: only there do arguments travel in headers. */
 export function isModernHttp({ via, session }: Exchange): boolean {
   return via === 'http' && session.client.era === 'modern'
 }
 
-/** One request to one upstream. */
 export class PipelineCall implements Call {
   readonly upstream: string
   readonly method: string
@@ -354,7 +359,7 @@ export class PipelineCall implements Call {
     this.exchange = exchange
   }
 
-  /** Tells whether the call was given up, alone or with its exchange. */
+  /** True if the call or its exchange was cancelled. */
   get isGivenUp(): boolean {
     return this.#reason !== undefined || this.exchange.cancelled
   }
@@ -391,7 +396,6 @@ function noop(): void {}
 
 type CancelListener = (reason: string) => void
 
-/** A listener, and its neighbours in the order in which they came. */
 interface ListenerNode {
   readonly run: CancelListener
   before: ListenerNode | undefined
@@ -399,7 +403,7 @@ interface ListenerNode {
   isIn: boolean
 }
 
-/** Listeners to one cancellation, in the order in which they came. Links instead of a table, as every call has one of them. */
+/** Cancellation listeners in registration order. A linked list instead of a set, as every call has one. */
 export class CancelListeners {
   #first: ListenerNode | undefined
   #last: ListenerNode | undefined
@@ -423,7 +427,7 @@ export class CancelListeners {
     else after.before = before
   }
 
-  /** Runs all that are there now, each of them once, and leaves none. */
+  /** Runs each current listener once and removes all. */
   run(reason: string): void {
     const all: ListenerNode[] = []
     for (let link = this.#first; link !== undefined; link = link.after) {

@@ -37,7 +37,7 @@ type AuthenticationResult = ReturnType<HookTaps['authenticate']>
 /** Maximum sessions that can receive notifications. */
 const MAX_SESSIONS = 100_000
 
-/** The gate between listeners and the pipeline. Listeners keep it across generations; the graph behind it is swapped. */
+/** The gate between listeners and the pipeline. It outlives generations; the graph behind it is swapped. */
 export class PipelineGate implements Gate {
   readonly info: { readonly name: string; readonly version: string }
   readonly roots: ClientRoots
@@ -45,7 +45,7 @@ export class PipelineGate implements Gate {
   #isOpen = true
   #isDraining = false
   readonly #sessions = new Set<Session>()
-  /** Findings that are no upstream's and no plugin's, by code. */
+  /** Findings without an upstream or plugin, by code. */
   readonly #standingFindings = new Map<string, HealthFinding>()
   #conversations = 0
   #opened = 0
@@ -62,7 +62,10 @@ export class PipelineGate implements Gate {
     return this.#graph
   }
 
-  /** New exchanges take the new graph's pipeline; those under way end on the old one. Its listens are still to be ended. */
+  /**
+   * New exchanges use the new graph's pipeline; running ones finish on the old one. The caller must end the old
+   * graph's listens.
+   */
   swap(graph: RuntimeGraph): void {
     graph.notifier.attach(this.#sessions)
     graph.notifier.adopt(this.#graph.notifier)
@@ -102,7 +105,7 @@ export class PipelineGate implements Gate {
     } catch (thrown) {
       found = this.#handleAuthFailure(thrown)
     }
-    // Most callers are known at once, and a promise costs a turn.
+    // Most callers are identified synchronously; skip the promise.
     if (!(found instanceof Promise)) return this.#checkIdentity(found, credentials)
     return found
       .catch((thrown: unknown) => this.#handleAuthFailure(thrown))
@@ -123,7 +126,7 @@ export class PipelineGate implements Gate {
     return caller
   }
 
-  /** A caller that cannot be identified because a plugin failed is refused. */
+  /** Refuses a caller that cannot be identified because a plugin failed. */
   #handleAuthFailure(thrown: unknown): Refusal {
     this.#graph.log.error('a caller could not be identified', { reason: getErrorMessage(thrown) })
     return createFailureRefusal()
@@ -158,7 +161,7 @@ export class PipelineGate implements Gate {
     this.#conversations--
     if (session.client.era === 'legacy') this.#graph.notifier.forgetSession(session)
     this.#graph.tasks.sessionEnded(session)
-    // State that a server keeps for the session is needed until its tasks are over.
+    // Server state for the session is needed until its tasks end.
     this.#graph.tasks.runWhenIdle(session, () => {
       for (const { upstream } of this.#graph.upstreams.values()) upstream.onSessionEnd?.(session)
     })
@@ -224,7 +227,7 @@ export class PipelineGate implements Gate {
     return this.#graph.hooks.getRunner('metrics')?.([]) ?? []
   }
 
-  /** Number of sessions that are open, of all that were opened, and of requests that are running. */
+  /** Numbers of open sessions, of sessions opened in total, and of running requests. */
   get activity(): { readonly sessions: number; readonly opened: number; readonly running: number } {
     return { sessions: this.#conversations, opened: this.#opened, running: this.#graph.running }
   }
@@ -243,7 +246,7 @@ function canServe(nodes: readonly Upstream[]): boolean {
   return someReady && nodes.every(node => node.spec.onFailure !== 'fail' || isUp(node))
 }
 
-/** Key of the taps of every path that differs in its last part alone. */
+/** Normalizes a path so that taps share one key for paths that differ only in the last segment. */
 function normalizePath(path: string): string {
   return `${path.slice(0, path.lastIndexOf('/') + 1)}*`
 }
@@ -253,12 +256,12 @@ function createStoppingRefusal(): Answer {
   return { error: rpcError(error.entry.rpc ?? RPC.internal, error.message, { code: error.code }) }
 }
 
-/** A plugin failed before there was an exchange: the caller learns that, and nothing of the plugin. */
+/** A plugin failed before an exchange existed: the caller must not learn details of the plugin. */
 function createFailureRefusal(): Refusal {
   return { status: 500, error: rpcError(RPC.internal, gatewayError('GW_INTERNAL').message) }
 }
 
-/** Reads what a client chooses by the query of its URL, where a plugin knows the parameter; one that may not be chosen refuses the request. */
+/** Parses the URL query parameters that plugins declare; refuses the request if a choice is not allowed. */
 function parseChoices(query: string, by: ChoiceContext, hooks: Hooks): ReturnType<Gate['parseChoices']> {
   let chosen: Record<string, string> | undefined
   for (const [name, value] of new URLSearchParams(query)) {
@@ -269,7 +272,7 @@ function parseChoices(query: string, by: ChoiceContext, hooks: Hooks): ReturnTyp
       const message = `Bad request: "${name}" of the URL ${why}`
       return { status: 400, error: rpcError(RPC.invalidRequest, message) }
     }
-    // Without a prototype, as the names are the client's.
+    // No prototype, as clients choose the names.
     chosen ??= Object.create(null) as Record<string, string>
     chosen[name] = value
   }

@@ -27,48 +27,47 @@ import type { StartupGrace } from './upstream.ts'
 import type { Seal } from './seal.ts'
 import type { HostedTask, ToolLocation } from './tasks/hosted-task.ts'
 
-/** An upstream in its place: with the dispatch that the plugins of this generation wrapped. */
+/** An upstream in one generation, with the dispatch that its plugins wrapped. */
 export interface UpstreamNode {
   readonly upstream: Upstream
   readonly prefix: string
   readonly dispatch: Dispatch
 }
 
-/** Name and version by which the gateway introduces itself. */
+/** Name and version that the gateway reports to clients and servers. */
 export interface Identity {
   readonly name: string
   readonly version: string
   readonly [key: string]: unknown
 }
 
-/** Notifications that one `subscriptions/listen` asks for. */
+/** Notifications that one `subscriptions/listen` requests. */
 export interface ListenFilter {
   readonly methods: ReadonlySet<string>
   readonly uris: ReadonlySet<string>
   readonly taskIds: readonly string[]
 }
 
-/** A route, with the catalog entry that it was found by. */
+/** A route with its catalog entry, if it was found by one. */
 export type FoundRoute = Route & { readonly entry?: CatalogEntry | undefined }
 
-/** Route of an exchange, or the error that says why there is none. */
 export type RouteResult = FoundRoute | { readonly error: RpcError }
 
-/** Owner of a resource, and the URIs by which the owner and clients know it. */
+/** Owner of a resource, with the URIs that the owner and clients use. */
 export interface ResourceOwner {
   readonly upstream: string
   readonly original: string
-  /** URI by which clients know it. */
+  /** URI as exposed to clients. */
   readonly exposed: string
 }
 
-/** Place where a task is kept: at a server, under the server's own id, or at the gateway. */
+/** Location of a task: at a server, under the server's own id, or at the gateway. */
 export type TaskLocation =
   | (ToolLocation & {
       readonly at: 'server'
       readonly era: Era
       readonly original: string
-      /** Name by which its client knows the tool. */
+      /** Tool name as exposed to the client. */
       readonly tool: string
     })
   | { readonly at: 'gateway'; readonly original: string }
@@ -80,9 +79,9 @@ export interface TaskRecord {
   readonly until: number
 }
 
-/** Request for a task that the gateway keeps: what is called, its lifetime, its poll interval, and how to cancel the work. */
+/** Request for a hosted task: the tool, its lifetime, its poll interval, and a function that cancels the work. */
 export interface HostedTaskRequest extends ToolLocation {
-  /** Name of the tool as its client says it. */
+  /** Tool name as exposed to the client. */
   readonly tool: string
   readonly ttlMs: number | null | undefined
   readonly pollIntervalMs?: number | undefined
@@ -91,21 +90,21 @@ export interface HostedTaskRequest extends ToolLocation {
 
 /** A changed list of an upstream. */
 export interface ListChange {
-  /** False if nobody was given the list by this process. */
+  /** False if this process never returned the list to a reader. */
   readonly wasGiven: boolean
-  /** Tells if a viewer may see any of its entries, former ones included. */
+  /** True if a viewer may see any of its entries, former ones included. */
   isSeenBy(viewer: ProfileViewer): boolean
 }
 
 /** The lists of all upstreams, as each caller sees them. */
 interface CatalogReader {
-  /** Returns this caller's view as it was last made; undefined where it has to be listed first. */
+  /** Returns this caller's last view; undefined if it must be loaded first. */
   getCachedView(kind: Kind, session: Session): View | undefined
   list(exchange: Exchange, upstreams?: readonly string[]): Promise<Answer>
   readonly listings: Listings
   /** Returns a key shared by readers of the same lists over the same connections. */
   getReaderKey(session: Session): string
-  /** Lists an upstream again; undefined if the list is the one that readers were given. */
+  /** Lists an upstream again; undefined if the list has not changed since readers received it. */
   findChange(kind: Kind, upstream: string): Promise<ListChange | undefined>
   load(kind: Kind, session: Session, only?: readonly string[]): Promise<View>
   find(kind: Kind, session: Session, exposed: string): Promise<CatalogEntry | undefined>
@@ -118,15 +117,14 @@ interface CatalogReader {
   hasVisibleEntries(kind: Kind, viewer: ProfileViewer, upstream: string): boolean
   isMissing(node: UpstreamNode, kind: Kind): boolean
   isDoubtful(kind: Kind): boolean
-  /** A first list of an upstream that is late for this caller, and still worth waiting for. */
+  /** Returns a starting upstream's pending first list for this caller, if its grace period has time left. */
   getLateList(node: UpstreamNode): LateList | undefined
   getListProblems(upstream: string): Readonly<Partial<Record<Kind, string>>> | undefined
 }
 
-/** Finds the upstream of a request. */
 interface RouteFinder {
   findRoute(exchange: Exchange): RouteResult | Promise<RouteResult>
-  /** Puts the real name in the place of one that the client was shown. */
+  /** Replaces a shown name by the real one. */
   resolveShownName(exchange: Exchange): Promise<void> | undefined
   findOwner(uri: string, exchange: Exchange): Promise<CatalogEntry | undefined>
   checkRoute(exchange: Exchange, route: Route): RouteResult
@@ -157,14 +155,14 @@ interface ParkedCall {
 
 interface ParkedCalls {
   find(id: string): ParkedCall | undefined
-  /** False when too many wait already. */
+  /** False if the limit is reached. */
   add(call: ParkedCall): boolean
   remove(call: ParkedCall): void
 }
 
-/** Tasks of clients: those that the gateway hosts, and those that servers keep. */
+/** Clients' tasks: hosted ones, and those kept by servers. */
 interface TaskRegistry {
-  /** Graph that runs at this moment; a task outlives the configuration it began with. */
+  /** The current graph; a task outlives the configuration that it began with. */
   readonly graph: Graph | undefined
   createTask(graph: Graph, session: Session, request: HostedTaskRequest): HostedTask | undefined
   findHosted(id: string, session: Session): HostedTask | undefined
@@ -182,7 +180,7 @@ interface TaskRegistry {
   sessionEnded(session: Session): void
 }
 
-/** One generation of the configuration at work, with its hooks, upstreams and catalog. */
+/** One running generation of the configuration, with its hooks, upstreams and catalog. */
 export interface Graph {
   readonly config: Config
   readonly hooks: Hooks
@@ -198,15 +196,13 @@ export interface Graph {
   readonly hide: HideSecrets
   readonly grace: StartupGrace
   readonly unlisted: UnlistedMethods
-  /** Tells whether any plugin has rules about resources. */
+  /** True if any plugin has rules about resources. */
   readonly judgesUris: boolean
-  /** Tells whether any plugin may ask clients in the middle of a call, whatever server it is for. */
+  /** True if any plugin may send client requests during a call, for any server. */
   readonly holdsCalls: boolean
-  /** Exchanges that are not answered yet. */
+  /** Number of unanswered exchanges. */
   readonly running: number
-  /** Counts one more of them. */
   entered(): void
-  /** Counts one less. */
   left(): void
   nextId(): number
   exchange(session: Session, inbound: IncomingRequest): PipelineExchange

@@ -45,11 +45,13 @@ interface Maker extends Graph {
   exchange(session: Session, inbound: IncomingRequest): PipelineExchange
 }
 
-/** Calls that were made for another one: they make none. */
+/** Nested calls: they cannot make further calls. */
 const INNER = new WeakSet<PipelineExchange>()
 const SILENT = (_: Notification): void => undefined
 
-/** Makes a call of a tool for an exchange: one of its caller, on the whole way. It is cancelled with the exchange. */
+/**
+ * Calls a tool within an exchange, for its caller and through the whole pipeline. It is cancelled with the exchange.
+ */
 async function callToolWithin(outer: PipelineExchange, params: WrappedCall, graph: Maker): Promise<Answer> {
   if (INNER.has(outer)) return { error: rpcError(RPC.invalidParams, 'a call within a call makes no others') }
   if (outer.cancelled) return { error: rpcError(RPC.internal, 'the request was cancelled') }
@@ -59,7 +61,7 @@ async function callToolWithin(outer: PipelineExchange, params: WrappedCall, grap
     method: 'tools/call',
     params: { ...params, ...(trace === undefined ? {} : { _meta: trace }) },
     via,
-    // Headers of MCP are about the outer call.
+    // MCP headers describe the outer call.
     headers: Object.fromEntries(Object.entries(headers).filter(([name]) => !name.startsWith('mcp-'))),
     remoteAddress,
     principal,
@@ -80,7 +82,7 @@ async function callToolWithin(outer: PipelineExchange, params: WrappedCall, grap
 
 const TRACE = ['traceparent', 'tracestate', 'baggage']
 
-/** The trace that a request belongs to, which its calls belong to as well. */
+/** Returns the request's trace context, which its nested calls share. */
 function getTraceContext(params: JsonObject | undefined): JsonObject | undefined {
   const meta = params?._meta
   const own = isObject(meta) ? Object.entries(meta).filter(([name]) => TRACE.includes(name)) : []
@@ -89,7 +91,7 @@ function getTraceContext(params: JsonObject | undefined): JsonObject | undefined
 
 const UNASKABLE = new WeakMap<ClientDescription, ClientDescription>()
 
-/** The client as one that nobody can ask: whoever would hears that. */
+/** Returns the client without capabilities, so that it receives no client requests. */
 function withoutCapabilities(client: ClientDescription): ClientDescription {
   let known = UNASKABLE.get(client)
   if (known === undefined) UNASKABLE.set(client, (known = { ...client, capabilities: {} }))
@@ -112,13 +114,13 @@ interface GraphDeps {
   readonly before?: Graph | undefined
 }
 
-/** The hooks on which a plugin may judge resources. */
+/** Hooks on which a plugin may have rules about resources. */
 const JUDGES = ['request', 'route', 'catalog'] as const
 
-/** Time for which a list is shown as it was last made, before it is made anew behind the one who asks. */
+/** Minimum age of a view before it is refreshed in the background. */
 const REFRESH_AFTER_MS = 5000
 
-/** One generation of the configuration while it runs: it makes and holds all that the core is. */
+/** One running generation of the configuration: creates and holds all core components. */
 export class RuntimeGraph implements Graph {
   readonly config: Config
   readonly hooks: Hooks
@@ -134,11 +136,11 @@ export class RuntimeGraph implements Graph {
   readonly hide: HideSecrets
   readonly grace: StartupGrace
   readonly unlisted: UnlistedMethods
-  /** Tells whether any plugin has rules about resources. */
+  /** True if any plugin has rules about resources. */
   readonly judgesUris: boolean
-  /** Tells whether any plugin may ask clients in the middle of a call. */
+  /** True if any plugin may send client requests during a call. */
   readonly holdsCalls: boolean
-  /** Tells whether a plugin reads how long requests of this method are in which phase. */
+  /** True if a plugin reads phase durations for this method. */
   readonly #isTimed: (method: string) => boolean
   readonly #identity: Identity
   readonly #carrier: Carrier
@@ -232,7 +234,7 @@ export class RuntimeGraph implements Graph {
   }
 }
 
-/** Methods of which a tap of `settled` reads the times; none where nobody does. */
+/** Returns a check for methods whose phase durations a `settled` tap reads. */
 function createTimingCheck(hooks: Hooks): (method: string) => boolean {
   const taps = hooks.taps('settled').filter(({ options }) => options.timed === true)
   if (taps.length === 0) return never
@@ -246,8 +248,8 @@ function never(): boolean {
 }
 
 /**
- * Returns why the current configuration would reject a delayed call; undefined if it would not. A reload may have
- * removed its server, name or caller.
+ * Returns why the current configuration would reject a delayed call; undefined if it would accept it. A reload may
+ * have removed its server, name or caller.
  */
 async function getOutdatedReason(call: PipelineCall, graph: Graph): Promise<string | undefined> {
   const now = graph.tasks.graph
@@ -264,7 +266,7 @@ async function getOutdatedReason(call: PipelineCall, graph: Graph): Promise<stri
   }
 }
 
-/** True for a caller that came over a connection, too: what stays open is asked for its credentials at each reload. */
+/** True without request credentials: each reload checks those of open connections. */
 async function isAdmitted({ exchange }: PipelineCall, { hooks }: Graph): Promise<boolean> {
   const { credentials, principal } = exchange
   const find = credentials && hooks.getRunner('authenticate', credentials.listener)

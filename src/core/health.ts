@@ -8,13 +8,16 @@ import { toOneLine, sanitizeText } from '../util/plain-text.ts'
 import { redactValue } from '../util/secrets.ts'
 import type { Graph } from './graph-types.ts'
 
-/** Restarts from which on one is told of, while the last is not long ago. */
+/** Recent restarts from which a finding is reported. */
 const MIN_RESTARTS = 5
 const LONG_AGO_MS = 600_000
-/** Most findings, so that a plugin cannot fill a page. */
+/** Maximum findings, so that a plugin cannot fill a page. */
 const MAX_COUNT = 1000
 
-/** Health of a running gateway: what the core sees, `standing` findings, and what plugins add by the `health` hook. */
+/**
+ * Health of a running gateway: findings of the core, `standing` findings, and those that plugins add by the `health`
+ * hook.
+ */
 export function computeHealth(graph: Graph, standing: readonly HealthFinding[] = []): Health {
   const nodes = [...graph.upstreams.values()]
   const own = nodes.flatMap(({ upstream }) => describeUpstream(upstream, graph))
@@ -23,14 +26,14 @@ export function computeHealth(graph: Graph, standing: readonly HealthFinding[] =
   return summarizeFindings(redactValue(all.slice(0, MAX_COUNT), graph.hide).map(removeControlCharacters))
 }
 
-/** Finding about a refused configuration: validate shows what is wrong in the files, and the hint of the error what is not. */
+/** Finding about a rejected configuration: `validate` reports errors in the files, the error's hint all others. */
 export function createRefusedFinding({ code, message, hint }: GatewayError): HealthFinding {
   const found = finding('config-refused', { why: message })
   if (/^GW_(CONFIG|PLUGIN)_/.test(code)) return found
   return { ...found, fix: `${hint.replace(/\.$/, '')}; then: gateway reload` }
 }
 
-/** A plugin that fails here is a finding itself: the others are wanted most when something is wrong. */
+/** A failing plugin becomes a finding itself, so that the other findings are still reported. */
 function addPluginFindings(own: readonly HealthFinding[], { hooks }: Graph): readonly HealthFinding[] {
   let findings = own
   for (const { plugin, run } of hooks.listTaps('health'))
@@ -77,27 +80,26 @@ function describeUpstream(upstream: Upstream, { catalog }: Graph): HealthFinding
   ]
 }
 
-/** Reports whether its last start failed, also while the next one is under way. */
+/** True if the last start failed, also during the next one. */
 function hasFailed({ state, problem }: Upstream): boolean {
   return state === 'failed' || (state === 'starting' && problem !== undefined)
 }
 
-/** Advice for servers that are no process of ours, and so have no output here. */
+/** Advice for servers that are not child processes, and so have no output here. */
 const ELSEWHERE = {
   'upstream-failed': 'See that it runs and can be reached; then: gateway restart {upstream}',
   'upstream-degraded': 'The log of the gateway says more',
   'upstream-restarts': 'The log of the gateway says more; then: gateway restart {upstream}',
 } as const
 
-/** Advice for a process that does not run and wrote nothing, such as one that could not be started at all. */
+/** Advice for a process that is not running and wrote nothing, such as one that could not be started. */
 const SILENT =
   'It wrote nothing: correct what is said here (gateway reload reads gateway.yaml anew); then: gateway restart {upstream}'
 
-/** HTTP refusals that require authentication. */
 const REFUSED = /^HTTP 40[13]\b/
 const WANTS_LOGIN = 'It wants a login, or another token: see docs/login.md; then: gateway reload'
 
-/** A finding with advice that can be followed for this server. */
+/** Creates a finding with advice that applies to this server. */
 function createFixableFinding(
   code: keyof typeof ELSEWHERE,
   { name, logs }: Upstream,
@@ -119,7 +121,7 @@ function createRestartFinding(upstream: Upstream): HealthFinding[] {
   ]
 }
 
-/** Texts of servers may hold control characters. */
+/** Servers' texts may hold control characters. */
 function removeControlCharacters({ summary, detail, ...others }: HealthFinding): HealthFinding {
   return {
     ...others,
@@ -128,7 +130,7 @@ function removeControlCharacters({ summary, detail, ...others }: HealthFinding):
   }
 }
 
-/** One upstream as people see it. */
+/** Returns an upstream's status for display. */
 export function getUpstreamStatus(upstream: Upstream, { hooks, catalog, hide }: Graph): UpstreamStatus {
   const lists = catalog.getListProblems(upstream.name)
   const status = lists === undefined ? createStatus(upstream) : { ...createStatus(upstream), lists }

@@ -5,21 +5,21 @@ import type { Payload } from '../protocol/payload.ts'
 import type { HideSecrets } from '../util/secrets.ts'
 import { redactValue } from '../util/secrets.ts'
 
-/** Members of a task's state that say why it failed. */
+/** Members of a task's state that describe a failure. */
 const ERROR_MEMBERS = ['error', 'statusMessage']
 
 interface SecretHider {
   readonly hide: HideSecrets
 }
 
-/** An answer whose error has no secret of ours in it: servers quote what they were sent, credentials included. */
+/** Redacts the gateway's secrets from an answer's error: servers quote what they received, credentials included. */
 export function hideAnswerSecrets(answer: Answer, { hide }: SecretHider): Answer {
   if (!('error' in answer)) return answer
   const error = redactValue(answer.error, hide)
   return error === answer.error ? answer : { ...answer, error }
 }
 
-/** The same for the state of a task that a server keeps. */
+/** Redacts the state of a server's task in the same way. */
 export function hideStateSecrets(state: JsonObject, { hide }: SecretHider): JsonObject {
   const shown = ERROR_MEMBERS.filter(key => state[key] !== undefined).map(
     key => [key, redactValue(state[key], hide)] as const,
@@ -29,7 +29,7 @@ export function hideStateSecrets(state: JsonObject, { hide }: SecretHider): Json
     : { ...state, ...Object.fromEntries(shown) }
 }
 
-/** The same for a state in bytes: those of a result are not read. */
+/** Redacts a serialized state; its result is not parsed. */
 export function hidePayloadSecrets(state: Payload, hiding: SecretHider): Payload {
   const bytes = state.bytes()
   if (!ERROR_MEMBERS.some(key => mayHaveMember(bytes, key))) return state

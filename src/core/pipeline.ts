@@ -61,7 +61,9 @@ async function discover({ session }: Exchange, graph: Graph): Promise<Answer> {
   })
 }
 
-/** The level is the session's; servers are told so that they send enough, and what is too quiet is dropped on the way. */
+/**
+ * Sets the session's log level. Servers receive it so that they log enough; the gateway drops messages below the level.
+ */
 function setLevel(exchange: Exchange, graph: Graph): Answer {
   const level = exchange.params?.level
   if (typeof level !== 'string' || !LOG_LEVELS.includes(level)) {
@@ -72,7 +74,7 @@ function setLevel(exchange: Exchange, graph: Graph): Answer {
   exchange.session.client.logLevel = level
   for (const { upstream, dispatch } of graph.upstreams.values()) {
     const { server, state } = upstream
-    // An idle server gets the level with its next call.
+    // An idle server receives the level with its next call.
     if (server?.capabilities.logging === undefined || server.era === 'modern' || state === 'idle') continue
     const own = createDetachedExchange(graph, exchange.session, 'logging/setLevel')
     void dispatch(new PipelineCall(upstream.name, own.method, { level }, own)).catch(() => undefined)
@@ -85,8 +87,8 @@ function createResult(value: JsonObject): Answer {
 }
 
 /**
- * The pipeline: request hooks → route → call hooks → dispatch → response hooks → settled.
- * Never rejects, and reaches `settled` exactly once whatever happens on the way.
+ * The pipeline: request hooks → route → call hooks → dispatch → response hooks → settled. Never rejects, and always
+ * reaches `settled` exactly once.
  */
 export async function runPipeline(exchange: PipelineExchange, graph: Graph): Promise<Answer> {
   const { hooks } = graph
@@ -94,7 +96,7 @@ export async function runPipeline(exchange: PipelineExchange, graph: Graph): Pro
   let carried: WrappedRequest | undefined
   graph.entered()
   try {
-    // A wait costs a turn of the microtasks, so nothing is waited for that nobody taps.
+    // Skip the await if no plugin tapped the hook.
     const { unwrap } = hooks.getRunners(exchange.method)
     if (unwrap !== undefined) carried = await unwrapCall(exchange, unwrap)
     const { request } = hooks.getRunners(exchange.method)
@@ -117,10 +119,13 @@ export async function runPipeline(exchange: PipelineExchange, graph: Graph): Pro
   return toToolAnswer(carried, answer, exchange, graph)
 }
 
-/** A call may carry a call that carries a request, and no more. */
+/** Maximum nesting: a call may carry a call that carries a request. */
 const MAX_CARRIED_CALLS = 2
 
-/** Puts what a call carries in its place; returns it where it is no call, as then its answer is to become that of one. */
+/**
+ * Replaces a call by the call or request in its arguments; returns a carried request, whose answer must become a tool
+ * result.
+ */
 async function unwrapCall(
   exchange: PipelineExchange,
   unwrap: HookTaps['unwrap'],
@@ -134,7 +139,7 @@ async function unwrapCall(
   return undefined
 }
 
-/** The answer of a call that carried a request: its client reads that of a tool. */
+/** Converts the answer of a carried request to a tool result. */
 function toToolAnswer(
   carried: WrappedRequest | undefined,
   answer: Answer,
@@ -149,7 +154,7 @@ function toToolAnswer(
   }
 }
 
-/** Answer that ends the exchange before anybody is asked; undefined where it goes on. */
+/** Validates the target and runs the `request` hook; returns an early answer, or undefined to continue. */
 function runDecidingHook(
   exchange: PipelineExchange,
   request: HookTaps['request'] | undefined,
@@ -173,7 +178,9 @@ async function runResponseHooks(
   }
 }
 
-/** The answer that taps made of another, with numbers as their server wrote them. A plugin may have a copy of our classes of its own. */
+/**
+ * Restores the server's number formats in an answer that taps replaced. Leaves results of a plugin's own copy of `Payload` alone.
+ */
 function preserveNumbers(made: Answer, before: Answer): Answer {
   if (!('result' in made) || !('result' in before) || made.result === before.result) return made
   if (!(made.result instanceof Payload && before.result instanceof Payload)) return made
@@ -199,7 +206,6 @@ function followRoute(route: RouteResult, exchange: PipelineExchange, graph: Grap
     : dispatchCall(exchange, route, graph)
 }
 
-/** Sends the exchange to the one upstream of its route. */
 function dispatchCall(
   exchange: PipelineExchange,
   route: Extract<FoundRoute, { to: 'one' }>,
@@ -223,7 +229,7 @@ function dispatchCall(
 
 const LOGGED_CODES: ReadonlySet<string> = new Set(['GW_INTERNAL', 'GW_PLUGIN_FAILED', 'GW_PLUGIN_TIMEOUT'])
 
-/** Tells whether the log must have an error: the fault is the gateway's, or that of a plugin. */
+/** True if the error must be logged: the gateway or a plugin caused it. */
 export function isOwnerError(thrown: unknown): thrown is GatewayError {
   return thrown instanceof GatewayError && LOGGED_CODES.has(thrown.code)
 }

@@ -8,7 +8,7 @@ import { RPC, rpcError } from '../protocol/rpc-error.ts'
 import { canonicalizeUri } from '../protocol/uri.ts'
 
 type Params = JsonObject | undefined
-/** The parameters with their target in its one form, or why there is none. */
+/** Parameters with a normalized target, or the error. */
 type TargetResult = { readonly params: Params } | { readonly error: RpcError }
 
 const TARGETS: ReadonlyMap<string, (params: Params) => TargetResult> = new Map([
@@ -18,15 +18,15 @@ const TARGETS: ReadonlyMap<string, (params: Params) => TargetResult> = new Map([
   ['completion/complete', checkReference],
 ])
 
-/** Members of each type of reference: the one that it has, and the one that it must not have. */
+/** For each reference type: its required member, and its forbidden one. */
 const MEMBERS: ReadonlyMap<unknown, readonly ['name' | 'uri', 'name' | 'uri']> = new Map([
   ['ref/prompt', ['name', 'uri']],
   ['ref/resource', ['uri', 'name']],
 ])
 
 /**
- * Brings what a request names into one form, before anything judges it: what a rule sees, the router finds and a server
- * gets is the same. The error where a request names two things.
+ * Normalizes a request's target before any rule runs, so that rules, router and server see the same name. Returns an
+ * error if a request has two targets.
  */
 export function normalizeTarget(exchange: Exchange): RpcError | undefined {
   const settled = TARGETS.get(exchange.method)?.(exchange.params)
@@ -36,14 +36,14 @@ export function normalizeTarget(exchange: Exchange): RpcError | undefined {
   return undefined
 }
 
-/** A URI without a canonical form stays: whoever has rules about resources refuses it. */
+/** A URI without a canonical form passes unchanged: plugins with resource rules refuse it. */
 function withCanonicalUri(params: Params): TargetResult {
   const uri = params?.uri
   const own = typeof uri === 'string' ? canonicalizeUri(uri) : uri
   return { params: own === uri ? params : { ...params, uri: own } }
 }
 
-/** The type of a reference says what it is, and then it is nothing else (2025-11-25 and 2026-07-28, completion). */
+/** The reference type decides which member is allowed (2025-11-25 and 2026-07-28, completion). */
 function checkReference(params: Params): TargetResult {
   const ref = params?.ref
   if (!isObject(ref)) return createInvalidTarget('"ref" must be an object')
@@ -62,7 +62,7 @@ function checkReferenceName(
   const name = ref[member]
   if (ref[other] !== undefined) return createInvalidTarget('"ref" names a prompt and a resource')
   if (typeof name !== 'string') return createInvalidTarget(`"ref.${member}" must be a string`)
-  // Completion may be for a URI template, which is no URI.
+  // Completion may be for a URI template, which is not a URI.
   if (member === 'name' || name.includes('{')) return { params }
   const uri = canonicalizeUri(name)
   return { params: uri === name ? params : { ...params, ref: { ...ref, uri } } }
@@ -75,11 +75,11 @@ function createInvalidTarget(why: string): TargetResult {
 export interface RequestTarget {
   readonly kind: Kind
   readonly name: string
-  /** The parameters with another name in its place. */
+  /** Returns the parameters with another name. */
   readonly withName: (name: string) => JsonObject
 }
 
-/** Finds what parameters are about: the name of a tool or prompt, or a URI; a completion's is in its reference. */
+/** Returns a request's target: a tool or prompt name, or a URI; for completion, the one in its reference. */
 export function getTarget(method: string, params: JsonObject | undefined): RequestTarget | undefined {
   const { kind, target } = METHODS.get(method) ?? {}
   if (target === 'ref') return isObject(params?.ref) ? resolveReference(params, params.ref) : undefined
@@ -88,7 +88,7 @@ export function getTarget(method: string, params: JsonObject | undefined): Reque
   return { kind, name, withName: other => ({ ...params, [target]: other }) }
 }
 
-/** Its type alone says what a reference is about. */
+/** The reference type alone decides the target kind. */
 function resolveReference(params: JsonObject, ref: JsonObject): RequestTarget | undefined {
   const [kind, member] =
     ref.type === 'ref/prompt' ? (['prompts', 'name'] as const) : (['resources', 'uri'] as const)

@@ -23,7 +23,7 @@ import { isUp } from './upstream.ts'
 /** Methods that name a tool or a prompt. */
 const NAMED: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'completion/complete'])
 
-/** Finds the one upstream that an exchange is for, by the name or URI it carries. */
+/** Finds the upstream for an exchange by its name or URI. */
 export class Router {
   readonly #graph: Graph
   readonly #waitMs: number
@@ -39,8 +39,8 @@ export class Router {
   }
 
   /**
-   * Puts the real name in the place of one that a client was shown (`listing`), before anything judges the request. Real names
-   * come first. Servers are asked only by the first request of a caller who has no list yet.
+   * Replaces a shown name (`listing` taps) by the real one before any rule runs. Real names take precedence. Only a
+   * caller's first request loads the lists.
    */
   resolveShownName(exchange: Exchange): Promise<void> | undefined {
     const { catalog } = this.#graph
@@ -61,19 +61,19 @@ export class Router {
     const entry = await this.#find(exchange, kind, name, () => this.#findShown(target, session))
     this.#entriesByName.set(exchange, { name: entry?.exposed ?? name, entry })
     if (entry !== undefined && entry.exposed !== name) exchange.params = target.withName(entry.exposed)
-    // The next request of this caller finds a list.
+    // This caller's next request will find a list.
     if (this.#graph.catalog.getCachedView(kind, session) === undefined)
       void this.#graph.catalog.load(kind, session).catch(() => undefined)
   }
 
-  /** The thing that this client was shown under a name that is not its own. */
+  /** Finds the entry that this client knows by another name. */
   #findShown({ kind, name }: RequestTarget, session: Session): CatalogEntry | undefined {
     const { catalog } = this.#graph
     const view = catalog.getCachedView(kind, session)
     return view && catalog.listings.getListedView(view, session).real.get(name)
   }
 
-  /** The route by the catalog; at once where the name is known, else after asking the upstreams. */
+  /** Routes by the catalog: synchronously for a known name, else after listing the upstreams. */
   findRoute(exchange: Exchange): RouteResult | Promise<RouteResult> {
     const row = METHODS.get(exchange.method)
     if (row === undefined) return this.#routeUnknownMethod(exchange)
@@ -94,7 +94,7 @@ export class Router {
     return entry?.refusal === undefined ? entry : undefined
   }
 
-  /** A route decided by a plugin, checked against what this caller may see. */
+  /** Checks a plugin's route against the entries that this caller may see. */
   checkRoute(exchange: Exchange, route: Route): RouteResult {
     if (route.to === 'many') return route
     const withheld = this.#findRefusal(exchange)
@@ -108,7 +108,7 @@ export class Router {
     const entry = this.#findVisible(target, node, exchange.session)
     if (entry?.original === target.name && entry.refusal === undefined) return { ...route, entry }
     if (entry !== undefined) return createRoute(entry, target.withName)
-    // The same error as for an unknown name.
+    // Same error as for an unknown name, so that it does not reveal the entry.
     return createUnknownError(
       exchange,
       target.kind,
@@ -116,19 +116,19 @@ export class Router {
     )
   }
 
-  /** Refusal of the thing that this caller names: no route leads past it. */
+  /** Returns the entry's refusal, which plugin routes cannot bypass. */
   #findRefusal({ method, params, session }: Exchange): RpcError | undefined {
     const asked = getTarget(method, params)
     return asked && this.#graph.catalog.getCachedView(asked.kind, session)?.findByName(asked.name)?.refusal
   }
 
-  /** The entry of a thing that this caller may see, listed or not. */
+  /** Finds an entry that this caller may see, listed or not. */
   #findVisible(
     { kind, name }: RequestTarget,
     node: UpstreamNode,
     session: Session,
   ): CatalogEntry | undefined {
-    // Entries in the view have passed the taps when the view was made.
+    // The view already passed the taps.
     const listed = this.#graph.catalog.getCachedView(kind, session)?.findByOriginal(node.upstream.name, name)
     if (listed !== undefined) return listed
     if (kind === 'resources' && this.#isAmbiguousUri(name)) return undefined
@@ -136,12 +136,12 @@ export class Router {
     return this.#graph.catalog.applyCatalogTaps(entry, session)
   }
 
-  /** Rules cannot judge a URI that has no canonical form: where there are some, only what a server lists so is found. */
+  /** Rules cannot judge a URI without a canonical form: if any exist, only exactly listed URIs match. */
   #isAmbiguousUri(uri: string): boolean {
     return this.#graph.judgesUris && parseCanonicalUri(uri) === undefined
   }
 
-  /** Mirrors a tool's annotated arguments in headers, and checks those that the client sent (`x-mcp-header`). */
+  /** Copies a tool's annotated arguments to headers, and checks those that the client sent (`x-mcp-header`). */
   mirrorParams(call: Call, entry: CatalogEntry | undefined): RpcError | undefined {
     const annotations = entry === undefined ? undefined : this.#graph.catalog.getHeaderParams(entry)
     return annotations === undefined || annotations.length === 0
@@ -160,7 +160,7 @@ export class Router {
     return mismatch
   }
 
-  /** A method we do not know goes to the only upstream there is; with several, a route must say where. */
+  /** Routes an unknown method to the only upstream; with several, a plugin must route it. */
   #routeUnknownMethod(exchange: Exchange): RouteResult {
     const [only, second] = this.#graph.upstreams.keys()
     if (only !== undefined && second === undefined)
@@ -193,7 +193,7 @@ export class Router {
     return createUnknownError(exchange, kind, name)
   }
 
-  /** Finds the owner of a name: by the lists, waiting for those late for the first time, else by what they suggest. */
+  /** Finds a name's owner: in the lists, waiting for late first ones, else by guesses from prefixes and templates. */
   async #find(
     exchange: Exchange,
     kind: Kind,
@@ -213,12 +213,12 @@ export class Router {
     return found ?? (kind === 'resources' ? this.#suggestName(name, session) : undefined)
   }
 
-  /** Asks only the upstream whose prefix the name carries, so that a slow neighbour costs nothing. */
+  /** Lists only the upstream whose prefix matches, so that slow upstreams do not delay the call. */
   async #findByPrefix(kind: Kind, name: string, session: Session): Promise<CatalogEntry | undefined> {
     const node = this.#listPrefixed(kind, name)
     if (node === undefined) return undefined
     const listed = this.#graph.catalog.getList(node.upstream.name, kind, session)
-    // Without rules that change names, a first list that is late tells nothing new.
+    // Without rules that change names, a late first list would not change the route.
     if (!mayOwn(this.#graph, node, kind) && !(await waitAtMost(this.#graph.clock, this.#waitMs, listed)))
       return createUnlistedEntry(kind, node.upstream.name, name.slice(node.prefix.length), node.prefix)
     const entry = (await listed)?.entries.find(candidate => candidate.exposed === name)
@@ -239,7 +239,7 @@ export class Router {
     return entry ?? (kind === 'resources' ? this.#findByTemplate(name, session) : undefined)
   }
 
-  /** A name of an upstream that is down, or cannot list now, goes there, so that the caller learns why. */
+  /** Routes to an upstream that is down or cannot list, so that the caller receives its error. */
   #findUnavailableOwner(kind: Kind, name: string, session: Session): CatalogEntry | undefined {
     const entry = this.#graph.catalog.findLastKnown(kind, session, name) ?? this.#findGuessed(kind, name)
     const permitted = entry === undefined ? undefined : this.#graph.catalog.applyCatalogTaps(entry, session)
@@ -254,7 +254,9 @@ export class Router {
     return createUnlistedEntry(kind, node.upstream.name, original, node.prefix)
   }
 
-  /** Servers may serve URIs they do not list: by template, else by the only one, else by whoever lists that origin. */
+  /**
+   * Servers may serve unlisted URIs: match by template, else the only upstream, else the one that lists that origin.
+   */
   async #findByTemplate(uri: string, session: Session): Promise<CatalogEntry | undefined> {
     if (this.#isAmbiguousUri(uri)) return undefined
     const templates = await this.#graph.catalog.load('resourceTemplates', session)
@@ -310,7 +312,7 @@ function createRoute(entry: CatalogEntry, params: (original: string) => JsonObje
   return { to: 'one', upstream: entry.upstream, params: params(entry.original), entry }
 }
 
-/** The lists in which a thing of this kind may show whose it is. */
+/** Returns the kinds whose lists may reveal an entry's owner. */
 function getRelatedKinds(kind: Kind): readonly Kind[] {
   return kind === 'resources' ? ['resources', 'resourceTemplates'] : [kind]
 }
@@ -326,17 +328,14 @@ function getUriOrigin(uri: string): string {
   return /^[a-z][a-z0-9+.-]*:(?:\/\/[^/?#]*)?/i.exec(uri)?.[0] ?? uri
 }
 
-/** Search for a thing of one of these kinds. */
+/** Search for an entry of one of these kinds. */
 interface EntrySearch {
   readonly kinds: readonly Kind[]
-  /** The request that looks for it; nobody waits for one that is cancelled. */
+  /** The request that needs the entry; the search stops if it is cancelled. */
   readonly exchange: Exchange
 }
 
-/**
- * Looks for a thing, and looks again whenever a server has started that was still starting, until their grace is over. If
- * none starts, that is one look.
- */
+/** Searches, and again after each upstream that finishes starting within its grace period. */
 async function findWithRetries<T>(
   graph: Graph,
   wanted: EntrySearch,
@@ -348,19 +347,19 @@ async function findWithRetries<T>(
     if (found !== undefined || wanted.exchange.cancelled) return found
     const late = listLateLists(graph, wanted)
     if (late.length > 0) await waitForNextList(late, graph, wanted.exchange)
-    // One that came up during the look may not have been asked by it.
+    // An upstream that became ready during the search may have been missed: search again.
     else if (listReadyNodes(graph, wanted).every(node => before.includes(node))) return undefined
   }
 }
 
-/** Upstreams that have been spoken to and may own such a thing. */
+/** Lists the contacted upstreams that may own such an entry. */
 function listReadyNodes(graph: Graph, { kinds }: EntrySearch): readonly UpstreamNode[] {
   return [...graph.upstreams.values()].filter(
     node => node.upstream.server !== undefined && kinds.some(kind => mayOwn(graph, node, kind)),
   )
 }
 
-/** Waits for the first of them to arrive, unless their time is over before or the request is cancelled. */
+/** Waits for the first late list, until the grace period ends or the request is cancelled. */
 async function waitForNextList(
   late: readonly LateList[],
   { clock }: Graph,
@@ -381,13 +380,13 @@ function listLateLists(graph: Graph, { kinds }: EntrySearch): LateList[] {
     .flatMap(node => graph.catalog.getLateList(node) ?? [])
 }
 
-/** Without rules that change names, the prefix says whose a name is, and a call need not wait for a list. */
+/** True if a name's owner depends on lists: without rules that change names, the prefix decides. */
 function mayOwn({ hooks }: Graph, { prefix }: UpstreamNode, kind: Kind): boolean {
   const isNamed = kind === 'tools' || kind === 'prompts'
   return !isNamed || prefix === '' || hooks.getRunner('catalog') !== undefined
 }
 
-/** The route of an exchange by one configuration, or the error that says why there is none. */
+/** Routes an exchange by one configuration; returns an error without a match. */
 export function findRoute(exchange: Exchange, graph: Graph): RouteResult | Promise<RouteResult> {
   const refused = graph.catalog.findUnsupportedError(exchange)
   if (refused !== undefined) return { error: refused }

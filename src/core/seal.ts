@@ -10,11 +10,11 @@ const TAG_BYTES = 16
 const EXPIRY_PREFIX = 'until '
 
 /**
- * Opaque values that we hand out and read back: AES-256-GCM, bound to what they were made for.
+ * Opaque values for clients to return: AES-256-GCM, bound to a purpose.
  *
  * ```ts
- * const cursor = seal.close({ offset: 100 }, 'tools/list|anonymous')
- * seal.open(cursor, 'tools/list|anonymous') // { offset: 100 }
+ * const cursor = seal.sealValue({ offset: 100 }, 'tools/list|anonymous')
+ * seal.openValue(cursor, 'tools/list|anonymous') // { offset: 100 }
  * ```
  */
 export class Seal {
@@ -22,7 +22,7 @@ export class Seal {
   readonly #now: () => number
   #shared: SealingKeys | undefined
 
-  /** `now` is milliseconds since 1970: another process, which has another clock, may have the same key. */
+  /** `now` is milliseconds since 1970: other processes with their own clocks may share the key. */
   constructor(key: Buffer = randomBytes(32), now: () => number = getSteadyTime) {
     this.#key = key
     this.#now = now
@@ -33,7 +33,7 @@ export class Seal {
     return this.sealValue({ value, until: this.#now() + ms }, `${EXPIRY_PREFIX}${boundTo}`)
   }
 
-  /** Opens what `sealWithExpiry` closed; undefined once its time is over. */
+  /** Opens a value from `sealWithExpiry`; undefined once it has expired. */
   openWithExpiry(sealed: string, boundTo: string): unknown {
     const opened = this.openValue(sealed, `${EXPIRY_PREFIX}${boundTo}`) as
       { value: unknown; until: number } | undefined
@@ -41,8 +41,8 @@ export class Seal {
   }
 
   /**
-   * From now on the processes of `sealing` open what any of them closes. What only one can do something with, a parked call
-   * or a hosted task, says which; that is no secret, and bound to what is sealed.
+   * Uses the keys shared by the processes of `sealing`. Values for one process, such as a parked call or a hosted
+   * task, carry its replica id: not secret, but authenticated.
    */
   useSharedKeys(sealing: SealingKeys): void {
     this.#shared = sealing
@@ -55,7 +55,7 @@ export class Seal {
     return `${formatReplicaPrefix(place)}${encryptWithKey(key, value, `${place} ${boundTo}`)}`
   }
 
-  /** The value, or undefined for anything that this seal did not close for the same purpose. */
+  /** Opens a value; undefined unless it was sealed here for the same purpose. */
   openValue(sealed: string, boundTo: string): unknown {
     if (this.#shared === undefined) return decryptWithKey(this.#key, sealed, boundTo)
     const kept = splitReplicaPrefix(sealed)
@@ -71,7 +71,7 @@ export class Seal {
 
 function unwrapExpiring(value: unknown): boolean {
   if (!isObject(value)) return false
-  // A value that is sealed for a time is wrapped in an object that says until when.
+  // A value with an expiry is wrapped in an object.
   if (isObject(value.value)) return unwrapExpiring(value.value)
   if (value.at === 'gateway') return true
   return value.parked !== undefined || (isObject(value.place) && value.place.at === 'gateway')
@@ -79,7 +79,7 @@ function unwrapExpiring(value: unknown): boolean {
 
 const objects = new WeakMap<Uint8Array, KeyObject>()
 
-/** A key as an object: what Node makes of bytes costs more than the cipher. */
+/** Converts a key once: Node's conversion from bytes costs more than the cipher. */
 function getKeyObject(key: Uint8Array): KeyObject {
   let known = objects.get(key)
   if (known === undefined) objects.set(key, (known = createSecretKey(key)))
@@ -108,7 +108,7 @@ function decryptWithKey(key: Uint8Array, sealed: string, boundTo: string): unkno
   }
 }
 
-/** Handles of one plugin. The seal says with each in which process it was made. */
+/** Creates one plugin's handles. Each carries the replica id of its process. */
 export function createHandles(seal: Seal, plugin: string): Handles {
   const bound = (owner: string): string => JSON.stringify(['handle', plugin, owner])
   return {

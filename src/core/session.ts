@@ -14,10 +14,9 @@ import { MODERN_VERSION } from '../protocol/methods.ts'
 
 type Viewer = Pick<Session, 'principal' | 'profile'>
 
-/** Forms of one session that are kept; beyond them, they are made again. */
+/** Request-specific variants cached per session. */
 const MAX_FORMS = 64
 
-/** One client's conversation. */
 export class PipelineSession implements Session {
   readonly id: string
   readonly listener: string
@@ -30,7 +29,7 @@ export class PipelineSession implements Session {
   readonly client: ClientDescription
   readonly notify: (notification: Notification) => boolean
   readonly ask: ((ask: Ask) => Promise<AskReply>) | undefined
-  /** The conversation itself; other forms of it are what single requests see. */
+  /** The base session; single requests see variants of it. */
   readonly root: PipelineSession
   #forms: Map<string | ClientDescription, PipelineSession> | undefined = undefined
 
@@ -49,7 +48,7 @@ export class PipelineSession implements Session {
     this.root = root ?? this
   }
 
-  /** The session as a request sees it that says something else of its client, its label or its scopes. */
+  /** Returns the variant for a request with its own client info, label or scopes. */
   withInbound({
     client,
     label,
@@ -85,17 +84,15 @@ function isSame(one: Principal, other: Principal): boolean {
   return one === other || authorizationKey(one) === authorizationKey(other)
 }
 
-/** A session as this request sees it. */
 export function createRequestSession(session: Session, inbound: IncomingRequest): Session {
   return session instanceof PipelineSession ? session.withInbound(inbound) : session
 }
 
-/** The conversation behind what one request sees of it. */
 export function getBaseSession(session: Session): Session {
   return session instanceof PipelineSession ? session.root : session
 }
 
-/** Creates a session without a client, to view lists as any caller or as this one. */
+/** Creates a session without a client, to view lists anonymously or as a given caller. */
 export function createOnlooker(info: Session['client']['info'], viewer: Partial<Viewer> = {}): Session {
   return new PipelineSession({
     id: 'inspect',

@@ -4,8 +4,8 @@ import { waitAtMost } from '../util/clock.ts'
 import { parseDuration } from '../util/units.ts'
 
 /**
- * A server that goes on under the next generation, whose spec differs in what only the core and plugins read of it. Each
- * generation sees its own spec; what runs is the same.
+ * A running upstream that a reload kept, because its spec differs only in fields that the core and plugins read. Each
+ * generation sees its own spec.
  */
 export class ReusedUpstream implements Upstream {
   readonly name: string
@@ -87,12 +87,12 @@ export class ReusedUpstream implements Upstream {
   }
 }
 
-/** Returns what runs behind an upstream: the same in every generation that keeps it. */
+/** Returns the running upstream, the same in every generation that keeps it. */
 export function getLiveUpstream(upstream: Upstream): Upstream {
   return upstream instanceof ReusedUpstream ? upstream.live : upstream
 }
 
-/** Times at which somebody waited first: for a start (`undefined`), or for a list of a kind. */
+/** Times of the first wait: for a start (`undefined`), or for a list of a kind. */
 type FirstWaits = Map<Kind | undefined, number>
 
 /**
@@ -111,13 +111,13 @@ export class StartupGrace {
     this.#since = before === undefined ? new WeakMap<Upstream, FirstWaits>() : before.#since
   }
 
-  /** Milliseconds left to wait for an upstream that starts, or for its first list of a kind. */
+  /** Milliseconds left to wait for a starting upstream, or for its first list of a kind. */
   getRemaining(upstream: Upstream, kind?: Kind): number {
     const since = this.#since.get(getLiveUpstream(upstream))?.get(kind)
     return since === undefined ? this.ms : this.ms - (this.#clock.now() - since)
   }
 
-  /** The same, which counts from now if nobody waited before. */
+  /** Does the same, and starts the grace period if this is the first wait. */
   startWaiting(upstream: Upstream, kind?: Kind): number {
     const live = getLiveUpstream(upstream)
     const waits = this.#since.get(live) ?? new Map<Kind | undefined, number>()
@@ -126,7 +126,7 @@ export class StartupGrace {
     return Math.max(0, this.getRemaining(upstream, kind))
   }
 
-  /** Waits for the first attempt to start an upstream, as long as that is still reasonable. */
+  /** Waits for an upstream's first start attempt, within the grace period. */
   async waitForStart(upstream: Upstream): Promise<void> {
     const started = upstream.start()
     const left = this.startWaiting(upstream)
@@ -134,7 +134,7 @@ export class StartupGrace {
   }
 }
 
-/** Tells whether a call can be made: an idle upstream starts for it. */
+/** True if a call can be made: an idle upstream starts for it. */
 export function isUp({ state }: Upstream): boolean {
   return state === 'ready' || state === 'idle'
 }

@@ -1,13 +1,12 @@
-/** Bytes that wait for one connection are not counted up to here: the number of connections bounds them. */
+/** Unread bytes per connection that the budget ignores: the number of connections bounds them. */
 export const UNCOUNTED_BYTES = 64 * 1024
-/** Bytes that may wait for a reader before no more is taken from it. */
+/** Unread bytes above which reading from the peer pauses. */
 const MAX_UNSENT = 1024 * 1024
-/** Bytes at which a reader is cut. */
+/** Unread bytes at which the connection is closed. */
 export const MAX_UNREAD_BYTES = 64 * 1024 * 1024
 
 /** Counts the bytes that a listener or an upstream holds in memory. */
 export class MemoryBudget {
-  /** A reload may change it. */
   max: number
   bytes = 0
 
@@ -20,13 +19,13 @@ export class MemoryBudget {
     return this.bytes >= this.max
   }
 
-  /** True if half of the room is taken: large bodies and what may be missed are refused. */
+  /** True if half of the budget is used: large bodies and optional messages are refused. */
   get isHalfFull(): boolean {
     return this.bytes >= this.max / 2
   }
 }
 
-/** The bytes of one request, connection or session among them. */
+/** The bytes of one request, connection or session within a budget. */
 export class MemoryShare {
   bytes = 0
   readonly #held: MemoryBudget
@@ -46,12 +45,12 @@ export class MemoryShare {
     this.bytes = bytes
   }
 
-  /** Counts what waits for a reader; little does not count. */
+  /** Counts unread bytes, unless they are few. */
   setUnsent(bytes: number): void {
     this.set(bytes <= UNCOUNTED_BYTES ? 0 : bytes)
   }
 
-  /** Counts this many bytes if there is room for them in the first half. */
+  /** Counts these bytes if they fit into the first half of the budget. */
   claim(bytes: number): boolean {
     if (bytes > this.bytes && this.#held.bytes + bytes - this.bytes > this.#held.max / 2) return false
     this.set(bytes)
@@ -66,7 +65,7 @@ export class MemoryShare {
 
 interface BacklogOptions {
   readonly hold: MemoryShare | undefined
-  /** Bytes that wait for the reader now. */
+  /** Bytes not yet read by the peer. */
   unsent(): number
   /** Called when the reader falls behind or catches up. */
   onFlow(): void
@@ -74,7 +73,7 @@ interface BacklogOptions {
   onStuck(): void
 }
 
-/** Bounds what a reader on a network leaves unread: when to wait for it, and when to cut it. */
+/** Limits unread data on a network connection: decides when to pause and when to close it. */
 export class Backlog {
   isBlocked = false
   readonly #options: BacklogOptions
@@ -83,13 +82,12 @@ export class Backlog {
     this.#options = options
   }
 
-  /** True if one more message may be written that may be missed. */
+  /** True if an optional message may be written. */
   get canSkip(): boolean {
     const { hold, unsent } = this.#options
     return !this.isBlocked && !(hold?.isHalfFull === true && unsent() > UNCOUNTED_BYTES)
   }
 
-  /** Updates the counts after something was written. */
   handleWrite(): void {
     const { hold, unsent, onFlow, onStuck } = this.#options
     const bytes = unsent()
@@ -100,7 +98,6 @@ export class Backlog {
     onFlow()
   }
 
-  /** Updates the counts after something has left. */
   handleDrain(): void {
     const { hold, unsent, onFlow } = this.#options
     const bytes = unsent()

@@ -1,7 +1,7 @@
-/** At most this many starts in any time of this length; a start counts when it has failed. */
+/** Maximum starts per window; a start counts when it has failed. */
 const MAX_RECENT_RESTARTS = 6
 const BUDGET_WINDOW_MS = 10_000
-/** As many in a row without a healthy minute, and a process is only tried now and then. */
+/** Failed starts in a row, without a healthy minute, after which a process is only started occasionally. */
 const MAX_CONSECUTIVE_RESTARTS = 10
 const PROBE_MS = 5 * 60_000
 
@@ -12,11 +12,11 @@ export interface RestartDelay {
   readonly note: string | undefined
 }
 
-/** Starts a server again with ever longer pauses and, where each start costs a process, within a budget. */
+/** Restarts a server with exponential backoff, and within a budget if each start costs a process. */
 export class RestartPolicy {
   readonly #backoff: Backoff
   readonly #isBounded: boolean
-  /** When the last starts without a healthy minute failed. */
+  /** Times of the failed starts since the last healthy minute. */
   #failures: number[] = []
 
   constructor(isBounded: boolean, backoff = new Backoff()) {
@@ -24,18 +24,17 @@ export class RestartPolicy {
     this.#backoff = backoff
   }
 
-  /** A connection has ended after this long in good health. */
+  /** Records a connection that ended after this many healthy milliseconds. */
   recordSuccess(ms: number): void {
     if (ms >= HEALTHY_MS) this.reset()
   }
 
-  /** A start has come to nothing. False when there may be no other one now. */
+  /** Records a failed start. False if the budget allows no further one now. */
   recordFailure(now: number): boolean {
     this.#failures = [...this.#failures, now].slice(-MAX_CONSECUTIVE_RESTARTS)
     return !this.#isBounded || this.#wait(now) === 0
   }
 
-  /** When to try again. */
   computeDelay(now: number): RestartDelay {
     const ms = this.#backoff.next()
     if (!this.#isBounded) return { ms, note: undefined }
@@ -46,7 +45,7 @@ export class RestartPolicy {
     return { ms: PROBE_MS, note }
   }
 
-  /** Forgets the failures: the server has proved healthy, or somebody wants it tried again whatever was before. */
+  /** Resets the failures: the server has proved healthy, or a retry was requested. */
   reset(): void {
     this.#failures = []
     this.#backoff.reset()
@@ -60,10 +59,10 @@ export class RestartPolicy {
 
 const FIRST_MS = 500
 const MAX_MS = 30_000
-/** After this long in good health, what went wrong before no longer counts. */
+/** Healthy milliseconds after which earlier failures no longer count. */
 export const HEALTHY_MS = 60_000
 
-/** Ever longer pauses between tries, with jitter so that many servers do not try in step. */
+/** Exponential backoff with jitter, so that several servers do not retry in step. */
 export class Backoff {
   readonly #random: () => number
   #tries = 0

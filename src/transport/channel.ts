@@ -14,53 +14,52 @@ export const SUBPROTOCOL = 'mcp'
 const GOING_AWAY = 1001
 const UNSUPPORTED_DATA = 1003
 const PING_MS = 30_000
-/** The time that the other side may take to say good-bye. */
+/** Maximum wait for the peer's close frame. */
 const CLOSE_TIMEOUT_MS = 1000
 const AS_TEXT = { binary: false }
 
-/** The circumstances of one message, where it is an HTTP request of its own or the connection began as one. */
+/** Context of a message that is its own HTTP request, or whose connection began as one. */
 export interface MessageContext {
   readonly headers: Readonly<Record<string, string>>
-  /** The caller that sent this one, where that was asked anew. */
+  /** The caller of this message, if it was authenticated again. */
   readonly caller?: Principal
 }
 
 export interface ChannelEvents {
-  /** One message or batch. */
   message(bytes: Buffer, arrived?: MessageContext): void
-  /** A message was longer than `limit` and is lost. */
+  /** A message exceeded `limit` and was discarded. */
   tooLong(limit: number): void
-  /** Nothing more comes; answers are still read. */
+  /** The input has ended; answers can still be sent. */
   ended(): void
   /** Called when the peer is gone, with the reason if known. */
   gone(why?: string): void
-  /** The reader of our messages has fallen behind, or has caught up. */
+  /** Called when the reader of outgoing messages falls behind or catches up. */
   flow(): void
 }
 
-/** Carries one client's conversation: whole messages in, whole messages out. */
+/** Carries one client's session as whole messages in both directions. */
 export interface Channel {
-  /** True while the reader of our messages is behind. */
+  /** True while the reader of outgoing messages is behind. */
   readonly isBlocked: boolean
   open(ears: ChannelEvents): void
   pause(): void
   resume(): void
-  /** Writes a message that may be missed; false when it will be. */
+  /** Writes an optional message; false if it was dropped. */
   writeOptional(message: string): boolean
   write(message: EncodedMessage): void
-  /** Resolves when all that was written has left, or never will. */
+  /** Resolves when all written data was sent, or the connection is gone. */
   waitForDrain(): Promise<void>
 }
 
 interface WebSocketChannelOptions {
   readonly clock: Clock
-  /** Headers of the request that opened it. */
+  /** Headers of the opening request. */
   readonly headers?: Readonly<Record<string, string>>
-  /** Counts what waits for its client. */
+  /** Counts the client's unread data. */
   readonly hold?: MemoryShare | undefined
 }
 
-/** A WebSocket, one message per text frame; either side of it. */
+/** A WebSocket, one message per text frame; used by both sides. */
 export class WebSocketChannel implements Channel {
   readonly #socket: WebSocket
   readonly #options: WebSocketChannelOptions
@@ -86,7 +85,7 @@ export class WebSocketChannel implements Channel {
     })
     this.#gone = new Promise(resolve => socket.once('close', () => resolve()))
     this.#written = () => this.#handleDrain()
-    // Whatever goes wrong ends in `close`.
+    // Every error is followed by `close`.
     socket.on('error', error => (this.#lastError ??= error.message))
   }
 
@@ -94,7 +93,6 @@ export class WebSocketChannel implements Channel {
     return this.#backlog.isBlocked
   }
 
-  /** Bytes that wait for the reader. */
   get unsent(): number {
     return this.#socket.bufferedAmount
   }
@@ -107,7 +105,7 @@ export class WebSocketChannel implements Channel {
     socket.on('message', (data: RawData, isBinary: boolean) => {
       this.#hasLife = true
       if (isBinary) this.#refuseBinary()
-      // Text comes as one Buffer, as `binaryType` is left alone.
+      // Text arrives as one Buffer, as `binaryType` keeps its default.
       else if (this.#lastError === undefined) ears.message(data as Buffer, arrived)
     })
     for (const event of ['ping', 'pong'] as const) socket.on(event, () => (this.#hasLife = true))
@@ -119,7 +117,7 @@ export class WebSocketChannel implements Channel {
     })
   }
 
-  /** The connection is there: messages of one tick leave together on it, and it is asked for signs of life. */
+  /** Called on connection: enables batching within one tick, and liveness checks. */
   connected(tcp: Duplex): void {
     this.#socketStream = tcp
     this.#startPings()
@@ -155,7 +153,7 @@ export class WebSocketChannel implements Channel {
   /** Closes the socket, waiting briefly for the peer's close frame. */
   async close(code = GOING_AWAY, why?: string): Promise<void> {
     if (this.#socket.readyState === this.#socket.CLOSED) return
-    // One whose handshake was refused has nothing to read from, and ws asks it all the same.
+    // Resume only if paused: after a refused handshake there is no stream, and ws fails to resume it.
     if (this.#socket.isPaused) this.#socket.resume()
     this.#socket.close(code, why)
     if (!(await waitAtMost(this.#options.clock, CLOSE_TIMEOUT_MS, this.#gone))) this.#socket.terminate()
@@ -191,7 +189,7 @@ export class WebSocketChannel implements Channel {
 
   #startPings(): void {
     this.#stopPing = this.#options.clock.after(PING_MS, () => {
-      // A peer that we do not read from cannot answer: then only what it leaves unread tells.
+      // While reading is paused, pongs cannot arrive: rely on unread data alone.
       const isSilent = !this.#hasLife && (!this.#socket.isPaused || this.unsent > 0)
       if (isSilent) return this.#terminate('it neither answers our pings nor reads what it is sent')
       this.#hasLife = false

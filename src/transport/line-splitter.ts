@@ -3,32 +3,32 @@ import { BOM_LENGTH, hasBom } from '../protocol/json/json.ts'
 const NEWLINE = 0x0a
 const RETURN = 0x0d
 
-/** What is kept of a line that is too long to be read. */
+/** Beginning and end of a line that exceeded the limit. */
 export interface SkippedLine {
   readonly head: Buffer
   readonly tail: Buffer
 }
 
-/** Bytes that are kept of the beginning of such a line, and of its end. */
+/** Bytes stored of such a line's beginning, and of its end. */
 const HEAD_BYTES = 1024
 const TAIL_BYTES = 256
 const NOTHING = Buffer.alloc(0)
 
 interface LineSplitterOptions {
-  /** Most bytes of one line, its end not counted. */
+  /** Maximum bytes of one line, without its line end. */
   readonly maxLine: number
-  /** Gets each line that is not empty, without its end and without a byte order mark. The bytes stay as they are. */
+  /** Receives each non-empty line, without its line end and byte order mark. The bytes stay unchanged. */
   onLine(line: Buffer): void
-  /** Runs once per line that is too long, as soon as it is, with the bytes seen so far. The rest of it is skipped. */
+  /** Runs once per line that exceeds the limit, with the bytes read so far. The remaining ones are skipped. */
   onTooLong?(bytes: number): void
-  /** Gets the beginning and the end of a line that was skipped, when the next one begins. */
+  /** Receives a skipped line's beginning and end, when the next line begins. */
   onSkipped?(line: SkippedLine): void
 }
 
-/** Cuts a stream of bytes into lines. A line that arrives whole in one chunk is never copied. */
+/** Splits a byte stream into lines. A line that arrives in one chunk is never copied. */
 export class LineSplitter {
   readonly #options: LineSplitterOptions
-  /** The beginning of a line whose end has not come. */
+  /** Beginning of an incomplete line. */
   #chunks: Buffer[] = []
   #length = 0
   #skipped: SkippedLine | undefined
@@ -47,7 +47,7 @@ export class LineSplitter {
     }
   }
 
-  /** The stream has ended: what is left is the last line. */
+  /** The stream has ended: the remaining bytes are the last line. */
   end(): void {
     this.#finishLine(NOTHING)
   }
@@ -64,7 +64,7 @@ export class LineSplitter {
   #appendChunk(rest: Buffer): void {
     if (rest.length === 0) return
     if (this.#skipped !== undefined) this.#skipped = appendTail(this.#skipped, rest)
-    // One byte more may still be the carriage return of a line that fits.
+    // One more byte may be the carriage return of a line that fits.
     else if (this.#length + rest.length > this.#options.maxLine + 1) this.#skipLine(rest)
     else {
       this.#chunks.push(rest)
@@ -104,7 +104,7 @@ function trimLine(line: Buffer): Buffer {
   return start === 0 && end === line.length ? line : line.subarray(start, Math.max(start, end))
 }
 
-/** A JSON text on one line: line ends between its tokens become spaces. Without any, it is the same bytes. */
+/** Puts JSON on one line: line ends between tokens become spaces. Without line ends, returns the same bytes. */
 export function replaceLineEnds(json: Buffer): Buffer {
   if (json.indexOf(NEWLINE) < 0 && json.indexOf(RETURN) < 0) return json
   const line = Buffer.from(json)

@@ -19,7 +19,6 @@ const DESCRIPTIONS = {
   completion: 'dropped the completion of an elicitation that nobody was asked for',
 } as const
 
-/** The kinds of messages that a server can send in vain. */
 type DroppedKind = keyof typeof DESCRIPTIONS
 
 /** Counts dropped messages, and logs the 1st, 10th, 100th … one. */
@@ -33,17 +32,17 @@ export class DroppedMessages {
     this.#budget = budget
   }
 
-  /** The complaint about a server that sends mostly garbage. */
+  /** Problem text for a server that sends mostly garbage. */
   get degraded(): string | undefined {
     return this.#budget?.degraded
   }
 
-  /** The count of each kind; undefined when nothing came in vain. */
+  /** Count of each kind; undefined if no message was dropped. */
   get counts(): Readonly<Record<string, number>> | undefined {
     return Object.keys(this.#counts).length === 0 ? undefined : { ...this.#counts }
   }
 
-  /** Bytes that are no message. */
+  /** Counts bytes that are not a message. */
   countGarbage(bytes: Buffer): void {
     const sample = (): string => bytes.toString('utf8', 0, 400)
     if (this.#budget?.recordGarbage(bytes.length) === true)
@@ -68,7 +67,7 @@ export class DroppedMessages {
   }
 }
 
-/** Bounds what a server may send that is no message: 1,000 lines or 1 MiB in ten seconds. */
+/** Limits the garbage that a server may send: 1,000 lines or 1 MiB in ten seconds. */
 export class GarbageBudget {
   readonly #clock: Clock
   #startedAt = -Infinity
@@ -80,7 +79,7 @@ export class GarbageBudget {
     this.#clock = clock
   }
 
-  /** True for the message that breaks the budget, once in a window. */
+  /** True for the message that exceeds the budget, once per window. */
   recordGarbage(bytes: number): boolean {
     const now = this.#clock.now()
     if (now - this.#startedAt >= WINDOW_MS) {
@@ -95,7 +94,7 @@ export class GarbageBudget {
     return wasWithin
   }
 
-  /** The complaint, as one line for people; undefined ten seconds after the last message too many. */
+  /** Problem as one line for display; undefined ten seconds after the last excess message. */
   get degraded(): string | undefined {
     if (this.#clock.now() - this.#exceededAt >= WINDOW_MS) return undefined
     return `it sends what is no message: ${this.#lines} lines, ${this.#bytes} bytes within 10 s; the log has a sample`

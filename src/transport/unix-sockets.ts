@@ -13,8 +13,8 @@ const GROUP_OTHER_WRITE = 0o022
 const GROUP_OTHER_ACCESS = 0o077
 
 /**
- * Makes a socket's place ready to listen on: its directory is there and safe, and what a dead process left is gone.
- * @throws GatewayError GW_CONTROL, also when somebody listens on it
+ * Prepares a socket path: creates and checks its directory, and removes a dead process's socket.
+ * @throws GatewayError GW_CONTROL, also if another process listens on it
  */
 export async function claimSocket(socket: string, isPrivate: boolean): Promise<void> {
   await makeSocketDirectory(socket)
@@ -31,7 +31,7 @@ export async function listenPrivately(server: Server, socket: string): Promise<v
   await new Promise<void>((resolve, reject) => {
     const fail = (cause: Error): void => reject(createSocketError(socket, getErrorMessage(cause), cause))
     server.once('error', fail)
-    // The socket is made within the call; nobody else may connect before its mode is set.
+    // The call creates the socket; restrict its mode before other users can connect.
     const before = process.umask(0o177)
     try {
       server.listen(socket, () => {
@@ -45,7 +45,7 @@ export async function listenPrivately(server: Server, socket: string): Promise<v
   if (!getPlatform().hasPipes) await chmod(socket, 0o600)
 }
 
-/** Makes the directory of a socket where there is none, for its owner alone. */
+/** Creates a socket's directory, private to its owner, unless it exists. */
 export async function makeSocketDirectory(socket: string): Promise<void> {
   try {
     await makeDirectory(dirname(socket), 0o700)
@@ -55,8 +55,8 @@ export async function makeSocketDirectory(socket: string): Promise<void> {
 }
 
 /**
- * Checks that nobody else could put something in a socket's place: its directory is ours and others cannot write to it.
- * With `isPrivate`, others cannot even look into it.
+ * Checks that other users cannot replace a socket: its directory has this owner and is not writable for others.
+ * With `isPrivate`, others must not be able to list it either.
  * @throws GatewayError GW_CONTROL
  */
 export function guardDirectory(socket: string, isPrivate: boolean): void {
@@ -69,7 +69,7 @@ export function guardDirectory(socket: string, isPrivate: boolean): void {
 }
 
 /**
- * True when something is at the path already, which then is a socket of ours.
+ * True if a socket of this user exists at the path.
  * @throws GatewayError GW_CONTROL for anything else, such as a symbolic link or another user's socket.
  */
 export function isOwnSocket(socket: string): boolean {
@@ -81,7 +81,7 @@ export function isOwnSocket(socket: string): boolean {
   return true
 }
 
-// At once, as `node:fs/promises` would cost each attached client 1 MB.
+// Synchronous, as `node:fs/promises` would cost each attached client 1 MB.
 function readSocketStats(path: string, socket: string): Stats | undefined {
   try {
     return lstatSync(path, { throwIfNoEntry: false })
@@ -90,7 +90,7 @@ function readSocketStats(path: string, socket: string): Stats | undefined {
   }
 }
 
-/** Removes a socket that nobody answers any more; false when somebody does. */
+/** Removes a socket without a listener; false if a process still answers. */
 export async function removeStaleSocket(socket: string): Promise<boolean> {
   if (!isOwnSocket(socket)) return true
   if (await isListening(socket)) return false
@@ -98,7 +98,7 @@ export async function removeStaleSocket(socket: string): Promise<boolean> {
   return true
 }
 
-/** True when a gateway is behind a socket: a refused connection means that nobody listens any more. */
+/** True if a gateway listens on a socket: a refused connection means that it is dead. */
 export function isListening(socket: string): Promise<boolean> {
   return new Promise(resolve => {
     const connection = connect(socket)
@@ -114,12 +114,11 @@ export function isListening(socket: string): Promise<boolean> {
   })
 }
 
-/** The error for a socket that cannot be used. */
 export function createSocketError(socket: string, why: string, cause?: unknown): Error {
   return gatewayError('GW_CONTROL', { socket, why, ...(cause === undefined ? {} : { cause }) })
 }
 
-/** True when files of this user are ours. */
+/** True if files with this uid belong to the gateway's user. */
 export function isOwnUid(uid: number): boolean {
   const own = process.geteuid?.()
   return own === undefined || uid === own

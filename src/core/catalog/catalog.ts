@@ -26,7 +26,6 @@ import { Listings, View } from './view.ts'
 import type { TruncatedList, LateList, UpstreamList } from './upstream-list.ts'
 import { guessEntries, EMPTY_LIST, mergeLists } from './upstream-list.ts'
 
-/** Freshness of an uncacheable list. */
 const NO_CACHE: Freshness = { ttlMs: () => 0, cacheScope: 'private' }
 
 /** A merged list expires with its oldest part, and is private if any part is. */
@@ -48,15 +47,12 @@ function getRemainingTtl(payloads: readonly Payload[], ttlMs: number, now: numbe
   )
 }
 
-/** Views kept at once: one per kind and principal. */
+/** One view per kind and principal. */
 const MAX_VIEWS = 4096
-/** Maximum number of messages logged once. */
 const MAX_REPORTED = 10_000
 
-/** Digest of several lists. */
 const MIXED_DIGEST = 'several'
 
-/** Cached view, with the lists that it was made from. */
 interface CachedView {
   readonly view: View
   readonly identity: readonly unknown[]
@@ -80,7 +76,7 @@ export class Catalog {
   /** Digests of the lists given to readers, by kind and upstream. */
   readonly #givenDigests = new Map<string, string>()
   readonly #reported = new Set<string>()
-  /** Upstreams omitted because they are starting; logged in one line. */
+  /** Upstreams omitted during startup; logged in one line. */
   readonly #starting = new Set<string>()
   /** Set once a view was evicted: clients may have seen it, and it can no longer be compared. */
   #hasForgotten = false
@@ -154,7 +150,7 @@ export class Catalog {
     return this.#cachedViews.get(this.#getSessionKey(kind, session))?.view
   }
 
-  /** Tells whether an upstream has listed anything of this kind that the viewer may see. */
+  /** True if an upstream has listed any entry of this kind that the viewer may see. */
   hasVisibleEntries(kind: Kind, viewer: ProfileViewer, upstream: string): boolean {
     const node = this.#graph.upstreams.get(upstream)
     const known =
@@ -175,7 +171,7 @@ export class Catalog {
     })
   }
 
-  /** True if a client may have seen another view of this kind: a partial one, or one that was evicted. */
+  /** True if a client may have seen another view of this kind: a partial or an evicted one. */
   isDoubtful(kind: Kind): boolean {
     return this.#hasForgotten || this.#partial.has(kind)
   }
@@ -184,7 +180,7 @@ export class Catalog {
   async load(kind: Kind, session: Session, only?: readonly string[]): Promise<View> {
     const names = [...this.#graph.upstreams.keys()].filter(name => only?.includes(name) ?? true)
     const isWhole = this.#isWhole(names)
-    // Of the connections that are asked: the session may be shown the lists of others by the time that they answer.
+    // Compute the key before loading: a session may switch to other connections in the meantime.
     const key = this.#getSessionKey(kind, session) + (isWhole ? '' : JSON.stringify({ names }))
     const settled = await Promise.all(names.map(name => this.#recordGiven(name, kind, session)))
     if (!isWhole) this.#partial.add(kind)
@@ -234,7 +230,7 @@ export class Catalog {
     return own
   }
 
-  /** Tells whether a list of these upstreams covers all of them, so that others can be compared with it. */
+  /** True if a list of these upstreams is complete and can be compared with others. */
   #isWhole(upstreams: readonly string[]): boolean {
     return upstreams.length === this.#graph.upstreams.size
   }
@@ -282,28 +278,30 @@ export class Catalog {
     }
   }
 
-  /** An upstream that starts, and is still worth waiting for. */
+  /** Returns the pending first list of a starting upstream, if its grace period has time left. */
   getLateList(node: UpstreamNode): LateList | undefined {
     return this.#lists.getLateList(node)
   }
 
-  /** Problems with an upstream's lists, by kind; undefined when there are none. */
+  /** Problems with an upstream's lists, by kind; undefined if it has none. */
   getListProblems(upstream: string): Readonly<Partial<Record<Kind, string>>> | undefined {
     const cut = this.#truncated.get(upstream)
     const own = this.#lists.getListProblems(upstream)
     return cut === undefined ? own : { ...Object.fromEntries(cut), ...own }
   }
 
-  /** Tells whether an upstream may have things of this kind that could not be listed in time, or at all. */
+  /** True if an upstream may have entries of this kind that could not be listed, at all or in time. */
   isMissing(node: UpstreamNode, kind: Kind): boolean {
     return this.#lists.isMissing(node, kind)
   }
 
-  /** The thing of this name among those that cannot be listed now: as it was listed last or, if nothing ever was, perhaps. */
+  /**
+   * Finds a name in lists that are unavailable now: the last listed entry, else a guess if no list was ever received.
+   */
   findLastKnown(kind: Kind, session: Session, exposed: string): CatalogEntry | undefined {
     for (const node of this.#graph.upstreams.values()) {
       const isAway = !isUp(node.upstream) || this.isMissing(node, kind)
-      // A list that was late may have arrived since it was looked for.
+      // A late list may have arrived in the meantime.
       const known = this.#getLastKnownList(node, kind, session)?.entries
       const entries = this.#runCatalogTaps(
         known ?? (isAway ? guessEntries(node, kind, exposed) : []),
@@ -316,7 +314,7 @@ export class Catalog {
     return undefined
   }
 
-  /** The last list of a session's own connection, or of the one for all where that has given none yet. */
+  /** Returns the last list of the session's own connection, else the one of the shared connection. */
   #getLastKnownList(node: UpstreamNode, kind: Kind, session: Session): UpstreamList | undefined {
     const reader = this.#createReader(node, kind, session)
     const known = this.#lists.getLastKnown(node, kind, reader)
@@ -445,7 +443,7 @@ export class Catalog {
   }
 }
 
-/** Key of the list that an upstream has for one session; empty for the one that all are shown. */
+/** Returns the key of a connection-specific list; empty for the shared one. */
 function getOwnListKey(upstream: Upstream, session: Session): string {
   const key = upstream.getListKey?.(session)
   return key === undefined ? '' : JSON.stringify([upstream.name, key])

@@ -16,7 +16,7 @@ export const MAX_PAGES = 64
 /** Maximum bytes of one list, all pages together. */
 const MAX_BYTES = 16 * 1024 * 1024
 
-/** Tells whether an upstream is known to have nothing of this kind. */
+/** True if an upstream is known to lack this kind. */
 export function lacksKind(node: UpstreamNode, kind: Kind): boolean {
   return node.upstream.server !== undefined && !offersKind(node, kind)
 }
@@ -43,8 +43,9 @@ export function createListCall(
 }
 
 /**
- * Asks one upstream for the pages of one list, beginning with this call; undefined where it has none. Waits at most `lists.grace` for an upstream that is still starting.
- * @throws GatewayError when it cannot be asked.
+ * Fetches all pages of one list, beginning with this call; undefined if the upstream lacks the list. Waits up to
+ * `lists.grace` for a starting upstream.
+ * @throws GatewayError if the upstream is unavailable or fails.
  */
 export async function fetchList(
   graph: Graph,
@@ -55,12 +56,15 @@ export async function fetchList(
 ): Promise<Payload[] | undefined> {
   const hasWaited = await waitUntilReady(graph, node)
   if (!offersKind(node, kind) || graph.unlisted.has(node.upstream, LISTS[kind].method)) return undefined
-  // The time of a call counts from when it is made.
+  // Create the call after the wait, as its timeout starts with its creation.
   const call = hasWaited ? createListCall(graph, node, kind, session, { own: first.listKey }) : first
   return fetchPages(graph, node, kind, session, call)
 }
 
-/** Waits until the upstream has been spoken to; true if it had to. Throws when longer would make others wait for it. */
+/**
+ * Waits for first contact with an upstream; true if it was not ready yet. Throws if a longer wait would delay other
+ * upstreams' lists.
+ */
 async function waitUntilReady({ grace }: Graph, { upstream }: UpstreamNode): Promise<boolean> {
   if (upstream.server !== undefined || upstream.state === 'stopped') return false
   await grace.waitForStart(upstream)
@@ -127,7 +131,7 @@ function createListFailure(
   return gatewayError('GW_UPSTREAM_ERROR', { upstream: upstream.name, method, why: error.message })
 }
 
-/** Creates an exchange that no caller can cancel, as many may wait for it. */
+/** Creates an exchange that no caller can cancel, as several may wait for its answer. */
 export function createDetachedExchange(
   graph: Graph,
   session: Session,

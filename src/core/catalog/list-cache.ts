@@ -24,34 +24,35 @@ import { fetchList, lacksKind, createListCall, MAX_PAGES } from './fetch-lists.t
 import type { LateList, UpstreamList } from './upstream-list.ts'
 import { EMPTY_LIST, describeMalformed, summarizeNames } from './upstream-list.ts'
 
-/** Lists kept of one upstream: by kind, caller, and what was sent along, of which one caller may send many. */
+/**
+ * Maximum cached lists of one upstream, in total and per caller. The key includes the kind and the forwarded headers,
+ * so one caller may have many.
+ */
 const LIST_LIMITS = { max: 1024, share: 64 }
 
-/** Entries taken from one list of one upstream. */
+/** Maximum entries of one upstream list. */
 const MAX_ENTRIES = 10_000
 
-/** Dropped fields that are logged once. */
+/** Maximum dropped fields that are logged once each. */
 const MAX_LOGGED = 1000
 
-/** The entries of a page; two upstreams may have one page. */
+/** Parsed page entries; two upstreams may share one page. */
 interface ParsedPage {
   readonly upstream: string
   readonly page: ListPage
   readonly digest: string
 }
 
-/** One list of one upstream, as one caller sees it. */
+/** One upstream list as one caller sees it. */
 interface CachedList {
   known: UpstreamList | undefined
-  /** Late list, still pending. */
   late: Promise<FetchOutcome> | undefined
-  /** Failure of the last late list. */
   failure: Reason | undefined
   /** True for a connection-specific list. */
   readonly isOwn: boolean
 }
 
-/** Readers of a list: by their view, and by the connection that they are shown it of, where that is not the main one. */
+/** Identifies the readers of a list: by view, and by connection unless it is the main one. */
 export interface ListReader {
   readonly viewer: string
   readonly own?: string | undefined
@@ -59,21 +60,20 @@ export interface ListReader {
 
 const NEVER = new Promise<never>(() => undefined)
 
-/** Reason why a list is not what its upstream has, and whether that was up then. */
+/** Why a list is incomplete, and whether its upstream was up at that time. */
 interface ListProblem {
   readonly why: string
   readonly upstream: Upstream
   readonly wasUp: boolean
-  /** True if the upstream may have things that are not in the list. */
+  /** True if the upstream may have entries that the list lacks. */
   readonly isMissing: boolean
 }
 
 type FetchOutcome = { readonly part: UpstreamList } | { readonly error: unknown }
 
 /**
- * The list of each upstream per caller, kept because a late one must be stood in for by the last one, though its cache entry is old.
- * No caller waits long for a slow upstream: a late list is used when it arrives, and the last known one in the
- * meantime.
+ * Caches each upstream's list per caller, so that no caller waits long for a slow upstream: the last known list is
+ * served, even if expired, until the late one arrives.
  */
 export class ListCache {
   readonly #graph: Graph
@@ -89,7 +89,7 @@ export class ListCache {
     this.#waitMs = parseDuration(graph.config.lists.wait)
   }
 
-  /** Problems with an upstream's lists, by kind; undefined when there are none. */
+  /** Problems with an upstream's lists, by kind; undefined if it has none. */
   getListProblems(upstream: string): Readonly<Partial<Record<Kind, string>>> | undefined {
     const troubles = [...(this.#problems.get(upstream) ?? [])].filter(([, trouble]) => isCurrent(trouble))
     return troubles.length === 0
@@ -97,19 +97,19 @@ export class ListCache {
       : Object.fromEntries(troubles.map(([kind, { why }]) => [kind, why]))
   }
 
-  /** Tells whether an upstream may have things that it could not list in time, or at all. */
+  /** True if an upstream may have entries that it could not list, at all or in time. */
   isMissing({ upstream }: UpstreamNode, kind: Kind): boolean {
     return this.#problems.get(upstream.name)?.get(kind)?.isMissing === true
   }
 
-  /** Returns the last list of an upstream for these readers; undefined when there was none. */
+  /** Returns an upstream's last list for these readers; undefined if it never sent one. */
   getLastKnown(node: UpstreamNode, kind: Kind, reader: ListReader): UpstreamList | undefined {
     const shelves = [...(this.#lists.get(node)?.entries() ?? [])].reverse()
     const start = createListKey(kind, reader)
     return shelves.find(([key, { known }]) => key.startsWith(start) && known !== undefined)?.[1].known
   }
 
-  /** Returns the newest list that an upstream gave on the connection for all; undefined when it has given none. */
+  /** Returns the newest list received on the shared connection; undefined before the first. */
   getLastShared(node: UpstreamNode, kind: Kind): UpstreamList | undefined {
     const shelves = [...(this.#lists.get(node)?.entries() ?? [])].reverse()
     return shelves.find(
@@ -117,7 +117,10 @@ export class ListCache {
     )?.[1].known
   }
 
-  /** An upstream that starts, and is still worth waiting for: it is asked for its list when it is up. */
+  /**
+   * Returns the pending first list of a starting upstream, if its grace period has time left; it is requested when
+   * the upstream is up.
+   */
   getLateList({ upstream }: UpstreamNode): LateList | undefined {
     const leftMs = this.#graph.grace.getRemaining(upstream)
     if (upstream.server !== undefined || upstream.state !== 'starting' || leftMs <= 0) return undefined
@@ -127,8 +130,8 @@ export class ListCache {
   }
 
   /**
-   * One upstream's list; `reader` says whose view it is for.
-   * @throws GatewayError when there is none to give.
+   * Returns one upstream's list; `reader` identifies the view that it is for.
+   * @throws GatewayError if no list is available.
    */
   async getList(node: UpstreamNode, kind: Kind, session: Session, reader: ListReader): Promise<UpstreamList> {
     if (lacksKind(node, kind)) return EMPTY_LIST
@@ -179,7 +182,7 @@ export class ListCache {
     return parsed
   }
 
-  /** Waits for a list; true when it came in time. One that was never listed has its grace. */
+  /** Waits for a list; true if it arrived in time. A first list has its grace period. */
   #waitForList(
     { upstream }: UpstreamNode,
     kind: Kind,
@@ -188,7 +191,7 @@ export class ListCache {
   ): Promise<boolean> {
     const { grace, clock } = this.#graph
     if (known !== undefined) return waitAtMost(clock, this.#waitMs, flight)
-    // One that starts fails by itself when its grace is over, and says why.
+    // A start fails by itself when its grace is over, with a better reason.
     if (upstream.server === undefined) return waitAtMost(clock, grace.startWaiting(upstream) + 1, flight)
     return waitAtMost(clock, Math.max(grace.startWaiting(upstream, kind), this.#waitMs), flight)
   }
@@ -338,7 +341,7 @@ function getTruncationReason(payloads: readonly Payload[], entries: number): str
   return isMore ? `only the first ${MAX_PAGES} of its pages are taken` : undefined
 }
 
-/** A modern server decides by itself what becomes a task, so any of its tools may (2026-07-28, tasks extension). */
+/** A modern server decides alone which call becomes a task, so any tool may (2026-07-28, tasks extension). */
 function mayBeTasks({ upstream: { server } }: UpstreamNode): boolean {
   return server?.era === 'modern' && servesTasks(server)
 }

@@ -12,15 +12,14 @@ export class UnlistedMethods {
   readonly #methods = new WeakMap<Upstream, Set<string>>()
 
   /**
-   * Tells whether an upstream that does not run is known to lack a list method, though its capabilities suggest one: many
-   * have resources, and no templates. Once it runs it is asked.
+   * True if an upstream that is not running is known to lack a list method that its capabilities suggest: many have
+   * resources without templates. A running upstream is probed again.
    */
   has(upstream: Upstream, method: string): boolean {
     const isAsleep = upstream.state === 'idle' || upstream.state === 'starting'
     return isAsleep && this.#getMethods(upstream).has(method)
   }
 
-  /** Notes whether an upstream knows a list method. */
   note(upstream: Upstream, method: string, isListed: boolean): void {
     const methods = this.#getMethods(upstream)
     if (methods.has(method) !== isListed) return
@@ -46,22 +45,21 @@ export interface UpstreamList {
   readonly upstream: string
   readonly payloads: readonly Payload[]
   readonly entries: readonly CatalogEntry[]
-  /** Hash of the list; empty for none. */
+  /** Hash of the list; empty without a list. */
   readonly digest: string
   /** True for the last known list of a slow or absent upstream. */
   readonly isStale?: boolean
-  /** Reason for truncation. */
   readonly cut?: string
   /** Reason why malformed entries are withheld. */
   readonly malformed?: string
-  /** Fields that were dropped, as they are malformed. */
+  /** Malformed fields that were dropped. */
   readonly dropped?: readonly string[]
 }
 
-/** List of an upstream that has nothing of a kind. */
+/** Empty list of an upstream that lacks a kind. */
 export const EMPTY_LIST: UpstreamList = { upstream: '', payloads: [], entries: [], digest: '' }
 
-/** A first list that is late: the promise to wait for, and the milliseconds that it is still worth waiting for. */
+/** Pending first list: a promise, and the milliseconds left to wait for it. */
 export interface LateList {
   readonly done: Promise<unknown>
   readonly leftMs: number
@@ -70,7 +68,6 @@ export interface LateList {
 /** Limits of a merged list: entries, and bytes as received. */
 const MAX_MERGED = { entries: 40_000, bytes: 64 * 1024 * 1024 }
 
-/** Upstream list that is truncated in the merged one. */
 export interface TruncatedList {
   readonly upstream: string
   readonly kept: number
@@ -119,7 +116,10 @@ function sum(numbers: readonly number[]): number {
   return numbers.reduce((all, one) => all + one, 0)
 }
 
-/** The entry that an upstream whose list is missing may have: a name without prefix may belong to any upstream that has none; a URI says more of itself. */
+/**
+ * Guesses the entries of an upstream whose list is missing: an unprefixed name may belong to any upstream without a
+ * prefix; a URI is more specific.
+ */
 export function guessEntries(
   { upstream, prefix }: { readonly upstream: Upstream; readonly prefix: string },
   kind: Kind,
@@ -129,10 +129,10 @@ export function guessEntries(
   return prefix === '' && isNamed ? [createUnlistedEntry(kind, upstream.name, name, prefix)] : []
 }
 
-/** Entries and fields that a message names, of those that are withheld or dropped. */
+/** Maximum entries or fields that a message names. */
 const MAX_NAMED = 5
 
-/** Why entries of a list are withheld, or there is none; undefined if all are well. */
+/** Returns why list entries are withheld; undefined if all are valid. */
 export function describeMalformed(pages: readonly ListPage[]): string | undefined {
   const problem = pages.find(page => page.problem !== undefined)?.problem
   const withheld = pages.flatMap(page => page.withheld)

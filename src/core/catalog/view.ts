@@ -16,32 +16,32 @@ import { Payload } from '../../protocol/payload.ts'
 import { parseCanonicalUri } from '../../protocol/uri.ts'
 import { BoundedMap } from '../../util/bounded-map.ts'
 
-/** Classes of readers for whom one view is kept in their form; the form of others is made each time. */
+/** Reader classes whose form of a view is cached; other forms are computed each time. */
 const MAX_CLASSES = 32
-/** Longest key of a class, so that a client cannot fill the memory with its name. */
+/** Maximum length of a class key, as clients choose their names. */
 const MAX_KEY = 256
 
-/** A view in the form that readers of one class are shown. */
+/** A view as shown to one reader class. */
 interface ListedView {
   readonly view: View
-  /** Entries of the view by the names that are shown in place of their own. */
+  /** Real entries by the names shown in their place. */
   readonly real: ReadonlyMap<string, CatalogEntry>
 }
 
-/** Entry that a tap wanted to show, and why it is not. */
+/** Entry that a `listing` tap produced and the gateway rejected, with the reason. */
 export interface RejectedListing {
   readonly entry: CatalogEntry
   readonly why: string
 }
 
-/** Outcome of the taps for a view: the entries to show, and those that cannot be shown so. */
+/** Tap results for one view: the entries to show, and the rejected ones. */
 interface CheckedListing {
   readonly entries: readonly CatalogEntry[]
   readonly real: ReadonlyMap<string, CatalogEntry>
   readonly unshown: readonly RejectedListing[]
 }
 
-/** A list as its reader is shown it, and before it the forms that it had on the way. */
+/** The final list, and before it the intermediate forms that taps received. */
 type ListingForms = readonly [shown: readonly CatalogEntry[], ...before: (readonly CatalogEntry[])[]]
 
 /** Applies `listing` taps to views. Calls use the view itself. */
@@ -56,7 +56,7 @@ export class Listings {
     this.#report = report
   }
 
-  /** True if any plugin decides what readers are shown. */
+  /** True if a plugin taps `listing`. */
   get isTapped(): boolean {
     return this.#hooks.getRunner('listing') !== undefined
   }
@@ -76,7 +76,7 @@ export class Listings {
     return made
   }
 
-  /** Key of all who are shown the same lists: viewers of one kind, with programs of one class. */
+  /** Returns a key shared by viewers of one kind with client programs of one class. */
   getReaderKey(session: Session): string {
     if (!this.isTapped) return viewerKey(session)
     return JSON.stringify([
@@ -85,7 +85,7 @@ export class Listings {
     ])
   }
 
-  /** The list as each tap made it of the one before, the last first. */
+  /** Runs the taps in order; returns the results with the last first. */
   #computeForms(view: View, reader: ListingReader): ListingForms {
     let list = view.entries
     const before: (readonly CatalogEntry[])[] = []
@@ -159,7 +159,10 @@ function checkListing(view: View, [wanted, ...before]: ListingForms): CheckedLis
   return { entries, real, unshown }
 }
 
-/** Adds what taps left out of the list, by the names that it had there: another tool, such as a search, may have told them. */
+/**
+ * Adds entries that taps removed, under their names at that point: another tool, such as a search, may have returned
+ * them.
+ */
 function addUnlisted(
   view: View,
   before: readonly (readonly CatalogEntry[])[],
@@ -192,18 +195,18 @@ function isSame(before: readonly CatalogEntry[], after: readonly CatalogEntry[])
   return before.length === after.length && before.every((entry, index) => entry === after[index])
 }
 
-/** Key in the `_meta` of a list: names of upstreams whose part may be out of date. */
+/** Key in a list's `_meta`: names of upstreams whose part may be out of date. */
 const STALE = 'io.tapgate/stale'
 
-/** Entry that is withheld because another upstream owns its name. */
+/** Entry withheld because another upstream owns its name. */
 interface Withheld {
   readonly entry: CatalogEntry
   readonly owner: string
 }
 
-/** Time that a list may be kept, and by whom (2026-07-28, caching). */
+/** Lifetime and scope of a cached list (2026-07-28, caching). */
 export interface Freshness {
-  /** Milliseconds left at this time of the clock. */
+  /** Remaining milliseconds at a given clock time. */
   readonly ttlMs: (now: number) => number
   readonly cacheScope: 'public' | 'private'
 }
@@ -212,16 +215,16 @@ interface ViewOptions {
   readonly kind: Kind
   readonly entries: readonly CatalogEntry[]
   readonly freshness: Freshness
-  /** Upstreams whose part is the one that was known last. */
+  /** Upstreams with a stale part. */
   readonly stale: readonly string[]
   readonly pageSize: number
   readonly serverInfo: JsonObject
   readonly cursor: (offset: number) => string
-  /** The parameters of a tool that travel in headers too; undefined when its annotations are invalid. */
+  /** Parameters of a tool that are also sent as headers; undefined if its annotations are invalid. */
   readonly getHeaderParams: (entry: CatalogEntry) => readonly ParamHeader[] | undefined
 }
 
-/** A page as it was written, and as it goes out now. */
+/** A serialized page, and its form with the current lifetime. */
 interface CachedPage {
   readonly bare: Payload
   dated: Payload
@@ -230,15 +233,15 @@ interface CachedPage {
 
 const SECOND_MS = 1000
 
-/** One principal's list of one kind: its entries, the index by name, and the pages as they go out. */
+/** One principal's list of one kind: its entries, an index by name, and serialized pages. */
 export class View {
   readonly kind: Kind
   readonly entries: readonly CatalogEntry[]
-  /** Entries that taps withhold: on no page, but a request by name gets the reason. */
+  /** Entries that taps withhold: not listed, but a request by name returns the reason. */
   readonly refused: readonly CatalogEntry[]
   readonly withheld: readonly Withheld[]
   readonly #index = new Map<string, CatalogEntry>()
-  /** By upstream, then by the name it has there. */
+  /** Entries by upstream, then by original name. */
   readonly #byOriginal = new Map<string, Map<string, CatalogEntry>>()
   readonly #pages = new Map<string, CachedPage>()
   #unfit: readonly CatalogEntry[] | undefined
@@ -253,7 +256,7 @@ export class View {
     for (const entry of init.entries) {
       const name = getLookupKey(entry)
       const owner = this.#index.get(entry.exposed) ?? this.#index.get(name)
-      // A server may list a resource under two spellings, but not one of somebody else's.
+      // A server may list a resource under two spellings, but no other server's resource.
       if (owner !== undefined && (owner.upstream !== entry.upstream || owner.exposed === entry.exposed)) {
         withheld.push({ entry, owner: owner.upstream })
         continue
@@ -277,14 +280,17 @@ export class View {
     return this.#byOriginal.get(upstream)?.get(original)
   }
 
-  /** The entry of this view that another one was made of; undefined if it was made of none. */
+  /** Finds the entry that another was derived from; undefined if none. */
   findSource(made: CatalogEntry): CatalogEntry | undefined {
     const own = this.#index.get(made.exposed)
     const isIt = own?.upstream === made.upstream && own.original === made.original
     return isIt ? own : this.findByOriginal(made.upstream, made.original)
   }
 
-  /** The same view, with these entries on its pages. A cache that many share must not give it to readers of another kind. */
+  /**
+   * Returns the same view with these entries on its pages. A shared cache must not serve it to readers of another
+   * class.
+   */
   withEntries(entries: readonly CatalogEntry[]): View {
     const { freshness, ...init } = this.#init
     return new View({ ...init, entries, freshness: { ...freshness, cacheScope: 'private' } })
@@ -298,7 +304,7 @@ export class View {
     if (name !== undefined && !names.has(name)) names.set(name, entry)
   }
 
-  /** Tools whose header annotations are invalid: clients of modern HTTP must not see them. */
+  /** Tools with invalid header annotations: clients of modern HTTP must not see them. */
   listUnfitTools(): readonly CatalogEntry[] {
     this.#unfit ??=
       this.kind === 'tools'
@@ -307,7 +313,7 @@ export class View {
     return this.#unfit
   }
 
-  /** The page from `offset` on at this time, written once per form and kept; the time it has left is put in. */
+  /** Returns the page at `offset` with its current lifetime; it is serialized once per form. */
   page(offset: number, form: ListForm, now: number, without: readonly CatalogEntry[] = []): Payload {
     const key = `${form}:${without.length}:${offset}`
     let page = this.#pages.get(key)
@@ -319,7 +325,7 @@ export class View {
     return form === 'modern' ? this.#withRemainingTtl(page, now) : page.bare
   }
 
-  /** In coarse steps, so that a page is not written anew for each who asks; never more than is left. */
+  /** Rounds the lifetime down to coarse steps, so that a page is not serialized for each request. */
   #withRemainingTtl(page: CachedPage, now: number): Payload {
     const left = this.#init.freshness.ttlMs(now)
     const ttlMs = left - (left % (left < SECOND_MS ? SECOND_MS / 10 : SECOND_MS))

@@ -20,16 +20,16 @@ import type { Graph } from '../graph-types.ts'
 import type { RequestState } from './parking.ts'
 import { HeldCall, createInvalidStateError, openState, sealState } from './parking.ts'
 
-/** The methods whose answer may be a wish for input (2026-07-28, multi round-trip requests). */
+/** Methods whose answer may be an input request (2026-07-28, multi round-trip requests). */
 const INPUT_METHODS: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read'])
-/** Rounds of input that a server may ask for before the call fails. */
+/** Rounds of input that a server may request before the call fails. */
 const MAX_ROUNDS = 8
 /** Delay before a retry without input requests. */
 const RETRY_DELAY_MS = 250
 
 /**
- * Calls an upstream, and carries between it and the client what it needs on the way: passed on where both sides say it
- * the same way, looped for a legacy client, parked for a legacy server.
+ * Calls an upstream and relays its client requests: unchanged between equal eras, as a loop for a legacy client, by
+ * parking the call for a legacy server.
  */
 export function dispatchWithInput(call: PipelineCall, dispatch: Dispatch, graph: Graph): Promise<Answer> {
   if (!INPUT_METHODS.has(call.method)) return dispatch(call)
@@ -37,7 +37,7 @@ export function dispatchWithInput(call: PipelineCall, dispatch: Dispatch, graph:
   return asTask ?? dispatchWithoutTask(call, dispatch, graph)
 }
 
-/** The same for a call that no task is made of, or none yet. */
+/** Does the same for a call that is not a task, or not yet. */
 function dispatchWithoutTask(call: PipelineCall, dispatch: Dispatch, graph: Graph): Promise<Answer> {
   if (call.exchange.session.client.era === 'legacy') return collectInputLoop(call, dispatch, graph)
   const { params } = call
@@ -48,7 +48,7 @@ function dispatchWithoutTask(call: PipelineCall, dispatch: Dispatch, graph: Grap
 
 const PLAINLY = { converse: dispatchWithoutTask, hold: parkCall }
 
-/** An ask of a server, for a legacy client on its originating stream. */
+/** Sends a server's request to a legacy client on its originating stream. */
 export async function askLegacy(
   exchange: Exchange,
   ask: Ask,
@@ -69,7 +69,7 @@ function replaceRequest(ask: Ask, { method, params }: Ask): Ask {
   return { method, params, onCancel: listener => ask.onCancel?.(listener) }
 }
 
-/** Turns each wish of a modern server into real requests to a legacy client, until the server has what it needs. */
+/** Converts a modern server's input requests to legacy client requests, until the call completes. */
 async function collectInputLoop(call: PipelineCall, dispatch: Dispatch, graph: Graph): Promise<Answer> {
   let answer = await dispatch(call)
   for (let round = 1; 'input' in answer; round++) {
@@ -84,7 +84,7 @@ async function collectInputLoop(call: PipelineCall, dispatch: Dispatch, graph: G
   return answer
 }
 
-/** The client's replies by key, or why there are none. */
+/** Returns the client's replies by key, or an error. */
 async function askClientForAll(
   requests: unknown,
   exchange: Exchange,
@@ -111,7 +111,6 @@ function waitBeforeRetry(exchange: Exchange, graph: Graph): Promise<void> {
   })
 }
 
-/** Creates the retry with the client's responses. */
 function createRetryCall(
   call: PipelineCall,
   inputResponses: JsonObject,
@@ -132,7 +131,7 @@ function createFailure({ method }: PipelineCall, why: string): Answer {
 }
 
 async function handleFirstRequest(call: PipelineCall, dispatch: Dispatch, graph: Graph): Promise<Answer> {
-  // A server that was never reached may turn out to be legacy, and a plugin may ask whatever the server is.
+  // An unreached server may prove to be legacy, and a plugin may send client requests for any server.
   const isModern = graph.upstreams.get(call.upstream)?.upstream.server?.era === 'modern'
   const isDirect = isModern && !graph.holdsCalls
   const answer = isDirect
@@ -144,7 +143,7 @@ async function handleFirstRequest(call: PipelineCall, dispatch: Dispatch, graph:
   return answer
 }
 
-/** A server that was taken for a legacy one, as nobody had reached it, may turn out to need input. */
+/** An unreached server was treated as legacy, but may require input. */
 function dispatchFirstRequest(call: PipelineCall, dispatch: Dispatch, graph: Graph): Dispatch {
   return async asked => {
     const answer = await dispatch(asked)
@@ -163,7 +162,7 @@ function parkCall(call: PipelineCall, dispatch: Dispatch, graph: Graph): Promise
   return next
 }
 
-/** A modern client's retry: for a parked call, or for a server that holds nothing. */
+/** Handles a modern client's retry: of a parked call, or at a server without state. */
 async function handleRetry(call: PipelineCall, dispatch: Dispatch, graph: Graph): Promise<Answer> {
   const { requestState, inputResponses, ...asked } = call.params ?? {}
   if (requestState === undefined) return handleFirstRequest(call, dispatch, graph)
@@ -184,7 +183,9 @@ function mergeRetryParams({ given, inner }: RequestState, responses: unknown): J
   return inner === undefined ? { inputResponses } : { inputResponses, requestState: inner }
 }
 
-/** A modern server's wish, as it is, but for its state, which only comes back to it from the same caller and request. */
+/**
+ * Passes a modern server's input requests on. Its state is sealed: only the same caller and request can return it.
+ */
 async function passInputRequests(
   call: PipelineCall,
   input: Payload,
@@ -208,7 +209,7 @@ async function passInputRequests(
   return { input: Payload.of({ ...request, ...inputRequests, ...state }, 'modern') }
 }
 
-/** The server's own state with what was given in the client's place, sealed. */
+/** Seals the server's own state with the replies that hooks gave for the client. */
 function sealOnwardState(
   { requestState }: JsonObject,
   given: JsonObject,
@@ -224,7 +225,7 @@ function recordSentRequests(requests: JsonObject, { exchange }: PipelineCall, { 
   for (const [, ask] of parseInputRequests(requests)) recordAsk(hooks, exchange, ask, 'sent')
 }
 
-/** A legacy server sends the user to a page by an error; a modern client is asked, and the request made again. */
+/** A legacy server requests a URL visit by an error: send it to the modern client as an input request, then retry. */
 async function requestUrlVisits(
   call: PipelineCall,
   answer: Extract<Answer, { error: unknown }>,

@@ -16,24 +16,24 @@ import { getLiveUpstream } from '../upstream.ts'
 import { getBaseSession } from '../session.ts'
 import { isVisible, listVisibleUpstreams } from '../capabilities.ts'
 
-/** Milliseconds that a server's ask waits for a first client; a server that was refused is told when one comes. */
+/** Maximum wait in milliseconds for a first client; a refused server is notified when one arrives. */
 const MAX_ARRIVAL_MS = 2000
 /** Deadline in milliseconds for a client to list its roots. */
 const MAX_ANSWER_MS = 10_000
-/** Changes within this time are told once. */
+/** Changes within this time cause one notification. */
 const COALESCE_MS = 100
 
-/** Test of whether a session uses a connection; undefined where all of them may. */
+/** Checks whether a session uses a connection; undefined if all sessions share it. */
 type UsesConnection = ((session: Session) => boolean) | undefined
 
 /**
- * The roots of clients, for legacy servers that ask outside any call (2025-11-25, roots). They are told only where there is
- * no doubt whose they are: those of the one client of a connection, and never to a server that this client may not see.
+ * Serves client roots to legacy servers that request them outside a call (2025-11-25, roots). Only a connection's
+ * single client is asked, and only for a server that it may see: otherwise the owner of the roots is ambiguous.
  */
 export class ClientRoots {
   readonly #graph: () => Graph
   readonly #sessions: ReadonlySet<Session>
-  /** Clients that have said that they are initialized: others are not asked (2025-11-25, lifecycle). */
+  /** Clients that have sent `notifications/initialized`; no others may receive requests (2025-11-25, lifecycle). */
   readonly #ready = new WeakSet<Session>()
   /** One `roots/list` per client at a time, shared by all servers. */
   readonly #asking = new Map<Session, Promise<AskReply>>()
@@ -46,7 +46,6 @@ export class ClientRoots {
     this.#sessions = sessions
   }
 
-  /** Handles client notifications about roots and initialization. */
   handleNotification(session: Session, { method }: Notification): void {
     const client = getBaseSession(session)
     if (method === 'notifications/initialized') this.#handleArrival(client)
@@ -70,13 +69,13 @@ export class ClientRoots {
     this.#notifySoon()
   }
 
-  /** Asks the connection's only client; undefined if there is none or several. */
+  /** Asks the connection's only client; undefined if it has none or several. */
   async list(upstream: Upstream, ask: Ask, isOn: UsesConnection): Promise<ListedRoots | undefined> {
     const of = (await this.findClient(upstream, isOn)) ?? (await this.#waitForClient(upstream, isOn))
     return of === undefined ? undefined : { session: of, reply: await this.#ask(of, ask) }
   }
 
-  /** The client whose roots a server may know outside any call, on a connection of it. */
+  /** Finds the connection's client whose roots a server may read outside a call. */
   async findClient(upstream: Upstream, isOn: UsesConnection): Promise<Session | undefined> {
     const node = this.#findNode(upstream)
     if (node === undefined || !this.#mayNotify(isOn)) return undefined
@@ -86,7 +85,7 @@ export class ClientRoots {
     return only !== undefined && second === undefined && this.#canAsk(only) ? only : undefined
   }
 
-  /** Tells whether the client that calls this server is the only one of a connection, and can be asked outside its calls. */
+  /** True if the calling client is the only one on a connection and accepts requests outside its calls. */
   isOnly(upstream: Upstream, session: Session, isOn: UsesConnection): boolean {
     const node = this.#findNode(upstream)
     const client = getBaseSession(session)
@@ -96,13 +95,13 @@ export class ClientRoots {
     return this.#sessions.has(client) && ![...this.#sessions].some(isOther)
   }
 
-  /** A server goes on with the roots that it knows, so what all share hears of them only where no other client can follow. */
+  /** A server caches the roots that it received, so notify a shared connection only if no second client can join. */
   #mayNotify(isOn: UsesConnection): boolean {
     const { listeners } = this.#graph().config
     return isOn !== undefined || Object.values(listeners).every(({ type }) => type === 'stdio')
   }
 
-  /** A server that starts with the gateway may ask before the only client has introduced itself. */
+  /** A server that starts with the gateway may ask before the only client has initialized. */
   async #waitForClient(upstream: Upstream, isOn: UsesConnection): Promise<Session | undefined> {
     const isAwaited = ![...this.#sessions].some(session => this.#ready.has(session))
     if (isOn !== undefined || !isAwaited || !this.#mayNotify(isOn)) return undefined
@@ -118,7 +117,7 @@ export class ClientRoots {
     )
   }
 
-  /** One that was replaced by a reload is no server of the configuration any more. */
+  /** Finds the node; undefined if a reload has replaced the upstream. */
   #findNode(upstream: Upstream): UpstreamNode | undefined {
     const node = this.#graph().upstreams.get(upstream.name)
     return node !== undefined && getLiveUpstream(node.upstream) === upstream ? node : undefined
@@ -164,7 +163,7 @@ export class ClientRoots {
   }
 }
 
-/** Access of one upstream to the roots of clients; yields nothing before the upstream and the gateway are made. */
+/** Creates one upstream's access to client roots; yields nothing before the upstream and the gateway exist. */
 export function fetchRoots(
   upstream: () => Upstream | undefined,
   all: () => ClientRoots | undefined,

@@ -20,12 +20,12 @@ import type { Graph } from '../graph-types.ts'
 /** Deadline in milliseconds for a client to retry. */
 const STATE_TTL_MS = 600_000
 
-/** Calls that wait for their clients, all together and of one caller. */
+/** Maximum parked calls, in total and per caller. */
 const MAX_PARKED = 1000
 
 const MAX_PARKED_EACH = 100
 
-/** Asks of one call that come within this time are handed out together. */
+/** Client requests of one call within this time are sent together. */
 const BATCH_MS = 5
 
 interface ParkedCall {
@@ -33,7 +33,7 @@ interface ParkedCall {
   readonly reject: (failure: unknown) => void
 }
 
-/** End of a call: its answer, or what was thrown. */
+/** A call's answer, or the thrown error. */
 type ParkedOutcome = Answer | { readonly failure: unknown }
 
 interface ParkedRequest {
@@ -41,7 +41,7 @@ interface ParkedRequest {
   readonly reply: (reply: AskReply) => void
 }
 
-/** The calls that are held open at legacy servers while modern clients think. They outlive a generation. */
+/** Calls held open at legacy servers while modern clients prepare their input. Outlives a generation. */
 export class Parking {
   readonly #calls = new Map<string, HeldCall>()
 
@@ -62,13 +62,15 @@ export class Parking {
     this.#calls.delete(call.id)
   }
 
-  /** Expires all held calls on shutdown. */
   expireAll(): void {
     for (const call of this.#calls.values()) call.expire('the gateway is stopping')
   }
 }
 
-/** A call at a legacy server that may ask its modern client: each ask ends an exchange, each retry takes the call up again. */
+/**
+ * A call at a legacy server that may send requests to its modern client: each request ends an exchange, each retry
+ * resumes the call.
+ */
 export class HeldCall {
   readonly owner: string
   readonly #graph: Graph
@@ -89,13 +91,13 @@ export class HeldCall {
     this.owner = principalKey(call.exchange.session.principal)
   }
 
-  /** Few calls are ever looked for by it. */
+  /** Created on demand, as few calls are looked up by id. */
   get id(): string {
     this.#id ??= randomUUID()
     return this.#id
   }
 
-  /** The call's end, or what it needs from the client first. */
+  /** Returns the call's answer, or its next input requests. */
   waitForResponse(): Promise<Answer> {
     return new Promise((resolve, reject) => {
       this.#waiting = { resolve, reject }
@@ -103,7 +105,7 @@ export class HeldCall {
     })
   }
 
-  /** The server has answered, or could not be asked to its end. A client that thinks finds it when it comes back. */
+  /** Stores the server's answer or error; the client's next retry returns it. */
   settle(outcome: ParkedOutcome): void {
     if (this.#outcome !== undefined) return
     this.#outcome = outcome
@@ -121,7 +123,7 @@ export class HeldCall {
     else waiting?.resolve(outcome)
   }
 
-  /** The server asks: the client is told at the end of a short time in which there may be more. */
+  /** Queues a server request; the batch is sent to the client after `BATCH_MS`. */
   async ask(ask: Ask): Promise<AskReply> {
     const given = await getHookReply(this.#graph, this.#exchange, ask)
     if (given !== undefined) return given
@@ -136,19 +138,19 @@ export class HeldCall {
       const key = `ask-${++this.#asked}`
       this.#open.set(key, { ask, reply })
       ask.onCancel?.(() => this.#withdrawRequest(key))
-      // While the client thinks, the limit on its thinking stays; its retry is told the rest.
+      // While the client prepares its input, its deadline stays; the retry carries the remaining requests.
       if (this.#waiting !== undefined) this.#startTimer(BATCH_MS, () => this.#sendRequests())
     })
   }
 
-  /** Withdraws an ask: a client that was told of it may still answer, but nobody hears it then. */
+  /** Withdraws a request: a later reply from the client is ignored. */
   #withdrawRequest(key: string): void {
     const open = this.#open.get(key)
     this.#open.delete(key)
     open?.reply(createCannotAskReply(open.ask))
   }
 
-  /** A retry: gives the client's answers to the server, and goes on where the call stopped. */
+  /** Resumes the call after a retry, with the client's responses. */
   resume(exchange: PipelineExchange, round: number, responses: unknown): Promise<Answer> {
     if (round !== this.#round || this.#waiting !== undefined)
       return Promise.resolve({ error: createInvalidStateError() })
@@ -164,7 +166,7 @@ export class HeldCall {
       this.#open.delete(key)
       reply(parseInputResponse(ask, result, exchange.session.client))
     }
-    // Asks that the client left out are asked again.
+    // Send unanswered requests again.
     if (this.#open.size > 0) this.#startTimer(BATCH_MS, () => this.#sendRequests())
     return next
   }
@@ -202,19 +204,19 @@ function createExpiredError({ method }: Ask, why: string): AskReply {
     : { error: rpcError(RPC.internal, why) }
 }
 
-/** State of a call that waits for its client to retry, sealed so that only the gateway can read it. */
+/** Sealed state of a call that waits for its client to retry. */
 export interface RequestState {
-  /** The upstream's own state, to be given back to it untouched. */
+  /** The upstream's own state, returned to it unchanged. */
   readonly inner?: string
-  /** Answers that hooks gave in the client's place. */
+  /** Replies by hooks. */
   readonly given?: JsonObject
-  /** The retry is the original request again: its answers are for somebody else. */
+  /** True if the retry repeats the original request: its responses are not for the server. */
   readonly again?: boolean
-  /** The parked call that the retry resumes, and which of its questions it answers. */
+  /** The parked call that the retry resumes, and the round that it answers. */
   readonly parked?: { readonly id: string; readonly round: number }
 }
 
-/** A `requestState` for this caller, upstream and request alone, and for ten minutes. */
+/** Seals a `requestState` for this caller, upstream and request, valid for ten minutes. */
 export function sealState(graph: Graph, call: Call, state: RequestState): string {
   return graph.seal.sealWithExpiry(STATE_TTL_MS, state, createBinding(call))
 }

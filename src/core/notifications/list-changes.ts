@@ -10,7 +10,7 @@ import type { Graph } from '../graph-types.ts'
 const DEBOUNCE_MS = 250
 /** A list that takes longer to fetch after a reload counts as changed. */
 const MAX_COMPARE_MS = 5000
-/** Audiences of one change; beyond them it is for all sessions. */
+/** Maximum separate audiences per change; beyond them, all sessions are notified. */
 const MAX_AUDIENCES = 64
 
 export type Audience = (session: Session) => boolean
@@ -24,7 +24,7 @@ interface ListChange {
   isSaid: boolean
 }
 
-/** Announces changed lists of upstreams to the sessions that may see something of them. */
+/** Announces changed upstream lists to the sessions that may see any of their entries. */
 export class ListChangeNotifier {
   readonly #graph: Graph
   readonly #changes = new Map<string, ListChange>()
@@ -34,7 +34,7 @@ export class ListChangeNotifier {
     this.#graph = graph
   }
 
-  /** Notes that a list of an upstream may have changed, for these sessions; `isSaid` if the server says so. */
+  /** Records that a list may have changed for these sessions; `isSaid` if the server announced it. */
   add(method: string, upstream: string, audience = ALL_SESSIONS, isSaid = false): void {
     const key = `${method} ${upstream}`
     const change = this.#changes.get(key) ?? { method, upstream, audiences: new Set<Audience>(), isSaid }
@@ -71,7 +71,7 @@ export class ListChangeNotifier {
     if (this.#changes.size > 0) this.#schedule()
   }
 
-  /** The sessions of an audience that may see the change; undefined if what the upstream lists is what readers were given. */
+  /** Selects the audience that may see the change; undefined if the list has not changed. */
   async #viewers(
     kind: Kind,
     upstream: string,
@@ -79,24 +79,24 @@ export class ListChangeNotifier {
     isSaid: boolean,
   ): Promise<Audience | undefined> {
     const { catalog, notifier, upstreams } = this.#graph
-    // Some sessions have lists of their own, which nobody else can fetch.
+    // Other sessions cannot fetch connection-specific lists.
     if (audience !== ALL_SESSIONS) return audience
-    // Saved lists must be true at the next start, though no client listens.
+    // Saved lists must be current at the next start, even without listening clients.
     const isSaved = upstreams.get(upstream)?.upstream.memory !== undefined
     if (!isSaved && notifier.listAudience().next().done === true) return undefined
     const change = await catalog.findChange(kind, upstream)
     if (change === undefined) return undefined
-    // A modern client may have been given the list by another process.
+    // A modern client may have received the list from another process.
     const mayHave: Audience = ({ client }) => change.wasGiven || (isSaid && client.era === 'modern')
     return session => mayHave(session) && change.isSeenBy(session)
   }
 }
 
-/** Notifies each client of its lists that differ in `next` from those that it was shown in `before`. */
+/** Notifies each client of its lists that differ between `before` and `next`. */
 export async function notifyReloaded(before: Graph, next: Graph): Promise<void> {
   const graphs = [before, next]
   const audience = new Set(graphs.flatMap(({ notifier }) => [...notifier.listAudience()]))
-  // Readers whom one of the two shows the same may be shown different lists by the other.
+  // Sessions with the same view in one graph may have different ones in the other.
   const readers = Map.groupBy(audience, session =>
     JSON.stringify(graphs.map(({ catalog }) => catalog.getReaderKey(session))),
   )

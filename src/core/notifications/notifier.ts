@@ -14,16 +14,15 @@ import type { Graph, ListenFilter, ResourceOwner } from '../graph-types.ts'
 import { callOwner } from './subscriptions.ts'
 import { ANONYMOUS, principalKey } from '../../api/principal.ts'
 
-/** Open `subscriptions/listen` streams at once. */
+/** Maximum open `subscriptions/listen` streams. */
 const MAX_LISTENS = 1024
-/** Of them, those of one caller. */
+/** Maximum open streams per caller. */
 const MAX_LISTENS_EACH = 128
-/** URIs subscribed at once by one caller: no fewer than one listen may name. */
+/** Maximum subscribed URIs per caller: at least the limit of one listen. */
 const MAX_HELD_EACH = 1024
-/** Method by which a legacy server reports the status of a task (2025-11-25, tasks). */
+/** Method by which a legacy server reports task status (2025-11-25, tasks). */
 const TASK_STATUS = 'notifications/tasks/status'
 
-/** Sends notifications to clients. */
 export class Notifier {
   readonly #graph: Graph
   readonly #listens = new Map<Exchange, ListenFilter>()
@@ -32,10 +31,9 @@ export class Notifier {
   readonly #holdShares = new SessionQuota(MAX_HELD_EACH)
   readonly #listenShares = new SessionQuota(MAX_LISTENS_EACH)
   readonly #listChanges: ListChangeNotifier
-  /** Upstreams announced as gone. */
   readonly #goneUpstreams = new Set<string>()
   #sessions: ReadonlySet<Session> = new Set()
-  /** Notifications that had nowhere to go, for the log and metrics. */
+  /** Number of notifications without a recipient, for the log and metrics. */
   dropped = 0
 
   constructor(graph: Graph) {
@@ -44,12 +42,12 @@ export class Notifier {
     this.#resources = new ResourceHolders(graph.clock, (holder, update) => this.#notifyHolder(holder, update))
   }
 
-  /** The sessions that unrequested notifications go to; they outlive a generation. */
+  /** Sets the sessions that receive unrequested notifications; they outlive a generation. */
   attach(sessions: ReadonlySet<Session>): void {
     this.#sessions = sessions
   }
 
-  /** Sends what belongs to a request, unless a tap drops it or the client wants less noise. */
+  /** Sends a request's notification, unless a tap drops it or it is below the client's log level. */
   emit(exchange: Exchange, notification: Notification, send: (notification: Notification) => void): void {
     if (notification.method === 'notifications/message' && !this.#isWanted(exchange.session, notification))
       return
@@ -73,7 +71,7 @@ export class Notifier {
       this.dropped++
   }
 
-  /** An upstream that comes or goes changes every list it has a part in. */
+  /** An upstream's arrival or departure changes every list that includes it. */
   handleStateChange(upstream: string, state: UpstreamState): void {
     const node = this.#graph.upstreams.get(upstream)
     this.#graph.hooks.getRunner('upstreamState')?.(upstream, state, node && getOwnerProblem(node.upstream))
@@ -93,13 +91,13 @@ export class Notifier {
     return isNew
   }
 
-  /** Every conversation that is to be told when a list of its changes, with those of listens. */
+  /** All sessions that receive list changes, including those of listens. */
   *listAudience(): Generator<Session> {
     yield* this.#sessions
     for (const exchange of this.#listens.keys()) yield exchange.session
   }
 
-  /** Tells some of the audience, at once. */
+  /** Notifies the selected part of the audience immediately. */
   notifyAudience(method: string, isMeant: (session: Session) => boolean): void {
     const notification = { method, params: undefined }
     for (const session of this.#sessions) if (isMeant(session)) session.notify(notification)
@@ -107,17 +105,16 @@ export class Notifier {
       if (filter.methods.has(method) && isMeant(exchange.session)) exchange.emit(notification)
   }
 
-  /** A list of an upstream may have changed: clients that may see it are notified. */
+  /** Notifies the clients that may see the changed list. */
   announceListChange(method: string, upstream: string): void {
     this.#listChanges.add(method, upstream)
   }
 
-  /** Open `subscriptions/listen` streams. */
   get listening(): number {
     return this.#listens.size
   }
 
-  /** Opens a listen, which lasts until its promise resolves; undefined when there are too many. */
+  /** Opens a listen, which lasts until its promise resolves; undefined if the limit is reached. */
   listen(exchange: Exchange, filter: ListenFilter): Promise<void> | undefined {
     const { session } = exchange
     if (this.#listens.size >= MAX_LISTENS || this.#listenShares.isFull(session)) return undefined
@@ -135,18 +132,18 @@ export class Notifier {
     })
   }
 
-  /** Ends every listen politely: clients listen again, and find the next generation. */
+  /** Completes every listen: clients reconnect to the next generation. */
   endListens(): void {
     for (const end of this.#listenEnds) end()
   }
 
-  /** Takes over what sessions hold from the generation before, as far as they may still see it. */
+  /** Takes over the previous generation's subscriptions, if their sessions may still see the resources. */
   adopt(before: Notifier): void {
     for (const { uri, owner, holders } of before.#resources.all()) {
       const node = this.#graph.upstreams.get(owner.upstream)
       if (node === undefined) continue
       const old = before.#graph.upstreams.get(owner.upstream)?.upstream
-      // Another server under the same name knows nothing of what the one before was asked.
+      // A replaced server does not know the previous one's subscriptions.
       const isSame = old !== undefined && getLiveUpstream(old) === getLiveUpstream(node.upstream)
       for (const holder of holders) {
         if ('emit' in holder) continue
@@ -162,7 +159,7 @@ export class Notifier {
     void callOwner(`resources/${what}`, owner, this.#graph, session).catch(() => undefined)
   }
 
-  /** Tells whether a session is shown what it holds, by the rules of this generation. */
+  /** True if this generation's rules still show a subscribed resource to the session. */
   #mayHold(uri: string, { upstream, original }: ResourceOwner, session: Session): boolean {
     const prefix = this.#graph.upstreams.get(upstream)?.prefix ?? ''
     const entry = createUnlistedEntry('resources', upstream, original, prefix)
@@ -170,7 +167,7 @@ export class Notifier {
     return seen !== undefined && hasName(seen, uri)
   }
 
-  /** Notes who wants updates of a URI. Its upstream is told of each, as each may have a connection of its own there. */
+  /** Subscribes a holder to a URI. Its upstream is notified of every holder, as each may have its own connection. */
   addHolder(uri: string, owner: ResourceOwner, by: object): 'new' | 'known' | 'full' {
     const holder = getHolder(by)
     if (this.#resources.has(uri, holder)) return 'known'
@@ -180,7 +177,7 @@ export class Notifier {
     return 'new'
   }
 
-  /** Names whom to unsubscribe from; undefined for who did not want the URI. */
+  /** Unsubscribes a holder; returns the owner to unsubscribe from, or undefined if the holder was not subscribed. */
   removeHolder(uri: string, by: object): ResourceOwner | undefined {
     const holder = getHolder(by)
     const owner = this.#resources.removeHolder(uri, holder)
@@ -188,7 +185,7 @@ export class Notifier {
     return owner
   }
 
-  /** A session has ended: what only it wanted is let go. */
+  /** Releases an ended session's subscriptions. */
   forgetSession(session: Session): void {
     for (const { uri } of this.#resources.all()) {
       const owner = this.removeHolder(uri, session)
@@ -229,7 +226,7 @@ export class Notifier {
     return isLevelEnabled(isObject(notification.params) ? notification.params.level : undefined, wanted)
   }
 
-  /** The notification as taps let it pass: itself, another one in its place, or none. */
+  /** Runs the notification taps: returns the notification, a replacement, or undefined to drop it. */
   #runTaps(notification: Notification, context: NotificationContext): Notification | undefined {
     try {
       const decided = this.#graph.hooks.getRunner('notification', notification.method)?.(
@@ -255,12 +252,12 @@ function getSession(holder: object): Session {
   return 'emit' in holder ? (holder as Exchange).session : (holder as Session)
 }
 
-/** A listen holds for itself; all that one session asks for is the session's, whatever a request sees of it. */
+/** A listen is its own holder; otherwise the session is, even if a request sees a variant of it. */
 function getHolder(by: object): object {
   return 'emit' in by ? by : getBaseSession(by as Session)
 }
 
-/** Counts the places of a table that each caller has. Anonymous callers count one by one, by their sessions. */
+/** Counts table entries per caller; anonymous callers count separately, by session. */
 class SessionQuota {
   readonly #max: number
   readonly #counts = new Map<string, number>()
@@ -273,7 +270,6 @@ class SessionQuota {
     return (this.#counts.get(getSessionKey(session)) ?? 0) >= this.#max
   }
 
-  /** One place more, or with −1 one less. */
   count(session: Session, change: 1 | -1): void {
     const key = getSessionKey(session)
     const count = (this.#counts.get(key) ?? 0) + change

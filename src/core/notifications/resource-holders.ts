@@ -2,12 +2,12 @@ import type { Clock, Notification } from '../../api/index.ts'
 import { canonicalizeUri } from '../../protocol/uri.ts'
 import type { ResourceOwner } from '../graph-types.ts'
 
-/** Least time in which one holder hears twice of one resource. */
+/** Minimum milliseconds between two updates of one resource to one holder. */
 const MIN_INTERVAL_MS = 100
 
 /**
- * Tells the holders of one resource that it changed: at once, and then ten times a second at most, as an update says no more
- * than that it is to be read again. What came last in between is told as well.
+ * Notifies a resource's holders of changes: immediately, then at most ten times a second. Updates in between are
+ * merged into a last one, as all mean the same: read again.
  */
 export class ResourceUpdates {
   readonly #clock: Clock
@@ -34,12 +34,11 @@ export class ResourceUpdates {
   }
 }
 
-/** URIs subscribed at once. */
 const MAX_HELD = 10_000
 
 /** Subscribed resource of one upstream, with its holders. */
 interface SubscribedResource {
-  /** Canonical URI by which its holders know it. */
+  /** Canonical URI that its holders use. */
   readonly uri: string
   readonly owner: ResourceOwner
   readonly holders: Set<object>
@@ -99,7 +98,7 @@ export class ResourceHolders {
     return this.#byUri.get(uri)?.find(({ holders }) => holders.has(holder))
   }
 
-  /** Finds a held resource by the URI that its owner uses: the one that clients know, but for renamed ones. */
+  /** Finds a subscribed resource by the owner's URI, which differs from the clients' one if it was renamed. */
   findByOriginal(upstream: string, original: string): SubscribedResource | undefined {
     const name = canonicalizeUri(original)
     const same = this.#byUri

@@ -15,22 +15,25 @@ import { createTasksNotDeclaredError } from '../tasks/task-ids.ts'
 import type { Graph, ListenFilter, ResourceOwner } from '../graph-types.ts'
 import { createDetachedExchange } from '../catalog/fetch-lists.ts'
 
-/** URIs in one `subscriptions/listen`. */
+/** Maximum URIs in one `subscriptions/listen`. */
 const MAX_URIS = 1024
-/** Milliseconds that an acknowledgement waits for servers to know what is watched; slower ones learn of it after that. */
+/** Milliseconds that an acknowledgement waits for servers to subscribe; slower ones complete later. */
 const HOLD_MS = 1000
 
-/** `subscriptions/listen` (2026-07-28): acknowledges what can be had, then stays open until the client ends it. */
+/**
+ * `subscriptions/listen` (2026-07-28): acknowledges the available notifications, then stays open until the client
+ * ends it.
+ */
 export async function listen(exchange: PipelineExchange, graph: Graph): Promise<Answer> {
   const asked = exchange.params?.notifications
   if (!isObject(asked))
     return { error: rpcError(RPC.invalidParams, 'Invalid params: "notifications" must be an object') }
   if (isRequested(asked.taskIds) && !declaresTasks(exchange.session.client.capabilities))
     return { error: createTasksNotDeclaredError() }
-  // A client may listen before anything else, and while upstreams still start.
+  // A client's first request may be a listen, while upstreams still start.
   await waitForFirstContact(graph)
   const filter = { ...selectSupported(asked, graph), taskIds: selectOwnTasks(exchange, graph, asked.taskIds) }
-  // Resources are watched from the acknowledgement on. One that cannot be watched now is no reason to lose the others.
+  // Subscribe before the acknowledgement; a failed resource must not cancel the others.
   const held = Promise.allSettled(
     [...filter.uris].map(uri => subscribeResource(uri, exchange, graph, exchange)),
   )
@@ -80,7 +83,10 @@ function createAcknowledgement(filter: ListenFilter): JsonObject {
   return notifications
 }
 
-/** `resources/subscribe` (legacy): each connection to the upstream is subscribed once, however many sessions want the URI. */
+/**
+ * `resources/subscribe` (legacy): each connection to the upstream is subscribed once, however many sessions want the
+ * URI.
+ */
 export async function subscribe(exchange: Exchange, graph: Graph): Promise<Answer> {
   const uri = exchange.params?.uri
   if (typeof uri !== 'string')
@@ -122,7 +128,7 @@ async function subscribeResource(
     if ('error' in answer) graph.notifier.removeHolder(name, holder)
     return answer
   } catch (error) {
-    // The next who asks must reach the server again.
+    // The next subscriber must reach the server again.
     graph.notifier.removeHolder(name, holder)
     throw error
   }
@@ -134,7 +140,9 @@ function unsubscribeResource(uri: string, holder: object, graph: Graph, exchange
   void callOwner('resources/unsubscribe', owner, graph, exchange.session).catch(() => undefined)
 }
 
-/** Subscribes or unsubscribes at the owner, in nobody's exchange; rules see the request that wants it, where there is one. */
+/**
+ * Subscribes or unsubscribes at the owner, in a detached exchange; rules see the original request, if there is one.
+ */
 export async function callOwner(
   method: 'resources/subscribe' | 'resources/unsubscribe',
   { upstream, original, exposed }: ResourceOwner,

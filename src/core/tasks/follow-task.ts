@@ -13,25 +13,26 @@ import type { PipelineExchange } from '../exchange.ts'
 import { PipelineCall } from '../exchange.ts'
 import type { Graph } from '../graph-types.ts'
 
-/** Bounds of the pause between two looks, whatever the server suggests. */
+/** Bounds of the poll interval, whatever the server suggests. */
 const MIN_POLL_MS = 50
 const MAX_POLL_MS = 30_000
 const POLL_MS = 1000
-/** Looks that may fail one after the other before the task is given up. */
+/** Consecutive poll failures before the task is cancelled. */
 const MAX_FAILURES = 5
 
-/** A server's task that is followed in the name of an exchange. */
 interface FollowTaskDeps {
   readonly graph: Graph
   readonly upstream: string
   readonly exchange: PipelineExchange
-  /** The call that became the task, or another that is given up with it. */
+  /** The call that became the task, or another that is cancelled with it. */
   readonly call: PipelineCall
   /** Called with each state. */
   readonly sees?: (state: TaskState) => void
 }
 
-/** Follows a server's task to its end, answers what it asks on the way, and gives the result of the call it came from. */
+/**
+ * Polls a server's task until it ends, replies to its input requests, and returns the result of the original call.
+ */
 export async function followTask(followed: FollowTaskDeps, task: Payload): Promise<Answer> {
   const state = readTask(task.value())
   if (state === undefined) return createFollowError('the server answered with a task that is none')
@@ -64,7 +65,7 @@ class TaskFollower {
   cancel(): void {
     this.#wake?.()
     const { graph, exchange } = this.#of
-    // Our own exchange may be given up already, and with it every call it makes.
+    // Cancel in a detached exchange, as the original one may be cancelled, with all its calls.
     const own = createDetachedExchange(graph, exchange.session, 'tasks/cancel')
     void this.#requestServer('tasks/cancel', undefined, own).catch(() => undefined)
   }
@@ -81,7 +82,7 @@ class TaskFollower {
     }
   }
 
-  /** The answer, if there is one; else what has to be done before the next look. */
+  /** Returns the final answer, or undefined to poll again. */
   #pollOnce(): Promise<Answer | undefined> {
     return this.#era === 'legacy' ? this.#pollLegacy() : this.#pollModern()
   }
@@ -89,7 +90,7 @@ class TaskFollower {
   async #pollLegacy(): Promise<Answer | undefined> {
     const { status, statusMessage } = this.#state
     if (status === 'cancelled') return createFollowError(statusMessage ?? 'the server cancelled the task')
-    // There, what a server needs comes with the wait for the result.
+    // A legacy server sends its input requests while it waits for `tasks/result`.
     if (isTerminal(status) || status === 'input_required') return this.#fetchResult()
     await this.#waitForPoll()
     return undefined
@@ -97,7 +98,7 @@ class TaskFollower {
 
   async #pollModern(): Promise<Answer | undefined> {
     const { status } = this.#state
-    // The answer that makes a task never says what came of it, or what it needs.
+    // The answer that creates a task holds neither its result nor its input requests.
     if (this.#value === undefined && status !== 'working') return undefined
     if (this.#value !== undefined && isTerminal(status)) return createTaskAnswer(this.#state, this.#value)
     if (status === 'input_required') {
@@ -129,7 +130,7 @@ class TaskFollower {
     }
   }
 
-  /** Undefined when the wait took too long: the task goes on, and so does the looking. */
+  /** Undefined if the wait timed out: polling continues. */
   async #fetchResult(): Promise<Answer | undefined> {
     try {
       const answer = await this.#requestServer('tasks/result')
@@ -182,7 +183,7 @@ class TaskFollower {
   }
 }
 
-/** One request about a task to the server that keeps it, as the configuration of this moment reaches it. */
+/** Sends a task request to its server by the current configuration. */
 export function sendTaskRequest(
   about: { readonly graph: Graph; readonly upstream: string; readonly exchange: PipelineExchange },
   method: string,

@@ -12,17 +12,16 @@ import { createCannotAskReply, parseInputResponse, createInputRequests } from '.
 interface TaskInputRequest {
   readonly ask: Ask
   readonly reply: (reply: AskReply) => void
-  /** Set while a legacy client is being asked. */
+  /** True while a legacy client handles the request. */
   isAsked: boolean
 }
 
-/** Asks of one task that wait for the client at once. */
+/** Maximum pending input requests per task. */
 const MAX_INPUT_REQUESTS = 64
 
-/** The tool of an upstream that a call is to. */
 export interface ToolLocation {
   readonly upstream: string
-  /** Name by which its server knows the tool. */
+  /** Tool name at its server. */
   readonly toolThere: string
 }
 
@@ -31,14 +30,13 @@ interface HostedTaskOptions extends ToolLocation {
   readonly pollIntervalMs: number
   /** Milliseconds since 1970. */
   readonly now: () => number
-  /** Cancels the work. */
   readonly cancel: (reason: string) => void
 }
 
-/** A task that we keep ourselves, whoever does the work: its state, what it asks, and what came of it. */
+/** A task hosted by the gateway: its state, its input requests and its result. */
 export class HostedTask implements ToolLocation {
   readonly id = randomUUID()
-  /** Id by which the client knows the task. */
+  /** Id as exposed to the client. */
   taskId = ''
   readonly upstream: string
   readonly toolThere: string
@@ -62,12 +60,12 @@ export class HostedTask implements ToolLocation {
     this.#updatedAt = this.#createdAt
   }
 
-  /** Answer of the work; undefined until it has ended. */
+  /** Final answer; undefined while the work runs. */
   get outcome(): Answer | undefined {
     return this.#outcome
   }
 
-  /** Number of questions that it waits for its client to answer. */
+  /** Number of pending input requests. */
   get openRequests(): number {
     return this.#open.size
   }
@@ -84,7 +82,7 @@ export class HostedTask implements ToolLocation {
     }
   }
 
-  /** The state with what belongs to it, as `tasks/get` of 2026-07-28 has it. */
+  /** Returns the state for `tasks/get` (2026-07-28). */
   describeFor(client: ClientDescription): JsonObject {
     const { state } = this
     if (state.status === 'input_required')
@@ -93,7 +91,7 @@ export class HostedTask implements ToolLocation {
     if ('error' in this.#outcome)
       return state.status === 'failed' ? { ...state, error: this.#outcome.error } : { ...state }
     if (!('result' in this.#outcome)) return { ...state }
-    // The value is a whole result of the call, as from a modern server at once; that a tool failed is in the result.
+    // The result has the same form as a modern server's immediate answer; a tool error is part of it.
     return {
       ...state,
       status: 'completed',
@@ -101,7 +99,7 @@ export class HostedTask implements ToolLocation {
     }
   }
 
-  /** Takes a status message from the work behind the task, and perhaps another poll interval. */
+  /** Updates the status message and, optionally, the poll interval. */
   updateStatus(message: string | undefined, pollIntervalMs = this.#pollIntervalMs): void {
     if (isTerminal(this.#status) || (message === this.#message && pollIntervalMs === this.#pollIntervalMs))
       return
@@ -110,7 +108,7 @@ export class HostedTask implements ToolLocation {
     this.#notifyWatchers()
   }
 
-  /** Needs something from the client, and waits until it comes for it. */
+  /** Adds an input request, and waits for the client's reply. */
   ask(ask: Ask): Promise<AskReply> {
     if (isTerminal(this.#status) || this.#open.size >= MAX_INPUT_REQUESTS)
       return Promise.resolve(createCannotAskReply(ask))
@@ -121,7 +119,7 @@ export class HostedTask implements ToolLocation {
     })
   }
 
-  /** A modern client's answers, by key. What is not asked, or was answered already, is passed over. */
+  /** Handles a modern client's replies, by key. Unknown or already answered keys are ignored. */
   answer(responses: JsonObject, client: ClientDescription): void {
     for (const [key, { ask }] of [...this.#open]) {
       const response = Object.hasOwn(responses, key) ? responses[key] : undefined
@@ -129,7 +127,10 @@ export class HostedTask implements ToolLocation {
     }
   }
 
-  /** Waits for the end, and asks this legacy client meanwhile what the work needs; undefined when it went away first. */
+  /**
+   * Waits for the end and sends pending input requests to this legacy client; undefined if the client disconnects
+   * first.
+   */
   async waitForResult(exchange: Exchange): Promise<Answer | undefined> {
     while (this.#outcome === undefined) {
       if (exchange.cancelled) return undefined
@@ -146,7 +147,7 @@ export class HostedTask implements ToolLocation {
     const { method, params } = open.ask
     const reply = await exchange.ask({ method, params: addRelatedTask(this.taskId, params, true) })
     open.isAsked = false
-    // A client that went away may come back for what it was asked.
+    // A disconnected client may return for its input requests.
     if ('error' in reply && exchange.cancelled) return
     this.#replyToRequest(key, 'result' in reply ? { result: removeRelatedTask(reply.result) } : reply)
   }
@@ -160,7 +161,6 @@ export class HostedTask implements ToolLocation {
     open.reply(reply)
   }
 
-  /** The work has ended. */
   settle(answer: Answer, status: TaskState['status'] = getFinalStatus(answer)): void {
     if (isTerminal(this.#status)) return
     this.#outcome = answer
@@ -171,7 +171,7 @@ export class HostedTask implements ToolLocation {
     this.#notifyWatchers()
   }
 
-  /** Cancels a task that nobody wants any more. False when it had ended already. */
+  /** Cancels the task. False if it has already ended. */
   cancel(reason: string): boolean {
     if (isTerminal(this.#status)) return false
     this.settle({ error: rpcError(RPC.internal, reason, { code: 'GW_CANCELLED' }) }, 'cancelled')
@@ -179,7 +179,7 @@ export class HostedTask implements ToolLocation {
     return true
   }
 
-  /** Runs `watcher` after each change; returns the way to take it back. */
+  /** Calls `watcher` after each change; returns a function that removes it. */
   watch(watcher: () => void): () => void {
     this.#watchers.add(watcher)
     return () => void this.#watchers.delete(watcher)
@@ -204,7 +204,7 @@ export class HostedTask implements ToolLocation {
   }
 }
 
-/** As 2025-11-25 has it: a tool that says of its result that it failed ends its task as failed. */
+/** A tool result with `isError` fails its task (2025-11-25, tasks). */
 function getFinalStatus(answer: Answer): TaskState['status'] {
   return 'result' in answer && !hasFailed(answer.result) ? 'completed' : 'failed'
 }

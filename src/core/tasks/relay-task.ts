@@ -16,7 +16,7 @@ import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 
 const CALL_METHOD = 'tools/call'
 
-/** A modern client's request about a modern server's task, under the server's own id. */
+/** Relays a modern client's request about a modern server's task, with the server's id. */
 export async function relayModernRequest(
   place: ServerTaskLocation,
   exchange: PipelineExchange,
@@ -30,7 +30,10 @@ const INPUT_REQUIRED = '"input_required"'
 
 const RENAMED: ReadonlySet<string> = new Set(['taskId', 'resultType'])
 
-/** The state of a modern server's task. Hooks may answer what it asks; the rest is the client's. */
+/**
+ * Returns the state of a modern server's task. Hooks may reply to its input requests; the client receives the
+ * remaining ones.
+ */
 export async function getModernTask(
   place: ServerTaskLocation,
   exchange: PipelineExchange,
@@ -41,7 +44,7 @@ export async function getModernTask(
   const ours = String(exchange.params?.taskId)
   const bytes = answer.result.bytes()
   const members = parseMembers(bytes)
-  // A result of any size passes as the bytes it came in.
+  // Forward the received bytes unchanged, as a result may have any size.
   const renamed = editMembers(
     bytes,
     members,
@@ -67,7 +70,7 @@ async function answerByHooks(
   const left =
     'denied' in replies ? { error: replies.denied } : selectClientRequests(exchange, requests, given)
   if ('error' in left) {
-    // The task will never be given what it waits for.
+    // Cancel, as the task will never receive its input.
     await sendTaskRequest(server, 'tasks/cancel', { taskId })
     return left
   }
@@ -81,7 +84,10 @@ async function answerByHooks(
   return { result: Payload.of({ ...state, ...open }, 'modern') }
 }
 
-/** A legacy client's request about a legacy server's task: what is said on the way belongs to it by the right id on each side. */
+/**
+ * Relays a legacy client's request about a legacy server's task; related notifications carry the right id on each
+ * side.
+ */
 export async function relayLegacyRequest(
   place: ServerTaskLocation,
   exchange: PipelineExchange,
@@ -106,7 +112,7 @@ export async function relayLegacyRequest(
   return { result: Payload.of(addRelatedTask(ours, shown), answer.result.era) }
 }
 
-/** Reads the state of a legacy server's task for a list; undefined for one that is gone. */
+/** Reads a legacy server's task state for a list; undefined if the task is gone. */
 export async function fetchListedTask(
   { upstream, original }: ServerTaskLocation,
   taskId: string,
@@ -119,14 +125,14 @@ export async function fetchListedTask(
     const state = 'result' in answer ? readTask(answer.result.value()) : undefined
     return state === undefined ? undefined : hideStateSecrets(toLegacyTask({ ...state, taskId }), graph)
   } catch {
-    // One server that is away is no reason to lose the others' tasks.
+    // An unavailable server must not hide the other servers' tasks.
     return undefined
   }
 }
 
 /**
- * Runs the `response` hooks of a call on the answer of the task that a server made of it: whatever they keep back or
- * change in an answer, they do in one that comes later. They see the tool, but not its arguments.
+ * Runs a call's `response` hooks on its task's result, so that redaction and other changes also apply to late
+ * answers. The hooks see the tool, but not its arguments.
  */
 async function runResponseHooks(
   answer: Answer,
@@ -142,14 +148,14 @@ async function runResponseHooks(
   return (await hooks(answer, exchange)) ?? answer
 }
 
-/** The same for a state of 2026-07-28, which holds what came of the call. */
+/** Runs the hooks on a 2026-07-28 state, which includes the call's result. */
 async function runStateHooks(
   state: Payload,
   place: ServerTaskLocation,
   session: Session,
   graph: Graph,
 ): Promise<Payload> {
-  // A result of any size passes as the bytes it came in when no hook looks.
+  // Forward the received bytes unchanged if no plugin tapped `response`.
   if (graph.hooks.getRunner('response', CALL_METHOD) === undefined) return state
   const { result, error, ...rest } = state.value()
   if (result === undefined && error === undefined) return state

@@ -13,7 +13,7 @@ import { hideAnswerSecrets } from '../hide-secrets.ts'
 import type { HostedTask } from './hosted-task.ts'
 import { getTaskForm, getToolLocation } from './task-ids.ts'
 
-/** Makes a call, with all that its server needs of the client on the way. */
+/** Calls an upstream and handles its client requests. */
 type DispatchWithInput = (call: PipelineCall, dispatch: Dispatch, graph: Graph) => Promise<Answer>
 
 interface SlowCallDeps {
@@ -23,13 +23,12 @@ interface SlowCallDeps {
   readonly dispatchWithInput: DispatchWithInput
 }
 
-/** Rounds of input that a server may ask for while nobody waits. */
+/** Rounds of input that a server may request in the background. */
 const MAX_ROUNDS = 8
 
 /**
- * Makes a call whose client waits for so long and no longer. Then the call goes on as a task of ours: a client that knows tasks is
- * answered with it, every other with what the plugin says that knows the client's patience. A server that keeps its work by itself
- * answers then.
+ * Makes a call for a client that waits a limited time. Afterwards the call continues as a hosted task: a client that
+ * supports tasks receives it, any other the answer of the plugin that set the limit. A limit with `onTimeout` leaves the answer to the server.
  */
 export async function callWithPatience(slow: SlowCallDeps, patience: PatienceLimit): Promise<Answer> {
   const { call, dispatch, graph, dispatchWithInput } = slow
@@ -37,7 +36,7 @@ export async function callWithPatience(slow: SlowCallDeps, patience: PatienceLim
   const server = graph.upstreams.get(call.upstream)?.upstream.server
   const form = getTaskForm(call)
   const isOwn = 'onTimeout' in patience
-  // Such a server makes the task itself, and such a client has one from the start.
+  // A modern server with tasks creates one itself, and a legacy client requests one explicitly.
   const isTask = form === 'legacy' || (form === 'modern' && server !== undefined && servesTasks(server))
   if (isTask && !isOwn) return made
   if (!(await isLate(made, patience.ms, slow))) return made
@@ -46,7 +45,7 @@ export async function callWithPatience(slow: SlowCallDeps, patience: PatienceLim
   return made
 }
 
-/** True when the time is over before the call; while the client thinks, it does not wait for us. */
+/** True if the limit passes before the call ends; time that the client takes for input does not count. */
 function isLate(made: Promise<Answer>, ms: number, { call, graph }: SlowCallDeps): Promise<boolean> {
   const { clock } = graph
   const { exchange } = call
@@ -78,7 +77,7 @@ function isLate(made: Promise<Answer>, ms: number, { call, graph }: SlowCallDeps
   })
 }
 
-/** Answers the client while the call goes on; undefined where there is no room for one more task. */
+/** Answers the client while the call continues; undefined if the task limit is reached. */
 function continueAsTask(
   slow: SlowCallDeps,
   made: Promise<Answer>,
@@ -117,7 +116,7 @@ interface BackgroundDeps {
   continues(exchange: PipelineExchange): void
 }
 
-/** The end of a call that nobody waits for: what its server needs on the way waits in the task until the client comes for it. */
+/** Finishes a call in the background: its input requests wait in the task until the client polls. */
 async function finishInBackground(
   slow: SlowCallDeps,
   made: Promise<Answer>,
@@ -147,7 +146,7 @@ async function collectReplies(requests: unknown, task: HostedTask): Promise<Json
   return given
 }
 
-/** The same call once more with what was wanted, in an exchange that nobody waits for either. */
+/** Retries the call with the requested input, again in a detached exchange. */
 function retryWithInput(
   slow: SlowCallDeps,
   given: JsonObject,
@@ -210,7 +209,7 @@ export async function completeTask(
   const done = graph.tasks.beginWork(exchange.session)
   try {
     const answer = await work()
-    // As for any call; the exchange that made the task was answered with the task alone.
+    // Run `response` hooks here, as the original exchange was answered with the task alone.
     const made = (await graph.hooks.getRunner('response', method)?.(answer, exchange)) ?? answer
     task.settle(hideAnswerSecrets(made, graph))
   } catch (thrown) {

@@ -21,7 +21,7 @@ import {
   getToolLocation,
 } from './task-ids.ts'
 
-/** Makes calls that may ask the client, and holds them open while it thinks. */
+/** Makes calls that may need client input, and holds them open meanwhile. */
 interface InputDispatch {
   converse(call: PipelineCall, dispatch: Dispatch, graph: Graph): Promise<Answer>
   hold(call: PipelineCall, dispatch: Dispatch, graph: Graph): Promise<Answer>
@@ -34,10 +34,10 @@ interface TaskCallDeps {
   readonly by: InputDispatch
 }
 
-/** Lifetime in milliseconds that a server is asked for when the gateway follows the task itself. */
+/** Lifetime in milliseconds to request from a server if the gateway polls the task itself. */
 const TTL_MS = 3_600_000
 
-/** A tool call whose server, or client, may make a task of it; undefined where neither can, and the call is like any other. */
+/** Makes a tool call that may become a task; undefined if neither server nor client supports tasks. */
 export function callAsTask(tasking: TaskCallDeps): Promise<Answer> | undefined {
   const { call, graph } = tasking
   const server = graph.upstreams.get(call.upstream)?.upstream.server
@@ -53,14 +53,14 @@ function callWithForm(tasking: TaskCallDeps, { era }: ServerDescription): Promis
 }
 
 const MODERN_SERVER = {
-  /** Both speak of tasks in the same way: it passes, but for its id. */
+  /** Both sides support the same form of task: pass it on with another id. */
   modern: async (tasking: TaskCallDeps): Promise<Answer> => {
     tasking.call.mayBeTask = true
     return relayTask(tasking, await dispatchPlainly(tasking))
   },
-  /** The client has decided that it is a task, so it is one, whether the server makes it one or not. */
+  /** The client requested a task, so it gets one even if the server creates none. */
   legacy: async (tasking: TaskCallDeps): Promise<Answer> => hostCall(tasking),
-  /** The server does without where it can; where it cannot, we wait in the client's place. */
+  /** The server avoids a task if it can; if not, the gateway polls it for the client. */
   none: async (tasking: TaskCallDeps): Promise<Answer> => {
     const answer = await dispatchPlainly(tasking)
     if ('task' in answer) return driveTask(tasking, answer.task)
@@ -94,7 +94,7 @@ async function LEGACY_SERVER(tasking: TaskCallDeps): Promise<Answer> {
   )
 }
 
-/** A legacy server's task as one of ours, which a modern client can look at. */
+/** Hosts a legacy server's task, so that a modern client can poll it. */
 function hostLegacyTask({ call, graph }: TaskCallDeps, task: Payload): Answer | undefined {
   const { ttlMs, pollIntervalMs } = readTask(task.value()) ?? { ttlMs: null }
   return createHostedTask(call, graph, { ttlMs, pollIntervalMs }, (own, sees) =>
@@ -102,7 +102,7 @@ function hostLegacyTask({ call, graph }: TaskCallDeps, task: Payload): Answer | 
   )
 }
 
-/** The same call, of which the server may make a task. */
+/** Returns the same call, with tasks declared. */
 function withTaskDeclared({ upstream, method, params, headers, exchange }: PipelineCall): PipelineCall {
   const again = new PipelineCall(upstream, method, params, exchange)
   Object.assign(again.headers, headers)
@@ -114,7 +114,7 @@ function dispatchPlainly({ call, dispatch, graph, by }: TaskCallDeps): Promise<A
   return by.converse(call, dispatch, graph)
 }
 
-/** A server's task under an id of ours. */
+/** Passes a server's task on under a sealed id. */
 function relayTask({ call, graph }: TaskCallDeps, answer: Answer): Answer {
   if (!('task' in answer)) return answer
   const whole = answer.task.value()
@@ -135,7 +135,7 @@ function relayTask({ call, graph }: TaskCallDeps, answer: Answer): Answer {
   return { task: Payload.of({ ...value, task: { ...(value.task as JsonObject), taskId } }, era) }
 }
 
-/** Waits for a server's task in the place of a client that knows of none. */
+/** Polls a server's task for a client without task support. */
 function driveTask({ call, graph, by }: TaskCallDeps, task: Payload): Promise<Answer> {
   const { exchange } = call
   const drive = (): Promise<Answer> =>
@@ -150,7 +150,7 @@ function driveTask({ call, graph, by }: TaskCallDeps, task: Payload): Promise<An
   return drive()
 }
 
-/** Tells a client that wants to hear of progress that its call is alive. */
+/** Sends progress during polling, if the client requested it. */
 function createProgressReporter(exchange: PipelineExchange): ((state: TaskState) => void) | undefined {
   const meta = exchange.params?._meta
   const progressToken = isObject(meta) ? meta.progressToken : undefined
@@ -167,7 +167,7 @@ function createProgressReporter(exchange: PipelineExchange): ((state: TaskState)
     })
 }
 
-/** A call that a legacy client wants as a task, at a server that has them in another way: ours from the start. */
+/** Hosts a task for a legacy client, at a server that does not support legacy tasks. */
 async function hostCall({ call, dispatch, graph, by }: TaskCallDeps): Promise<Answer> {
   if ((await getTaskSupport(graph, call)) === 'forbidden') return createNoTaskError(call)
   const { task: request, ...params } = call.params ?? {}
@@ -186,21 +186,21 @@ function createNoTaskError({ params }: PipelineCall): Answer {
   return { error: rpcError(RPC.methodNotFound, `Tool ${String(params?.name)} does not run as a task`) }
 }
 
-/** Work that is done for a task, with a call and an exchange of its own; `sees` hears how it goes. */
+/** A task's work, with its own call and exchange; `sees` receives each state. */
 type TaskWork = (
   own: PipelineCall,
   sees: (state: Pick<TaskState, 'statusMessage' | 'pollIntervalMs'>) => void,
 ) => Promise<Answer>
 
-/** Lifetime of a task, and the interval at which its client should look. */
+/** Task lifetime, and suggested poll interval. */
 interface TaskLifetime {
   readonly ttlMs: number | null | undefined
   readonly pollIntervalMs?: number | undefined
 }
 
 /**
- * Makes a task of ours out of a call, which goes on while its client has been answered; undefined when there is no room.
- * Whatever does the work – a server of either era, or something that is no server at all – the client sees the task of its era.
+ * Creates a hosted task for a call that continues after the answer; undefined if the limit is reached. The client
+ * sees a task of its own era, whatever performs the work.
  */
 function createHostedTask(
   call: PipelineCall,

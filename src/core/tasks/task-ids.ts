@@ -16,23 +16,21 @@ import { createDetachedExchange } from '../catalog/fetch-lists.ts'
 import type { Graph, TaskLocation } from '../graph-types.ts'
 import type { ToolLocation } from './hosted-task.ts'
 
-/** Longest id of a server, and name of a tool, that is passed on: it comes back in a header. */
+/** Maximum length of a server's task id or a tool name, as it returns in a header. */
 const MAX_ORIGINAL_LENGTH = 1024
 
 const DAY_MS = 86_400_000
 
-/** Longest time that a task id can be used, whatever its server says. */
+/** Maximum lifetime of a task id, whatever its server suggests. */
 const MAX_LIFETIME_MS = 30 * DAY_MS
 
-/** A task that its server keeps. */
 export type ServerTaskLocation = Extract<TaskLocation, { at: 'server' }>
 
-/** The tool that a call is to. */
 export function getToolLocation({ upstream, params }: Call): ToolLocation {
   return { upstream, toolThere: String(params?.name) }
 }
 
-/** An id for this caller alone: it can be neither guessed nor used by another. Undefined for what is too long. */
+/** Seals a task id for this caller alone; undefined if it is too long. */
 export function sealTaskId(
   graph: Graph,
   session: Session,
@@ -44,12 +42,12 @@ export function sealTaskId(
     (place.at === 'server' && Math.max(place.tool.length, place.toolThere.length) > MAX_ORIGINAL_LENGTH)
   )
     return undefined
-  // A server may prolong a task, so the id outlives what it said first.
+  // A server may extend a task, so the id outlives the initial lifetime.
   const life = ttlMs === null ? MAX_LIFETIME_MS : Math.min(Math.max(2 * ttlMs, DAY_MS), MAX_LIFETIME_MS)
   return graph.seal.sealWithExpiry(life, place, getCallerBinding(session))
 }
 
-/** Opens a task id to the place of its task; undefined for what is not ours, somebody else's, or too old. */
+/** Opens a task id; undefined if it is invalid, foreign or expired. */
 export function openTaskId(graph: Graph, session: Session, taskId: unknown): TaskLocation | undefined {
   if (typeof taskId !== 'string') return undefined
   return graph.seal.openWithExpiry(taskId, getCallerBinding(session)) as TaskLocation | undefined
@@ -60,29 +58,29 @@ function getCallerBinding({ principal }: Session): string {
 }
 
 /**
- * Says why a caller may not use a task of its own; undefined where it may. A task is used as its tool is: whom the rules that are in
- * force keep from that, be it after a reload or with another credential of the same caller, learns nothing from the task and tells it nothing.
+ * Returns why a caller may not use its own task; undefined if it may. A task has the permissions of its tool under
+ * the current rules, so a reload or another credential of the same caller can close it.
  */
 export async function getTaskRefusal(
   { upstream, toolThere }: ToolLocation,
   session: Session,
   graph: Graph,
 ): Promise<RpcError | undefined> {
-  // The list says which names a configuration gives to tools.
+  // The list maps the configured tool names.
   if (graph.catalog.getCachedView('tools', session) === undefined) await graph.catalog.load('tools', session)
   const call = createDetachedExchange(graph, session, 'tools/call')
   const found = graph.router.checkRoute(call, { to: 'one', upstream, params: { name: toolThere } })
   if (!('error' in found)) return undefined
-  // The catalog's error says which scope would open the tool; the task of a tool that is hidden is unknown.
+  // The catalog's error may name the required scope; the task of a hidden tool is unknown.
   return found.error.data === undefined ? createUnknownTaskError() : found.error
 }
 
-/** True for a caller that may use a task of its own; false also where that is not known, as a list fails. */
+/** True if a caller may use its own task; false also if a list fails and the permission is unknown. */
 export async function mayUseTask(tool: ToolLocation, session: Session, graph: Graph): Promise<boolean> {
   return (await getTaskRefusal(tool, session, graph).catch(() => true)) === undefined
 }
 
-/** Form in which a client wants its call: as a task in the way of its era, or as an answer and nothing else. */
+/** How a client receives a task: in the form of its era, or not at all. */
 type TaskForm = 'modern' | 'legacy' | 'none'
 
 export function getTaskForm({ params, exchange }: Call): TaskForm {
@@ -91,7 +89,9 @@ export function getTaskForm({ params, exchange }: Call): TaskForm {
   return supportsTasks(client) && isObject(params?.task) ? 'legacy' : 'none'
 }
 
-/** Tells whether any upstream runs calls as tasks, or a modern client may get one of a slow call: only then are clients told of them. */
+/**
+ * True if any upstream runs calls as tasks, or a slow call may become one: only then do clients see the capability.
+ */
 export function offersTasks(graph: Graph, era: Era): boolean {
   if (era === 'modern' && graph.hooks.getRunner('patience', 'tools/call') !== undefined) return true
   for (const { upstream } of graph.upstreams.values())
@@ -99,7 +99,7 @@ export function offersTasks(graph: Graph, era: Era): boolean {
   return false
 }
 
-/** Capabilities as this client may hear of them. */
+/** Adds the task capabilities of this client's era. */
 export function addTaskCapabilities(
   capabilities: JsonObject,
   client: ClientDescription,
@@ -110,7 +110,9 @@ export function addTaskCapabilities(
     : capabilities
 }
 
-/** Reads a tool's own `execution.getTaskSupport` (2025-11-25), whatever the client can do; `forbidden` if it has none. */
+/**
+ * Reads a tool's own `execution.taskSupport` (2025-11-25), whatever the client can do; `forbidden` if it has none.
+ */
 export async function getTaskSupport(
   graph: Graph,
   { upstream, params, exchange }: Call,
@@ -127,14 +129,14 @@ export async function getTaskSupport(
   return support === 'required' || support === 'optional' ? support : 'forbidden'
 }
 
-/** The refusal of a client that did not declare the extension on this request. */
+/** Error for a client that did not declare the extension on this request. */
 export function createTasksNotDeclaredError(): RpcError {
   return rpcError(RPC.missingCapability, 'Missing required client capability', {
     requiredCapabilities: TASKS_REQUIRED,
   })
 }
 
-/** Tells whether an error is the refusal of a server that serves only clients that can take a task. */
+/** True for the error of a server that serves only clients with task support. */
 export function requiresTasks({ code, data }: RpcError): boolean {
   const required = isObject(data) ? data.requiredCapabilities : undefined
   return code === RPC.missingCapability && isObject(required) && declaresTasks(required)

@@ -20,10 +20,10 @@ import {
 } from './task-ids.ts'
 import { createDetachedExchange } from '../catalog/fetch-lists.ts'
 
-/** Tasks that one `subscriptions/listen` may hear of. */
+/** Maximum tasks in one `subscriptions/listen`. */
 const MAX_TASKS = 100
 
-/** Bounds of the pause between two looks at a server's task. */
+/** Bounds of the poll interval for a server's task. */
 const MIN_POLL_MS = 100
 
 const MAX_POLL_MS = 30_000
@@ -39,7 +39,6 @@ interface TaskMethodHandler {
 
 const EMPTY_RESULT: JsonObject = Object.freeze({ resultType: 'complete' })
 
-/** Methods that a modern client can use on a task (2026-07-28, tasks extension). */
 const MODERN_HANDLERS: Readonly<Record<string, TaskMethodHandler>> = {
   'tasks/get': {
     hosted: (task, { session }) =>
@@ -63,7 +62,6 @@ const MODERN_HANDLERS: Readonly<Record<string, TaskMethodHandler>> = {
   },
 }
 
-/** Methods that a legacy client can use on a task (2025-11-25, tasks). */
 const LEGACY_HANDLERS: Readonly<Record<string, TaskMethodHandler>> = {
   'tasks/get': { hosted: task => handleLegacy(toLegacyTask(task.state)), relayed: relayLegacyRequest },
   'tasks/result': {
@@ -79,7 +77,7 @@ const LEGACY_HANDLERS: Readonly<Record<string, TaskMethodHandler>> = {
   },
 }
 
-/** `tasks/get`, `update`, `cancel` and `result`: to wherever the task is, if it is this caller's. */
+/** Handles `tasks/get`, `update`, `cancel` and `result` at the task's location, if the task is this caller's. */
 export async function handleTaskRequest(exchange: PipelineExchange, graph: Graph): Promise<Answer> {
   const { client } = exchange.session
   const handler = (client.era === 'modern' ? MODERN_HANDLERS : LEGACY_HANDLERS)[exchange.method]
@@ -107,7 +105,7 @@ async function runTaskMethod(
   return isHosted ? handler.hosted(task, exchange) : handler.relayed(task, exchange, graph)
 }
 
-/** The task at a place: one of ours that is still there, or the place at its server; undefined for what is not this caller's. */
+/** Finds a hosted task, or the location at its server; undefined unless it is this caller's. */
 function findTask(
   place: TaskLocation | undefined,
   session: Session,
@@ -116,7 +114,7 @@ function findTask(
   return place?.at === 'gateway' ? graph.tasks.findHosted(place.original, session) : place
 }
 
-/** `tasks/list` (legacy): the tasks that this caller was told of, as they are now. */
+/** `tasks/list` (legacy): this caller's recorded tasks, with their current states. */
 export async function listOwnTasks(exchange: PipelineExchange, graph: Graph): Promise<Answer> {
   if (!supportsTasks(exchange.session.client) || !offersTasks(graph, exchange.session.client.era))
     return createNotFound(exchange)
@@ -151,7 +149,7 @@ function createNotFound({ method }: PipelineExchange): Answer {
   return { error: rpcError(RPC.methodNotFound, `Method not found: ${method}`) }
 }
 
-/** Those of the tasks a client asks for that are its own. */
+/** Selects the requested tasks that are the client's own. */
 export function selectOwnTasks(exchange: PipelineExchange, graph: Graph, asked: unknown): readonly string[] {
   if (!Array.isArray(asked)) return []
   const ids = (asked as unknown[]).filter(id => typeof id === 'string').slice(0, MAX_TASKS)
@@ -207,7 +205,7 @@ async function pollRelayedTask(
   }
 }
 
-/** The task as it is, or nothing where its server could not be asked this time. */
+/** Reads a task's state; undefined if its server could not be reached this time. */
 async function fetchTask(
   taskId: string,
   place: ServerTaskLocation,

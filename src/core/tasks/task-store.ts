@@ -7,47 +7,47 @@ import type { ToolLocation } from './hosted-task.ts'
 import { HostedTask } from './hosted-task.ts'
 import { mayUseTask, sealTaskId } from './task-ids.ts'
 
-/** Tasks that we keep ourselves, all together and of one caller. */
+/** Maximum hosted tasks, in total and per caller. */
 const MAX_HOSTED = 1000
 const MAX_HOSTED_EACH = 100
-/** Tasks that `tasks/list` may name, all together and of one caller; the oldest are left out. */
+/** Maximum tasks in `tasks/list`, in total and per caller; the oldest are omitted. */
 const MAX_KNOWN = 10_000
 const MAX_KNOWN_EACH = 100
-/** Lifetime of a task in milliseconds: the default, and the longest. */
+/** Task lifetime in milliseconds: default and maximum. */
 const TTL_MS = 3_600_000
 const MAX_TTL_MS = 86_400_000
 const POLL_MS = 1000
-/** Most tasks of one server that count alike, each on a connection of its own. */
+/** Maximum tasks of one server with the same id, each on its own connection. */
 const MAX_SAME_ID = 16
 
 interface HostedEntry {
   readonly task: HostedTask
   readonly owner: string
-  /** Facts that never change: its owner, its tool and its server. */
+  /** Immutable properties: owner, tool and server. */
   readonly about: Pick<HostedCall, 'tool' | 'upstream' | 'subject' | 'issuer' | 'client'>
 }
 
 /** Tasks that servers have under one id. */
 interface TasksById {
-  /** Also those that are forgotten, as what is said of them may still come. */
+  /** Includes removed tasks, as late notifications may still arrive. */
   readonly all: TaskRecord[]
   holders: number
-  /** True where there were too many to tell whose a notification is. */
+  /** True if there were too many to match a notification to its task. */
   isDoubtful: boolean
 }
 
-/** The tasks that callers have. They outlive a generation; each ends with its time. */
+/** Tasks of all callers. Outlives a generation; each task expires. */
 export class TaskStore {
   readonly #hosted = new Map<string, HostedEntry>()
   readonly #known = new Map<string, Map<string, TaskRecord>>()
-  /** Tasks of legacy servers by the server's id, for what they say unasked. */
+  /** Legacy servers' tasks by original id, for unrequested notifications. */
   readonly #byOriginal = new Map<string, TasksById>()
   readonly #workCounts = new Map<Session, { count: number; ended: (() => void) | undefined }>()
   readonly #notifications = new WeakMap<Session, Promise<void>>()
   #count = 0
   #graph: Graph | undefined
 
-  /** The graph that runs from now on: tasks go on through it. */
+  /** Sets the current graph, through which tasks continue. */
   attach(graph: Graph): void {
     this.#graph = graph
   }
@@ -56,7 +56,7 @@ export class TaskStore {
     return this.#graph
   }
 
-  /** A task of our own for this caller; undefined when there is no room. */
+  /** Creates a hosted task for this caller; undefined if the limit is reached. */
   createTask(graph: Graph, session: Session, request: HostedTaskRequest): HostedTask | undefined {
     const owner = actorKey(session.principal)
     const own = [...this.#hosted.values()].filter(hosted => hosted.owner === owner)
@@ -81,23 +81,23 @@ export class TaskStore {
     return task
   }
 
-  /** A task of our own, if it is this caller's and still there. */
+  /** Finds this caller's hosted task. */
   findHosted(id: string, session: Session): HostedTask | undefined {
     const hosted = this.#hosted.get(id)
     return hosted?.owner === actorKey(session.principal) ? hosted.task : undefined
   }
 
-  /** Tasks of our own of all callers, the newest first. */
+  /** Lists all callers' hosted tasks, newest first. */
   listAll(): HostedCall[] {
     return [...this.#hosted.values()].map(createTaskRow).reverse()
   }
 
-  /** Cancels a task of our own for the gateway's owner; false where it had ended, undefined where there is none. */
+  /** Cancels a hosted task for the operator; false if it has ended, undefined if it is unknown. */
   cancelTask(id: string, reason: string): boolean | undefined {
     return this.#hosted.get(id)?.task.cancel(reason)
   }
 
-  /** Notes a task that a legacy client was told of: it may list it, and hears when it changes. */
+  /** Records a task of a legacy client: the client may list it and is notified of changes. */
   recordTask(
     graph: Graph,
     session: Session,
@@ -128,13 +128,13 @@ export class TaskStore {
   #indexByOriginal(known: TaskRecord, key: string): void {
     const named = this.#byOriginal.get(key) ?? { all: [], holders: 0, isDoubtful: false }
     named.holders++
-    // Two sessions of one server may count alike; neither must hear of the other's.
+    // Two sessions of one server may use the same id; neither may receive the other's notifications.
     if (named.all.length < MAX_SAME_ID) named.all.push(known)
     else named.isDoubtful = true
     this.#byOriginal.set(key, named)
   }
 
-  /** The tasks this caller knows of, newest first. */
+  /** Lists this caller's recorded tasks, newest first. */
   listTasks(graph: Graph, session: Session): readonly TaskRecord[] {
     const now = graph.clock.now()
     return [...(this.#known.get(getTaskOwner(session))?.values() ?? [])]
@@ -143,8 +143,8 @@ export class TaskStore {
   }
 
   /**
-   * A legacy server says how a task does: its owner hears it, where he uses the connection that it came by, and nobody else. False for
-   * what is nobody's.
+   * Forwards a legacy server's task status to its owner alone, if the owner uses the connection that it came by.
+   * False without an owner.
    */
   handleTaskStatus(
     upstream: string,
@@ -155,7 +155,7 @@ export class TaskStore {
     const named =
       typeof original === 'string' ? this.#byOriginal.get(createOriginalKey(upstream, original)) : undefined
     if (named === undefined || named.isDoubtful) return false
-    // Another connection is another server session, which may count alike.
+    // Each connection is a separate server session, and ids may repeat.
     const [owner, another] = named.all.filter(({ session }) => isMeant(session))
     if (owner === undefined || another !== undefined || owner.place.at !== 'server') return false
     const state = { ...params, taskId: owner.taskId }
@@ -175,7 +175,7 @@ export class TaskStore {
     })
   }
 
-  /** Tells a client of its task, in order, where it may still use the tool of it. */
+  /** Notifies a client of its task, in order, if it may still use the tool. */
   #notifyOwner(tool: ToolLocation, session: Session, notification: Notification): void {
     const told = (this.#notifications.get(session) ?? Promise.resolve()).then(async () => {
       if (this.#graph === undefined || (await mayUseTask(tool, session, this.#graph)))
@@ -184,7 +184,7 @@ export class TaskStore {
     this.#notifications.set(session, told)
   }
 
-  /** Work goes on for this session, whether its client is there or not; returns what ends it. */
+  /** Marks background work for this session, with or without its client; returns a function that ends it. */
   beginWork(session: Session): () => void {
     const busy = this.#workCounts.get(session) ?? { count: 0, ended: undefined }
     this.#workCounts.set(session, busy)
@@ -196,14 +196,17 @@ export class TaskStore {
     }
   }
 
-  /** Runs `end` once no work goes on for this session. */
+  /** Runs `end` when no work is left for this session. */
   runWhenIdle(session: Session, end: () => void): void {
     const busy = this.#workCounts.get(session)
     if (busy === undefined) end()
     else busy.ended = end
   }
 
-  /** A conversation is over: what only it could list goes. Tasks themselves go with their time, or when they are cancelled. */
+  /**
+   * Forgets the tasks that only an ended session could list. The tasks themselves run until they expire or are
+   * cancelled.
+   */
   sessionEnded(session: Session): void {
     if (!isAnonymous(session)) return
     const own = this.#known.get(getTaskOwner(session))
@@ -212,7 +215,7 @@ export class TaskStore {
     this.#known.delete(getTaskOwner(session))
   }
 
-  /** The gateway stops, and with it the work behind every task. */
+  /** Cancels the work of every task when the gateway stops. */
   cancelAll(): void {
     for (const { task } of this.#hosted.values()) task.cancel('the gateway is stopping')
     this.#hosted.clear()
@@ -237,7 +240,7 @@ export class TaskStore {
   }
 }
 
-/** Caller that a list belongs to. Callers whom nobody has identified are told apart by their sessions. */
+/** Returns the owner of a task list. Anonymous callers differ by session. */
 function getTaskOwner(session: Session): string {
   return isAnonymous(session) ? `session ${session.id}` : `principal ${actorKey(session.principal)}`
 }
@@ -250,7 +253,7 @@ function createOriginalKey(upstream: string, original: string): string {
   return JSON.stringify([upstream, original])
 }
 
-/** Names are the choice of clients: they are cut. */
+/** Clients choose their names: truncate them. */
 const MAX_LENGTH = 256
 
 function describeTask(
