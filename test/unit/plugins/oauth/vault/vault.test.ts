@@ -134,7 +134,7 @@ test('a database of somebody else is not written to', async context => {
   database.exec('CREATE TABLE theirs (x)')
   database.close()
 
-  await assert.rejects(vaultIn(context, state).list(), /another database/)
+  await assert.rejects(vaultIn(context, state).list(), /a different database/)
 })
 
 test('a registration is found by issuer and redirect alone', async context => {
