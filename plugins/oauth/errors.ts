@@ -93,7 +93,7 @@ export const ERRORS = {
     hint: 'The gateway retries with the next call.',
     http: 502,
     rpc: RPC.internal,
-    isOurs: true,
+    isLocal: true,
   },
   GW_OAUTH_REFUSED: {
     text: 'the authorization server refused a token for upstream "{upstream}": {why}',
