@@ -19,13 +19,16 @@ const MAX_LIMIT = 10_000
 const FOLLOW_MS = 1000
 const PAGES = 100
 
-const SINCE: CommandFlag = { value: '<time>', summary: 'Since so long ago, such as 1h or 2d, or a date.' }
+const SINCE: CommandFlag = {
+  value: '<time>',
+  summary: 'Start time: a duration before now such as 1h or 2d, or a date.',
+}
 
 export const commands: PluginCommands = {
   activity: {
-    summary: 'Show the calls of the last days.',
+    summary: 'Show recent calls.',
     description:
-      'Reads the file of `activity`; a gateway that runs writes what it has first. The newest calls are shown, the newest last.',
+      'Reads the activity database; a running gateway first writes its pending records. Prints the newest calls, oldest first.',
     examples: [
       'gateway activity',
       'gateway activity --tool "files__*" --failed --since 1d',
@@ -33,12 +36,12 @@ export const commands: PluginCommands = {
     ],
     gateway: 'running',
     flags: {
-      follow: { type: 'boolean', char: 'f', summary: 'Go on with those that come.' },
-      tool: { value: '<name>', summary: 'Of this tool; * stands for anything.' },
-      principal: { value: '<subject>', summary: 'Of this caller.' },
-      failed: { type: 'boolean', summary: 'Those that failed or were refused.' },
+      follow: { type: 'boolean', char: 'f', summary: 'Keep printing new calls.' },
+      tool: { value: '<name>', summary: 'Tool name; * is a wildcard.' },
+      principal: { value: '<subject>', summary: 'Subject of the caller.' },
+      failed: { type: 'boolean', summary: 'Only failed or refused calls.' },
       since: SINCE,
-      limit: { value: '<number>', summary: `How many; default ${DEFAULT_LIMIT}.` },
+      limit: { value: '<number>', summary: `Number of calls; default ${DEFAULT_LIMIT}.` },
     },
     async run(call) {
       const path = await resolveActivityFile(call)
@@ -53,9 +56,8 @@ export const commands: PluginCommands = {
     },
   },
   usage: {
-    summary: 'Show how much each tool is used, what that costs in tokens, and which tools nobody calls.',
-    description:
-      'Tokens are estimated from bytes. Which tools are never called is known where the gateway runs.',
+    summary: 'Show tool usage, estimated tokens, and unused tools.',
+    description: 'Tokens are estimated from bytes. Unused tools are only known if the gateway is running.',
     examples: ['gateway usage', 'gateway usage --since 1d --json'],
     gateway: 'running',
     flags: { since: SINCE },

@@ -59,7 +59,7 @@ export class ActivityDatabase {
       PRAGMA journal_size_limit = 4194304; PRAGMA max_page_count = ${Math.max(Math.floor(maxBytes / PAGE_BYTES), 64)}`)
     const { user_version: form } = database.prepare('PRAGMA user_version').get() ?? {}
     if (form !== 0 && form !== BEFORE && form !== FORM)
-      throw new Error(`the file has form ${String(form)}, and not ${FORM}`)
+      throw new Error(`the file has schema version ${String(form)}, expected ${FORM}`)
     if (form !== FORM) migrateTable(database)
     const marks = COLUMNS.map(() => '?').join(', ')
     this.#insert = database.prepare(`INSERT INTO calls (${COLUMNS.join(', ')}) VALUES (${marks})`)
@@ -117,7 +117,9 @@ export function classifyError(error: unknown): 'busy' | 'full' | 'damaged' | 'ot
   if (primary === 5 || primary === 6) return 'busy'
   if (primary === 13) return 'full'
   if (primary === 11 || primary === 26) return 'damaged'
-  return error instanceof Error && error.message.startsWith('the file has form') ? 'damaged' : 'other'
+  return error instanceof Error && error.message.startsWith('the file has schema version')
+    ? 'damaged'
+    : 'other'
 }
 
 /** Creates or upgrades the table; another process may do the same concurrently. */

@@ -26,7 +26,7 @@ export class RecordCounters {
       {
         name: 'tapgate_activity_records',
         type: 'counter',
-        help: 'Calls by what became of their record: written, or dropped as the file could not be written.',
+        help: 'Activity records by result: written, or dropped because of a write failure.',
         samples: samples.map(([outcome, value]) => ({ suffix: '_total', labels: { outcome }, value })),
       },
     ]
@@ -108,7 +108,7 @@ export class ActivityWriter {
     }
     this.#waiting.splice(0, some.length)
     this.#counts.written += some.length
-    if (this.#isFailing) this.#log.info('activity is written again')
+    if (this.#isFailing) this.#log.info('activity recording resumed')
     this.#isFailing = false
     return some.length
   }
@@ -118,7 +118,7 @@ export class ActivityWriter {
     if (now - this.#prunedAt >= PRUNE_MS) database.prune(this.#settings, Date.now())
     this.#prunedAt = now - this.#prunedAt >= PRUNE_MS ? now : this.#prunedAt
     for (let tries = 0; !tryInsert(some, database); tries++) {
-      if (tries >= MAX_ATTEMPTS) throw new Error('the file is full, and has nothing old that could go')
+      if (tries >= MAX_ATTEMPTS) throw new Error('the file is full and contains no deletable records')
       database.pruneOldest()
     }
   }
@@ -136,7 +136,7 @@ export class ActivityWriter {
   /** Moves an unreadable file aside for inspection, replacing an earlier one. */
   #recreateFile(error: unknown): ActivityDatabase {
     const { path, maxBytes } = this.#settings
-    this.#log.warn('the activity file is damaged, and is begun anew', {
+    this.#log.warn('the activity file is damaged; starting a new one', {
       reason: getErrorMessage(error),
       kept: `${path}.damaged`,
     })
@@ -149,7 +149,7 @@ export class ActivityWriter {
     if (trouble === 'busy') return
     // Reopening detects damage that occurred while the file was open.
     this.#closeFile()
-    if (!this.#isFailing) this.#log.warn('activity cannot be written', { reason: getErrorMessage(error) })
+    if (!this.#isFailing) this.#log.warn('cannot write activity', { reason: getErrorMessage(error) })
     this.#isFailing = true
   }
 

@@ -51,7 +51,7 @@ function formatFacts(facts: unknown): string {
     facts.canResume === true ? 'resumes' : undefined,
     facts.canLoad === true ? 'loads' : undefined,
     facts.mcpHttp === true ? 'calls back' : undefined,
-    typeof facts.ownMode === 'string' ? `in its own mode "${facts.ownMode}"` : undefined,
+    typeof facts.ownMode === 'string' ? `default mode "${facts.ownMode}"` : undefined,
   ].filter(part => part !== undefined)
   return `${toText(facts.name)} ${toText(facts.version)}, protocol ${String(facts.protocol)}${can.length > 0 ? `, ${can.join(', ')}` : ''}`.trim()
 }
@@ -166,7 +166,7 @@ function formatTask(
   const lines = [
     err.paint('dim', toOneLine(about.join(' · '))),
     ...(typeof why === 'string' ? [toOneLine(why)] : []),
-    ...(truncated === true ? [`cut: it said ${String(bytes_total)} bytes`] : []),
+    ...(truncated === true ? [`truncated: ${String(bytes_total)} bytes in total`] : []),
     ...toTexts(denied).map(line => `${err.paint('yellow', 'denied')} ${line}`),
     ...(toTexts(task.files_changed).length === 0
       ? []
@@ -192,20 +192,20 @@ const EXIT_FAILED = 5
 /** Flags that affect routing. */
 const TASK_FLAGS: Readonly<Record<string, CommandFlag>> = {
   agent: { char: 'a', value: '<id>', summary: 'This agent.' },
-  type: { value: '<type>', summary: 'Type of the task; rules may choose by it.' },
+  type: { value: '<type>', summary: 'Task type, for routing rules.' },
   capability: {
     value: '<name>',
     multiple: true,
-    summary: 'What the agent must be able to do; may be given again.',
+    summary: 'Required capability; repeatable.',
   },
-  cwd: { value: '<directory>', summary: 'Where the task works. Default: the first of agents.roots.' },
+  cwd: { value: '<directory>', summary: 'Working directory. Default: the first of agents.roots.' },
 }
 
-const PROMPT = { prompt: { required: true, description: 'What is to be done.' } }
+const PROMPT = { prompt: { required: true, description: 'Instructions for the agent.' } }
 
 export const commands: PluginCommands = {
   'agents list': {
-    summary: 'List the coding agents: health and load.',
+    summary: 'List coding agents with health and load.',
     examples: ['gateway agents list', 'gateway agents list --json'],
     gateway: 'any',
     async run(call) {
@@ -214,9 +214,9 @@ export const commands: PluginCommands = {
     },
   },
   'agents probe': {
-    summary: 'Start coding agents far enough to hear what they can do.',
+    summary: 'Start coding agents and check that they work.',
     description:
-      'Without names: all of them. Exit codes: 0 all can be used, 5 one cannot, 2 wrong usage, 3 invalid configuration.',
+      'Without names, probes all agents. Exit codes: 0 all usable, 5 at least one unusable, 2 wrong usage, 3 invalid configuration.',
     usage: 'agents probe [AGENT...] [-c <file>] [--env <name>] [--socket <file>] [--json]',
     examples: ['gateway agents probe', 'gateway agents probe gemini --json'],
     gateway: 'any',
@@ -229,11 +229,11 @@ export const commands: PluginCommands = {
     },
   },
   'agents run': {
-    summary: 'Give one task to a coding agent and wait for it.',
+    summary: 'Delegate one task to a coding agent and wait for it.',
     description: [
-      'What happens goes to stderr, what the agent says to stdout. Ctrl-C cancels the task. What the agent asks is answered',
-      'at the terminal; where there is none, it is declined.',
-      'Exit codes: 0 done, 5 it came to no good end, 2 wrong usage, 3 invalid configuration.',
+      "Progress goes to stderr, the agent's text to stdout. Ctrl-C cancels the task. Questions are asked",
+      'at the terminal; without one, they are declined.',
+      'Exit codes: 0 completed, 5 failed, 2 wrong usage, 3 invalid configuration.',
     ].join(' '),
     examples: [
       'gateway agents run "review the login"',
@@ -245,7 +245,7 @@ export const commands: PluginCommands = {
       ...TASK_FLAGS,
       isolation: {
         options: ['none', 'worktree'],
-        summary: 'Where it works: in place, or in a git worktree.',
+        summary: 'Working location: in place, or in a git worktree.',
       },
     },
     async run(call) {
@@ -259,8 +259,9 @@ export const commands: PluginCommands = {
     },
   },
   'agents route': {
-    summary: 'Show which coding agent would get a task, without giving it to anybody.',
-    description: 'Exit codes: 0 somebody would, 5 nobody can, 2 wrong usage, 3 invalid configuration.',
+    summary: 'Show which coding agent would get a task.',
+    description:
+      'Exit codes: 0 an agent is available, 5 none is available, 2 wrong usage, 3 invalid configuration.',
     examples: [
       'gateway agents route "review the login" --explain',
       'gateway agents route "find a leak" --capability review --json',
@@ -269,7 +270,7 @@ export const commands: PluginCommands = {
     gateway: 'any',
     flags: {
       ...TASK_FLAGS,
-      explain: { type: 'boolean', char: 'x', summary: 'Say why, and why the others would not.' },
+      explain: { type: 'boolean', char: 'x', summary: 'Explain the decision for each agent.' },
     },
     async run(call) {
       const decided = await connectToAgents(call, 'alone', ask => ask('agents.route', parseTask(call)))

@@ -95,7 +95,7 @@ export class Worktrees {
    */
   async open(cwd: string, task: string): Promise<Worktree> {
     try {
-      if (!TASK.test(task)) throw new Error('the task has no usable id')
+      if (!TASK.test(task)) throw new Error('invalid task id')
       const record = await this.#readRecord(task)
       return record === undefined
         ? await this.#createWorktree(cwd, task)
@@ -121,7 +121,7 @@ export class Worktrees {
     const git = new Git(this.#programs, cwd)
     const repository = await git.readText('rev-parse', '--show-toplevel')
     const base = await git.readText('rev-parse', '--verify', 'HEAD^{commit}').catch(() => undefined)
-    if (base === undefined) throw new Error('the repository has no commit')
+    if (base === undefined) throw new Error('the repository has no commits')
     const branch = `tapgate/${task}`
     await makeDirectory(this.#folder, 0o700)
     const top = path.join(await realpath(this.#folder), task)
@@ -137,7 +137,7 @@ export class Worktrees {
       const { diff, total, files, isChanged } = await this.#readChanges(record, MAX_DIFF)
       if (!isChanged) await this.#removeWorktree(record, true)
       const where = isChanged ? `# on branch ${record.branch}, in ${record.top}\n` : ''
-      const cut = total > MAX_DIFF ? `\n# cut: ${total} bytes in all\n` : ''
+      const cut = total > MAX_DIFF ? `\n# truncated: ${total} bytes in total\n` : ''
       return { diff: where + diff + cut, files }
     }
     return { cwd: await this.#resolveSubdirectory(record, cwd), warnings, changes }
@@ -197,7 +197,7 @@ export class Worktrees {
   async #resolveSubdirectory({ repository, top }: WorktreeRecord, cwd: string): Promise<string> {
     const directory = path.join(top, path.relative(await realpath(repository), cwd))
     const real = resolveRealPath(directory)
-    if (!isWithin(top, real)) throw new Error('a link leads out of the worktree')
+    if (!isWithin(top, real)) throw new Error('a symlink leads outside the worktree')
     await makeDirectory(real)
     return real
   }
@@ -233,7 +233,7 @@ async function findWarnings(git: Git): Promise<string[]> {
     git.run(['ls-files', '--stage', '--', ':/'], MAX_NAMES),
   ])
   return [
-    ...(status.total > 0 ? ['changes that are not committed are not in the worktree'] : []),
+    ...(status.total > 0 ? ['the worktree does not contain uncommitted changes'] : []),
     ...(/^160000 /m.test(index.bytes.toString()) ? ['submodules are empty in the worktree'] : []),
   ]
 }
@@ -304,7 +304,7 @@ const NAME = /^[0-9a-f]{32}$/
 /** Younger directories may belong to a task that is not stored yet. */
 const YOUNG_MS = 10 * 60_000
 
-const HINT = 'cannot be named: agents.roots says no directory'
+const HINT = 'not allowed: agents.roots is not configured'
 
 export type Containment = ReturnType<typeof createContainment>
 

@@ -86,14 +86,14 @@ function registerTaskVerbs(control: PluginHooks['control'], parts: McpDeps): voi
     const { id, owner } = findTask('agents.reply', params, parts)
     const given = parseAnswer(params)
     if (given === undefined || typeof params.question !== 'string')
-      throw createParamsError('agents.reply', '"question" and "action" must say what is answered')
+      throw createParamsError('agents.reply', '"question" and "action" are required')
     // An agent working for another caller must not call back as the gateway's owner.
     if (owner === OWNER.owner) parts.callers.noteCaller(id, OWNER)
     return formatStructured(parts.service().answer(id, owner, params.question, given))
   })
   control.for('agents.cancel').tap(params => {
     const { id, owner } = findTask('agents.cancel', params, parts)
-    return { cancelled: parts.service().cancel(id, owner, 'the owner of the gateway cancelled it') }
+    return { cancelled: parts.service().cancel(id, owner, 'cancelled by the gateway owner') }
   })
 }
 
@@ -137,7 +137,7 @@ function findTask(
   { task }: JsonObject,
   parts: McpDeps,
 ): { readonly id: string; readonly owner: string } {
-  if (typeof task !== 'string') throw createParamsError(verb, '"task" must be the id of a task')
+  if (typeof task !== 'string') throw createParamsError(verb, '"task" must be a task id')
   const owner = parts.service().findOwner(task)
   if (owner === undefined) throw createUnknownTaskError(task)
   return { id: task, owner }

@@ -25,7 +25,7 @@ function check(config: unknown, report: Report): void {
   if (agents.names.length === 0)
     report({
       pointer: '/agents',
-      message: 'no agents: nobody can be given a task',
+      message: 'no agents configured',
       hint: 'add one under "agents.list"',
       severity: 'warning',
       on: 'key',
@@ -50,8 +50,8 @@ function checkSandboxes(config: unknown, list: Readonly<Record<string, unknown>>
     if (callback === undefined || callback === false) continue
     report({
       pointer: `/agents/list/${id}`,
-      message: 'cannot call back from a sandbox without a network',
-      hint: 'set "network: true" in its sandbox, which its model needs too, or leave "callback" out',
+      message: 'callbacks do not work from a sandbox without network access',
+      hint: 'set "network: true" in its sandbox, or remove "callback"',
       severity: 'warning',
       on: 'key',
     })

@@ -58,16 +58,16 @@ export class AgentCounters {
       samples: [...hosts].map(([agent, host]) => ({ labels: { agent }, value: value(agent, host) })),
     })
     return [
-      this.#buildCounter('tasks', 'Tasks that came to an end, by the agent that had them last.'),
-      this.#buildCounter('task_failures', 'Tasks that failed, by why.'),
-      this.#buildCounter('permissions', 'What agents asked to do, and what was answered.'),
-      this.#buildCounter('output_bytes', 'What agents said.'),
-      this.#buildCounter('tokens', 'Tokens, where the agent tells.'),
+      this.#buildCounter('tasks', 'Finished tasks, by last agent.'),
+      this.#buildCounter('task_failures', 'Failed tasks, by reason.'),
+      this.#buildCounter('permissions', 'Permission requests, by decision.'),
+      this.#buildCounter('output_bytes', 'Output bytes of agents.'),
+      this.#buildCounter('tokens', 'Tokens, if the agent reports them.'),
       this.#buildDurations(),
-      gauge('queue_depth', 'Tasks that wait for a place.', agent => queues.get(agent)?.queued ?? 0),
-      gauge('running', 'Tasks that hold a place.', agent => queues.get(agent)?.running ?? 0),
-      gauge('processes', 'Processes of an agent.', (_, { load }) => load.processes),
-      gauge('sessions', 'Open sessions of an agent.', (_, { load }) => load.sessions),
+      gauge('queue_depth', 'Tasks that wait for a slot.', agent => queues.get(agent)?.queued ?? 0),
+      gauge('running', 'Tasks that hold a slot.', agent => queues.get(agent)?.running ?? 0),
+      gauge('processes', 'Agent processes.', (_, { load }) => load.processes),
+      gauge('sessions', 'Open agent sessions.', (_, { load }) => load.sessions),
     ]
   }
 
@@ -97,6 +97,6 @@ export class AgentCounters {
       { suffix: '_sum', labels: { agent }, value: sum },
       { suffix: '_count', labels: { agent }, value: count },
     ])
-    return { name: 'tapgate_agent_turn_seconds', type: 'histogram', help: 'How long turns took.', samples }
+    return { name: 'tapgate_agent_turn_seconds', type: 'histogram', help: 'Duration of turns.', samples }
   }
 }

@@ -27,24 +27,24 @@ export class Roots {
   /** Resolves a task directory. @throws GatewayError GW_AGENT_PATH */
   async resolveDirectory(path: string): Promise<string> {
     const real = this.#resolveInside('cwd', path, this.first)
-    if (!(await stat(real)).isDirectory()) throw createPathError('cwd', path, 'is no directory')
+    if (!(await stat(real)).isDirectory()) throw createPathError('cwd', path, 'is not a directory')
     return real
   }
 
   /** Resolves a task file. @throws GatewayError GW_AGENT_PATH */
   async resolveFile(path: string, cwd: string): Promise<string> {
     const real = this.#resolveInside('file', path, cwd)
-    if (!(await stat(real)).isFile()) throw createPathError('file', path, 'is no ordinary file')
+    if (!(await stat(real)).isFile()) throw createPathError('file', path, 'is not a regular file')
     return real
   }
 
   /** Uses the same message for missing and existing paths outside the roots. */
   #resolveInside(what: string, path: string, base: string): string {
-    if (path.includes('\0')) throw createPathError(what, path, 'has a NUL character in it')
+    if (path.includes('\0')) throw createPathError(what, path, 'contains a NUL character')
     const file = resolve(base, path)
     const real = resolveRealPath(file)
     if (!this.#real.some(root => isWithin(root, real)))
-      throw createPathError(what, path, 'is not below the roots')
+      throw createPathError(what, path, 'is outside the roots')
     try {
       return realpathSync(file)
     } catch {

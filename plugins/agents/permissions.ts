@@ -29,11 +29,11 @@ export function formatPermissionQuestion(agent: string, call: AgentToolCall, hid
   const max = kind === 'execute' && readCommand(call) === undefined ? MAX.command : MAX.title
   const missing = findMissing(call)
   return [
-    `${agent} wants to ${kind ?? 'do something of no kind'}: ${showTitle(title, hide, max)}`,
+    `${agent} wants to ${kind ?? 'run an action of unknown kind'}: ${showTitle(title, hide, max)}`,
     ...showFiles(call, hide),
     ...showInput(call, hide),
     ...showContent(call, hide),
-    ...(missing.length === 0 ? [] : [`not told: ${missing.join('; ')}`]),
+    ...(missing.length === 0 ? [] : [`not specified: ${missing.join('; ')}`]),
     'Allow it once?',
   ].join('\n')
 }
@@ -43,7 +43,7 @@ export function formatCallLine(call: AgentToolCall, hide: SecretRedactor): strin
   const { kind, title, paths } = call
   const command = readCommand(call)
   return [
-    `${kind ?? 'do something of no kind'}: ${showTitle(title, hide)}`,
+    `${kind ?? 'action of unknown kind'}: ${showTitle(title, hide)}`,
     ...(command === undefined ? [] : [`command ${quote(command, MAX.line, hide)}`]),
     ...(paths.length === 0 ? [] : [`[${paths.map(path => quote(path, MAX.line, hide)).join(', ')}]`]),
   ].join(' ')
@@ -73,13 +73,13 @@ function showInput({ rawInput = {} }: AgentToolCall, hide: SecretRedactor): stri
 function showContent({ content }: AgentToolCall, hide: SecretRedactor): string[] {
   const left = content.length - MAX_BLOCKS
   const shown = content.slice(0, MAX_BLOCKS).flatMap(block => showBlock(block, hide))
-  return left > 0 ? [...shown, `${left} more pieces of content are not shown`] : shown
+  return left > 0 ? [...shown, `${left} more content blocks are not shown`] : shown
 }
 
 function showBlock(block: JsonObject, hide: SecretRedactor): string[] {
   const { type, path, oldText, newText, content } = block
   if (type === 'diff') {
-    const before = typeof oldText === 'string' ? [`in place of: ${quote(oldText, MAX.content, hide)}`] : []
+    const before = typeof oldText === 'string' ? [`replaces: ${quote(oldText, MAX.content, hide)}`] : []
     return [`writes to ${quote(path, MAX.path, hide)}: ${quote(newText, MAX.content, hide)}`, ...before]
   }
   const text = isObject(content) && typeof content.text === 'string' ? content.text : block
@@ -91,10 +91,10 @@ function findMissing(call: AgentToolCall): string[] {
   const { kind, rawInput, content, paths } = call
   const hasInput = rawInput !== undefined
   const missing: readonly [boolean, string][] = [
-    [kind === undefined, 'which kind of action it is'],
+    [kind === undefined, 'the kind of action'],
     [kind === 'execute' && readCommand(call) === undefined, 'the command'],
     [ABOUT_FILES.has(kind) && paths.length === 0, 'which files'],
-    [kind === 'edit' && !hasInput && !content.some(({ type }) => type === 'diff'), 'what it writes'],
+    [kind === 'edit' && !hasInput && !content.some(({ type }) => type === 'diff'), 'the content to write'],
     [!hasInput && content.length === 0, 'its input'],
   ]
   return missing.flatMap(([isMissing, what]) => (isMissing ? [what] : []))
@@ -115,7 +115,7 @@ function showEnds(text: string, max: number, write: (part: string) => string): s
   if (text.length <= max) return write(text)
   const tail = Math.floor(max / 3)
   const [first, last] = [text.slice(0, max - tail), text.slice(-tail)].map(part => write(part.toWellFormed()))
-  return `${first} [… ${text.length - max} characters are not shown …] ${last}`
+  return `${first} [… ${text.length - max} characters omitted …] ${last}`
 }
 
 function escapeInvisible(text: string): string {
@@ -165,7 +165,7 @@ export function decidePermission(
 
 function applyUncertainty(verdict: PermissionVerdict, unsure: string | undefined): PermissionVerdict {
   if (verdict.do !== 'allow' || unsure === undefined) return verdict
-  return { do: 'ask', by: `${unsure} (the call does not tell what it looks for)` }
+  return { do: 'ask', by: `${unsure} (the call lacks the information)` }
 }
 
 function matchRule(rule: PermissionRule, call: AgentToolCall, site: PermissionScope): MatchResult {

@@ -41,7 +41,7 @@ export class LocalRuntime {
 
   get service(): TaskService {
     if (this.#service !== undefined) return this.#service
-    throw gatewayError('GW_UPSTREAM_DOWN', { upstream: 'agents', why: 'it is stopped' })
+    throw gatewayError('GW_UPSTREAM_DOWN', { upstream: 'agents', why: 'the service is stopped' })
   }
 
   /**
@@ -84,7 +84,7 @@ export class LocalRuntime {
     this.#agents = agents
     const { file } = api.options.tasks ?? {}
     if (this.#service !== undefined && before.options.tasks?.file !== file)
-      api.log.warn('another agents.tasks.file takes effect at the next start of the gateway', { file })
+      api.log.warn('agents.tasks.file has changed; restart the gateway to apply it', { file })
     this.#queue.resize({ concurrent: api.options.processes, queue: Infinity })
     if (this.#service === undefined || api === before) return
     this.#replaceAgents()

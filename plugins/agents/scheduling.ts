@@ -149,7 +149,7 @@ export function createRouter(
     const candidates = [...new Set([...prefer, ...ids])].flatMap(id => {
       const agent = agents.find(each => each.id === id)
       if (agent === undefined) return []
-      const why = prefer.includes(id) ? rejectionReason(agent, wanted) : `it is not named by ${by}`
+      const why = prefer.includes(id) ? rejectionReason(agent, wanted) : `not named by ${by}`
       return [{ agent: id, fits: why === undefined, why: why ?? 'it fits' }]
     })
     const chosen = candidates.filter(({ fits }) => fits).map(({ agent }) => agent)
@@ -164,5 +164,5 @@ export function createRouter(
 
 function rejectionReason({ capabilities, unfit }: AgentStatus, wanted: RouteRequest): string | undefined {
   const missing = wanted.capabilities.filter(capability => !capabilities.has(capability))
-  return missing.length > 0 ? `it lacks ${missing.join(', ')}` : unfit
+  return missing.length > 0 ? `lacks ${missing.join(', ')}` : unfit
 }

@@ -17,7 +17,7 @@ import type { AgentSettings, AgentsConfig } from './settings.ts'
 import { resolveAgents } from './settings.ts'
 
 const NO_ROOTS =
-  'agents.roots names no directory: each task works in an empty one of its own, and can name neither cwd nor files'
+  'agents.roots is not set: each task works in an empty directory, and cwd and files are not allowed'
 
 /**
  * Loads the configured agents. @throws GatewayError for an unusable configuration, so that a reload keeps the old one
@@ -39,12 +39,10 @@ function loadAgents(api: PluginApi<AgentsConfig>): AgentSettings[] {
 function checkRoots({ options: { roots = [] }, directory, privatePaths }: PluginApi<AgentsConfig>): void {
   for (const root of roots)
     if (statSync(resolve(directory, root), { throwIfNoEntry: false })?.isDirectory() !== true)
-      throw createOptionsError(`agents.roots: "${root}" is no directory`)
+      throw createOptionsError(`agents.roots: "${root}" is not a directory`)
   const own = findRootOfGateway(roots, directory, privatePaths)
   if (own !== undefined)
-    throw createOptionsError(
-      `agents.roots: "${own}" has files of the gateway itself in it; name a directory beside them`,
-    )
+    throw createOptionsError(`agents.roots: "${own}" contains files of the gateway; choose another directory`)
 }
 
 /** Rejects disallowed programs; a missing one may be installed later. */
@@ -130,7 +128,7 @@ function addAgentsUpstream(
   const isTaken =
     config.upstreams[UPSTREAM] !== undefined || config.listeners[CALLBACK_LISTENER] !== undefined
   if (isTaken) {
-    const why = `"${UPSTREAM}" as an upstream and "${CALLBACK_LISTENER}" as a listener are names of its own`
+    const why = `the upstream name "${UPSTREAM}" and the listener name "${CALLBACK_LISTENER}" are reserved`
     throw gatewayError('GW_PLUGIN_OPTIONS', { plugin: UPSTREAM, why })
   }
   // Start eagerly, so that interrupted tasks are recovered without a call.

@@ -30,7 +30,7 @@ import type { Webhook } from './webhook.ts'
 const SCHEMA = {
   type: 'object',
   properties: {
-    approve: { type: 'boolean', title: 'Run it', description: 'True lets this call run, once.' },
+    approve: { type: 'boolean', title: 'Run it', description: 'true runs this call once.' },
   },
   required: ['approve'],
 }
@@ -45,7 +45,7 @@ function supportsForms(client: ClientDescription): boolean {
 /** Builds the approval form; caller data appears only as quoted data. */
 function buildForm(open: OpenCall, onTakeBack: Ask['onCancel']): Ask {
   const { name, rule } = open.request
-  const message = `May "${toOneLine(name)}" run? The rule "${toOneLine(rule)}" wants a person to decide. Arguments: ${summarizeArguments(open.request)}`
+  const message = `Run "${toOneLine(name)}"? The rule "${toOneLine(rule)}" requires approval. Arguments: ${summarizeArguments(open.request)}`
   return {
     method: 'elicitation/create',
     params: { mode: 'form', message, requestedSchema: SCHEMA },
@@ -67,13 +67,13 @@ function parseDecision(reply: AskReply): Decision | undefined {
 
 export type ApproveConfig = NonNullable<Config['approve']>
 
-const NOBODY = { outcome: 'unavailable', by: 'nobody can be asked' } as const
-const FULL = { outcome: 'unavailable', by: 'too many calls wait for approval' } as const
+const NOBODY = { outcome: 'unavailable', by: 'no approver is available' } as const
+const FULL = { outcome: 'unavailable', by: 'too many calls are waiting for approval' } as const
 const AWAY = {
   outcome: 'unavailable',
-  by: 'the other replicas cannot be told of it now; try again',
+  by: 'the other replicas are unavailable; retry later',
 } as const
-const INEXACT = { outcome: 'unavailable', by: 'a number in its arguments cannot be shown as it is' } as const
+const INEXACT = { outcome: 'unavailable', by: 'a number in its arguments cannot be shown exactly' } as const
 
 /** Refusal reasons shown to callers. */
 const REASONS = {
@@ -134,7 +134,7 @@ export class Approver {
       await this.#deps.replicas?.announce(open)
       return true
     } catch (error) {
-      this.#api.log.warn('the other replicas cannot be told of a call that waits', {
+      this.#api.log.warn('cannot announce pending call to other replicas', {
         why: getErrorMessage(error),
       })
       return false
@@ -145,7 +145,7 @@ export class Approver {
   #settleDecision(id: string, decision: Decision): void {
     const { decisions, waiting } = this.#deps
     decisions.decide(id, decision).catch((error: unknown) => {
-      this.#api.log.warn('a decision cannot be taken now', { id, why: getErrorMessage(error) })
+      this.#api.log.warn('cannot record decision', { id, why: getErrorMessage(error) })
       waiting.decide(id, AWAY)
     })
   }
@@ -166,7 +166,7 @@ export class Approver {
     const { call } = open.request
     const ends = [
       this.#api.clock.after(this.#bounds.ttlMs, () =>
-        this.#settleDecision(open.id, { outcome: 'expired', by: 'nobody decided in time' }),
+        this.#settleDecision(open.id, { outcome: 'expired', by: 'approval timed out' }),
       ),
       call.exchange.onCancel(() => this.#settleDecision(open.id, { outcome: 'cancelled', by: 'client' })),
     ]
@@ -199,11 +199,11 @@ export class Approver {
     let isOver = false
     ends.push(() => {
       isOver = true
-      for (const listener of listeners) listener('it was decided otherwise')
+      for (const listener of listeners) listener('decided elsewhere')
     })
     const form = buildForm(
       open,
-      listener => void (isOver ? listener('it is over') : listeners.push(listener)),
+      listener => void (isOver ? listener('no longer pending') : listeners.push(listener)),
     )
     const reply = await open.request.call.exchange.ask(form)
     return parseDecision(reply) ?? false
@@ -219,8 +219,12 @@ export class Approver {
     try {
       this.#deps.journal.recordStart({ id, digest, method, name, upstream, rule, by: decision.by })
     } catch (error) {
-      this.#api.log.error('an approval cannot be noted', { why: getErrorMessage(error) })
-      return this.#refuseCall(request, { outcome: 'unavailable', by: 'it cannot be noted' }, open)
+      this.#api.log.error('cannot record approval', { why: getErrorMessage(error) })
+      return this.#refuseCall(
+        request,
+        { outcome: 'unavailable', by: 'the approval could not be recorded' },
+        open,
+      )
     }
     this.#recordDecision(request, 'approved', decision.by, open)
     return { granted: true, ended: () => this.#recordEnd(id) }
@@ -231,7 +235,7 @@ export class Approver {
     try {
       this.#deps.journal.recordEnd(id)
     } catch (error) {
-      this.#api.log.error('the end of an approved call cannot be noted', { id, why: getErrorMessage(error) })
+      this.#api.log.error('cannot record the end of an approved call', { id, why: getErrorMessage(error) })
     }
   }
 
@@ -253,8 +257,8 @@ export class Approver {
 /** Tool calls get a result that the model can read, other methods an error. */
 function buildRefusal({ call, name, rule }: ApprovalRequest, { outcome, by }: Decision): Answer {
   const reason = outcome === 'approved' ? 'approval_unavailable' : REASONS[outcome]
-  const why = outcome === 'denied' ? 'a person said no' : by
-  const text = `${reason}: "${toOneLine(name)}" was not run, as the rule "${toOneLine(rule)}" wants a person to approve it, and ${why}`
+  const why = outcome === 'denied' ? 'it was denied' : by
+  const text = `${reason}: "${toOneLine(name)}" was not run: the rule "${toOneLine(rule)}" requires approval, and ${why}`
   return call.method === 'tools/call'
     ? answer(toolError(text))
     : refuse(RPC.invalidParams, text, { reason, rule })

@@ -22,13 +22,13 @@ export function check(config: unknown, report: Report): void {
   if (isTold && !hasWebhook)
     report({
       pointer: '/approve/by',
-      message: 'there is no webhook',
+      message: 'webhook is not configured',
       hint: 'add "webhook" with its url and secret',
     })
   if (hasWebhook && !isTold)
     report({
       pointer: '/approve/webhook',
-      message: 'nobody tells this webhook of anything',
+      message: 'webhook is configured but not used',
       hint: 'add "webhook" to "by"',
       severity: 'warning',
       on: 'key',
@@ -47,7 +47,7 @@ function isInBounds(ttl: unknown): boolean {
 const HEALTH = {
   'approvals-waiting': {
     level: 'info',
-    text: 'calls that wait for a person to decide: {count}',
+    text: 'pending approvals: {count}',
     fix: 'gateway approvals list',
   },
 } as const
@@ -96,7 +96,7 @@ export const approve: Plugin<ApproveConfig> = {
       {
         name: 'tapgate_approvals_open',
         type: 'gauge',
-        help: 'Calls that wait for a person to decide.',
+        help: 'Pending approvals.',
         samples: [{ value: waiting.calls.length }],
       },
     ])
@@ -117,7 +117,7 @@ async function reportUnfinished(
 ): Promise<void> {
   told.isDone = true
   for (const { id, digest, method, name, upstream, rule } of await journal.claimUnfinished()) {
-    log.warn('a call was approved when the gateway was killed: nobody knows whether it ran', {
+    log.warn('gateway crashed during an approved call; its outcome is unknown', {
       id,
       method,
       name,

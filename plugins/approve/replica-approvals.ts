@@ -130,7 +130,7 @@ export class ReplicaApprovals implements Decisions {
       const sealed = await store.get(key)
       if (sealed === undefined) return
       const text = store.open(sealed, key)
-      if (text === undefined) return log.warn('a decision was not made by a replica of this gateway', { id })
+      if (text === undefined) return log.warn('ignored a decision without a valid signature', { id })
       this.#waiting.decide(id, JSON.parse(text) as Decision)
     } catch {
       // The next tick retries.

@@ -34,11 +34,11 @@ export class Webhook {
       const headers = { 'content-type': 'application/json', ...this.#signHeaders(body) }
       const response = await this.#api.fetch(url, { namedBy: url, method: 'POST', headers, body })
       const text = await response.text()
-      if (!response.ok) throw new Error(`it answered ${response.status}`)
+      if (!response.ok) throw new Error(`status ${response.status}`)
       const isSigned = this.#isSigned(text, (name: string) => response.headers.get(name) ?? undefined)
       return isSigned ? parseDecision(text, open.id, 'webhook') : undefined
     } catch (error) {
-      this.#api.log.warn('the webhook for approvals could not be told', {
+      this.#api.log.warn('approval webhook failed', {
         id: open.id,
         why: getErrorMessage(error),
       })
@@ -50,18 +50,17 @@ export class Webhook {
   async handleRequest(request: HttpRequest, decisions: Decisions): Promise<HttpReply> {
     if (request.method !== 'POST') return createReply(405, 'POST a decision')
     const body = (await request.body()).toString('utf8')
-    if (!this.#isSigned(body, name => request.header(name)[0]))
-      return createReply(401, 'the signature is not valid')
+    if (!this.#isSigned(body, name => request.header(name)[0])) return createReply(401, 'invalid signature')
     const id = parseId(body)
     const decision = id === undefined ? undefined : parseDecision(body, id, 'webhook')
-    if (id === undefined || decision === undefined) return createReply(400, 'it holds no decision')
+    if (id === undefined || decision === undefined) return createReply(400, 'no valid decision')
     try {
       return (await decisions.decide(id, decision))
         ? createReply(200, 'decided')
-        : createReply(404, 'no such call waits')
+        : createReply(404, 'no such pending call')
     } catch (error) {
-      this.#api.log.warn('a decision cannot be taken now', { id, why: getErrorMessage(error) })
-      return { ...createReply(503, 'it cannot be told whether such a call waits; try again'), headers: AGAIN }
+      this.#api.log.warn('cannot record decision', { id, why: getErrorMessage(error) })
+      return { ...createReply(503, 'cannot look up the call; retry later'), headers: AGAIN }
     }
   }
 

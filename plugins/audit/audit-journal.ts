@@ -227,7 +227,7 @@ export class AuditJournal {
   }
 
   #recordSuccess(): void {
-    if (this.#isFailing) this.#deps.log.warn('the audit is written again', { lost: this.#unreported })
+    if (this.#isFailing) this.#deps.log.warn('audit log resumed', { lost: this.#unreported })
     this.#isFailing = false
     if (this.#unreported === 0) return
     const lines = this.#unreported
@@ -236,8 +236,7 @@ export class AuditJournal {
   }
 
   #recordFailure(error: unknown): void {
-    if (!this.#isFailing)
-      this.#deps.log.error('the audit cannot be written', { reason: getErrorMessage(error) })
+    if (!this.#isFailing) this.#deps.log.error('cannot write audit log', { reason: getErrorMessage(error) })
     this.#isFailing = true
     this.#stopTimer ??= this.#deps.clock.after(RETRY_MS, () => void this.flush())
   }

@@ -9,14 +9,13 @@ const CHANGED = 5
 
 export const commands: PluginCommands = {
   'audit verify': {
-    summary: 'Check that an audit with chain: true is what was written.',
-    description:
-      'Reads <file> and those set aside before it. Exit codes: 0 intact, 2 cannot be read, 5 changed.',
+    summary: 'Verify an audit log written with chain: true.',
+    description: 'Reads <file> and its rotated files. Exit codes: 0 intact, 2 cannot be read, 5 changed.',
     examples: ['gateway audit verify audit.jsonl', 'gateway audit verify audit.jsonl --json'],
-    args: { file: { required: true, description: 'The newest file.' } },
+    args: { file: { required: true, description: 'Newest audit file.' } },
     flags: {
       head: {
-        summary: 'A last hash that was noted before: lines after it may have been added, none taken away.',
+        summary: 'Hash of an earlier last line; lines may have been added after it, but not removed.',
       },
     },
     async run({ args, flags, cwd, print }) {
@@ -33,7 +32,7 @@ async function verifyAudit(path: string, head: string | undefined): Promise<Veri
     return await verifyChain(path, head)
   } catch (cause) {
     throw gatewayError('GW_USAGE', {
-      what: `cannot read ${path}: ${isMissing(cause) ? 'there is no such file' : getErrorMessage(cause)}`,
+      what: `cannot read ${path}: ${isMissing(cause) ? 'not found' : getErrorMessage(cause)}`,
     })
   }
 }
@@ -45,7 +44,7 @@ function isMissing(cause: unknown): boolean {
 function formatVerification({ lines, files, head, problem }: Verification): string {
   if (problem !== undefined) return `${problem.file}:${problem.line > 0 ? problem.line : ''} ${problem.why}`
   const read = `${lines} line${lines === 1 ? '' : 's'} in ${files.length} file${files.length === 1 ? '' : 's'}`
-  return `${read} as written; the last hash is ${head ?? 'none'}`
+  return `${read} intact; the last hash is ${head ?? 'none'}`
 }
 
 /** Result of verifying an audit log with `chain: true`. */
@@ -77,7 +76,7 @@ export async function verifyChain(file: string, noted?: string): Promise<Verific
     problem: { file: path, line, why },
   })
   for (const path of files) {
-    if (!existsSync(path)) return failed(path, 0, 'it is missing: a later file says that it was set aside')
+    if (!existsSync(path)) return failed(path, 0, 'file is missing: a later file refers to it')
     let number = 0
     for await (const line of readLines(path)) {
       number++
@@ -88,15 +87,11 @@ export async function verifyChain(file: string, noted?: string): Promise<Verific
       isNotedFound ||= before === noted
       lines++
     }
-    if (number === 0) return failed(path, 0, 'it is empty: each file begins with a line of its own')
+    if (number === 0) return failed(path, 0, 'file is empty: the first line is missing')
   }
   return isNotedFound
     ? { isIntact: true, files, lines, head: before }
-    : failed(
-        file,
-        0,
-        `no line has the hash ${noted}: lines at the end were taken away, or it was written anew`,
-      )
+    : failed(file, 0, `no line has the hash ${noted}: lines at the end were removed, or the log was replaced`)
 }
 
 /** Lists the files, oldest first; the first line of the newest file contains their number. */
@@ -129,13 +124,10 @@ function findLineProblem(
   start: string | undefined,
   before: string | undefined,
 ): string | undefined {
-  if (parseHash(line) === undefined) return 'it carries no hash'
-  if (start === undefined)
-    return 'lines before it are missing: a file begins with a line that says what it follows'
-  if (before !== undefined && start !== before) return 'it follows another line than the one before it'
-  return isIntact(Buffer.from(line, 'latin1'), start)
-    ? undefined
-    : 'it is not what was written, or not where it was'
+  if (parseHash(line) === undefined) return 'the line has no hash'
+  if (start === undefined) return 'earlier lines are missing: the first line of the file is absent'
+  if (before !== undefined && start !== before) return 'the line does not follow the previous one'
+  return isIntact(Buffer.from(line, 'latin1'), start) ? undefined : 'the line was modified or moved'
 }
 
 /** Parses the previous hash from the first line of a file; undefined for any other line. */

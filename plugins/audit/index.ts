@@ -16,8 +16,8 @@ import { LineFormatter, TextEncoderCache } from './line-formatter.ts'
 
 const ERRORS = {
   GW_AUDIT: {
-    text: 'nothing is answered now, as the audit cannot be written',
-    hint: 'Make room where audit.file is; it goes on by itself. audit.onFailure: continue answers without it.',
+    text: 'cannot write the audit log; requests are refused',
+    hint: 'Free disk space for audit.file; the gateway then recovers by itself. audit.onFailure: continue answers without audit lines.',
     http: 503,
     rpc: RPC.internal,
   },
@@ -70,7 +70,7 @@ export const audit: Plugin<AuditOptions> = {
       if (methods.methods?.includes(exchange.method) === false) return undefined
       const base = { by: 'audit', at: 'request' } as const
       const isShut = isStrict && journal.isFailing
-      const text = isShut ? 'nothing goes on while no line can be written' : 'a line of the audit is written'
+      const text = isShut ? 'refused while the audit log cannot be written' : 'an audit line is written'
       return [...steps, { ...base, text, does: isShut ? 'refuses' : 'passes', isPassing: isShut }]
     })
     hooks.auditEvent.tap(event => {
@@ -79,14 +79,14 @@ export const audit: Plugin<AuditOptions> = {
       )
       if (isStrict) journal.flushNow()
     })
-    const doorstep = new RefusalSampler(clock, count =>
+    const sampler = new RefusalSampler(clock, count =>
       journal.add(lines.formatNote('refused', { more: count })),
     )
     hooks.refused.tap((refusal, credentials) => {
-      if (doorstep.mayNote()) journal.add(lines.formatRefusal(refusal, credentials))
+      if (sampler.mayNote()) journal.add(lines.formatRefusal(refusal, credentials))
     })
     hooks.close.tap(() => {
-      doorstep.flush()
+      sampler.flush()
       return release()
     })
   },

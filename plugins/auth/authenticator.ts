@@ -47,12 +47,12 @@ class CertificateCallers {
 
   /** Returns the certificate's principal, or the rejection reason for the log. */
   identify({ issuer, subject, expiresAt }: ClientCertificate): Principal | string {
-    if (Date.now() > expiresAt) return `the certificate of ${subject} has run out`
+    if (Date.now() > expiresAt) return `certificate of ${subject} has expired`
     const key = JSON.stringify([issuer, subject])
     const known = this.#callers.get(key)
     if (known !== undefined) return known
     const fits = this.#accepted.filter(one => one.issuer === issuer && one.isSubject(subject))
-    if (fits.length === 0) return `auth.certificates has no entry for ${subject} of ${issuer}`
+    if (fits.length === 0) return `no auth.certificates entry matches ${subject} issued by ${issuer}`
     const scopes = Object.freeze([...new Set(fits.flatMap(one => one.scopes))])
     const principal = this.#withImplied(Object.freeze({ issuer, client: '', subject, scopes }))
     this.#callers.set(key, principal)
@@ -108,7 +108,7 @@ export class Authenticator {
         : this.#requireCredential(listener)
     if (shown.isToken && this.#verify !== undefined)
       return this.#authenticateToken(shown.secret, listener, this.#verify)
-    return this.#keys.find(shown.secret) ?? this.#refuseCredential(listener, 'the API key is not known')
+    return this.#keys.find(shown.secret) ?? this.#refuseCredential(listener, 'unknown API key')
   }
 
   /** A reload can change a listener's endpoint. */
@@ -147,7 +147,7 @@ export class Authenticator {
   }
 
   #requireCredential(listener: string): Refusal {
-    return createUnauthorized(`no API key and no token was sent; ${this.#describeMethods}`, {
+    return createUnauthorized(`authentication required: ${this.#describeMethods}`, {
       scopes: this.#scopes,
       metadata: this.getMetadataUrl(listener),
     })
@@ -156,18 +156,18 @@ export class Authenticator {
   /** Accepted authentication methods. */
   get #describeMethods(): string {
     const { keys, keysFile, keyHeader } = this.#options
-    const byCertificate = this.#certificates.hasIssuers ? ', or connect with a certificate' : ''
+    const byCertificate = this.#certificates.hasIssuers ? ', or use a client certificate' : ''
     if (keys === undefined && keysFile === undefined)
       return this.hasIssuers
         ? `send "Authorization: Bearer <token>"${byCertificate}`
-        : 'connect with a certificate that is accepted here'
+        : 'use an accepted client certificate'
     const what = this.hasIssuers ? 'API key or token' : 'API key'
     return `send "Authorization: Bearer <${what}>" or "${keyHeader}: <API key>"${byCertificate}`
   }
 
   #refuseCredential(listener: string, why: string): Refusal {
-    this.#log.debug('a credential was not accepted', { listener, reason: why })
-    return createUnauthorized(`the credential is not valid; ${this.#describeMethods}`, {
+    this.#log.debug('credential rejected', { listener, reason: why })
+    return createUnauthorized(`invalid credential; ${this.#describeMethods}`, {
       error: 'invalid_token',
       scopes: this.#scopes,
       metadata: this.getMetadataUrl(listener),

@@ -3,8 +3,8 @@ import { defineErrors, gatewayError, RPC } from '../../src/plugin.ts'
 
 export const ERRORS = {
   GW_FORBIDDEN: {
-    text: '{what} needs the scope {scopes}',
-    hint: 'Ask the issuer for a token with these scopes; auth.rules says what needs which.',
+    text: '{what} requires the scope {scopes}',
+    hint: 'Request a token with these scopes from the issuer; auth.rules defines the required scopes.',
     http: 403,
     rpc: RPC.invalidRequest,
   },
@@ -86,19 +86,20 @@ type Credential =
 export function readCredential(credentials: Credentials, keyHeader: string): Credential {
   const authorization = credentials.header('authorization')
   const keys = credentials.header(keyHeader)
-  if (authorization.length + keys.length > 1) return createBadCredential('more than one credential was sent')
+  if (authorization.length + keys.length > 1)
+    return createBadCredential('multiple credentials in one request')
   const [key = ''] = keys
   const [sent] = authorization
   if (sent === undefined) return keys.length === 0 ? { kind: 'none' } : classifySecret(key, false)
   const token = sent.length > MAX_LENGTH ? undefined : BEARER.exec(sent)?.[1]
   return token === undefined
-    ? createBadCredential('Authorization is no Bearer credential')
+    ? createBadCredential('Authorization is not a Bearer credential')
     : classifySecret(token, isJwt(token))
 }
 
 function classifySecret(secret: string, isToken: boolean): Credential {
   return secret === '' || secret.length > MAX_LENGTH
-    ? createBadCredential('the credential has no acceptable length')
+    ? createBadCredential('invalid credential length')
     : { kind: 'secret', secret, isToken }
 }
 

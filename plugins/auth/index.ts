@@ -59,13 +59,12 @@ function explainRules(
     const subject = entry ?? findHiddenEntry(steps, exchange.params?.name) ?? findUnlisted(call)
     const about = subject === undefined ? [] : rules.filter(rule => rule.isAbout(subject))
     const verdict = evaluateRules(about, principal)
-    if (verdict === 'hidden')
-      return [...steps, buildStep('refuses', 'a rule is not for this caller', about, rules)]
+    if (verdict === 'hidden') return [...steps, buildStep('refuses', 'denied by a rule', about, rules)]
     if (verdict !== 'allowed') {
-      const text = `the caller lacks the scope ${verdict.needs.filter(one => !principal.scopes.includes(one)).join(', ')}`
+      const text = `missing scope ${verdict.needs.filter(one => !principal.scopes.includes(one)).join(', ')}`
       return [...steps, buildStep('refuses', text, about, rules)]
     }
-    const text = about.length === 0 ? 'no rule is about it' : 'the rules let this caller use it'
+    const text = about.length === 0 ? 'no rule applies' : 'allowed by the rules'
     return [...steps, buildStep('passes', text, about, rules)]
   })
 }
@@ -81,7 +80,7 @@ function describeOwnerPipe(): ExplainStep {
     by: 'auth',
     at: 'request',
     does: 'passes',
-    text: 'a local pipe has no rules; say who calls with --as',
+    text: 'local pipes have no access rules; specify a caller with --as',
   }
 }
 
@@ -126,8 +125,8 @@ function check(config: unknown, report: Report): void {
       if (scope === OFFLINE)
         report({
           pointer: `/auth/rules/${i}/scopes/${j}`,
-          message: `"${OFFLINE}" allows nothing here: it asks an issuer for refresh tokens, and clients do that by themselves`,
-          hint: 'name a scope that stands for what the rule is about',
+          message: `"${OFFLINE}" has no effect: clients request refresh tokens from the issuer themselves`,
+          hint: 'use a scope that describes the access',
         })
     }),
   )
@@ -146,8 +145,8 @@ function checkCertificates(config: unknown, auth: unknown, report: Report): void
   if (asks) return
   report({
     pointer: '/auth/certificates',
-    message: 'no listener asks its clients for a certificate',
-    hint: 'name the authorities that are trusted in "tls.clientCa" of an HTTP listener',
+    message: 'no listener requests client certificates',
+    hint: 'set "tls.clientCa" of an HTTP listener to the trusted authorities',
     on: 'key',
   })
 }
@@ -166,8 +165,8 @@ function checkOpenPaths(config: unknown, auth: unknown, report: Report): void {
     if (owner === undefined && !isRestCall(path, config)) return
     report({
       pointer: `/auth/except/${i}`,
-      message: `"${path}" is where clients call tools, and strangers there would share sessions and tasks`,
-      hint: 'give it a listener of its own that "auth.listeners" leaves out, or let its clients have a key',
+      message: `"${path}" accepts tool calls, and anonymous callers would share sessions and tasks there`,
+      hint: 'use a separate listener that "auth.listeners" omits, or give the clients a key',
     })
   })
 }

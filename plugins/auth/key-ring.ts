@@ -28,7 +28,7 @@ export class KeyRing {
   constructor(keys: readonly ApiKeyConfig[], withImplied: ScopeExpander) {
     const hashes = new Set(keys.map(({ hash }) => hash))
     if (hashes.size !== keys.length) throw createKeyError('two API keys have the same hash')
-    if (keys.length > MAX_KEYS) throw createKeyError(`there are more than ${MAX_KEYS} API keys`)
+    if (keys.length > MAX_KEYS) throw createKeyError(`more than ${MAX_KEYS} API keys`)
     this.#keys = keys.map(key => ({
       name: key.name,
       digest: Buffer.from(key.hash.slice('sha256:'.length)),
@@ -73,7 +73,7 @@ export function readKeys(text: string, file: string): ApiKeyConfig[] {
     if (name === undefined || name === '') return []
     if (!NAME.test(name) || hash === undefined || !HASH.test(hash) || !scopes.every(s => SCOPE.test(s)))
       throw createKeyError(
-        `${file}:${at + 1} is no key: a name, sha256:…, then scopes, as in "ci sha256:… tools:read"`,
+        `${file}:${at + 1}: invalid key: expected a name, sha256:…, then scopes, as in "ci sha256:… tools:read"`,
       )
     return [{ name, hash, scopes }]
   })

@@ -52,7 +52,7 @@ export function checkResource(
     const spec = config.listeners[name]
     if (spec?.type !== 'http' || !/^(0\.0\.0\.0|\[?::\]?)$/.test(spec.host)) continue
     if (spec.publicUrl !== undefined) continue
-    const why = `auth.resource must say how clients reach listener "${name}", as ${spec.host} is no name; or its publicUrl does`
+    const why = `set auth.resource to the URL that clients use for listener "${name}", or set its publicUrl: ${spec.host} is a wildcard address`
     throw gatewayError('GW_PLUGIN_OPTIONS', { plugin: 'auth', why })
   }
 }

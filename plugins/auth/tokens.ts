@@ -34,7 +34,7 @@ export async function createKeySet(from: string, around: KeySetDeps): Promise<Ke
     const find = createFinder(await readFile(path, 'utf8'))
     return header => find(header)
   } catch (cause) {
-    throw createIssuerError(`${from} is no file of public keys (JWKS)`, cause)
+    throw createIssuerError(`${from} is not a file of public keys (JWKS)`, cause)
   }
 }
 
@@ -42,12 +42,12 @@ function parseKeyUrl(from: string): URL {
   const url = URL.canParse(from) ? new URL(from) : undefined
   const isLocal = url !== undefined && /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(url.hostname)
   if (url?.protocol === 'https:' || (url?.protocol === 'http:' && isLocal)) return url
-  throw createIssuerError(`${from}: public keys are fetched over https only`)
+  throw createIssuerError(`${from}: public keys require https`)
 }
 
 function createFinder(text: string): KeyFinder {
   const value: unknown = JSON.parse(text)
-  if (!isObject(value) || !Array.isArray(value.keys)) throw new TypeError('it has no "keys"')
+  if (!isObject(value) || !Array.isArray(value.keys)) throw new TypeError('no "keys" member')
   // Symmetric keys are not accepted.
   const keys = (value.keys as unknown[]).filter((key): key is JWK => isObject(key) && key.kty !== 'oct')
   return createLocalJWKSet({ keys })
@@ -108,7 +108,7 @@ class RemoteKeys {
       const find = createFinder(await downloadKeys(this.#url, this.#fetchUrl))
       this.#keys = { find, at: this.#clock.now() }
     } catch (error) {
-      this.#log.warn('public keys could not be fetched', { from: this.#url.href, reason: String(error) })
+      this.#log.warn('cannot fetch public keys', { from: this.#url.href, reason: String(error) })
     }
   }
 }
@@ -166,14 +166,14 @@ export async function createTokenVerifier(
     if (issuers.has(spec.issuer))
       throw gatewayError('GW_PLUGIN_OPTIONS', {
         plugin: 'auth',
-        why: `auth.jwt names the issuer ${spec.issuer} twice: give one entry all of its audiences and algorithms`,
+        why: `auth.jwt contains the issuer ${spec.issuer} twice: list all audiences and algorithms in one entry`,
       })
     issuers.set(spec.issuer, createIssuer(spec, await createKeySet(spec.jwks, around)))
   }
   return async (token, resource) => {
     const { iss } = decodeJwt(token)
     const issuer = iss === undefined ? undefined : issuers.get(iss)
-    if (issuer === undefined) throw new Error('its issuer is not configured')
+    if (issuer === undefined) throw new Error('unknown issuer')
     checkHeader(token)
     const audience = issuer.audience ?? resource
     const { payload } = await jwtVerify(token, issuer.keys, { ...issuer.options, audience: [...audience] })
@@ -189,7 +189,7 @@ function createIssuer(spec: JwtIssuerConfig, keys: KeySet): Issuer {
   if (leewayMs > MAX_LEEWAY_MS)
     throw gatewayError('GW_PLUGIN_OPTIONS', {
       plugin: 'auth',
-      why: 'auth.jwt leeway is more than a minute',
+      why: 'auth.jwt leeway exceeds one minute',
     })
   const leewaySeconds = leewayMs / 1000
   const options: JWTVerifyOptions = {
@@ -206,9 +206,9 @@ function createIssuer(spec: JwtIssuerConfig, keys: KeySet): Issuer {
 function checkHeader(token: string): void {
   const header: Record<string, unknown> = { ...decodeProtectedHeader(token) }
   const odd = NEVER.find(name => header[name] !== undefined)
-  if (odd !== undefined) throw new Error(`its header has "${odd}"`)
+  if (odd !== undefined) throw new Error(`unsupported header "${odd}"`)
   if (header.kid !== undefined && (typeof header.kid !== 'string' || header.kid.length > MAX_TEXT))
-    throw new Error('its key id is no short text')
+    throw new Error('invalid key id')
 }
 
 /**
@@ -217,9 +217,9 @@ function checkHeader(token: string): void {
  */
 function checkClaims(payload: JWTPayload, audience: readonly string[], { leewaySeconds }: Issuer): void {
   const made = typeof payload.aud === 'string' ? [payload.aud] : (payload.aud ?? [])
-  if (!made.every(one => audience.includes(one))) throw new Error('it is for somebody else too')
+  if (!made.every(one => audience.includes(one))) throw new Error('unexpected audience')
   if (payload.iat !== undefined && payload.iat > Date.now() / 1000 + leewaySeconds)
-    throw new Error('it is from the future')
+    throw new Error('issued in the future')
 }
 
 function buildPrincipal(payload: JWTPayload): Principal {
@@ -241,12 +241,12 @@ function addClaims(principal: Principal, payload: JWTPayload): Principal {
 }
 
 function toText(value: unknown): string {
-  if (typeof value !== 'string' || value.length > MAX_TEXT) throw new Error('a claim is no short text')
+  if (typeof value !== 'string' || value.length > MAX_TEXT) throw new Error('a claim is not a short string')
   return value
 }
 
 function failMissingClaim(claim: string): never {
-  throw new Error(`its ${claim} is empty`)
+  throw new Error(`claim ${claim} is empty`)
 }
 
 /** Parses `scope` (RFC 8693), or the `scp` list that some issuers send. */

@@ -13,10 +13,10 @@ const HEAD = ['upstream', 'method', 'state', 'age', 'size', 'hits', 'name']
 
 export const commands: PluginCommands = {
   'cache ls': {
-    summary: 'List what a running gateway has in its cache.',
+    summary: 'List the cache entries of a running gateway.',
     examples: ['gateway cache ls', 'gateway cache ls --upstream files --json'],
     gateway: 'running',
-    flags: { upstream: { value: '<name>', summary: 'Of this upstream only.' } },
+    flags: { upstream: { value: '<name>', summary: 'Only entries of this upstream.' } },
     async run(call) {
       const { upstream } = call.flags
       const params = upstream === undefined ? {} : { upstream }
@@ -25,8 +25,8 @@ export const commands: PluginCommands = {
     },
   },
   'cache purge': {
-    summary: 'Take entries out of the cache of a running gateway.',
-    description: 'Takes out what fits all that is given; --all takes out everything.',
+    summary: 'Purge cache entries of a running gateway.',
+    description: 'Purges entries that match all flags; --all purges everything.',
     examples: [
       'gateway cache purge --upstream files',
       'gateway cache purge --name files__read_file',
@@ -34,14 +34,14 @@ export const commands: PluginCommands = {
     ],
     gateway: 'running',
     flags: {
-      upstream: { value: '<name>', summary: 'Of this upstream.' },
-      name: { value: '<name>', summary: 'Of this tool, prompt or resource.' },
-      tag: { value: '<tag>', summary: 'With this tag.' },
+      upstream: { value: '<name>', summary: 'Entries of this upstream.' },
+      name: { value: '<name>', summary: 'Entries of this tool, prompt or resource.' },
+      tag: { value: '<tag>', summary: 'Entries with this tag.' },
       all: { type: 'boolean', exclusive: ['upstream', 'name', 'tag'], summary: 'Everything.' },
     },
     async run({ flags: { upstream, name, tag, all }, withGateway, print }) {
       if (upstream === undefined && name === undefined && tag === undefined && all !== true)
-        throw gatewayError('GW_USAGE', { what: 'say what to purge: --upstream, --name, --tag, or --all' })
+        throw gatewayError('GW_USAGE', { what: 'nothing selected: use --upstream, --name, --tag, or --all' })
       // JSON serialization omits undefined flags.
       const purged = await withGateway('running', async ask => {
         const said = await ask('cache.purge', { upstream, name, tag, all })
@@ -62,7 +62,7 @@ async function checkName(name: string, ask: AskGateway): Promise<void> {
   const { entries } = await ask('catalogue.list')
   const known = filterObjects(entries).flatMap(one => [String(one.name), String(one.original)])
   if (known.length === 0 || known.includes(name)) return
-  const what = `no tool, prompt or resource is called "${name}"${suggestHint(name, [...new Set(known)])}`
+  const what = `no tool, prompt or resource named "${name}"${suggestHint(name, [...new Set(known)])}`
   throw gatewayError('GW_USAGE', { what })
 }
 
@@ -85,8 +85,8 @@ export function formatPurge({ purged, others, why }: JsonObject): string {
   const count = typeof purged === 'number' ? purged : 0
   const line = `${count} ${count === 1 ? 'entry' : 'entries'} purged`
   if (others === undefined) return line
-  if (others === 'told') return `${line} here; the other replicas are told`
-  return `${line} here; the other replicas are told as soon as they can be: ${toText(why)}`
+  if (others === 'told') return `${line} here; other replicas notified`
+  return `${line} here; retrying to notify other replicas: ${toText(why)}`
 }
 
 function formatCells({ upstream, method, state, ageMs, bytes, hits, name, tags }: JsonObject): string[] {

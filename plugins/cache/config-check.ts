@@ -14,7 +14,7 @@ export function check(config: unknown, report: Report): void {
       report({
         pointer,
         message: 'is never used',
-        hint: '"cache: false" turns all of it off',
+        hint: '"cache: false" disables the cache',
         severity: 'warning',
       })
     return
@@ -52,8 +52,8 @@ function checkVary(
       const header =
         typeof word === 'string' && word.startsWith('header:') ? word.slice('header:'.length) : ''
       if (!isCredential(header)) return
-      const message = `header "${header}" is a credential, which no rule sees`
-      report({ pointer: `${at}/${i}`, message, hint: 'take it out: callers are always told apart' })
+      const message = `header "${header}" is a credential and not available to rules`
+      report({ pointer: `${at}/${i}`, message, hint: 'remove it: answers are always separated by caller' })
     })
   }
 }
@@ -90,13 +90,13 @@ function checkRule(rule: Readonly<Record<string, unknown>>, pointer: string, rep
   if (ttl === undefined && purges === undefined) {
     report({
       pointer,
-      message: 'this rule does nothing',
-      hint: 'give it a "ttl", or say what it "purges"',
+      message: 'this rule has no effect',
+      hint: 'set "ttl" or "purges"',
       on: 'key',
     })
   } else if (ttl !== undefined && purges !== undefined) {
-    const message = 'a tool that makes others out of date changes something, so its own answers are not kept'
-    report({ pointer: `${pointer}/ttl`, message, hint: 'leave "ttl" or "purges" out', on: 'key' })
+    const message = 'a tool that purges others modifies data, so its own answers are not cached'
+    report({ pointer: `${pointer}/ttl`, message, hint: 'remove "ttl" or "purges"', on: 'key' })
   }
 }
 
@@ -104,6 +104,6 @@ function checkTag(purge: unknown, tags: ReadonlySet<unknown>, pointer: string, r
   const tag = typeof purge === 'string' && purge.startsWith('tag:') ? purge.slice('tag:'.length) : undefined
   if (tag === undefined || tags.has(tag)) return
   const known = [...tags].filter(one => typeof one === 'string')
-  const hint = known.length === 0 ? 'give what it should purge this tag' : suggestName(tag, known)
-  report({ pointer, message: `nothing has the tag "${tag}"`, hint, severity: 'warning' })
+  const hint = known.length === 0 ? 'add this tag to the entries to purge' : suggestName(tag, known)
+  report({ pointer, message: `no rule has the tag "${tag}"`, hint, severity: 'warning' })
 }

@@ -35,22 +35,21 @@ function explainCache(
   { store, clock }: CacheState,
 ): ExplainStep {
   const rule = rules(call)
-  if (rule === undefined) return { ...BASE, does: 'passes', text: 'no rule keeps its answers' }
-  if (rule.purges.length > 0)
-    return { ...BASE, does: 'passes', text: 'its success makes kept answers of others out of date' }
+  if (rule === undefined) return { ...BASE, does: 'passes', text: 'no cache rule applies' }
+  if (rule.purges.length > 0) return { ...BASE, does: 'passes', text: 'success purges other cache entries' }
   const { policy } = rule
-  if (policy === undefined) return { ...BASE, does: 'passes', text: 'no rule keeps its answers' }
+  if (policy === undefined) return { ...BASE, does: 'passes', text: 'no cache rule applies' }
   const facts = { ttlMs: policy.ttlMs }
-  const kept = `answers are kept for ${formatDuration(policy.ttlMs)}${describeScope(policy)}`
+  const kept = `cached for ${formatDuration(policy.ttlMs)}${describeScope(policy)}`
   if (!hasArguments)
-    return { ...BASE, does: 'depends', text: `${kept}; --args says whether one is kept now`, facts }
+    return { ...BASE, does: 'depends', text: `${kept}; use --args to check for an entry`, facts }
   const entry = isCacheableCall(call) ? findEntry(call, policy, store) : undefined
   const now = clock.now()
   if (entry?.trust !== 'known' || now >= entry.revalidateUntil)
-    return { ...BASE, does: 'passes', text: `${kept}; none is kept now`, facts }
+    return { ...BASE, does: 'passes', text: `${kept}; no entry`, facts }
   const age = formatDuration(now - entry.storedAt)
-  const state = now < entry.staleAt ? 'fresh' : 'stale, and is renewed meanwhile'
-  return { ...BASE, does: 'answers', text: `the answer of ${age} ago is ${state}`, facts }
+  const state = now < entry.staleAt ? 'fresh' : 'stale, revalidated in the background'
+  return { ...BASE, does: 'answers', text: `entry from ${age} ago is ${state}`, facts }
 }
 
 function describeScope({ perSession, headers, args }: CachePolicy): string {
@@ -102,7 +101,8 @@ export function registerVerbs(hooks: PluginHooks, controlled: CacheControlDeps):
     }
   })
   hooks.control.for('cache.purge').tap(async params => {
-    if (!hasSelector(params)) return { purged: 0, problem: 'say what to purge, or "all": true' }
+    if (!hasSelector(params))
+      return { purged: 0, problem: 'nothing selected: set "upstream", "name" or "tag", or "all": true' }
     checkUpstream(params, upstreams)
     const purged = purgeSelected(params, controlled)
     return { purged, ...(tell === undefined ? {} : await reportPeers(tell(params))) }

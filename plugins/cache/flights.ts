@@ -141,7 +141,9 @@ export function createBackgroundExchange(of: Exchange, now: number): BackgroundE
     emit: () => undefined,
     ask() {
       this.hasAsked = true
-      return Promise.resolve({ error: { code: RPC.methodNotFound, message: 'nobody waits for this call' } })
+      return Promise.resolve({
+        error: { code: RPC.methodNotFound, message: 'no caller is waiting for this call' },
+      })
     },
   }
 }

@@ -162,13 +162,10 @@ export function createDangerWarning(
       const key = JSON.stringify([upstream, tool.name])
       if (rule?.policy === undefined || warned.has(key) || warned.size >= MAX_WARNED) continue
       warned.add(key)
-      log.warn(
-        `answers of tool "${String(tool.name)}" are kept, but its server says that it changes things`,
-        {
-          upstream,
-          hint: 'take it out of "cache.tools", or be sure that calling it once is as good as calling it again',
-        },
-      )
+      log.warn(`tool "${String(tool.name)}" is cached, but its server declares that it modifies data`, {
+        upstream,
+        hint: 'remove it from "cache.tools" unless a repeated call has no additional effect',
+      })
     }
   }
 }

@@ -11,8 +11,8 @@ import {
 
 const ERRORS = {
   GW_CALLER_KEY: {
-    text: 'upstream "{upstream}" has no key for this caller',
-    hint: 'Add an entry for the caller under "callers" of the upstream; principals: "*" is everybody else.',
+    text: 'upstream "{upstream}" has no credentials for this caller',
+    hint: 'Add an entry for the caller under "callers" of the upstream; principals: "*" matches everyone else.',
     http: 403,
     rpc: RPC.invalidRequest,
   },
@@ -81,10 +81,10 @@ function check(config: unknown, report: Report): void {
       report({
         pointer,
         on: 'key',
-        message: '"oauth" says already what the requests of a caller carry',
-        hint: 'take one of them out',
+        message: '"oauth" already provides credentials for each caller',
+        hint: 'remove one of them',
       })
     else if (readValue(config, 'auth') === undefined && Object.keys(readMap(config, 'plugins')).length === 0)
-      report({ pointer, on: 'key', message: 'without "auth" nobody knows who a caller is', hint: 'add auth' })
+      report({ pointer, on: 'key', message: 'callers are unknown without "auth"', hint: 'add auth' })
   }
 }

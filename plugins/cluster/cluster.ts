@@ -26,7 +26,7 @@ const LATER: Refusal = {
   status: 503,
   error: {
     code: RPC.internal,
-    message: 'The replica that has the session cannot be found now; try again',
+    message: 'The replica that owns the session is unavailable; retry later',
     data: { code: 'GW_CLUSTER_AWAY' },
   },
   headers: { 'retry-after': '1' },

@@ -93,21 +93,21 @@ function check(config: unknown, report: Report): void {
   const ids = Array.isArray(keys) ? keys.map(key => readText(key, 'id')) : []
   for (const [index, id] of ids.entries())
     if (ids.indexOf(id) !== index)
-      report({ pointer: `/cluster/keys/${index}/id`, message: `the id "${String(id)}" stands twice` })
+      report({ pointer: `/cluster/keys/${index}/id`, message: `duplicate id "${String(id)}"` })
 }
 
 function checkAddresses(cluster: unknown, report: Report): void {
   for (const key of ['listen', 'address'] as const) {
     const text = readText(cluster, key)
     if (text === undefined || parseAddress(text) !== undefined) continue
-    const message = `"${text}" is no address and port`
+    const message = `"${text}" is not an address and port`
     report({ pointer: `/cluster/${key}`, message, hint: 'write host:port, or [::1]:port' })
   }
   const listen = parseAddress(readText(cluster, 'listen') ?? '')
   if (listen !== undefined && isWildcard(listen.host) && readValue(cluster, 'address') === undefined)
     report({
       pointer: '/cluster/listen',
-      message: 'it does not say at which address others reach this replica',
+      message: 'the address for other replicas is missing',
       hint: 'add cluster.address, such as ${env:POD_IP}:7900',
     })
 }
@@ -117,8 +117,8 @@ function checkRedis(cluster: unknown, report: Report): void {
   if (!isObject(redis)) return
   const { tls } = redis
   if (tls !== undefined && tls !== false && readText(redis, 'url')?.startsWith('redis:') === true) {
-    const message = 'the URL says that there is no TLS'
-    report({ pointer: '/cluster/redis/tls', message, hint: 'write rediss://', on: 'key' })
+    const message = 'the URL scheme disables TLS'
+    report({ pointer: '/cluster/redis/tls', message, hint: 'use rediss://', on: 'key' })
   }
   checkKeyPair(readMap(redis, 'tls'), '/cluster/redis/tls', finding => report({ ...finding, on: 'key' }))
 }

@@ -94,10 +94,10 @@ export class PeerServer {
   #secure(server: SecureServer, tls: ReplicaTls): SecureServer {
     tls.onRenewed(pem => {
       server.setSecureContext(pem)
-      this.#deps.log.info('shows a renewed certificate to other replicas')
+      this.#deps.log.info('using a renewed certificate for other replicas')
     })
     server.on('tlsClientError', (error: Error, { remoteAddress }) => {
-      this.#warnOnce(`its TLS is not that of a replica: ${getErrorMessage(error)}`, remoteAddress)
+      this.#warnOnce(`invalid replica TLS connection: ${getErrorMessage(error)}`, remoteAddress)
     })
     return server
   }
@@ -108,7 +108,7 @@ export class PeerServer {
     if ('problem' in read) return this.#refuseVoucher(request, response, read)
     this.#unproven.remove(request.socket)
     const serve = this.#deps.listeners.get(read.listener)
-    if (serve === undefined) return this.#refuse(request, response, 'there is no listener of that name', 404)
+    if (serve === undefined) return this.#refuse(request, response, 'unknown listener', 404)
     this.accepted++
     serve(request, response, read)
   }
@@ -133,7 +133,7 @@ export class PeerServer {
     const now = Date.now()
     if (now - this.#warnedAt <= WARN_MS) return
     this.#warnedAt = now
-    this.#deps.log.warn('refuses what was handed on', { why, from, refused: this.refused })
+    this.#deps.log.warn('refused forwarded request', { why, from, refused: this.refused })
   }
 }
 

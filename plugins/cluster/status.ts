@@ -6,8 +6,8 @@ import { found } from './errors.ts'
 
 export const commands: PluginCommands = {
   replicas: {
-    summary: 'Show the replicas of this gateway, as one of them sees them.',
-    description: 'With cluster only. The replica that answers has a star.',
+    summary: 'Show the replicas of this gateway.',
+    description: 'Requires cluster. A star marks the replica that answers.',
     examples: ['gateway replicas', 'gateway replicas --json'],
     gateway: 'running',
     async run(call) {
@@ -71,19 +71,15 @@ function findDifference(
 export function listFigures(cluster: Cluster): Metric[] {
   const { replicas, peerServer, directory, store } = cluster
   return [
-    buildGauge('replicas', 'Replicas that live, at the last look.', directory.entries.length),
-    buildGauge('cluster_store_up', 'Whether Redis answers.', store.isUp ? 1 : 0),
-    buildCounter(
-      'cluster_handed_on',
-      'Requests given to the replica that has what they are about.',
-      replicas.forwarded,
-    ),
-    buildCounter('cluster_taken', 'Requests that other replicas gave to this one.', peerServer.accepted),
-    buildCounter('cluster_refused', 'Requests that were handed on and not taken.', peerServer.refused),
-    buildCounter('cluster_forged', 'Entries of the directory that no replica has written.', directory.forged),
+    buildGauge('replicas', 'Live replicas at the last refresh.', directory.entries.length),
+    buildGauge('cluster_store_up', 'Whether Redis is available.', store.isUp ? 1 : 0),
+    buildCounter('cluster_handed_on', 'Requests forwarded to other replicas.', replicas.forwarded),
+    buildCounter('cluster_taken', 'Requests accepted from other replicas.', peerServer.accepted),
+    buildCounter('cluster_refused', 'Forwarded requests that were refused.', peerServer.refused),
+    buildCounter('cluster_forged', 'Directory entries with an invalid signature.', directory.forged),
     buildCounter(
       'cluster_news',
-      'Changes of lists and resources that other replicas told of, and no server of this one.',
+      'List and resource changes received from other replicas only.',
       cluster.changeFeed.receivedCount,
     ),
   ]
@@ -112,7 +108,7 @@ export function formatReplicas(status: JsonObject, now: number): string[] {
   const table = [['replica', 'address', 'version', 'configuration', 'up'], ...rows]
   const widths = table[0]?.map((_, column) => Math.max(...table.map(row => row[column]?.length ?? 0))) ?? []
   const { store, handedOn, taken, refused } = status
-  const but = typeof status.refusal === 'string' ? `, and refuses what it is asked: ${status.refusal}` : ''
+  const but = typeof status.refusal === 'string' ? `, and rejects commands: ${status.refusal}` : ''
   return [
     ...table.map(row =>
       row
@@ -121,6 +117,6 @@ export function formatReplicas(status: JsonObject, now: number): string[] {
         .trimEnd(),
     ),
     '',
-    `Redis is ${String(store)}${but}. This replica (*): ${String(handedOn)} requests handed on, ${String(taken)} taken, ${String(refused)} refused`,
+    `Redis is ${String(store)}${but}. This replica (*): ${String(handedOn)} requests forwarded, ${String(taken)} accepted, ${String(refused)} refused`,
   ]
 }

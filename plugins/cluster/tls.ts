@@ -20,7 +20,7 @@ export function readPem({ cert, key, ca, passphrase }: TlsFiles, directory: stri
   try {
     createSecureContext(options)
   } catch (cause) {
-    throw clusterError('GW_CLUSTER_TLS', { why: `they are of no use (${getErrorMessage(cause)})`, cause })
+    throw clusterError('GW_CLUSTER_TLS', { why: `invalid PEM (${getErrorMessage(cause)})`, cause })
   }
   return options
 }
@@ -29,7 +29,7 @@ function readText(file: string, directory: string): string {
   try {
     return readFileSync(resolve(directory, file), 'utf8')
   } catch (cause) {
-    const why = `${file} cannot be read (${(cause as NodeJS.ErrnoException).code ?? getErrorMessage(cause)})`
+    const why = `cannot read ${file} (${(cause as NodeJS.ErrnoException).code ?? getErrorMessage(cause)})`
     throw clusterError('GW_CLUSTER_TLS', { why, cause })
   }
 }

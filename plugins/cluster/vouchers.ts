@@ -42,14 +42,14 @@ export class Vouchers {
   /** Verifies a voucher for the replica `me` and marks it as used. */
   redeem(voucher: string, request: IncomingMessage, me: string): ForwardedRequest | VoucherProblem {
     const about = this.#ring.readSigned('hand-on', voucher)
-    if (!isObject(about)) return { problem: 'no replica of this gateway has signed it' }
+    if (!isObject(about)) return { problem: 'invalid signature' }
     const { t: to, l: listener, r: remoteAddress, c: certificate, n: nonce } = about
-    if (to !== me) return { problem: 'it is for another replica' }
+    if (to !== me) return { problem: 'issued for another replica' }
     const now = Date.now()
-    if (about.d !== hashRequest(request)) return { problem: 'it is for another request' }
+    if (about.d !== hashRequest(request)) return { problem: 'issued for another request' }
     if (!isInTime(about.e, now))
-      return { problem: 'it is too old, or clocks differ', offMs: Number(about.e) - LIFE_MS - now }
-    if (!this.#isNew(String(nonce), now)) return { problem: 'it was used before' }
+      return { problem: 'expired, or clocks differ', offMs: Number(about.e) - LIFE_MS - now }
+    if (!this.#isNew(String(nonce), now)) return { problem: 'already used' }
     return {
       listener: String(listener),
       remoteAddress: typeof remoteAddress === 'string' ? remoteAddress : undefined,

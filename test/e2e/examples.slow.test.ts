@@ -204,7 +204,7 @@ describe('examples', { concurrency: 4 }, () => {
     const guest = await as('gwk_guest-of-this-example')
 
     assert.match(await called(ci, 'everything__echo', HI), /Echo: hi/)
-    assert.match(await called(ci, 'everything__get-env', {}), /needs the scope env/)
+    assert.match(await called(ci, 'everything__get-env', {}), /requires the scope env/)
     for (let i = 0; i < 3; i++) assert.match(await called(guest, 'everything__echo', HI), /Echo: hi/)
     assert.match(await called(guest, 'everything__echo', HI), /rule "guests" allows 3 a minute/)
     assert.equal((await fetch(gateway.url, { method: 'POST' })).status, 401)

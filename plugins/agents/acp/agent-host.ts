@@ -85,11 +85,12 @@ export class LocalAgentHost {
     const signal = AbortSignal.any([this.#stopping.signal, wanted.signal ?? this.#stopping.signal])
     const { id, limits } = this.settings
     const leave = await this.#deps.places.acquire(id, limits.queueTimeoutMs, signal, true)
-    if (leave === 'cancelled') throw this.#createFailure('stopped', 'nobody waits for it any more')
-    if (typeof leave !== 'function') throw this.#createFailure('busy', 'all of "agents.processes" are in use')
+    if (leave === 'cancelled') throw this.#createFailure('stopped', 'the request was cancelled')
+    if (typeof leave !== 'function')
+      throw this.#createFailure('busy', 'the limit agents.processes is reached')
     let process: AgentProcess | undefined
     const release = async (): Promise<void> => {
-      process?.terminate(this.#createFailure('stopped', 'its session was closed'))
+      process?.terminate(this.#createFailure('stopped', 'the session was closed'))
       await process?.gone
       if (process !== undefined) this.#processes.delete(process)
       leave()
@@ -142,7 +143,7 @@ export class LocalAgentHost {
         this.#health = { ...this.#health, facts: { ...facts, ownMode } }
       await session.close()
     } catch (error) {
-      this.#deps.log.debug('an agent that was probed opened no session', {
+      this.#deps.log.debug('probed agent did not open a session', {
         why: getErrorMessage(error),
         lastWords: error instanceof AgentFailure ? error.lastWords : undefined,
       })
@@ -188,7 +189,7 @@ async function openOrAbort(
   wanted: SessionRequest,
 ): Promise<LiveSession> {
   const abortOpen = (): void =>
-    process.terminate(new AgentFailure('stopped', 'session', 'nobody waits for it any more'))
+    process.terminate(new AgentFailure('stopped', 'session', 'the request was cancelled'))
   signal.addEventListener('abort', abortOpen, { once: true })
   try {
     return await process.openSession(wanted)
@@ -237,12 +238,12 @@ export function resolveProgramFile(
   const folders = searchPath?.split(path.delimiter).filter(folder => path.isAbsolute(folder))
   const file = findProgram(command, folders, directory)
   if (file === undefined) {
-    const why = 'it is not there, or may not be executed'
+    const why = 'not found or not executable'
     throw agentError('GW_AGENT_COMMAND', { where, command, why, missing: true })
   }
   if (commands === undefined) return file
   const real = realpathSync(file)
   if (!compileGlobs(commands)(real))
-    throw agentError('GW_AGENT_COMMAND', { where, command, why: `${real} matches none of agents.commands` })
+    throw agentError('GW_AGENT_COMMAND', { where, command, why: `${real} does not match agents.commands` })
   return real
 }

@@ -63,7 +63,7 @@ export class AgentProcess implements SessionProcess {
   /** Starts and initializes a process. @throws AgentFailure after cleaning up */
   static async start(deps: ProcessDeps, signal: AbortSignal): Promise<AgentProcess> {
     const started = new AgentProcess(deps)
-    const stopped = started.#createFailure('stopped', 'initialize', 'nobody waits for it any more')
+    const stopped = started.#createFailure('stopped', 'initialize', 'the request was cancelled')
     const abortStart = (): void => started.terminate(stopped)
     signal.addEventListener('abort', abortStart, { once: true })
     try {
@@ -83,8 +83,7 @@ export class AgentProcess implements SessionProcess {
   }
 
   get facts(): AgentFacts {
-    if (this.#facts === undefined)
-      throw this.#createFailure('protocol', 'initialize', 'it has not answered yet')
+    if (this.#facts === undefined) throw this.#createFailure('protocol', 'initialize', 'not initialized yet')
     return this.#facts
   }
 
@@ -147,7 +146,7 @@ export class AgentProcess implements SessionProcess {
   async requestInTime(phase: string, method: string, params: JsonObject, ms: number): Promise<unknown> {
     const late = Promise.withResolvers<never>()
     const stopTimer = this.clock.after(Math.min(ms, 2 ** 31 - 1), () => {
-      const failure = this.#createFailure('timeout', phase, `it did not answer ${method} within ${ms} ms`)
+      const failure = this.#createFailure('timeout', phase, `${method} timed out after ${ms} ms`)
       late.reject(failure)
       this.terminate(failure)
     })
@@ -201,7 +200,7 @@ export class AgentProcess implements SessionProcess {
     if (method === 'session/request_permission') return Promise.resolve({ outcome: { outcome: 'cancelled' } })
     return Promise.reject(
       method === 'elicitation/create' && typeof sessionId === 'string'
-        ? new RpcFault(CODES.invalidParams, 'There is no such session')
+        ? new RpcFault(CODES.invalidParams, 'Unknown session')
         : new RpcFault(CODES.methodNotFound, `Method not found: ${method.slice(0, 128)}`),
     )
   }

@@ -24,11 +24,11 @@ export function buildInitializeParams(version: string): JsonObject {
 /** Parses the agent's `initialize` result. @throws AgentFailure if it is incompatible */
 export function parseFacts(answer: unknown, agent: string): AgentFacts {
   if (!isObject(answer) || typeof answer.protocolVersion !== 'number')
-    throw createSetupFailure(agent, 'answered initialize without a protocolVersion')
+    throw createSetupFailure(agent, 'returned no protocolVersion from initialize')
   if (answer.protocolVersion !== PROTOCOL)
     throw createSetupFailure(
       agent,
-      `speaks version ${answer.protocolVersion} of the protocol, and version ${PROTOCOL} is spoken here`,
+      `uses protocol version ${answer.protocolVersion}, but only version ${PROTOCOL} is supported`,
     )
   const can = toObject(answer.agentCapabilities)
   const session = toObject(can.sessionCapabilities)
@@ -66,11 +66,11 @@ function checkAuthMethod(agent: string, method: string, { authMethods }: AgentFa
   const found = authMethods.find(({ id }) => id === method)
   if (found !== undefined && found.type !== 'terminal') return
   const there = authMethods.filter(({ type }) => type !== 'terminal').map(({ id }) => id)
-  const why = found === undefined ? 'has no such method' : 'needs a terminal for it'
+  const why = found === undefined ? 'does not offer this method' : 'requires a terminal'
   throw new AgentFailure(
     'auth',
     'auth',
-    `agent "${agent}" cannot log in with "${method}": it ${why}; without a terminal it offers ${there.join(', ') || 'none'}`,
+    `agent "${agent}" cannot log in with "${method}": ${why}; methods without a terminal: ${there.join(', ') || 'none'}`,
   )
 }
 
@@ -126,7 +126,7 @@ async function createSession(process: SessionProcess, wanted: SessionRequest): P
   const answer = await sendRequest(process, 'session/new', buildSessionParams(process, wanted))
   const id = isObject(answer) ? answer.sessionId : undefined
   if (typeof id !== 'string' || id === '' || id.length > MAX_ID)
-    throw createFailure(process, 'protocol', 'it opened a session without an id')
+    throw createFailure(process, 'protocol', 'opened a session without an id')
   const session = new LiveSession(process, id, wanted.side, false)
   process.session = session
   return { session, opened: isObject(answer) ? answer : {} }
@@ -139,7 +139,7 @@ async function resumeSession(
 ): Promise<OpenedSession> {
   const { canResume, canLoad } = process.facts
   const methods = [...(canResume ? ['session/resume'] : []), ...(canLoad ? ['session/load'] : [])]
-  let why = 'it can neither resume nor load sessions'
+  let why = 'supports neither resuming nor loading sessions'
   for (const method of methods) {
     const session = new LiveSession(process, id, wanted.side, true)
     process.session = session
@@ -197,7 +197,7 @@ function createFailure(process: SessionProcess, kind: AgentFailure['kind'], what
 function addAuthMethods(failure: AgentFailure, { authMethods }: AgentFacts): AgentFailure {
   if (failure.kind !== 'auth' || authMethods.length === 0) return failure
   const names = authMethods.map(({ id, type }) => (type === 'terminal' ? `${id} (in a terminal)` : id))
-  const message = `${failure.message}; it knows these methods: ${names.join(', ')}`
+  const message = `${failure.message}; login methods: ${names.join(', ')}`
   return new AgentFailure('auth', failure.phase, message)
 }
 
@@ -280,7 +280,7 @@ function planOption(
 }
 
 function createRefusal(agent: string, what: string, offered: readonly string[]): AgentFailure {
-  const there = offered.length === 0 ? 'it offers none' : `it offers ${offered.slice(0, 32).join(', ')}`
+  const there = offered.length === 0 ? 'none available' : `available: ${offered.slice(0, 32).join(', ')}`
   return new AgentFailure('refused', 'session', `agent "${agent}" has no ${what}; ${there}`)
 }
 

@@ -41,9 +41,9 @@ export function toAgentFailure(thrown: unknown, agent: string, phase: string): A
 }
 
 function classifyRpcError(code: number, data: unknown, cause: string | undefined): [FailureKind, string] {
-  if (code === TOO_MANY || isLimitError(data, cause)) return ['limit', 'has reached a limit']
+  if (code === TOO_MANY || isLimitError(data, cause)) return ['limit', 'reached a limit']
   if (code === CODES.authRequired || code === UNAUTHORIZED) return ['auth', 'wants a login']
-  return ['refused', 'answered with an error']
+  return ['refused', 'returned an error']
 }
 
 /** Extracts error details, because the message is often only "Internal error". */
@@ -77,7 +77,7 @@ export class RpcFault extends Error {
 /** Parses a peer's error in any shape. */
 function parseFault(error: unknown): RpcFault {
   const { code, message, data } = isObject(error) ? error : ({} as JsonObject)
-  const text = typeof message === 'string' ? message.slice(0, MAX_MESSAGE) : 'an error without words'
+  const text = typeof message === 'string' ? message.slice(0, MAX_MESSAGE) : 'error without message'
   return new RpcFault(typeof code === 'number' ? code : CODES.internal, text, data)
 }
 
@@ -137,11 +137,10 @@ export class RpcConnection {
     if (this.#abortReason !== undefined) return Promise.reject(this.#abortReason)
     return new Promise((done, failed) => {
       const id = this.#requests.nextId()
-      if (!this.#requests.addSent(id, { done, failed }))
-        return failed(new Error('too many requests wait for it'))
+      if (!this.#requests.addSent(id, { done, failed })) return failed(new Error('too many pending requests'))
       if (this.#writer.send(JSON.stringify({ jsonrpc: '2.0', id, method, params }))) return
       this.#requests.takeSent(id)
-      failed(new Error('it does not read what it is sent'))
+      failed(new Error('the agent does not read its input'))
     })
   }
 
@@ -174,8 +173,7 @@ export class RpcConnection {
   }
 
   #countInvalidLine(): void {
-    if (++this.#invalidLines > MAX_JUNK)
-      this.#handler.broken(`it wrote ${MAX_JUNK} lines that are no message`)
+    if (++this.#invalidLines > MAX_JUNK) this.#handler.broken(`received ${MAX_JUNK} invalid lines in a row`)
   }
 
   #settle({ id, result, error }: JsonObject): void {
@@ -187,7 +185,7 @@ export class RpcConnection {
   async #answerRequest(id: Id, method: string, params: JsonObject): Promise<void> {
     const request = new AbortController()
     if (this.#requests.addReceived(id, request) !== 'taken')
-      return this.#sendReply(id, { error: { code: CODES.internal, message: 'Too many requests at a time' } })
+      return this.#sendReply(id, { error: { code: CODES.internal, message: 'Too many concurrent requests' } })
     const cancelled = new Promise<JsonObject>(resolve => {
       request.signal.addEventListener('abort', () => resolve(CANCELLED), { once: true })
     })

@@ -16,9 +16,9 @@ const CANCELLED: TurnEnd = { stopReason: 'cancelled', usage: undefined }
 const REFUSED = { outcome: { outcome: 'cancelled' } }
 
 const TOO_LATE: Record<TurnPhase, string> = {
-  firstUpdate: 'it showed no sign of life',
-  idle: 'it did nothing more',
-  turn: 'it did not end the turn',
+  firstUpdate: 'no activity after the prompt',
+  idle: 'no further activity',
+  turn: 'the turn did not end',
 }
 
 /** Process interface that a session needs. */
@@ -82,7 +82,7 @@ export class LiveSession {
     const { settings, clock } = this.#process
     if (this.#failed !== undefined) throw this.#failed
     if (this.#closing !== undefined) throw this.#createFailure('stopped', 'the session was closed')
-    if (this.#running !== undefined) throw this.#createFailure('busy', 'a turn is under way in this session')
+    if (this.#running !== undefined) throw this.#createFailure('busy', 'another turn is in progress')
     const over = Promise.withResolvers<never>()
     const turn = new Turn(clock, settings.timeouts, (phase, ms) => this.#expire(phase, ms))
     const answered = this.#sendPrompt(content, meta)
@@ -121,7 +121,7 @@ export class LiveSession {
     const known = REASONS.find(each => each === stopReason)
     if (known !== undefined) return { stopReason: known, usage: isObject(usage) ? usage : undefined }
     const reason = JSON.stringify(stopReason)?.slice(0, 100) ?? 'nothing'
-    throw this.#createFailure('protocol', `it ended the turn with an unknown stopReason: ${reason}`)
+    throw this.#createFailure('protocol', `unknown stopReason: ${reason}`)
   }
 
   /**
@@ -143,7 +143,7 @@ export class LiveSession {
       this.#process.terminate(
         this.#createFailure(
           'crash',
-          `its process was ended, as it did not end a turn within ${cancelMs} ms of a cancellation`,
+          `process stopped: the turn did not end within ${cancelMs} ms after cancellation`,
           'cancel',
         ),
       ),
@@ -174,7 +174,7 @@ export class LiveSession {
     try {
       tell()
     } catch (error) {
-      this.#process.log.error('an update of an agent could not be taken', { why: getErrorMessage(error) })
+      this.#process.log.error('cannot handle agent update', { why: getErrorMessage(error) })
     }
   }
 

@@ -51,7 +51,7 @@ export async function callTool(call: Call, parts: McpDeps): Promise<Answer> {
     return refuse(RPC.invalidParams, `Unknown tool: ${String(name)}`)
   if (!isObject(given)) return refuse(RPC.invalidParams, 'Invalid params: "arguments" must be an object')
   const problem = validateArguments(given, INPUTS[name as ToolName])
-  if (problem !== undefined) return buildFailure(`Invalid arguments of ${name}: ${problem}`)
+  if (problem !== undefined) return buildFailure(`Invalid arguments for ${name}: ${problem}`)
   return TOOLS[name as ToolName](call, given, parts)
 }
 
@@ -99,7 +99,7 @@ function handleCancel({ exchange }: Call, given: JsonObject, parts: McpDeps): An
   if (view === undefined) return buildUnknownTask()
   const { id } = view
   const why =
-    typeof given.reason === 'string' && given.reason !== '' ? given.reason : 'its owner cancelled it'
+    typeof given.reason === 'string' && given.reason !== '' ? given.reason : 'cancelled by its owner'
   const isCancelled = service.cancel(id, caller.owner, why)
   const state = service.view(id, caller.owner)?.state ?? 'cancelled'
   return buildToolResult({ task_id: id, state, cancelled: isCancelled })
@@ -152,10 +152,13 @@ function catchRefusal<T>(handler: () => T): { value: T } | { why: string } {
 function findQuestion({ questions, state, id }: TaskView, wanted: unknown): { id: string } | { why: string } {
   const found = wanted === undefined ? questions : questions.filter(question => question.id === wanted)
   const [one, second] = found
-  if (second !== undefined) return { why: `it asks ${found.length} things: say which with "question_id"` }
+  if (second !== undefined)
+    return { why: `${found.length} questions are open: select one with "question_id"` }
   if (one !== undefined) return { id: one.id }
-  const which = wanted === undefined ? '' : ' of that id'
-  return { why: `task ${id} is ${state} and asks nothing${which}; "prompt" goes on with its session` }
+  const which = wanted === undefined ? '' : ' with this id'
+  return {
+    why: `task ${id} is ${state} and has no open question${which}; use "prompt" to continue its session`,
+  }
 }
 
 function handleResult({ exchange }: Call, given: JsonObject, parts: McpDeps): Answer {

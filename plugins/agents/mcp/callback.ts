@@ -25,7 +25,7 @@ export const CALLBACK_SPEC = {
   sessionLabel: false,
 } as unknown as ListenerConfig
 
-const refused = refuse(RPC.invalidRequest, 'authentication required: send the token of an agent')
+const refused = refuse(RPC.invalidRequest, 'authentication required: send an agent token')
 
 const REFUSED: Refusal = {
   status: 401,
@@ -45,7 +45,7 @@ export function openCallback(hooks: PluginHooks, callbackTokens: CallbackTokens,
     if (listener !== CALLBACK_LISTENER) return
     const grant = callbackTokens.resolveGrant(principal)
     if (grant === undefined || grant.profile !== profile)
-      throw gatewayError('GW_UNAUTHORIZED', { why: 'the token of an agent is for another profile' })
+      throw gatewayError('GW_UNAUTHORIZED', { why: 'the agent token is for another profile' })
   })
   // After profiles, so that names and entries are those the owner sees.
   hooks.catalog.tap({ stage: 'transform' }, (entries, { kind, principal }) => {
@@ -187,7 +187,7 @@ export class CallbackTokens implements Callback {
     const mark = findMark(principal)
     if (mark === undefined) return undefined
     const grant = this.#byMark.get(mark)
-    if (grant === undefined) throw gatewayError('GW_UNAUTHORIZED', { why: 'the token of an agent has ended' })
+    if (grant === undefined) throw gatewayError('GW_UNAUTHORIZED', { why: 'the agent token has expired' })
     return grant
   }
 }

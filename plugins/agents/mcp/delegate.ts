@@ -36,7 +36,10 @@ export async function waitForTask(parts: McpDeps, first: TaskView, waited: Deleg
   const cancelTask = (why: string): void => {
     if (release()) parts.service().cancel(first.id, owner, why)
   }
-  const unlisten = [call.onCancel(cancelTask), parts.foreground.onEnd(() => cancelTask('the gateway stops'))]
+  const unlisten = [
+    call.onCancel(cancelTask),
+    parts.foreground.onEnd(() => cancelTask('the gateway is stopping')),
+  ]
   const wait = openWait(call, parts)
   const view = await followTask(parts, first, waited, wait.signal)
   for (const close of [...unlisten, wait.close]) close()
@@ -163,7 +166,7 @@ export async function startTask(call: Call, request: TaskRequest, parts: McpDeps
     if (call.mayBeTask === true)
       return { task: Payload.of({ ...formatTaskState(view), resultType: 'task' }, 'modern') }
     if (request.background) return buildTaskAnswer(view)
-    if (call.exchange.cancelled) parts.service().cancel(view.id, caller.owner, 'the call was given up')
+    if (call.exchange.cancelled) parts.service().cancel(view.id, caller.owner, 'the call was cancelled')
     return await waitForTask(parts, view, { call, owner: caller.owner, isHeld: true })
   } catch (error) {
     if (error instanceof GatewayError) return buildFailure(error.message, error.fields.retryAfterMs)

@@ -45,7 +45,7 @@ function handleTaskUpdate(call: Call, parts: McpDeps): Answer {
 
 function handleTaskCancel(call: Call, parts: McpDeps): Answer {
   return withTask(call, parts, (view, owner) => {
-    parts.service().cancel(view.id, owner, 'the client cancelled it')
+    parts.service().cancel(view.id, owner, 'cancelled by the client')
     return createUpstreamAnswer({})
   })
 }
@@ -70,7 +70,7 @@ export function formatTaskState(view: TaskView, canAsk = false): JsonObject {
 
 function formatMessage({ state, why, progress, questions, agent }: TaskView): string {
   const [question] = questions
-  if (question !== undefined) return `it asks: ${question.message}`
+  if (question !== undefined) return `question: ${question.message}`
   return why ?? progress ?? `${state}${agent === undefined ? '' : ` at ${agent}`}`
 }
 
@@ -98,7 +98,7 @@ const FINAL: ReadonlySet<TaskState> = new Set(['completed', 'failed', 'cancelled
 export const POLL_MS = 2000
 
 /** The same message for unknown tasks and other owners' tasks. */
-const UNKNOWN_TASK = 'Unknown task: it has expired, or never was yours'
+const UNKNOWN_TASK = 'Unknown task: expired, or not yours'
 
 export function hasEnded({ state }: TaskView): boolean {
   return FINAL.has(state)
@@ -120,7 +120,7 @@ export function buildToolResult(facts: Record<string, unknown>, isError = false,
 /** Builds an error result for the model, with the retry delay if known. */
 export function buildFailure(why: string, retryAfterMs?: unknown): Answer {
   if (typeof retryAfterMs !== 'number') return createUpstreamAnswer(toolError(why))
-  const text = `${why}; come back in ${Math.ceil(retryAfterMs / 1000)} s`
+  const text = `${why}; retry in ${Math.ceil(retryAfterMs / 1000)} s`
   const _meta = { 'io.tapgate/retryAfterMs': retryAfterMs }
   return createUpstreamAnswer({ ...toolError(text), _meta })
 }
@@ -173,7 +173,7 @@ function formatQuestion({ id, kind, message, schema }: TaskQuestion): JsonObject
 
 function suggestNextStep(view: TaskView): string | undefined {
   if (view.questions.length > 0) return 'agent_reply answers its questions'
-  if (!hasEnded(view)) return 'it goes on: agent_status with wait_ms waits for it'
+  if (!hasEnded(view)) return 'still running: agent_status with wait_ms waits for it'
   return view.truncated ? 'agent_result has the whole text' : undefined
 }
 
@@ -286,7 +286,7 @@ export async function elicitAnswer(
   const unwatch = service.watch(task, owner, view => {
     if (!isOpen || (!hasEnded(view) && view.questions.some(({ id }) => id === question.id))) return
     isOpen = false
-    for (const taken of takers) taken('the question was answered, or is out of time')
+    for (const taken of takers) taken('the question was answered or has expired')
   })
   const ask: Ask = {
     ...buildElicitation(question),

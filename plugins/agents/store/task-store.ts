@@ -70,7 +70,7 @@ export function openTaskDatabase(path: string | undefined, log: Log): Sqlite.Dat
     return prepareDatabase(path)
   } catch (error) {
     if (isSqlBusy(error)) {
-      const why = `another gateway works on its tasks: ${path} is locked`
+      const why = `another gateway uses the task database: ${path} is locked`
       throw gatewayError('GW_UPSTREAM_DOWN', { upstream: 'agents', why })
     }
     moveAside(path, getErrorMessage(error), log)
@@ -85,7 +85,7 @@ function checkFile(path: string): void {
   try {
     const { mode, uid } = fstatSync(file)
     if (process.getuid !== undefined && (uid !== process.getuid() || (mode & 0o022) !== 0))
-      throw new Error('others than the user of this process can write it')
+      throw new Error('other users can write the file')
     fchmodSync(file, 0o600)
   } finally {
     closeSync(file)
@@ -101,8 +101,8 @@ function prepareDatabase(path: string): Sqlite.DatabaseSync {
     database.exec(`PRAGMA busy_timeout = ${BUSY_MS}; PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL;
       PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; BEGIN IMMEDIATE`)
     if (number('SELECT count(*) FROM sqlite_master') === 0) database.exec(SCHEMA)
-    else if (number('PRAGMA application_id') !== APPLICATION_ID) throw new Error('it is no database of tasks')
-    else if (number('PRAGMA user_version') !== VERSION) throw new Error('it is of another version')
+    else if (number('PRAGMA application_id') !== APPLICATION_ID) throw new Error('not a task database')
+    else if (number('PRAGMA user_version') !== VERSION) throw new Error('unsupported schema version')
     database.exec('COMMIT')
     return database
   } catch (error) {
@@ -113,7 +113,7 @@ function prepareDatabase(path: string): Sqlite.DatabaseSync {
 
 function moveAside(path: string, why: string, log: Log): void {
   const aside = `${path}.corrupt-${new Date().toISOString().replace(/[:.]/g, '-')}`
-  log.warn('the tasks that were kept cannot be read; the file is set aside, and a new one begun', {
+  log.warn('cannot read stored tasks; moved the file aside and started a new one', {
     file: path,
     aside,
     why,
@@ -348,7 +348,7 @@ export class TaskStore {
     const before = this.#now() - ttlMs
     this.#database.runTransaction(() => {
       this.#database.run(
-        `UPDATE tasks SET state = 'cancelled', why = 'it was interrupted, and nobody let it go on', ended = ?
+        `UPDATE tasks SET state = 'cancelled', why = 'interrupted and not resumed', ended = ?
           WHERE state = 'interrupted' AND updated < ?`,
         this.#now(),
         before,

@@ -37,7 +37,7 @@ class ResumeError extends Error {
 const DENIED_BY = {
   policy: 'denied by policy',
   owner: 'denied by its owner',
-  time: 'denied, as nobody answered in time',
+  time: 'denied: the approval timed out',
 } as const
 
 /** Derives the ending from a completed turn; detects false successes. */
@@ -51,12 +51,12 @@ export function deriveEnding(
     why,
     stopReason,
   })
-  if (isLate) return failed('timeout', 'timeout: its time was over')
+  if (isLate) return failed('timeout', 'timeout: time limit reached')
   if (stopReason === 'refusal') return failed('refused', 'the agent refused')
   if (deniedBy !== undefined && (!hasText || stopReason === 'cancelled'))
     return failed('denied', DENIED_BY[deniedBy])
-  if (stopReason === 'cancelled') return failed('refused', 'the agent gave the turn up by itself')
-  if (isBroken) return failed('refused', 'the agent ended in an error of its own: its text may say which')
+  if (stopReason === 'cancelled') return failed('refused', 'the agent cancelled the turn')
+  if (isBroken) return failed('refused', 'the agent reported an internal error; see its text')
   const why = stopReason === 'end_turn' ? undefined : `the agent stopped early: ${stopReason}`
   return { state: 'completed', outcome: 'completed', why, stopReason }
 }
@@ -66,14 +66,17 @@ export function deriveFailureEnding(error: unknown, { isLate }: TurnFacts): Task
   const failed = (outcome: TaskOutcome, why: string): TaskEnding => {
     return { state: 'failed', outcome, why, stopReason: undefined }
   }
-  if (isLate) return failed('timeout', 'timeout: its time was over')
+  if (isLate) return failed('timeout', 'timeout: time limit reached')
   if (error instanceof AgentFailure)
     return error.kind === 'stopped'
-      ? { ...failed('stopped', 'the gateway ended its agent'), state: 'interrupted' }
+      ? { ...failed('stopped', 'the gateway stopped the agent'), state: 'interrupted' }
       : failed(error.kind, `${error.kind} in ${error.phase}: ${error.message}`)
   const why = error instanceof GatewayError ? error.message : undefined
   const isSaid = error instanceof ResumeError
-  return failed('gateway', why ?? (isSaid ? error.message : `the gateway failed: ${getErrorMessage(error)}`))
+  return failed(
+    'gateway',
+    why ?? (isSaid ? error.message : `internal gateway error: ${getErrorMessage(error)}`),
+  )
 }
 
 /** True if another agent may try: this agent failed explicitly before it had any effect. */
@@ -141,7 +144,7 @@ function openCallbackToken(
   const { settings: agent, health } = host
   if (agent.callback === undefined) return undefined
   if (health.facts?.mcpHttp === false) {
-    journal.addWarning(`${agent.id} cannot call back: it has no MCP over HTTP`)
+    journal.addWarning(`${agent.id} does not support MCP over HTTP, so it cannot call back`)
     return undefined
   }
   return parts.callback?.open({ task, root, depth: start.depth, caller, agent })
@@ -167,7 +170,7 @@ async function openSession(
       return { session: await host.openSession({ ...wanted, resume }), text: there }
     } catch (error) {
       if (!(error instanceof AgentFailure) || error.kind !== 'lost') throw error
-      live.journal.addWarning('its session could not be taken up again')
+      live.journal.addWarning('the session cannot be resumed')
     }
   }
   if (anew === undefined) throw new ResumeError(whyNot)
@@ -178,7 +181,7 @@ async function openSession(
 function warnAboutMode({ record, journal }: LiveTask, { settings }: AgentHost): void {
   const { mode } = record.start.request
   if (mode !== undefined && mode !== settings.mode)
-    journal.addWarning(`the mode "${mode}" was not set: the configuration says which one holds`)
+    journal.addWarning(`ignored mode "${mode}": only the configuration sets modes`)
 }
 
 async function runTurn(
@@ -201,7 +204,7 @@ async function runTurn(
   try {
     // Record this before prompting: the agent may start although the gateway crashes.
     if (!journal.transition(['starting'], 'running', { wasPrompted: true }) || signal.aborted)
-      throw new AgentFailure('stopped', 'prompt', 'nobody wants it any more')
+      throw new AgentFailure('stopped', 'prompt', 'the task was cancelled')
     const end = await session.prompt(buildContent(text, record.start), buildMeta(caller.trace))
     if (end.usage !== undefined) journal.setUsage(end.usage)
     context.counters.countTokens(settings.id, end.usage)
@@ -244,6 +247,6 @@ async function tryCleanup({ environment }: TaskContext, work: () => Promise<void
   try {
     await work()
   } catch (error) {
-    environment.log.warn('something of a task could not be tidied up', { why: getErrorMessage(error) })
+    environment.log.warn('cannot clean up after task', { why: getErrorMessage(error) })
   }
 }

@@ -33,7 +33,7 @@ export async function delegate(
   const parent = findParent(context, caller)
   const place = await context.parts.containment.resolve(request.cwd ?? before?.start.cwd, files)
   if (before !== undefined && place.cwd !== before.start.cwd)
-    throw agentError('GW_AGENT_TASK_BUSY', { task: before.id, why: 'it worked in another directory' })
+    throw agentError('GW_AGENT_TASK_BUSY', { task: before.id, why: 'it uses another directory' })
   const wanted = buildRouteRequest(request, caller, before)
   const decision = await routeNow(context, wanted, caller)
   if (context.isStopping) throw gatewayError('GW_STOPPING')
@@ -102,18 +102,18 @@ function startTask(
   const kept = context.tasks.add(task, context.parts.tasks)
   if (kept === 'full')
     throw agentError('GW_AGENT_TASKS_FULL', {
-      why: 'as many are kept as may be, and none of them has ended',
+      why: 'the limit agents.tasks.max is reached and no task has ended',
     })
   if (kept === 'full-of-caller')
     throw agentError('GW_AGENT_TASKS_FULL', {
-      why: `${context.parts.tasks.maxPerCaller} of yours have not ended`,
+      why: `${context.parts.tasks.maxPerCaller} of your tasks have not ended`,
     })
   if (kept !== undefined) return checkSameTask(kept, request)
   const record = getRecord(context, id, owner)
   const live = createLiveTask(context, record, prompt, caller)
   live.journal.addEvent('state', `queued: for ${start.decision.chosen.join(', ')} by ${start.decision.by}`)
   for (const { agent, why } of start.decision.passedOver ?? [])
-    live.journal.addWarning(`${agent} comes first, and was passed over: ${why}`)
+    live.journal.addWarning(`${agent} is preferred but unavailable: ${why}`)
   const beginning = createBeginning(record, prompt)
   void runTask(context, live, { agents: start.decision.chosen, beginning, wasAdmitted: false })
   return getRecord(context, id, owner)
@@ -137,8 +137,7 @@ function findContinued(
   const busy = (why: string): Error => agentError('GW_AGENT_TASK_BUSY', { task: continues, why })
   if (before.state === 'interrupted') throw busy('it was interrupted; answer its question')
   if (!hasEnded(before.state) || context.live.has(continues)) throw busy('it has not ended')
-  if (before.data.sessionId === undefined || before.agent === undefined)
-    throw busy('no agent had begun with it')
+  if (before.data.sessionId === undefined || before.agent === undefined) throw busy('no agent started it')
   return before
 }
 
@@ -154,11 +153,12 @@ function findParent(context: TaskContext, { owner, parent }: TaskCaller): TaskRe
 function describeLimit(context: TaskContext, { agent, owner, root, start }: TaskRecord): string | undefined {
   const getLimits = (id = ''): AgentSettings['callback'] => context.parts.agents.get(id)?.settings.callback
   const bounds = getLimits(agent)
-  if (bounds === undefined) return 'its agent may not call back'
-  if (start.depth >= bounds.maxDepth) return `it is ${start.depth} deep, and ${bounds.maxDepth} is the bound`
+  if (bounds === undefined) return 'callbacks are not allowed for this agent'
+  if (start.depth >= bounds.maxDepth)
+    return `depth ${start.depth} exceeds callback.maxDepth ${bounds.maxDepth}`
   const max = getLimits(context.tasks.find(root, owner)?.agent)?.maxTasks ?? bounds.maxTasks
   const isFull = context.tasks.countDescendants(root, owner) >= max
-  return isFull ? `${max} tasks have been begun for the same one` : undefined
+  return isFull ? `${max} tasks already started by the same task` : undefined
 }
 
 function checkChosen(
@@ -173,7 +173,7 @@ function checkChosen(
   if (first === undefined)
     throw agentError('GW_AGENT_NONE_FITS', { why: explainNoAgent(decision, agent), decision })
   if (!decision.chosen.every(id => queues.get(id)?.isQueueFull(owner) === true)) return
-  const why = `it is busy, and ${queues.get(first)?.queued ?? 0} wait already`
+  const why = `busy, with ${queues.get(first)?.queued ?? 0} queued tasks`
   throw agentError('GW_AGENT_QUEUE_FULL', { agent: first, why, retryAfterMs: RETRY_MS, decision })
 }
 
@@ -213,8 +213,8 @@ export function listStatuses(context: TaskContext, caller: TaskCaller): AgentSta
 }
 
 function describeIllness({ state, why }: AgentHealth): string | undefined {
-  if (state === 'unavailable') return `it is not available: ${why ?? 'it did not start'}`
-  return state === 'needs_auth' ? `it needs a login: ${why ?? 'it says no more'}` : undefined
+  if (state === 'unavailable') return `unavailable: ${why ?? 'it did not start'}`
+  return state === 'needs_auth' ? `login required: ${why ?? 'no details'}` : undefined
 }
 
 /** Redacts the agent's own text. */
@@ -235,7 +235,7 @@ function detectDeadlock(
     if (context.live.get(id)?.agent === agent) held++
     id = context.tasks.find(id, owner)?.start.parent
   }
-  return held >= concurrent ? 'all its places are held by the tasks that this one is for' : undefined
+  return held >= concurrent ? 'its slots are held by parent tasks' : undefined
 }
 
 /** Formats an agent for callers. */
@@ -253,7 +253,7 @@ export function buildAgentRow(context: TaskContext, host: AgentHost): AgentRow {
 
 /** Explains on one line why no agent, or not the named one, is available. */
 function explainNoAgent({ candidates }: RouteDecision, named: string | undefined): string {
-  if (candidates.length === 0) return 'none is configured'
+  if (candidates.length === 0) return 'no agent configured'
   const asked = candidates.filter(({ agent }) => named === undefined || agent === named)
   return asked.map(({ agent, why }) => `${agent}: ${why}`).join('; ')
 }

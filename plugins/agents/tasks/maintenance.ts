@@ -22,11 +22,11 @@ export function answerQuestion(
   const createError = (why: string): Error =>
     agentError('GW_AGENT_QUESTION', { question: formatLine(context, id, 64), task: record.id, why })
   const question = record.data.questions.find(each => each.id === id)
-  if (question === undefined) throw createError('there is no such question, or it has been answered')
+  if (question === undefined) throw createError('the question is unknown or already answered')
   const flaw = findFlaw(given, question)
   if (flaw !== undefined) throw createError(flaw)
   if (question.kind === 'continue' && record.state !== 'interrupted')
-    throw createError('the task is not interrupted any more')
+    throw createError('the task is no longer interrupted')
   if (question.kind === 'continue') continueInterrupted(context, record, given)
   else context.live.get(record.id)?.asks.get(id)?.(given)
   context.watchers.notify(record.id)
@@ -36,13 +36,13 @@ export function answerQuestion(
 function findFlaw(given: QuestionAnswer, { kind, schema }: TaskQuestion): string | undefined {
   if (given.action !== 'accept') return undefined
   const { content } = given
-  if (!isObject(content)) return 'its content is no object'
-  if (JSON.stringify(content).length > MAX_ANSWER) return 'its content is too long'
+  if (!isObject(content)) return 'content must be an object'
+  if (JSON.stringify(content).length > MAX_ANSWER) return 'content is too long'
   if (kind === 'continue' && content.message !== undefined && typeof content.message !== 'string')
-    return 'its message is no text'
+    return 'message must be a string'
   const required = Array.isArray(schema.required) ? schema.required.map(String) : []
   const missing = required.filter(name => !Object.hasOwn(content, name))
-  if (missing.length > 0) return `it lacks ${missing.join(', ')}`
+  if (missing.length > 0) return `missing ${missing.join(', ')}`
   return findWrongChoice(content, schema)
 }
 
@@ -63,13 +63,13 @@ function continueInterrupted(context: TaskContext, record: TaskRecord, given: Qu
   if (given.action !== 'accept') {
     const { journal } = createLiveTask(context, record, undefined, buildAbsentCaller(record))
     journal.closeQuestions()
-    journal.transition(['interrupted'], 'cancelled', { why: 'its owner did not let it go on' })
+    journal.transition(['interrupted'], 'cancelled', { why: 'the owner declined to resume it' })
     return
   }
   const message = typeof given.content.message === 'string' ? given.content.message : undefined
   const live = createLiveTask(context, record, record.start.prompt, buildAbsentCaller(record))
   live.journal.closeQuestions()
-  if (!live.journal.transition(['interrupted'], 'queued', { why: 'its owner lets it go on' })) return
+  if (!live.journal.transition(['interrupted'], 'queued', { why: 'the owner resumed it' })) return
   const agents =
     record.wasPrompted && record.agent !== undefined ? [record.agent] : record.start.decision.chosen
   const beginning = resumeBeginning(getRecord(context, id, owner), message)
@@ -89,7 +89,7 @@ export function startSweeping(context: TaskContext): () => void {
         if (context.tasks.dropped > 0) void pruneWorkspaces(context)
         context.tasks.dropped = 0
       } catch (error) {
-        log.warn('the tasks could not be looked after', { why: getErrorMessage(error) })
+        log.warn('cannot sweep tasks', { why: getErrorMessage(error) })
       }
       sweep()
     })
@@ -106,10 +106,9 @@ export async function pruneWorkspaces(context: TaskContext): Promise<void> {
   const isKept = (name: string): boolean => (kept ??= context.tasks.listWorkspaces()).has(name)
   try {
     const pruned = await context.parts.containment.prune(isKept)
-    if (pruned.length > 0) log.info('worktrees of forgotten tasks are removed', { tasks: pruned.length })
+    if (pruned.length > 0) log.info('removed worktrees of deleted tasks', { tasks: pruned.length })
   } catch (error) {
-    if (context.database.isOpen)
-      log.warn('worktrees could not be looked after', { why: getErrorMessage(error) })
+    if (context.database.isOpen) log.warn('cannot prune worktrees', { why: getErrorMessage(error) })
   }
 }
 
@@ -120,7 +119,7 @@ export function recoverTasks(context: TaskContext): void {
       recoverTask(context, record)
     } catch (error) {
       const why = getErrorMessage(error)
-      context.environment.log.warn('a task could not be taken over', { task: record.id, why })
+      context.environment.log.warn('cannot recover task', { task: record.id, why })
     }
   }
 }
@@ -130,11 +129,10 @@ function recoverTask(context: TaskContext, record: TaskRecord): void {
   const live = createLiveTask(context, record, start.prompt, buildAbsentCaller(record))
   // Foreground callers are gone after a restart.
   if (wasPrompted || !start.request.background || start.prompt === undefined) {
-    askToContinue(live, 'the gateway ended while it was at work')
+    askToContinue(live, 'the gateway stopped while it was running')
     return
   }
-  if (!live.journal.transition(['queued', 'starting'], 'queued', { why: 'the gateway was started again' }))
-    return
+  if (!live.journal.transition(['queued', 'starting'], 'queued', { why: 'the gateway restarted' })) return
   const course = {
     agents: start.decision.chosen,
     beginning: createBeginning(record, start.prompt),

@@ -7,12 +7,12 @@ import type { TaskRecord } from '../store/task-store.ts'
 import { ACTIVE } from '../store/task-store.ts'
 
 /** Default prompt for resuming an interrupted turn. */
-const GO_ON = 'You were interrupted. Look at what you have done so far, and go on with the task from there.'
+const GO_ON = 'You were interrupted. Check what you have done so far, and continue the task.'
 
 const SCHEMA = {
   type: 'object',
   properties: {
-    message: { type: 'string', title: 'Message', description: 'What the agent is told; may be left out.' },
+    message: { type: 'string', title: 'Message', description: 'Optional message to the agent.' },
   },
 }
 
@@ -66,7 +66,7 @@ export function askOwner(
 
 function refuseQuestion({ asked, journal }: LiveTask): Promise<QuestionOutcome> {
   if (asked === MAX_ASKED + 1)
-    journal.addWarning(`it asked more than ${MAX_ASKED} questions: the others went unasked`)
+    journal.addWarning(`question limit of ${MAX_ASKED} exceeded; further questions are refused`)
   return Promise.resolve('late')
 }
 
@@ -98,7 +98,7 @@ export async function elicit(
 /** Asks the owner whether to resume a task. Returns false if it has ended. */
 export function askToContinue({ journal }: Pick<LiveTask, 'journal'>, why: string): boolean {
   journal.closeQuestions()
-  const message = `${why}. Shall the task go on?`
+  const message = `${why}. Resume the task?`
   journal.openQuestion({
     id: formatQuestionId(journal.data.seq + 1),
     kind: 'continue',
@@ -117,15 +117,15 @@ export function resumeBeginning(
 ): TurnBeginning {
   const prompt = start.prompt ?? (wasPrompted ? undefined : message)
   const whyNot = hadEffect
-    ? 'its session is lost, and the agent may have changed something already: it is not done a second time'
-    : 'its session is lost, and its prompt was not kept'
+    ? 'the session is lost, and the agent may have changed something: not running it again'
+    : 'the session is lost, and the prompt was not stored'
   const resume = data.sessionId
   return { resume, there: message ?? GO_ON, anew: hadEffect ? undefined : prompt, whyNot }
 }
 
 /** Plans the first turn. */
 export function createBeginning({ start }: TaskRecord, prompt: string | undefined): TurnBeginning {
-  return { resume: start.resume, there: prompt, anew: prompt, whyNot: 'its prompt was not kept' }
+  return { resume: start.resume, there: prompt, anew: prompt, whyNot: 'the prompt was not stored' }
 }
 
 /** Builds the owner after a restart; without an identity, agents cannot call back. */

@@ -35,7 +35,7 @@ export async function runTask(context: TaskContext, live: LiveTask, course: RunP
     await finishTask(context, live, await tryAgents(context, live, course))
   } catch (error) {
     if (!context.database.isOpen) return
-    context.environment.log.error('a task failed for a reason of our own', {
+    context.environment.log.error('task failed: internal error', {
       task: record.id,
       why: getErrorMessage(error),
     })
@@ -68,7 +68,7 @@ async function tryAgents(
     if (context.isStopping) return undefined
     reasons.push(`${agent}: ${result.passed}`)
     outcome = result.outcome
-    if (!isLast) live.journal.addWarning(`${agent} did not take it: ${result.passed}`)
+    if (!isLast) live.journal.addWarning(`${agent} failed: ${result.passed}`)
   }
   return { state: 'failed', outcome, why: reasons.join('; '), stopReason: undefined }
 }
@@ -81,7 +81,7 @@ async function tryAgent(
   isLast: boolean,
 ): Promise<TaskEnding | AgentFallback | undefined> {
   const host = context.parts.agents.get(agent)
-  if (host === undefined) return { passed: 'it is not configured any more', outcome: 'gateway' }
+  if (host === undefined) return { passed: 'no longer configured', outcome: 'gateway' }
   const slot = await acquireSlot(context, live, host, course)
   if (typeof slot !== 'function') return slot
   try {
@@ -107,9 +107,9 @@ async function acquireSlot(
     .get(id)
     ?.acquire(record.owner, queueTimeoutMs, controller.signal, wasAdmitted)
   if (leave === 'cancelled') return undefined
-  if (leave === 'full') return { passed: 'its queue is full', outcome: 'limit' }
+  if (leave === 'full') return { passed: 'queue is full', outcome: 'limit' }
   if (typeof leave === 'function') return leave
-  return { passed: `no place was free within ${queueTimeoutMs} ms`, outcome: 'limit' }
+  return { passed: `timed out in the queue after ${queueTimeoutMs} ms`, outcome: 'limit' }
 }
 
 async function attemptTurn(
@@ -184,9 +184,9 @@ async function attemptWithRetry(
   const why = describeRetry(live, first)
   if (
     why !== undefined &&
-    live.journal.transition(['starting', 'running'], 'starting', { why: `once more: ${why}` })
+    live.journal.transition(['starting', 'running'], 'starting', { why: `retry: ${why}` })
   ) {
-    live.journal.addWarning(`${id} was asked once more: ${why}`)
+    live.journal.addWarning(`retried ${id}: ${why}`)
     return checkTurnEnd(live, host, await catchAttempt(context, live, host, beginning))
   }
   return checkTurnEnd(live, host, first)
@@ -218,7 +218,7 @@ function describeRetry(live: LiveTask, outcome: TurnResult): string | undefined 
 
 function describeEmptyTurn({ stopReason, usage }: TurnEnd): string | undefined {
   const isEnd = stopReason === 'end_turn' || stopReason === 'cancelled'
-  return isEnd && usage === undefined ? 'it ended the turn at once' : undefined
+  return isEnd && usage === undefined ? 'the turn ended immediately' : undefined
 }
 
 function describeFallback(error: unknown): string | undefined {
@@ -236,5 +236,5 @@ function checkTurnEnd(
   if ('error' in outcome) throw outcome.error
   const { end } = outcome
   if (end.stopReason !== 'end_turn' || hasSigned || hadEffect || end.usage !== undefined) return end
-  throw new AgentFailure('empty', 'prompt', `agent "${id}" ended the turn without saying or doing anything`)
+  throw new AgentFailure('empty', 'prompt', `agent "${id}" ended the turn without output or actions`)
 }

@@ -166,9 +166,7 @@ export class LocalTaskService {
     const { file, log, now } = environment
     const route = createRouter(parts.routing, parts.auth)
     if (file === undefined)
-      log.warn(
-        'tasks are kept in memory: the gateway has no state directory, and agents.tasks.file is not set',
-      )
+      log.warn('tasks are kept in memory only: no state directory and agents.tasks.file not set')
     const database = new SqlDatabase(openTaskDatabase(file, log))
     this.#context = {
       ...{ environment, database, parts, route, isStopping: false },
@@ -208,7 +206,7 @@ export class LocalTaskService {
       const { id, owner } = live.record
       if (context.tasks.find(id, owner)?.wasPrompted === true) askToContinue(live, 'the gateway was stopped')
       live.journal.writeLast()
-      stopTask(live, 'the gateway stops')
+      stopTask(live, 'the gateway is stopping')
     }
     context.database.close()
     for (const task of context.watchers.tasks) context.watchers.notify(task)
@@ -303,8 +301,7 @@ export class LocalTaskService {
     else stopTask(live, why)
     // Child tasks of a cancelled task have no remaining waiter.
     for (const { record: other } of context.live.values())
-      if (other.start.parent === id)
-        this.cancel(other.id, other.owner, `the task that began it was cancelled`)
+      if (other.start.parent === id) this.cancel(other.id, other.owner, `the parent task was cancelled`)
     return true
   }
 

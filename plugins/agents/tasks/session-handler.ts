@@ -94,7 +94,7 @@ class UnaskedCalls {
     const { do: verdict, by } = parts.containment.decide(call, { ...permissions, default: 'ask' }, this.#cwd)
     if (verdict === 'deny')
       this.#live.journal.addWarning(
-        `${id} did not ask for what ${by} denies: ${formatCallLine(call, environment.hide)}`,
+        `${id} did not ask before an action that ${by} denies: ${formatCallLine(call, environment.hide)}`,
       )
   }
 }
@@ -175,8 +175,8 @@ async function answerPermission(
     if (isGone(live, request) || decided === 'ended') return 'cancelled'
     return chooseOption(context, live, settings, request, decided)
   } catch (error) {
-    context.environment.log.error('a permission could not be decided, and is denied', { error })
-    return chooseOption(context, live, settings, request, { do: 'deny', by: 'the gateway failed to decide' })
+    context.environment.log.error('permission check failed; denied', { error })
+    return chooseOption(context, live, settings, request, { do: 'deny', by: 'internal gateway error' })
   }
 }
 
@@ -201,11 +201,11 @@ async function askPermission(
   const question = { kind: 'permission', message, schema: SCHEMA } as const
   const outcome = await askOwner(context, live, question, settings.permissions.askTimeoutMs, signal)
   if (outcome === 'ended') return 'ended'
-  if (outcome === 'late') return { do: 'deny', by: 'nobody answered in time', who: 'time' }
+  if (outcome === 'late') return { do: 'deny', by: 'approval timed out', who: 'time' }
   const isAllowed = outcome.action === 'accept' && outcome.content.decision === ALLOW
   return {
     do: isAllowed ? 'allow' : 'deny',
-    by: `${by}, and its owner ${isAllowed ? 'allowed' : 'denied'} it`,
+    by: `${by}, ${isAllowed ? 'allowed' : 'denied'} by the owner`,
     who: 'owner',
   }
 }
@@ -234,7 +234,7 @@ function chooseOption(
     journal.addEvent('permission', `allowed: ${line}`)
     return { optionId: allowing }
   }
-  const why = decided.do === 'allow' ? `${line}: it offered no way to allow it once` : line
+  const why = decided.do === 'allow' ? `${line}: no allow-once option was offered` : line
   journal.addEvent('permission', `denied: ${why}`)
   live.deniedBy = decided.who ?? 'policy'
   journal.addDenial(formatLine(context, why))

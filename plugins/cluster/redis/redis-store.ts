@@ -130,11 +130,11 @@ export class RedisStore {
     this.#subscriber = new Subscriber(() => client.duplicate())
     let wasAway = false
     client.on('error', (error: Error) => {
-      if (!wasAway) log.warn('Redis is away', { code: 'GW_CLUSTER_AWAY', why: error.message })
+      if (!wasAway) log.warn('Redis is unavailable', { code: 'GW_CLUSTER_AWAY', why: error.message })
       wasAway = true
     })
     client.on('ready', () => {
-      if (wasAway) log.info('Redis is back')
+      if (wasAway) log.info('Redis is available again')
       wasAway = false
       this.#closeCircuit()
     })
@@ -191,14 +191,14 @@ export class RedisStore {
 
   async #send(command: string[]): Promise<ScriptReply> {
     await this.connect()
-    if (!this.#client.isReady) throw createAwayError('there is no connection')
-    if (!this.#canSend()) throw createAwayError('it is too slow')
+    if (!this.#client.isReady) throw createAwayError('not connected')
+    if (!this.#canSend()) throw createAwayError('circuit open after timeouts')
     let forget = ignoreError
     const late = new Promise<never>((_, reject) => {
       let left = STEPS
       const step = (): void => {
         if (left-- > 0) forget = this.#clock.after(COMMAND_MS / STEPS, step)
-        else reject(createAwayError(`no answer in ${COMMAND_MS} ms`))
+        else reject(createAwayError(`timed out after ${COMMAND_MS} ms`))
       }
       step()
     })
@@ -242,7 +242,7 @@ export class RedisStore {
   #noteRefusal(message: string): void {
     if (message.startsWith('NOSCRIPT')) return
     const why = toOneLine(message).slice(0, MAX_REFUSAL_LENGTH)
-    if (this.refusal === undefined) this.#log.warn('Redis refuses what replicas ask of it', { why })
+    if (this.refusal === undefined) this.#log.warn('Redis rejects commands', { why })
     this.#refused = { why, at: this.#clock.now() }
   }
 }

@@ -79,7 +79,7 @@ describe('explain', () => {
     const admin = await explain('files__write', { as: 'key:admin' })
     const more = await explain('files__write', { as: 'key:ci', scopes: ['write'] })
 
-    assert.deepEqual(ci.outcome, { what: 'refused', by: 'auth', text: 'the caller lacks the scope write' })
+    assert.deepEqual(ci.outcome, { what: 'refused', by: 'auth', text: 'missing scope write' })
     assert.equal(admin.outcome.what, 'server')
     assert.equal(more.outcome.what, 'server')
     await assert.rejects(explain('files__write', { as: 'key:nobody' }), {
@@ -130,7 +130,7 @@ describe('explain', () => {
     assert.equal(before.outcome.what, 'server')
     assert.deepEqual([after.outcome.what, after.outcome.by], ['answered', 'cache'])
     assert.equal(other.outcome.what, 'server')
-    assert.match(said(unknown, 'cache'), /depends: answers are kept for/)
+    assert.match(said(unknown, 'cache'), /depends: cached for/)
   })
 
   test('says which limit a call counts on, and counts nothing', async t => {

@@ -116,5 +116,5 @@ test('keys for callers need callers, and one who puts them on', async t => {
   const file = (more: string): string =>
     `${more}listeners: { main: { type: http } }\nupstreams:\n  a:\n    type: http\n    url: https://a.example\n    callers: [{ principals: ann }]\n`
   const lines = await linesOf(t, { 'gateway.yaml': file('') })
-  assert.match(lines.join('\n'), /upstreams\/a\/callers without "auth" nobody knows who a caller is/)
+  assert.match(lines.join('\n'), /upstreams\/a\/callers callers are unknown without "auth"/)
 })

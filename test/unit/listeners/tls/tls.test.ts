@@ -198,7 +198,7 @@ describe('a listener that asks for certificates', () => {
 
 test('certificates that say who somebody is need a listener that asks for them', async t => {
   await assert.rejects(serve(t, {}, { auth: { certificates: [{ issuer: 'CN=x' }] } }), (error: Error) => {
-    assert.match(JSON.stringify(error), /no listener asks its clients for a certificate/)
+    assert.match(JSON.stringify(error), /no listener requests client certificates/)
     return true
   })
 })

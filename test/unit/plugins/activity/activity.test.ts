@@ -164,7 +164,7 @@ describe('activity', () => {
     await gateway.gateway.control('activity.flush')
 
     assert.ok(result !== undefined)
-    assert.ok(gateway.log.some(({ message }) => message === 'activity cannot be written'))
+    assert.ok(gateway.log.some(({ message }) => message === 'cannot write activity'))
   })
 
   test('a file that is full loses its oldest calls', async t => {

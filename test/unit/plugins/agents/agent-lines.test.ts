@@ -23,9 +23,6 @@ test('an agent is a line, and below it stands why it is not well, or what it can
   assert.match(lines[1] ?? '', /^gemini +ready +1 +0 +review, draw$/)
   assert.deepEqual(
     [lines[2], lines[4]],
-    [
-      '    gemini-cli 0.9.1, protocol 1, loads, in its own mode "auto"',
-      '    exited with code 1: no module x',
-    ],
+    ['    gemini-cli 0.9.1, protocol 1, loads, default mode "auto"', '    exited with code 1: no module x'],
   )
 })

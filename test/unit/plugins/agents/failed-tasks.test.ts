@@ -59,7 +59,7 @@ test('whoever denied what the agent wanted is named', async context => {
   let late = await settled(byTime, begun.id)
   while (late.state !== 'failed')
     late = (await byTime.wait(begun.id, 'ann', { ms: 5000, since: late.seq })) ?? late
-  assert.equal(late.why, 'denied, as nobody answered in time')
+  assert.equal(late.why, 'denied: the approval timed out')
 })
 
 test('a turn that ends well has failed where the agent said that its thread is in error, and has not where that passed', async context => {
@@ -84,7 +84,7 @@ test('a turn that ends well has failed where the agent said that its thread is i
   const [bad, good] = [await endOf('bad'), await endOf('good')]
 
   assert.deepEqual([bad.state, bad.isError, bad.text], ['failed', true, 'last status: 429'])
-  assert.match(bad.why ?? '', /the agent ended in an error of its own/)
+  assert.match(bad.why ?? '', /the agent reported an internal error/)
   assert.deepEqual([good.state, good.isError], ['completed', false])
 })
 

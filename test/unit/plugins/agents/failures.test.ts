@@ -33,7 +33,7 @@ test('a background task without login, with a crash or without a program has fai
   }
 })
 
-test('a call that waits for a task is answered when the gateway stops', async t => {
+test('a call that waits for a task is answered when the gateway is stopping', async t => {
   const setting = await agentsSetting(t)
   const { url, gateway } = await setting.start(
     { list: { ada: setting.agent() } },
@@ -51,6 +51,6 @@ test('a call that waits for a task is answered when the gateway stops', async t 
   const { result, error } = await waiting
 
   assert.equal(error, undefined)
-  assert.deepEqual([told(result).state, told(result).why], ['cancelled', 'the gateway stops'])
+  assert.deepEqual([told(result).state, told(result).why], ['cancelled', 'the gateway is stopping'])
   await closed
 })

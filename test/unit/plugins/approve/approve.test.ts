@@ -22,7 +22,7 @@ describe('a client of 2026-07-28 over stateless HTTP', () => {
       const [ask] = Object.values(
         first.result.inputRequests as Record<string, { params: { message: string } }>,
       )
-      assert.match(ask?.params.message ?? '', /May "pay__send" run\?.*"money".*\{"amount":7\}/)
+      assert.match(ask?.params.message ?? '', /Run "pay__send"\?.*"money".*\{"amount":7\}/)
       assert.deepEqual(sent(), [])
       const retry = async (): Promise<string> =>
         textOf(await client.request('tools/call', retryOf(callOf(7), first, YES)))
@@ -119,7 +119,7 @@ describe('a client of 2026-07-28 over stateless HTTP', () => {
     const first = await client.request('tools/call', callOf(1))
     await client.request('tools/call', callOf(2))
 
-    assert.match(textOf(await client.request('tools/call', callOf(3))), /too many calls wait/)
+    assert.match(textOf(await client.request('tools/call', callOf(3))), /too many calls are waiting/)
     assert.equal(textOf(await client.request('tools/call', retryOf(callOf(1), first, YES))), 'sent')
     assert.equal((await client.request('tools/call', callOf(4))).result?.resultType, 'input_required')
     assert.deepEqual(sent(), [1])
@@ -155,7 +155,7 @@ describe('a decision', () => {
     await gateway.gateway.reload({ ...config, policy: { ...config.policy, ask } })
 
     const late = await client.request('tools/call', retryOf(callOf(7), first, YES))
-    assert.match(textOf(late), /approval_expired.*rules of the policy are others/)
+    assert.match(textOf(late), /approval_expired.*policy rules have changed/)
     assert.deepEqual(sent(), [])
     assert.deepEqual(outcomes(events), ['expired'])
     const anew = await client.request('tools/call', callOf(7))
@@ -193,7 +193,7 @@ describe('a decision', () => {
     assert.equal(events.find(({ outcome }) => outcome === 'approved')?.fields?.by, 'owner')
   })
 
-  test('is not waited for when the gateway stops, nor when the client has gone', async t => {
+  test('is not waited for when the gateway is stopping, nor when the client has gone', async t => {
     const { gateway, events, sent } = await setting(t, { by: ['owner'] })
     const client = await connect(t, gateway, {})
     const left = client.start('tools/call', callOf(1))

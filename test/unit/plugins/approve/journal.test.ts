@@ -67,7 +67,7 @@ test('the answer of a call that ran is delivered where its end cannot be noted, 
   assert.equal(textOf(answer), 'sent')
   assert.deepEqual(sent(), [7])
   assert.ok(
-    gateway.log.some(({ message }) => /end of an approved call cannot be noted/.test(String(message))),
+    gateway.log.some(({ message }) => /cannot record the end of an approved call/.test(String(message))),
   )
 })
 

@@ -135,7 +135,7 @@ test(
     assert.equal((await listed(one)).length, 1)
     const client = closeAfter(t, await testClient(two))
     const refused = await client.request('tools/call', { name: 'pay__send', arguments: { amount: 2 } })
-    assert.match(JSON.stringify(refused), /approval_unavailable.*try again/)
+    assert.match(JSON.stringify(refused), /approval_unavailable.*retry later/)
     assert.deepEqual(sent(), [])
 
     await redis.start()

@@ -98,7 +98,7 @@ describe('what auth covers', () => {
       testGateway({
         config: { listeners: { main: world }, auth: { jwt: [{ issuer: 'https://a', jwks: 'https://a/k' }] } },
       }),
-      /auth\.resource must say/,
+      /set auth\.resource/,
     )
   })
 })

@@ -182,7 +182,7 @@ test('a profile that renames names the thing as its clients know it', async t =>
     string,
     JsonObject,
   ]
-  assert.deepEqual([status, error.message], [403, '"data_secret" needs the scope s:tools'])
+  assert.deepEqual([status, error.message], [403, '"data_secret" requires the scope s:tools'])
   assert.match(challenge, /scope="s:tools"/)
 })
 

@@ -47,7 +47,7 @@ describe('a token', () => {
 
     await assert.rejects(serve(t, { ...twice, resource }), {
       code: 'GW_PLUGIN_OPTIONS',
-      message: /names the issuer http\S+ twice/,
+      message: /contains the issuer http\S+ twice/,
     })
   })
 

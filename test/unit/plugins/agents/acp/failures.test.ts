@@ -19,16 +19,13 @@ test('an agent that never answers, or dies before it does, is unavailable, and s
   const future = open(['--protocol', '2'])
   const strange = open(['--answer', 'initialize={}'])
 
-  await assert.rejects(
-    silent.opened,
-    fails('timeout', 'initialize', /did not answer initialize within 400 ms/),
-  )
+  await assert.rejects(silent.opened, fails('timeout', 'initialize', /initialize timed out after 400 ms/))
   await assert.rejects(
     dead.opened,
     fails('spawn', 'initialize', /exited with code 3.*last words before initialize/s),
   )
-  await assert.rejects(future.opened, fails('protocol', 'initialize', /speaks version 2/))
-  await assert.rejects(strange.opened, fails('protocol', 'initialize', /without a protocolVersion/))
+  await assert.rejects(future.opened, fails('protocol', 'initialize', /uses protocol version 2/))
+  await assert.rejects(strange.opened, fails('protocol', 'initialize', /no protocolVersion/))
   for (const { agent } of [silent, dead, future, strange]) {
     assert.equal(agent.health.state, 'unavailable')
     assert.deepEqual(agent.load, { processes: 0, sessions: 0 })
@@ -41,7 +38,7 @@ test('a session that is not opened in time fails, and takes its process along', 
   const agent = pool({ args: ['--hang', 'session/new'], settings: { timeouts: { session: '300ms' } } })
   await assert.rejects(
     agent.openSession(wanted(directory, listener().side)),
-    fails('timeout', 'session', /did not answer session\/new within 300 ms/),
+    fails('timeout', 'session', /session\/new timed out after 300 ms/),
   )
   assert.equal(agent.load.processes, 0)
 
@@ -79,11 +76,11 @@ test('a login that is missing is told with the methods there are; the configured
   await pool({ args: ['--provider', 'main'], settings: { auth: { provider } } }).openSession(wishes())
 
   const terminal = pool({ args: ['--auth', 'api-key'], settings: { auth: { method: 'login' } } })
-  await assert.rejects(terminal.openSession(wishes()), fails('auth', 'auth', /needs a terminal/))
+  await assert.rejects(terminal.openSession(wishes()), fails('auth', 'auth', /requires a terminal/))
   const other = pool({ args: ['--auth', 'api-key'], settings: { auth: { method: 'oauth' } } })
   await assert.rejects(
     other.openSession(wishes()),
-    fails('auth', 'auth', /no such method; without a terminal it offers api-key/),
+    fails('auth', 'auth', /does not offer this method; methods without a terminal: api-key/),
   )
 })
 
@@ -153,12 +150,12 @@ test('a line that is too long, and endless junk, end the process as a broken pro
   )
   await assert.rejects(
     long.prompt(say('[[line 70000]] [[hang]]')),
-    fails('crash', 'process', /longer than 65536 bytes/),
+    fails('crash', 'process', /exceeds 65536 bytes/),
   )
   const junk = await pool().openSession(wanted(directory, listener().side))
   await assert.rejects(
     junk.prompt(say('[[junk 1200]] [[hang]]')),
-    fails('protocol', 'process', /1000 lines that are no message/),
+    fails('protocol', 'process', /1000 invalid lines in a row/),
   )
 })
 

@@ -39,7 +39,7 @@ test('a probe says what an agent is, and whether it wants a login', async t => {
   )
   const missing = await pool({ command: 'no-such-agent' }).probe()
   assert.equal(missing.state, 'unavailable')
-  assert.match(missing.why ?? '', /no-such-agent" cannot be run: it is not there/)
+  assert.match(missing.why ?? '', /cannot run "no-such-agent": not found/)
 })
 
 test('an agent whose model wanted a login, and that opens a session now, is ready for no other reason', async t => {

@@ -36,7 +36,7 @@ test('the program of an agent is what its links lead to, and only what the globs
   assert.equal(resolveProgramFile({ id: 'a', command: './bin/agent' }, { ...rules, commands: [real] }), real)
   const refused = {
     code: 'GW_AGENT_COMMAND',
-    message: /agents\.list\.a\.command: "agent" cannot be run: .*matches none/,
+    message: /agents\.list\.a\.command: cannot run "agent": .*does not match/,
   }
   assert.throws(
     () => resolveProgramFile({ id: 'a', command: 'agent' }, { ...rules, commands: [`${directory}/bin/*`] }),

@@ -116,7 +116,7 @@ test('no repository and no commit are said so', async t => {
   await fails(home, 'a', /not a git repository/)
   execFileSync('git', ['-C', empty, 'init', '--quiet'], QUIET)
   await fails(empty, 'a', /no commit/)
-  await fails(repository, '../a', /no usable id/)
+  await fails(repository, '../a', /invalid task id/)
 })
 
 test('a directory of the repository that is a link in the commit does not lead out of the worktree', async t => {

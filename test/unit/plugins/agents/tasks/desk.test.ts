@@ -160,7 +160,7 @@ test('a permission is asked for once, by kind, and never for always', async cont
   const view = await settled(service, id)
 
   assert.deepEqual(outcomes, [{ optionId: 'yes' }, 'cancelled'])
-  assert.match(view.denied[0] ?? '', /offered no way to allow it once/)
+  assert.match(view.denied[0] ?? '', /no allow-once option/)
 })
 
 test('nobody answers: denied; nothing said and something denied is no success', async context => {
@@ -181,11 +181,11 @@ test('nobody answers: denied; nothing said and something denied is no success', 
   while (view.state !== 'failed')
     view = (await service.wait(id, 'ann', { ms: 20_000, since: view.seq })) ?? view
 
-  assert.deepEqual([view.isError, view.why, view.questions], [true, 'denied, as nobody answered in time', []])
-  assert.match(view.denied[0] ?? '', /nobody answered in time/)
+  assert.deepEqual([view.isError, view.why, view.questions], [true, 'denied: the approval timed out', []])
+  assert.match(view.denied[0] ?? '', /approval timed out/)
   assert.deepEqual(
     recorded.map(({ kind, outcome, fields }) => [kind, outcome, fields?.agent, fields?.task, fields?.by]),
-    [['permission', 'denied', 'a', id, 'nobody answered in time']],
+    [['permission', 'denied', 'a', id, 'approval timed out']],
   )
 })
 
@@ -205,7 +205,7 @@ test('a form of the agent is filled in by the owner of the task', async context 
   assert.deepEqual([question?.kind, question?.schema], ['elicitation', form])
   assert.throws(
     () => service.answer(id, 'ann', question?.id ?? '', { action: 'accept', content: {} }),
-    /lacks colour/,
+    /missing colour/,
   )
   service.answer(id, 'ann', question?.id ?? '', { action: 'accept', content: { colour: 'red' } })
   const view = await settled(service, id)
