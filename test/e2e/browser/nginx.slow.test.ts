@@ -109,7 +109,7 @@ for (const [what, ui, passOf] of WAYS)
         await page.locator('.live', { hasText: /^live$/ }).waitFor()
         await page.getByRole('button', { name: 'Restart web' }).click()
         await page.evaluate("location.hash = '#/calls'")
-        await page.getByText('No calls yet').waitFor()
+        await page.getByText('No matching calls').waitFor()
         // The event that a call is there comes through nginx as it happens.
         const headers = { authorization: `Bearer ${KEY}` }
         const called = {

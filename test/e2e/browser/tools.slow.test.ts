@@ -42,7 +42,7 @@ test('a form asks for plain values one by one, and for all others as JSON', { sk
   await (await made.client()).request('tools/list', {})
   const { page, problems } = await openPage(t, await made.link())
   await page.evaluate("location.hash = '#/tools?name=kinds__all&of=kinds'")
-  const call = page.getByRole('button', { name: 'Call it' })
+  const call = page.getByRole('button', { name: 'Call', exact: true })
   await call.waitFor()
   await assertEveryView(page)
   const field = (name: string): ReturnType<typeof page.locator> =>
@@ -67,7 +67,7 @@ test('a form asks for plain values one by one, and for all others as JSON', { sk
   })
   await json.fill('{')
   await call.click()
-  await page.getByRole('alert').getByText('no JSON object').waitFor()
+  await page.getByRole('alert').getByText('not a JSON object').waitFor()
   assert.deepEqual(problems, [])
 })
 
@@ -95,7 +95,7 @@ test(
     await (await made.client()).request('tools/list', {})
     const { page } = await openPage(t, await made.link())
     await page.evaluate("location.hash = '#/tools?name=web__ask&of=web'")
-    await page.getByRole('button', { name: 'Call it' }).focus()
+    await page.getByRole('button', { name: 'Call', exact: true }).focus()
     await page.keyboard.press('Enter')
     await page.locator('.asked', { hasText: 'Who are you?' }).waitFor()
     await assertEveryView(page)

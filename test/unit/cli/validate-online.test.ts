@@ -73,7 +73,7 @@ test('it says what servers list, what clients of each kind are shown, and what t
   assert.match(out, /^gateway\.yaml is valid: 2 upstreams/)
   assert.match(out, /^web +ready +modern 2026-07-28 +3 tools$/m)
   assert.match(err, /\/upstreams\/web\/tools\/deny\/0 "delete_\*" matches no tool of "web"/)
-  assert.match(err, /override\/read\/arguments\/path no tool that it is about has an argument "path"/)
+  assert.match(err, /override\/read\/arguments\/path no matching tool has an argument "path"/)
   assert.match(out, /withheld, as another server has the name\n.*web__read +tools of same +web$/m)
   assert.match(out, new RegExp(`web__${LONG} +→ \\S+ +cursor, vscode`))
   assert.match(out, /^not shown\n +web__hopeless .*cursor/m)

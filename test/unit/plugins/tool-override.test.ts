@@ -293,10 +293,10 @@ test('what is said of tools and arguments that no server lists is a warning once
     unmatched.map(({ pointer, message, severity }) => `${severity} ${pointer} ${message}`),
     [
       'warning /upstreams/web/tools/override/create_isue "create_isue" matches no tool of "web"',
-      'warning /upstreams/web/tools/override/create_issue/texts/~1properties~1none no schema has anything at "/properties/none"',
-      'warning /upstreams/web/tools/override/create_issue/arguments/ownr no tool that it is about has an argument "ownr"',
-      'warning /upstreams/web/tools/override/create_issue/arguments/owner/hide "owner" is required, and without a value every call fails',
-      'warning /upstreams/web/tools/override/create_issue/arguments/repo/rename the tool has an argument "debug" already',
+      'warning /upstreams/web/tools/override/create_issue/texts/~1properties~1none no schema contains "/properties/none"',
+      'warning /upstreams/web/tools/override/create_issue/arguments/ownr no matching tool has an argument "ownr"',
+      'warning /upstreams/web/tools/override/create_issue/arguments/owner/hide "owner" is required; every call would fail',
+      'warning /upstreams/web/tools/override/create_issue/arguments/repo/rename the tool already has an argument "debug"',
     ],
   )
 })

@@ -143,7 +143,7 @@ export const SERVER_ILLS: Readonly<Record<string, Case>> = {
   },
   'breaker-open': {
     level: 'warning',
-    fix: /^The log of the gateway says more$/,
+    fix: /^See the gateway log for details$/,
     async make(t) {
       const clock = new TestClock()
       const server = await web(t)

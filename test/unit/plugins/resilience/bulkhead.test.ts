@@ -104,7 +104,7 @@ test('a call that gets no turn in time says so', async () => {
   const answer = dispatch(call())
   clock.pass(1000)
 
-  await assert.rejects(answer, { code: 'GW_UPSTREAM_BUSY', message: /no turn within 1000 ms/ })
+  await assert.rejects(answer, { code: 'GW_UPSTREAM_BUSY', message: /not started within 1000 ms/ })
 })
 
 test('an open breaker sends nothing, empties the queue, and is healed when the upstream comes up anew', async () => {

@@ -98,7 +98,7 @@ for (const era of ERAS)
       const first = await call(client, 'web__slow')
       const handle = slowHandle(first)
       const second = await call(client, 'result', { handle })
-      assert.match(texts(second)[0] ?? '', /goes on/)
+      assert.match(texts(second)[0] ?? '', /still running/)
       await finish(ends, 0, 'done at last')
       const last = await ended(client, handle)
 
@@ -137,7 +137,7 @@ test('who ends a call that goes on ends it at its server, by the tool or by the 
   await modern.request('tasks/cancel', { taskId: result?.taskId })
   await until(() => aborted.length === 2)
 
-  assert.match(JSON.stringify(cancelled.error), /the caller ended it/)
+  assert.match(JSON.stringify(cancelled.error), /cancelled by the caller/)
   assert.equal(ends.length, 2)
 })
 
@@ -246,7 +246,7 @@ test('a slow result is brought into form like any other, and a schema that an an
 
   const last = await call(client, 'result', { handle })
 
-  assert.match(texts(last)[0] ?? '', /^"x+\n\[about \d+ tokens are left out here; read_result/)
+  assert.match(texts(last)[0] ?? '', /^"x+\n\[about \d+ tokens omitted; read the complete result/)
   const { result } = await client.request('tools/list')
   assert.equal(
     (result?.tools as JsonObject[]).find(({ name }) => name === 'web__slow')?.outputSchema,
@@ -272,7 +272,7 @@ test('a reload leaves a call that goes on alone, and the end of the gateway ends
   })
   await finish(ends, 0, 'after the reload')
   assert.deepEqual(texts(await ended(client, one)), ['after the reload'])
-  assert.match(texts(await call(client, 'result', { handle: other, wait_ms: 0 }))[0] ?? '', /goes on/)
+  assert.match(texts(await call(client, 'result', { handle: other, wait_ms: 0 }))[0] ?? '', /still running/)
   await gateway.gateway.close()
   await until(() => aborted.length === 1)
 })

@@ -121,7 +121,7 @@ test('without choices in the configuration nothing may be chosen, and without a 
   const { at } = await serve(t, { surface: { mode: 'full' } })
   const { status, text } = await post(at('/mcp?surface=full'), FIRST.modern)
   assert.equal(status, 400)
-  assert.match(text, /may not be chosen here: surface\.choices of the gateway names no mode/)
+  assert.match(text, /not allowed: surface\.choices lists no mode/)
 
   const plain = await serve(t, {})
   assert.deepEqual(await namesOf(await plain.connect('/mcp?surface=search')), ALL)

@@ -101,7 +101,7 @@ test('a search names what fits less well behind its results, and nothing twice',
   const client = await connect()
   const lines = (await textOf(client, 'search_tools', { query: 'write a letter' })).split('\n')
   assert.match(lines[0] ?? '', /^web__write_letter\(\)/)
-  assert.match(lines[2] ?? '', /^Others that may fit: web__write_\w+, web__write_\w+\.$/)
+  assert.match(lines[2] ?? '', /^Other matches: web__write_\w+, web__write_\w+\.$/)
   const names = lines.slice(0, 3).flatMap(line => line.match(/web__\w+/g) ?? [])
   assert.equal(new Set(names).size, 4)
   const all = await textOf(client, 'search_tools', { query: 'write a letter', limit: 20 })
@@ -166,14 +166,14 @@ test('a call that makes no sense is answered by the gateway, in words', async t 
     ['call_tool', {}, /"name" must be/],
     ['call_tool', { name: 'web__get_issue', arguments: 5 }, /"arguments" must be an object/],
     ['call_tool', { name: 'web__get_issue', arguments: '{' }, /"arguments" must be an object/],
-    ['call_tool', { name: 'call_tool', arguments: { name: 'web__get_issue' } }, /is called directly/],
-    ['call_tool', { name: 'web__get_isue' }, /Unknown tool: web__get_isue – similar ones: web__get_issue/],
-    ['search_tools', {}, /"query" must say/],
-    ['search_tools', { query: 'issue', server: 'wep' }, /No server is called "wep"/],
-    ['search_tools', { query: 'qqqq zzzz' }, /No tool fits/],
+    ['call_tool', { name: 'call_tool', arguments: { name: 'web__get_issue' } }, /directly/],
+    ['call_tool', { name: 'web__get_isue' }, /Unknown tool: web__get_isue – similar: web__get_issue/],
+    ['search_tools', {}, /"query" must/],
+    ['search_tools', { query: 'issue', server: 'wep' }, /No server named "wep"/],
+    ['search_tools', { query: 'qqqq zzzz' }, /No matching tool/],
     ['search_tools', { query: 'issue', limit: 'all' }, /"limit" must be/],
     ['describe_tools', { names: [] }, /"names" must be/],
-    ['describe_tools', { names: Array(6).fill('web__get_issue') }, /5 names at most/],
+    ['describe_tools', { names: Array(6).fill('web__get_issue') }, /at most 5 names/],
   ]
   for (const [name, args, expected] of cases) assert.match(await textOf(client, name, args), expected)
   assert.equal(

@@ -95,7 +95,7 @@ describe('what the API tells', () => {
       (calls as JsonObject[]).map(({ id }) => id),
       [15, 14, 13, 12, 11, 10, 9, 8, 7, 6],
     )
-    assert.match(JSON.stringify(await json('call?id=5')), /no longer kept/)
+    assert.match(JSON.stringify(await json('call?id=5')), /not found/)
   })
 })
 

@@ -3,24 +3,23 @@ import type * as Https from 'node:https'
 
 const MAX_REPLY_BYTES = 64 * 1024
 
-/** The reply of a collector, as far as it matters here. */
-export interface Reply {
+export interface CollectorReply {
   readonly status: number
   readonly retryAfter: string | undefined
   readonly text: string
 }
 
-interface Message {
+interface CollectorRequest {
   readonly headers: Readonly<Record<string, string>>
   readonly body: Uint8Array
   readonly signal: AbortSignal
 }
 
 /**
- * Posts to one URL over one connection that is kept. Bytes go out as they are: `fetch` makes streams of them, and costs
- * the thread three times as much. Redirects are not followed.
+ * HTTP client for one URL over one kept-alive connection. Sends bytes directly, because `fetch` converts them to
+ * streams and takes three times the CPU. Does not follow redirects.
  */
-export class Post {
+export class CollectorClient {
   readonly #url: URL
   readonly #http: typeof Http | typeof Https
   readonly #agent: Http.Agent | Https.Agent
@@ -31,14 +30,14 @@ export class Post {
     this.#agent = new this.#http.Agent({ keepAlive: true, maxSockets: 1 })
   }
 
-  /** @throws Error where nobody answers, or the signal is aborted */
-  async send(message: Message): Promise<Reply> {
+  /** @throws Error if the connection fails or the signal is aborted */
+  async send(message: CollectorRequest): Promise<CollectorReply> {
     try {
-      return await this.#try(message)
+      return await this.#sendOnce(message)
     } catch (error) {
-      // A kept connection may have been closed at the other end meanwhile; a new one tells.
+      // The server may have closed a kept-alive connection: try a new one.
       if (message.signal.aborted || !(error instanceof StaleConnection)) throw error
-      return this.#try(message)
+      return this.#sendOnce(message)
     }
   }
 
@@ -46,7 +45,7 @@ export class Post {
     this.#agent.destroy()
   }
 
-  #try({ headers, body, signal }: Message): Promise<Reply> {
+  #sendOnce({ headers, body, signal }: CollectorRequest): Promise<CollectorReply> {
     const own = { ...headers, 'content-type': 'application/json', 'content-length': body.length }
     return new Promise((resolve, reject) => {
       const options = { method: 'POST', agent: this.#agent, headers: own, signal }
@@ -54,7 +53,7 @@ export class Post {
       let isAnswered = false
       request.on('response', response => {
         isAnswered = true
-        read(response).then(resolve, reject)
+        readReply(response).then(resolve, reject)
       })
       request.on('error', cause =>
         reject(request.reusedSocket && !isAnswered ? new StaleConnection(cause) : cause),
@@ -64,15 +63,15 @@ export class Post {
   }
 }
 
-/** A connection that was kept failed before anything was answered on it. */
+/** A kept-alive connection failed before the answer. */
 class StaleConnection extends Error {
   constructor(cause: Error) {
     super(cause.message, { cause })
   }
 }
 
-/** The beginning of a reply: what is longer is nothing that a collector says. */
-async function read(response: Http.IncomingMessage): Promise<Reply> {
+/** Reads the start of a reply. */
+async function readReply(response: Http.IncomingMessage): Promise<CollectorReply> {
   const { statusCode: status = 0, headers } = response
   const chunks: Buffer[] = []
   let length = 0
@@ -84,27 +83,23 @@ async function read(response: Http.IncomingMessage): Promise<Reply> {
   return { status, retryAfter: headers['retry-after'], text: Buffer.concat(chunks).toString('utf8') }
 }
 
-/** Room at the beginning, and for each span at least: JSON of one is some hundred characters. */
-const FIRST_BYTES = 64 * 1024
-/** Bytes of a character in UTF-8 at most. */
-const WIDEST = 3
-const COMMA = 44
+/** Initial buffer size. */
+const INITIAL_BYTES = 64 * 1024
+const MAX_BYTES_PER_CHARACTER = 3
+const COMMA_CODE = 44
 
-/** Beginning and end of a request. */
-interface Around {
+/** Start and end of a request body. */
+interface EnvelopeBytes {
   readonly before: Buffer
   readonly after: Buffer
 }
 
-/**
- * Spans that wait, as bytes in a row with commas between them: as texts they would be thousands of objects that grow
- * old, and cost more to collect than to write.
- */
+/** Queued spans as one byte buffer with commas, because thousands of strings would slow down garbage collection. */
 export class SpanBuffer {
-  #bytes = Buffer.allocUnsafe(FIRST_BYTES)
+  #bytes = Buffer.allocUnsafe(INITIAL_BYTES)
   #first = 0
   #end = 0
-  /** Where each of them ends. */
+  /** End offsets of the spans. */
   #ends: number[] = []
 
   get count(): number {
@@ -116,17 +111,18 @@ export class SpanBuffer {
   }
 
   add(span: string): void {
-    if (this.#end + span.length * WIDEST + 1 > this.#bytes.length) this.#grow(span.length * WIDEST + 1)
-    if (this.#ends.length > 0) this.#bytes[this.#end++] = COMMA
+    if (this.#end + span.length * MAX_BYTES_PER_CHARACTER + 1 > this.#bytes.length)
+      this.#makeRoom(span.length * MAX_BYTES_PER_CHARACTER + 1)
+    if (this.#ends.length > 0) this.#bytes[this.#end++] = COMMA_CODE
     this.#end += this.#bytes.write(span, this.#end)
     this.#ends.push(this.#end)
   }
 
-  /** The first of them with a text around them: so many, and no more than so many bytes unless one alone is larger. */
-  first(
+  /** Returns a request body with the first spans, up to `most` and `mostBytes`; at least one. */
+  takeBody(
     most: number,
     mostBytes: number,
-    around: Around,
+    around: EnvelopeBytes,
   ): { readonly body: Buffer<ArrayBuffer>; readonly count: number } {
     let count = 0
     while (count < most && count < this.#ends.length) {
@@ -142,25 +138,26 @@ export class SpanBuffer {
     return { body, count }
   }
 
-  /** Takes the first of them away. */
-  take(count: number): void {
+  /** Removes the first spans. */
+  remove(count: number): void {
     if (count === 0) return
     const end = this.#ends[count - 1] ?? this.#end
     this.#ends = this.#ends.slice(count)
-    // The comma before the next one goes, too.
+    // Also remove the comma before the next span.
     this.#first = this.#ends.length === 0 ? this.#end : end + 1
     if (this.#ends.length === 0) {
       this.#first = 0
       this.#end = 0
-      if (this.#bytes.length > FIRST_BYTES * WIDEST) this.#bytes = Buffer.allocUnsafe(FIRST_BYTES)
+      if (this.#bytes.length > INITIAL_BYTES * MAX_BYTES_PER_CHARACTER)
+        this.#bytes = Buffer.allocUnsafe(INITIAL_BYTES)
     }
   }
 
-  /** Moves what waits to the beginning of a place that is large enough. */
-  #grow(more: number): void {
+  /** Compacts the buffer, or moves the spans to a larger one. */
+  #makeRoom(more: number): void {
     const used = this.#end - this.#first
     const isEnough = used + more <= this.#bytes.length / 2
-    const place = isEnough ? this.#bytes : Buffer.allocUnsafe(Math.max((used + more) * 2, FIRST_BYTES))
+    const place = isEnough ? this.#bytes : Buffer.allocUnsafe(Math.max((used + more) * 2, INITIAL_BYTES))
     this.#bytes.copy(place, 0, this.#first, this.#end)
     this.#ends = this.#ends.map(end => end - this.#first)
     this.#bytes = place

@@ -1,12 +1,16 @@
 import { html } from 'htm/preact'
 import type { ComponentChildren, VNode } from 'preact'
 import { useState } from 'preact/hooks'
-import type { Failure } from './api.ts'
+import type { ApiFailure } from './api.ts'
 import { toFailure } from './api.ts'
 
-export type View = VNode | readonly VNode[] | undefined | null | string
+export type ViewNode = VNode | readonly VNode[] | undefined | null | string
 
-export function Page(props: { title: string; lead?: ComponentChildren; children?: ComponentChildren }): View {
+export function Page(props: {
+  title: string
+  lead?: ComponentChildren
+  children?: ComponentChildren
+}): ViewNode {
   return html`<div class="head">
       <h1 tabindex="-1">${props.title}</h1>
       ${props.lead === undefined ? null : html`<div class="lead">${props.lead}</div>`}
@@ -14,17 +18,17 @@ export function Page(props: { title: string; lead?: ComponentChildren; children?
     ${props.children}`
 }
 
-export function Problem({ of }: { of: Failure | undefined }): View {
+export function Problem({ of }: { of: ApiFailure | undefined }): ViewNode {
   if (of === undefined) return null
   return html`<p class="problem" role="alert">${of.message} ${of.hint}</p>`
 }
 
-/** Text in place of what is not there yet, or not at all. */
-export function Empty({ children }: { children?: ComponentChildren }): View {
+/** Placeholder for missing content. */
+export function Empty({ children }: { children?: ComponentChildren }): ViewNode {
   return html`<p class="empty">${children}</p>`
 }
 
-const TONES: Readonly<Record<string, string>> = {
+const BADGE_TONES: Readonly<Record<string, string>> = {
   ready: 'good',
   ok: 'good',
   fresh: 'good',
@@ -40,14 +44,14 @@ const TONES: Readonly<Record<string, string>> = {
   refused: 'warn',
 }
 
-/** A state in a word, which colour alone never says. */
-export function Badge({ of, tone }: { of: string; tone?: string }): View {
-  return html`<span class=${`badge ${tone ?? TONES[of] ?? 'bad'}`}>${of.replaceAll('_', ' ')}</span>`
+/** State as a word, not only as a color. */
+export function Badge({ of, tone }: { of: string; tone?: string }): ViewNode {
+  return html`<span class=${`badge ${tone ?? BADGE_TONES[of] ?? 'bad'}`}>${of.replaceAll('_', ' ')}</span>`
 }
 
-interface ActProps {
+interface ActionButtonProps {
   readonly label: string
-  /** More for those who hear the page: whose button it is. */
+  /** Object of the action, for screen readers. */
   readonly about?: string
   readonly kind?: 'main' | 'danger'
   readonly isOff?: boolean
@@ -55,9 +59,9 @@ interface ActProps {
   readonly done?: () => void
 }
 
-/** A button that does something at the gateway, and says when that did not work. */
-export function Act({ label, about, kind, isOff, act, done }: ActProps): View {
-  const [state, setState] = useState<'idle' | 'busy' | Failure>('idle')
+/** Button that runs an action and shows its error. */
+export function ActionButton({ label, about, kind, isOff, act, done }: ActionButtonProps): ViewNode {
+  const [state, setState] = useState<'idle' | 'busy' | ApiFailure>('idle')
   const press = (): void => {
     if (state === 'busy') return
     setState('busy')
@@ -83,7 +87,7 @@ export function Act({ label, about, kind, isOff, act, done }: ActProps): View {
   >`
 }
 
-export function Copy({ text, label = 'Copy' }: { text: string; label?: string }): View {
+export function CopyButton({ text, label = 'Copy' }: { text: string; label?: string }): ViewNode {
   const [isDone, setDone] = useState(false)
   const copy = (): void => {
     void navigator.clipboard.writeText(text).then(() => {
@@ -94,11 +98,11 @@ export function Copy({ text, label = 'Copy' }: { text: string; label?: string })
   return html`<button type="button" onClick=${copy}>${isDone ? 'Copied' : label}</button>`
 }
 
-/** A text as it is, with a button that copies it. */
-export function Snippet({ text, label }: { text: string; label: string }): View {
+/** Preformatted text with a copy button. */
+export function Snippet({ text, label }: { text: string; label: string }): ViewNode {
   return html`<div class="snippet">
     <pre tabindex="0" role="region" aria-label=${label}>${text}</pre>
-    <${Copy} text=${text} label="Copy" />
+    <${CopyButton} text=${text} label="Copy" />
   </div>`
 }
 
@@ -111,9 +115,9 @@ interface FieldProps {
   readonly change: (value: string) => void
 }
 
-/** A field that filters or is filled in. */
-export function Field({ label, value, type = 'text', hint, options, change }: FieldProps): View {
-  const heard = (event: { currentTarget: { value: string } }): void => change(event.currentTarget.value)
+/** Input for a filter or form. */
+export function Field({ label, value, type = 'text', hint, options, change }: FieldProps): ViewNode {
+  const handleInput = (event: { currentTarget: { value: string } }): void => change(event.currentTarget.value)
   return html`<label class="field"
     ><span>${label}</span> ${
       options === undefined
@@ -123,9 +127,9 @@ export function Field({ label, value, type = 'text', hint, options, change }: Fi
             placeholder=${hint}
             autocomplete="off"
             spellcheck="false"
-            onInput=${heard}
+            onInput=${handleInput}
           />`
-        : html`<select value=${value} onChange=${heard}>
+        : html`<select value=${value} onChange=${handleInput}>
             ${options.map(([id, text]) => html`<option value=${id} selected=${id === value}>${text}</option>`)}
           </select>`
     }</label
@@ -139,22 +143,22 @@ interface SearchProps {
   readonly change: (value: string) => void
 }
 
-/** A field that filters a list. */
-export function Search(props: SearchProps): View {
+/** Search input for a list. */
+export function Search(props: SearchProps): ViewNode {
   return html`<${Field} ...${props} type="search" />`
 }
-export function count(value: number): string {
+export function formatCount(value: number): string {
   return value.toLocaleString('en', { maximumFractionDigits: value < 10 ? 1 : 0 })
 }
 
-export function bytes(value: number): string {
+export function formatBytes(value: number): string {
   if (value < 1024) return `${Math.round(value)} B`
   const [small, large] = [value / 1024, value / 1024 / 1024]
   if (large >= 1024) return `${(large / 1024).toFixed(1)} GiB`
   return large >= 1 ? `${large.toFixed(large < 10 ? 1 : 0)} MiB` : `${small.toFixed(small < 10 ? 1 : 0)} KiB`
 }
 
-export function duration(ms: number): string {
+export function formatDuration(ms: number): string {
   if (ms < 1) return `${Math.round(ms * 1000)} µs`
   if (ms < 10) return `${ms.toFixed(1)} ms`
   if (ms < 1000) return `${Math.round(ms)} ms`
@@ -166,18 +170,18 @@ export function duration(ms: number): string {
   return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} days`
 }
 
-export function ago(at: number): string {
+export function formatAge(at: number): string {
   const ms = Date.now() - at
   if (ms < 2000) return 'now'
-  return ms < 60_000 ? `${Math.floor(ms / 1000)} s ago` : `${duration(ms)} ago`
+  return ms < 60_000 ? `${Math.floor(ms / 1000)} s ago` : `${formatDuration(ms)} ago`
 }
 
-export function time(at: number): string {
+export function formatTime(at: number): string {
   return new Date(at).toLocaleTimeString('en-GB')
 }
 
-/** JSON as people read it; a text that is none as it is. */
-export function pretty(text: string): string {
+/** Formats JSON; returns other text unchanged. */
+export function formatJson(text: string): string {
   try {
     return JSON.stringify(JSON.parse(text), undefined, 2)
   } catch {

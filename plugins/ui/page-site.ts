@@ -1,38 +1,38 @@
 import { createHash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import type { HttpReply, HttpRequest } from '../../src/plugin.ts'
-import type { Admission, Reader } from './admission.ts'
-import type { Hide, Routes } from './api.ts'
-import { answer, errorReply, failure, jsonReply, readBody } from './api.ts'
+import type { PageAccess, PageUser } from './page-access.ts'
+import type { HideSecrets, ApiRoutes } from './api.ts'
+import { answerRequest, errorReply, toErrorReply, jsonReply, readBody } from './api.ts'
 import type { Browsers } from './browsers.ts'
-import type { Me, Opened, Part } from './types.ts'
+import type { SessionInfo, LoginReply, PagePart } from './types.ts'
 
-interface Deps {
-  /** Path of the page, without a slash at its end. */
+interface PageSiteDeps {
+  /** Page path without a trailing slash. */
   readonly path: string
-  readonly admission: Admission
+  readonly admission: PageAccess
   readonly browsers: Browsers
-  readonly routes: Routes
-  readonly parts: readonly Part[]
-  readonly hide: Hide
-  /** Name of this replica, if there are several. */
+  readonly routes: ApiRoutes
+  readonly parts: readonly PagePart[]
+  readonly hide: HideSecrets
+  /** Replica name, in a cluster. */
   readonly replica: (() => string) | undefined
 }
 
-/** The page and its API: every request below its path comes here. */
-export class Site {
-  readonly #deps: Deps
+/** Serves the page and its API. */
+export class PageSite {
+  readonly #deps: PageSiteDeps
 
-  constructor(deps: Deps) {
+  constructor(deps: PageSiteDeps) {
     this.#deps = deps
   }
 
-  /** A path is one of a few names, compared as it was sent: it is never looked up in a directory. */
+  /** Paths are compared with known names and never read from disk. */
   async serve(request: HttpRequest): Promise<HttpReply> {
     const { path } = this.#deps
     if (request.path === path) {
       if (request.method !== 'GET') return { status: 405, headers: { allow: 'GET' } }
-      // Relative, so that it holds whatever a proxy has put before it.
+      // Relative, so that it works behind a proxy prefix.
       return { status: 308, headers: { location: `${path.split('/').at(-1) ?? ''}/` } }
     }
     const name = request.path.slice(path.length + 1)
@@ -44,15 +44,15 @@ export class Site {
     const { admission, hide, routes } = this.#deps
     const asked = `${request.method} ${name}`
     if (asked === 'POST session') return this.#logIn(request)
-    const reader = await admission.reader(request)
-    if ('status' in reader) return errorReply(reader.status, reader.why)
-    if (asked === 'GET session') return jsonReply(this.#describe(request, reader), hide)
-    if (asked === 'POST logout') return this.#logOut(reader)
+    const user = await admission.identify(request)
+    if ('status' in user) return errorReply(user.status, user.why)
+    if (asked === 'GET session') return jsonReply(this.#describeUser(request, user), hide)
+    if (asked === 'POST logout') return this.#logOut(user)
     const route = Object.hasOwn(routes, asked) ? routes[asked] : undefined
-    if (route !== undefined) return answer(route, { http: request, reader }, hide)
+    if (route !== undefined) return answerRequest(route, { http: request, user }, hide)
     const allow = ['GET', 'POST'].find(method => Object.hasOwn(routes, `${method} ${name}`))
-    if (allow === undefined) return errorReply(404, 'there is no such thing here')
-    const refused = errorReply(405, `this is asked with ${allow}`)
+    if (allow === undefined) return errorReply(404, 'not found')
+    const refused = errorReply(405, `method not allowed: use ${allow}`)
     return { ...refused, headers: { ...refused.headers, allow } }
   }
 
@@ -60,36 +60,36 @@ export class Site {
     const { admission, browsers, hide } = this.#deps
     try {
       const { token } = await readBody({ body: { token: 'string?' } }, request)
-      const opened = admission.open(request, token)
+      const opened = admission.logIn(request, token)
       if ('status' in opened) return errorReply(opened.status, opened.why)
       const isSecure = request.endpoint.startsWith('https:')
-      const cookie = browsers.cookieFor(opened, admission.sessionMs, isSecure)
-      return withCookie(jsonReply({ key: opened.key } satisfies Opened, hide), cookie)
+      const cookie = browsers.formatCookie(opened, admission.sessionMs, isSecure)
+      return addCookie(jsonReply({ key: opened.key } satisfies LoginReply, hide), cookie)
     } catch (error) {
-      return failure(error, hide)
+      return toErrorReply(error, hide)
     }
   }
 
-  #logOut({ browser }: Reader): HttpReply {
+  #logOut({ browser }: PageUser): HttpReply {
     const { browsers, hide } = this.#deps
-    if (browser !== undefined) browsers.close(browser)
-    return withCookie(jsonReply({ isOut: true }, hide), browsers.cookieFor({ cookie: '' }, 0, false))
+    if (browser !== undefined) browsers.closeSession(browser)
+    return addCookie(jsonReply({ isOut: true }, hide), browsers.formatCookie({ cookie: '' }, 0, false))
   }
 
-  #describe({ gate }: HttpRequest, { principal, acts, isOwner }: Reader): Me {
+  #describeUser({ gate }: HttpRequest, { principal, canAct, isOwner }: PageUser): SessionInfo {
     const { subject, issuer } = principal
     const replica = this.#deps.replica?.()
-    const me = { subject, issuer, acts, isOwner, gateway: gate.info, parts: this.#deps.parts }
+    const me = { subject, issuer, acts: canAct, isOwner, gateway: gate.info, parts: this.#deps.parts }
     return replica === undefined ? me : { ...me, replica }
   }
 }
 
-function withCookie(reply: HttpReply, cookie: string): HttpReply {
+function addCookie(reply: HttpReply, cookie: string): HttpReply {
   return { ...reply, headers: { ...reply.headers, 'set-cookie': cookie } }
 }
 
-/** Nothing of the page comes from elsewhere, nothing of it runs that is no file of ours, and it stands in no frame. */
-const HEADERS = {
+/** Only own scripts and resources; no framing. */
+const PAGE_HEADERS = {
   'cache-control': 'no-cache',
   'content-security-policy':
     "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'; " +
@@ -103,32 +103,32 @@ const HEADERS = {
   'x-frame-options': 'DENY',
 }
 
-const TYPES: Readonly<Record<string, string>> = {
+const MIME_TYPES: Readonly<Record<string, string>> = {
   html: 'text/html; charset=utf-8',
   css: 'text/css; charset=utf-8',
   js: 'text/javascript; charset=utf-8',
   svg: 'image/svg+xml',
 }
 
-interface File {
+interface PageFile {
   readonly text: string
-  readonly packed: Buffer
+  readonly compressed: Buffer
   readonly etag: string
   readonly type: string
 }
 
-let files: Promise<ReadonlyMap<string, File>> | undefined
+let files: Promise<ReadonlyMap<string, PageFile>> | undefined
 
-/** The files of the page. There is nothing in them that anybody may not know; the first who asks has them loaded. */
+/** Serves a page file; all files are public and loaded on first use. */
 export async function serveFile(name: string, { method, header }: HttpRequest): Promise<HttpReply> {
   if (method !== 'GET' && method !== 'HEAD') return { status: 405, headers: { allow: 'GET, HEAD' } }
-  files ??= load()
+  files ??= loadFiles()
   const file = (await files).get(name)
-  if (file === undefined) return { status: 404, headers: HEADERS, body: 'not found' }
-  const headers = { ...HEADERS, 'content-type': file.type, etag: file.etag }
+  if (file === undefined) return { status: 404, headers: PAGE_HEADERS, body: 'not found' }
+  const headers = { ...PAGE_HEADERS, 'content-type': file.type, etag: file.etag }
   if (header('if-none-match').includes(file.etag)) return { status: 304, headers }
   const isPacked = /\bgzip\b/.test(header('accept-encoding').join(','))
-  const body = isPacked ? file.packed : file.text
+  const body = isPacked ? file.compressed : file.text
   const length = String(Buffer.byteLength(body))
   return {
     status: 200,
@@ -137,16 +137,16 @@ export async function serveFile(name: string, { method, header }: HttpRequest): 
   }
 }
 
-async function load(): Promise<ReadonlyMap<string, File>> {
+async function loadFiles(): Promise<ReadonlyMap<string, PageFile>> {
   const { FILES } = await import('./page-files.gen.ts')
-  return new Map(Object.entries<string>(FILES).map(([name, text]) => [name, fileOf(name, text)]))
+  return new Map(Object.entries<string>(FILES).map(([name, text]) => [name, createPageFile(name, text)]))
 }
 
-function fileOf(name: string, text: string): File {
+function createPageFile(name: string, text: string): PageFile {
   return {
     text,
-    packed: gzipSync(text),
+    compressed: gzipSync(text),
     etag: `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`,
-    type: TYPES[name.split('.').at(-1) ?? ''] ?? 'text/plain; charset=utf-8',
+    type: MIME_TYPES[name.split('.').at(-1) ?? ''] ?? 'text/plain; charset=utf-8',
   }
 }

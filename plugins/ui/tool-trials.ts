@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import type { Answer, Ask, AskReply, ClientDescription, JsonObject } from '../../src/plugin.ts'
 import { BoundedMap, isObject, getErrorMessage, TextStream } from '../../src/plugin.ts'
-import type { Reader } from './admission.ts'
-import type { Hide, Question, Routes } from './api.ts'
-import { ApiError, EventReply, safeJson } from './api.ts'
+import type { PageUser } from './page-access.ts'
+import type { HideSecrets, ApiRequest, ApiRoutes } from './api.ts'
+import { ApiError, EventStreamReply, safeJson } from './api.ts'
 
-/** Calls that run at a time, over all pages and of one caller. */
+/** Maximum running calls, in total and per caller. */
 const MAX_RUNNING = 50
-const MAX_OF_CALLER = 8
+const MAX_RUNNING_PER_CALLER = 8
 const MAX_ASKS = 100
 
-/** The page as a client: it shows forms. */
+/** The page as an MCP client that supports forms. */
 const CLIENT: ClientDescription = {
   info: { name: 'tapgate page', version: '1' },
   capabilities: { elicitation: { form: {} } },
@@ -19,47 +19,47 @@ const CLIENT: ClientDescription = {
   logLevel: 'info',
 }
 
-const REFUSED: AskReply = { error: { code: -32601, message: 'the page cannot answer that' } }
+const UNSUPPORTED_REPLY: AskReply = { error: { code: -32601, message: 'unsupported client request' } }
 
-interface OpenAsk {
+interface OpenQuestion {
   readonly share: string
   reply(reply: AskReply): void
 }
 
-/** Calls of tools from the page, and the questions that servers ask during them. It outlives a reload. */
-export class Trials {
-  readonly #hide: Hide
-  /** The caller of each running call. */
+/** Tool calls from the page, and client requests during them; survives a reload. */
+export class ToolTrials {
+  readonly #hide: HideSecrets
+  /** Caller of each running call. */
   readonly #running = new Map<object, string>()
-  readonly #asks = new BoundedMap<string, OpenAsk>({
+  readonly #asks = new BoundedMap<string, OpenQuestion>({
     max: MAX_ASKS,
-    onForget: (_, ask) => ask.reply(REFUSED),
+    onForget: (_, ask) => ask.reply(UNSUPPORTED_REPLY),
   })
 
-  constructor(hide: Hide) {
+  constructor(hide: HideSecrets) {
     this.#hide = hide
   }
 
-  routes(): Routes {
+  createRoutes(): ApiRoutes {
     return {
       'POST run': {
-        acts: true,
+        changesState: true,
         body: { name: 'string', arguments: 'object?' },
-        run: question => this.#begin(question),
+        run: question => this.#startTrial(question),
       },
       'POST answer': {
-        acts: true,
+        changesState: true,
         body: { id: 'string', action: ['accept', 'decline', 'cancel'], content: 'object?' },
-        run: ({ reader, body }) => ({ taken: this.#answer(reader, body) }),
+        run: ({ user, body }) => ({ taken: this.#answerQuestion(user, body) }),
       },
     }
   }
 
-  #begin(question: Question): EventReply {
-    const { share } = question.reader
+  #startTrial(question: ApiRequest): EventStreamReply {
+    const { share } = question.user
     const own = [...this.#running.values()].filter(one => one === share)
-    if (this.#running.size >= MAX_RUNNING || own.length >= MAX_OF_CALLER)
-      throw new ApiError(429, 'too many calls are being tried')
+    if (this.#running.size >= MAX_RUNNING || own.length >= MAX_RUNNING_PER_CALLER)
+      throw new ApiError(429, 'too many running calls')
     const stream = new TextStream()
     this.#running.set(stream, share)
     const event = (name: string, value: JsonObject): string =>
@@ -67,19 +67,19 @@ export class Trials {
     const emit = (name: string, value: JsonObject): void => {
       if (stream.hasCapacity) stream.append(event(name, value))
     }
-    void this.#run(question, emit)
+    void this.#runTrial(question, emit)
       .catch((error: unknown): Answer => ({ error: { code: 0, message: getErrorMessage(error) } }))
-      .then(answer => stream.end(event('error' in answer ? 'error' : 'result', valueOf(answer))))
+      .then(answer => stream.end(event('error' in answer ? 'error' : 'result', toResultValue(answer))))
       .finally(() => this.#running.delete(stream))
-    return new EventReply(stream)
+    return new EventStreamReply(stream)
   }
 
-  async #run(
-    { http, reader, body }: Question,
+  async #runTrial(
+    { http, user, body }: ApiRequest,
     emit: (event: string, value: JsonObject) => void,
   ): Promise<Answer> {
     const { gate, listener, profile } = http
-    const { principal, share } = reader
+    const { principal, share } = user
     const id = `ui-${randomUUID()}`
     const init = { id, listener, principal, profile, client: CLIENT, notify: () => false }
     const session = await gate.openSession(init)
@@ -92,7 +92,7 @@ export class Trials {
           if (method === 'notifications/progress') emit('progress', params)
           if (method === 'notifications/message') emit('log', params)
         },
-        ask: ask => this.#ask(ask, share, emit),
+        ask: ask => this.#askPage(ask, share, emit),
       })
       http.onDisconnect(() => running.cancel('the page was closed'))
       return await running.answer
@@ -101,8 +101,8 @@ export class Trials {
     }
   }
 
-  #ask(ask: Ask, share: string, emit: (event: string, value: JsonObject) => void): Promise<AskReply> {
-    if (ask.method !== 'elicitation/create') return Promise.resolve(REFUSED)
+  #askPage(ask: Ask, share: string, emit: (event: string, value: JsonObject) => void): Promise<AskReply> {
+    if (ask.method !== 'elicitation/create') return Promise.resolve(UNSUPPORTED_REPLY)
     return new Promise(resolve => {
       const id = randomUUID()
       this.#asks.set(id, { share, reply: resolve })
@@ -111,7 +111,7 @@ export class Trials {
     })
   }
 
-  #answer({ share }: Reader, { id, action, content }: JsonObject): boolean {
+  #answerQuestion({ share }: PageUser, { id, action, content }: JsonObject): boolean {
     const ask = this.#asks.get(String(id))
     if (ask?.share !== share) return false
     this.#asks.delete(String(id))
@@ -120,7 +120,7 @@ export class Trials {
   }
 }
 
-function valueOf(answer: Answer): JsonObject {
+function toResultValue(answer: Answer): JsonObject {
   if ('error' in answer) return { ...answer.error }
   return ('result' in answer ? answer.result : 'input' in answer ? answer.input : answer.task).value()
 }

@@ -1,37 +1,37 @@
-/** Words that say nothing about what a tool does. */
-const EMPTY = new Set(
+/** Stop words. */
+const STOP_WORDS = new Set(
   'a an the and or of to in on at by for from with into as is are be been was were this that these those it its i you your my me we our us they them their his her he she which who what when where how all any each some such other than then so if can could will would may must should do does did done has have had not no only also just via per about using use used based given within between there here please want need like'.split(
     ' ',
   ),
 )
 
-/** The words of a text, in their stems: cut at what is no letter or digit, and where a name changes its case. */
-export function wordsOf(text: string, known: Stems = new Map()): string[] {
+/** Splits a text into stemmed words, at non-alphanumeric characters and case changes. */
+export function splitWords(text: string, known: StemCache = new Map()): string[] {
   const words: string[] = []
   for (const piece of text.match(FOREIGN.test(text) ? PIECE : PLAIN_PIECE) ?? NONE) {
     let own = known.get(piece)
-    if (own === undefined) known.set(piece, (own = wordsIn(piece)))
+    if (own === undefined) known.set(piece, (own = splitPiece(piece)))
     for (const word of own) words.push(word)
   }
   return words
 }
 
-/** Words of each piece of a text that was read, as the same pieces come again. */
-export type Stems = Map<string, readonly string[]>
+/** Words of each piece, cached. */
+export type StemCache = Map<string, readonly string[]>
 
-function wordsIn(piece: string): string[] {
+function splitPiece(piece: string): string[] {
   const words: string[] = []
-  if (!PLAIN.test(piece)) return wordsOfAnyScript(piece.normalize('NFKC'))
+  if (!PLAIN.test(piece)) return splitAnyScript(piece.normalize('NFKC'))
   for (const part of piece.split(CASE)) addWord(part.toLowerCase(), words)
   return words
 }
 
 function addWord(word: string, words: string[]): void {
-  if (!EMPTY.has(word)) words.push(stemOf(word))
+  if (!STOP_WORDS.has(word)) words.push(stemWord(word))
 }
 
 const FOREIGN = /[^ -~\s]/
-/** Half as dear as the other one, and enough for most texts. */
+/** Twice as fast as `PIECE`, and sufficient for most texts. */
 const PLAIN_PIECE = /[A-Za-z0-9]+/g
 const PIECE = /[\p{L}\p{M}\p{N}]+/gu
 const PLAIN = /^[A-Za-z0-9]+$/
@@ -39,10 +39,10 @@ const CASE = /(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/
 const RUN =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]+|[^\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]+/gu
 
-function wordsOfAnyScript(piece: string): string[] {
+function splitAnyScript(piece: string): string[] {
   const words: string[] = []
   for (const run of piece.match(RUN) ?? NONE) {
-    if (HAN.test(run)) words.push(...pairsOf(run))
+    if (HAN.test(run)) words.push(...splitPairs(run))
     else for (const part of run.split(CASE)) addWord(part.toLowerCase(), words)
   }
   return words
@@ -50,8 +50,8 @@ function wordsOfAnyScript(piece: string): string[] {
 
 const HAN = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u
 
-/** Scripts without spaces are read two characters at a time. */
-function pairsOf(text: string): string[] {
+/** Scripts without spaces are indexed as character pairs. */
+function splitPairs(text: string): string[] {
   const characters = Array.from(text)
   if (characters.length < 2) return characters
   return characters.slice(1).map((character, index) => `${characters[index] ?? ''}${character}`)
@@ -59,10 +59,10 @@ function pairsOf(text: string): string[] {
 
 const VOWEL = /[aeiouy]/
 
-/** An English word without its ending, roughly: `queries`, `querying` and `query` are one. */
-export function stemOf(word: string): string {
+/** Stems an English word, approximately: `queries`, `querying` and `query` are equal. */
+export function stemWord(word: string): string {
   if (word.length < 4 || !/^[a-z]+$/.test(word)) return word
-  let stem = singular(word)
+  let stem = toSingular(word)
   for (const [ending, other] of ENDINGS) {
     if (!stem.endsWith(ending)) continue
     const rest = stem.slice(0, -ending.length)
@@ -92,15 +92,15 @@ const ENDINGS: readonly (readonly [string, string])[] = [
   ['ly', ''],
 ]
 
-function singular(word: string): string {
+function toSingular(word: string): string {
   if (word.endsWith('sses')) return word.slice(0, -2)
   if (word.endsWith('ies')) return `${word.slice(0, -3)}y`
   if (/(?:ch|sh|x|z)es$/.test(word)) return word.slice(0, -2)
   return /[^su]s$/.test(word) ? word.slice(0, -1) : word
 }
 
-/** Ways of saying the same, in general English: first the work of servers, then what people do all day. A word may be in several groups. */
-const SAME = [
+/** Synonym groups in general English: server operations, then everyday topics. A word may be in several groups. */
+const SYNONYM_GROUPS = [
   'delete remove erase drop discard clear rid',
   'send post publish submit',
   'create make new generate build produce prepare',
@@ -266,18 +266,18 @@ const SAME = [
 
 const NONE: readonly string[] = []
 
-/** Marks of a word that other words for the same thing have too. */
-export function meaningsOf(word: string): readonly string[] {
+/** Returns the synonym group ids of a word. */
+export function getMeanings(word: string): readonly string[] {
   return MEANINGS.get(word) ?? NONE
 }
 
-/** Marks by the stems of words. No word of a text has such a mark in it. */
-function meanings(groups: readonly string[]): Map<string, readonly string[]> {
+/** Group ids by stem; `=` cannot occur in a word. */
+function indexSynonyms(groups: readonly string[]): Map<string, readonly string[]> {
   const found = new Map<string, string[]>()
   for (const [index, group] of groups.entries())
-    for (const word of new Set(group.split(' ').map(stemOf)))
+    for (const word of new Set(group.split(' ').map(stemWord)))
       found.set(word, [...(found.get(word) ?? []), `=${index}`])
   return found
 }
 
-const MEANINGS: ReadonlyMap<string, readonly string[]> = meanings(SAME)
+const MEANINGS: ReadonlyMap<string, readonly string[]> = indexSynonyms(SYNONYM_GROUPS)

@@ -12,19 +12,19 @@ import type {
 } from '../../src/plugin.ts'
 import { GatewayError, getHttpStatus, isObject, getErrorMessage, RPC } from '../../src/plugin.ts'
 
-/** The statuses of errors that are the protocol's, not the gateway's. */
-const STATUS: ReadonlyMap<number, number> = new Map([
+/** HTTP statuses for JSON-RPC error codes. */
+const RPC_HTTP_STATUS: ReadonlyMap<number, number> = new Map([
   [RPC.invalidParams, 400],
   [RPC.invalidRequest, 400],
   [RPC.missingCapability, 400],
   [RPC.methodNotFound, 404],
 ])
-/** Status of a server's error that no caller can help. */
-const FROM_UPSTREAM = 502
+/** HTTP status for other upstream errors. */
+const UPSTREAM_ERROR_STATUS = 502
 
-/** A refusal as RFC 9457 writes it. */
+/** Creates a problem reply (RFC 9457). */
 export function problem(status: number, detail: string, more: JsonObject = {}): HttpReply {
-  // An import of it would load all of fetch, whoever serves no REST included.
+  // Avoid an import, which would load the HTTP modules without REST too.
   const title = process.getBuiltinModule('node:http').STATUS_CODES[status] ?? 'Error'
   return {
     status,
@@ -33,73 +33,73 @@ export function problem(status: number, detail: string, more: JsonObject = {}): 
   }
 }
 
-/** The same of an error answer to a call of this tool. */
-export function problemOf(error: RpcError, tool?: string): HttpReply {
+/** Converts a JSON-RPC error to a problem reply. */
+export function toProblem(error: RpcError, tool?: string): HttpReply {
   const data = isObject(error.data) ? error.data : {}
   const more = { rpcCode: error.code, ...(error.data === undefined ? {} : { data: error.data }) }
-  const reply = problem(statusOf(error, data, tool), error.message, more)
+  const reply = problem(getProblemStatus(error, data, tool), error.message, more)
   const { retryAfterMs } = data
   if (typeof retryAfterMs !== 'number') return reply
   const seconds = String(Math.max(1, Math.ceil(retryAfterMs / 1000)))
   return { ...reply, headers: { ...reply.headers, 'retry-after': seconds } }
 }
 
-/** The same of what was thrown before there was an answer. */
-export function problemOfThrown(thrown: unknown): HttpReply {
+/** Converts a thrown error to a problem reply. */
+export function toProblemFromThrown(thrown: unknown): HttpReply {
   if (!(thrown instanceof GatewayError)) throw new Error(getErrorMessage(thrown), { cause: thrown })
   const { code, message, fields, entry } = thrown
   const { retryAfterMs } = fields
   const data = typeof retryAfterMs === 'number' ? { code, retryAfterMs } : { code }
-  return problemOf({ code: entry.rpc ?? RPC.internal, message, data })
+  return toProblem({ code: entry.rpc ?? RPC.internal, message, data })
 }
 
-function statusOf({ code, message }: RpcError, data: JsonObject, tool: string | undefined): number {
+function getProblemStatus({ code, message }: RpcError, data: JsonObject, tool: string | undefined): number {
   const own = getHttpStatus(data.code)
   if (own !== undefined) return own
   if (typeof data.retryAfterMs === 'number') return 429
   if (tool !== undefined && message === `Unknown tool: ${tool}`) return 404
-  return STATUS.get(code) ?? FROM_UPSTREAM
+  return RPC_HTTP_STATUS.get(code) ?? UPSTREAM_ERROR_STATUS
 }
 
-/** One request to the façade. */
+/** Request to the REST API. */
 export interface RestRequest {
   readonly http: HttpRequest
-  /** The profile that its path names. */
+  /** Profile in the path. */
   readonly profile: string | undefined
-  /** Prefix of the façade's paths here. */
+  /** Path prefix of the API. */
   readonly base: string
 }
 
 interface RestCall {
   readonly method: string
   readonly params: JsonObject | undefined
-  /** The input that the parameters were made from. */
+  /** Input before parsing. */
   readonly received?: JsonObject
-  /** Hears what is said ahead of the answer; without it nobody wants to. */
+  /** Receives notifications before the answer. */
   readonly emit?: (notification: Notification) => void
 }
 
-/** The way of a request through the gateway. */
+/** Runs requests in sessions. */
 export interface RestSessions {
   readonly clock: Clock
-  /** Opens a session for `work`, and ends it. Rejects with a GatewayError when a plugin refuses the session. */
-  within<T>(request: RestRequest, isTold: boolean, work: (visit: RestSession) => Promise<T>): Promise<T>
+  /** Runs `work` in a new session. Rejects with a GatewayError if a plugin refuses the session. */
+  withSession<T>(request: RestRequest, isTold: boolean, work: (visit: RestSession) => Promise<T>): Promise<T>
 }
 
-/** A session for the time of one request. */
+/** Session for one request. */
 export interface RestSession {
-  run(errand: RestCall): Promise<Answer>
+  request(errand: RestCall): Promise<Answer>
 }
 
-const SILENT = (): void => undefined
+const IGNORE_NOTIFICATION = (): void => undefined
 
-export function REST_SESSIONS(clock: Clock): RestSessions {
-  // No other conversation has such an id, after a reload neither.
+export function createRestSessions(clock: Clock): RestSessions {
+  // Session ids are unique across reloads too.
   const own = randomUUID()
   let count = 0
   return {
     clock,
-    async within(request, isTold, work) {
+    async withSession(request, isTold, work) {
       const { http, profile = http.profile } = request
       const { gate, listener, caller: principal, label } = http
       const session = await gate.openSession({
@@ -108,13 +108,13 @@ export function REST_SESSIONS(clock: Clock): RestSessions {
         principal,
         label,
         profile,
-        client: clientOf(isTold),
+        client: describeClient(isTold),
         notify: () => false,
       })
       let isGone = false
       http.onDisconnect(() => (isGone = true))
       try {
-        return await work({ run: errand => run(http, session, errand) })
+        return await work({ request: errand => runRequest(http, session, errand) })
       } finally {
         gate.closeSession(session, isGone ? 'disconnected' : 'answered')
       }
@@ -122,14 +122,14 @@ export function REST_SESSIONS(clock: Clock): RestSessions {
   }
 }
 
-async function run(http: HttpRequest, session: Session, errand: RestCall): Promise<Answer> {
-  const { method, params, received, emit = SILENT } = errand
+async function runRequest(http: HttpRequest, session: Session, errand: RestCall): Promise<Answer> {
+  const { method, params, received, emit = IGNORE_NOTIFICATION } = errand
   const { remoteAddress } = http
   const inbound = {
     method,
     params,
     received,
-    headers: headersOf(http),
+    headers: dropMcpHeaders(http),
     via: 'rest',
     remoteAddress,
     credentials: http,
@@ -140,8 +140,8 @@ async function run(http: HttpRequest, session: Session, errand: RestCall): Promi
   return running.answer
 }
 
-/** A client without capabilities: whoever asks it for something hears that. */
-function clientOf(isTold: boolean): ClientDescription {
+/** Describes a client without capabilities. */
+function describeClient(isTold: boolean): ClientDescription {
   return {
     info: { name: 'rest', version: '1' },
     capabilities: {},
@@ -151,7 +151,7 @@ function clientOf(isTold: boolean): ClientDescription {
   }
 }
 
-/** Headers of MCP mean nothing where no MCP is spoken. */
-function headersOf({ forwardHeaders }: HttpRequest): Record<string, string> {
+/** Drops MCP headers, which have no meaning for REST. */
+function dropMcpHeaders({ forwardHeaders }: HttpRequest): Record<string, string> {
   return Object.fromEntries(Object.entries(forwardHeaders).filter(([name]) => !name.startsWith('mcp-')))
 }

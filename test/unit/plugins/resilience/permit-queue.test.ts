@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { Turns, type Waiter } from '../../../../plugins/resilience/turns.ts'
+import { PermitQueue, type QueuedCall } from '../../../../plugins/resilience/permit-queue.ts'
 import { TestClock } from '../../../../src/testing/clock.ts'
 
-class Caller implements Waiter {
+class Caller implements QueuedCall {
   readonly caller: string
   readonly number: number
   readonly ends: string[] = []
@@ -16,12 +16,12 @@ class Caller implements Waiter {
     this.#log = log
   }
 
-  begin(): void {
+  onPermit(): void {
     this.ends.push('began')
     this.#log.push(this)
   }
 
-  pushedOut(): void {
+  onEvicted(): void {
     this.ends.push('pushed out')
   }
 }
@@ -35,30 +35,30 @@ function names(callers: readonly Caller[]): string {
 
 test('callers take turns, and each of them is served first come, first served', () => {
   const begun: Caller[] = []
-  const turns = new Turns({ concurrency: 1, queue: 10 })
+  const turns = new PermitQueue({ concurrency: 1, queue: 10 })
   const waiters = ['a', 'a', 'a', 'b', 'c', 'b'].map((caller, number) => new Caller(caller, number, begun))
 
-  assert.equal(turns.takes(OTHER), true)
+  assert.equal(turns.tryAcquire(OTHER), true)
   for (const waiter of waiters) {
-    assert.equal(turns.takes(waiter), false)
-    assert.equal(turns.waits(waiter), true)
+    assert.equal(turns.tryAcquire(waiter), false)
+    assert.equal(turns.enqueue(waiter), true)
   }
-  waiters.forEach(() => turns.done(begun.at(-1) ?? OTHER))
+  waiters.forEach(() => turns.release(begun.at(-1) ?? OTHER))
 
   assert.equal(names(begun), 'a0 b3 c4 a1 b5 a2')
 })
 
 test('a caller who fills the queue is refused, and gives way to others', () => {
   const begun: Caller[] = []
-  const turns = new Turns({ concurrency: 1, queue: 4 })
-  turns.takes(OTHER)
+  const turns = new PermitQueue({ concurrency: 1, queue: 4 })
+  turns.tryAcquire(OTHER)
   const greedy = [0, 1, 2, 3].map(number => new Caller('a', number, begun))
-  for (const waiter of greedy) turns.waits(waiter)
+  for (const waiter of greedy) turns.enqueue(waiter)
 
-  assert.equal(turns.waits(new Caller('a', 4, begun)), false)
-  assert.equal(turns.waits(new Caller('b', 5, begun)), true)
-  assert.equal(turns.waits(new Caller('b', 6, begun)), true)
-  assert.equal(turns.waits(new Caller('b', 7, begun)), false)
+  assert.equal(turns.enqueue(new Caller('a', 4, begun)), false)
+  assert.equal(turns.enqueue(new Caller('b', 5, begun)), true)
+  assert.equal(turns.enqueue(new Caller('b', 6, begun)), true)
+  assert.equal(turns.enqueue(new Caller('b', 7, begun)), false)
 
   assert.deepEqual(
     greedy.map(({ ends }) => ends),
@@ -68,18 +68,18 @@ test('a caller who fills the queue is refused, and gives way to others', () => {
 })
 
 test('what ends as soon as it begins does not pile up on the stack', () => {
-  const turns = new Turns({ concurrency: 1, queue: 100_000 })
-  turns.takes(OTHER)
+  const turns = new PermitQueue({ concurrency: 1, queue: 100_000 })
+  turns.tryAcquire(OTHER)
   let begun = 0
   for (let number = 0; number < 50_000; number++) {
     const begin = (): void => {
       begun++
-      turns.done({ caller: 'a' })
+      turns.release({ caller: 'a' })
     }
-    turns.waits({ caller: 'a', begin, pushedOut: () => undefined })
+    turns.enqueue({ caller: 'a', onPermit: begin, onEvicted: () => undefined })
   }
 
-  turns.done(OTHER)
+  turns.release(OTHER)
 
   assert.equal(begun, 50_000)
   assert.equal(turns.running, 0)
@@ -102,7 +102,7 @@ test('whatever comes in whatever order, each ends once, in order, and nothing gr
         const begun: Caller[] = []
         const arrived: Caller[] = []
         let finished = 0
-        const turns = new Turns({ concurrency, queue })
+        const turns = new PermitQueue({ concurrency, queue })
         for (const deed of deeds) {
           play(deed)
           assert.ok(turns.running <= concurrency && turns.waiting <= queue)
@@ -127,18 +127,18 @@ test('whatever comes in whatever order, each ends once, in order, and nothing gr
           if (deed.deed !== 'arrive') return
           const one = new Caller(deed.caller, arrived.length, begun)
           arrived.push(one)
-          if (turns.takes(one)) one.begin()
-          else if (!turns.waits(one)) one.ends.push('refused')
+          if (turns.tryAcquire(one)) one.onPermit()
+          else if (!turns.enqueue(one)) one.ends.push('refused')
         }
 
         function finish(): void {
           const one = begun[finished++]
-          if (one !== undefined) turns.done(one)
+          if (one !== undefined) turns.release(one)
         }
 
         function leave(one: Caller | undefined): void {
           if (one === undefined || one.ends.length > 0) return
-          turns.leaves(one)
+          turns.dequeue(one)
           one.ends.push('left')
         }
       },
@@ -149,24 +149,24 @@ test('whatever comes in whatever order, each ends once, in order, and nothing gr
 /** A caller with one call after the other, who is away for `gap` between two, beside one with a long queue. */
 function served(clock: TestClock | undefined, gap: number): { waits: number; begun: string } {
   const begun: Caller[] = []
-  const turns = new Turns({ concurrency: 4, queue: 1000 }, clock)
+  const turns = new PermitQueue({ concurrency: 4, queue: 1000 }, clock)
   const greedy = Array.from({ length: 200 }, (_, number) => new Caller('greedy', number, begun))
   for (const one of greedy)
-    if (turns.takes(one)) one.begin()
-    else turns.waits(one)
+    if (turns.tryAcquire(one)) one.onPermit()
+    else turns.enqueue(one)
   let waits = 0
   for (let number = 0; number < 20; number++) {
     const one = new Caller('one', number, begun)
-    if (turns.takes(one)) one.begin()
+    if (turns.tryAcquire(one)) one.onPermit()
     else {
-      turns.waits(one)
+      turns.enqueue(one)
       while (one.ends.length === 0) {
         waits++
-        turns.done({ caller: 'greedy' })
+        turns.release({ caller: 'greedy' })
       }
     }
     clock?.advance(50)
-    turns.done(one)
+    turns.release(one)
     clock?.advance(gap)
   }
   return { waits, begun: names(begun) }
@@ -180,21 +180,21 @@ test('the turn of a caller who soon comes back is kept, so that it does not wait
 test('kept turns leave the greedy one its share, and are free again when nobody comes', () => {
   const clock = new TestClock()
   const begun: Caller[] = []
-  const turns = new Turns({ concurrency: 2, queue: 100 }, clock)
+  const turns = new PermitQueue({ concurrency: 2, queue: 100 }, clock)
   const polite = ['p', 'q'].map((caller, number) => new Caller(caller, number, begun))
-  for (const one of polite) if (turns.takes(one)) one.begin()
+  for (const one of polite) if (turns.tryAcquire(one)) one.onPermit()
   const greedy = Array.from({ length: 10 }, (_, number) => new Caller('greedy', number, begun))
-  for (const one of greedy) turns.waits(one)
+  for (const one of greedy) turns.enqueue(one)
 
   // Both are known to come back soon, and would have both turns for ever.
   for (let round = 0; round < 6; round++)
     for (const one of polite) {
       const running = begun.at(-1)?.caller === 'greedy' ? begun.at(-1) : undefined
       clock.advance(20)
-      turns.done(one)
+      turns.release(one)
       clock.advance(1)
-      if (!turns.takes(one)) turns.waits(one)
-      if (running !== undefined) turns.done(running)
+      if (!turns.tryAcquire(one)) turns.enqueue(one)
+      if (running !== undefined) turns.release(running)
     }
 
   assert.ok(begun.filter(({ caller }) => caller === 'greedy').length > 3)
@@ -202,18 +202,18 @@ test('kept turns leave the greedy one its share, and are free again when nobody 
 
 test('a call that comes back is next of its caller, has a place in a full queue, and never loses it', () => {
   const begun: Caller[] = []
-  const turns = new Turns({ concurrency: 1, queue: 2 })
+  const turns = new PermitQueue({ concurrency: 1, queue: 2 })
   const [own, back, other, third] = ['a', 'a', 'b', 'c'].map((name, at) => new Caller(name, at, begun))
   assert.ok(own && back && other && third)
-  turns.takes(OTHER)
-  assert.deepEqual([turns.waits(own), turns.waits(other)], [true, true])
+  turns.tryAcquire(OTHER)
+  assert.deepEqual([turns.enqueue(own), turns.enqueue(other)], [true, true])
 
-  turns.comesBack(back)
-  assert.equal(turns.waits(third), false)
+  turns.requeue(back)
+  assert.equal(turns.enqueue(third), false)
   assert.equal(turns.waiting, 3)
-  turns.done(OTHER)
-  turns.done(back)
-  turns.done(other)
+  turns.release(OTHER)
+  turns.release(back)
+  turns.release(other)
 
   assert.equal(names(begun), 'a1 b2 a0')
   assert.deepEqual(back.ends, ['began'])

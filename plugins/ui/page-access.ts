@@ -1,39 +1,39 @@
 import type { Config, Credentials, HttpRequest, Principal } from '../../src/plugin.ts'
 import { ANONYMOUS, getCredentialType, parseDuration, principalKey } from '../../src/plugin.ts'
-import type { Browser, Browsers, Login } from './browsers.ts'
+import type { BrowserSession, Browsers, LoginSecrets } from './browsers.ts'
 
-type Options = NonNullable<Config['ui']>
+type UiOptions = NonNullable<Config['ui']>
 
-/** The sender of a request to the page or its API. */
-export interface Reader {
+/** Authorized user of the page or API. */
+export interface PageUser {
   readonly principal: Principal
-  readonly acts: boolean
-  /** True for who has opened a link of `gateway ui`: somebody who could run any command of the gateway. */
+  readonly canAct: boolean
+  /** True after login by a `gateway ui` link, which requires access to the machine. */
   readonly isOwner: boolean
-  /** Key of its share of what is bounded. */
+  /** Key for per-user limits. */
   readonly share: string
-  readonly browser: Browser | undefined
-  /** Checks again whether it may read, for responses that stay open. */
+  readonly browser: BrowserSession | undefined
+  /** Checks access again, for open streams. */
   isAllowed(): Promise<boolean>
 }
 
-export interface Refused {
+export interface PageRefusal {
   readonly status: 401 | 403
   readonly why: string
 }
 
-/** A credential is checked again after this time. */
-const CHECK_MS = 30_000
+/** Interval between credential checks. */
+const RECHECK_MS = 30_000
 
-/** Decides who may read the page, and who may act. */
-export class Admission {
+/** Decides who may view the page, and who may act. */
+export class PageAccess {
   readonly #browsers: Browsers
-  readonly #options: Options
+  readonly #options: UiOptions
   readonly #keyHeader: string
   readonly #now: () => number
   readonly sessionMs: number
 
-  constructor(browsers: Browsers, { ui, auth }: Config & { ui: Options }, now: () => number) {
+  constructor(browsers: Browsers, { ui, auth }: Config & { ui: UiOptions }, now: () => number) {
     this.#browsers = browsers
     this.#options = ui
     this.#keyHeader = auth?.keyHeader ?? 'authorization'
@@ -41,58 +41,61 @@ export class Admission {
     this.sessionMs = parseDuration(ui.session)
   }
 
-  /** True for requests whose sender the page identifies by itself: they bring nothing that `auth` knows. */
+  /** True for requests without credentials for `auth`, which the page identifies by cookie. */
   isForPage(credentials: Credentials): boolean {
     const { header, certificate } = credentials
     if (header('authorization').length > 0 || header(this.#keyHeader).length > 0) return false
     return certificate === undefined || this.#browsers.hasCookie(credentials)
   }
 
-  /** Identifies the sender of a request to the API, or says why it is refused. */
-  async reader(request: HttpRequest): Promise<Reader | Refused> {
-    if (!isSameOrigin(request)) return { status: 403, why: 'a page of another origin may not ask' }
-    const browser = this.#browsers.find(request)
+  /** Identifies the user of an API request, or returns a refusal. */
+  async identify(request: HttpRequest): Promise<PageUser | PageRefusal> {
+    if (!isSameOrigin(request)) return { status: 403, why: 'cross-origin request refused' }
+    const browser = this.#browsers.findSession(request)
     if (browser === undefined) {
       if (getCredentialType(request.caller) === 'nobody')
-        return { status: 401, why: 'log in first: "gateway ui" gives a link' }
-      return this.#identified(request.caller, undefined, request)
+        return { status: 401, why: 'authentication required: log in with a link from "gateway ui"' }
+      return this.#authorize(request.caller, undefined, request)
     }
     if (browser.principal === undefined) {
       const isAllowed = (): Promise<boolean> => Promise.resolve(this.#browsers.isOpen(browser))
-      return { principal: ANONYMOUS, acts: true, isOwner: true, share: 'owner', browser, isAllowed }
+      return { principal: ANONYMOUS, canAct: true, isOwner: true, share: 'owner', browser, isAllowed }
     }
     const principal = await this.#checkAgain(browser, request)
-    if (principal !== undefined) return this.#identified(principal, browser, request)
-    this.#browsers.close(browser)
-    return { status: 401, why: 'the credential is no longer valid: log in again' }
+    if (principal !== undefined) return this.#authorize(principal, browser, request)
+    this.#browsers.closeSession(browser)
+    return { status: 401, why: 'credential expired or revoked: log in again' }
   }
 
-  /** Logs in a browser: with the token of a link, or for a caller that `auth` knows. */
-  open(request: HttpRequest, token: unknown): Login | Refused {
-    if (!isSameOrigin(request)) return { status: 403, why: 'a page of another origin may not log in' }
+  /** Logs in with a link token, or with credentials that `auth` accepts. */
+  logIn(request: HttpRequest, token: unknown): LoginSecrets | PageRefusal {
+    if (!isSameOrigin(request)) return { status: 403, why: 'cross-origin login refused' }
     const { caller: principal, listener } = request
     if (typeof token === 'string')
       return (
-        this.#browsers.openByLink(token, listener, this.sessionMs) ?? {
+        this.#browsers.openSessionByLink(token, listener, this.sessionMs) ?? {
           status: 401,
-          why: 'this link is used or too old: "gateway ui" gives a new one',
+          why: 'login link used or expired: get a new one with "gateway ui"',
         }
       )
     const [credential] = request.header('authorization')
     if (getCredentialType(principal) === 'nobody' || credential === undefined)
-      return { status: 401, why: 'a link, an API key or a token is needed' }
-    const known = this.#identified(principal, undefined, request)
+      return { status: 401, why: 'a login link, API key or access token is required' }
+    const known = this.#authorize(principal, undefined, request)
     if ('status' in known) return known
-    return this.#browsers.open({ principal, credential, listener }, this.sessionMs, known.share)
+    return this.#browsers.openSession({ principal, credential, listener }, this.sessionMs, known.share)
   }
 
-  #identified(principal: Principal, browser: Browser | undefined, request: HttpRequest): Reader | Refused {
+  #authorize(
+    principal: Principal,
+    browser: BrowserSession | undefined,
+    request: HttpRequest,
+  ): PageUser | PageRefusal {
     const { readScope, actScope } = this.#options
-    if (!principal.scopes.includes(readScope))
-      return { status: 403, why: `the scope "${readScope}" is needed to look at this` }
+    if (!principal.scopes.includes(readScope)) return { status: 403, why: `scope "${readScope}" is required` }
     return {
       principal,
-      acts: principal.scopes.includes(actScope),
+      canAct: principal.scopes.includes(actScope),
       isOwner: false,
       share: principalKey(principal),
       browser,
@@ -107,10 +110,10 @@ export class Admission {
     }
   }
 
-  /** The caller of a browser, by its credential; undefined once that is no longer valid. */
-  async #checkAgain(browser: Browser, request: HttpRequest): Promise<Principal | undefined> {
+  /** Verifies the login credential again; undefined if it is no longer valid. */
+  async #checkAgain(browser: BrowserSession, request: HttpRequest): Promise<Principal | undefined> {
     const { checked, credential = '', principal = ANONYMOUS } = browser
-    if (checked !== undefined && this.#now() - checked.at < CHECK_MS) return checked.principal
+    if (checked !== undefined && this.#now() - checked.at < RECHECK_MS) return checked.principal
     const header = (name: string): string[] => (name.toLowerCase() === 'authorization' ? [credential] : [])
     const shown = { ...request, certificate: undefined, header }
     const found = await authenticate(request, shown, checked?.principal ?? principal)
@@ -120,7 +123,7 @@ export class Admission {
   }
 }
 
-/** Asks `auth` whose credentials these are. If it fails to find out, `before` stays. */
+/** Authenticates credentials; returns `before` if the check fails with a server error. */
 async function authenticate(
   { gate }: HttpRequest,
   credentials: Credentials,
@@ -132,8 +135,8 @@ async function authenticate(
 }
 
 /**
- * True unless a page of another origin sent the request. Browsers say so in a header that no page can set, and where they
- * do not, as over plain HTTP, they name the origin. The same host on another port is another origin.
+ * False for cross-origin requests. Uses Sec-Fetch-Site, which pages cannot set, otherwise Origin. Another port is
+ * another origin.
  */
 function isSameOrigin({ header, endpoint }: HttpRequest): boolean {
   const [site] = header('sec-fetch-site')
