@@ -22,8 +22,10 @@ export async function getHookReply(
   ask: Ask,
 ): Promise<AskReply | undefined> {
   if (ask.method === 'elicitation/create' && ask.params?.mode === 'url' && !isWebUrl(ask.params.url)) {
-    graph.log.warn('a server wants a page opened that is none', { session: exchange.session.id })
-    return { error: rpcError(RPC.invalidParams, 'the URL of a page to open must be http or https') }
+    graph.log.warn('a server requested a URL elicitation with an invalid URL', {
+      session: exchange.session.id,
+    })
+    return { error: rpcError(RPC.invalidParams, 'the elicitation URL must be http or https') }
   }
   const answer = await graph.hooks.getRunner('clientRequest', ask.method)?.(ask, exchange)
   if (answer === undefined || answer === null) return undefined
@@ -55,7 +57,7 @@ export function summarizeReply(reply: AskReply): string {
 
 /** Reply if no hook answers and no client can be reached. */
 export function createCannotAskReply({ method }: Ask): AskReply {
-  return { error: rpcError(RPC.methodNotFound, `the client cannot be asked for ${method}`) }
+  return { error: rpcError(RPC.methodNotFound, `the client does not accept ${method}`) }
 }
 
 /** Parses a server's input requests by key. */
@@ -118,7 +120,7 @@ export function selectClientRequests(
   const all = isObject(requests) ? requests : {}
   const asks = parseInputRequests(requests)
   if (asks.length < Object.keys(all).length)
-    return { error: rpcError(RPC.internal, 'the server asks for what nobody can read') }
+    return { error: rpcError(RPC.internal, 'the server sent invalid input requests') }
   const open = asks.filter(([key]) => !Object.hasOwn(given, key))
   for (const [, ask] of open) {
     const lacks = findMissingForClient(exchange, ask)

@@ -79,7 +79,7 @@ function filterNotification(
 const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({})
 
 /** Reply to a server whose call ended while the reply waited for a permit. */
-const GIVEN_UP: AskReply = { error: rpcError(RPC.internal, 'the call was given up') }
+const GIVEN_UP: AskReply = { error: rpcError(RPC.internal, 'the call was cancelled') }
 
 type SendRequest = (ask: Ask) => Promise<AskReply>
 /** Handles a request in the client's place; `onward` sends it to the client itself. */
@@ -188,7 +188,7 @@ export class PipelineExchange implements Exchange {
 
   callTool(name: string, args: JsonObject): Promise<Answer> {
     const answer = this.#carrier.callTool?.(this, { name, arguments: args })
-    return answer ?? Promise.resolve({ error: rpcError(RPC.internal, 'nothing can be called here') })
+    return answer ?? Promise.resolve({ error: rpcError(RPC.internal, 'tools cannot be called here') })
   }
 
   get remoteAddress(): string | undefined {

@@ -91,7 +91,7 @@ export class PipelineGate implements Gate {
     try {
       return this.#graph.hooks.getRunner('admit')?.(listener, path) ?? undefined
     } catch (thrown) {
-      this.#graph.log.error('a request could not be admitted', { listener, reason: getErrorMessage(thrown) })
+      this.#graph.log.error('admission check failed', { listener, reason: getErrorMessage(thrown) })
       return createFailureRefusal()
     }
   }
@@ -128,7 +128,7 @@ export class PipelineGate implements Gate {
 
   /** Refuses a caller that cannot be identified because a plugin failed. */
   #handleAuthFailure(thrown: unknown): Refusal {
-    this.#graph.log.error('a caller could not be identified', { reason: getErrorMessage(thrown) })
+    this.#graph.log.error('authentication failed with an internal error', { reason: getErrorMessage(thrown) })
     return createFailureRefusal()
   }
 
@@ -267,9 +267,9 @@ function parseChoices(query: string, by: ChoiceContext, hooks: Hooks): ReturnTyp
   for (const [name, value] of new URLSearchParams(query)) {
     const judge = hooks.getRunner('choice', name)
     if (judge === undefined) continue
-    const why = chosen !== undefined && Object.hasOwn(chosen, name) ? 'stands there twice' : judge(value, by)
+    const why = chosen !== undefined && Object.hasOwn(chosen, name) ? 'is duplicated' : judge(value, by)
     if (why !== undefined) {
-      const message = `Bad request: "${name}" of the URL ${why}`
+      const message = `Bad request: URL parameter "${name}" ${why}`
       return { status: 400, error: rpcError(RPC.invalidRequest, message) }
     }
     // No prototype, as clients choose the names.

@@ -53,7 +53,8 @@ const SILENT = (_: Notification): void => undefined
  * Calls a tool within an exchange, for its caller and through the whole pipeline. It is cancelled with the exchange.
  */
 async function callToolWithin(outer: PipelineExchange, params: WrappedCall, graph: Maker): Promise<Answer> {
-  if (INNER.has(outer)) return { error: rpcError(RPC.invalidParams, 'a call within a call makes no others') }
+  if (INNER.has(outer))
+    return { error: rpcError(RPC.invalidParams, 'nested calls cannot make further calls') }
   if (outer.cancelled) return { error: rpcError(RPC.internal, 'the request was cancelled') }
   const { session, principal, credentials, headers, remoteAddress, via } = outer
   const trace = getTraceContext(outer.params)
@@ -255,14 +256,14 @@ async function getOutdatedReason(call: PipelineCall, graph: Graph): Promise<stri
   const now = graph.tasks.graph
   if (now === undefined || now === graph) return undefined
   try {
-    if (now.hooks.getRunner('approval') === undefined) return 'nobody decides about calls any more'
-    if (!(await isAdmitted(call, now))) return 'its caller is not let in any more'
+    if (now.hooks.getRunner('approval') === undefined) return 'approval is no longer configured'
+    if (!(await isAdmitted(call, now))) return 'the caller is no longer admitted'
     return await getRejectionReason(call, graph, now)
   } catch (error) {
-    graph.log.warn('a call that waited cannot be compared with the configuration that runs', {
+    graph.log.warn('a delayed call cannot be checked against the current configuration', {
       reason: getErrorMessage(error),
     })
-    return 'the configuration is another one now'
+    return 'the configuration has changed'
   }
 }
 
@@ -287,11 +288,11 @@ async function getRejectionReason(
     other === undefined ||
     getLiveUpstream(own.upstream) !== getLiveUpstream(other.upstream)
   )
-    return 'its server is another one now'
+    return 'the upstream was replaced'
   const route = await findRoute(exchange, now)
-  if ('error' in route) return 'its caller is not offered it any more'
+  if ('error' in route) return 'the target is no longer available to the caller'
   const getTargetName = (said: Call['params']): string | undefined => getTarget(exchange.method, said)?.name
   const isSame =
     route.to === 'one' && route.upstream === upstream && getTargetName(route.params) === getTargetName(params)
-  return isSame ? undefined : 'its name means another thing now'
+  return isSame ? undefined : 'the name now refers to another target'
 }

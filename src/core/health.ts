@@ -53,7 +53,7 @@ function describeCause(error: unknown): string {
 function validateFindings(findings: readonly HealthFinding[]): readonly HealthFinding[] {
   const given: unknown = findings
   if (Array.isArray(given) && given.every(isFinding)) return findings
-  throw new Error('it gives something else than findings')
+  throw new Error('the health hook returned invalid findings')
 }
 
 function isFinding(one: unknown): boolean {
@@ -64,7 +64,7 @@ function isFinding(one: unknown): boolean {
 
 function describeUpstream(upstream: Upstream, { catalog }: Graph): HealthFinding[] {
   const { name, state, degraded } = upstream
-  const why = getOwnerProblem(upstream) ?? 'it does not say why'
+  const why = getOwnerProblem(upstream) ?? 'unknown reason'
   const lists = Object.entries(catalog.getListProblems(name) ?? {})
   return [
     ...(hasFailed(upstream) ? [createFixableFinding('upstream-failed', upstream, { why })] : []),
@@ -87,17 +87,17 @@ function hasFailed({ state, problem }: Upstream): boolean {
 
 /** Advice for servers that are not child processes, and so have no output here. */
 const ELSEWHERE = {
-  'upstream-failed': 'See that it runs and can be reached; then: gateway restart {upstream}',
-  'upstream-degraded': 'The log of the gateway says more',
-  'upstream-restarts': 'The log of the gateway says more; then: gateway restart {upstream}',
+  'upstream-failed': 'Check that it runs and is reachable; then: gateway restart {upstream}',
+  'upstream-degraded': 'See the gateway log',
+  'upstream-restarts': 'See the gateway log; then: gateway restart {upstream}',
 } as const
 
 /** Advice for a process that is not running and wrote nothing, such as one that could not be started. */
 const SILENT =
-  'It wrote nothing: correct what is said here (gateway reload reads gateway.yaml anew); then: gateway restart {upstream}'
+  'It has no output: fix the problem above (run gateway reload after changes to gateway.yaml); then: gateway restart {upstream}'
 
 const REFUSED = /^HTTP 40[13]\b/
-const WANTS_LOGIN = 'It wants a login, or another token: see docs/login.md; then: gateway reload'
+const WANTS_LOGIN = 'It requires a login or another token: see docs/login.md; then: gateway reload'
 
 /** Creates a finding with advice that applies to this server. */
 function createFixableFinding(

@@ -50,7 +50,7 @@ function checkReference(params: Params): TargetResult {
   const members = MEMBERS.get(ref.type)
   if (members === undefined) return createInvalidTarget('"ref.type" must be "ref/prompt" or "ref/resource"')
   const odd = Object.keys(ref).find(findMistakableName)
-  if (odd !== undefined) return createInvalidTarget(`"${odd}" in "ref" may be read as another member`)
+  if (odd !== undefined) return createInvalidTarget(`ambiguous member "${odd}" in "ref"`)
   return checkReferenceName(params, ref, members)
 }
 
@@ -60,7 +60,7 @@ function checkReferenceName(
   [member, other]: readonly ['name' | 'uri', 'name' | 'uri'],
 ): TargetResult {
   const name = ref[member]
-  if (ref[other] !== undefined) return createInvalidTarget('"ref" names a prompt and a resource')
+  if (ref[other] !== undefined) return createInvalidTarget('"ref" has both a prompt and a resource')
   if (typeof name !== 'string') return createInvalidTarget(`"ref.${member}" must be a string`)
   // Completion may be for a URI template, which is not a URI.
   if (member === 'name' || name.includes('{')) return { params }

@@ -298,7 +298,7 @@ export class Router {
   async #findByReference(exchange: Exchange): Promise<RouteResult> {
     const target = getTarget(exchange.method, exchange.params)
     if (target === undefined)
-      return { error: rpcError(RPC.invalidParams, 'Invalid params: "ref" names nothing') }
+      return { error: rpcError(RPC.invalidParams, 'Invalid params: "ref" has no name or URI') }
     const { kind, name, withName } = target
     if (kind === 'prompts') return this.#owner(exchange, kind, name, withName)
     const template = await this.#graph.catalog.find('resourceTemplates', exchange.session, name)

@@ -41,7 +41,7 @@ export class RestartPolicy {
     if (this.#failures.length < MAX_CONSECUTIVE_RESTARTS)
       return { ms: Math.max(ms, this.#wait(now)), note: undefined }
     const seconds = Math.ceil((now - (this.#failures[0] ?? now)) / 1000)
-    const note = `it keeps ending, for ${seconds} s now; next try in 5 min`
+    const note = `keeps crashing, for ${seconds} s; retrying in 5 min`
     return { ms: PROBE_MS, note }
   }
 

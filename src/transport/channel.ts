@@ -81,7 +81,7 @@ export class WebSocketChannel implements Channel {
       hold: options.hold,
       unsent: () => socket.bufferedAmount,
       onFlow: () => this.#callbacks?.flow(),
-      onStuck: () => this.#terminate('it does not read what it is sent'),
+      onStuck: () => this.#terminate('it does not read its messages'),
     })
     this.#gone = new Promise(resolve => socket.once('close', () => resolve()))
     this.#written = () => this.#handleDrain()
@@ -191,7 +191,7 @@ export class WebSocketChannel implements Channel {
     this.#stopPing = this.#options.clock.after(PING_MS, () => {
       // While reading is paused, pongs cannot arrive: rely on unread data alone.
       const isSilent = !this.#hasLife && (!this.#socket.isPaused || this.unsent > 0)
-      if (isSilent) return this.#terminate('it neither answers our pings nor reads what it is sent')
+      if (isSilent) return this.#terminate('ping timed out')
       this.#hasLife = false
       if (this.#socket.readyState === this.#socket.OPEN) this.#socket.ping()
       this.#startPings()

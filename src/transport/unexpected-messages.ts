@@ -5,18 +5,18 @@ const WINDOW_MS = 10_000
 const MAX_LINES = 1000
 const MAX_BYTES = 1024 * 1024
 const DESCRIPTIONS = {
-  garbage: 'skipped what is no message',
-  entry: 'withheld an entry of a list that nests too deep',
-  response: 'dropped a response that nobody waits for',
-  progress: 'dropped progress of an unknown token',
-  excess_progress: 'dropped progress beyond 20 a second for a call',
-  excess_message: 'dropped log messages beyond 100 a second for a call',
-  oversize: 'skipped a message that is too long',
-  message: 'dropped a log message that belongs to no request',
-  request: 'dropped a request that this era does not have, or that was made already',
-  ask: 'refused a request that cannot be told whose it is',
-  cancellation: 'dropped the cancellation of what is not under way',
-  completion: 'dropped the completion of an elicitation that nobody was asked for',
+  garbage: 'skipped invalid output',
+  entry: 'dropped a list entry that is nested too deeply',
+  response: 'dropped a response to an unknown request',
+  progress: 'dropped progress with an unknown token',
+  excess_progress: 'dropped progress above 20 per second and call',
+  excess_message: 'dropped log messages above 100 per second and call',
+  oversize: 'skipped an oversized message',
+  message: 'dropped a log message without a request',
+  request: 'dropped a duplicate request, or one that this protocol version lacks',
+  ask: 'refused a request that matches no call',
+  cancellation: 'dropped a cancellation of an unknown request',
+  completion: 'dropped the completion of an unknown elicitation',
 } as const
 
 type DroppedKind = keyof typeof DESCRIPTIONS
@@ -46,7 +46,7 @@ export class DroppedMessages {
   countGarbage(bytes: Buffer): void {
     const sample = (): string => bytes.toString('utf8', 0, 400)
     if (this.#budget?.recordGarbage(bytes.length) === true)
-      this.#log.warn('most of what it sends is no message', {
+      this.#log.warn('most of its output is invalid', {
         degraded: this.degraded,
         sample: formatPeerText(sample(), 200),
       })
@@ -97,7 +97,7 @@ export class GarbageBudget {
   /** Problem as one line for display; undefined ten seconds after the last excess message. */
   get degraded(): string | undefined {
     if (this.#clock.now() - this.#exceededAt >= WINDOW_MS) return undefined
-    return `it sends what is no message: ${this.#lines} lines, ${this.#bytes} bytes within 10 s; the log has a sample`
+    return `invalid output: ${this.#lines} lines, ${this.#bytes} bytes in 10 s; see the log for a sample`
   }
 
   #isWithin(): boolean {

@@ -62,10 +62,10 @@ export async function makeSocketDirectory(socket: string): Promise<void> {
 export function guardDirectory(socket: string, isPrivate: boolean): void {
   const directory = dirname(socket)
   const found = readSocketStats(directory, socket)
-  if (found?.isDirectory() !== true) throw createSocketError(socket, `${directory} is no directory`)
+  if (found?.isDirectory() !== true) throw createSocketError(socket, `${directory} is not a directory`)
   if (!isOwnUid(found.uid)) throw createSocketError(socket, `${directory} belongs to another user`)
   if ((found.mode & (isPrivate ? GROUP_OTHER_ACCESS : GROUP_OTHER_WRITE)) !== 0)
-    throw createSocketError(socket, `others can ${isPrivate ? 'look into' : 'write to'} ${directory}`)
+    throw createSocketError(socket, `other users can ${isPrivate ? 'list' : 'write to'} ${directory}`)
 }
 
 /**
@@ -76,7 +76,7 @@ export function isOwnSocket(socket: string): boolean {
   const found = readSocketStats(socket, socket)
   if (found === undefined) return false
   if (found.isSymbolicLink()) throw createSocketError(socket, 'it is a symbolic link')
-  if (!found.isSocket()) throw createSocketError(socket, 'something else is there')
+  if (!found.isSocket()) throw createSocketError(socket, 'it is not a socket')
   if (!isOwnUid(found.uid)) throw createSocketError(socket, 'it belongs to another user')
   return true
 }

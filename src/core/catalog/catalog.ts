@@ -105,8 +105,7 @@ export class Catalog {
     if (kind === undefined)
       return { error: rpcError(RPC.methodNotFound, `Method not found: ${exchange.method}`) }
     const offset = this.#parseOffset(exchange, kind)
-    if (offset === undefined)
-      return { error: rpcError(RPC.invalidParams, 'Invalid params: the cursor is not one of ours') }
+    if (offset === undefined) return { error: rpcError(RPC.invalidParams, 'Invalid params: unknown cursor') }
     const { view } = this.listings.getListedView(
       await this.load(kind, exchange.session, upstreams),
       exchange.session,
@@ -119,8 +118,8 @@ export class Catalog {
   #findUnfitTools(view: View): readonly CatalogEntry[] {
     for (const { upstream, exposed } of view.listUnfitTools()) {
       if (!this.#isNew(JSON.stringify(['unfit', upstream, exposed]))) continue
-      this.#graph.log.warn(`tool "${exposed}" of upstream "${upstream}" is withheld from clients on HTTP`, {
-        hint: 'an x-mcp-header annotation in its input schema is invalid',
+      this.#graph.log.warn(`tool "${exposed}" of upstream "${upstream}" is withheld from HTTP clients`, {
+        hint: 'its input schema has an invalid x-mcp-header annotation',
       })
     }
     return view.listUnfitTools()
@@ -331,7 +330,7 @@ export class Catalog {
   #reportStarting(name: string, kind: Kind, error: unknown): void {
     if (!this.#isNew(name)) return
     const code = error instanceof GatewayError ? error.code : 'GW_INTERNAL'
-    this.#graph.log.warn(`upstream "${name}" is left out of the lists`, {
+    this.#graph.log.warn(`upstream "${name}" is missing from the lists`, {
       method: LISTS[kind].method,
       upstream: name,
       code,
@@ -343,7 +342,7 @@ export class Catalog {
     const upstreams = [...this.#starting].filter(name => this.#isNew(name))
     this.#starting.clear()
     if (upstreams.length === 0) return
-    this.#graph.log.warn('upstreams that are still starting are left out of the lists', {
+    this.#graph.log.warn('starting upstreams are missing from the lists', {
       method: LISTS[kind].method,
       upstreams,
     })
@@ -383,14 +382,14 @@ export class Catalog {
     if (cuts.length === 0 && this.#truncated.size === 0) return
     for (const { upstream } of parts) this.#truncated.get(upstream)?.delete(kind)
     for (const { upstream, kept, of } of cuts) {
-      const why = `${kept} of ${of} are listed: the servers together list too much`
+      const why = `${kept} of ${of} listed: the merged list exceeds its limit`
       const known = this.#truncated.get(upstream) ?? new Map<Kind, string>()
       this.#truncated.set(upstream, known.set(kind, why))
       if (!this.#isNew(JSON.stringify(['cut', kind, upstream]))) continue
-      this.#graph.log.warn(`${kind} of upstream "${upstream}" are cut`, {
+      this.#graph.log.warn(`${kind} of upstream "${upstream}" are truncated`, {
         upstream,
         reason: why,
-        hint: 'let servers offer less, or serve them by gateways of their own',
+        hint: 'reduce what the servers list, or run separate gateways',
       })
     }
   }
@@ -407,8 +406,8 @@ export class Catalog {
   #reportWithheld(entry: CatalogEntry, owner: string): void {
     if (!this.#isNew(JSON.stringify(['withheld', entry.kind, entry.upstream, entry.exposed]))) return
     const hint = entry.kind.startsWith('resource')
-      ? 'the first declared owns it'
-      : 'give one of them a prefix, or rename it'
+      ? 'the first declared upstream owns the URI'
+      : 'set a prefix for one of the upstreams, or rename the entry'
     this.#graph.log.warn(
       `${entry.kind} "${entry.exposed}" of upstream "${entry.upstream}" is withheld: "${owner}" owns the name`,
       { hint },
@@ -418,9 +417,9 @@ export class Catalog {
   #reportUnshown({ entry: { kind, upstream, original, exposed }, why }: RejectedListing): void {
     if (!this.#isNew(JSON.stringify(['unshown', kind, upstream, original, exposed]))) return
     this.#graph.log.warn(
-      `${kind} "${original}" of upstream "${upstream}" cannot be shown as "${exposed}": ${why}`,
+      `${kind} "${original}" of upstream "${upstream}" cannot be listed as "${exposed}": ${why}`,
       {
-        hint: 'a plugin that shows lists in another form wanted it; clients that know its own name may call it',
+        hint: 'a plugin that rewrites lists chose the name; the entry can still be called by its own name',
       },
     )
   }

@@ -69,7 +69,7 @@ async function waitUntilReady({ grace }: Graph, { upstream }: UpstreamNode): Pro
   if (upstream.server !== undefined || upstream.state === 'stopped') return false
   await grace.waitForStart(upstream)
   if (upstream.server !== undefined) return true
-  const why = upstream.problem ?? 'it is still starting'
+  const why = upstream.problem ?? 'still starting'
   throw gatewayError('GW_UPSTREAM_DOWN', { upstream: upstream.name, why, detail: upstream.problemDetail })
 }
 
@@ -101,7 +101,7 @@ async function fetchPages(
 }
 
 function createTooLongError({ upstream }: UpstreamNode, method: string): GatewayError {
-  const why = `${method} has more than ${MAX_BYTES} bytes over all its pages`
+  const why = `${method} exceeds ${MAX_BYTES} bytes in total`
   return gatewayError('GW_UPSTREAM_PROTOCOL', { upstream: upstream.name, why })
 }
 
@@ -126,7 +126,7 @@ function createListFailure(
   if (error === undefined)
     return gatewayError('GW_UPSTREAM_PROTOCOL', {
       upstream: upstream.name,
-      why: `${method} failed: it asks for input`,
+      why: `${method} failed: the server requested input`,
     })
   return gatewayError('GW_UPSTREAM_ERROR', { upstream: upstream.name, method, why: error.message })
 }

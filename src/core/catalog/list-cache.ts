@@ -200,7 +200,7 @@ export class ListCache {
     if ('error' in outcome) {
       const { known } = shelf
       if (known === undefined || !keepsLastList(node, outcome.error)) {
-        this.#noteProblem(node, kind, `left out: ${getOwnerReason(outcome.error)}`)
+        this.#noteProblem(node, kind, `missing: ${getOwnerReason(outcome.error)}`)
         throw outcome.error
       }
       return this.#markStale(node, kind, known, getOwnerReason(outcome.error))
@@ -226,7 +226,7 @@ export class ListCache {
     const { name } = node.upstream
     const why = getOwnerReason(error)
     if (shelf.failure === undefined || why !== describeReason(shelf.failure))
-      this.#graph.log.warn(`a list of upstream "${name}" took long, and failed then`, {
+      this.#graph.log.warn(`a slow list of upstream "${name}" failed`, {
         method: LISTS[kind].method,
         upstream: name,
         reason: why,
@@ -240,21 +240,21 @@ export class ListCache {
 
   /** Returns the last known list in place of a pending one; throws if there is none. */
   #getFallback(node: UpstreamNode, kind: Kind, { known, failure }: CachedList): UpstreamList {
-    const reason = failure ?? { why: `${LISTS[kind].method} takes longer than others should wait` }
+    const reason = failure ?? { why: `${LISTS[kind].method} is too slow` }
     if (known !== undefined) return this.#markStale(node, kind, known, describeReason(reason))
-    this.#noteProblem(node, kind, `left out: ${describeReason(reason)}`)
+    this.#noteProblem(node, kind, `missing: ${describeReason(reason)}`)
     throw gatewayError('GW_UPSTREAM_DOWN', { upstream: node.upstream.name, ...reason })
   }
 
   #markStale(node: UpstreamNode, kind: Kind, known: UpstreamList, why: string): UpstreamList {
     const { name, state } = node.upstream
     if (state !== 'stopped' && this.#problems.get(name)?.has(kind) !== true)
-      this.#graph.log.warn(`the last known list of upstream "${name}" is used`, {
+      this.#graph.log.warn(`using the last known list of upstream "${name}"`, {
         method: LISTS[kind].method,
         upstream: name,
         reason: why,
       })
-    this.#noteProblem(node, kind, `as it was last known: ${why}`)
+    this.#noteProblem(node, kind, `out of date: ${why}`)
     return { ...known, isStale: true }
   }
 
@@ -273,10 +273,10 @@ export class ListCache {
     const why = [cut, malformed].filter(reason => reason !== undefined).join('; ')
     const fields = { method: LISTS[kind].method, upstream: name }
     if (known !== why && cut !== undefined)
-      this.#graph.log.warn(`a list of upstream "${name}" is cut`, {
+      this.#graph.log.warn(`a list of upstream "${name}" is truncated`, {
         ...fields,
         reason: cut,
-        hint: 'let the server offer less, or split it in two upstreams',
+        hint: 'reduce what the server lists, or split it into two upstreams',
       })
     if (known !== why && malformed !== undefined)
       this.#graph.log.warn(`a list of upstream "${name}" is malformed`, { ...fields, reason: malformed })
@@ -288,7 +288,7 @@ export class ListCache {
     const key = JSON.stringify([name, kind, reason])
     if (this.#logged.has(key) || this.#logged.size >= MAX_LOGGED) return
     this.#logged.add(key)
-    this.#graph.log.warn(`malformed fields in a list of upstream "${name}" are dropped`, {
+    this.#graph.log.warn(`dropped malformed fields in a list of upstream "${name}"`, {
       method: LISTS[kind].method,
       upstream: name,
       reason,
@@ -336,9 +336,9 @@ function toFetchOutcome(work: Promise<UpstreamList>): Promise<FetchOutcome> {
 
 /** Returns why a list is truncated; undefined if complete. */
 function getTruncationReason(payloads: readonly Payload[], entries: number): string | undefined {
-  if (entries > MAX_ENTRIES) return `only the first ${MAX_ENTRIES} of its ${entries} entries are taken`
+  if (entries > MAX_ENTRIES) return `limited to the first ${MAX_ENTRIES} of ${entries} entries`
   const isMore = payloads.length === MAX_PAGES && typeof payloads.at(-1)?.value().nextCursor === 'string'
-  return isMore ? `only the first ${MAX_PAGES} of its pages are taken` : undefined
+  return isMore ? `limited to the first ${MAX_PAGES} pages` : undefined
 }
 
 /** A modern server decides alone which call becomes a task, so any tool may (2026-07-28, tasks extension). */

@@ -146,7 +146,7 @@ function checkListing(view: View, [wanted, ...before]: ListingForms): CheckedLis
   const taken = new Set<string>()
   for (const entry of wanted) {
     const own = entry.upstream === '' ? entry : view.findSource(entry)
-    const why = own === undefined ? 'no list has it' : findListingProblem(view, entry, own, taken)
+    const why = own === undefined ? 'unknown entry' : findListingProblem(view, entry, own, taken)
     if (own === undefined || why !== undefined) {
       unshown.push({ entry, why: why ?? '' })
       continue
@@ -183,12 +183,12 @@ function findListingProblem(
   own: CatalogEntry,
   taken: ReadonlySet<string>,
 ): string | undefined {
-  if (taken.has(entry.exposed)) return 'another one is shown under this name'
+  if (taken.has(entry.exposed)) return 'the name is already used in this list'
   if (entry.upstream === '' && view.findByName(entry.exposed) !== undefined)
-    return 'the name is the real one of another'
+    return 'the name belongs to another entry'
   if (entry.exposed === own.exposed) return undefined
-  if (entry.kind !== 'tools' && entry.kind !== 'prompts') return 'a URI cannot be shown as another one'
-  return view.findByName(entry.exposed) === undefined ? undefined : 'the name is the real one of another'
+  if (entry.kind !== 'tools' && entry.kind !== 'prompts') return 'a URI cannot be renamed'
+  return view.findByName(entry.exposed) === undefined ? undefined : 'the name belongs to another entry'
 }
 
 function isSame(before: readonly CatalogEntry[], after: readonly CatalogEntry[]): boolean {

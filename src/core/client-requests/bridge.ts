@@ -74,7 +74,7 @@ async function collectInputLoop(call: PipelineCall, dispatch: Dispatch, graph: G
   let answer = await dispatch(call)
   for (let round = 1; 'input' in answer; round++) {
     if (round > MAX_ROUNDS)
-      return createFailure(call, `the server asked for input more than ${MAX_ROUNDS} times`)
+      return createFailure(call, `the server requested input more than ${MAX_ROUNDS} times`)
     if (call.exchange.cancelled) return answer
     const { inputRequests, requestState } = answer.input.value()
     const replies = await askClientForAll(inputRequests, call.exchange, graph)
@@ -101,7 +101,7 @@ async function askClientForAll(
 }
 
 function formatRefusal(why: string): string {
-  return `the client could not answer: ${why}`
+  return `client request failed: ${why}`
 }
 
 function waitBeforeRetry(exchange: Exchange, graph: Graph): Promise<void> {

@@ -131,7 +131,7 @@ export class HeldCall {
     const lacks = findMissingForClient(this.#exchange, ask)
     if (lacks !== undefined) {
       this.settle({ error: findMissingCapability(ask, lacks) })
-      this.#call.cancel('the client cannot be asked')
+      this.#call.cancel('the client does not accept the request')
       return createCannotAskReply(ask)
     }
     return new Promise(reply => {
@@ -181,11 +181,11 @@ export class HeldCall {
 
   #sendRequests(): void {
     if (this.#waiting === undefined || this.#open.size === 0) return
-    if (!this.#graph.parking.add(this)) return this.expire('too many calls wait for their clients')
+    if (!this.#graph.parking.add(this)) return this.expire('too many calls are waiting for client input')
     const { client } = this.#exchange.session
     const inputRequests = createInputRequests(this.#open, client)
     const requestState = sealState(this.#graph, this.#call, { parked: { id: this.id, round: ++this.#round } })
-    this.#startTimer(STATE_TTL_MS, () => this.expire('the client did not come back in time'))
+    this.#startTimer(STATE_TTL_MS, () => this.expire('timed out waiting for client input'))
     const { resolve } = this.#waiting
     this.#waiting = undefined
     this.#exchange.expectRetry()

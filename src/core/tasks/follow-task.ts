@@ -35,7 +35,7 @@ interface FollowTaskDeps {
  */
 export async function followTask(followed: FollowTaskDeps, task: Payload): Promise<Answer> {
   const state = readTask(task.value())
-  if (state === undefined) return createFollowError('the server answered with a task that is none')
+  if (state === undefined) return createFollowError('the server returned an invalid task')
   const follower = new TaskFollower(followed, state, task.era ?? 'legacy')
   const takeBack = followed.call.onCancel(() => follower.cancel())
   try {
@@ -115,14 +115,14 @@ class TaskFollower {
       if (!('result' in answer)) return answer
       const value = answer.result.value()
       const state = readTask(value)
-      if (state === undefined) return createFollowError('the server does not say how its task does')
+      if (state === undefined) return createFollowError('the server returned an invalid task state')
       this.#state = state
       this.#value = value
       this.#failures = 0
       return undefined
     } catch (error) {
       if (++this.#failures >= MAX_FAILURES) throw error
-      this.#of.graph.log.debug('a task could not be looked at', {
+      this.#of.graph.log.debug('polling a task failed', {
         upstream: this.#of.upstream,
         why: getErrorMessage(error),
       })
@@ -157,7 +157,7 @@ class TaskFollower {
     for (const [key, reply] of replies) {
       if ('error' in reply) {
         this.cancel()
-        return createFollowError(`the client could not answer: ${reply.error.message}`)
+        return createFollowError(`client request failed: ${reply.error.message}`)
       }
       this.#answered.add(key)
       inputResponses[key] = reply.result
@@ -193,7 +193,7 @@ export function sendTaskRequest(
   const node = graph.upstreams.get(about.upstream)
   if (node === undefined)
     return Promise.resolve(
-      createFollowError(`the server of this task is not configured any more: ${about.upstream}`),
+      createFollowError(`the upstream of this task is no longer configured: ${about.upstream}`),
     )
   const call = new PipelineCall(about.upstream, method, params, about.exchange)
   graph.hooks.getRunner('call', method)?.(call)

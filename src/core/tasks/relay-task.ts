@@ -167,7 +167,7 @@ async function runStateHooks(
     return Payload.of({ ...rest, status, result: whole }, 'modern')
   }
   const problem =
-    'error' in after ? after.error : rpcError(RPC.internal, 'a task cannot ask when it has ended')
+    'error' in after ? after.error : rpcError(RPC.internal, 'an ended task cannot request input')
   const status = rest.status === 'cancelled' ? 'cancelled' : 'failed'
   return Payload.of({ ...rest, status, error: problem }, 'modern')
 }
@@ -175,9 +175,7 @@ async function runStateHooks(
 function createRelayedAnswer(result: unknown, error: unknown): Answer {
   if (isObject(result)) return { result: Payload.of(result, 'modern') }
   return {
-    error: isRpcError(error)
-      ? error
-      : rpcError(RPC.internal, 'the server says nothing of what came of its task'),
+    error: isRpcError(error) ? error : rpcError(RPC.internal, 'the server returned no result for its task'),
   }
 }
 

@@ -125,7 +125,7 @@ async function finishInBackground(
   let answer = await made
   for (let round = 1; 'input' in answer; round++) {
     if (round > MAX_ROUNDS)
-      return { error: rpcError(RPC.internal, `the server asked for input more than ${MAX_ROUNDS} times`) }
+      return { error: rpcError(RPC.internal, `the server requested input more than ${MAX_ROUNDS} times`) }
     const { inputRequests, requestState } = answer.input.value()
     const replies = await collectReplies(inputRequests, background.task)
     if (typeof replies === 'string') return { error: rpcError(RPC.internal, replies) }
@@ -140,7 +140,7 @@ async function collectReplies(requests: unknown, task: HostedTask): Promise<Json
   )
   const given: JsonObject = {}
   for (const [key, reply] of replies) {
-    if ('error' in reply) return `the client could not answer: ${reply.error.message}`
+    if ('error' in reply) return `client request failed: ${reply.error.message}`
     given[key] = reply.result
   }
   return given

@@ -124,12 +124,11 @@ function relayTask({ call, graph }: TaskCallDeps, answer: Answer): Answer {
   const state = readTask(value)
   const era = answer.task.era ?? 'legacy'
   const { session } = call.exchange
-  if (state === undefined)
-    return { error: rpcError(RPC.internal, 'the server answered with a task that is none') }
+  if (state === undefined) return { error: rpcError(RPC.internal, 'the server returned an invalid task') }
   const tool = String(call.exchange.params?.name)
   const place: TaskLocation = { at: 'server', ...getToolLocation(call), era, original: state.taskId, tool }
   const taskId = sealTaskId(graph, session, place, state.ttlMs)
-  if (taskId === undefined) return { error: rpcError(RPC.internal, 'the id of the task is too long') }
+  if (taskId === undefined) return { error: rpcError(RPC.internal, 'the task id is too long') }
   if (era === 'modern') return { task: Payload.of({ ...value, resultType: 'task', taskId }, era) }
   graph.tasks.recordTask(graph, session, taskId, place, state.ttlMs)
   return { task: Payload.of({ ...value, task: { ...(value.task as JsonObject), taskId } }, era) }
@@ -179,7 +178,7 @@ async function hostCall({ call, dispatch, graph, by }: TaskCallDeps): Promise<An
     if (!('task' in answer)) return answer
     return followTask({ graph, upstream: own.upstream, exchange: own.exchange, call: own, sees }, answer.task)
   })
-  return whole ?? { error: rpcError(RPC.internal, 'too many tasks are kept already') }
+  return whole ?? { error: rpcError(RPC.internal, 'too many tasks') }
 }
 
 function createNoTaskError({ params }: PipelineCall): Answer {

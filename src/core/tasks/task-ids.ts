@@ -143,5 +143,5 @@ export function requiresTasks({ code, data }: RpcError): boolean {
 }
 
 export function createUnknownTaskError(): RpcError {
-  return rpcError(RPC.invalidParams, 'Unknown task: it has expired, or never was')
+  return rpcError(RPC.invalidParams, 'Unknown task: not found or expired')
 }

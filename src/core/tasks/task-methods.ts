@@ -55,7 +55,7 @@ const MODERN_HANDLERS: Readonly<Record<string, TaskMethodHandler>> = {
   },
   'tasks/cancel': {
     hosted: task => {
-      task.cancel('the client cancelled it')
+      task.cancel('cancelled by the client')
       return handleModern(EMPTY_RESULT)
     },
     relayed: relayModernRequest,
@@ -70,9 +70,9 @@ const LEGACY_HANDLERS: Readonly<Record<string, TaskMethodHandler>> = {
   },
   'tasks/cancel': {
     hosted: task =>
-      task.cancel('the client cancelled it')
+      task.cancel('cancelled by the client')
         ? handleLegacy(toLegacyTask(task.state))
-        : createInvalidParams(`the task is ${task.state.status} already`),
+        : createInvalidParams(`the task is already ${task.state.status}`),
     relayed: relayLegacyRequest,
   },
 }
@@ -118,7 +118,7 @@ function findTask(
 export async function listOwnTasks(exchange: PipelineExchange, graph: Graph): Promise<Answer> {
   if (!supportsTasks(exchange.session.client) || !offersTasks(graph, exchange.session.client.era))
     return createNotFound(exchange)
-  if (exchange.params?.cursor !== undefined) return createInvalidParams('the cursor is not one of ours')
+  if (exchange.params?.cursor !== undefined) return createInvalidParams('unknown cursor')
   const known = graph.tasks.listTasks(graph, exchange.session)
   const tasks = await Promise.all(
     known.map(async ({ taskId, place }) => {

@@ -174,9 +174,9 @@ test(
 
     for (const [path, why] of [
       ['link.sock', /symbolic link/],
-      ['file.sock', /something else/],
-      ['open/a.sock', /others can/],
-      ['way/a.sock', /no directory/],
+      ['file.sock', /is not a socket/],
+      ['open/a.sock', /other users can/],
+      ['way/a.sock', /is not a directory/],
     ] as const) {
       await assert.rejects(openControl(join(at, path), host(), true), { code: 'GW_CONTROL', message: why })
       await assert.rejects(connectControl(join(at, path)), { code: 'GW_CONTROL' })

@@ -74,13 +74,13 @@ test('a list of more than 10,000 entries is cut, and log and inspect say of whic
 
   assert.equal((answer.tools as unknown[]).length, 10_000)
   assert.equal(answer.nextCursor, undefined)
-  const warnings = log.filter(({ message }) => message === 'a list of upstream "long" is cut')
+  const warnings = log.filter(({ message }) => message === 'a list of upstream "long" is truncated')
   assert.deepEqual(
     warnings.map(({ reason }) => reason),
-    ['only the first 10000 of its 10001 entries are taken'],
+    ['limited to the first 10000 of 10001 entries'],
   )
   const { upstreams } = await gateway.inspect()
-  assert.equal(upstreams[0]?.lists?.tools, 'only the first 10000 of its 10001 entries are taken')
+  assert.equal(upstreams[0]?.lists?.tools, 'limited to the first 10000 of 10001 entries')
 })
 
 test('an error that a server answers to a list is told as its own error', async t => {
@@ -91,6 +91,6 @@ test('an error that a server answers to a list is told as its own error', async 
 
   await client.request('tools/list')
 
-  const warning = log.find(({ message }) => message === 'upstream "web" is left out of the lists')
+  const warning = log.find(({ message }) => message === 'upstream "web" is missing from the lists')
   assert.equal(warning?.code, 'GW_UPSTREAM_ERROR')
 })

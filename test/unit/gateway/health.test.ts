@@ -55,8 +55,8 @@ test('the output of a server is no advice where there is none here', async t => 
   const fixes = new Map(gateway.gateway.health.findings.map(({ upstream, fix }) => [upstream, fix]))
   assert.match(fixes.get('loud') ?? '', /^gateway logs loud /)
   for (const name of ['gone', 'absent', 'homeless'])
-    assert.match(fixes.get(name) ?? '', new RegExp(`^It wrote nothing.*; then: gateway restart ${name}$`))
-  assert.equal(fixes.get('away'), 'See that it runs and can be reached; then: gateway restart away')
+    assert.match(fixes.get(name) ?? '', new RegExp(`^It has no output.*; then: gateway restart ${name}$`))
+  assert.equal(fixes.get('away'), 'Check that it runs and is reachable; then: gateway restart away')
 })
 
 test('a server that refuses without a login is not said to be out of reach', async t => {
@@ -69,7 +69,7 @@ test('a server that refuses without a login is not said to be out of reach', asy
 
   const [finding] = gateway.gateway.health.findings
   assert.match(finding?.summary ?? '', /^locked is not running: HTTP 401/)
-  assert.match(finding?.fix ?? '', /^It wants a login, or another token: see docs\/login\.md/)
+  assert.match(finding?.fix ?? '', /^It requires a login or another token: see docs\/login\.md/)
 })
 
 test('who stopped a server is reminded of it', async t => {
@@ -145,7 +145,10 @@ test('plugins add findings, change them, and one that fails is a finding itself 
     findings.map(({ code, summary }) => [code, summary]),
     [
       ['plugin-health', 'plugin throws failed to report its health: out of order'],
-      ['plugin-health', 'plugin nonsense failed to report its health: it gives something else than findings'],
+      [
+        'plugin-health',
+        'plugin nonsense failed to report its health: the health hook returned invalid findings',
+      ],
       ['late', 'the tide is late'],
     ],
   )

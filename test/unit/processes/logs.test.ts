@@ -100,9 +100,9 @@ describe('what is no message on a stdout', { concurrency: 4 }, () => {
     assert.equal(upstream.degraded, undefined)
     assert.equal(textOf(await upstream.dispatch(toolCall('mutter', { text, times: 500 }))), 'muttered')
 
-    assert.match(upstream.degraded ?? '', /no message: \d+ lines/)
+    assert.match(upstream.degraded ?? '', /^invalid output: \d+ lines/)
     assert.equal(upstream.state, 'ready')
-    const said = logs.filter(line => line.message === 'most of what it sends is no message')
+    const said = logs.filter(line => line.message === 'most of its output is invalid')
     assert.equal(said.length, 1)
     assert.ok(String(said[0]?.fields.sample).startsWith('{') && String(said[0]?.fields.sample).length <= 210)
   })

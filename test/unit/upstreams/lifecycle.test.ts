@@ -130,14 +130,14 @@ describe('a server that crashes whenever it starts', { concurrency: 4 }, () => {
 
     assert.match(
       String(upstream.problem),
-      / – it keeps ending, for \d+ s now; next try in 5 min, or `gateway start it`/,
+      / – keeps crashing, for \d+ s; retrying in 5 min, or `gateway start it`/,
     )
     assert.equal(states.filter(state => state === 'starting').length, 10)
     await assert.rejects(upstream.dispatch(toolCall('count')), { code: 'GW_UPSTREAM_DOWN' })
     assert.equal(states.filter(state => state === 'starting').length, 10, 'a call does not start it')
     rmSync(file)
     await until(() => upstream.state === 'ready', 'it was tried again')
-    assert.match(String(upstream.runtime?.lastError), /next try in 5 min/)
+    assert.match(String(upstream.runtime?.lastError), /retrying in 5 min/)
     assert.ok(Math.abs(Date.now() - (upstream.runtime?.lastErrorAt ?? 0)) < 60_000)
   })
 

@@ -60,7 +60,7 @@ describe('the budget of a server that crashes whenever it starts', () => {
   it('says how often it was started, and when it is tried again', () => {
     assert.match(
       String(crashing(10 * MINUTE, 0.5).notes.at(-1)),
-      /^it keeps ending, for \d+ s now; next try in 5 min$/,
+      /^keeps crashing, for \d+ s; retrying in 5 min$/,
     )
   })
 

@@ -62,7 +62,7 @@ test('one line names all servers that were left out of a list as they were start
   }
 
   await client.request('tools/list')
-  const warnings = gateway.log.filter(({ message }) => String(message).includes('left out of the lists'))
+  const warnings = gateway.log.filter(({ message }) => String(message).includes('missing from the lists'))
   assert.deepEqual(
     warnings.map(({ upstreams }) => upstreams),
     [['a', 'b', 'c']],

@@ -54,9 +54,9 @@ function upstream(config: JsonObject, become: object): JsonObject {
   return { ...config, upstreams: { pay: { ...upstreams.pay, ...become } } }
 }
 
-const NOT_OFFERED = /not run: its caller is not offered it any more/
-const ANOTHER = /not run: its server is another one now/
-const NOT_LET_IN = /not run: its caller is not let in any more/
+const NOT_OFFERED = /not run: the target is no longer available to the caller/
+const ANOTHER = /not run: the upstream was replaced/
+const NOT_LET_IN = /not run: the caller is no longer admitted/
 
 for (const [where, change, why] of [
   ['its tool is hidden', config => upstream(config, { tools: { deny: ['send'] } }), NOT_OFFERED],

@@ -99,7 +99,7 @@ for (const era of ['modern', 'legacy'] as const) {
       'surface=compact': /must be full or search or code/,
       surface: /must be full or search or code/,
       '%73urface=no': /must be full or search or code/,
-      'surface=search&surface=search': /stands there twice/,
+      'surface=search&surface=search': /is duplicated/,
       'a=1&surface=__proto__': /must be full or search or code/,
     }
     for (const [query, why] of Object.entries(wrong)) {
@@ -107,7 +107,7 @@ for (const era of ['modern', 'legacy'] as const) {
       assert.equal(status, 400, query)
       const { error } = JSON.parse(text) as { error: { code: number; message: string } }
       assert.equal(error.code, -32600)
-      assert.match(error.message, /^Bad request: "surface" of the URL /)
+      assert.match(error.message, /^Bad request: URL parameter "surface" /)
       assert.match(error.message, why)
       assert.equal(headers.get('mcp-session-id'), null)
     }
