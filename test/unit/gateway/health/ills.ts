@@ -86,7 +86,7 @@ export const ILLS: Readonly<Record<string, Case>> = {
   },
   'plugin-health': {
     level: 'warning',
-    fix: /who wrote it/,
+    fix: /author of the plugin/,
     async make(t) {
       const state = { isMended: false }
       const broken = definePlugin({
@@ -106,7 +106,7 @@ export const ILLS: Readonly<Record<string, Case>> = {
   'certificate-ended': { level: 'error', fix: /gateway reload$/, make: t => certified(t, -1) },
   'cluster-store-away': {
     level: 'warning',
-    fix: /Look at Redis/,
+    fix: /Check Redis/,
     needsRedis: true,
     async make(t) {
       const { gateways, redis } = await replicas(t, 1, METRICS)
@@ -118,7 +118,7 @@ export const ILLS: Readonly<Record<string, Case>> = {
   },
   'cluster-store-refuses': {
     level: 'error',
-    fix: /rights, or Redis more memory/,
+    fix: /permissions .* add memory to Redis/,
     needsRedis: true,
     async make(t) {
       const clock = new TestClock()
@@ -162,7 +162,7 @@ export const ILLS: Readonly<Record<string, Case>> = {
   },
   'nearly-overloaded': {
     level: 'warning',
-    fix: /more memory/,
+    fix: /^Increase memory/,
     async make(t) {
       // One per cent of the memory, or of the heap: any process has more than a thousandth of one, and is given a hundredth here.
       const gateway = await gatewayOf(
@@ -184,7 +184,7 @@ export const ILLS: Readonly<Record<string, Case>> = {
   },
   overloaded: {
     level: 'error',
-    fix: /more memory/,
+    fix: /^Increase memory/,
     async make(t) {
       const clock = new TestClock()
       const gateway = await gatewayOf(t, {}, { upstreams: { web: await web(t) }, clock })
@@ -195,7 +195,7 @@ export const ILLS: Readonly<Record<string, Case>> = {
   },
   'pins-no-lock': {
     level: 'warning',
-    fix: /^gateway lock;/,
+    fix: /^Run "gateway lock"/,
     async make(t) {
       const directory = directoryWith(t, { 'none.txt': '' })
       const gateway = await gatewayOf(
