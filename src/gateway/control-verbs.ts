@@ -161,7 +161,7 @@ async function sendClientRequest(
   if (typeof method !== 'string' || !isObject(sent))
     throw gatewayError('GW_VERB_PARAMS', {
       verb: 'client.request',
-      why: '"method" must be a text, "params" an object',
+      why: '"method" must be a string and "params" an object',
     })
   const connection = await gateway.connect()
   try {
@@ -201,7 +201,7 @@ async function getStatus(gateway: VerbDeps): Promise<object> {
 
 function getUpstreamHandle(verb: string, gateway: VerbDeps, { upstream }: JsonObject): UpstreamHandle {
   if (typeof upstream !== 'string')
-    throw gatewayError('GW_VERB_PARAMS', { verb, why: '"upstream" must be the name of one' })
+    throw gatewayError('GW_VERB_PARAMS', { verb, why: '"upstream" must be the name of an upstream' })
   const found = gateway.upstreams.get(upstream)
   if (found !== undefined) return found
   throw gatewayError('GW_UPSTREAM_UNKNOWN', {
@@ -234,7 +234,7 @@ async function restartUpstream(upstream: UpstreamHandle): Promise<object> {
 
 function toStartAnswer(upstream: UpstreamHandle): object {
   const { name, state, problem } = upstream.status()
-  const why = problem ?? 'it does not say why'
+  const why = problem ?? 'no reason given'
   if (state === 'failed') throw gatewayError('GW_UPSTREAM_START', { upstream: name, why })
   if (state === 'needs_auth') throw gatewayError('GW_UPSTREAM_LOGIN', { upstream: name, why })
   return { upstream: upstream.status() }
@@ -244,8 +244,7 @@ async function getDefinitions(gateway: VerbDeps, params: JsonObject): Promise<ob
   const { name } = getUpstreamHandle('upstream.definitions', gateway, params)
   const { graph } = gateway.generation
   const node = graph.upstreams.get(name)
-  if (node === undefined)
-    throw gatewayError('GW_UPSTREAM_DOWN', { upstream: name, why: 'it is not there now' })
+  if (node === undefined) throw gatewayError('GW_UPSTREAM_DOWN', { upstream: name, why: 'it was removed' })
   return fetchDefinitions(node, graph)
 }
 
@@ -256,7 +255,7 @@ async function getLogs(gateway: VerbDeps, params: JsonObject, options: VerbOptio
   if (lines === undefined)
     throw gatewayError('GW_VERB_PARAMS', { verb, why: `"lines" must be a number from 0 to ${MAX_LINES}` })
   if (logs === undefined)
-    throw gatewayError('GW_VERB_PARAMS', { verb, why: `"${name}" has no process here, so there is no log` })
+    throw gatewayError('GW_VERB_PARAMS', { verb, why: `"${name}" has no local process and no log` })
   const recent = lines === 0 ? [] : logs.recent().slice(-lines)
   if (params.follow !== true) return { lines: recent }
   for (const line of recent) options.onNotification?.({ method: 'log', params: { line } })

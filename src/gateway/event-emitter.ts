@@ -30,7 +30,7 @@ export class GatewayEventEmitter {
       try {
         listener(what)
       } catch (error) {
-        this.#log.error('a listener of the gateway failed', { event, reason: getErrorMessage(error) })
+        this.#log.error('event listener failed', { event, reason: getErrorMessage(error) })
       }
     }
   }

@@ -74,7 +74,7 @@ export async function explainCall(graph: RuntimeGraph, params: JsonObject): Prom
 function parseExplainQuery(params: JsonObject, graph: RuntimeGraph): ExplainQuery {
   const { tool, arguments: args, as, scopes, client, profile } = params
   const wrong = (why: string): Error => gatewayError('GW_VERB_PARAMS', { verb: VERB, why })
-  if (typeof tool !== 'string' || tool === '') throw wrong('"tool" must be the name of one')
+  if (typeof tool !== 'string' || tool === '') throw wrong('"tool" must be the name of a tool')
   if (args !== undefined && !isObject(args)) throw wrong('"arguments" must be an object')
   const caller = as === undefined ? ANONYMOUS : findPrincipal(String(as), graph)
   return {
@@ -120,7 +120,8 @@ async function findProbeRoute(
       ? graph.router.findRoute(exchange)
       : graph.router.checkRoute(exchange, decided))
     if ('error' in found) return refused(`${found.error.message}${await suggestTool(exchange, graph)}`)
-    if (found.to === 'many') return refused('a rule sends it to several servers, which is for lists only')
+    if (found.to === 'many')
+      return refused('a routing rule selects several servers, which only lists support')
     exchange.route = found
     return { route: found }
   } catch (thrown) {
@@ -133,7 +134,7 @@ async function suggestTool({ params, session }: Exchange, { catalog }: RuntimeGr
   const names = entries.map(({ exposed }) => exposed)
   const suggestion = findSimilar(String(params?.name), names)
   return suggestion === undefined
-    ? ' – gateway tools lists what there is'
+    ? ' – run "gateway tools" to list all tools'
     : ` – did you mean "${suggestion}"?`
 }
 
@@ -151,7 +152,7 @@ function collectCoreSteps(call: Call | undefined, { upstreams }: RuntimeGraph): 
   const headers = Object.keys(call.headers)
   const mirrored: ExplainStep = {
     ...{ by: 'core', at: 'call', does: 'changes' },
-    text: `arguments stand in headers too: ${headers.join(', ')}`,
+    text: `arguments are copied to headers: ${headers.join(', ')}`,
     facts: { headers },
   }
   const said = server === undefined ? '' : `, ${server.era} ${server.version}`
@@ -160,7 +161,7 @@ function collectCoreSteps(call: Call | undefined, { upstreams }: RuntimeGraph): 
     ...(headers.length === 0 ? [] : [mirrored]),
     {
       ...{ by: 'core', at: 'server', does: 'passes' },
-      text: `"${name}" (${spec.type}${said}) is ${state}${trouble}, and knows the tool as ${String(call.params?.name)}`,
+      text: `"${name}" (${spec.type}${said}) is ${state}${trouble}; its name for the tool is ${String(call.params?.name)}`,
       facts: { upstream: name, type: spec.type, state, original: call.params?.name },
     },
   ]
@@ -184,7 +185,7 @@ function computeOutcome(steps: readonly ExplainStep[], call: Call | undefined): 
     const { text } = steps.findLast(({ by, does }) => by === end.by && does === end.does) ?? end
     return { what, by: end.by, text }
   }
-  if (call === undefined) return { what: 'refused', by: 'core', text: 'no server has it' }
+  if (call === undefined) return { what: 'refused', by: 'core', text: 'tool not found' }
   return { what: 'server', by: call.upstream, text: `"${call.upstream}" answers` }
 }
 
@@ -232,7 +233,7 @@ function createWithheldStep(
   seen: CatalogEntry | undefined,
   { visibleEntry: owner }: CatalogTrace,
 ): ExplainStep {
-  const text = `"${String(seen?.upstream)}" offers one of that name too, and is declared after "${String(owner?.upstream)}"`
+  const text = `"${String(seen?.upstream)}" has a tool with the same name, but is declared after "${String(owner?.upstream)}"`
   return { by: 'core', at: 'listing', does: 'passes', text }
 }
 
@@ -274,8 +275,8 @@ function createHiddenStep(by: string, { exposed }: CatalogEntry): ExplainStep {
 
 function createChangedSteps(by: string, before: CatalogEntry, now: CatalogEntry): ExplainStep[] {
   const facts = before.exposed === now.exposed ? [] : [`renames it to ${now.exposed}`]
-  if (before.value.description !== now.value.description) facts.push('describes it in other words')
-  else if (before.value !== now.value) facts.push('shows it in another form')
+  if (before.value.description !== now.value.description) facts.push('changes its description')
+  else if (before.value !== now.value) facts.push('changes its definition')
   if (facts.length === 0) return []
   return [{ by, at: 'listing', does: 'changes', text: facts.join(', ') }]
 }

@@ -130,7 +130,7 @@ async function createGatewayDeps(
     plugins: options.plugins ?? [],
     runVerb: (verb, params) =>
       live.gateway?.control(verb, params) ??
-      Promise.reject(new Error('no verb can be run while plugins are set up')),
+      Promise.reject(new Error('verbs are not available while plugins are set up')),
     onPeerNotification: (name, notification) => live.generations?.handlePeerNotification(name, notification),
     upstream: options.upstream,
     upstreamSays: (name, notification, upstream, isMeant) =>
@@ -428,6 +428,6 @@ async function drainListeners(
   const isReachable = listeners.some(({ type }) => type === 'http')
   if (delayMs === 0 || !isReachable || gate.isDraining) return
   gate.drain()
-  log.info('not ready any more, and serves on', { delayMs })
+  log.info('draining: not ready, still serving', { delayMs })
   await new Promise<void>(resolve => clock.after(delayMs, resolve))
 }

@@ -320,7 +320,7 @@ function createUpstream(
   }
   throw gatewayError('GW_UPSTREAM_START', {
     upstream: name,
-    why: `no plugin makes upstreams of type "${spec.type}"`,
+    why: `unknown upstream type "${spec.type}": no plugin provides it`,
   })
 }
 

@@ -158,7 +158,7 @@ export class ListenerSet {
     throw gatewayError('GW_LISTEN', {
       listener: name,
       address: spec.type,
-      why: `no plugin makes listeners of type "${spec.type}"`,
+      why: `unknown listener type "${spec.type}": no plugin provides it`,
     })
   }
 }

@@ -30,7 +30,7 @@ export async function loadSealKey({ directory, fresh, log }: SealKeyOptions): Pr
   try {
     return await loadKeyFile(path, BYTES, fresh)
   } catch (error) {
-    log.warn('the key of this gateway is not kept: ids of tasks mean nothing after a restart', {
+    log.warn('storing the gateway key failed: task ids become invalid after a restart', {
       file: path,
       why: getErrorMessage(error),
     })

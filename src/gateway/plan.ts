@@ -170,7 +170,7 @@ function hashWithSalt(text: string, salt: string): string {
 /** Handles the verb `plan.present`. */
 export function snapshotRunning(generation: SnapshotSource, { salt }: JsonObject): Promise<ConfigSnapshot> {
   if (typeof salt === 'string' && salt.length > 0) return snapshotConfig(generation, salt)
-  throw gatewayError('GW_VERB_PARAMS', { verb: 'plan.present', why: '"salt" must be a text' })
+  throw gatewayError('GW_VERB_PARAMS', { verb: 'plan.present', why: '"salt" must be a string' })
 }
 
 /** Creates a stub for a server that runs in another process: it lists the same tools and does nothing. */
@@ -195,7 +195,9 @@ export function createPlaceholder(
     dispatch: ({ method }) => {
       const kind = METHODS.get(method)?.kind
       if (METHODS.get(method)?.to !== 'list' || kind === undefined)
-        return Promise.resolve({ error: rpcError(RPC.methodNotFound, `${method} is not made for a plan`) })
+        return Promise.resolve({
+          error: rpcError(RPC.methodNotFound, `${method} is not available in a plan`),
+        })
       const list = kind === 'tools' ? tools : []
       return Promise.resolve({ result: Payload.of({ [LISTS[kind].member]: list }) })
     },
@@ -240,7 +242,7 @@ function compareServers(now: ConfigSnapshot, then: ConfigSnapshot): ConfigPlan['
     restarted: names(both.filter(one => !isSame(one))),
     changed: names(both.filter(one => isSame(one) && !isUntouched(one))),
     kept: names(both.filter(one => isSame(one) && isUntouched(one))),
-    unknown: Object.fromEntries(unknown.map(({ name, problem = 'it lists no tools' }) => [name, problem])),
+    unknown: Object.fromEntries(unknown.map(({ name, problem = 'no list of tools' }) => [name, problem])),
   }
 }
 
@@ -293,7 +295,7 @@ export interface PlanDeps {
  */
 export async function planConfigText(running: PlanDeps, { yaml }: JsonObject): Promise<object> {
   if (typeof yaml !== 'string' || Buffer.byteLength(yaml) > MAX_TEXT_BYTES)
-    throw gatewayError('GW_VERB_PARAMS', { verb: 'plan', why: '"yaml" must be a text of at most 1 MiB' })
+    throw gatewayError('GW_VERB_PARAMS', { verb: 'plan', why: '"yaml" must be a string of at most 1 MiB' })
   const next = await parseConfigText(running, yaml)
   if ('problems' in next) return { ...next, changes: false }
   const describe = (salt: string): Promise<ConfigSnapshot> => snapshotConfig(running.generation, salt)
@@ -331,7 +333,7 @@ async function parseConfigText(
     return {
       problems: foreign.map(
         ([name]) =>
-          `/plugins/${name} is a plugin that is not loaded here, and no code is run for this: "gateway plan -c new.yaml" runs it`,
+          `/plugins/${name} is not loaded, and this plan runs no code; run "gateway plan -c new.yaml" instead`,
       ),
     }
   } catch (error) {
@@ -347,7 +349,7 @@ function listProblems({ fields }: GatewayError): readonly Problem[] {
 
 /** Creates a stub for a server that a plan does not start. */
 function createAbsentUpstream(spec: UpstreamConfig, context: UpstreamContext): Upstream {
-  const problem = 'it is not started for a plan of a text, so nobody knows its tools'
+  const problem = 'tools unknown: a plan of a text starts no server'
   return {
     ...createPlaceholder(spec, context, []),
     problem,

@@ -130,7 +130,7 @@ export class Generations {
       gate.swap(next.graph)
       listeners.recheckCredentials()
       this.#drained = this.#drainPrevious(before, next, listening).catch((error: unknown) =>
-        deps.log.error('an old generation did not end well', { reason: getOwnerReason(error) }),
+        deps.log.error('draining the old generation failed', { reason: getOwnerReason(error) }),
       )
     } catch (error) {
       await next.graph.hooks.getRunner('close')?.()
@@ -177,7 +177,7 @@ export class Generations {
     this.#previous = before
     const settled = change?.settle(parseDuration(before.graph.config.shutdown.grace))
     const told = notifyReloaded(before.graph, next.graph).catch((error: unknown) =>
-      deps.log.error('clients were not told of other lists', { reason: getOwnerReason(error) }),
+      deps.log.error('notifying clients of changed lists failed', { reason: getOwnerReason(error) }),
     )
     await this.#waitOrEnd(told)
     before.graph.notifier.endListens()

@@ -30,7 +30,7 @@ export async function fetchDefinitions(node: UpstreamNode, graph: Graph): Promis
   await upstream.start()
   const { name, server, state } = upstream
   if (server === undefined || state === 'failed' || state === 'stopped') {
-    const why = getOwnerProblem(upstream) ?? `it is ${state}`
+    const why = getOwnerProblem(upstream) ?? `status: ${state}`
     throw gatewayError('GW_UPSTREAM_DOWN', { upstream: name, why })
   }
   const session = createOnlooker(readOwnPackage())
@@ -75,7 +75,7 @@ export function listKnownEntries(
   if (kinds.length === 0)
     throw gatewayError('GW_VERB_PARAMS', {
       verb: 'catalogue.list',
-      why: `"kind" is one of ${KINDS.join(', ')}`,
+      why: `"kind" must be one of ${KINDS.join(', ')}`,
     })
   const viewer = createOnlooker(readOwnPackage())
   return { entries: kinds.flatMap(one => graph.catalog.collectKnownEntries(one, viewer).map(createKnownRow)) }
@@ -141,7 +141,7 @@ export function listHostedTasks({ tasks, hide }: Graph, { limit = MAX_COUNT }: J
  */
 export function cancelHostedTask({ tasks }: Graph, { task }: JsonObject): object {
   if (typeof task !== 'string')
-    throw gatewayError('GW_VERB_PARAMS', { verb: 'tasks.cancel', why: '"task" must be the id of one' })
-  const cancelled = tasks.cancelTask(task, 'the owner of the gateway cancelled it')
+    throw gatewayError('GW_VERB_PARAMS', { verb: 'tasks.cancel', why: '"task" must be a task id' })
+  const cancelled = tasks.cancelTask(task, 'cancelled by the gateway owner')
   return { found: cancelled === undefined ? 0 : 1, cancelled: cancelled === true ? 1 : 0 }
 }

@@ -158,7 +158,7 @@ async function wrapSetupError(
     const problem = locate({ pointer: at, message: String(cause.fields.why), on: 'key' })
     return gatewayError(cause.code, { ...cause.fields, problems: [problem], cause })
   }
-  const problem = locate({ pointer, message: `setup threw: ${getErrorMessage(cause)}`, on: 'key' })
+  const problem = locate({ pointer, message: `setup failed: ${getErrorMessage(cause)}`, on: 'key' })
   if (url === undefined)
     return gatewayError('GW_PLUGIN_SETUP', { plugin: name, why: getErrorMessage(cause), cause })
   const problems = [await locateInPluginFile(cause, url, problem)]

@@ -42,7 +42,7 @@ export function runPluginCheck(
   try {
     plugin.check(config, finding => found.push(locate(finding)), own)
   } catch (cause) {
-    const message = `its check threw: ${getErrorMessage(cause)}`
+    const message = `check failed: ${getErrorMessage(cause)}`
     throw createPluginFailure(
       'GW_PLUGIN_SETUP',
       plugin.name,
@@ -96,7 +96,7 @@ async function createValidator(
     validators.set(schema, made)
     return made
   } catch (cause) {
-    const message = `its schema is no JSON Schema: ${getErrorMessage(cause)}`
+    const message = `invalid JSON Schema: ${getErrorMessage(cause)}`
     throw createPluginFailure(
       'GW_PLUGIN_SETUP',
       plugin.name,
@@ -110,6 +110,6 @@ async function createValidator(
 async function explainErrors(errors: readonly SchemaError[], pointer: string): Promise<readonly Finding[]> {
   const { explainSchemaError } = await import('../config/messages.ts')
   const findings = errors.map(explainSchemaError).filter(finding => finding !== undefined)
-  const some = findings.length > 0 ? findings : [{ pointer: '', message: 'is not valid here' }]
+  const some = findings.length > 0 ? findings : [{ pointer: '', message: 'invalid value' }]
   return some.map(finding => ({ ...finding, pointer: `${pointer}${finding.pointer}` }))
 }

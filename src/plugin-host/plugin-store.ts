@@ -10,7 +10,8 @@ const MAX_COUNT = 2 ** 50
 export function createPluginStore(plugin: string, store: SharedStore | undefined): SharedStore | undefined {
   if (store === undefined) return undefined
   const own = (key: string): string => {
-    if (key.length < 1 || key.length > MAX_KEY) throw new RangeError(`a key has 1 to ${MAX_KEY} characters`)
+    if (key.length < 1 || key.length > MAX_KEY)
+      throw new RangeError(`a key must have 1 to ${MAX_KEY} characters`)
     return `${plugin} ${key}`
   }
   return {
@@ -22,7 +23,7 @@ export function createPluginStore(plugin: string, store: SharedStore | undefined
     },
     get: async key => store.get(own(key)),
     put: async (key, value, options) => {
-      if (value.length > MAX_VALUE) throw new RangeError(`a value has ${MAX_VALUE} characters at most`)
+      if (value.length > MAX_VALUE) throw new RangeError(`a value must have at most ${MAX_VALUE} characters`)
       withTimeout(options.expiresInMs)
       return store.put(own(key), value, options)
     },
@@ -39,7 +40,7 @@ export function createPluginStore(plugin: string, store: SharedStore | undefined
       return store.addToCounter(own(key), request)
     },
     publish: async (topic, text) => {
-      if (text.length > MAX_VALUE) throw new RangeError(`a text has ${MAX_VALUE} characters at most`)
+      if (text.length > MAX_VALUE) throw new RangeError(`a text must have at most ${MAX_VALUE} characters`)
       return store.publish(own(topic), text)
     },
     subscribe: (topic, heard, missed) => store.subscribe(own(topic), heard, missed),
@@ -50,11 +51,11 @@ export function createPluginStore(plugin: string, store: SharedStore | undefined
 
 function withTimeout(ms: number): void {
   if (!Number.isInteger(ms) || ms < 1 || ms > MAX_MS)
-    throw new RangeError(`a time has 1 to ${MAX_MS} whole milliseconds`)
+    throw new RangeError(`a time must be an integer from 1 to ${MAX_MS} ms`)
 }
 
 function checkLength(...numbers: readonly (number | undefined)[]): void {
   for (const number of numbers)
     if (number !== undefined && !(Number.isInteger(number) && number >= 0 && number <= MAX_COUNT))
-      throw new RangeError(`a count is a whole number of 0 to ${MAX_COUNT}`)
+      throw new RangeError(`a count must be an integer from 0 to ${MAX_COUNT}`)
 }

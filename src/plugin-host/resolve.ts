@@ -106,7 +106,7 @@ async function loadPlugin(
     throw createPluginFailure('GW_PLUGIN_LOAD', name, [problem], cause)
   }
   if (isPlugin(made)) return { ...made, name }
-  const message = 'its default export is no plugin: an object with a name and a setup function'
+  const message = 'the default export must be a plugin: an object with a name and a setup function'
   throw createPluginFailure('GW_PLUGIN_LOAD', name, [at({ pointer: `${pointer}/use`, message })])
 }
 
@@ -136,19 +136,22 @@ function describeMissing(path: string): Pick<Finding, 'message' | 'hint'> | unde
   const stats = statSync(path, { throwIfNoEntry: false })
   if (stats === undefined)
     return {
-      message: `there is no file ${path}`,
-      hint: 'correct the path, which is relative to the configuration file, or write the plugin: gateway plugin new <name>',
+      message: `file not found: ${path}`,
+      hint: 'correct the path, which is relative to the configuration file, or create the plugin: gateway plugin new <name>',
     }
   if (!stats.isDirectory()) return undefined
   const index = ['index.ts', 'index.js', 'index.mjs'].find(file => existsSync(join(path, file)))
   const example = index === undefined ? '' : `, such as ${index}`
-  return { message: `${path} is a directory`, hint: `name the file in it${example}` }
+  return { message: `${path} is a directory`, hint: `name a file in it${example}` }
 }
 
 function createNotFoundProblem(use: string, cause: unknown): Pick<Finding, 'message' | 'hint'> {
   const isMissing = cause instanceof Error && 'code' in cause && cause.code === 'MODULE_NOT_FOUND'
   return isMissing
-    ? { message: `the package "${use}" is not installed`, hint: `npm install ${use}, beside gateway.yaml` }
+    ? {
+        message: `the package "${use}" is not installed`,
+        hint: `run npm install ${use} in the directory of gateway.yaml`,
+      }
     : { message: getErrorMessage(cause) }
 }
 
@@ -170,8 +173,7 @@ export function orderPlugins(chosen: readonly ChosenPlugin[]): ChosenPlugin[] {
   const byName = new Map<string, ChosenPlugin>()
   for (const one of chosen) {
     const { name } = one.plugin
-    if (byName.has(name))
-      throw gatewayError('GW_PLUGIN_LOAD', { plugin: name, why: 'another plugin has that name' })
+    if (byName.has(name)) throw gatewayError('GW_PLUGIN_LOAD', { plugin: name, why: 'duplicate plugin name' })
     byName.set(name, one)
   }
   const done = new Set<ChosenPlugin>()
@@ -192,14 +194,14 @@ function placeInOrder(
   if (path.includes(name))
     throw gatewayError('GW_PLUGIN_LOAD', {
       plugin: name,
-      why: `plugins require each other: ${[...path, name].join(' → ')}`,
+      why: `circular plugin requirements: ${[...path, name].join(' → ')}`,
     })
   for (const other of requires) {
     const required = byName.get(other)
     if (required === undefined)
       throw gatewayError('GW_PLUGIN_LOAD', {
         plugin: name,
-        why: `it requires "${other}", which is not installed`,
+        why: `requires "${other}", which is not installed`,
       })
     placeInOrder(required, byName, done, [...path, name])
   }

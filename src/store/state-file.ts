@@ -36,7 +36,7 @@ export class StateFile {
     try {
       text = this.#readText()
     } catch (error) {
-      log.warn('what was saved is not used', { file: path, why: getErrorMessage(error) })
+      log.warn('ignoring the state file', { file: path, why: getErrorMessage(error) })
     }
     if (text === undefined) return undefined
     try {
@@ -62,13 +62,13 @@ export class StateFile {
     const { path, log, maxBytes } = this.#options
     const text = Buffer.from(JSON.stringify(value))
     try {
-      if (text.length > maxBytes) throw new Error(`it would be larger than ${maxBytes} bytes`)
+      if (text.length > maxBytes) throw new Error(`would exceed ${maxBytes} bytes`)
       await writeFileAtomic(this.#options.path, text, rename)
       this.#hasFailed = false
       return true
     } catch (error) {
       if (!this.#hasFailed)
-        log.warn('what is known of the servers is not saved', { file: path, why: getErrorMessage(error) })
+        log.warn('saving the state file failed', { file: path, why: getErrorMessage(error) })
       this.#hasFailed = true
       return false
     }
@@ -77,7 +77,7 @@ export class StateFile {
   async setAside(why: string): Promise<void> {
     const { path, log } = this.#options
     const aside = `${path}.corrupt-${new Date().toISOString().replace(/[:.]/g, '-')}`
-    log.warn('what was saved cannot be read; it is set aside and learnt anew', { file: path, aside, why })
+    log.warn('state file unreadable, moved aside and recreated', { file: path, aside, why })
     try {
       await rename(path, aside)
       const names = (await readdir(dirname(path))).filter(name =>
@@ -96,10 +96,10 @@ export class StateFile {
     if (file === undefined) return undefined
     try {
       const { size, mode, uid: owner } = fstatSync(file)
-      if (size > maxBytes) throw new Error(`it is larger than ${maxBytes} bytes`)
+      if (size > maxBytes) throw new Error(`larger than ${maxBytes} bytes`)
       // Other users with write access could forge server descriptions.
       if (uid !== undefined && (owner !== uid || (mode & 0o022) !== 0))
-        throw new Error('others than the user of this process can write it')
+        throw new Error('writable by other users')
       return readFileSync(file, 'utf8')
     } finally {
       closeSync(file)

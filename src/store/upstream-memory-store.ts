@@ -61,7 +61,7 @@ export class UpstreamMemoryStore {
     if (fresh === true) return new UpstreamMemoryStore(directory, file, clock, nothing)
     const saved = await file.read()
     const contents = saved === undefined ? undefined : parseRecords(saved)
-    if (saved !== undefined && contents === undefined) await file.setAside('it is of another form')
+    if (saved !== undefined && contents === undefined) await file.setAside('invalid content')
     return new UpstreamMemoryStore(
       directory,
       file,

@@ -164,8 +164,7 @@ class AccountsUpstream implements Upstream {
   }
 
   #getAccount(principal: Principal): AccountEntry {
-    if (this.#isStopped)
-      throw gatewayError('GW_UPSTREAM_DOWN', { upstream: this.name, why: 'it was stopped' })
+    if (this.#isStopped) throw gatewayError('GW_UPSTREAM_DOWN', { upstream: this.name, why: 'stopped' })
     const name = this.#accountOf(principal)
     const known = this.#accounts.get(name)
     if (known !== undefined) return known
@@ -204,7 +203,7 @@ class AccountsUpstream implements Upstream {
       .filter(account => getIdleSince(account) !== undefined)
       .sort((a, b) => a.usedAt - b.usedAt)
     if (idle !== undefined) return this.#removeAccount(idle)
-    const why = `${max} accounts have connections of their own to it already`
+    const why = `limit of ${max} account connections exceeded`
     throw gatewayError('GW_UPSTREAM_BUSY', { upstream: this.name, why, retryAfterMs: 1000 })
   }
 

@@ -346,7 +346,7 @@ export class ConnectionPool {
   #createSupervisor(capabilities: JsonObject, also: PoolOptions): Supervisor {
     const { name, max, supervisor } = this.#host
     if (this.#countFree() > 0 || this.evictIdle()) return supervisor(capabilities, also)
-    const why = `${max} clients have connections of their own to it already`
+    const why = `limit of ${max} client connections exceeded`
     throw gatewayError('GW_UPSTREAM_BUSY', { upstream: name, why, retryAfterMs: 1000 })
   }
 
@@ -360,7 +360,7 @@ export class ConnectionPool {
     if (count < maxEach) return
     const idle = this.#listIdle().find(pooled => pooled.caller === caller)
     if (idle !== undefined) return this.#drainPooled(idle)
-    const why = `${maxEach} conversations of this caller have connections of their own to it already`
+    const why = `limit of ${maxEach} connections for this caller exceeded`
     throw gatewayError('GW_UPSTREAM_BUSY', { upstream: name, why, retryAfterMs: 1000 })
   }
 

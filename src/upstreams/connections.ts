@@ -95,7 +95,7 @@ export class Connections {
         idleMs: () => idleMs,
         list: () => [this],
         idleSince: () => this.#getIdleSince(),
-        close: () => this.#goIdle(`it was not called for ${String(spec.idle)}`),
+        close: () => this.#goIdle(`idle for ${String(spec.idle)}`),
       })
   }
 
@@ -316,8 +316,8 @@ export class Connections {
     const problem = getOwnerProblem(supervisor)
     const { log, name } = this.#host.context
     if (state === 'failed' && this.#listMainSupervisors().includes(supervisor))
-      log.warn('a replica is not available', { upstream: name, problem })
-    else log.debug('a connection beside the main one', { state, problem, pid: connection?.transport.pid })
+      log.warn('replica not available', { upstream: name, problem })
+    else log.debug('connection changed', { state, problem, pid: connection?.transport.pid })
     if (state === 'ready' && connection !== undefined) this.#host.opened(connection)
     if (state === 'starting') return
     this.#host.moved(supervisor)
@@ -328,7 +328,7 @@ export class Connections {
   #promoteReplica(reason: Reason): void {
     const heir = this.#replicas?.listOthers(this.main).find(({ connection }) => connection !== undefined)
     if (heir === undefined) return
-    this.#host.context.log.warn('a replica has ended; another one takes its place', {
+    this.#host.context.log.warn('replica closed; another replica takes over', {
       why: describeReason(reason),
     })
     this.main = heir
@@ -357,7 +357,7 @@ export class Connections {
   }
 
   #goIdle(why: string): void {
-    this.#host.context.log.info('upstream rests until its next call', { why })
+    this.#host.context.log.info('upstream idle, restarting on the next call', { why })
     for (const supervisor of this.#listMainSupervisors()) supervisor.goIdle(why)
     this.#pool.drainAll()
   }
@@ -365,7 +365,7 @@ export class Connections {
   #createYielding(): { readonly idleSince: number | undefined; evict(): void } {
     const pool = this.#pool
     const own = (): number | undefined => (this.#idle === undefined ? undefined : this.#getIdleSince())
-    const rest = (): void => this.#goIdle('others need its place')
+    const rest = (): void => this.#goIdle('process limit reached')
     return {
       get idleSince() {
         return pool.idleSince ?? own()

@@ -38,7 +38,7 @@ const WINDOW_MS = 1000
 /** Log lines per second; more are only counted, so that a failing server does not flood the log. */
 const MAX_LOGGED = 10
 
-const OTHER_ERA = 'it speaks another era of the protocol now'
+const OTHER_ERA = 'the protocol era of the server changed'
 
 /** Read-only methods, which may be sent twice. */
 const REPEATABLE: ReadonlySet<string> = new Set(
@@ -190,9 +190,9 @@ export class McpUpstream implements Upstream {
     const problem = getOwnerProblem(this)
     if (connection?.server !== undefined) this.#canSendIn(connection.server)
     const { era, version } = connection?.server ?? {}
-    if (state === 'failed') log.warn('upstream is not available', { upstream: name, problem })
-    if (state === 'needs_auth') log.warn('upstream needs a login', { upstream: name, problem })
-    if (state === 'ready') log.info('upstream is ready', { upstream: name, era, version, pid })
+    if (state === 'failed') log.warn('upstream not available', { upstream: name, problem })
+    if (state === 'needs_auth') log.warn('upstream requires a login', { upstream: name, problem })
+    if (state === 'ready') log.info('upstream ready', { upstream: name, era, version, pid })
     this.#interest.setMainConnection(state === 'ready' ? connection : undefined)
     this.#context.reportState(state, problem)
   }
@@ -224,7 +224,7 @@ export class McpUpstream implements Upstream {
   }
 
   async #renewSession(connection: Connection, call: Call, answer: Answer): Promise<Answer> {
-    this.#connections.reconnect(connection, 'it has forgotten our session')
+    this.#connections.reconnect(connection, 'session expired')
     return REPEATABLE.has(call.method) ? this.#retryCall(call) : answer
   }
 
@@ -247,7 +247,7 @@ export class McpUpstream implements Upstream {
   async #reconnectIfLost(connection: Connection, status: unknown): Promise<boolean> {
     if (typeof status !== 'number') return false
     if (await this.#sessionDoubt.isConfirmed(connection)) {
-      this.#connections.reconnect(connection, `it refuses our session (HTTP ${status})`)
+      this.#connections.reconnect(connection, `session rejected (HTTP ${status})`)
       return true
     }
     if (!this.#isEraDoubtedByStatus(status, connection) || !(await this.#eraDoubt.isConfirmed(connection)))
@@ -292,12 +292,13 @@ class RefusalLog {
     const why = hide(describeReason({ why: String(error.fields.why ?? error.message), detail: error.detail }))
     this.#keep(why)
     if (clock.now() - this.#windowStart >= WINDOW_MS) this.#startWindow()
-    if (++this.#count <= MAX_LOGGED) log.warn('a call was refused', { method, code: error.code, why })
+    if (++this.#count <= MAX_LOGGED)
+      log.warn('call rejected by the server', { method, code: error.code, why })
   }
 
   #startWindow(): void {
     if (this.#count > MAX_LOGGED)
-      this.#context.log.warn('more calls were refused', { count: this.#count - MAX_LOGGED })
+      this.#context.log.warn('more calls rejected by the server', { count: this.#count - MAX_LOGGED })
     this.#windowStart = this.#context.clock.now()
     this.#count = 0
   }

@@ -88,14 +88,13 @@ export class ProjectDirectories {
 
   async #checkAllowed(root: string): Promise<string> {
     const real = await realpath(root).catch(() => undefined)
-    if (real === undefined)
-      throw this.#createRefusal(`the client works in ${root}, which is not on this machine`)
+    if (real === undefined) throw this.#createRefusal(`project ${root} of the client is not on this machine`)
     for (const allowed of this.#allowed) {
       const way = path.relative(await realpath(allowed).catch(() => allowed), real)
       if (way !== '..' && !way.startsWith(`..${path.sep}`) && !path.isAbsolute(way)) return real
     }
     throw this.#createRefusal(
-      `the client works in ${real}, and "projects" allows only ${this.#allowed.join(', ')}`,
+      `project ${real} of the client is not allowed; "projects" allows ${this.#allowed.join(', ')}`,
     )
   }
 

@@ -145,7 +145,7 @@ export class Supervisor {
     this.#setState('stopped', undefined)
     this.#turn?.cancel()
     for (const connection of connections)
-      this.#leaving.closeConnection(connection, { why: 'the gateway has stopped it' })
+      this.#leaving.closeConnection(connection, { why: 'stopped by the gateway' })
     await this.#starting
     await this.#leaving.done()
   }
@@ -205,7 +205,7 @@ export class Supervisor {
     if (connection !== this.connection) return
     this.connection = undefined
     this.#handleFailure(failure)
-    this.#leaving.drainConnection(connection, { why: 'it needs a login' })
+    this.#leaving.drainConnection(connection, { why: 'login required' })
   }
 
   /** Replaces an open connection that is no longer usable. */
@@ -216,7 +216,7 @@ export class Supervisor {
     this.#replacedAt = clock.now()
     this.connection = undefined
     this.#leaving.retireConnection(connection, { why })
-    log.info('connecting anew', { why })
+    log.info('reconnecting', { why })
     void this.#attempt()
   }
 
@@ -243,7 +243,7 @@ export class Supervisor {
     const failure = this.#failure
     const isStopped = this.state === 'stopped'
     if (failure !== undefined && !isStopped && (hasWaited || isSpecificFailure(failure))) return failure
-    const why = isStopped ? 'it was stopped' : (this.problem ?? 'it has not started')
+    const why = isStopped ? 'stopped' : (this.problem ?? 'not started')
     return gatewayError('GW_UPSTREAM_DOWN', { upstream: this.#host.name, why, detail: this.problemDetail })
   }
 
@@ -288,7 +288,7 @@ export class Supervisor {
       if (this.#opening !== undefined) this.#restarts.recordFailure(this.#host.clock.now())
       if (this.#opening === undefined) permit?.markStopped()
       else this.#leaving.setPermit(this.#opening, permit)
-      this.#leaving.closeConnection(this.#opening, { why: 'it did not start' })
+      this.#leaving.closeConnection(this.#opening, { why: 'start failed' })
       throw over === undefined
         ? error
         : gatewayError('GW_UPSTREAM_START', { upstream: this.#host.name, ...over })
@@ -303,7 +303,7 @@ export class Supervisor {
     const why = `no handshake within ${this.#host.startupMs} ms`
     if (stray === undefined || transport?.streams === true) return { why, detail: transport?.lastStderr }
     const detail = formatPeerText(this.#host.hide(stripEscapes(stray)), 200)
-    return { why: `${why}: it wrote a line on stdout that is no JSON`, detail }
+    return { why: `${why}: stdout has a line that is not JSON`, detail }
   }
 
   async #waitForPermit(): Promise<ProcessPermit | undefined> {
@@ -328,7 +328,7 @@ export class Supervisor {
     if (this.#opening !== undefined && !this.#restarts.recordFailure(this.#host.clock.now()))
       throw gatewayError('GW_UPSTREAM_CLOSED', {
         upstream: this.#host.name,
-        ...(this.#opening.closedBecause ?? { why: 'it ends again and again' }),
+        ...(this.#opening.closedBecause ?? { why: 'it keeps crashing' }),
       })
     this.#opening = make()
     return this.#opening
@@ -345,7 +345,7 @@ export class Supervisor {
     this.#readyAt = this.#host.clock.now()
     this.#armRenewal(this.#host.lifetimeMs)
     this.#setState('ready', undefined)
-    if (before !== undefined) this.#leaving.drainConnection(before, { why: 'a fresh one has taken over' })
+    if (before !== undefined) this.#leaving.drainConnection(before, { why: 'replaced by a new connection' })
   }
 
   #armRenewal(ms: number | undefined): void {
@@ -358,13 +358,13 @@ export class Supervisor {
   /** Maximum lifetime reached: opens a new connection; the old one closes after its last call. */
   #renewConnection(): void {
     if (this.connection === undefined || this.#starting !== undefined) return
-    this.#host.log.info('it has lived its time: starting a fresh one', { pid: this.connection.transport.pid })
+    this.#host.log.info('max lifetime reached, restarting', { pid: this.connection.transport.pid })
     void this.#attempt()
   }
 
   /** The new connection failed: keep the old one. */
   #keepOldConnection(error: unknown): void {
-    this.#host.log.warn('no fresh one came up; the old one goes on', { why: getOwnerReason(error) })
+    this.#host.log.warn('restart failed, keeping the old connection', { why: getOwnerReason(error) })
     this.#armRenewal(RENEW_RETRY_MS)
   }
 
@@ -397,7 +397,7 @@ export class Supervisor {
     this.#cancelRenewal?.()
     if (this.#host.retries()) this.#cancelRetry = clock.after(ms, () => void this.#attempt())
     const why = typeof failure.fields.why === 'string' ? failure.fields.why : failure.message
-    const hint = note === undefined ? '' : ` – ${note}, or \`gateway start ${name}\``
+    const hint = note === undefined ? '' : ` – ${note}, or run \`gateway start ${name}\``
     this.#setState('failed', `${why}${hint}`, failure.detail)
   }
 

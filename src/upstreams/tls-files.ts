@@ -32,7 +32,7 @@ function readTlsFile(file: string | undefined, { name, directory }: TlsOrigin): 
   try {
     return readFileSync(resolve(directory, file), 'utf8')
   } catch (error) {
-    const why = `${file} cannot be read (${(error as NodeJS.ErrnoException).code ?? getErrorMessage(error)})`
+    const why = `reading ${file} failed (${(error as NodeJS.ErrnoException).code ?? getErrorMessage(error)})`
     throw gatewayError('GW_UPSTREAM_START', { upstream: name, why, cause: error })
   }
 }

@@ -38,7 +38,7 @@ test(
     assert.match(await mountsOf(pid), /^\S+ \/ \S+ ro[, ]/m)
     assert.equal(await image.health(), 0)
     process.kill(pid, 'SIGTERM')
-    await container.logged('not ready any more, and serves on')
+    await container.logged('draining: not ready, still serving')
     assert.equal((await fetch(new URL('/readyz', String(url)))).status, 503)
     while (
       await fetch(new URL('/livez', String(url))).then(

@@ -104,7 +104,7 @@ test('a package that is not there is named with the way to get it', async t => {
   assert.equal(code, 3)
   assert.match(
     stderr,
-    /\/plugins\/budget\/use the package "tapgate-bugdet" is not installed – npm install tapgate-bugdet, beside gateway\.yaml\n/,
+    /\/plugins\/budget\/use the package "tapgate-bugdet" is not installed – run npm install tapgate-bugdet in the directory of gateway\.yaml\n/,
   )
   assert.doesNotMatch(stderr, /Require stack/)
 })

@@ -238,7 +238,7 @@ export class Connection implements ConnectionEvents, IncomingDeps {
       this.#takePending(bytes, of)
     } catch (error) {
       // An error while passing on a message must not close the connection for other clients.
-      this.host.log.error('a message could not be passed on', { why: getErrorMessage(error), cause: error })
+      this.host.log.error('forwarding a message failed', { why: getErrorMessage(error), cause: error })
     }
   }
 
@@ -385,6 +385,6 @@ export function createClosedError(upstream: string, reason: Reason): GatewayErro
 
 /** Creates the error for too many pending requests. */
 function createFullError(upstream: string, waiting: number): GatewayError {
-  const why = `${waiting} calls wait for it already`
+  const why = `${waiting} requests are pending`
   return gatewayError('GW_UPSTREAM_BUSY', { upstream, why, retryAfterMs: BUSY_RETRY_MS })
 }

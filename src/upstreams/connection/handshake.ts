@@ -114,7 +114,7 @@ function rejectVersion(
   connection: Connection,
 ): Connection {
   if (server !== undefined) return completeHandshake(connection, server, options)
-  const why = `it does not speak ${MODERN_VERSION}, and "era: modern" allows nothing else`
+  const why = `it does not support protocol version ${MODERN_VERSION}, which "era: modern" requires`
   throw gatewayError('GW_UPSTREAM_START', {
     upstream: options.upstream,
     ...(connection.closedBecause ?? { why }),
@@ -196,7 +196,7 @@ async function sendInitialize(
   if (result === undefined)
     throw createHandshakeError(
       options,
-      `it refused to initialize: ${formatPeerText(error?.message ?? '', 300)}`,
+      `initialize failed: ${formatPeerText(error?.message ?? '', 300)}`,
       error?.code,
     )
   const answer = result.value()
@@ -204,7 +204,7 @@ async function sendInitialize(
   if (!isLegacy(version)) {
     throw createHandshakeError(
       options,
-      `it wants protocol version ${formatPeerText(version, 40)}; we speak ${MODERN_VERSION}, ${LEGACY_VERSIONS.join(', ')}`,
+      `unsupported protocol version ${formatPeerText(version, 40)}; supported: ${MODERN_VERSION}, ${LEGACY_VERSIONS.join(', ')}`,
       RPC.unsupportedVersion,
     )
   }

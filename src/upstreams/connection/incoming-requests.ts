@@ -28,7 +28,7 @@ const CLIENT_METHODS: ReadonlySet<string> = new Set([
   'roots/list',
 ])
 const AMBIGUOUS_REASON =
-  'the gateway cannot tell which client this request is for: calls of several clients share its connection; set isolation: session or limits.concurrency: 1 for this upstream'
+  'ambiguous client: calls of several clients share this connection; set isolation: session or limits.concurrency: 1 for this upstream'
 /** Limits for pending URL elicitations; the oldest are dropped first. */
 const MAX_VISITS = { max: 1000, share: 100 }
 
@@ -102,7 +102,7 @@ export class IncomingRequests {
   handleCancelled(id: unknown): void {
     const request = this.#connection.peer.takeReceived(id)
     if (request === undefined) this.#connection.host.drops.count('cancellation')
-    else request.cancel('the server no longer wants to know')
+    else request.cancel('cancelled by the server')
   }
 
   /** Cancels requests to the client of this exchange: the server gets an answer, the client a cancellation. */
@@ -136,7 +136,7 @@ export class IncomingRequests {
     if (exchange === undefined && !mayBeNobodys) return this.#refuseUnassigned(id, method)
     const made = new ClientRequest(request, exchange)
     if (peer.addReceived(id, made) === 'taken') void this.#passRequest(id, made)
-    else this.#refuseRequest(id, RPC.internal, 'too many requests wait for their reply')
+    else this.#refuseRequest(id, RPC.internal, 'too many pending requests')
   }
 
   /** Finds the call of a request if its stream does not identify it. */
@@ -203,7 +203,7 @@ export class IncomingRequests {
     drops.count('ask')
     if (!this.#hasWarned && method !== 'roots/list') {
       this.#hasWarned = true
-      log.warn('a request of the server was refused', { method, why: AMBIGUOUS_REASON })
+      log.warn('server request refused', { method, why: AMBIGUOUS_REASON })
     }
     this.#refuseRequest(id, RPC.internal, AMBIGUOUS_REASON)
   }

@@ -32,7 +32,7 @@ export abstract class SharedTransport implements Transport {
     if (this.unread > 0 && this.unread + bytes > MAX_UNREAD)
       throw gatewayError('GW_UPSTREAM_BUSY', {
         upstream: this.#context.name,
-        why: 'it reads slower than it is sent to: over 8 MiB wait',
+        why: 'server reads too slowly: over 8 MiB queued',
         retryAfterMs: RETRY_MS,
       })
     this.write(text, bytes)
@@ -43,8 +43,8 @@ export abstract class SharedTransport implements Transport {
     const isFull = this.unread > 0 && this.unread + bytes > MAX_UNREAD_REPLIES
     if (!isFull) this.write(text, bytes)
     if (isFull && !this.#hasDropped) {
-      const why = 'it reads slower than it is sent to: over 16 MiB wait'
-      this.#context.log.warn('messages to the server are dropped until it reads again', { bytes, why })
+      const why = 'server reads too slowly: over 16 MiB queued'
+      this.#context.log.warn('dropping messages to the server until it reads again', { bytes, why })
     }
     this.#hasDropped = isFull
     return Promise.resolve()

@@ -176,8 +176,7 @@ export function translateResponse(
   server: ServerDescription | undefined,
 ): Answer {
   if (response.error !== undefined) return { error: response.error }
-  if (response.result === undefined)
-    return { error: rpcError(RPC.internal, 'the server answered with nothing') }
+  if (response.result === undefined) return { error: rpcError(RPC.internal, 'the answer has no result') }
   const result = repairResult(call.method, response.result)
   return interpretResult(result, response.resultType ?? 'complete', call, server)
 }

@@ -88,7 +88,7 @@ class AuthorizedRequest implements ReplyHandler, RequestControl {
   onBody(bytes: Buffer, carrier: RequestControl): void {
     if (this.#refusal === undefined) return this.#parts.handler.onBody(bytes, this)
     // Read no more than is ever shown; a new connection is cheaper than the rest of the body.
-    if (!this.#refusal.body.push(bytes)) carrier.abort(this, new Error('nobody reads this body'))
+    if (!this.#refusal.body.push(bytes)) carrier.abort(this, new Error('body not needed'))
   }
 
   onEnd(): void {

@@ -101,7 +101,7 @@ export function createStatusError(upstream: string, reply: HttpErrorReply): Gate
     return gatewayError('GW_UPSTREAM_PROTOCOL', {
       upstream,
       status,
-      why: `it redirects${formatRedirectTarget(reply.location)} (HTTP ${status}), which is followed within one origin only: configure the final URL`,
+      why: `redirect${formatRedirectTarget(reply.location)} (HTTP ${status}) is not followed to another origin: configure the final URL`,
     })
   }
   if (status < 300)
@@ -147,12 +147,12 @@ export function createLocalRefusal(upstream: string, error: unknown): GatewayErr
   if (error.code === 'OVERFLOW')
     return gatewayError('GW_UPSTREAM_BUSY', { upstream, why: error.message, retryAfterMs: BUSY_RETRY_MS })
   if (error.code !== 'INVALID_ARG') return undefined
-  const why = `the request cannot be written as HTTP (${formatPeerText(error.message, 100)})`
+  const why = `invalid HTTP request (${formatPeerText(error.message, 100)})`
   return gatewayError('GW_UPSTREAM_PROTOCOL', { upstream, why })
 }
 
 export function describeUnreachable(error: unknown): string {
-  return `it cannot be reached (${describeCause(error)})`
+  return `unreachable (${describeCause(error)})`
 }
 
 function describeCause(error: unknown): string {

@@ -88,7 +88,7 @@ class StandingStream implements ReplyHandler {
   }
 
   onBody(bytes: Buffer, carrier: RequestControl): void {
-    if (this.#body?.push(bytes) === false) carrier.abort(this, new Error('an event is too large'))
+    if (this.#body?.push(bytes) === false) carrier.abort(this, new Error('event too large'))
   }
 
   onEnd(): void {
@@ -171,7 +171,7 @@ export class StreamableHttpTransport implements Transport, ResponseReaderDeps {
 
   #checkMemory(): void {
     if (!this.held.isFull) return
-    const why = 'too many large replies are being read'
+    const why = 'too many large replies in progress'
     throw gatewayError('GW_UPSTREAM_BUSY', { upstream: this.upstream, why, retryAfterMs: MIN_RETRY_MS })
   }
 

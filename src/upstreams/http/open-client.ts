@@ -100,7 +100,7 @@ class RedirectHandler implements ReplyHandler {
 
   onBody(bytes: Buffer, carrier: RequestControl): void {
     this.#size += bytes.length
-    if (this.#size > MAX_BODY) carrier.abort(this.#handler, new Error('its redirect has a very long body'))
+    if (this.#size > MAX_BODY) carrier.abort(this.#handler, new Error('redirect body too large'))
   }
 
   onEnd(): void {
@@ -128,7 +128,7 @@ class DecodingHandler implements ReplyHandler, RequestControl {
     decoder.on('drain', () => this.#carrier.resume?.())
     decoder.on('end', () => this.#finishDecoding(() => this.#handler.onEnd()))
     decoder.on('error', ({ message }) =>
-      this.abort(handler, new ClientError('MALFORMED', `its body cannot be decoded: ${message}`)),
+      this.abort(handler, new ClientError('MALFORMED', `decoding the body failed: ${message}`)),
     )
   }
 

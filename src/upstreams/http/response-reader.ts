@@ -179,7 +179,7 @@ export class ResponseReader implements ReplyHandler {
   abort(): void {
     this.#isAborted = true
     this.#hold.release()
-    this.#carrier?.abort(this, new Error('nobody waits for this reply'))
+    this.#carrier?.abort(this, new Error('reply not needed'))
   }
 
   onSend(carrier: RequestControl): void {
@@ -195,7 +195,7 @@ export class ResponseReader implements ReplyHandler {
     if (isFine && length > limit) return this.#handleTooLarge()
     if (isEncoded(headers))
       return this.#failRequest(
-        `it compresses its replies (${String(headers['content-encoding'])}), which was not asked for`,
+        `unrequested compression of the reply (${String(headers['content-encoding'])})`,
       )
     if (!isFine)
       this.#refusal = {
@@ -228,7 +228,7 @@ export class ResponseReader implements ReplyHandler {
     this.#body?.end()
     this.#hold.release()
     if (this.#pending.open && !this.#host.resume(this.#pending, this.#position))
-      this.#handleBroken(new Error('it ended early'))
+      this.#handleBroken(new Error('the stream ended early'))
   }
 
   onError(error: Error): void {
@@ -257,7 +257,7 @@ export class ResponseReader implements ReplyHandler {
     if (this.#host.isSessionLost(this.#pending.method, status, body)) {
       const error = gatewayError('GW_UPSTREAM_CLOSED', {
         upstream,
-        why: `it has forgotten our session (HTTP ${status})`,
+        why: `session expired (HTTP ${status})`,
         sessionLost: true,
         // Rejected before it ran; a resumed request had been accepted.
         unheard: (status === 404 || status === 410) && this.#position.eventId === undefined,
@@ -344,7 +344,7 @@ export class ReceiptHandler implements ReplyHandler {
 
   onBody(bytes: Buffer, carrier: RequestControl): void {
     this.#size += bytes.length
-    if (this.#size > MAX_RECEIPT_BYTES) carrier.abort(this, new Error('nobody reads this body'))
+    if (this.#size > MAX_RECEIPT_BYTES) carrier.abort(this, new Error('body not needed'))
   }
 
   onEnd(): void {

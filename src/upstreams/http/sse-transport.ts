@@ -110,7 +110,7 @@ export class SseTransport implements Transport {
   }
 
   close(): Promise<void> {
-    this.#stream.close({ why: 'it was closed' })
+    this.#stream.close({ why: 'closed' })
     return this.#client.destroy()
   }
 
@@ -119,7 +119,7 @@ export class SseTransport implements Transport {
     const url = URL.parse(said, this.#url.href)
     if (url?.origin !== this.#url.origin)
       return this.#stream.close({
-        why: `it wants messages outside ${this.#url.origin}; nothing is sent elsewhere`,
+        why: `endpoint outside ${this.#url.origin} rejected`,
         detail: formatPeerText(said, 100),
       })
     const to = withQuery(url, this.#query)
@@ -132,7 +132,7 @@ export class SseTransport implements Transport {
     if (this.#queue.length >= MAX_QUEUED)
       throw gatewayError('GW_UPSTREAM_DOWN', {
         upstream: this.#upstream,
-        why: 'it has not said where to post',
+        why: 'no endpoint received yet',
       })
     this.#queue.push(send)
   }
@@ -167,7 +167,7 @@ export class SseTransport implements Transport {
       isForgotten
         ? gatewayError('GW_UPSTREAM_CLOSED', {
             upstream,
-            why: `it has forgotten our session (HTTP ${status})`,
+            why: `session expired (HTTP ${status})`,
             sessionLost: true,
           })
         : createStatusError(upstream, receipt),
@@ -211,7 +211,7 @@ class PostHandler implements ReplyHandler {
   }
 
   onBody(bytes: Buffer, carrier: RequestControl): void {
-    if (!this.#body.push(bytes)) carrier.abort(this, new Error('nobody reads this body'))
+    if (!this.#body.push(bytes)) carrier.abort(this, new Error('body not needed'))
   }
 
   onEnd(): void {
@@ -260,7 +260,7 @@ class SseEventStream implements ReplyHandler {
   }
 
   #handleTooLarge(): void {
-    this.close({ why: `it sent a message larger than ${this.#host.maxEvent} bytes` })
+    this.close({ why: `message larger than ${this.#host.maxEvent} bytes` })
   }
 
   close(reason: Reason, status?: number): void {
@@ -277,13 +277,12 @@ class SseEventStream implements ReplyHandler {
 
   onHead(status: number, headers: ReplyHeaders): void {
     if (status !== 200) this.#handleRefusal(status, headers)
-    else if (!isEventStream(headers))
-      this.close({ why: 'it answers GET with something that is no event stream' }, status)
+    else if (!isEventStream(headers)) this.close({ why: 'the answer to GET is no event stream' }, status)
   }
 
   #handleRefusal(status: number, headers: ReplyHeaders): void {
     const challenge = getChallenge(headers)
-    const why = `it answers GET with HTTP ${status}${formatRedirectTarget(headers.location)}`
+    const why = `GET failed with HTTP ${status}${formatRedirectTarget(headers.location)}`
     this.#refusal = new WholeBody(MAX_REFUSAL_BYTES, text =>
       this.close(
         { why, detail: extractServerMessage(text.toString('utf8', 0, MAX_SHOWN_BYTES), challenge) },
@@ -293,7 +292,7 @@ class SseEventStream implements ReplyHandler {
   }
 
   onBody(bytes: Buffer): void {
-    if (this.#refusal?.push(bytes) === false) this.close({ why: 'it refuses GET with a very long text' })
+    if (this.#refusal?.push(bytes) === false) this.close({ why: 'error body of GET too large' })
     if (this.#refusal !== undefined) return
     // The structure of the stream is ASCII: decoding as Latin-1 preserves the data bytes.
     if (!this.#isOver) this.#read(bytes)
@@ -301,7 +300,7 @@ class SseEventStream implements ReplyHandler {
 
   onEnd(): void {
     this.#refusal?.end()
-    this.close({ why: 'it ended the event stream' })
+    this.close({ why: 'the event stream ended' })
   }
 
   onError(error: Error): void {

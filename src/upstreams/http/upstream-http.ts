@@ -101,7 +101,7 @@ class WholeReplyReader implements ReplyHandler {
       this.#rejectReply(
         gatewayError('GW_UPSTREAM_PROTOCOL', {
           upstream: this.#upstream,
-          why: 'it compresses its replies, which was not asked for',
+          why: 'unrequested compression of the reply',
         }),
       )
     const hasBody = this.#request.method !== 'HEAD'
@@ -166,6 +166,6 @@ class WholeReplyReader implements ReplyHandler {
   }
 
   #abortRequest(): void {
-    this.#carrier?.abort(this, new Error('nobody waits for this reply'))
+    this.#carrier?.abort(this, new Error('reply not needed'))
   }
 }

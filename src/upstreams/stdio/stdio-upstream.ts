@@ -37,7 +37,7 @@ export const callStdio = definePlugin<undefined>({
       if (spec.type !== 'stdio') return undefined
       directories.add(context.directory)
       const why = describeUnsupportedLimits(spec.ceilings, getPlatform())
-      if (why !== undefined) context.log.warn('not all ceilings hold on this machine', { why })
+      if (why !== undefined) context.log.warn('some ceilings are not supported on this machine', { why })
       const logs = new RecentLines()
       const around = { context, table, recent: logs }
       const upstream = new McpUpstream(
@@ -79,7 +79,7 @@ class StdioTransport extends SharedTransport {
       // The owning connection is not fully constructed yet.
       process.nextTick(() =>
         events.closed({
-          why: `${spec.command} could not be run: ${getErrorMessage(error)}${createWindowsHint(error)}`,
+          why: `running ${spec.command} failed: ${getErrorMessage(error)}${createWindowsHint(error)}`,
         }),
       )
     }
@@ -150,7 +150,7 @@ function createEnvironment(
 ): Record<string, string> {
   const { env, refused } = createChildEnvironment(environment, listServerVariables(spec.inheritEnv), spec.env)
   if (refused.length > 0)
-    log.warn('variables that load code are not inherited; set them in "env" if they are meant', {
+    log.warn('not inheriting variables that load code; set them in "env" if needed', {
       variables: refused,
     })
   return env
@@ -159,5 +159,5 @@ function createEnvironment(
 /** Node refuses to run `.cmd` and `.bat` files without a shell, as their arguments cannot be quoted safely. */
 function createWindowsHint(error: unknown): string {
   const isRefused = !getPlatform().hasModes && (error as NodeJS.ErrnoException).code === 'EINVAL'
-  return isRefused ? ' – on Windows run .cmd files with command: cmd and args: [/d, /c, npx, …]' : ''
+  return isRefused ? ' – on Windows, run .cmd files with command: cmd and args: [/d, /c, npx, …]' : ''
 }

@@ -32,15 +32,15 @@ export function connectThroughProxy(
       request.setTimeout(0)
       if (statusCode < 200 || statusCode > 299) {
         socket.destroy()
-        return done(new ClientError('PROXY', `the proxy answers HTTP ${statusCode}`))
+        return done(new ClientError('PROXY', `proxy error: HTTP ${statusCode}`))
       }
       const secure: ConnectionOptions = { ...(options as ConnectionOptions), socket }
       done(null, isSecure ? connect({ ...secure, ...(isAddress ? {} : { servername: host }) }) : socket)
     })
     request.once('response', ({ statusCode = 0 }) => {
-      request.destroy(new ClientError('PROXY', `the proxy answers HTTP ${statusCode}`))
+      request.destroy(new ClientError('PROXY', `proxy error: HTTP ${statusCode}`))
     })
-    request.once('timeout', () => request.destroy(new ClientError('PROXY', 'the proxy does not answer')))
+    request.once('timeout', () => request.destroy(new ClientError('PROXY', 'proxy timed out')))
     request.once('error', error => done(error))
     request.end()
     return undefined

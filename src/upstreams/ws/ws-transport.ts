@@ -66,7 +66,7 @@ export class WsTransport extends SharedTransport {
   }
 
   #openChannel(credentials: CredentialHeaders, attempt: number): void {
-    if (this.#isClosing) return this.#events.closed({ why: 'it was closed' })
+    if (this.#isClosing) return this.#events.closed({ why: 'closed' })
     const socket = connectWebSocket(this.#spec, this.#context, credentials)
     const channel = new WebSocketChannel(socket, { clock: this.#context.clock })
     this.#channel = channel
@@ -91,7 +91,7 @@ export class WsTransport extends SharedTransport {
     channel.open({
       message: bytes => this.#events.received(bytes, undefined),
       gone: why => {
-        if (!isAgain) this.#events.closed(failure ?? { why: why ?? 'it closed the WebSocket' })
+        if (!isAgain) this.#events.closed(failure ?? { why: why ?? 'the server closed the WebSocket' })
       },
       ...NOTHING_ELSE,
     })
@@ -195,7 +195,7 @@ function readRefusal(
     const { statusCode = 0, headers } = response
     const challenge = headers['www-authenticate']
     done(statusCode, challenge, {
-      why: `it refuses WebSocket connections (HTTP ${statusCode})`,
+      why: `WebSocket rejected (HTTP ${statusCode})`,
       detail: extractServerMessage(body.toString('utf8', 0, MAX_SHOWN_BYTES), challenge),
     })
   })
@@ -203,7 +203,7 @@ function readRefusal(
 
 function describeFailure(error: Error, { maxReply }: WsUpstreamConfig): string {
   const { code, syscall } = error as NodeJS.ErrnoException
-  if (code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH') return `it sent a message larger than ${maxReply}`
+  if (code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH') return `message larger than ${maxReply}`
   return syscall === undefined && code !== 'PROXY' && code?.startsWith('E') !== true
     ? `the WebSocket failed (${formatPeerText(error.message, 200)})`
     : describeUnreachable(error)

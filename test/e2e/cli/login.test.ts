@@ -44,7 +44,7 @@ test('a gateway that runs needs the login, is told, and goes on with it', async 
   const where = await behindLogin(t)
   const { cwd, env, server } = where
   const running = serving(t, ['serve'], { cwd, env })
-  const needed = await running.logged('upstream needs a login')
+  const needed = await running.logged('upstream requires a login')
   assert.match(String(needed.problem), /not logged in\. Run: gateway login web/)
 
   const before = JSON.parse((await gateway(['ps', '--json'], where)).stdout) as {
@@ -64,7 +64,7 @@ test('a gateway that runs needs the login, is told, and goes on with it', async 
   }
   const login = await loggingIn(t, where, ['--json'])
   assert.equal(await login.exit, 0, login.stderr())
-  await running.logged('upstream is ready')
+  await running.logged('upstream ready')
   const called = await gateway(['call', 'web__whoami'], where)
   assert.match(called.stdout, /here/, called.stderr)
 
@@ -78,11 +78,11 @@ test('a login that another process makes is found by a gateway that runs', async
   const where = await behindLogin(t)
   const { cwd, env } = where
   const running = serving(t, ['serve'], { cwd, env })
-  await running.logged('upstream needs a login')
+  await running.logged('upstream requires a login')
   // With a value set for the command alone it is a gateway of its own.
   const login = await loggingIn(t, where, ['--set', 'log.level=error'])
   assert.equal(await login.exit, 0, login.stderr())
-  await running.logged('upstream is ready')
+  await running.logged('upstream ready')
 })
 
 test('a person who says no is told so, with exit code 1', async t => {
@@ -165,13 +165,13 @@ test('a login that is over is told with the call, and what is known stays listed
   const { cwd, env, server } = where
   assert.equal(await (await loggingIn(t, where)).exit, 0)
   const running = serving(t, ['serve'], { cwd, env })
-  await running.logged('upstream is ready')
+  await running.logged('upstream ready')
   assert.match((await gateway(['tools'], where)).stdout, /web__whoami/)
   server.endAll()
 
   const called = await gateway(['call', 'web__whoami'], where)
   assert.match(called.stdout + called.stderr, /needs a login: .*invalid_grant.* Run: gateway login web/)
-  await running.logged('upstream needs a login')
+  await running.logged('upstream requires a login')
   assert.match((await gateway(['tools'], where)).stdout, /web__whoami/)
   const asked = server.asked.length
   await gateway(['call', 'web__whoami'], where)

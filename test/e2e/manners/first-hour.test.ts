@@ -16,7 +16,7 @@ async function place(t: TestContext, more: object = {}): Promise<string> {
 
 test('a call of a server that its owner has stopped says how to start it', async t => {
   const cwd = await place(t)
-  await serving(t, ['serve'], { cwd }).logged('upstream is ready')
+  await serving(t, ['serve'], { cwd }).logged('upstream ready')
   await answersCommands({ cwd })
   await gateway(['stop', 'web'], { cwd })
 
@@ -31,7 +31,7 @@ test('a call of a server that its owner has stopped says how to start it', async
 
 test('a command about something that the gateway has not says what to add, and lists no verbs', async t => {
   const cwd = await place(t)
-  await serving(t, ['serve'], { cwd }).logged('upstream is ready')
+  await serving(t, ['serve'], { cwd }).logged('upstream ready')
   await answersCommands({ cwd })
 
   for (const [command, section] of [
@@ -61,7 +61,10 @@ test('explain of a tool that is not there names no other forty, and the nearest 
   const other = await gateway(['explain', 'nonsense'], { cwd })
   const near = await gateway(['explain', 'web__tol_7'], { cwd })
 
-  assert.match(other.stdout, /refused by core: Unknown tool: nonsense – gateway tools lists what there is\n/)
+  assert.match(
+    other.stdout,
+    /refused by core: Unknown tool: nonsense – run "gateway tools" to list all tools\n/,
+  )
   assert.match(near.stdout, /did you mean "web__tool_7"\?/)
 })
 

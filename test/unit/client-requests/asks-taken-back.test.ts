@@ -40,6 +40,6 @@ test('a legacy client hears that the server no longer wants its answer, and then
   assert.equal(ask?.method, 'elicitation/create')
   assert.deepEqual(cancelled?.params, {
     requestId: ask?.id,
-    reason: 'the server no longer wants to know',
+    reason: 'cancelled by the server',
   })
 })

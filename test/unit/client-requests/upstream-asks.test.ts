@@ -31,7 +31,7 @@ describe('a request of a server on a pipe', { concurrency: 4 }, () => {
     await held
 
     assert.deepEqual(it.asked, [])
-    assert.match(it.stderr().join(), /reply ask-1 \{"code":-32603,"message":"the gateway cannot tell/)
+    assert.match(it.stderr().join(), /reply ask-1 \{"code":-32603,"message":"ambiguous client/)
   })
 
   it('that is taken back is not answered, and one made twice or never taken back is counted', async t => {

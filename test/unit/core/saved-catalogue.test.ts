@@ -183,7 +183,7 @@ test('a file that cannot be read costs one warning and a start', async t => {
   await next.close()
 
   assert.deepEqual(await Promise.all([starts('one'), starts('two')]), [1, 1])
-  assert.match(JSON.stringify(warnings), /set aside/)
+  assert.match(JSON.stringify(warnings), /moved aside/)
   assert.equal(warnings.length, 1)
   const saved = (await readdir(path('state'))).filter(name => name.startsWith('catalogue'))
   assert.equal(saved.length, 2)

@@ -104,7 +104,7 @@ for (const [what, text] of Object.entries(THROWS)) {
     const { error, lines } = await failure(t, undefined, { 'redact.ts': text })
 
     assert.equal(error.code, 'GW_PLUGIN_SETUP')
-    assert.match(lines.join('\n'), /^redact\.ts:3:\d+ \/plugins\/redact setup threw: no words$/)
+    assert.match(lines.join('\n'), /^redact\.ts:3:\d+ \/plugins\/redact setup failed: no words$/)
   })
 }
 
@@ -121,11 +121,11 @@ test('a file that is no plugin, or not there, is reported where the configuratio
 
   assert.match(
     none.lines.join('\n'),
-    /^gateway\.yaml:4:18 \/plugins\/redact\/use its default export is no plugin/,
+    /^gateway\.yaml:4:18 \/plugins\/redact\/use the default export must be a plugin/,
   )
   assert.match(
     gone.lines.join('\n'),
-    /^gateway\.yaml:4:18 \/plugins\/redact\/use there is no file \/.+\/redact\.ts – correct the path, /,
+    /^gateway\.yaml:4:18 \/plugins\/redact\/use file not found: \/.+\/redact\.ts – correct the path, /,
   )
   assert.match(gone.error.hint, /plugins\.redact\.use/)
 })

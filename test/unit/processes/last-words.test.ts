@@ -73,8 +73,8 @@ describe('a server that cannot be talked to', { concurrency: 2 }, () => {
 
     assert.match(
       getOwnerProblem(upstream) ?? '',
-      /no handshake within 60000 ms: it wrote a line on stdout that is no JSON; it said last: Listening on port 3000/,
+      /no handshake within 60000 ms: stdout has a line that is not JSON; it said last: Listening on port 3000/,
     )
-    assert.match(getErrorMessage(failure), /is no JSON$/)
+    assert.match(getErrorMessage(failure), /is not JSON$/)
   })
 })

@@ -166,7 +166,10 @@ it('what a server refuses a thousand times a second is logged ten times, and cou
     Array.from({ length: 50 }, () => client.request('tools/call', { name: 'web__echo', arguments: {} })),
   )
 
-  await until(() => gateway.log.some(({ message }) => message === 'a call was refused'), 'it is logged')
-  const lines = gateway.log.filter(({ message }) => message === 'a call was refused')
+  await until(
+    () => gateway.log.some(({ message }) => message === 'call rejected by the server'),
+    'it is logged',
+  )
+  const lines = gateway.log.filter(({ message }) => message === 'call rejected by the server')
   assert.ok(lines.length <= 20, `${lines.length} lines`)
 })

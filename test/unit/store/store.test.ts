@@ -73,7 +73,7 @@ for (const [what, text] of [
   ['another form', '{"format":"tapgate-catalogue","version":1,"salt":"abc","upstreams":[{"name":1}]}'],
   ['an empty file', ''],
 ] as const) {
-  test(`a file with ${what} is set aside with one warning, and the next is written`, async t => {
+  test(`a file with ${what} is moved aside with one warning, and the next is written`, async t => {
     const { open, directory, file, said } = await place(t)
     await kept(await open())
     await writeFile(file, text)
@@ -82,7 +82,7 @@ for (const [what, text] of [
 
     assert.equal(memories.getMemory('a', 'spec').read('part'), undefined)
     assert.equal(said.length, 1)
-    assert.match(String(said[0]), /set aside/)
+    assert.match(String(said[0]), /moved aside/)
     const aside = (await readdir(directory)).find(name => name.includes('.corrupt-')) ?? assert.fail()
     assert.equal(await readFile(join(directory, aside), 'utf8'), text)
     await kept(memories, 'a', 'spec', 2)
@@ -96,7 +96,7 @@ test('what others could have written is not believed', { skip: process.platform 
   await chmod(file, 0o666)
 
   assert.equal((await open()).getMemory('a', 'spec').read('part'), undefined)
-  assert.match(said.join(), /others than the user/)
+  assert.match(said.join(), /writable by other users/)
 })
 
 test('a disk that takes nothing is said once, costs nothing else, and is tried again', async t => {
@@ -106,7 +106,7 @@ test('a disk that takes nothing is said once, costs nothing else, and is tried a
   await kept(memories)
   await kept(memories, 'a', 'spec', 2)
   assert.equal(said.length, 1)
-  assert.match(String(said[0]), /not saved/)
+  assert.match(String(said[0]), /saving the state file failed/)
 
   await rm(join(directory, '..'))
   await kept(memories, 'b', 'spec', 3)

@@ -64,7 +64,7 @@ describe('a pool', { concurrency: 4 }, () => {
     await until(() => !isAlive(first.pid), 'the first has made room')
 
     const busy = ['two', 'three'].map(id => upstream.dispatch(own('wait', id, { ms: 300 })))
-    await assert.rejects(count(upstream, 'four'), /2 clients have connections of their own/)
+    await assert.rejects(count(upstream, 'four'), /limit of 2 client connections/)
 
     await Promise.all(busy)
     assert.equal((await count(upstream, 'four')).calls, 1)

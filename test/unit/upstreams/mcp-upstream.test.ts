@@ -72,7 +72,7 @@ describe('the stream of a legacy server', { concurrency: 4 }, () => {
     assert.deepEqual(asked, [])
     assert.match(
       String(server.heard.find(one => one.message.id === 5)?.message.error?.message),
-      /cannot tell which client/,
+      /ambiguous client/,
     )
     assert.deepEqual(upstream.dropped, { ask: 1 })
     assert.deepEqual(server.heard.find(one => one.message.id === 6)?.message.result, {})

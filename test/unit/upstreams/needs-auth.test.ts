@@ -37,7 +37,7 @@ test('a server that needs a login is in that state, however many call, and start
   assert.equal(status.runtime?.restarts, 0)
   assert.equal((await gateway.inspect()).upstreams[0]?.state, 'needs_auth')
   assert.deepEqual(states, ['starting', 'needs_auth'])
-  assert.equal(lines.filter(line => line.includes('upstream needs a login')).length, 1)
+  assert.equal(lines.filter(line => line.includes('upstream requires a login')).length, 1)
   assert.ok(server.tokens.length < 5, 'callers do not make it ask again and again')
   const page = await (await fetch(new URL('/metrics', gateway.listeners[0]?.url))).text()
   assert.match(page, /tapgate_upstream_state\{upstream="web",state="needs_auth"\} 1/)

@@ -128,7 +128,7 @@ test('a server that rests is not woken to tell that lists of a process that ende
   await heardToggle(client)
   assert.equal(await isShown(client), !atFirst)
   const heard = client.nextNotification(CHANGED)
-  const starts = (): number => gateway.log.filter(({ message }) => message === 'upstream is ready').length
+  const starts = (): number => gateway.log.filter(({ message }) => message === 'upstream ready').length
   assert.equal(starts(), 1)
 
   await heard

@@ -37,7 +37,7 @@ describe('the plan of a text', () => {
     })
     const servers = plan.servers as JsonObject
     assert.deepEqual([servers.started, servers.kept, plan.changes], [['more'], ['web'], true])
-    assert.match(JSON.stringify(servers.unknown), /not started/)
+    assert.match(JSON.stringify(servers.unknown), /starts no server/)
     assert.deepEqual((plan.tools as JsonObject).removed, ['web__boom'])
     assert.ok((plan.settings as string[]).includes('filters'))
     assert.deepEqual([...made.gateway.gateway.upstreams.keys()], ['web'])
@@ -68,7 +68,7 @@ describe('the plan of a text', () => {
     const plugin = await json('plan', {
       yaml: textOf(made, { plugins: { bad: { use: join(place, 'plugin.mjs') } } }),
     })
-    assert.match(JSON.stringify(plugin.problems), /no code is run/)
+    assert.match(JSON.stringify(plugin.problems), /runs no code/)
     assert.deepEqual(readdirSync(place), [])
   })
 

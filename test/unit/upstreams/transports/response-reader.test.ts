@@ -73,7 +73,7 @@ describe('a reply without a result', () => {
   for (const [what, status, code, text] of [
     ['a server error', 503, 'GW_UPSTREAM_DOWN', /HTTP 503$/],
     ['a client error', 418, 'GW_UPSTREAM_PROTOCOL', /HTTP 418$/],
-    ['a redirect', 307, 'GW_UPSTREAM_PROTOCOL', /redirects/],
+    ['a redirect', 307, 'GW_UPSTREAM_PROTOCOL', /redirect to /],
     ['a refusal of credentials', 401, 'GW_UPSTREAM_AUTH', /HTTP 401/],
     ['nothing', 200, 'GW_UPSTREAM_PROTOCOL', /HTTP 200 without an answer/],
   ] as const) {

@@ -71,7 +71,7 @@ describe('a legacy server on a pipe', { concurrency: 4 }, () => {
     await upstream.start()
 
     assert.equal(upstream.state, 'failed')
-    assert.match(upstream.problem ?? '', /does not speak 2026-07-28/)
+    assert.match(upstream.problem ?? '', /does not support protocol version 2026-07-28/)
   })
 })
 
