@@ -169,7 +169,10 @@ describe('a server of isolation "session"', { concurrency: 4 }, () => {
     const answers = calls.map(call => upstream.dispatch(call))
     await until(() => server.of('tools/call').length === 64, 'all are under way')
 
-    await assert.rejects(upstream.dispatch(tool('hang', {}, { id: 'late' })), /limit of 64 client connections/)
+    await assert.rejects(
+      upstream.dispatch(tool('hang', {}, { id: 'late' })),
+      /limit of 64 client connections/,
+    )
 
     for (const call of calls) call.cancel('enough')
     await Promise.all(answers)

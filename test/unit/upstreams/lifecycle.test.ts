@@ -110,7 +110,10 @@ describe('a server with a longest life', { concurrency: 4 }, () => {
     const [old] = await count(upstream)
     writeFileSync(file, '')
 
-    await until(() => logs.some(({ message }) => message.includes('keeping the old connection')), 'it was tried')
+    await until(
+      () => logs.some(({ message }) => message.includes('keeping the old connection')),
+      'it was tried',
+    )
 
     assert.deepEqual(await count(upstream), [old, 2])
     assert.equal(upstream.state, 'ready')
