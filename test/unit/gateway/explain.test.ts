@@ -111,7 +111,7 @@ describe('explain', () => {
     assert.deepEqual(denied.outcome, { what: 'refused', by: 'routing', text: 'not from there' })
     assert.equal(denied.steps.find(({ by }) => by === 'routing')?.rule, '/routes/0')
     assert.equal(allowed.outcome.what, 'server')
-    assert.match(said(await explain('files__read'), 'routing'), /sends it to "web"/)
+    assert.match(said(await explain('files__read'), 'routing'), /routed to "web"/)
   })
 
   test('says what the cache has, and uses nothing up', async t => {
