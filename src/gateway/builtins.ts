@@ -88,13 +88,13 @@ export const builtins: readonly Plugin<never>[] = [
   fit,
 ]
 
-/** Merges the error tables of the gateway, its plugins and the given ones, by code. */
+/** Merges all error tables by code: the gateway's, its plugins' and the given ones. */
 export function mergeErrorTables(others: readonly Plugin<never>[] = []): ErrorTable {
   const tables = [...builtins, ...others].map(({ errors }) => errors ?? {})
   return Object.assign({}, ERRORS, ...tables) as ErrorTable
 }
 
-/** Merges the findings of the gateway, its plugins and the given ones, by code. */
+/** Merges all findings by code: the gateway's, its plugins' and the given ones. */
 export function mergeFindingTables(others: readonly Plugin<never>[] = []): HealthTable {
   const tables = [...builtins, ...others].map(({ health }) => health ?? {})
   return Object.assign({}, HEALTH, ...tables) as HealthTable

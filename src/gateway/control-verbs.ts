@@ -24,7 +24,7 @@ import { describeRequestedConfig } from './inspect.ts'
 const MAX_LINES = 10_000
 const LINES = 100
 
-/** Options of a verb besides its parameters. */
+/** Verb options besides the parameters. */
 interface VerbOptions extends RequestOptions {
   /** Aborts when the gateway closes. */
   readonly ending: AbortSignal
@@ -210,7 +210,7 @@ function getUpstreamHandle(verb: string, gateway: VerbDeps, { upstream }: JsonOb
   })
 }
 
-/** Returns the parameters after a check of their profile name. */
+/** Checks the profile name and returns the parameters. */
 function checkProfileParam({ generation }: VerbDeps, params: JsonObject): JsonObject {
   const { profile } = params
   if (typeof profile === 'string') checkProfile(profile, generation.loaded.config)

@@ -4,7 +4,7 @@ import type { GatewayEvents } from '../api/gateway.ts'
 
 type EventListeners = { readonly [E in keyof GatewayEvents]: Set<(event: GatewayEvents[E]) => void> }
 
-/** Event listeners of a gateway. Errors in a listener are logged and do not affect the others. */
+/** Gateway event listeners. Errors in a listener are logged and do not affect the others. */
 export class GatewayEventEmitter {
   readonly #listeners: EventListeners = {
     state: new Set(),

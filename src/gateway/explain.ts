@@ -26,7 +26,7 @@ interface ExplainQuery {
   readonly profile: string | undefined
 }
 
-/** Steps of a call, and its outcome. */
+/** Call steps, and the outcome. */
 export interface Explanation {
   readonly tool: string
   readonly caller: { readonly issuer: string; readonly subject: string; readonly scopes: readonly string[] }
@@ -106,7 +106,7 @@ function createProbeExchange(
 type ProbeExchange = ReturnType<RuntimeGraph['exchange']>
 type SingleRoute = Extract<RouteResult, { to: 'one' }>
 
-/** Returns the route of the call, or the step that rejects it. */
+/** Returns the call's route, or the step that rejects it. */
 async function findProbeRoute(
   exchange: ProbeExchange,
   graph: RuntimeGraph,

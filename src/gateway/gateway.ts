@@ -66,7 +66,7 @@ export function createGateway(
   return makeGateway(source, options)
 }
 
-/** The same, with upstreams created in place of those of plugins. */
+/** The same, with upstreams that replace those from plugins. */
 export async function makeGateway(
   source: LoadedConfig | JsonObject,
   options: GatewayOptions,
@@ -262,8 +262,7 @@ export class Gateway {
 
   /**
    * Builds the next generation, starts new upstreams, swaps, and drains the old generation. Clients are notified only
-   * of
-   * lists that changed. Without a source, `load` of the options returns the configuration.
+   * of lists that changed. Without a source, `load` of the options returns the configuration.
    * @throws GatewayError if the configuration is invalid; the running generation stays unchanged then.
    */
   async reload(source?: LoadedConfig | JsonObject): Promise<ConfigChanges> {

@@ -49,10 +49,10 @@ import { redactValue, redactThrown } from '../util/secrets.ts'
 import { readOwnPackage } from '../util/version.ts'
 import { builtins } from './builtins.ts'
 
-/** State that all generations of one gateway share. */
+/** State shared by all generations. */
 export interface GatewayDeps {
   readonly log: Log
-  /** Secrets of all configurations so far. */
+  /** Secrets from all configurations so far. */
   readonly secrets: Secrets
   readonly clock: Clock
   readonly slots: SlotTable
@@ -63,7 +63,7 @@ export interface GatewayDeps {
   /** Process limits, which a reload may change. */
   readonly processLimits: ProcessLimiter & { resize(max: number, starting: number): void }
   readonly programs: Programs
-  /** Runs an owner verb on the gateway of this generation. */
+  /** Runs an owner verb on this generation's gateway. */
   readonly runVerb: PluginApi['control']
   /** Forwards a notification that a plugin received from a peer for an upstream of the running generation. */
   readonly onPeerNotification: PluginApi['emitNotification']
@@ -87,7 +87,7 @@ export interface GatewayDeps {
   upstreamChanged(name: string, state: UpstreamState, upstream: Upstream | undefined): void
   /** Returns the hooks of an upstream's current generation; undefined before the first. */
   hooksOf(name: string, upstream: Upstream | undefined): Hooks | undefined
-  /** Requests roots of clients outside calls, for an upstream that is created later. */
+  /** Requests client roots outside calls, for an upstream that is created later. */
   rootsFor(upstream: () => Upstream | undefined): ClientRootsProvider
 }
 
@@ -96,7 +96,7 @@ export interface Generation {
   readonly loaded: LoadedConfig
   readonly graph: RuntimeGraph
   readonly plugins: readonly ChosenPlugin[]
-  /** The other processes of this gateway. */
+  /** This gateway's other processes. */
   readonly neighbours: PeerDirectory | undefined
   /** Listeners that plugins added; they serve no clients of the owner. */
   readonly added: ReadonlySet<string>
@@ -352,7 +352,7 @@ interface FetchDeps {
   readonly environment: Readonly<Record<string, string | undefined>>
 }
 
-/** Creates the guarded fetch of a configuration, loaded on first use. */
+/** Creates a configuration's guarded fetch, loaded on first use. */
 export function createLazyFetch({ network }: Config, { clock, log, environment }: FetchDeps): Fetch {
   let loading: Promise<Fetch> | undefined
   return async (url, options) => {

@@ -53,7 +53,7 @@ export async function inspect(
   }
 }
 
-/** Measures the load of this process and its plugins. */
+/** Measures the process load, including plugins. */
 export function measureLoad(graph: Graph, listeners: readonly Listener[]): Load {
   const held = listeners.reduce((sum, one) => sum + (one.bufferedBytes ?? 0), 0)
   const load: Load = { held, rss: process.memoryUsage.rss() }
@@ -118,7 +118,7 @@ function listHookOrder(graph: Graph): Inspection['hooks'] {
   return found
 }
 
-/** Creates the public handle of an upstream. */
+/** Creates an upstream's public handle. */
 export function createUpstreamHandle(upstream: Upstream, graph: Graph): UpstreamHandle {
   return {
     name: upstream.name,

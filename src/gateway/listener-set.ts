@@ -16,7 +16,7 @@ interface ListenerPlan {
   readonly neighbours: PeerDirectory | undefined
 }
 
-/** A change from one set of listeners to another. */
+/** A transition between two listener sets. */
 interface ListenerTransition {
   readonly before: ReadonlyMap<string, OpenListener>
   readonly plan: ListenerPlan | undefined
@@ -25,7 +25,7 @@ interface ListenerTransition {
   readonly stopped: Set<Listener>
 }
 
-/** A new set of listeners, open but not final. */
+/** A new listener set, open but not final. */
 export interface ListenerChange {
   /** Closes the old listeners within `graceMs`. */
   settle(graceMs: number): Promise<void>
@@ -107,7 +107,7 @@ export class ListenerSet {
     }
   }
 
-  /** Closes streams of callers that the new generation rejects. */
+  /** Closes streams if the new generation rejects their callers. */
   recheckCredentials(): void {
     for (const { listener } of this.#open.values()) listener.recheckCallers?.()
   }
@@ -188,7 +188,7 @@ function omitKey(
   return [...some.values()].map(({ listener }) => listener).filter(listener => !kept.has(listener))
 }
 
-/** Finds the listeners that occupy the port of a spec. */
+/** Finds the listeners that occupy a spec's port. */
 function findPortHolders(spec: ListenerConfig, listeners: readonly Listener[]): Listener[] {
   if (!('port' in spec) || spec.port === 0) return []
   return listeners.filter(({ url }) => url !== undefined && getPort(url) === spec.port)

@@ -74,7 +74,7 @@ interface GatewayState {
   readonly privatePlaces: PrivatePathSet
 }
 
-/** Returns the configured state directory, or the one of the gateway options. */
+/** Returns the configured state directory, or the one from the gateway options. */
 export function resolveStateDirectory(
   { config: { state }, directory }: Pick<LoadedConfig, 'config' | 'directory'>,
   given: string | undefined,

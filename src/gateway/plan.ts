@@ -21,7 +21,7 @@ export interface ServerSnapshot {
   readonly name: string
   /** Digest of the server's identity: if it differs, the server is restarted. */
   readonly digest: string
-  /** Digest of all its settings. */
+  /** Settings digest. */
   readonly settings: string
   /** Its own tool descriptions; absent if unknown. */
   readonly tools?: readonly JsonObject[]
@@ -40,13 +40,13 @@ export interface ToolSnapshot {
 export interface ConfigSnapshot {
   readonly servers: readonly ServerSnapshot[]
   readonly tools: readonly ToolSnapshot[]
-  /** Digests of the other top-level keys. */
+  /** Digests by top-level key, for the others. */
   readonly settings: Readonly<Record<string, string>>
 }
 
 type SnapshotSource = Pick<Generation, 'graph' | 'loaded' | 'added'>
 
-/** All differences of a plan. */
+/** All planned differences. */
 export interface ConfigPlan {
   readonly servers: {
     readonly started: readonly string[]
@@ -206,7 +206,7 @@ export function createPlaceholder(
   }
 }
 
-/** Parses the answer of the verb. */
+/** Parses the verb's answer. */
 export function parseSnapshot(answer: JsonObject): ConfigSnapshot {
   const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
   return {
@@ -216,7 +216,7 @@ export function parseSnapshot(answer: JsonObject): ConfigSnapshot {
   }
 }
 
-/** Compares the servers and tools of two configurations. */
+/** Compares servers and tools in two configurations. */
 export function compareConfigs(now: ConfigSnapshot, then: ConfigSnapshot): ConfigPlan {
   const [servers, tools, settings] = [
     compareServers(now, then),

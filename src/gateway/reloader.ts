@@ -17,11 +17,11 @@ import type { ListenerChange, ListenerSet } from './listener-set.ts'
 
 const NAMED: readonly string[] = ['upstreams', 'listeners'] satisfies (keyof Config)[]
 
-/** Drain timeout of an old generation. */
+/** Drain timeout for an old generation. */
 const DRAIN_MS = 30_000
 const DRAIN_POLL_MS = 20
 
-/** Phase of a gateway's life. */
+/** Gateway lifecycle phase. */
 export interface GatewayLifecycle {
   isStarted: boolean
   isClosed: boolean
@@ -67,7 +67,7 @@ export class Generations {
     await graph.hooks.getRunner('ready')?.()
   }
 
-  /** Emits changes of an upstream. Open listens of the old generation receive changes until they close. */
+  /** Emits upstream changes. Open listens in the old generation receive changes until they close. */
   says(
     name: string,
     notification: Notification,
@@ -86,7 +86,7 @@ export class Generations {
   }
 
   /**
-   * Handles a state change of an upstream. Future and draining upstreams change no list. Returns false if the running
+   * Handles an upstream's state change. Future and draining upstreams change no list. Returns false if the running
    * generation has another upstream of this name, so that no event is emitted.
    */
   handleStateChange(name: string, state: UpstreamState, upstream: Upstream | undefined): boolean {
@@ -101,7 +101,7 @@ export class Generations {
     return owner !== undefined && !this.#current.graph.upstreams.has(name)
   }
 
-  /** Returns the hooks of an upstream now: a server kept by a reload uses those of the new configuration. */
+  /** Returns an upstream's current hooks: a server kept by a reload uses those from the new configuration. */
   findHooks(name: string, upstream: Upstream | undefined): Hooks | undefined {
     const all = [this.#current, this.#next, this.#previous]
     return all.find(one => one !== undefined && hasUpstream(one, name, upstream))?.graph.hooks
@@ -269,7 +269,7 @@ async function stopOtherUpstreams(generation: Generation, kept: Generation): Pro
   await Promise.all(gone.map(({ upstream }) => upstream.stop()))
 }
 
-/** Compares the upstreams of two configurations. */
+/** Compares upstreams in two configurations. */
 function compareUpstreams(old: Config, now: Config): ConfigChanges {
   const keys = new Set([...Object.keys(old), ...Object.keys(now)] as (keyof Config)[])
   return {

@@ -51,7 +51,7 @@ export async function fetchDefinitions(node: UpstreamNode, graph: Graph): Promis
   }
 }
 
-/** One listed entry of a server, as an anonymous client sees it. */
+/** A server's listed entry, as an anonymous client sees it. */
 interface KnownEntryRow {
   readonly kind: string
   /** Name for clients; for a hidden entry, its name without any rule. */

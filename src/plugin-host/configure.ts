@@ -57,7 +57,7 @@ export function applyConfigureHooks(
   })
 }
 
-/** Caller identities for checks of callers, without listeners and upstreams, which are not checked here. */
+/** Caller identities for caller checks, without listeners and upstreams, which are not checked here. */
 function getAuthConfig({ auth }: Config): Pick<Config, 'auth'> {
   if (auth === undefined) return {}
   const { listeners: _, ...who } = auth

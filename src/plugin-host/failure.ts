@@ -11,10 +11,10 @@ export type LocateFinding = (finding: Finding) => Problem
 type ProblemLocation = Pick<Problem, 'file' | 'line' | 'col'>
 type PluginCode = Extract<ErrorCode, 'GW_PLUGIN_LOAD' | 'GW_PLUGIN_OPTIONS' | 'GW_PLUGIN_SETUP'>
 
-/** A syntax check reads one file and runs none of it. */
+/** A syntax check reads one file without running it. */
 const CHECK_MS = 5000
 
-/** Creates the error for an unusable plugin, with the position of each problem. */
+/** Creates the error for an unusable plugin, with a position for each problem. */
 export function createPluginFailure(
   code: PluginCode,
   plugin: string,
@@ -25,7 +25,7 @@ export function createPluginFailure(
   return gatewayError(code, { plugin, why: why.join('; '), problems, cause })
 }
 
-/** Adds the position of an error in a plugin's file, or in one that it imports. */
+/** Adds an error's position in a plugin's file, or in one that it imports. */
 export async function locateInPluginFile(thrown: unknown, url: string, problem: Problem): Promise<Problem> {
   const place =
     parseSyntaxLocation(thrown) ?? parseFrameLocation(thrown, url) ?? (await checkSyntaxLocation(thrown, url))

@@ -27,7 +27,7 @@ interface InstallDeps {
   readonly privatePlaces: readonly PrivatePath[]
   readonly fetch: Fetch
   readonly programs: Programs
-  /** Creates the handles of one plugin, which no other plugin can use. */
+  /** Creates one plugin's handles, which no other plugin can use. */
   handles(plugin: string): Handles
   /** Runs an owner verb. */
   readonly control: PluginApi['control']
@@ -38,9 +38,9 @@ interface InstallDeps {
   hide(text: string): string
   /** Redacts a secret that was received at run time. */
   keepSecret(value: string): void
-  /** Finds the position of a problem in the configuration. */
+  /** Finds a problem's position in the configuration. */
   readonly locate: LocateFinding
-  /** Handles configuration warnings of plugins. */
+  /** Handles configuration warnings from plugins. */
   warn(problem: Problem): void
 }
 
@@ -121,7 +121,7 @@ async function setUpPlugin(
   }
 }
 
-/** Creates the queries that a plugin may send to the taps of others. */
+/** Creates the queries that a plugin may send to other plugins' taps. */
 function createQueries(
   hooks: Hooks,
 ): Pick<PluginApi, 'record' | 'requestApproval' | 'getClientLimits' | 'rank' | 'getReplicaId'> {
@@ -134,7 +134,7 @@ function createQueries(
   }
 }
 
-/** Returns the store of the plugins set up so far. */
+/** Returns the store from the plugins set up so far. */
 function getSharedStore(hooks: Hooks): SharedStore | undefined {
   if (hooks.taps('sharedStore').length === 0) return undefined
   for (const { run } of hooks.listTaps('sharedStore')) {

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { isObject } from '../protocol/json/json.ts'
 import { resolvePluginFile } from './resolve.ts'
 
-/** Words of a command: `budget show`. */
+/** Command words: `budget show`. */
 const WORDS = /^[a-z][\w-]*( [a-z][\w-]*)*$/
 
 /**

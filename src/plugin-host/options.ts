@@ -11,7 +11,7 @@ import { createPluginFailure } from './failure.ts'
 import type { ChosenPlugin } from './resolve.ts'
 
 /**
- * Validates the options of an external plugin against its own schema and adds defaults. Built-in plugins are
+ * Validates an external plugin's options against its own schema and adds defaults. Built-in plugins are
  * validated with the configuration.
  */
 export async function checkPluginOptions(chosen: ChosenPlugin, locate: LocateFinding): Promise<unknown> {
@@ -72,7 +72,7 @@ function findSecrets(schema: unknown, value: unknown): string[] {
   })
 }
 
-/** The part of Ajv in use. */
+/** The Ajv functions in use. */
 interface ValidateFunction {
   (value: unknown): boolean
   readonly errors?: readonly SchemaError[] | null
@@ -106,7 +106,7 @@ async function createValidator(
   }
 }
 
-/** Describes errors in the wording of the configuration's own schema. */
+/** Describes errors like the configuration's own schema. */
 async function explainErrors(errors: readonly SchemaError[], pointer: string): Promise<readonly Finding[]> {
   const { explainSchemaError } = await import('../config/messages.ts')
   const findings = errors.map(explainSchemaError).filter(finding => finding !== undefined)

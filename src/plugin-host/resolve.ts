@@ -67,7 +67,7 @@ function isUsed(keys: readonly string[] = [], specs: object = {}): boolean {
   return keys.some(key => all.some(spec => spec[key] !== undefined))
 }
 
-/** Loads the plugins of `plugins:`: paths relative to the configuration, or installed packages. */
+/** Loads the plugins in `plugins:`: paths relative to the configuration, or installed packages. */
 export async function importPlugins(
   config: Config,
   directory: string,

@@ -5,14 +5,14 @@ import type { Log } from '../api/index.ts'
 import { getErrorMessage } from '../errors/errors.ts'
 import { writeFileAtomic } from '../util/storage/files.ts'
 
-/** Number of unreadable files that are kept for inspection. */
+/** Limit for unreadable files kept for inspection. */
 const MAX_SET_ASIDE = 3
 
 interface StateFileOptions {
   readonly path: string
   /** Larger files are neither read nor written, in bytes. */
   readonly maxBytes: number
-  /** Owner of this process; undefined if files have no owner. */
+  /** Process owner; undefined if files have no owner. */
   readonly uid: number | undefined
   readonly log: Log
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Clock, Log, UpstreamMemory } from '../api/index.ts'
 import { StateFile } from './state-file.ts'
 
-/** Format of the file. Files of other versions belong to other gateways and cause no warning. */
+/** File format. Files with other versions belong to other gateways and cause no warning. */
 const FORMAT = 'tapgate-catalogue'
 const VERSION = 1
 const NAME = 'catalogue.json'
@@ -14,14 +14,14 @@ const WRITE_DELAY_MS = 300
 interface UpstreamMemoryStoreOptions {
   /** Absolute. Created with owner-only permissions before the first write. */
   readonly directory: string
-  /** True to ignore state of earlier runs. */
+  /** True to ignore state from earlier runs. */
   readonly fresh?: boolean | undefined
   readonly log: Log
   readonly clock: Clock
 }
 
 /**
- * Stored state of every upstream in one file: read once, written in the background. Several gateways may share it;
+ * Stored state for every upstream in one file: read once, written in the background. Several gateways may share it;
  * each writes its own entries and retains the others.
  */
 export class UpstreamMemoryStore {
@@ -30,7 +30,7 @@ export class UpstreamMemoryStore {
   readonly #clock: Clock
   readonly #salt: string
   readonly #records: Map<string, UpstreamRecord>
-  /** Upstreams of this gateway; others are dropped with the next write. */
+  /** This gateway's upstreams; others are dropped with the next write. */
   readonly #names = new Set<string>()
   /** Upstreams with changes that are not in the file. */
   readonly #changed = new Set<string>()
@@ -70,7 +70,7 @@ export class UpstreamMemoryStore {
     )
   }
 
-  /** Returns the memory of one upstream; `spec` identifies the server as text, of which only a digest is stored. */
+  /** Returns one upstream's memory; `spec` identifies the server as text, and only its digest is stored. */
   getMemory(name: string, spec: string): UpstreamMemory {
     const key = createHmac('sha256', this.#salt).update(spec).digest('base64url')
     this.#names.add(name)
@@ -123,19 +123,19 @@ export class UpstreamMemoryStore {
   }
 }
 
-/** Stored state of one upstream while its key is unchanged. */
+/** One upstream's stored state while its key is unchanged. */
 interface UpstreamRecord {
   readonly key: string
   readonly parts: ReadonlyMap<string, unknown>
 }
 
-/** Content of the file. `salt` is part of every key, so that equal specs differ between machines. */
+/** File content. `salt` is part of every key, so that equal specs differ between machines. */
 interface FileContents {
   readonly salt: string
   readonly records: Map<string, UpstreamRecord>
 }
 
-/** Serializes the contents in order of name, so that equal contents give equal files. */
+/** Serializes the contents ordered by name, so that equal contents give equal files. */
 function serializeMemories({ salt, records }: FileContents): object {
   const upstreams = [...records]
     .sort(([a], [b]) => (a < b ? -1 : 1))

@@ -44,7 +44,7 @@ const UNKNOWN: Omit<ServerDescription, 'info'> = {
 interface AccountEntry {
   readonly name: string
   readonly upstream: McpUpstream
-  /** Time of the last call and its caller. */
+  /** Last call time and caller. */
   usedAt: number
   principal: Principal
 }

@@ -77,7 +77,7 @@ interface PoolDeps {
   readonly name: string
   readonly isolation: UpstreamConfig['isolation']
   readonly clock: Clock
-  /** Limit for connections other than the main one, and number of connections opened ahead. */
+  /** Limit for connections other than the main one, and how many to open ahead. */
   readonly max: number
   readonly min: number
   /** Limit per caller; does not apply to connections without an owner. */
@@ -118,7 +118,7 @@ interface PooledConnection {
   readonly openedAt: number
 }
 
-/** Key of a call in the pool. */
+/** A call's pool key. */
 interface ConnectionTraits {
   readonly headers: Headers
   readonly project: string | undefined
@@ -161,7 +161,7 @@ export class ConnectionPool {
 
   /**
    * Finds the supervisor for a call while the main connection is up. Throws a GatewayError if the limit is exceeded.
-   * With `of: main`, uses the era of the main connection for every caller.
+   * With `of: main`, uses the main connection's era for every caller.
    */
   supervisorFor(
     call: Call,
@@ -246,7 +246,7 @@ export class ConnectionPool {
       if (pooled.supervisor === supervisor) this.#drainPooled(pooled)
   }
 
-  /** Start of the longest idle time among ready connections. */
+  /** Earliest idle start among ready connections. */
   get idleSince(): number | undefined {
     const idle = this.#listIdle().find(isUp)
     return idle === undefined ? undefined : getIdleSince(idle)
@@ -412,7 +412,7 @@ function getIdleSince({ supervisor, openedAt }: PooledConnection): number | unde
   return connection === undefined ? openedAt : connection.use.idleSince
 }
 
-/** Limits per kind of connection. */
+/** Limits per connection kind. */
 interface PoolSizes {
   readonly replicas: number
   readonly min: number

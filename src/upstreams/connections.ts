@@ -47,12 +47,12 @@ export class Connections {
   readonly #idle: IdleSweeper<unknown> | undefined
   readonly #projects: ProjectDirectories | undefined
   readonly #eras: EraMatch
-  /** Lists of connections other than the main one. */
+  /** Lists from connections other than the main one. */
   readonly ownLists: OwnLists
   /** The main connection, for all calls in its era. */
   #shared: Connection | undefined
   #lastError: { readonly lastError: string; readonly lastErrorAt: number } | undefined
-  /** Restarts of removed supervisors. */
+  /** Restarts by removed supervisors. */
   #restarts = 0
   #withdrawOffer: (() => void) | undefined
 
@@ -199,7 +199,7 @@ export class Connections {
       if (supervisor.connection !== undefined) supervisor.reconnect(supervisor.connection, why)
   }
 
-  /** Notifies servers that requested roots of changed roots. */
+  /** Notifies servers that requested roots when they changed. */
   rootsChanged(changed: readonly Session[]): void {
     for (const supervisor of this.#listSupervisors())
       if (supervisor.connection?.roots !== undefined)

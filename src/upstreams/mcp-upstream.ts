@@ -27,7 +27,7 @@ import type { RpcError } from '../protocol/rpc-error.ts'
 
 const MEMORY_KEY = 'server'
 
-/** Limit for a stored server description, in characters of JSON. */
+/** Limit for a stored server description, in JSON characters. */
 const MAX_SERVER_LENGTH = 256 * 1024
 
 /** Interval at which an unchanged verdict is stored again, to refresh its age. */

@@ -8,7 +8,7 @@ import type { McpUpstreamConfig } from './transport.ts'
 interface ConnectionLists {
   readonly connection: Connection
   readonly key: string
-  /** Pool key of the sessions that received them; undefined before the first. */
+  /** Pool key for the sessions that received them; undefined before the first. */
   poolKey: string | undefined
   isMeant(session: Session): boolean
 }
@@ -24,7 +24,7 @@ interface OwnListsDeps {
 }
 
 /**
- * Lists of connections other than the main one, for servers that reported a changed list there. A process's lists may
+ * Lists from connections other than the main one, for servers that reported a changed list there. A process's lists may
  * depend on earlier calls, so from then on they are its own. All other connections use the main one's lists.
  */
 export class OwnLists {
@@ -51,14 +51,14 @@ export class OwnLists {
     const known = this.#own.get(supervisor)
     if (known !== undefined && known.connection === connection) return known
     const isMeant = (session: Session): boolean => this.#findByPoolKey(session) === supervisor
-    // A new process has no lists of its own before it is ready; it uses the main one's.
+    // A new process has no lists before it is ready; it uses the main one's.
     if (connection === undefined) return { isMeant }
     const own: ConnectionLists = { connection, key: String(countOwnLists()), poolKey: undefined, isMeant }
     this.#own.set(supervisor, own)
     return own
   }
 
-  /** Key for the lists of a session; undefined for those of the main connection. */
+  /** Key for a session's lists; undefined for the main connection's. */
   getListKey(session: Session): string | undefined {
     return this.#own.size === 0 ? undefined : this.#findOwnLists(session)?.key
   }

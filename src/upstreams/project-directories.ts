@@ -7,13 +7,13 @@ import { findMissingCapabilities, normalizeCapabilities } from '../protocol/era/
 import { isObject } from '../protocol/json/json.ts'
 import { BoundedMap } from '../util/bounded-map.ts'
 
-/** Timeout for a client's list of roots. */
+/** Timeout for a client's root list. */
 const MAX_ROOTS_MS = 10_000
 const ROOTS = { method: 'roots/list', params: undefined }
-/** Maximum number of cached session projects. */
+/** Limit for cached session projects. */
 const MAX_KNOWN = 10_000
 
-/** Working directories of clients: the first root, if it is in an allowed directory. */
+/** Client working directories: the first root, if it is in an allowed directory. */
 export class ProjectDirectories {
   /** Default for clients without roots. */
   readonly home: string
@@ -38,7 +38,7 @@ export class ProjectDirectories {
   }
 
   /**
-   * Returns the project of a call's session; requests roots once. Rejects with a GatewayError if the directory is not
+   * Returns the call session's project; requests roots once. Rejects with a GatewayError if the directory is not
    * allowed.
    */
   getProject(call: Call): Promise<string> {

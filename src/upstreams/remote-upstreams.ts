@@ -1,7 +1,7 @@
 import { definePlugin } from '../plugin.ts'
 import { MemoryBudget } from '../transport/backlog.ts'
 
-/** Upstreams of type `ws`: WebSocket servers of either era. */
+/** Upstreams with type `ws`: WebSocket servers in either era. */
 export const callWs = definePlugin<undefined>({
   name: 'call-ws',
   claims: { always: true },
@@ -21,10 +21,10 @@ export const callWs = definePlugin<undefined>({
   },
 })
 
-/** Limit for buffered reply bytes of one upstream; above it, no call is sent. */
+/** Limit for one upstream's buffered reply bytes; above it, no call is sent. */
 const MAX_HELD = 64 * 1024 * 1024
 
-/** Upstreams of type `sse`: HTTP+SSE servers (2024-11-05). */
+/** Upstreams with type `sse`: HTTP+SSE servers (2024-11-05). */
 export const callSse = definePlugin<undefined>({
   name: 'call-sse',
   claims: { always: true },
@@ -44,7 +44,7 @@ export const callSse = definePlugin<undefined>({
   },
 })
 
-/** Upstreams of type `http`: Streamable HTTP servers of either era, with a fallback to HTTP+SSE. */
+/** Upstreams with type `http`: Streamable HTTP servers in either era, with a fallback to HTTP+SSE. */
 export const callHttp = definePlugin<undefined>({
   name: 'call-http',
   claims: { always: true },

@@ -2,7 +2,7 @@ import type { UpstreamRuntime } from '../api/index.ts'
 import type { Connection } from './connection/connection.ts'
 import type { Supervisor } from './supervisor.ts'
 
-/** Equal processes of one server; the main one serves lists and subscriptions. */
+/** Equal processes for one server; the main one serves lists and subscriptions. */
 export class Replicas {
   readonly #all: readonly Supervisor[]
   #turn = 0
@@ -34,7 +34,7 @@ export class Replicas {
 
 type ConnectionsLoad = Pick<UpstreamRuntime, 'instances' | 'inFlight'>
 
-/** Measures the load of connections, with the era if it differs from the main one's. */
+/** Measures connection load, with the era if it differs from the main one's. */
 export function measureConnectionsLoad(
   connections: readonly Connection[],
   main: Connection | undefined,

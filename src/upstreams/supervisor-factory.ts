@@ -11,20 +11,20 @@ import { createListChanges } from './subscriptions/subscriptions.ts'
 import { Supervisor } from './supervisor.ts'
 import type { ConnectionEvents, ConnectionDeps, McpUpstreamConfig, Transport } from './transport.ts'
 
-/** Opens a transport; `cwd` is the working directory of a process. */
+/** Opens a transport; `cwd` is for processes. */
 export type OpenTransport = (events: ConnectionEvents, cwd: string | undefined) => Transport
 
 const MAX_PROBE_MS = 5000
 /** Task status notification: task ids belong to one connection (2025-11-25, tasks). */
 const TASK_STATUS = 'notifications/tasks/status'
 
-/** Options of one supervisor. */
+/** Supervisor options. */
 interface SupervisorOptions {
   /** Client capabilities for `initialize`. */
   readonly capabilities: JsonObject
-  /** Working directory of a process; default: from its spec. */
+  /** Process working directory; default: from its spec. */
   readonly cwd: string | undefined
-  /** Era of its connections; default: from the spec. */
+  /** Connection era; default: from the spec. */
   readonly era?: Era | undefined
   retries(): boolean
   /** Returns a filter for the sessions on its connection; undefined if all sessions match. */
@@ -37,10 +37,10 @@ interface SupervisorOptions {
   lost(supervisor: Supervisor, connection: Connection, reason: Reason): void
 }
 
-/** Returns a filter for the sessions to notify of a change on a supervisor's connection; undefined for all. */
+/** Returns a filter for the sessions to notify about a change on a supervisor's connection; undefined for all. */
 type FindAudience = (supervisor: Supervisor) => ((session: Session) => boolean) | undefined
 
-/** Creates the supervisors of one upstream. */
+/** Creates one upstream's supervisors. */
 export class SupervisorFactory {
   readonly memory: EraMemory
   readonly drops: DroppedMessages
@@ -128,7 +128,7 @@ export class SupervisorFactory {
 }
 
 /**
- * The era of the main connection. With `match` it is detected, and clients in the other era get another connection.
+ * The main connection's era. With `match` it is detected, and clients in the other era get another connection.
  */
 function getConfiguredEra({ era }: McpUpstreamConfig): 'auto' | Era {
   return era === 'match' ? 'auto' : era

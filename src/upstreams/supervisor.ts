@@ -8,7 +8,7 @@ import { stripEscapes } from '../util/plain-text.ts'
 import type { Connection } from './connection/connection.ts'
 import { createClosedError } from './connection/connection.ts'
 
-/** Closing connections of one supervisor, with the permits of their processes. */
+/** One supervisor's closing connections, with their process permits. */
 class LeavingConnections {
   readonly #leaving = new Map<Connection, Promise<void>>()
   readonly #permits = new Map<Connection, ProcessPermit>()
@@ -71,7 +71,7 @@ interface SupervisorDeps {
   readonly log: Log
   readonly clock: Clock
   readonly startupMs: number
-  /** Maximum lifetime of a connection; undefined for no limit. */
+  /** Maximum connection lifetime; undefined for no limit. */
   readonly lifetimeMs?: number | undefined
   /** True if each start costs a process. */
   readonly isProcess: boolean
@@ -92,7 +92,7 @@ const MIN_RECONNECT_MS = 1000
 const NO_PERMIT_RETRY_MS = 1000
 /** Shortest retry delay for a remote server that calls wait for. */
 const MIN_RETRY_MS = 1000
-/** Minimum interval between attempts of calls while a login is needed. */
+/** Minimum interval between attempts by calls while a login is needed. */
 const AUTH_RETRY_MS = 1000
 const NO_PERMIT: RestartDelay = { ms: NO_PERMIT_RETRY_MS, note: undefined }
 /** Retry delay after a failed renewal. */
@@ -259,7 +259,7 @@ export class Supervisor {
   async #run(): Promise<void> {
     const isQuiet = this.state === 'needs_auth'
     if (this.state !== 'idle' && !isQuiet) this.restarts++
-    // Keep the problem until the server is ready: a server that never answers is starting most of the time.
+    // Keep the problem until the server is ready: a server that never answers is mostly starting.
     if (this.connection === undefined && !isQuiet)
       this.#setState('starting', this.problem, this.problemDetail)
     try {

@@ -15,14 +15,14 @@ import type { JsonObject } from '../protocol/json/json.ts'
 import type { RpcId, RpcResponse } from '../protocol/jsonrpc.ts'
 import type { DroppedMessages } from '../transport/unexpected-messages.ts'
 
-/** Carries the messages of a connection: the pipes of a process, or POSTs to a server. */
+/** Carries a connection's messages: through process pipes, or POSTs to a server. */
 export interface Transport {
   readonly pid: number | undefined
   /** True if each request has its own stream (HTTP); false for a shared pipe. */
   readonly streams: boolean
   /** Session id from the server. */
   readonly session?: string | undefined
-  /** Last lines of the server's stderr, for error details. */
+  /** Last stderr lines from the server, for error details. */
   readonly lastStderr?: string | undefined
   /** Sends a request; throws a GatewayError if it cannot be queued. */
   request(pending: PendingRequest, params: JsonObject | undefined): void
@@ -38,7 +38,7 @@ export interface Transport {
   close(): Promise<void>
 }
 
-/** Start and end of a message that exceeded a configured limit. */
+/** Both ends of a message that exceeded a configured limit. */
 export interface SkippedMessage {
   readonly head: Buffer
   readonly tail: Buffer
@@ -46,9 +46,9 @@ export interface SkippedMessage {
   readonly key: string
 }
 
-/** Events of a transport, for its connection. */
+/** Transport events, for its connection. */
 export interface TransportEvents {
-  /** One message, whose buffer the connection now owns, and the request of its stream, if known. */
+  /** One message, whose buffer the connection now owns, and its stream's request, if known. */
   received(bytes: Buffer, of: PendingRequest | undefined): void
   /** A message was too long; the next one is readable. */
   skipped?(message: SkippedMessage): void
@@ -59,9 +59,9 @@ export interface TransportEvents {
   closed(reason: Reason): void
 }
 
-/** Events of a transport before the server's transport type is known. */
+/** Transport events before the server's transport type is known. */
 export interface ConnectionEvents extends TransportEvents {
-  /** Replaces the transport of the connection. */
+  /** Replaces the connection's transport. */
   attachTransport(transport: Transport): void
 }
 
@@ -88,7 +88,7 @@ export class PendingRequest {
   progress: { add(params: JsonObject): void; flush(): void } | undefined = undefined
   /** Rate limit for its log messages, created on demand. */
   messages: { add(notification: Notification): void; flush(): void } | undefined = undefined
-  /** Handles the notifications of a subscription. */
+  /** Handles a subscription's notifications. */
   onNotification: ((notification: Notification) => void) | undefined = undefined
 
   constructor(
@@ -106,7 +106,7 @@ export class PendingRequest {
   }
 }
 
-/** Dependencies of a connection, from its upstream. */
+/** Connection dependencies, from its upstream. */
 export interface ConnectionDeps<Connection = unknown> {
   readonly name: string
   readonly log: Log

@@ -101,10 +101,10 @@ export class Connection implements ConnectionEvents, IncomingDeps {
   })
   readonly #requests = new IncomingRequests(this)
   readonly #notifications = new IncomingNotifications(this, this.#requests)
-  /** On a stream that all share, where a message may be of any of them. */
+  /** Exchanges that got a server request; needed on a shared stream, where any call may be meant. */
   readonly #asked = new WeakSet<Exchange>()
   readonly #cancelled: CancelledCalls
-  /** Number of pending requests that are client calls. */
+  /** How many pending requests are client calls. */
   #calls = 0
 
   constructor(host: ConnectionDeps<Connection>, connect: (events: ConnectionEvents) => Transport) {
@@ -342,7 +342,7 @@ export class Connection implements ConnectionEvents, IncomingDeps {
 class ConnectionUse {
   readonly startedAt = Date.now()
   inFlight = 0
-  /** Time of the last answer. */
+  /** Last answer time. */
   endedAt: number
   readonly #clock: Clock
   #freed: (() => void)[] = []
@@ -367,7 +367,7 @@ class ConnectionUse {
     return this.inFlight > 0 ? new Promise(resolve => this.#freed.push(resolve)) : Promise.resolve()
   }
 
-  /** Start of the idle time; undefined while in use. */
+  /** Idle since; undefined while in use. */
   get idleSince(): number | undefined {
     return this.inFlight > 0 ? undefined : this.endedAt
   }

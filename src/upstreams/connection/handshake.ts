@@ -96,7 +96,7 @@ async function fallBackToLegacy(probed: ProbeResult, options: HandshakeDeps): Pr
   try {
     return await sendInitialize(survivor, options, isDoubtful)
   } catch (error) {
-    // A slow modern HTTP server may still answer; the probe of a process timed out.
+    // A slow modern HTTP server may still answer; a process probe timed out.
     const late =
       isInitializeRefusal(error) && survivor === connection
         ? await (connection.transport.streams
@@ -132,7 +132,7 @@ function completeHandshake(
   return connection
 }
 
-/** Returns the outcome of the probe, or 'late' if the server did not answer in time. */
+/** Returns the probe outcome, or 'late' if the server did not answer in time. */
 async function waitForProbe<T>(
   discovery: Promise<T>,
   connection: Connection,

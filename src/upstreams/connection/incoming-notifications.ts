@@ -21,7 +21,7 @@ export class IncomingNotifications {
     this.#requests = requests
   }
 
-  /** Handles a notification; `of` is the call of its stream, if known. */
+  /** Handles a notification; `of` is its stream's call, if known. */
   handleNotification({ method, params }: RpcNotification, of: PendingRequest | undefined): void {
     if (method === 'notifications/progress') return this.#handleProgress(params, of)
     const subscribed = of ?? this.#findSubscription(method, params)
@@ -59,14 +59,14 @@ export class IncomingNotifications {
     )
   }
 
-  /** Sends a log message to the client of its request: by stream, or to the only call on a pipe. */
+  /** Sends a log message to its request's client: by stream, or to the only call on a pipe. */
   #handleLog(notification: Notification, of: PendingRequest | undefined): void {
     const pending = of !== undefined || this.#connection.streams ? of : this.#connection.getOnlyCall()
     if (pending?.call === undefined) this.#connection.host.drops.count('message')
     else this.#passLimited(notification, pending)
   }
 
-  /** Forwards a message of a call to its client, rate limited. */
+  /** Forwards a call's message to its client, rate limited. */
   #passLimited(notification: Notification, pending: PendingRequest): void {
     pending.messages ??= this.#getMessageLimit(pending)
     pending.messages.add(notification)
@@ -91,7 +91,7 @@ export class IncomingNotifications {
 }
 
 /**
- * Rate limit for the other messages of one call. Drops messages over the limit and reports their number in one
+ * Rate limit for one call's other messages. Drops messages over the limit and reports their number in one
  * message.
  */
 export class MessageLimit {
@@ -101,7 +101,7 @@ export class MessageLimit {
   #startedAt = -Infinity
   #count = 0
   #drops = 0
-  /** Level of the last dropped log message that the client requested. */
+  /** Level for the drop report: from the last dropped log message that the client requested. */
   #level: unknown = 'warning'
   #stopTimer: (() => void) | undefined
 
@@ -138,12 +138,12 @@ export class MessageLimit {
   }
 }
 
-/** Rate limit for the progress of one call: delays the newest progress instead of dropping it. */
+/** Rate limit for one call's progress: delays the newest progress instead of dropping it. */
 export class ProgressLimit {
   readonly #clock: Clock
   readonly #pass: (params: JsonObject) => void
   readonly #dropped: () => void
-  /** Times of the last forwarded notifications, as a ring buffer. */
+  /** Recent forwarding times, as a ring buffer. */
   readonly #times: number[] = []
   #next = 0
   #held: JsonObject | undefined

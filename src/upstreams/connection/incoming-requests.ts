@@ -32,7 +32,7 @@ const AMBIGUOUS_REASON =
 /** Limits for pending URL elicitations; the oldest are dropped first. */
 const MAX_VISITS = { max: 1000, share: 100 }
 
-/** The connection of server requests. */
+/** The connection that receives server requests. */
 export interface IncomingDeps {
   readonly host: ConnectionDeps
   /** Pending requests in both directions. */
@@ -44,7 +44,7 @@ export interface IncomingDeps {
   roots: { readonly of: string | undefined } | undefined
   /** The only pending call, if exactly one is pending. */
   getOnlyCall(): PendingRequest | undefined
-  /** The open call whose client a server request concerns; undefined if calls of several clients are open. */
+  /** The open call whose client a server request concerns; undefined if several clients have open calls. */
   findAskingCall(): Call | undefined
   reply(text: string): void
 }
@@ -74,7 +74,7 @@ export class ClientRequest implements Ask {
   }
 }
 
-/** Requests of a legacy server: answered here, refused, or sent to the client of their call. */
+/** Requests from a legacy server: answered here, refused, or sent to their call's client. */
 export class IncomingRequests {
   readonly #connection: IncomingDeps
   readonly #visits = new UrlElicitations()
@@ -84,7 +84,7 @@ export class IncomingRequests {
     this.#connection = side
   }
 
-  /** Handles a request; `of` is the call of its stream, if known. */
+  /** Handles a request; `of` is its stream's call, if known. */
   handleRequest(request: RpcRequest, of: PendingRequest | undefined): void {
     const { host, peer, server } = this.#connection
     const { id, method } = request
@@ -105,7 +105,7 @@ export class IncomingRequests {
     else request.cancel('cancelled by the server')
   }
 
-  /** Cancels requests to the client of this exchange: the server gets an answer, the client a cancellation. */
+  /** Cancels requests to this exchange's client: the server gets an answer, the client a cancellation. */
   cancelRequests(exchange: Exchange, why: string): void {
     const { peer } = this.#connection
     for (const [id, request] of peer.received.entries()) {
@@ -139,7 +139,7 @@ export class IncomingRequests {
     else this.#refuseRequest(id, RPC.internal, 'too many pending requests')
   }
 
-  /** Finds the call of a request if its stream does not identify it. */
+  /** Finds a request's call if its stream does not identify it. */
   #findCall(request: RpcRequest): Exchange | undefined {
     const exchange = this.#findTaskExchange(request.params) ?? this.#findOnlyExchange(request)
     const isOfClient =
@@ -223,7 +223,7 @@ export class IncomingRequests {
 
 /**
  * True if a request may go to the only open call. Not for roots, which servers request in the background, nor
- * undeclared capabilities of a modern client, whose call would fail.
+ * undeclared capabilities on a modern client, whose call would fail.
  */
 function canBelongTo({ session }: Exchange, { method, params }: RpcRequest): boolean {
   if (findMissingCapabilities(normalizeCapabilities(session.client), method, params) === undefined)
@@ -237,7 +237,7 @@ interface UrlElicitation {
   readonly exchange: number
 }
 
-/** Tracks clients by URL elicitation, so that only they are notified of its completion (2025-11-25). */
+/** Tracks clients by URL elicitation, so that only they are notified when it completes (2025-11-25). */
 export class UrlElicitations {
   readonly #visits = new BoundedMap<string, UrlElicitation>(MAX_VISITS)
 
@@ -255,7 +255,7 @@ export class UrlElicitations {
   }
 
   /**
-   * Notifies the client of an elicitation: on its exchange's stream if open, otherwise outside. Returns false for an
+   * Notifies an elicitation's client: on its exchange's stream if open, otherwise outside. Returns false for an
    * unknown id. Modern clients retry on their own instead.
    */
   completeVisit(notification: Notification, open: (exchange: number) => Exchange | undefined): boolean {

@@ -20,7 +20,7 @@ import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import type { DroppedMessages } from '../../transport/unexpected-messages.ts'
 import { formatPeerText } from '../../util/log.ts'
 
-/** Methods whose results clients validate but that are forwarded as bytes, with the name of the list in each. */
+/** Methods whose results clients validate but that are forwarded as bytes, each with its list member. */
 const REPAIRED_METHODS: ReadonlyMap<string, string | undefined> = new Map([
   ['tools/call', 'content'],
   ['tasks/result', 'content'],
@@ -28,7 +28,7 @@ const REPAIRED_METHODS: ReadonlyMap<string, string | undefined> = new Map([
   ['resources/read', 'contents'],
   ['completion/complete', undefined],
 ])
-/** Members that contain a list of blocks, at both levels. */
+/** Members that contain block lists, at both levels. */
 const LIST_MEMBERS: readonly string[] = ['content', 'messages', 'contents']
 const NESTED_MEMBERS: readonly string[] = ['content', 'resource', 'annotations']
 /** Optional result members; null in other members may be meaningful. */
@@ -37,7 +37,7 @@ const NULLS = [Buffer.from(':null'), Buffer.from(': null')]
 const FIRST_OF_NULL = 0x6e
 
 /**
- * Returns the result without invalid nulls and without optional members of a wrong type, and with missing lists
+ * Returns the result without invalid nulls and mistyped optional members, and with missing lists
  * added. Returns the same object if nothing changes; two byte searches detect that in most cases.
  */
 function repairResult(method: string, result: Payload): Payload {
@@ -132,7 +132,7 @@ function omitNullMembers(block: unknown): unknown {
 
 const NO_PARAMS: JsonObject = Object.freeze({})
 
-/** Translates the parameters of a call to its server's era. */
+/** Translates call parameters to the server's era. */
 export function createOutboundParams(
   call: Call,
   server: ServerDescription | undefined,
@@ -143,7 +143,7 @@ export function createOutboundParams(
   return toModernParams(call.params, describeModernClient(call, server), server.version, token)
 }
 
-/** Returns the progress token of a call. */
+/** Returns a call's progress token. */
 export function getProgressToken(params: JsonObject | undefined): RpcId | undefined {
   const token = isObject(params?._meta) ? params._meta.progressToken : undefined
   return typeof token === 'string' || typeof token === 'number' ? token : undefined
@@ -191,7 +191,7 @@ function interpretResult(
   if (resultType === 'input_required') return { input: result }
   if (resultType === 'task' && server !== undefined && servesTasks(server)) {
     if (call.method === 'tools/call') return { task: result }
-    // Drafts of the extension return it from tasks/get as well.
+    // Extension drafts return it from tasks/get as well.
     if (call.method === 'tasks/get') return { result }
   }
   return { error: rpcError(RPC.internal, `unsupported result type "${formatPeerText(resultType, 64)}"`) }

@@ -9,7 +9,7 @@ import type {
 import { MAX_REFUSAL_BYTES } from './http-failures.ts'
 import { WholeBody } from './response-reader.ts'
 
-/** Retries of one request with new credentials. */
+/** Retries per request with new credentials. */
 const MAX_RETRIES = 3
 
 /** Adds an authorizer's credentials to each request, and retries a rejected request with new ones. */
@@ -41,7 +41,7 @@ interface AuthorizedRequestDeps {
 class AuthorizedRequest implements ReplyHandler, RequestControl {
   readonly #parts: AuthorizedRequestDeps
   #sent: CredentialHeaders = {}
-  /** Number of the current attempt. */
+  /** Current attempt number. */
   #attempt = 0
   #carrier: RequestControl | undefined
   /** A rejection, read completely before the authorizer runs. */
@@ -87,7 +87,7 @@ class AuthorizedRequest implements ReplyHandler, RequestControl {
 
   onBody(bytes: Buffer, carrier: RequestControl): void {
     if (this.#refusal === undefined) return this.#parts.handler.onBody(bytes, this)
-    // Read no more than is ever shown; a new connection is cheaper than the rest of the body.
+    // Read no more than is ever shown; a new connection is cheaper than the remaining body.
     if (!this.#refusal.body.push(bytes)) carrier.abort(this, new Error('body not needed'))
   }
 

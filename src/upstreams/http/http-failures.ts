@@ -45,7 +45,7 @@ async function isPingRefused(connection: Connection): Promise<boolean> {
   }
 }
 
-/** Messages of servers for an unknown session, instead of the required 404; lower case, without the id. */
+/** Server messages for an unknown session, instead of the required 404; lower case, without the id. */
 const SESSION_ERRORS: ReadonlySet<string> = new Set([
   'no valid session id provided',
   'invalid session id',
@@ -82,7 +82,7 @@ export interface HttpErrorReply {
 /** Limit for error bodies. */
 export const MAX_REFUSAL_BYTES = 64 * 1024
 
-/** Bytes of an error body to parse; more than is ever shown. */
+/** Error body bytes to parse; more than is ever shown. */
 export const MAX_SHOWN_BYTES = 1200
 
 /**
@@ -205,7 +205,7 @@ function matchesSessionError(message: string, session = ''): boolean {
   return SESSION_ERRORS.has(text)
 }
 
-/** Returns the message of a JSON-RPC error, or a text that is not JSON. */
+/** Returns a JSON-RPC error's message, or a text that is not JSON. */
 function extractMessage(body: string): string {
   let value: unknown
   try {

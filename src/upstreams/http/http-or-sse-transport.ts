@@ -10,7 +10,7 @@ import { SseTransport } from './sse-transport.ts'
 
 /** Statuses with which a server without Streamable HTTP rejects a POST of `initialize`. */
 const UNSUPPORTED_STATUSES: ReadonlySet<unknown> = new Set([400, 404, 405])
-/** Timeout for the `endpoint` event of HTTP+SSE. */
+/** Timeout for the HTTP+SSE `endpoint` event. */
 const MAX_ENDPOINT_MS = 5000
 
 /**
@@ -71,7 +71,7 @@ class TransportSelector implements TransportEvents {
     if (!this.#usesSse) this.#events.closed(reason)
   }
 
-  /** Opens the event stream of HTTP+SSE; without one, `giveUp` reports the result of the POST. */
+  /** Opens the HTTP+SSE event stream; without one, `giveUp` reports the POST result. */
   #trySse(pending: PendingRequest, giveUp: () => void): void {
     if (!pending.open) return giveUp()
     this.#usesSse = true

@@ -42,7 +42,7 @@ interface StandingStreamDeps {
 /** Maximum reconnection delay that a server may set. */
 const MAX_RETRY_MS = 30_000
 
-/** The GET stream of a legacy server, for messages outside requests; reopened when it closes. */
+/** A legacy server's GET stream, for messages outside requests; reopened when it closes. */
 class StandingStream implements ReplyHandler {
   readonly #host: StandingStreamDeps
   readonly #backoff = new Backoff()

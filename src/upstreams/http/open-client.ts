@@ -112,7 +112,7 @@ class RedirectHandler implements ReplyHandler {
   }
 }
 
-/** Forwards decoded chunks of a reply, so that the handler's limits apply to the decoded size. */
+/** Forwards decoded reply chunks, so that the handler's limits apply to the decoded size. */
 class DecodingHandler implements ReplyHandler, RequestControl {
   readonly #decoder: Transform
   readonly #handler: ReplyHandler

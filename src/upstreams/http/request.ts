@@ -72,7 +72,7 @@ export function createStandingHeaders(
   return headers
 }
 
-/** Adds the headers of one call, except those that a call may not set. */
+/** Adds one call's headers, except those that a call may not set. */
 export function addCallHeaders(
   headers: Record<string, string>,
   added: Readonly<Record<string, string>>,

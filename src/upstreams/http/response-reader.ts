@@ -32,7 +32,7 @@ export class WholeBody implements BodyReader {
   readonly #done: (text: Buffer) => void
   #memory: Buffer
 
-  /** `length` is the Content-Length or NaN; one allocation for all of it halves the cost. */
+  /** `length` is the Content-Length or NaN; a single allocation halves the cost. */
   constructor(limit: number, done: (text: Buffer) => void, length = NaN) {
     this.#limit = limit
     this.#done = done
@@ -59,7 +59,7 @@ export class WholeBody implements BodyReader {
 
 /** Position at which an event stream can be resumed. */
 export interface StreamPosition {
-  /** Id of the last event with one. */
+  /** Last event id. */
   eventId: string | undefined
   /** Reconnection delay set by the server, in milliseconds. */
   retryMs: number | undefined
@@ -80,7 +80,7 @@ export function createEventReader(
   const parser = createParser(callbacks)
   let isAfterCr = false
   return chunk => {
-    // The structure of the stream is ASCII: decoding as Latin-1 preserves the data bytes.
+    // The stream structure is ASCII: decoding as Latin-1 preserves the data bytes.
     const text = chunk.toString('latin1')
     const begin = isAfterCr && text.startsWith('\n') ? 1 : 0
     isAfterCr = text.endsWith('\r') || (isAfterCr && text === '')

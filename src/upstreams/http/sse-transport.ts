@@ -180,10 +180,10 @@ export class SseTransport implements Transport {
   }
 }
 
-/** Result of a POST: status and start of the body, or the error. */
+/** POST result: status and body start, or the error. */
 type PostOutcome = HttpErrorReply | { readonly error: Error }
 
-/** Reads the reply to a POST of HTTP+SSE: a status that reports whether the message was accepted. */
+/** Reads the reply to an HTTP+SSE POST: a status that reports whether the message was accepted. */
 class PostHandler implements ReplyHandler {
   readonly #done: (receipt: PostOutcome) => void
   readonly #body: WholeBody
@@ -231,12 +231,12 @@ interface SseEventStreamDeps {
   ended(reason: Reason, status?: number): void
 }
 
-/** The event stream with all messages of an HTTP+SSE server (2024-11-05). */
+/** The event stream with all messages from an HTTP+SSE server (2024-11-05). */
 class SseEventStream implements ReplyHandler {
   readonly #host: SseEventStreamDeps
   readonly #read: (chunk: Buffer) => void
   #carrier: RequestControl | undefined
-  /** Body of an error status on the stream. */
+  /** Error body on the stream. */
   #refusal: WholeBody | undefined
   #isOver = false
 
@@ -294,7 +294,7 @@ class SseEventStream implements ReplyHandler {
   onBody(bytes: Buffer): void {
     if (this.#refusal?.push(bytes) === false) this.close({ why: 'error body of GET too large' })
     if (this.#refusal !== undefined) return
-    // The structure of the stream is ASCII: decoding as Latin-1 preserves the data bytes.
+    // The stream structure is ASCII: decoding as Latin-1 preserves the data bytes.
     if (!this.#isOver) this.#read(bytes)
   }
 

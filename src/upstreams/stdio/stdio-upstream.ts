@@ -21,10 +21,10 @@ import { McpUpstream } from '../mcp-upstream.ts'
 import type { TransportEvents } from '../transport.ts'
 import { getPlatform } from '../../util/platform.ts'
 
-/** Delay of the orphan sweep, so that the first lists come before it. */
+/** Orphan sweep delay, so that the first lists come before it. */
 const ORPHAN_SWEEP_DELAY_MS = 50
 
-/** Upstreams of type `stdio`: servers that run as child processes. */
+/** Upstreams with type `stdio`: servers that run as child processes. */
 export const callStdio = definePlugin<undefined>({
   name: 'call-stdio',
   claims: { always: true },
@@ -58,14 +58,14 @@ export const callStdio = definePlugin<undefined>({
   },
 })
 
-/** Dependencies shared by all processes of one upstream. */
+/** Dependencies shared by all processes in one upstream. */
 interface StdioDeps {
   readonly context: UpstreamContext
   readonly table: ProcessTable
   readonly recent: RecentLines
 }
 
-/** Pipes of a child process: one message per line (2026-07-28 and before, stdio). */
+/** A child process's pipes: one message per line (2026-07-28 and before, stdio). */
 class StdioTransport extends SharedTransport {
   #process: ServerProcess | undefined
 
@@ -110,7 +110,7 @@ interface ProcessStart {
   readonly spec: StdioUpstreamConfig
   readonly around: StdioDeps
   readonly events: TransportEvents
-  /** Working directory of the client; undefined for the configured one. */
+  /** The client's working directory; undefined for the configured one. */
   readonly cwd: string | undefined
 }
 

@@ -12,7 +12,7 @@ const MAX_LEVEL_MS = 1000
 export const SUBSCRIBE = 'resources/subscribe'
 export const UNSUBSCRIBE = 'resources/unsubscribe'
 
-/** Subscriptions and log levels of clients: combined, sent to the server once, and again on every new connection. */
+/** Client subscriptions and log levels: combined, sent to the server once, and again on every new connection. */
 export class ClientInterest {
   readonly #clock: Clock
   readonly #watches: ResourceSubscriptions
@@ -90,10 +90,10 @@ export class ClientInterest {
   }
 }
 
-/** Log level of a legacy server: the most verbose that any session requested; others are filtered. */
+/** A legacy server's log level: the most verbose that any session requested; others are filtered. */
 class LogLevels {
   readonly #wanted = new Map<string, number>()
-  /** Number of sessions per level. */
+  /** Session count per level. */
   readonly #counts = LOG_LEVELS.map(() => 0)
   readonly #sent = new WeakMap<Connection, number>()
 

@@ -23,7 +23,7 @@ import type { Subscription } from '../transport.ts'
 /** Handles a list change on a connection other than the main one. */
 export type OnOwnListChange = (supervisor: Supervisor, notification: Notification) => void
 
-/** Finds the supervisor of a session's separate connection if it is ready; undefined for the main one. */
+/** Finds the supervisor for a session's separate connection if it is ready; undefined for the main one. */
 export type FindOwnSupervisor = (session: Session) => Supervisor | undefined
 
 interface SubscriptionCount {

@@ -7,7 +7,7 @@ import type { ConnectionOptions } from 'node:tls'
 import { connect, getCACertificates } from 'node:tls'
 import { ClientError } from '../../http-client/transport.ts'
 
-/** Proxy of a connection, and its trusted authorities in addition to those of the system. */
+/** A connection's proxy, and its trusted authorities in addition to the system's. */
 interface ProxyTunnel {
   readonly proxy: string
   readonly ca?: string | undefined

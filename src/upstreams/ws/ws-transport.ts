@@ -30,9 +30,9 @@ import type { TransportEvents } from '../transport.ts'
 import { connectThroughProxy } from './proxy-tunnel.ts'
 
 const CONNECT_MS = 5000
-/** Retries of a handshake with new credentials. */
+/** Handshake retries with new credentials. */
 const MAX_RETRIES = 3
-/** Close code 1000 of RFC 6455: normal closure. */
+/** Close code 1000 (RFC 6455): normal closure. */
 const NORMAL = 1000
 
 /** A WebSocket to a server: one message per text frame, in both directions. */
@@ -97,7 +97,7 @@ export class WsTransport extends SharedTransport {
     })
   }
 
-  /** The server rejected the credentials of the handshake: gets new ones and retries. */
+  /** The server rejected the handshake credentials: gets new ones and retries. */
   async #retryWithCredentials(refused: UpstreamRefusal, reason: Reason): Promise<void> {
     try {
       const others = await this.#context.authorizer?.refused(createHandshakeRequest(this.#context), refused)
