@@ -15,14 +15,14 @@ import { timeRequestTap, timeDispatchTap } from './phase-clock.ts'
 
 type CompiledHook = (...args: never[]) => unknown
 
-/** The options on which tapable's compiled code depends. */
+/** Options that affect tapable's compiled code. */
 interface CompileOptions {
   readonly taps: readonly { readonly type: string; readonly fn: CompiledHook }[]
   readonly args: readonly string[]
   readonly type: string
 }
 
-/** A tapable hook; compiled code reads its taps from `_x`. */
+/** tapable hook; compiled code reads its taps from `_x`. */
 interface CompilableHook {
   compile(options: CompileOptions): CompiledHook
   _x?: readonly CompiledHook[]
@@ -171,7 +171,7 @@ export class HookPoint {
     this.#taps.push(tap)
   }
 
-  /** Ends tapping; checks that every `before` names a plugin. `isTimed` if phases are measured. */
+  /** Seals the hook and checks that every `before` names a plugin. `isTimed` if phases are measured. */
   seal(plugins: ReadonlySet<string>, isTimed: boolean): void {
     this.#sealed = true
     this.#isTimed = isTimed
@@ -203,7 +203,7 @@ export class HookPoint {
     return made
   }
 
-  /** True if a tap names the selector; others share a runner, so that peers cannot grow the map. */
+  /** Returns true if a tap names the selector; others share a runner, so that peers cannot grow the map. */
   isNamed(selector: string): boolean {
     this.#named ??= new Set(
       this.#taps.flatMap(tap => [
@@ -225,7 +225,7 @@ export class HookPoint {
     const ordered = this.#build(taps)
     const hook = mirrored === true ? this.#rebuild([...ordered.taps].reverse()) : ordered
     if (IMMEDIATE_HOOKS.has(this.name)) return createImmediateRunner(hook, this.#parameters.length)
-    // Looked up at each call, as a bound delegate would compile the hook every time.
+    // Looked up at each call: a bound delegate would compile the hook every time.
     const run = kind.startsWith('async')
       ? (a: unknown, b: unknown, c: unknown) => hook.promise(a, b, c)
       : (a: unknown, b: unknown, c: unknown) => hook.call(a, b, c)
@@ -262,12 +262,11 @@ export class HookPoint {
 
   #getTapPatience({ options, isBuiltIn }: Tap): TapTimeout | undefined {
     if (this.name === 'request' && options.calls === true) return extendToPerson(this.#patience)
-    // Requests of the owner may wait for other servers, and `control` bounds that by itself. Large results are shortened
-    // and redacted in turns with other work, which takes longer the busier the machine is.
+    // Owner requests may wait for upstreams, and `control` sets its own timeout. Shortening and redacting large
+    // results is time-sliced, which takes longer on a busy machine.
     return isBuiltIn && (this.name === 'control' || this.name === 'response') ? undefined : this.#patience
   }
 
-  /** Guards functions returned by `dispatch` and `authorize` taps. */
   #guardReturned({ run, isBuiltIn }: Tap, origin: TapOrigin): AnyTap {
     if (this.name === 'authorize') return guardAuthorizer(run as never, origin)
     if (this.name !== 'dispatch' || isBuiltIn || this.#patience === undefined) return run

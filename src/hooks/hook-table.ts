@@ -19,7 +19,7 @@ interface HookRow {
   readonly safe?: boolean
 }
 
-/** Every hook of the gateway, in the order of the pipeline. */
+/** All hooks, in pipeline order. */
 export const HOOKS: Readonly<Record<HookName, HookRow>> = {
   configure: { kind: 'syncWaterfall' },
   createUpstream: { kind: 'syncBail', by: 'key' },
@@ -68,43 +68,43 @@ export const HOOKS: Readonly<Record<HookName, HookRow>> = {
 
 /** Stages of a hook, in run order. */
 export const STAGES = ['trace', 'identify', 'limit', 'normal', 'policy', 'transform'] as const
-/** When a tap runs among those of its hook. */
+/** Position of a tap within its hook. */
 export type Stage = (typeof STAGES)[number]
 
-/** When and for what a tap runs. */
+/** Order and selectors of a tap. */
 export interface TapOptions {
-  /** Default `normal`. */
+  /** Default: `normal`. */
   readonly stage?: Stage
   /** Plugins whose taps of the same hook must run after this one. */
   readonly before?: string | readonly string[]
-  /** Methods of the tap; it costs nothing for others. Pipeline hooks only. */
+  /** Methods of the tap; other methods cost nothing. Pipeline hooks only. */
   readonly methods?: readonly string[]
   /**
-   * The tap is a rule about resources: URIs without a canonical form are refused, unless a server lists them.
+   * The tap is a rule about resources: URIs without a canonical form are refused unless a server lists them.
    * `request`, `route` and `catalog` only.
    */
   readonly checksUris?: boolean
   /**
-   * The tap may ask the client (`exchange.ask`) before it calls `next`: a modern client's calls are then held
-   * meanwhile. `dispatch` only.
+   * The tap may send client requests (`exchange.ask`) before it calls `next`; meanwhile a modern client's call is
+   * parked. `dispatch` only.
    */
   readonly asks?: boolean
   /**
-   * The tap may make calls (`exchange.callTool`): it has the timeout of `dispatch` instead of `hooks.timeout`.
-   * `request` only.
+   * The tap may make calls (`exchange.callTool`) and has the `dispatch` timeout instead of `hooks.timeout`. `request`
+   * only.
    */
   readonly calls?: boolean
   /** Phase that the tap's time counts as, see `exchange.times`. `dispatch` and `request` only. */
   readonly phase?: Exclude<CallPhase, 'before' | 'upstream' | 'client' | 'after'>
-  /** The tap reads `exchange.times`: calls are timed only then. `settled` only. */
+  /** The tap reads `exchange.times`; calls are timed only if a tap does. `settled` only. */
   readonly timed?: boolean
   /**
-   * Returns the class of a reader, at most 256 characters: readers of one class see one list. `listing` only, and
-   * required there.
+   * Returns the class of a reader, at most 256 characters: readers in one class share a list. Required for `listing`,
+   * and only valid there.
    */
   readonly readers?: (reader: ListingReader) => string
   /** Listeners of the tap. `authenticate` only. */
   readonly listeners?: readonly string[]
-  /** The verb only reads, so that it is not audited. `control` only. */
+  /** The verb is read-only, so it is not audited. `control` only. */
   readonly readOnly?: boolean
 }

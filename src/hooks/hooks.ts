@@ -6,18 +6,18 @@ import type { HookTaps } from './hook-taps.ts'
 import type { TapTimeout } from './tap-guard.ts'
 import { HookPoint } from './hook-point.ts'
 
-/** A hook as plugins see it. */
+/** Hook as plugins see it. */
 export interface Tappable<T> {
   tap(run: T): void
   tap(options: TapOptions, run: T): void
 }
 
-/** A hook with keys, such as upstream types, as plugins see it. */
+/** Keyed hook as plugins see it, for example by upstream type. */
 export interface TappableMap<T> {
   for(key: string): Tappable<T>
 }
 
-/** The hooks as plugins see them. */
+/** All hooks as plugins see them. */
 export type PluginHooks = {
   readonly [N in HookName]: N extends 'createUpstream' | 'createListener' | 'control' | 'http' | 'choice'
     ? TappableMap<HookTaps[N]>
@@ -33,7 +33,7 @@ const METHOD_HOOKS = ['unwrap', 'request', 'route', 'call', 'patience', 'respons
 /** Runners of one method; undefined if no tap matches. */
 type MethodRunners = { readonly [N in (typeof METHOD_HOOKS)[number]]: Runner<N> }
 
-/** The hooks of one graph. They live as long as the graph, as compiling is expensive. */
+/** Hooks of one graph. They live as long as the graph, as compiling is expensive. */
 export class Hooks {
   readonly #points: Readonly<Record<HookName, HookPoint>>
   /** By method; unknown methods share one entry, so that peers cannot grow the map. */
@@ -47,7 +47,6 @@ export class Hooks {
     this.#points = Object.freeze(Object.fromEntries(points)) as Readonly<Record<HookName, HookPoint>>
   }
 
-  /** Returns the function that runs all taps for `selector`. */
   getRunner<N extends HookName>(name: N, selector?: string): Runner<N> {
     return this.#points[name].getRunner(selector) as Runner<N>
   }
@@ -68,19 +67,17 @@ export class Hooks {
     return all
   }
 
-  /** Lists the taps of a hook in run order. */
   listTaps<N extends HookName>(
     name: N,
   ): readonly { readonly plugin: string; readonly run: NonNullable<Runner<N>> }[] {
     return this.#points[name].listTaps() as readonly { plugin: string; run: NonNullable<Runner<N>> }[]
   }
 
-  /** Lists the plugins on a hook in run order. */
   listPlugins(name: HookName, selector?: string): string[] {
     return this.#points[name].listPlugins(selector)
   }
 
-  /** All taps of a hook as registered, for inspect. */
+  /** Lists all registered taps of a hook, for `inspect`. */
   taps(name: HookName): readonly { plugin: string; options: TapOptions; key: string | undefined }[] {
     return this.#points[name].taps
   }
@@ -94,7 +91,7 @@ export class Hooks {
     return Object.freeze(Object.fromEntries(entries)) as PluginHooks
   }
 
-  /** Ends tapping. */
+  /** Seals all hooks. */
   seal(plugins: ReadonlySet<string>): void {
     const isTimed = this.taps('settled').some(({ options }) => options.timed === true)
     for (const point of Object.values(this.#points)) point.seal(plugins, isTimed)

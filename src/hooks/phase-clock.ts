@@ -1,7 +1,6 @@
 import type { Call, Clock, Dispatch, Exchange, Upstream } from '../api/index.ts'
 import type { CallPhase, PhaseTimes } from '../api/exchange.ts'
 
-/** A running phase. */
 export interface ActivePhase {
   readonly phase: CallPhase
 }
@@ -29,7 +28,6 @@ export class PhaseClock {
     this.#since = startedAt
   }
 
-  /** Starts a phase. */
   startPhase(phase: CallPhase): ActivePhase {
     this.#count()
     const stay = { phase }

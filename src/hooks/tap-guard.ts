@@ -2,7 +2,7 @@ import { gatewayError, GatewayError } from '../errors/errors.ts'
 import type { Authorizer, Call, Dispatch, Upstream, UpstreamConfig, UpstreamContext } from '../api/index.ts'
 import { parseDuration } from '../util/units.ts'
 
-/** A plugin's share of the upstream's timeout, so that its own timeout is reported first. */
+/** Fraction of the upstream timeout, so that the plugin's timeout is reported first. */
 const TIMEOUT_SHARE = 0.9
 
 /** Plugin and hook of a tap, for error messages. */
@@ -99,7 +99,7 @@ export function withTimeout(
       },
       () => {
         takeBack()
-        // Rejects as the tap did.
+        // Rejects if the tap did.
         resolve(value)
       },
     )
@@ -114,14 +114,14 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
 
 /** Converts an error of a tap. */
 export function toTapError(origin: TapOrigin, cause: unknown): GatewayError {
-  // Gateway errors keep their code; anything else is a bug of the plugin.
+  // Gateway errors keep their code; other errors are bugs in the plugin.
   return cause instanceof GatewayError ? cause : gatewayError('GW_PLUGIN_FAILED', { ...origin, cause })
 }
 
 type DispatchTap = (next: Dispatch, upstream: Upstream) => unknown
 
 /**
- * Limits a plugin's own time for a call, to most of the upstream's timeout and at most `mostMs`. Time of the
+ * Limits a plugin's own time for a call to most of the upstream timeout, and to at most `mostMs`. Time in the
  * upstream, inner plugins and the client does not count.
  */
 export function guardDispatch(

@@ -9,13 +9,13 @@ const ENCODED = /^=\?base64\?([A-Za-z0-9+/]*={0,2})\?=$/
 const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,9}))?$/
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 
-/** A value as `Mcp-Name` and `Mcp-Param-*` carry it: plain where it can be, else base64 in its sentinel. */
+/** Encodes a value for `Mcp-Name` and `Mcp-Param-*`: plain if possible, else base64 with its sentinel. */
 export function encodeHeaderValue(value: string): string {
   if (PLAIN.test(value) && !ENCODED.test(value)) return value
   return `=?base64?${Buffer.from(value, 'utf8').toString('base64')}?=`
 }
 
-/** The reverse; undefined when the base64 is broken. */
+/** Decodes such a value; undefined for invalid base64. */
 export function decodeHeaderValue(value: string): string | undefined {
   const match = ENCODED.exec(value)
   if (match === null) return value
@@ -23,7 +23,7 @@ export function decodeHeaderValue(value: string): string | undefined {
   return bytes.toString('base64') === match[1] ? bytes.toString('utf8') : undefined
 }
 
-/** Returns the value that `Mcp-Name` must have for a request; undefined for methods that have no such header. */
+/** Returns the required `Mcp-Name` value; undefined for methods without this header. */
 function getNameHeader(method: string, params: JsonObject | undefined): string | undefined {
   const target = METHODS.get(method)?.target
   if (target === undefined || target === 'ref') return undefined
@@ -31,7 +31,7 @@ function getNameHeader(method: string, params: JsonObject | undefined): string |
   return typeof name === 'string' ? name : undefined
 }
 
-/** The standard headers of a modern request (2026-07-28, Streamable HTTP). */
+/** Creates the standard headers of a modern request (2026-07-28, Streamable HTTP). */
 export function createStandardHeaders(
   method: string,
   params: JsonObject | undefined,
@@ -43,7 +43,7 @@ export function createStandardHeaders(
   return headers
 }
 
-/** Finds the first header of a modern request that contradicts its body; undefined when they agree. */
+/** Finds the first header that contradicts the body of a modern request; undefined if they match. */
 export function findHeaderMismatch(
   headers: Readonly<Record<string, string | undefined>>,
   method: string,
@@ -88,17 +88,17 @@ const TITLES: Readonly<Record<string, string>> = {
   [HEADER.name]: 'Mcp-Name',
 }
 
-/** A tool parameter that is mirrored in a header: its path in the arguments and the header's suffix. */
+/** Tool parameter mirrored in a header: path in the arguments and header suffix. */
 export interface ParamHeader {
   readonly path: readonly string[]
   readonly header: string
-  /** Marks integers: other spellings of the same number are the same value. */
+  /** For integers, different spellings of one number are equal. */
   readonly isNumber: boolean
 }
 
 /**
- * The `x-mcp-header` annotations of a tool's input schema, or undefined when one is invalid – HTTP clients must
- * then drop the tool (2026-07-28, Streamable HTTP, custom headers).
+ * Parses the `x-mcp-header` annotations of an input schema; undefined if one is invalid – HTTP clients must then drop
+ * the tool (2026-07-28, Streamable HTTP, custom headers).
  */
 export function parseParamHeaders(schema: unknown): readonly ParamHeader[] | undefined {
   const found: ParamHeader[] = []
@@ -146,7 +146,7 @@ function isHeaderType(type: unknown): boolean {
   return type === 'string' || type === 'integer' || type === 'boolean'
 }
 
-/** The `Mcp-Param-*` headers of a call, as lower-case names. Null and absent values have none. */
+/** Returns a call's `Mcp-Param-*` headers with lower-case names. Null and missing values have none. */
 export function getParamHeaders(annotations: readonly ParamHeader[], args: unknown): Record<string, string> {
   const headers: Record<string, string> = {}
   for (const { path, header } of annotations) {
@@ -160,7 +160,7 @@ export function getParamHeaders(annotations: readonly ParamHeader[], args: unkno
   return headers
 }
 
-/** Finds the first `Mcp-Param-*` header that contradicts the arguments. Headers that no schema claims are ignored. */
+/** Finds the first `Mcp-Param-*` header that contradicts the arguments. Headers without an annotation are ignored. */
 export function findParamMismatch(
   annotations: readonly ParamHeader[],
   headers: Readonly<Record<string, string | undefined>>,
@@ -194,7 +194,7 @@ function isSameNumber(given: string, wanted: string): boolean {
   return number !== undefined && number === normalizeNumber(wanted)
 }
 
-/** One text for all that are the same number: its digits without zeros around them, and their exponent. No number loses digits. */
+/** Normalizes a number to digits without outer zeros and an exponent, without loss of precision. */
 function normalizeNumber(text: string): string | undefined {
   const match = NUMBER.exec(text)
   if (match === null) return undefined

@@ -28,7 +28,7 @@ export interface RpcRequest {
   readonly id: RpcId
   readonly method: string
   readonly params: JsonObject | undefined
-  /** Length of the message. */
+  /** Message size. */
   readonly bytes: number
 }
 
@@ -40,15 +40,15 @@ export interface RpcNotification {
 
 export interface RpcResponse {
   readonly kind: 'response'
-  /** null where the peer could not read our id. */
+  /** null if the peer could not read our id. */
   readonly id: RpcId | null
   readonly result: Payload | undefined
-  /** The modern `resultType` when the result has one; absent means complete. */
+  /** Modern `resultType`; complete if absent. */
   readonly resultType: string | undefined
   readonly error: RpcError | undefined
 }
 
-/** Message that is refused: the error to answer with, and the id where it could be read. */
+/** Rejected message: the error to return, and the id if known. */
 export interface MalformedMessage {
   readonly kind: 'malformed'
   readonly id: RpcId | null
@@ -58,8 +58,8 @@ export interface MalformedMessage {
 export type RpcMessage = RpcRequest | RpcNotification | RpcResponse | MalformedMessage
 
 /**
- * Parses one JSON-RPC message of a client: UTF-8, one JSON object that nests no deeper than 64, `"jsonrpc": "2.0"`, an id
- * that is a string or a number. Of a name that stands twice the last one counts, and only that one is sent on.
+ * Parses a client's JSON-RPC message: UTF-8, one JSON object that nests at most 64 levels, `"jsonrpc": "2.0"`, a
+ * string or number as id. For duplicate names the last value is used, and only that one is forwarded.
  */
 export function parseMessage(bytes: Buffer): RpcMessage {
   const text = stripBom(bytes)
@@ -80,8 +80,8 @@ export function parseMessage(bytes: Buffer): RpcMessage {
 }
 
 /**
- * Parses one JSON-RPC message of a server under the same rules. A result stays bytes, which are checked to be JSON of no more
- * than 10^6 names and values.
+ * Parses a server's JSON-RPC message with the same rules. Results stay bytes, validated as JSON with at most 10^6
+ * names and values.
  */
 export function parseServerMessage(received: Buffer, era?: Era): RpcMessage {
   const bytes = stripBom(received)
@@ -110,12 +110,12 @@ function isDeeperThan(value: object, levels: number): boolean {
   return false
 }
 
-/** Tells whether the first character of a message opens a JSON-RPC batch (2025-03-26 only). */
+/** Returns true if the first character opens a JSON-RPC batch (2025-03-26 only). */
 export function isBatch(bytes: Buffer): boolean {
   return startsWithBracket(bytes, OPEN_ARRAY)
 }
 
-/** Tells whether the first character of a text opens a JSON object. */
+/** Returns true if the first character opens a JSON object. */
 export function isObjectText(bytes: Buffer): boolean {
   return startsWithBracket(bytes, OPEN_OBJECT)
 }
@@ -125,33 +125,33 @@ function startsWithBracket(bytes: Buffer, bracket: number): boolean {
   return at < bytes.length && bytes[at] === bracket
 }
 
-/** Index of the first byte that may mean something. By an index, as an iterator would cost as much as the rest. */
+/** Returns the index of the first non-whitespace byte. An index loop, as an iterator would be much slower. */
 function skipLeadingSpace(bytes: Buffer): number {
   let at = hasBom(bytes) ? BOM_LENGTH : 0
   while (at < bytes.length && (bytes[at] as number) <= 0x20) at++
   return at
 }
 
-/** The message that answers a request with a result, the result's bytes spliced in as they are. */
+/** Encodes a response and splices in the result's bytes. */
 export function encodeResult(id: RpcId, result: Buffer): Buffer {
   return Buffer.concat([Buffer.from(`{"jsonrpc":"2.0","id":${encodeId(id)},"result":`), result, CLOSE])
 }
 
 const CLOSE = Buffer.from('}')
 
-/** Results above this cost more as text than as bytes. */
+/** Larger results are faster as bytes than as text. */
 const MAX_TEXT = 4 * 1024
 
-/** Results above this stay a piece of their own. */
+/** Larger results stay a separate piece. */
 const MAX_COPIED = 32 * 1024
 
-/** The same message, written without a copy of a large result, which may be in pieces. */
+/** Encodes a response without copying a large result, which may be in pieces. */
 export function writeResult(id: RpcId, from: Buffer | readonly Buffer[]): Exclude<EncodedMessage, string> {
   if (getByteLength(from) > MAX_COPIED) return encodeResultPieces(id, from)
   const result = Buffer.isBuffer(from) ? from : Buffer.concat(from)
   if (result.length > MAX_TEXT) return encodeResult(id, result)
   const text = `{"jsonrpc":"2.0","id":${encodeId(id)},"result":`
-  // An id of other characters than ASCII has more bytes than characters.
+  // Non-ASCII ids have more bytes than characters.
   if (typeof id === 'string' && Buffer.byteLength(text) > text.length) return encodeResult(id, result)
   return new ByteText(`${text}${result.toString('latin1')}}`)
 }
@@ -165,7 +165,7 @@ export function encodeError(id: RpcId | null, error: RpcError): string {
   return `{"jsonrpc":"2.0","id":${id === null ? 'null' : encodeId(id)},"error":${JSON.stringify(error)}}`
 }
 
-/** Writes a request; numbers that are as they were in `received`, the parameters that its own were made from, keep their text. */
+/** Encodes a request; numbers unchanged from `received`, the original parameters, keep their text. */
 export function encodeRequest(
   id: RpcId,
   method: string,
@@ -180,7 +180,7 @@ function encodeRequestHead(id: RpcId, method: string): string {
   return `{"jsonrpc":"2.0","id":${encodeId(id)},"method":${encodeMethod(method)}`
 }
 
-/** The last method that was written, which most of the time is the next one too. */
+/** Cache of the last method, as consecutive requests often have the same one. */
 let lastMethod = ''
 let lastQuoted = '""'
 
@@ -197,12 +197,12 @@ export function encodeNotification(method: string, params: JsonObject | undefine
   return `{"jsonrpc":"2.0","method":${JSON.stringify(method)}${tail}}`
 }
 
-/** An id as JSON text. */
+/** Encodes an id as JSON text. */
 export function encodeId(id: RpcId): string {
   return typeof id === 'string' ? JSON.stringify(id) : String(id)
 }
 
-/** An id as a member of what `JSON.stringify` writes. */
+/** Converts an id to a value for `JSON.stringify`. */
 export function toJsonId(id: RpcId): string | number | object {
   return typeof id === 'bigint' ? rawJSON(String(id)) : id
 }
@@ -248,7 +248,7 @@ function findCallProblem(message: JsonObject): string | undefined {
     : `"${odd}" in "params" may be read as "${String(findMistakableName(odd))}"`
 }
 
-/** Finds a member that servers which ignore case would take for another one, by which the request was judged. */
+/** Finds a member that case-insensitive servers would mistake for one that policies checked. */
 function findMistakableMember(params: JsonObject): string | undefined {
   for (const name in params) if (findMistakableName(name) !== undefined) return name
   return undefined
@@ -261,7 +261,7 @@ function createRpcResponse(
   return { kind: 'response', id, result: undefined, resultType: undefined, error: undefined, ...outcome }
 }
 
-/** Envelope of the message that is being read; one for all, as reading one never yields. */
+/** Shared envelope, as parsing never yields. */
 const envelope = new Envelope()
 
 function interpretReply(bytes: Buffer, era: Era | undefined): RpcMessage {
@@ -291,7 +291,7 @@ function asOptionalText(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
-/** Returns the id of a message, null as it is, and undefined for one that is neither a string nor a number. */
+/** Returns the message id or null; undefined for an invalid type. */
 function readId(message: JsonObject): RpcId | null | undefined {
   const { id } = message
   if (typeof id === 'string' || id === null) return id
@@ -310,8 +310,8 @@ function createMalformed(code: number, message: string, id: RpcId | null = null)
 }
 
 /**
- * Parses parameters that come without a message around them, under the same rules as those in one.
- * @throws Error if they are no JSON, nest too deep, or have a name that is taken for another one.
+ * Parses parameters without an enclosing message, with the same rules.
+ * @throws Error if they are invalid JSON, nest too deeply, or have an ambiguous member name
  */
 export function parseParams(bytes: Buffer): JsonObject | undefined {
   if (!isUtf8(bytes)) throw new Error('the text is not UTF-8')

@@ -22,7 +22,7 @@ const isPattern: SchemaCheck = value => typeof value === 'string' && isRegExp(va
 const isAnchor: SchemaCheck = value => typeof value === 'string' && /^[a-z_][-a-z0-9._]*$/i.test(value)
 const isNever: SchemaCheck = () => false
 
-/** Keywords that the validators of clients refuse to compile with another value. Others mean nothing to them. */
+/** Keyword values that clients' validators can compile. Invalid values of other keywords are ignored. */
 const KEYWORDS: ReadonlyMap<string, SchemaCheck> = new Map<string, SchemaCheck>([
   ['type', value => [value].flat().every(name => TYPES.includes(name))],
   ['properties', isSchemaMap],
@@ -62,9 +62,8 @@ const KEYWORDS: ReadonlyMap<string, SchemaCheck> = new Map<string, SchemaCheck>(
   ...['formatExclusiveMaximum', 'formatExclusiveMinimum'].map(key => [key, isNever] as const),
 ])
 
-/** Keywords whose value is data, not a schema. */
 export const DATA_KEYWORDS: ReadonlySet<string> = new Set(['const', 'enum', 'default', 'examples'])
-/** Keywords whose members have names of the author's choice. */
+/** Keywords whose members have arbitrary names. */
 export const MAP_KEYWORDS: ReadonlySet<string> = new Set([
   'properties',
   'patternProperties',
@@ -75,8 +74,8 @@ export const MAP_KEYWORDS: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Returns why clients could not compile an output schema, or undefined if they can. SDK v1 compiles the output schemas of
- * all tools as it lists them: one that it cannot compile takes the whole list from it.
+ * Returns the reason why clients cannot compile an output schema, or undefined. SDK v1 compiles all output schemas
+ * when it lists tools, and fails the entire list on one error.
  */
 function findOutputSchemaProblem(schema: JsonObject): string | undefined {
   return findSchemaProblem(schema, schema, new Set())
@@ -100,7 +99,7 @@ function findSchemaProblem(schema: JsonObject, root: JsonObject, anchors: Set<un
 
 function findIdProblem(schema: JsonObject, root: JsonObject): string | undefined {
   const { $id, $ref } = schema
-  // One validator compiles the schemas of all tools, so that an inner id may be that of another tool.
+  // One validator compiles all tools' schemas, so an inner id may clash with another tool's.
   if ($id !== undefined && !(schema === root && isId($id))) return '"$id" is invalid'
   if (typeof $ref === 'string' && !isResolvable($ref, root)) return '"$ref" leads nowhere'
   return undefined
@@ -133,7 +132,7 @@ function listSubschemas(schema: JsonObject): unknown[] {
   })
 }
 
-/** Tells whether a reference leads to a schema inside this one; clients fetch no others. */
+/** Returns true if a reference stays within the schema; clients do not fetch others. */
 function isResolvable(reference: string, root: JsonObject): boolean {
   if (reference === '#' || reference === root.$id) return true
   if (!reference.startsWith('#')) return false
@@ -164,13 +163,13 @@ function isRegExp(pattern: string): boolean {
   }
 }
 
-/** Entry of a list that strict clients can read, and the fields of it that they could not. */
+/** Repaired list entry, and the dropped fields. */
 interface RepairedEntry {
   readonly entry: JsonObject
   readonly dropped: readonly string[]
 }
 
-/** Returns a value that is right, a repaired one, or undefined if there is none; notes what it drops. */
+/** Returns a valid or repaired value, or undefined; records what it drops. */
 type FieldRepair = (value: unknown, path: string, dropped: string[]) => unknown
 type FieldRepairs = Readonly<Record<string, FieldRepair>>
 
@@ -188,7 +187,7 @@ function createObjectField(fields: FieldRepairs): FieldRepair {
     isObject(value) ? repairMembers(value, fields, `${path}.`, dropped) : undefined
 }
 
-/** A list without the elements that cannot be repaired, or that lack what they need. */
+/** Drops elements that cannot be repaired or lack a required member. */
 function repairElements(field: FieldRepair, needed?: string): FieldRepair {
   return (value, path, dropped) => {
     if (!Array.isArray(value)) return undefined
@@ -237,7 +236,7 @@ const annotations = createObjectField({
 
 const CONTENT: FieldRepairs = { ...COMMON, name: text, mimeType: text, annotations }
 
-/** A property that is no schema says nothing of its values; one that is `false` forbids them. */
+/** A non-schema property is unconstrained; `false` forbids all values. */
 const property: FieldRepair = (value, path, dropped) => {
   if (isObject(value)) return value
   if (value !== true && value !== false && value !== null) dropped.push(path)
@@ -257,7 +256,7 @@ const properties: FieldRepair = (value, path, dropped) => {
 
 const SCHEMA: FieldRepairs = { $schema: text, properties, required: repairElements(text) }
 
-/** Arguments are an object, whatever the schema says or does not say. */
+/** Arguments are always an object, whatever the schema's type. */
 const inputSchema: FieldRepair = (value, path, dropped) => {
   const schema = isObject(value) ? repairMembers(value, SCHEMA, `${path}.`, dropped) : undefined
   if (schema === undefined) return undefined
@@ -297,8 +296,8 @@ const FIELDS: Readonly<Record<Kind, FieldRepairs>> = {
 }
 
 /**
- * Makes an entry of a server's list readable for strict clients: null means absent, and an optional field of a wrong type is
- * dropped. Returns the very same entry if nothing is wrong, and why not if it cannot be repaired.
+ * Repairs a list entry for strict clients: null means absent, optional fields of the wrong type are dropped. Returns
+ * the same entry if it is valid, and the reason if it cannot be repaired.
  */
 export function repairEntry(kind: Kind, value: unknown): RepairedEntry | { readonly problem: string } {
   const { key } = LISTS[kind]
@@ -315,7 +314,7 @@ function addRequired(kind: Kind, entry: JsonObject, key: string): JsonObject {
   return entry.name === undefined ? { ...entry, name: key } : entry
 }
 
-/** The object without members that are null, and with the repaired ones; the very same object if all are right. */
+/** Drops null members and repairs others; returns the same object if all are valid. */
 function repairMembers(value: JsonObject, fields: FieldRepairs, path: string, dropped: string[]): JsonObject {
   let isRepaired = false
   const members = Object.entries(value).flatMap<[string, unknown]>(([key, member]) => {

@@ -1,27 +1,27 @@
 import type { JsonObject } from './json/json.ts'
 import { isObject } from './json/json.ts'
 
-/** A process of several of one gateway, on this machine or on another. */
+/** Id of a gateway process, on this or another machine. */
 const REPLICA_ID = '(r[0-9a-f]{16})'
 
 const SESSION_ID = new RegExp(`^${REPLICA_ID}_`)
 
 const SEALED_VALUE = new RegExp(String.raw`^${REPLICA_ID}\.`)
 
-/** Arguments of other people's tools may be called `handle`, too. */
+/** Strict, as other tools may have an argument called `handle`. */
 const HANDLE = new RegExp(String.raw`^${REPLICA_ID}\.[\w-]{40,}$`)
 
 const SESSION_QUERY = new RegExp(`[?&]sessionId=(${REPLICA_ID}_[^&#]*)`)
 
-/** Scheme of the resources that the gateway itself has. */
+/** Scheme of the gateway's own resources. */
 const OWN_URI = 'tapgate://'
 
-/** Beginning of a sealed value that only one process can use. */
+/** Returns the prefix of a sealed value that only one process can use. */
 export function formatReplicaPrefix(place: string): string {
   return `${place}.`
 }
 
-/** Splits a sealed value that only one process can use; undefined for a value of any process. */
+/** Splits a sealed value that only one process can use; undefined for other values. */
 export function splitReplicaPrefix(
   value: string,
 ): { readonly place: string; readonly rest: string } | undefined {
@@ -29,17 +29,17 @@ export function splitReplicaPrefix(
   return prefix === undefined || place === undefined ? undefined : { place, rest: value.slice(prefix.length) }
 }
 
-/** The id of the conversation that an HTTP request belongs to: of its header, or else of its query. */
+/** Finds the session id of an HTTP request, in its header or else its query. */
 export function findSessionId(id: string | undefined, url: string): string | undefined {
   return id ?? SESSION_QUERY.exec(url)?.[1]
 }
 
-/** The process that the id of a conversation names. */
+/** Parses the replica id from a session id. */
 export function parseSessionReplica(id: string | undefined): string | undefined {
   return id === undefined ? undefined : SESSION_ID.exec(id)?.[1]
 }
 
-/** The process that holds what a request goes on with or asks for: a parked call, a task, or what has a handle. */
+/** Finds the replica that holds the parked call, task or handle of a request. */
 export function findRequestReplica(params: JsonObject | undefined): string | undefined {
   if (params === undefined) return undefined
   const { requestState, taskId, notifications, uri } = params
@@ -53,17 +53,17 @@ export function findRequestReplica(params: JsonObject | undefined): string | und
     : undefined
 }
 
-/** The process that a call names. Large arguments that nobody has read are read only where they may name one. */
+/** Finds the replica of a call. Large unparsed arguments are parsed only if they may contain one. */
 function findCallReplica(params: JsonObject): string | undefined {
   const { arguments: given } = params
   return isObject(given) ? (findArgumentsReplica(given) ?? findArgumentsReplica(given.arguments)) : undefined
 }
 
-/** The process that arguments name, of a call or of one that another call carries. */
+/** Finds the replica in the arguments of a call, wrapped or not. */
 function findArgumentsReplica(given: unknown): string | undefined {
   if (!isObject(given)) return undefined
   const { handle, uri } = given
-  // A model may give the URI where the handle is wanted.
+  // Models may pass the URI instead of the handle.
   return typeof handle === 'string'
     ? (parseUriReplica(handle) ?? parseReplica(handle, HANDLE))
     : parseUriReplica(uri)

@@ -27,17 +27,17 @@ export async function testClient(
   return client
 }
 
-/** A client for tests: what it sends and gets is not hidden. */
+/** Test client; sent and received messages are accessible. */
 export class TestClient implements AsyncDisposable {
   readonly era: Era
-  /** The answer to `initialize`, of a legacy client. */
+  /** `initialize` result of a legacy client. */
   initializeReply: TestReply | undefined
-  /** Notifications that came outside any request, once `listen` was called. */
+  /** Notifications outside requests, after `listen` was called. */
   readonly notifications: ReceivedMessage[] = []
   readonly #url: string
   readonly #options: TestClientOptions
   readonly #version: string
-  // A connection each, so that a server which restarts finds none left over.
+  // One connection per request, so that none is stale after a server restart.
   readonly #agent = new Agent({ pipelining: 0 })
   readonly #ended = new AbortController()
   #session: string | undefined
@@ -63,7 +63,10 @@ export class TestClient implements AsyncDisposable {
     return this.initializeReply
   }
 
-  /** Sends a request and waits for all that belongs to it. Errors are answers: it rejects only when nothing came back. */
+  /**
+   * Sends a request and resolves with its answer and notifications. JSON-RPC errors are answers: it rejects only
+   * without a response.
+   */
   request(method: string, params?: JsonObject, options?: RequestOptions): Promise<TestReply> {
     return this.start(method, params, options).reply
   }
@@ -97,7 +100,7 @@ export class TestClient implements AsyncDisposable {
     return response.status
   }
 
-  /** Sends a body as it is, for what no well-behaved client would send. */
+  /** Sends a raw body, for invalid messages. */
   async sendRaw(
     body: string | Uint8Array,
     headers: Readonly<Record<string, string>> = {},
@@ -110,7 +113,7 @@ export class TestClient implements AsyncDisposable {
     return this.#collect(undefined, response)
   }
 
-  /** Opens the stream of unrequested notifications: the GET of the legacy era, `subscriptions/listen` of the modern. */
+  /** Opens the notification stream: GET in the legacy era, `subscriptions/listen` in the modern one. */
   async listen(): Promise<void> {
     const response = this.era === 'legacy' ? await this.#get() : await this.#listenRequest()
     if (!response.ok) throw new Error(`cannot listen: HTTP ${response.status}`)
@@ -122,7 +125,7 @@ export class TestClient implements AsyncDisposable {
     await opened
   }
 
-  /** Resolves with the next notification of this method, or with one that is there already, and takes it out. */
+  /** Resolves with the next notification with this method, received or future, and removes it. */
   nextNotification(method: string): Promise<ReceivedMessage> {
     const index = this.notifications.findIndex(message => message.method === method)
     const [there] = index < 0 ? [] : this.notifications.splice(index, 1)
@@ -154,7 +157,7 @@ export class TestClient implements AsyncDisposable {
     }
   }
 
-  /** The answer is the first message with a result or an error; what came before it are its notifications. */
+  /** The answer is the first message with a result or an error; earlier messages are its notifications. */
   async #collect(id: RpcId | undefined, response: Response): Promise<TestReply> {
     const notifications: ReceivedMessage[] = []
     const { status } = response
@@ -239,40 +242,40 @@ function removeEmptyHeaders(headers: Readonly<Record<string, string>>): Record<s
 
 /** Identity of a test client. */
 export interface TestClientOptions {
-  /** Default `modern`. A legacy client initializes at once. */
+  /** Default: `modern`. A legacy client initializes immediately. */
   readonly era?: Era
-  /** Protocol version to speak; default the newest of its era. */
+  /** Protocol version; default: the newest in its era. */
   readonly version?: string
   readonly info?: { readonly name: string; readonly version: string }
   readonly capabilities?: JsonObject
-  /** Headers sent with everything. */
+  /** Headers for all requests. */
   readonly headers?: Readonly<Record<string, string>>
 }
 
 export interface RequestOptions {
-  /** The id to send; default counts from 1. */
+  /** Request id; default: counts from 1. */
   readonly id?: RpcId
-  /** Headers of this request alone; an empty value takes a standard one away. */
+  /** Headers for this request; an empty value removes a standard header. */
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** All that came back for one request. */
+/** Answer and notifications for one request. */
 export interface TestReply {
   readonly id: RpcId | null | undefined
   readonly result?: JsonObject
   readonly error?: RpcError
-  /** Notifications that came ahead of the answer. */
+  /** Notifications received before the answer. */
   readonly notifications: readonly ReceivedMessage[]
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  /** The client gave it up, and no answer came. */
+  /** True if the client cancelled the request, so there is no answer. */
   readonly isCancelled: boolean
 }
 
-/** A request under way. */
+/** Running request. */
 export interface RunningRequest {
   readonly id: RpcId
   readonly reply: Promise<TestReply>
-  /** Gives it up, the way its era does. */
+  /** Cancels the request as its era defines. */
   cancel(): Promise<void>
 }

@@ -7,7 +7,7 @@ interface Timer {
 }
 
 /**
- * Time that passes as it does, and that a test can move on: limits, caches and deadlines then see a later time at once.
+ * Real time that tests can advance: limits, caches and deadlines immediately see the later time.
  *
  * ```ts
  * const clock = new TestClock()
@@ -30,7 +30,7 @@ export class TestClock implements Clock {
     return () => this.#drop(timer)
   }
 
-  /** Moves time on by so many milliseconds; timers that are due then run before it returns, the earliest first. */
+  /** Advances the time by milliseconds; due timers run before it returns, earliest first. */
   advance(ms: number): void {
     this.#passed += ms
     const due = [...this.#timers].filter(({ at }) => at <= this.now()).sort((a, b) => a.at - b.at)

@@ -9,31 +9,33 @@ import type { TestUpstream } from './upstream.ts'
 
 /** Options of a test gateway. */
 export interface TestGatewayOptions {
-  /** A configuration as in gateway.yaml, or a loaded file. Without listeners it gets an HTTP one on a free port. */
+  /**
+   * Configuration as in gateway.yaml, or a loaded file. Without listeners, an HTTP listener on a free port is added.
+   */
   readonly config?: JsonObject | LoadedConfig
-  /** Upstreams by name, added to those of the configuration; what that says of the same name is kept. */
+  /** Upstreams by name, merged into the configuration, whose settings win. */
   readonly upstreams?: Readonly<Record<string, Pick<TestUpstream, 'url'>>>
-  /** Plugins as objects. */
+  /** Plugin objects. */
   readonly plugins?: readonly Plugin<never>[]
-  /** Directory that relative paths of the configuration start from. */
+  /** Base directory for relative paths in the configuration. */
   readonly directory?: string
-  /** Variables that local servers may inherit. */
+  /** Environment variables that local servers may inherit. */
   readonly environment?: Readonly<Record<string, string | undefined>>
-  /** Time as the gateway and its plugins see it; a `TestClock` can be moved on. Default: real time. */
+  /** Clock of the gateway and its plugins; a `TestClock` can be advanced. Default: real time. */
   readonly clock?: Clock
-  /** True to wait until every upstream has been tried; the default. */
+  /** Wait until every upstream has been tried. Default: true. */
   readonly settle?: boolean
 }
 
-/** One line of a test gateway's log. */
+/** Line in a test gateway's log. */
 export type TestLogLine = JsonObject
 
-/** A running gateway with its address and its log. */
+/** Running gateway with its URL and log. */
 export interface TestGateway extends AsyncDisposable {
   readonly gateway: Gateway
-  /** Its HTTP endpoint; empty when it has none. */
+  /** HTTP endpoint; empty without one. */
   readonly url: string
-  /** Lines that it has logged so far, from level debug. */
+  /** Logged lines from level debug. */
   readonly log: readonly TestLogLine[]
 }
 

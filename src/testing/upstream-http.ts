@@ -22,7 +22,7 @@ interface PostContext {
 
 const EVENT_STREAM = { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' }
 
-/** Answers one HTTP request to a test upstream, in whichever era it is made. */
+/** Answers one HTTP request to a test upstream, in either era. */
 export async function respond(
   request: IncomingMessage,
   response: ServerResponse,
@@ -141,7 +141,7 @@ function openListenStream({ call, response, state }: PostContext): void {
   state.addStream({ response, listenId: call.id ?? 0, carries })
 }
 
-/** A modern result says that it is complete, from whom it is, and, where it may be kept, for how long. */
+/** Adds `resultType`, server info and, for cacheable results, freshness to a modern result. */
 function completeResult({ call, offer }: PostContext, result: JsonObject): JsonObject {
   const { ttlMs = 0, cacheScope = 'private' } = offer.options
   const freshness = METHODS.get(call.method)?.cacheable === true ? { ttlMs, cacheScope } : {}
@@ -168,7 +168,7 @@ async function respondWithOffer(post: PostContext, dress: (result: JsonObject) =
     notify,
   })
   if (response.destroyed) return
-  // A request that was cancelled gets no answer, and its stream an end.
+  // A cancelled request gets no answer; its stream just closes.
   if (call.isCancelled) response.end()
   else if ('result' in outcome) sendResult(post, dress(outcome.result))
   else sendError(post, isModern(call) && outcome.error.code === RPC.methodNotFound ? 404 : 200, outcome.error)
@@ -201,8 +201,8 @@ function sendMessage({ response }: PostContext, status: number, message: unknown
 }
 
 /**
- * A port of a server that is down: connections to it are refused, and nobody else is given it. A connection goes out from
- * that very port, so that it is taken, and nobody listens there.
+ * Reserved port of a stopped server: connections are refused, and no other process gets the port. An outgoing
+ * connection from this port keeps it bound without a listener.
  */
 export class ReservedPort {
   readonly #holder: Server
@@ -213,7 +213,7 @@ export class ReservedPort {
     this.#socket = socket
   }
 
-  /** @throws Error EADDRINUSE when somebody else was given it meanwhile */
+  /** @throws Error EADDRINUSE if another process got the port first */
   static async reserve(port: number): Promise<ReservedPort> {
     const holder = createServer(socket => socket.unref().on('error', () => undefined))
     await new Promise<void>(resolve => holder.listen(0, '127.0.0.1', resolve))
@@ -234,7 +234,7 @@ export class ReservedPort {
     return new ReservedPort(holder, socket)
   }
 
-  /** Gives it up at once, for the next who listens there. */
+  /** Releases the port immediately, so that a new server can listen on it. */
   async release(): Promise<void> {
     const closed = new Promise<void>(resolve => this.#socket.once('close', () => resolve()))
     this.#socket.resetAndDestroy()

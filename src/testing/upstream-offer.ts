@@ -7,7 +7,7 @@ import { RPC, rpcError } from '../protocol/rpc-error.ts'
 
 type OfferResult = { readonly result: JsonObject } | { readonly error: RpcError }
 
-/** Offer of a test upstream. The maps may be changed while it runs. */
+/** Features of a test upstream. The maps may be changed while it runs. */
 export class Offer {
   readonly options: TestUpstreamOptions
   readonly tools: Map<string, TestTool>
@@ -39,7 +39,7 @@ export class Offer {
     }
   }
 
-  /** Answers one request, in neutral form. */
+  /** Answers one request in neutral form. */
   async answer(method: string, params: JsonObject, context: TestContext): Promise<OfferResult> {
     const own = this.methods.get(method)
     if (own !== undefined) return createOutcome(await runHandler(own, params, context), text => ({ text }))
@@ -127,54 +127,57 @@ function pickFields(entry: TestTool | TestResource): JsonObject {
   return fields
 }
 
-/** Means of a tool of a test upstream besides returning. */
+/** Context for a test upstream's tool. */
 export interface TestContext {
-  /** The whole parameters, `_meta` included. */
+  /** All parameters, `_meta` included. */
   readonly params: JsonObject
   readonly headers: Readonly<Record<string, string | undefined>>
-  /** Aborted when the caller gives up. */
+  /** Aborted when the caller cancels. */
   readonly signal: AbortSignal
-  /** Sends a notification of this request ahead of its answer. */
+  /** Sends a notification for this request before its answer. */
   notify(method: string, params: JsonObject): void
 }
 
 type TestHandler = (args: JsonObject, context: TestContext) => unknown
 
-/** A function of the arguments, or an entry of the list with a `run`. A string becomes a text result, an `RpcError` an error. */
+/**
+ * Function from arguments to result, or a list entry with a `run`. A string becomes a text result, an `RpcError` an
+ * error.
+ */
 export type TestTool = TestHandler | (JsonObject & { readonly run?: TestHandler })
 
-/** The same for prompts: a string becomes one user message. */
+/** Like a tool, but a string becomes one user message. */
 export type TestPrompt = TestTool
 
-/** A resource's text, or an entry of the list with a `text`. */
+/** Text of a resource, or a list entry with a `text`. */
 export type TestResource = string | (JsonObject & { readonly text?: string })
 
-/** Options of a test upstream. Everything is optional. */
+/** Options of a test upstream; all are optional. */
 export interface TestUpstreamOptions {
-  /** Handshake that it understands. Default `dual`: both. */
+  /** Supported handshake. Default: `dual`, which is both. */
   readonly era?: 'modern' | 'legacy' | 'dual'
   readonly name?: string
   readonly version?: string
   readonly instructions?: string
-  /** Capabilities to claim on top of those that follow from what it offers. */
+  /** Additional capabilities to declare. */
   readonly capabilities?: JsonObject
-  /** Tools by name: a function of the arguments, or an entry with any fields and a `run`. */
+  /** Tools by name: a function from arguments to result, or a list entry with a `run`. */
   readonly tools?: Readonly<Record<string, TestTool>>
   readonly prompts?: Readonly<Record<string, TestPrompt>>
-  /** Resources by URI: their text, or an entry with any fields and a `text`. */
+  /** Resources by URI: their text, or a list entry with a `text`. */
   readonly resources?: Readonly<Record<string, TestResource>>
-  /** Entries of resources/templates/list. */
+  /** Entries for resources/templates/list. */
   readonly resourceTemplates?: readonly JsonObject[]
-  /** Any other method, or one of the above done otherwise: a function from parameters to result. */
+  /** Handlers for other methods, or overrides: a function from parameters to result. */
   readonly methods?: Readonly<Record<string, TestTool>>
-  /** Entries per page of a list. Default: all on one page. */
+  /** Entries per list page. Default: unlimited. */
   readonly pageSize?: number
-  /** Time before it answers anything but its handshake. */
+  /** Delay before all answers except the handshake. */
   readonly delayMs?: number
-  /** Freshness of a modern list. Default 0. */
+  /** Freshness of modern lists. Default: 0. */
   readonly ttlMs?: number
-  /** Default `private`. */
+  /** Default: `private`. */
   readonly cacheScope?: 'public' | 'private'
-  /** Port to listen on; default any free one, which `restart` keeps. */
+  /** Port to listen on, kept by `restart`. Default: any free port. */
   readonly port?: number
 }

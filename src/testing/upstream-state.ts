@@ -3,7 +3,7 @@ import type { RpcId } from '../protocol/jsonrpc.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import { META } from '../protocol/methods.ts'
 
-/** One message that a test upstream got. */
+/** Message received by a test upstream. */
 export interface ReceivedCall {
   readonly method: string
   readonly params: JsonObject | undefined
@@ -11,15 +11,15 @@ export interface ReceivedCall {
   readonly id: RpcId | undefined
   /** HTTP headers, lower case. */
   readonly headers: Readonly<Record<string, string | undefined>>
-  /** True when the caller gave it up: by notification (legacy) or by closing the stream (modern). */
+  /** True if the caller cancelled: by notification (legacy) or by closing the stream (modern). */
   readonly isCancelled: boolean
-  /** Aborted when it is. */
+  /** Aborted on cancellation. */
   readonly signal: AbortSignal
-  /** Resolves when it is. */
+  /** Resolves on cancellation. */
   waitForCancel(): Promise<void>
 }
 
-/** A call with the means to cancel it. */
+/** Received call that can be cancelled. */
 export class CancellableCall implements ReceivedCall {
   readonly method: string
   readonly params: JsonObject | undefined
@@ -55,7 +55,7 @@ export class CancellableCall implements ReceivedCall {
   }
 }
 
-/** A stream that carries unrequested notifications: a legacy GET, or a modern listen with its id and filter. */
+/** Stream for notifications outside requests: a legacy GET, or a modern listen with id and filter. */
 interface NotificationStream {
   readonly response: ServerResponse
   readonly listenId?: RpcId
@@ -68,7 +68,7 @@ interface CallWaiter {
   readonly resolve: (call: ReceivedCall) => void
 }
 
-/** State of a test upstream while it runs. */
+/** Runtime state of a test upstream. */
 export class TestUpstreamState {
   readonly calls: CancellableCall[] = []
   readonly #sessions = new Set<string>()
@@ -127,7 +127,7 @@ export class TestUpstreamState {
     return carriers.length
   }
 
-  /** Ids are the client's own, so the newest call of that id is meant. */
+  /** Clients choose the ids, so cancel the newest call with this id. */
   #cancel({ params, headers }: CancellableCall): void {
     const session = headers['mcp-session-id']
     this.calls

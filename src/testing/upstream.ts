@@ -12,7 +12,7 @@ export type { TestContext, TestPrompt, TestResource, TestTool } from './upstream
 export type { ReceivedCall } from './upstream-state.ts'
 
 /**
- * Starts a small MCP server on loopback: real HTTP, both eras, and it remembers what it was asked.
+ * Starts a small MCP server on loopback, with real HTTP and both eras, which records received messages.
  *
  * ```ts
  * const tools = { echo: args => ({ content: [{ type: 'text', text: String(args.message) }] }) }
@@ -27,13 +27,13 @@ export async function testUpstream(options: TestUpstreamOptions = {}): Promise<T
   return upstream
 }
 
-/** A running MCP server for tests. */
+/** Running MCP server for tests. */
 export class TestUpstream implements AsyncDisposable {
-  /** Offer of the upstream; change it and `notify` to see whether the change arrives. */
+  /** Features of the upstream; change them and call `notify` to test change propagation. */
   readonly offer: Offer
   readonly #state: TestUpstreamState
   #server: Server | undefined
-  /** While it is stopped, so that no other program answers in its place. */
+  /** Reserves the port while stopped, so that no other program answers. */
   #kept: ReservedPort | undefined
   #port: number
 
@@ -43,32 +43,32 @@ export class TestUpstream implements AsyncDisposable {
     this.#port = options.port ?? 0
   }
 
-  /** Its MCP endpoint. */
+  /** MCP endpoint. */
   get url(): string {
     return `http://127.0.0.1:${this.#port}/mcp`
   }
 
-  /** Every request and notification it got, in order, with parameters and headers. */
+  /** Received requests and notifications in order, with parameters and headers. */
   get calls(): readonly ReceivedCall[] {
     return this.#state.calls
   }
 
-  /** The calls of one method. */
+  /** Lists the received messages with a method. */
   listCalls(method: string): readonly ReceivedCall[] {
     return this.#state.calls.filter(call => call.method === method)
   }
 
-  /** Resolves with the first call of a method that fits, past or future. */
+  /** Resolves with the first matching call, past or future. */
   waitForCall(method: string, fits: (call: ReceivedCall) => boolean = () => true): Promise<ReceivedCall> {
     return this.#state.waitForCall(method, fits)
   }
 
-  /** Sends a notification on every open stream that may carry it; resolves with how many those were. */
+  /** Sends a notification on every open stream that accepts it; returns the number of streams. */
   notify(method: string, params?: JsonObject): number {
     return this.#state.notify(method, params)
   }
 
-  /** Resolves when somebody listens to its notifications. */
+  /** Resolves when a client has opened a notification stream. */
   waitForListener(): Promise<void> {
     return this.#state.waitForListener()
   }
@@ -87,7 +87,7 @@ export class TestUpstream implements AsyncDisposable {
     this.#server = server
   }
 
-  /** Goes away at once, with every connection and session. Nobody else is given its port until it is disposed of. */
+  /** Stops immediately and closes all connections and sessions. The port stays reserved until disposal. */
   async stop(): Promise<void> {
     if (this.#server === undefined) return
     await this.#close()
@@ -110,7 +110,7 @@ export class TestUpstream implements AsyncDisposable {
     await closed
   }
 
-  /** Stops and starts again on the same port, as a new process would: sessions are gone. */
+  /** Restarts on the same port like a new process: sessions are lost. */
   async restart(): Promise<void> {
     await this.#close()
     await this.start()

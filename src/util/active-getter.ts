@@ -1,13 +1,13 @@
-/** Hooks that tell when a configuration takes over, and when it ends. */
+/** Hooks for the start and end of a configuration. */
 interface ActivationHooks {
   readonly ready: { tap(run: () => void): void }
   readonly close: { tap(run: () => void): void }
 }
 
 /**
- * Follows which of the configurations that run is in force: `own` is what this one says, and `all`, which outlives each of them, holds
- * what they say. The function that it returns gives what the youngest says. One that could not take over is closed, and what was
- * said before it is in force again.
+ * Tracks the active configuration: `own` is the value of this one, and `all`, which outlives each configuration,
+ * holds the values of all. The returned function returns the newest value. If a configuration fails to activate, it
+ * is closed and the previous value is active again.
  */
 export function createActiveGetter<T extends object>(
   { ready, close }: ActivationHooks,

@@ -1,17 +1,17 @@
-/** Counts the time; every `Clock` does. */
+/** Timer and clock; every `Clock` has both. */
 interface SweepClock {
   now(): number
   after(ms: number, callback: () => void): () => void
 }
 
-/** Repeats a task while there is need: it begins when it is armed, and rests when the task says that nothing is left. */
+/** Repeats a task after it is armed, until the task returns false. */
 export class Ticker {
   readonly #timer: Pick<SweepClock, 'after'>
   readonly #everyMs: () => number
   readonly #task: () => boolean
   #disarm: (() => void) | undefined
 
-  /** `task` returns whether it is needed again. */
+  /** `task` returns true to run again. */
   constructor(timer: Pick<SweepClock, 'after'>, everyMs: () => number, task: () => boolean) {
     this.#timer = timer
     this.#everyMs = everyMs
@@ -31,29 +31,29 @@ export class Ticker {
   }
 }
 
-/** Rules of a sweeper. */
+/** Sweeper settings. */
 interface SweepOptions<T> {
-  /** Time that one may be idle. Where it may change, `maxMs` says how late that is seen. */
+  /** Idle timeout. If it may change, `maxMs` bounds how late that is noticed. */
   readonly idleMs: () => number
-  /** Those that are there now. */
+  /** Lists the current items. */
   readonly list: () => Iterable<T>
-  /** The time since which one is idle; undefined while it is in use. */
+  /** Returns the time since which an item is idle; undefined while in use. */
   readonly idleSince: (one: T) => number | undefined
   readonly close: (one: T) => void
-  /** Least time between two looks, where there are many to look at. Default: 10 ms. */
+  /** Minimum interval between sweeps. Default: 10 ms. */
   readonly minMs?: number
-  /** Time after which one in use is looked at again. Default: a second. */
+  /** Interval after which an item in use is checked again. Default: 1 s. */
   readonly busyMs?: number
-  /** Most time between two looks. Default: none. */
+  /** Maximum interval between sweeps. Default: unlimited. */
   readonly maxMs?: number
 }
 
-/** Ends what has been idle for a time, soon after that time is over. It looks only while there is something to look at. */
+/** Closes items soon after their idle timeout. Runs only while there are items. */
 export class IdleSweeper<T> {
   readonly #timer: SweepClock
   readonly #options: SweepOptions<T>
   readonly #ticker: Ticker
-  /** Time until the next of them can have been idle for too long. */
+  /** Time until the next item can expire. */
   #nextMs = 0
 
   constructor(timer: SweepClock, options: SweepOptions<T>) {
@@ -67,7 +67,7 @@ export class IdleSweeper<T> {
     )
   }
 
-  /** Begins to look, as there is something now. */
+  /** Starts sweeping after an item was added. */
   arm(): void {
     this.#nextMs = this.#options.idleMs()
     this.#ticker.arm()
@@ -77,7 +77,7 @@ export class IdleSweeper<T> {
     this.#ticker.stop()
   }
 
-  /** True when one has been idle for too long, even if it was not looked at yet. */
+  /** Returns true if an item has expired, even before it is swept. */
   isExpired(one: T): boolean {
     return this.#getRemainingMs(one) <= 0
   }
@@ -88,7 +88,7 @@ export class IdleSweeper<T> {
     return since === undefined ? Math.min(idleMs(), busyMs) : since + idleMs() - this.#timer.now()
   }
 
-  /** Ends now what has been idle for too long; whether anything is left. */
+  /** Closes expired items; returns true if any items remain. */
   sweep(): boolean {
     const left: number[] = []
     for (const one of [...this.#options.list()]) {
@@ -111,19 +111,19 @@ export const systemClock = Object.freeze({
 })
 
 /**
- * Milliseconds since 1970, for times that other processes read as well. Counted on from the start of the process, so a
- * system clock that is set meanwhile moves nothing.
+ * Returns milliseconds since 1970, for times that other processes read as well. Monotonic from the process start, so
+ * changes of the system clock have no effect.
  */
 export function getSteadyTime(): number {
   return performance.timeOrigin + performance.now()
 }
 
-/** Counts the time; every `Clock` does. */
+/** Clock with timers. */
 interface Timer {
   after(ms: number, callback: () => void): () => void
 }
 
-/** Waits for something, but no longer than this. True when it came in time; what it came to does not matter. */
+/** Waits for a promise with a timeout. Returns true if it settled in time, even if it rejected. */
 export function waitAtMost(timer: Timer, ms: number, done: Promise<unknown>): Promise<boolean> {
   return new Promise(resolve => {
     const takeBack = timer.after(ms, () => resolve(false))

@@ -1,6 +1,6 @@
 import type { Writable } from 'node:stream'
 
-/** A text with a character for each byte, as Latin-1 has it: put together and written at less cost than bytes, where it is short. */
+/** Latin-1 text with one character per byte; for short messages cheaper to build and write than bytes. */
 export class ByteText {
   readonly text: string
 
@@ -13,27 +13,26 @@ export class ByteText {
   }
 }
 
-/** A message as it goes out: in pieces where its bytes are too many to be copied together. */
+/** Encoded message, in pieces if it is too large to copy. */
 export type EncodedMessage = string | ByteText | Buffer | readonly Buffer[]
 
 const LINE_END = Buffer.from('\n')
-/** Above this, lines are handed over one by one instead of copied together. */
+/** Above this, lines are passed separately instead of joined. */
 const MAX_JOINED = 64 * 1024
 
-/** Bytes of a message. */
 export function getByteLength(message: EncodedMessage): number {
   if (typeof message === 'string') return Buffer.byteLength(message)
   if (message instanceof ByteText) return message.text.length
   return Buffer.isBuffer(message) ? message.length : message.reduce((sum, piece) => sum + piece.length, 0)
 }
 
-/** Joins the pieces of a message, for a caller that cannot take it in pieces. */
+/** Joins the pieces of a message. */
 export function joinPieces(message: EncodedMessage): string | Buffer {
   if (message instanceof ByteText) return message.bytes
   return typeof message === 'string' || Buffer.isBuffer(message) ? message : Buffer.concat(message)
 }
 
-/** Messages, each on a line of its own: in one piece, or in several where they are too many bytes to be copied together. */
+/** Joins messages with line breaks: into one piece, or into several above the copy limit. */
 export function joinLines(
   messages: readonly EncodedMessage[],
   bytes: number,
@@ -43,7 +42,7 @@ export function joinLines(
   return bytes > MAX_JOINED ? pieces : Buffer.concat(pieces)
 }
 
-/** Writes in one call of the system what stands in pieces; `written` runs when all of it has left. False when the reader is behind. */
+/** Writes all pieces in one system call; `written` runs once all are flushed. Returns false on backpressure. */
 export function writePieces(
   to: Writable,
   pieces: readonly Buffer[],
@@ -57,7 +56,7 @@ export function writePieces(
   return isTaken
 }
 
-/** A message as bytes, uncopied where it is bytes already. */
+/** Converts a message to buffers, without a copy if possible. */
 export function toBuffers(message: EncodedMessage): readonly Buffer[] {
   if (typeof message === 'string') return [Buffer.from(message)]
   if (message instanceof ByteText) return [message.bytes]

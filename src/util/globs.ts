@@ -1,15 +1,16 @@
-/** One place of a pattern: any text, any one character, one of a class, or this character. */
+/** Element of a pattern: any text, any character, a class, or a literal character. */
 type GlobPart = typeof ANY_TEXT | ((character: string) => boolean) | string
 
 const ANY_TEXT = Symbol('*')
 const MAX_ALTERNATIVES = 1000
 
 /**
- * A test for "does any of these globs match the whole text": `*` any text, `?` any character, `{a,b}` either,
- * `[0-9]` or `[!0-9]` one of a class, `\` takes the next character as it is. An empty list matches nothing.
+ * Compiles a test if any of these globs matches the entire text: `*` any text, `?` any character, `{a,b}`
+ * alternatives,
+ * `[0-9]` or `[!0-9]` a class, `\` escapes the next character. An empty list matches nothing.
  *
- * Names and URIs are no paths: `*` crosses slashes, dots and line breaks, so that nothing slips through a `deny`.
- * Matching takes time linear in the text for each pattern, whatever a peer sends.
+ * Names and URIs are not paths: `*` matches slashes, dots and line breaks, so that nothing bypasses a `deny`.
+ * Matching takes linear time per pattern for any input.
  *
  * ```ts
  * const isRead = compileGlobs(['read_*', 'list_{files,folders}'])
@@ -29,7 +30,7 @@ export function compileGlobs(patterns: string | readonly string[]): (text: strin
   return text => exact.has(text) || loose.some(isMatch => isMatch(text))
 }
 
-/** The `{` or `[` of a glob that is not closed, if there is one: it would stand for itself, which nobody means. */
+/** Finds an unclosed `{` or `[`, which would be a literal and is probably a mistake. */
 export function findUnclosed(pattern: string): '{' | '[' | undefined {
   let depth = 0
   for (let at = 0; at < pattern.length; at++) {
@@ -46,7 +47,7 @@ export function findUnclosed(pattern: string): '{' | '[' | undefined {
   return depth > 0 ? '{' : undefined
 }
 
-/** `a{b,c}d` as `abd` and `acd`. Braces without a comma stand for themselves, as in `file:///{path}`. */
+/** Expands `a{b,c}d` to `abd` and `acd`. Braces without a comma are literals, as in `file:///{path}`. */
 function expandBraces(pattern: string): string[] {
   const finished: string[] = []
   const open = [pattern]
@@ -112,7 +113,7 @@ function parseGlobParts(pattern: string): GlobPart[] {
   return places
 }
 
-/** `a-z_` as a test; `!` or `^` in front turns it round. */
+/** Compiles a class such as `a-z_`; a leading `!` or `^` negates it. */
 function createClassTest(members: string): (character: string) => boolean {
   const negated = /^[!^]./.test(members)
   const ranges = [...members.slice(negated ? 1 : 0).matchAll(/(.)-(.)|(.)/gs)].map(
@@ -121,7 +122,7 @@ function createClassTest(members: string): (character: string) => boolean {
   return character => ranges.some(([from, to]) => character >= from && character <= to) !== negated
 }
 
-/** The test of one pattern. Most have one `*` and plain characters: then both ends are compared, and nothing is walked. */
+/** Compiles one pattern. Most have one `*` and literals: then only both ends are compared. */
 function compileParts(places: readonly GlobPart[]): (text: string) => boolean {
   const star = places.indexOf(ANY_TEXT)
   const [before, after] = [places.slice(0, star), places.slice(star + 1)]
@@ -132,7 +133,7 @@ function compileParts(places: readonly GlobPart[]): (text: string) => boolean {
   return text => text.length >= least && text.startsWith(start) && text.endsWith(end)
 }
 
-/** Walks both side by side; after a mismatch only the last `*` may take more, so there is no backtracking to explode. */
+/** Matches in parallel; after a mismatch only the last `*` expands, so there is no exponential backtracking. */
 function matchParts(places: readonly GlobPart[], text: string): boolean {
   let place = 0
   let at = 0

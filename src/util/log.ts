@@ -12,13 +12,13 @@ export interface LogOptions {
   readonly level: LogLevel
   /** `pretty` for people, `json` for machines. */
   readonly format: 'pretty' | 'json'
-  /** Writes a line; to stderr in the CLI, as stdout belongs to the protocol. */
+  /** Writes a line; the CLI uses stderr, as stdout carries the protocol. */
   readonly write: (line: string) => void
   /** Wall-clock time of a line. */
   readonly time?: () => Date
-  /** Replaced by `***` wherever they would appear, in any encoding that programs print them in. */
+  /** Values replaced by `***` in every encoding that programs print. */
   readonly secrets?: readonly string[]
-  /** Instead of `secrets`, where they change with time. */
+  /** Replaces `secrets` if they change over time. */
   readonly hide?: HideSecrets
 }
 
@@ -30,7 +30,7 @@ interface Logger {
   child(fields: Fields): Logger
 }
 
-/** A log of one line per event. Control characters of what peers said are escaped in both formats. */
+/** Creates a log with one line per event. Control characters from peers are escaped in both formats. */
 export function createLog(options: LogOptions): Logger {
   return createLogger(options, {}, options.hide ?? new Secrets(options.secrets).hide)
 }
@@ -78,12 +78,12 @@ function quoteText(text: string): string {
 // eslint-disable-next-line no-control-regex -- they are what is looked for
 const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2066-\u2069]/g
 
-/** Text without anything that could steer a terminal. */
+/** Escapes characters that could control a terminal. */
 export function escapeUnprintable(text: string): string {
   return text.replace(UNPRINTABLE, character => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
-/** The same log, without secrets in what it is told. */
+/** Creates a log that removes secrets. */
 export function createRedactedLog(log: Logger, hide: HideSecrets): Logger {
   const at = (level: LogLevel) => (message: string, fields?: Fields) =>
     log[level](hide(message), fields === undefined ? undefined : redactValue(fields, hide))
@@ -96,7 +96,7 @@ export function createRedactedLog(log: Logger, hide: HideSecrets): Logger {
   }
 }
 
-/** Text of a peer as it may stand in a log or an error: without colours, control characters escaped, cut to `limit`. */
+/** Formats peer text for logs and errors: no colours, control characters escaped, at most `limit` characters. */
 export function formatPeerText(said: string, limit: number): string {
   const text = stripEscapes(said)
   return escapeUnprintable(text.length > limit ? `${text.slice(0, limit)}…` : text)

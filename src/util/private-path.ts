@@ -1,29 +1,32 @@
 import { join } from 'node:path'
 
-/** Place that is the gateway's own and nobody else's: a directory, or those entries of it whose names fit. */
+/** Path reserved for the gateway: a directory, or entries in it with matching names. */
 export interface PrivatePath {
   /** Absolute. */
   readonly directory: string
   readonly names?: RegExp
-  /** The one file that it is all about, where there is one. */
+  /** The file, if the path is about a single one. */
   readonly file?: string
-  /** True where it holds code that the gateway runs, which is no secret: others may read it where they must not write it. */
+  /** True for code that the gateway runs, which is not secret: other users may read it but not write it. */
   readonly isCode?: boolean
 }
 
-/** A file, with what editors, rotation and databases put beside it under a longer name; `{pid}` stands for any number. */
+/**
+ * Matches a file and its variants from editors, rotation and databases with a longer name; `{pid}` matches any
+ * number.
+ */
 export function createPrivateFile(directory: string, name: string): PrivatePath {
   const pattern = name.split('{pid}').map(escapeRegExp).join('\\d+')
   const names = new RegExp(`^\\.?${pattern}([.~#-].*)?$`)
   return { directory, names, ...(name.includes('{pid}') ? {} : { file: join(directory, name) }) }
 }
 
-/** A text as a pattern that fits only itself. */
+/** Escapes text for a regular expression. */
 export function escapeRegExp(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
 }
 
-/** The private places of all configurations that one gateway has had: what was private stays so. */
+/** Private paths of all configurations so far; a path stays private after a reload. */
 export class PrivatePathSet {
   readonly #places = new Map<string, PrivatePath>()
 

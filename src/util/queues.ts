@@ -1,15 +1,18 @@
-/** Parts that wait for a slow reader, and their characters. */
+/** Maximum queued parts for a slow reader, and their maximum characters. */
 const MAX_WAITING = 1024
 const MAX_CHARACTERS = 1024 * 1024
 
-/** A text that is read while it is written, such as a stream of events. What a slow reader has no room for is left out, but never its end. */
+/**
+ * Text that is read while it is written, such as an event stream. Parts above a slow reader's capacity are dropped,
+ * except the last one.
+ */
 export class TextStream implements AsyncIterable<string> {
   readonly #waiting: string[] = []
   #characters = 0
   #isOver = false
   #wake: () => void = () => undefined
 
-  /** False where the next part would be left out. */
+  /** False if the next part would be dropped. */
   get hasCapacity(): boolean {
     return !this.#isOver && this.#waiting.length < MAX_WAITING && this.#characters < MAX_CHARACTERS
   }
@@ -42,21 +45,21 @@ export class TextStream implements AsyncIterable<string> {
   }
 }
 
-/** Milliseconds of work in one turn of the event loop. */
+/** Milliseconds of work per event loop turn. */
 const SLICE_MS = 3
 
 const waiting: (() => void)[] = []
 
 /**
- * Runs work that yields every millisecond or so. Work that ends within a turn is returned immediately; the rest continues after
- * other events, and of several works one continues in each turn.
+ * Runs work in time slices. Returns immediately if it finishes within the first one; otherwise it continues after
+ * other events, one slice of work per turn.
  */
 export function runInSlices<T>(work: Generator<void, T>): T | Promise<T> {
   const step = runSlice(work)
   return step.done === true ? step.value : continueInSlices(work)
 }
 
-/** Runs the work to its end without a pause. */
+/** Runs the work to completion without yielding. */
 export function runToCompletion<T>(work: Generator<void, T>): T {
   for (;;) {
     const step = work.next()
@@ -99,20 +102,20 @@ interface QueueEntry<T> {
   after: QueueEntry<T> | undefined
 }
 
-/** The items of one caller, first come first. */
+/** Items of one caller, FIFO. */
 interface CallerQueue<T> {
   readonly caller: string
   first: QueueEntry<T> | undefined
   last: QueueEntry<T> | undefined
-  /** The last of those that were put ahead. */
+  /** Last priority item. */
   lastAhead: QueueEntry<T> | undefined
   size: number
   ahead: number
 }
 
-/** A queue in which callers take turns; items of one caller come out in the order they went in. An item is in it once. */
+/** Fair queue: callers alternate; each caller's items are FIFO. An item can be queued once. */
 export class FairQueue<T> {
-  /** In the order of their turns. */
+  /** In round-robin order. */
   readonly #callers = new Map<string, CallerQueue<T>>()
   readonly #places = new Map<T, QueueEntry<T>>()
   #ahead = 0
@@ -121,22 +124,22 @@ export class FairQueue<T> {
     return this.#places.size
   }
 
-  /** The number of items that were put ahead. */
+  /** Number of priority items. */
   get ahead(): number {
     return this.#ahead
   }
 
-  /** Callers that have something in it, in the order of their turns. */
+  /** Callers with queued items, in round-robin order. */
   get callers(): Iterable<string> {
     return this.#callers.keys()
   }
 
-  /** The number of items of one caller. */
+  /** Counts a caller's items. */
   countQueued(caller: string): number {
     return this.#callers.get(caller)?.size ?? 0
   }
 
-  /** The number of items of one caller that were put ahead. */
+  /** Counts a caller's priority items. */
   countAhead(caller: string): number {
     return this.#callers.get(caller)?.ahead ?? 0
   }
@@ -150,7 +153,7 @@ export class FairQueue<T> {
     this.#insertEntry({ item, own, isAhead: false, before: own.last, after: undefined })
   }
 
-  /** Adds an item before the others of its caller, behind those that were put ahead earlier. */
+  /** Adds a priority item, after the caller's earlier priority items and before its other items. */
   addAhead(caller: string, item: T): void {
     const own = this.#getCallerQueue(caller)
     const before = own.lastAhead
@@ -180,17 +183,17 @@ export class FairQueue<T> {
     this.#places.set(item, place)
   }
 
-  /** The item that is taken out next. */
+  /** Next item to take. */
   get next(): T | undefined {
     return this.#nextCaller?.first?.item
   }
 
-  /** The item of a caller that is taken out last. */
+  /** Last item of a caller. */
   last(caller: string): T | undefined {
     return this.#callers.get(caller)?.last?.item
   }
 
-  /** Takes the next item out, or the next of this caller; its others go behind those of everybody else. */
+  /** Takes the next item, or the next one of this caller, which then moves to the back. */
   take(caller?: string): T | undefined {
     const own = caller === undefined ? this.#nextCaller : this.#callers.get(caller)
     if (own?.first === undefined) return undefined
@@ -200,7 +203,7 @@ export class FairQueue<T> {
     return item
   }
 
-  /** Takes one item out of turn; false when it is not there. */
+  /** Removes an item; false if it is not queued. */
   delete(item: T): boolean {
     const place = this.#places.get(item)
     if (place === undefined) return false
@@ -221,7 +224,7 @@ export class FairQueue<T> {
     this.#ahead--
   }
 
-  /** Empties it; returns what was in it, in the order of arrival. */
+  /** Clears the queue; returns its items in arrival order. */
   clear(): T[] {
     const items = [...this.#places.keys()]
     this.#places.clear()

@@ -1,9 +1,9 @@
 import { distance } from 'fastest-levenshtein'
 
-/** More are no help in choosing. */
+/** Maximum names in a suggestion. */
 const MAX_COUNT = 40
 
-/** The candidate that was probably meant, if one is near enough. */
+/** Finds the most similar candidate; undefined if none is close enough. */
 export function findSimilar(word: string, candidates: Iterable<string>): string | undefined {
   if (word.length > 64) return undefined
   let best: string | undefined
@@ -16,7 +16,9 @@ export function findSimilar(word: string, candidates: Iterable<string>): string 
   return best
 }
 
-/** Half of the letters stay, or all of them in another order: two other letters make another word of a short one. */
+/**
+ * At least half of the letters must match in place, or all in another order: otherwise a short word is another word.
+ */
 function isAlike(word: string, candidate: string, far: number): boolean {
   return far * 2 <= Math.max(word.length, candidate.length) || sortLetters(word) === sortLetters(candidate)
 }
@@ -25,7 +27,7 @@ function sortLetters(word: string): string {
   return Array.from(word).sort().join('')
 }
 
-/** `did you mean "command"?`, or else what there is to choose from. */
+/** Returns `did you mean "command"?`, or the list of choices. */
 export function suggestName(word: string, candidates: readonly string[]): string | undefined {
   const meant = findSimilar(word, candidates)
   if (meant !== undefined) return `did you mean "${meant}"?`
@@ -34,7 +36,7 @@ export function suggestName(word: string, candidates: readonly string[]): string
   return `known: ${candidates.slice(0, MAX_COUNT).join(', ')}${more}`
 }
 
-/** The same behind a sentence that names what is not there: ` – did you mean "files"?`, or nothing. */
+/** Returns a suggestion to append to a message: ` – did you mean "files"?`, or an empty string. */
 export function suggestHint(word: string, candidates: readonly string[]): string {
   const hint = suggestName(word, candidates)
   return hint === undefined ? '' : ` – ${hint}`

@@ -7,19 +7,19 @@ import { STRUCTURED_SINCE } from '../methods.ts'
 
 const MAX_DEPTH = 64
 
-/** Schemas within one that are looked at; a schema may refer to itself. */
+/** Maximum subschemas to visit, as a schema may be recursive. */
 const MAX_LOOKED_AT = 1000
 
-/** The forms in which lists go out; clients of one form get the same bytes. */
+/** Wire forms of lists; clients with the same form get the same bytes. */
 export type ListForm = 'modern' | 'legacy' | 'plain'
 
-/** The form in which a client reads lists: `plain` is before structured output. */
+/** Returns the list form for a client; `plain` is before structured output. */
 export function getListForm({ era, version }: Pick<ClientVersion, 'era' | 'version'>): ListForm {
   if (era === 'modern') return 'modern'
   return version >= STRUCTURED_SINCE ? 'legacy' : 'plain'
 }
 
-/** An entry of a list as clients of this form read it; the same object where nothing changes. */
+/** Converts a list entry to a form; returns the same object if nothing changes. */
 export function adaptEntry(kind: Kind, entry: JsonObject, form: ListForm): JsonObject {
   if (kind !== 'tools') return entry
   if (form === 'modern') return omitKey(entry, 'execution')
@@ -35,7 +35,7 @@ function omitKey(entry: JsonObject, key: string): JsonObject {
   return kept
 }
 
-/** Values that a JSON Schema accepts: objects alone, no objects, or both; `mixed` also where that is hard to tell. */
+/** Values that a JSON Schema accepts: objects only, no objects, or both; `mixed` also if unclear. */
 type SchemaRoot = 'object' | 'other' | 'mixed'
 
 interface SchemaSearch {
@@ -43,7 +43,7 @@ interface SchemaSearch {
   left: number
 }
 
-/** Classifies the root of a schema. Its keywords must all hold at once, so one clear answer is enough. */
+/** Classifies the root of a schema. All keywords apply together, so one clear result decides. */
 export function classifyRoot(schema: JsonObject): SchemaRoot {
   return classifySchema(schema, { root: schema, left: MAX_LOOKED_AT })
 }
@@ -110,9 +110,9 @@ function getMember(at: unknown, key: string): unknown {
 }
 
 /**
- * An output schema as legacy clients want it: its root is an object. Values that are none go out as
- * `{ result: … }`, so a schema for those describes that; one for both kinds of value describes both, because a
- * result goes out without a look at its schema. Undefined when there is no schema to show.
+ * Converts an output schema for legacy clients, whose root must be an object. Other values are sent as `{ result: …
+ * }`, and the schema describes that; a mixed schema describes both, because results are not checked against it.
+ * Undefined without a usable schema.
  */
 export function toLegacyOutputSchema(schema: unknown): JsonObject | undefined {
   if (!isObject(schema)) return undefined
@@ -130,7 +130,7 @@ function wrapResultSchema(result: JsonObject): JsonObject {
   return { type: 'object', properties: { result }, required: ['result'] }
 }
 
-/** The schema with its references to itself pointing to its new place. */
+/** Updates the schema's local references to its new position. */
 function moveSchema(schema: JsonObject, place: string): JsonObject {
   return hasOwnBase(schema) ? schema : (moveReferences(schema, place, 0) as JsonObject)
 }
@@ -156,7 +156,7 @@ function moveReference(reference: unknown, place: string): unknown {
   return place + reference.slice(1)
 }
 
-/** References below an `$id` are relative to it; one that is only a fragment is a name. */
+/** References below an `$id` are relative to it; a fragment alone is an anchor. */
 function hasOwnBase({ $id }: JsonObject): boolean {
   return typeof $id === 'string' && !$id.startsWith('#')
 }

@@ -4,10 +4,10 @@ import type { Era } from '../methods.ts'
 import { needsTools } from './client-requests.ts'
 import { TASKS } from './tasks.ts'
 
-/** MCP Apps brings no methods of its own: it is resources and `_meta`, which pass whoever owns them. */
+/** MCP Apps adds no methods, only resources and `_meta`, which are forwarded from any upstream. */
 const APPS = 'io.modelcontextprotocol/ui'
 
-/** The first legacy version with elicitation by URL and tools in sampling. */
+/** First legacy version with URL elicitation and with tools in sampling. */
 const RICH_SINCE = '2025-11-25'
 
 interface DeclaredCapabilities {
@@ -17,8 +17,8 @@ interface DeclaredCapabilities {
 }
 
 /**
- * Returns the capabilities for which a client can be asked, in the modern form whatever its era:
- * `{ elicitation?: { form?, url? }, sampling?: { tools?, context? }, roots?: {}, extensions? }`.
+ * Normalizes client capabilities to the modern form: `{ elicitation?: { form?, url? }, sampling?: { tools?, context?
+ * }, roots?: {}, extensions? }`.
  */
 export function normalizeCapabilities({ capabilities, version, era }: DeclaredCapabilities): JsonObject {
   const { roots, sampling, elicitation, extensions, experimental } = capabilities
@@ -28,17 +28,17 @@ export function normalizeCapabilities({ capabilities, version, era }: DeclaredCa
   if (isObject(roots)) neutral.roots = {}
   if (isObject(sampling)) neutral.sampling = isRich ? sampling : omitKey(sampling, 'tools')
   if (isObject(elicitation)) neutral.elicitation = isRich ? addDefaultForm(elicitation) : { form: {} }
-  // Tasks are declared with each call that may become one, whether the client or we wait for it.
+  // Tasks are declared per call, whether the client or the gateway waits for the result.
   if (isObject(extensions)) neutral.extensions = omitKey(extensions, TASKS)
   return neutral
 }
 
-/** The same for `initialize`. */
+/** Converts normalized capabilities for `initialize`. */
 export function toLegacyCapabilities(neutral: JsonObject): JsonObject {
   return isObject(neutral.roots) ? { ...neutral, roots: { listChanged: true } } : neutral
 }
 
-/** Everything that any client could be asked for. */
+/** All client capabilities. */
 export const ALL_CAPABILITIES: JsonObject = Object.freeze({
   roots: {},
   sampling: { tools: {}, context: {} },
@@ -46,8 +46,8 @@ export const ALL_CAPABILITIES: JsonObject = Object.freeze({
 })
 
 /**
- * The capability that an ask needs and this client has not; undefined when it may be asked.
- * In the form of `data.requiredCapabilities` of error −32021.
+ * Returns the capabilities that a client request needs and the client lacks, as in `data.requiredCapabilities` of
+ * error −32021; undefined if none.
  */
 export function findMissingCapabilities(
   neutral: JsonObject,
@@ -73,7 +73,7 @@ function covers(has: JsonObject, needed: JsonObject): boolean {
   )
 }
 
-/** Before there were modes, `{}` meant forms. */
+/** Before modes existed, `{}` meant form mode. */
 function addDefaultForm(elicitation: JsonObject): JsonObject {
   return elicitation.form === undefined && elicitation.url === undefined
     ? { ...elicitation, form: {} }
@@ -85,8 +85,8 @@ function omitKey(object: JsonObject, key: string): JsonObject {
 }
 
 /**
- * The extensions of a server that clients may be told of, in either era; undefined when there are none. The methods of
- * an unknown one find their way only where there is no other upstream; tasks are announced by the gateway, as its own.
+ * Returns the server extensions to announce to clients; undefined if none. Methods of unknown extensions can only be
+ * routed with a single upstream; the gateway announces tasks itself.
  */
 export function filterExtensions(capabilities: JsonObject, isOnly: boolean): JsonObject | undefined {
   if (!isObject(capabilities.extensions)) return undefined

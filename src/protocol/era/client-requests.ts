@@ -8,28 +8,31 @@ import type { RpcError } from '../rpc-error.ts'
 import { RPC } from '../rpc-error.ts'
 import { isWebUrl } from '../uri.ts'
 
-/** URLs named in one text. */
+/** Maximum URLs in one text. */
 const MAX_URLS = 16
 
-/** The first version with titles of choices beside their values, and with fields of which many may be chosen. */
+/** First version with titled and multi-select enums. */
 const FORMS_SINCE = '2025-11-25'
 
-/** The first version with tools in sampling, and with messages of many blocks. */
+/** First version with tools in sampling and with several blocks per message. */
 const BLOCKS_SINCE = '2025-11-25'
 
-/** Request of a server to a client, as far as its form matters here. */
+/** Client request from a server. */
 interface ServerRequest {
   readonly method: string
   readonly params: JsonObject | undefined
 }
 
-/** An ask in the form of its client, and the way back for what the client says to it. */
+/** Client request in the client's form, and a function that converts its reply. */
 interface AdaptedRequest {
   readonly ask: ServerRequest
   convertResult(result: JsonObject): JsonObject
 }
 
-/** An ask as this client reads it; the same object where nothing changes. Whether the client can be asked at all is said by `lacking`. */
+/**
+ * Converts a client request for a client; returns the same object if nothing changes. Check support first with
+ * `findMissingCapabilities`.
+ */
 export function adaptRequest(ask: ServerRequest, reader: ClientVersion): AdaptedRequest {
   const { method, params } = ask
   if (params === undefined) return { ask, convertResult: passThrough }
@@ -51,7 +54,7 @@ function passThrough(result: JsonObject): JsonObject {
   return result
 }
 
-/** An ask as it stands in `inputRequests`: without what only a legacy request has. */
+/** Converts a client request for `inputRequests`, without legacy-only members. */
 export function toModernAsk({ method, params }: ServerRequest): JsonObject {
   if (params === undefined) return { method, params: {} }
   const { elicitationId: _id, _meta, ...rest } = params
@@ -59,12 +62,12 @@ export function toModernAsk({ method, params }: ServerRequest): JsonObject {
   return { method, params: Object.keys(meta).length === 0 ? rest : { ...rest, _meta: meta } }
 }
 
-/** Converts a client's reply to an ask into what a legacy server of this version reads. */
+/** Converts a client's reply for a legacy server. */
 export function adaptReply(method: string, result: JsonObject, version: string): JsonObject {
   return method === 'sampling/createMessage' ? toLegacyReply(result, version) : result
 }
 
-/** An ask for the client's model as this client reads it: tools only where it has them, one block to a message before 2025-11-25. */
+/** Converts a sampling request: tools only if supported, one block per message before 2025-11-25. */
 function adaptSampling(params: JsonObject, { version, capabilities }: ClientVersion): JsonObject {
   const { sampling } = capabilities
   const hasTools = version >= BLOCKS_SINCE && isObject(sampling) && sampling.tools !== undefined
@@ -76,7 +79,7 @@ function adaptSampling(params: JsonObject, { version, capabilities }: ClientVers
   }
 }
 
-/** Tells whether an ask cannot be met without the tools it names: none may be used where the choice is `none`. */
+/** Returns true if a sampling request requires its tools; tool choice `none` does not. */
 export function needsTools({ tools, toolChoice }: JsonObject): boolean {
   if (tools === undefined || (Array.isArray(tools) && tools.length === 0)) return false
   return !(isObject(toolChoice) && toolChoice.mode === 'none')
@@ -95,7 +98,7 @@ function splitBlocks(message: unknown, version: string): unknown[] {
   return blocks.map(block => ({ ...message, content: isObject(block) ? adaptBlock(block, version) : block }))
 }
 
-/** Converts the model's reply into what a legacy server of this version reads: one block before 2025-11-25. */
+/** Converts a sampling reply for a legacy server: one block before 2025-11-25. */
 function toLegacyReply(result: JsonObject, version: string): JsonObject {
   if (version >= BLOCKS_SINCE) return result
   const { content } = result
@@ -112,7 +115,7 @@ function describeBlocks(blocks: readonly JsonObject[]): string {
     .join('\n')
 }
 
-/** A form for an older client, and the way back for what is filled in. */
+/** Form for an older client, and a function that converts the filled-in values. */
 interface AdaptedForm {
   readonly params: JsonObject
   convertContent(content: JsonObject): JsonObject
@@ -123,13 +126,13 @@ interface FormOption {
   readonly title: string | undefined
 }
 
-/** A field of which many may be chosen, as one switch for each choice. */
+/** Multi-select field, represented by one boolean per choice. */
 interface BooleanFields {
   readonly key: string
   readonly names: ReadonlyMap<string, FormOption>
 }
 
-/** A form as clients of 2025-06-18 know them: titles of choices stand in `enumNames`, and a list of choices is switches. */
+/** Converts a form to 2025-06-18: titles in `enumNames`, booleans for a multi-select. */
 function adaptForm(params: JsonObject): AdaptedForm {
   const { mode: _mode, requestedSchema, ...rest } = params
   if (!isObject(requestedSchema) || !isObject(requestedSchema.properties))
@@ -151,7 +154,7 @@ function adaptForm(params: JsonObject): AdaptedForm {
   }
 }
 
-/** A choice of one, with its titles where older clients look for them. */
+/** Converts a single-select field, with titles in `enumNames`. */
 function adaptChoice(schema: unknown): unknown {
   if (!isObject(schema)) return schema
   const { oneOf, ...rest } = schema
@@ -189,7 +192,7 @@ function readOptionalText(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
-/** Names for the switches that no other field has. */
+/** Creates boolean fields with unused names. */
 function createBooleanFields(
   key: string,
   options: readonly FormOption[],
@@ -218,7 +221,7 @@ function adaptRequired({ required }: JsonObject, lists: readonly BooleanFields[]
   return required.filter(name => lists.every(({ key }) => key !== name))
 }
 
-/** Turns the switches that a client has set into the lists that the server asked for. */
+/** Converts boolean fields back to lists. */
 function collectContent(content: JsonObject, lists: readonly BooleanFields[]): JsonObject {
   const given = new Map(Object.entries(content))
   for (const { key, names } of lists) {
@@ -230,7 +233,7 @@ function collectContent(content: JsonObject, lists: readonly BooleanFields[]): J
   return Object.fromEntries(given)
 }
 
-/** Tells whether this client knows the error that asks for a URL to be opened first (2025-11-25 only). */
+/** Returns true if the client supports the URL elicitation error (2025-11-25 only). */
 export function canOpenUrls({ era, version, capabilities }: ClientVersion): boolean {
   const { elicitation } = capabilities
   return (
@@ -238,7 +241,7 @@ export function canOpenUrls({ era, version, capabilities }: ClientVersion): bool
   )
 }
 
-/** The error without pages that no client should open; a plain error where no other is left. */
+/** Removes unsafe URLs from the error; returns a plain error if none remain. */
 export function filterUnsafeUrls(error: RpcError): RpcError {
   const { elicitations } = isObject(error.data) ? error.data : {}
   if (!Array.isArray(elicitations)) return error
@@ -251,7 +254,7 @@ export function filterUnsafeUrls(error: RpcError): RpcError {
     : { ...error, data: { ...(error.data as object), elicitations: safe } }
 }
 
-/** The same error for clients that do not: with the URLs in its text, where a person may find them. */
+/** Appends the URLs to the error message, for clients without URL elicitation. */
 export function appendUrls(error: RpcError): RpcError {
   const elicitations = isObject(error.data) ? error.data.elicitations : undefined
   const urls = (Array.isArray(elicitations) ? (elicitations as unknown[]) : [])

@@ -4,7 +4,7 @@ import { isObject } from '../json/json.ts'
 import { parseMembers, getMemberValue } from '../json/members.ts'
 import { LATEST_LEGACY_VERSION } from '../methods.ts'
 
-/** Content types that not every version has, with the first that does. */
+/** Content types with the first version that supports them. */
 const SINCE: ReadonlyMap<string, string> = new Map([
   ['text', ''],
   ['image', ''],
@@ -13,15 +13,15 @@ const SINCE: ReadonlyMap<string, string> = new Map([
   ['resource_link', '2025-06-18'],
 ])
 
-/** A list of content blocks, looked at for a client of one version. */
+/** Content blocks adapted for one client version. */
 interface AdaptedBlocks {
   readonly isChanged: boolean
   readonly hasText: boolean
-  /** The JSON texts of the blocks, as that client reads them. */
+  /** Encodes the adapted blocks as JSON texts. */
   encodeBlocks(): string[]
 }
 
-/** A block as a client of this legacy version reads it; one that its version does not have becomes text. */
+/** Converts a block for a legacy version; unsupported blocks become text. */
 export function adaptBlock(block: JsonObject, version: string): JsonObject {
   if (hasType(version, typeof block.type === 'string' ? block.type : undefined)) return block
   const { annotations, _meta } = block
@@ -33,7 +33,7 @@ export function adaptBlock(block: JsonObject, version: string): JsonObject {
   }
 }
 
-/** The blocks of a list's JSON text. Only those that must change are parsed; undefined when it is no list. */
+/** Adapts the blocks of a JSON list and parses only those that must change; undefined if not a list. */
 export function adaptBlocks(list: Buffer, version: string): AdaptedBlocks | undefined {
   if (list[skipSpace(list, 0, list.length)] !== OPEN_ARRAY) return undefined
   const blocks: { readonly bytes: Buffer; readonly type: string | undefined }[] = []
@@ -59,7 +59,7 @@ function readBlockType(block: Buffer): string | undefined {
   return type?.[0] === QUOTE ? (JSON.parse(type.toString('utf8')) as string) : undefined
 }
 
-/** The newest legacy version takes what it does not know as it comes: its clients are built to pass it over. */
+/** The newest legacy version receives unknown types unchanged, as its clients ignore them. */
 function hasType(version: string, type: string | undefined): boolean {
   const since = type === undefined ? '' : SINCE.get(type)
   return version >= LATEST_LEGACY_VERSION || (since !== undefined && version >= since)
@@ -84,7 +84,7 @@ function formatAudio({ data, mimeType }: JsonObject, version: string): string {
   return `[audio${type}${size}, which MCP ${version} does not have]`
 }
 
-/** A prompt's message as a client of this legacy version reads it; the same object where nothing changes. */
+/** Converts a prompt message for a legacy version; returns the same object if nothing changes. */
 export function adaptMessage(message: unknown, version: string): unknown {
   if (!isObject(message)) return message
   const { content } = message

@@ -16,7 +16,7 @@ interface NotificationMessage {
   readonly params: JsonObject | undefined
 }
 
-/** Notifications that not every client knows: the era that has them, and since which of its versions. */
+/** Notifications with limited support: their era and first version. */
 const LIMITED: ReadonlyMap<string, { readonly era: Era; readonly since: string }> = new Map([
   ['notifications/elicitation/complete', { era: 'legacy', since: LATEST_LEGACY_VERSION }],
   ['notifications/tasks/status', { era: 'legacy', since: LATEST_LEGACY_VERSION }],
@@ -24,10 +24,13 @@ const LIMITED: ReadonlyMap<string, { readonly era: Era; readonly since: string }
   ['notifications/subscriptions/acknowledged', { era: 'modern', since: '' }],
 ])
 
-/** The first version in which progress has words. */
+/** First version with a progress `message`. */
 const WORDS_SINCE = '2025-03-26'
 
-/** A notification as this client reads it; undefined where it has none of the kind. What nobody specified passes. */
+/**
+ * Converts a notification for a client; undefined if its version does not support it. Unspecified notifications pass
+ * unchanged.
+ */
 export function adaptNotification<Notification extends NotificationMessage>(
   notification: Notification,
   { era, version }: ClientVersion,
@@ -48,10 +51,10 @@ function omitProgressMessage<Notification extends NotificationMessage>(
   return { ...notification, params }
 }
 
-/** Result members that only the modern era knows. */
+/** Modern-only result members. */
 const MODERN_MEMBERS: readonly string[] = ['resultType', 'ttlMs', 'cacheScope']
 
-/** Functions that change the results of these methods where a version lacks what they hold. */
+/** Converters for results with members that a version lacks. */
 const CHANGES: ReadonlyMap<string, (source: ResultSource, version: string, edit: ResultEdit) => void> =
   new Map([
     ['tools/call', adaptToolResult],
@@ -68,7 +71,7 @@ const MODERN_META: ReadonlySet<string> = new Set([
   META.logLevel,
 ])
 
-/** Parameters as a legacy server reads them: the modern envelope taken off, our progress token put in. */
+/** Converts parameters for a legacy server: removes the modern envelope, sets our progress token. */
 export function toLegacyParams(
   params: JsonObject | undefined,
   progressToken: number | undefined,
@@ -83,14 +86,14 @@ export function toLegacyParams(
   return Object.keys(kept).length === 0 ? others : { ...others, _meta: kept }
 }
 
-/** Codes that only the modern era has. */
+/** Modern-only error codes. */
 const MODERN_CODES: ReadonlySet<number> = new Set([
   RPC.missingCapability,
   RPC.headerMismatch,
   RPC.unsupportedVersion,
 ])
 
-/** An error as this legacy client reads it. Codes that only the modern era has become an internal error. */
+/** Converts an error for a legacy client. Modern-only codes become an internal error. */
 export function toLegacyError(error: RpcError, reader = getNewestVersion('legacy'), method = ''): RpcError {
   if (MODERN_CODES.has(error.code)) return { ...error, code: RPC.internal }
   if (error.code === RPC.legacyUrlElicitation)
@@ -100,8 +103,8 @@ export function toLegacyError(error: RpcError, reader = getNewestVersion('legacy
 }
 
 /**
- * A tool call that fails for want of a capability, as a legacy client reads it: a result that its model can see, as that
- * era has no such error. Undefined for every other error.
+ * Converts a missing-capability error of a tool call to a tool result for legacy clients, so that the model can read
+ * it; undefined for other errors.
  */
 export function toLegacyFailure({ code, message, data }: RpcError, method: string): JsonObject | undefined {
   if (code !== RPC.missingCapability || method !== 'tools/call') return undefined
@@ -110,18 +113,18 @@ export function toLegacyFailure({ code, message, data }: RpcError, method: strin
   return { content: [{ type: 'text', text: message + wanted }], isError: true }
 }
 
-/** A modern server says it in the words of its specification: with the URI as data. */
+/** Modern servers report a missing resource as invalid params with the URI as data. */
 function isNoResource({ code, data }: RpcError): boolean {
   return code === RPC.invalidParams && isObject(data) && typeof data.uri === 'string'
 }
 
-/** Changes to a result: members to drop, and the JSON texts of those to add. */
+/** Changes to a result: members to drop, and JSON texts to add. */
 interface ResultEdit {
   readonly drop: Set<string>
   readonly add: string[]
 }
 
-/** A result of which the members are known, and whose wire form it is in. */
+/** Result with parsed members and its era. */
 interface ResultSource {
   readonly bytes: Buffer
   readonly members: readonly Member[]
@@ -129,8 +132,8 @@ interface ResultSource {
 }
 
 /**
- * A result as a legacy client of this version reads it. What a legacy server said passes as the bytes it came in where the
- * client speaks the newest legacy version, or has all that the result holds.
+ * Converts a result for a legacy client. Legacy results are forwarded byte for byte if the client supports all their
+ * members.
  */
 export function toLegacyResult(
   payload: Payload,
@@ -162,8 +165,8 @@ function adaptToolResult(source: ResultSource, version: string, edit: ResultEdit
 }
 
 /**
- * Legacy structured content is an object, and older than 2025-06-18 there is none. Returns the JSON text that the client
- * should have among the content instead; undefined when it gets the value as it is.
+ * Structured content must be an object in the legacy era, and does not exist before 2025-06-18. Returns JSON text to
+ * add to the content instead; undefined if the value is forwarded.
  */
 function adaptStructured(
   { bytes, members, isLegacy }: ResultSource,
@@ -173,7 +176,7 @@ function adaptStructured(
   const value = getMemberValue(bytes, members, 'structuredContent')
   if (value === undefined) return undefined
   if (version < STRUCTURED_SINCE) edit.drop.add('structuredContent')
-  // Values from a legacy server are in the legacy form already, null included.
+  // Legacy servers already send the legacy form, including null.
   else if (isLegacy || value[0] === OPEN_OBJECT) return undefined
   const text = value.toString('utf8')
   if (version >= STRUCTURED_SINCE) replaceMember(edit, 'structuredContent', `{"result":${text}}`)

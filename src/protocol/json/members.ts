@@ -2,12 +2,15 @@ import type { JsonObject } from './json.ts'
 import { isObject } from './json.ts'
 import { COMMA as COMMA_BYTE, scanObject } from './scan.ts'
 
-/** Members that are named, over all levels. */
+/** Maximum number of listed members over all levels. */
 const MAX_MEMBERS = 64
 const MAX_DEPTH = 3
 const MAX_KEY_LENGTH = 64
 
-/** Names and types of a call's arguments as JSON, without any value: `{"path":"string","deep":{"n":"number"}}`; undefined if it has none. */
+/**
+ * Describes argument names and types as JSON, without values: `{"path":"string","deep":{"n":"number"}}`; undefined
+ * without arguments.
+ */
 export function describeArguments(params: JsonObject | undefined): string | undefined {
   const args = params?.arguments
   return args === undefined ? undefined : describeShape(args, MAX_DEPTH, { left: MAX_MEMBERS })
@@ -35,7 +38,7 @@ function describeMembers(
   return `{${parts.join(',')}}`
 }
 
-/** Place of a member in its object's JSON text: `start` is its name's, `end` its value's. */
+/** Position of a member: `start` of its name, `end` of its value. */
 export interface Member {
   readonly key: string
   readonly start: number
@@ -43,7 +46,7 @@ export interface Member {
   readonly end: number
 }
 
-/** The members of an object's JSON text, in order; no value is parsed. */
+/** Lists the members of an object's JSON text in order, without parsing values. */
 export function parseMembers(object: Buffer): Member[] {
   const members: Member[] = []
   scanObject(object, 0, object.length, (keyStart, keyEnd, valueStart, end) => {
@@ -52,23 +55,23 @@ export function parseMembers(object: Buffer): Member[] {
   return members
 }
 
-/** The JSON text of a member's value; of the last one, where a name stands twice. */
+/** Returns the JSON text of a member's value; the last one if the name is duplicated. */
 export function getMemberValue(object: Buffer, members: readonly Member[], key: string): Buffer | undefined {
   const member = members.findLast(candidate => candidate.key === key)
   return member && object.subarray(member.valueStart, member.end)
 }
 
-/** Tells by a text search whether an object can have a member of this name; a name may be written with escapes. */
+/** Returns true if an object may have this member, by text search; names may be escaped. */
 export function mayHaveMember(object: Buffer, key: string): boolean {
   return object.includes(`"${key}"`) || object.includes('\\u')
 }
 
-/** The JSON text of a member's value, for who has not walked the members yet. */
+/** Finds the JSON text of a member's value, without parsed members. */
 export function findMemberValue(object: Buffer, key: string): Buffer | undefined {
   return getMemberValue(object, parseMembers(object), key)
 }
 
-/** An object's JSON text with some members dropped and others put first. Everything else stays as it came. */
+/** Drops members from an object's JSON text and prepends others. All other bytes stay unchanged. */
 export function editMembers(
   object: Buffer,
   members: readonly Member[],
@@ -78,7 +81,7 @@ export function editMembers(
   return Buffer.concat(editToPieces(object, members, drop, add))
 }
 
-/** The same in pieces, of which those that came are no copies. */
+/** Edits an object into pieces that reference the original bytes. */
 export function editToPieces(
   object: Buffer,
   members: readonly Member[],
@@ -87,7 +90,7 @@ export function editToPieces(
 ): Buffer[] {
   const pieces: Buffer[] = [Buffer.from(`{${add}`)]
   let isFirst = add === ''
-  // Members that stand side by side go on as one piece.
+  // Adjacent members stay one piece.
   let from = -1
   let to = -1
   for (const { key, start, end } of members) {
@@ -106,12 +109,12 @@ export function editToPieces(
   return pieces
 }
 
-/** The same for who has not walked the members yet. */
+/** Edits an object whose members have not been parsed. */
 export function editObject(object: Buffer, drop: ReadonlySet<string>, add: string): Buffer {
   return editMembers(object, parseMembers(object), drop, add)
 }
 
-/** A member's name, as text between its quotes. */
+/** Decodes a member name from the text between its quotes. */
 export function decodeKey(bytes: Buffer, start: number, end: number): string {
   const text = bytes.toString('latin1', start, end)
   return text.includes('\\') ? (JSON.parse(`"${bytes.toString('utf8', start, end)}"`) as string) : text

@@ -1,6 +1,6 @@
 import { proveString, proveValue } from './wasm/proof.ts'
 
-/** The bytes that JSON gives a meaning. */
+/** JSON syntax bytes. */
 export const QUOTE = 0x22
 
 export const BACKSLASH = 0x5c
@@ -17,19 +17,19 @@ export const COMMA = 0x2c
 
 export const COLON = 0x3a
 
-/** Deepest nesting of a message, ours included. */
+/** Maximum nesting of a message. */
 export const MAX_DEPTH = 64
 
-/** Bytes of a string that are walked one by one before the module in `wasm/` takes over. */
+/** String bytes checked in JavaScript before the `wasm/` module takes over. */
 const WALK = 64
 
-/** Text that is so long is worth a call of the module. */
+/** Text length from which calling the module is faster. */
 const LONG = 256
 
-/** Error for bytes that are not accepted. */
+/** Error for rejected bytes. */
 export class ScanError extends Error {
   override readonly name = 'ScanError'
-  /** Marks bytes that are no JSON, or break off; false for JSON that is refused, as far as it was read. */
+  /** True for invalid or truncated JSON; false for rejected JSON that is valid as far as it was read. */
   readonly isSyntax: boolean
 
   constructor(message: string, isSyntax = true) {
@@ -38,13 +38,13 @@ export class ScanError extends Error {
   }
 }
 
-/** Called with the place of a member's key (quotes excluded) and of its value. */
+/** Receives the positions of a member's key (without quotes) and value. */
 type VisitMember = (keyStart: number, keyEnd: number, valueStart: number, valueEnd: number) => void
 
 /**
- * Walks the members of the JSON object that fills `bytes` between `start` and `end`, without parsing a value.
- * Checks brackets and depth on the way, nothing else.
- * @throws ScanError when the bytes are no object, or nest deeper than 64.
+ * Visits the members of the JSON object in `bytes` from `start` to `end`, without parsing values.
+ * Checks only brackets and depth.
+ * @throws ScanError if the bytes are not an object, or nest deeper than 64.
  */
 export function scanObject(bytes: Buffer, start: number, end: number, visit: VisitMember): void {
   let at = skipSpace(bytes, start, end)
@@ -59,7 +59,7 @@ export function scanObject(bytes: Buffer, start: number, end: number, visit: Vis
   }
 }
 
-/** Visits the member that begins at `at`; returns where it ends. */
+/** Visits the member at `at`; returns its end. */
 function scanMember(bytes: Buffer, at: number, end: number, visit: VisitMember): number {
   if (!isByteAt(bytes, at, end, QUOTE)) throw new ScanError('expected a member name')
   const keyEnd = skipString(bytes, at, end) - 1
@@ -76,8 +76,8 @@ function isByteAt(bytes: Buffer, at: number, end: number, byte: number): boolean
 }
 
 /**
- * Walks the elements of the JSON array that fills `bytes`, without parsing one.
- * @throws ScanError when the bytes are no array, or nest deeper than 64.
+ * Visits the elements of a JSON array, without parsing them.
+ * @throws ScanError if the bytes are not an array, or nest deeper than 64.
  */
 export function scanArray(bytes: Buffer, visit: (start: number, end: number) => void): void {
   const end = bytes.length
@@ -100,7 +100,7 @@ function createEndError(bytes: Buffer, at: number, end: number): void {
   if (skipSpace(bytes, at, end) < end) throw new ScanError('text after the message')
 }
 
-/** The index of the first byte from `at` on that is not white space. */
+/** Returns the index of the first non-whitespace byte. */
 export function skipSpace(bytes: Buffer, at: number, end: number): number {
   while (at < end) {
     const byte = bytes[at]
@@ -110,7 +110,7 @@ export function skipSpace(bytes: Buffer, at: number, end: number): number {
   return at
 }
 
-/** Where the value that begins at `at` ends. */
+/** Returns the end of the value at `at`. */
 export function skipValue(bytes: Buffer, at: number, end: number): number {
   const first = bytes[at]
   if (at >= end) throw new ScanError('the message ends early')
@@ -128,7 +128,7 @@ function isScalarEnd(byte: number | undefined): boolean {
   )
 }
 
-/** The stack of open brackets; one for all, as scanning never yields. The envelope itself is level 1. */
+/** Stack of open brackets, shared as scanning never yields. The envelope is level 1. */
 const openBrackets = new Uint8Array(MAX_DEPTH + 1)
 
 function skipNested(bytes: Buffer, at: number, end: number): number {
@@ -179,7 +179,7 @@ function skipStringBySearch(bytes: Buffer, begin: number, end: number): number {
   }
 }
 
-/** Tells whether a backslash escapes this quote, in a string that begins at `from`. */
+/** Returns true if a backslash escapes this quote, in a string that begins at `from`. */
 function isEscaped(bytes: Buffer, from: number, quote: number): boolean {
   let slashes = 0
   while (quote - 1 - slashes >= from && bytes[quote - 1 - slashes] === BACKSLASH) slashes++

@@ -6,7 +6,7 @@ type CollectGarbage = () => void
 
 let collect: CollectGarbage | undefined
 
-/** Collects all garbage. V8 has a flag for it, but no function; false where it gives none. */
+/** Collects all garbage through a V8 flag, as there is no function; returns false if unavailable. */
 export function collectGarbage(): boolean {
   collect ??= getCollector()
   collect?.()
@@ -21,12 +21,12 @@ function getCollector(): CollectGarbage | undefined {
   return typeof gc === 'function' ? (gc as CollectGarbage) : undefined
 }
 
-/** Processes of one tree that are counted at most. */
+/** Maximum processes per tree. */
 const MAX_TREE = 4096
 
 /**
- * The resident memory of each process with all its descendants, in bytes. Linux only: elsewhere, and for a process that
- * is gone, there is no entry.
+ * Measures the resident memory in bytes of each process with its descendants. Linux only: on other systems, and for
+ * exited processes, there is no entry.
  */
 export async function measureTrees(pids: readonly number[]): Promise<Map<number, number>> {
   const sizes = new Map<number, number>()
@@ -59,7 +59,7 @@ async function readChildren(): Promise<Map<number, number[]>> {
   return children
 }
 
-/** The name of a process may hold anything, brackets too; the numbers follow the last one. */
+/** Process names may contain brackets, so parse after the last one. */
 async function readParent(pid: number): Promise<number | undefined> {
   const text = await readProcFile(`/proc/${pid}/stat`)
   const parent = Number(text.slice(text.lastIndexOf(')') + 2).split(' ')[1])

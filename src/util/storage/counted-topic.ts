@@ -1,26 +1,26 @@
 import { randomBytes } from 'node:crypto'
 import type { SharedStore } from './shared-store.ts'
 
-/** Pause between two looks whether something was missed. */
+/** Interval between checks for missed messages. */
 const CHECK_INTERVAL_MS = 10_000
-/** Time that a piece may take from its number to those that hear it. */
+/** Maximum time from counting a message to its delivery. */
 const TOPIC_TIMEOUT_MS = 500
-/** A number outlives what nobody says for a while: then all have missed something. */
+/** If the counter expires without messages, all subscribers see a gap. */
 const COUNTER_EXPIRY_MS = 7 * 86_400_000
-/** Pieces that came before one that they follow. */
+/** Maximum messages received ahead of their predecessor. */
 const MAX_AHEAD = 1000
 
-/** Ways to miss something: `first` there was nothing before; `lost` what others said; `forgotten` the store has lost its numbers. */
+/** Reason for a gap: `first` start, `lost` messages, or numbers `forgotten` by the store. */
 export type TopicGap = 'first' | 'lost' | 'forgotten'
 
-/** Means and hearer of a topic. */
+/** Topic settings and callbacks. */
 export interface TopicOptions {
   readonly store: SharedStore
   readonly clock: { after(ms: number, callback: () => void): () => void }
   readonly topic: string
-  /** Hears what others say. */
+  /** Called for each message from other processes. */
   onMessage(text: string): void
-  /** Called when it may not have heard all. What rejects is asked again at the next look. */
+  /** Called if messages may be lost. Called again at the next check if it rejects. */
   onGap(how: TopicGap): void | Promise<void>
 }
 
@@ -31,19 +31,19 @@ interface TopicMessage {
 }
 
 /**
- * News among processes that share a store. Each piece is sealed, published, and counted: who missed one finds out by the number, after a
- * new connection to the store or at a look every ten seconds.
+ * Messages between processes with a shared store. Each message is sealed, published and counted: subscribers detect
+ * lost ones by number, after reconnecting to the store or at a check every ten seconds.
  */
 export class CountedTopic {
   readonly #options: TopicOptions
   readonly #me = randomBytes(8).toString('hex')
   readonly #ahead = new Set<number>()
-  /** Number up to which all is known; undefined before the first look. */
+  /** Last number without a gap; undefined before the first check. */
   #number: number | undefined
   #ends: (() => void)[] = []
   #isLooking = false
   #isOver = false
-  /** The store was not there at the first look. */
+  /** True if the store was unavailable at the first check. */
   #wasDeaf = false
 
   constructor(options: TopicOptions) {
@@ -67,7 +67,7 @@ export class CountedTopic {
     for (const end of this.#ends) end()
   }
 
-  /** Tells all others. Rejects where it is not known whether they hear of it. */
+  /** Publishes a message. Rejects if delivery is uncertain. */
   async publish(text: string): Promise<void> {
     const { store, topic } = this.#options
     const number = await this.#count(1)
@@ -91,7 +91,7 @@ export class CountedTopic {
     if (this.#ahead.size > 0) void this.#checkForGap()
   }
 
-  /** Compares the numbers, and once more when what is on its way has come. */
+  /** Compares the numbers, and again after messages in transit have arrived. */
   async #checkForGap(): Promise<void> {
     if (this.#isLooking || this.#isOver) return
     this.#isLooking = true
@@ -105,7 +105,7 @@ export class CountedTopic {
         if (now > this.#receivedUpTo) await this.#reportGap(now, 'lost')
       }
     } catch {
-      // The next look comes.
+      // The next check retries.
       if (this.#number === undefined) this.#wasDeaf = true
     } finally {
       this.#isLooking = false
@@ -141,7 +141,7 @@ export class CountedTopic {
   }
 }
 
-/** A piece as processes of the gateway seal it. */
+/** Parses a sealed message. */
 function parseTopicMessage(text: string | undefined): TopicMessage | undefined {
   if (text === undefined) return undefined
   const { from, number, text: said } = JSON.parse(text) as Partial<TopicMessage>

@@ -4,8 +4,8 @@ import { chmod, mkdir, open, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
 /**
- * Makes a directory with all above it; gives the first that was made, or undefined where all were there. Node's own
- * `recursive` never returns where a parent is there and takes nothing, as in /proc.
+ * Creates a directory and its parents; returns the first one created, or undefined if all existed. Node's `recursive`
+ * option never returns if an existing parent rejects entries, as in /proc.
  */
 export async function makeDirectory(path: string, mode = 0o777): Promise<string | undefined> {
   try {
@@ -25,7 +25,7 @@ export async function makeDirectory(path: string, mode = 0o777): Promise<string 
   )
 }
 
-/** The same, at once. */
+/** Creates a directory and its parents synchronously. */
 export function makeDirectorySync(path: string, mode = 0o777): string | undefined {
   try {
     mkdirSync(path, { mode })
@@ -57,8 +57,8 @@ function getErrorCode(error: unknown): unknown {
 }
 
 /**
- * Writes a file whole or not at all, for its owner alone unless `mode` says otherwise. `put` gives what was written its
- * name: `rename` replaces what has that name, `link` fails with EEXIST then.
+ * Writes a file atomically, readable by its owner only unless `mode` is given. `put` moves it into position: `rename`
+ * replaces an existing file, `link` fails with EEXIST.
  */
 export async function writeFileAtomic(
   path: string,

@@ -3,16 +3,16 @@ import { link, open, rename } from 'node:fs/promises'
 import { writeFileAtomic } from './files.ts'
 
 /**
- * The random key in a file for its owner alone, made where there is none: all processes get the same one. With `fresh`
- * another one is made in its place.
- * @throws Error where it cannot be kept, or others may know it
+ * Loads the random key from an owner-only file and creates it if missing; all processes get the same key. `fresh`
+ * replaces it.
+ * @throws Error if it cannot be stored, or other users can read it
  */
 export async function loadKeyFile(path: string, bytes: number, fresh = false): Promise<Buffer> {
   const kept = fresh ? undefined : await readKey(path, bytes)
   return kept ?? (await createKey(path, bytes, fresh))
 }
 
-/** Undefined when there is none. @throws Error for one that others may know, or that is no key. */
+/** Undefined if missing. @throws Error if other users can read it, or it is not a key */
 async function readKey(path: string, bytes: number): Promise<Buffer | undefined> {
   const file = await open(path, 'r').catch((error: unknown) => {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
@@ -31,7 +31,7 @@ async function readKey(path: string, bytes: number): Promise<Buffer | undefined>
   }
 }
 
-/** Whole or not at all. Of several processes that make one at the same time, all get that of the first. */
+/** Creates the key atomically. If several processes create one concurrently, all get the first one. */
 async function createKey(path: string, bytes: number, replaces: boolean): Promise<Buffer> {
   const key = randomBytes(bytes)
   try {
