@@ -108,7 +108,7 @@ function createTappable(point: HookPoint, plugin: string, isBuiltIn: boolean): u
     if (point.name === 'listing' && typeof options.readers !== 'function')
       throw gatewayError('GW_PLUGIN_SETUP', {
         plugin,
-        why: 'hooks.listing.tap needs `readers`, which says what class a reader is of',
+        why: 'hooks.listing.tap needs `readers`, which returns the class of a reader',
       })
     point.add({ plugin, options, key, isBuiltIn, run: run as never })
   }

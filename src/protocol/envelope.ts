@@ -139,14 +139,14 @@ export class Envelope implements JsonCallbacks {
       throw new ScanError(`more than ${MAX_MEMBERS} members in the envelope`, false)
     const place = findMember(this.#bytes, nameStart, nameEnd)
     if (place >= 0 && (this.#starts[place] as number) >= 0)
-      throw new ScanError(`"${KEYS[place] as string}" stands twice in the envelope`, false)
+      throw new ScanError(`duplicate member "${KEYS[place] as string}" in the envelope`, false)
     this.#entered = place
     return place === RESULT
   }
 
   visitNestedMember(nameStart: number, nameEnd: number, start: number, end: number): void {
     if (isEnvelopeKey(this.#bytes, nameStart, nameEnd, RESULT_TYPE)) {
-      if (this.#typeStart >= 0) throw new ScanError('"resultType" stands twice in the result', false)
+      if (this.#typeStart >= 0) throw new ScanError('duplicate member "resultType" in the result', false)
       this.#typeStart = start
       this.#typeEnd = end
     } else if (isEnvelopeKey(this.#bytes, nameStart, nameEnd, IS_ERROR)) {

@@ -214,7 +214,7 @@ function interpret(message: JsonObject, bytes: number): RpcMessage {
     return createMalformed(RPC.invalidRequest, 'Invalid request: "jsonrpc" must be "2.0"', known)
   if ('method' in message) return interpretCall(message, id, bytes)
   if ('result' in message === 'error' in message)
-    return createMalformed(RPC.invalidRequest, 'Invalid request: neither a call nor a response', known)
+    return createMalformed(RPC.invalidRequest, 'Invalid request: neither a request nor a response', known)
   if ('error' in message) return createRpcResponse(known, { error: parseError(message.error) })
   if (!isObject(message.result))
     return createMalformed(RPC.invalidRequest, 'Invalid request: "result" must be an object', known)
@@ -238,7 +238,7 @@ function interpretCall(message: JsonObject, id: RpcId | null | undefined, bytes:
 
 function findCallProblem(message: JsonObject): string | undefined {
   const { method, params } = message
-  if ('result' in message || 'error' in message) return 'both a call and a response'
+  if ('result' in message || 'error' in message) return 'both a request and a response'
   if (typeof method !== 'string') return '"method" must be a string'
   if (params === undefined || params === null) return undefined
   if (!isObject(params)) return '"params" must be an object'
@@ -271,7 +271,7 @@ function interpretReply(bytes: Buffer, era: Era | undefined): RpcMessage {
   const start = envelope.start('result')
   const hasError = envelope.has('error')
   if (start >= 0 === hasError)
-    return createMalformed(RPC.invalidRequest, 'Invalid request: neither a call nor a response', id)
+    return createMalformed(RPC.invalidRequest, 'Invalid request: neither a request nor a response', id)
   if (hasError) return createRpcResponse(id, { error: parseError(envelope.value('error')) })
   if (bytes[start] !== OPEN_OBJECT)
     return createMalformed(RPC.invalidRequest, 'Invalid request: "result" must be an object', id)
@@ -302,7 +302,7 @@ function readId(message: JsonObject): RpcId | null | undefined {
 function parseError(value: unknown): RpcError {
   if (isObject(value) && typeof value.code === 'number' && typeof value.message === 'string')
     return value as unknown as RpcError
-  return rpcError(RPC.internal, 'the server answered with an error of no known shape', value)
+  return rpcError(RPC.internal, 'the server returned an invalid error object', value)
 }
 
 function createMalformed(code: number, message: string, id: RpcId | null = null): MalformedMessage {

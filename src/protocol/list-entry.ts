@@ -101,7 +101,7 @@ function findIdProblem(schema: JsonObject, root: JsonObject): string | undefined
   const { $id, $ref } = schema
   // One validator compiles all tools' schemas, so an inner id may clash with another tool's.
   if ($id !== undefined && !(schema === root && isId($id))) return '"$id" is invalid'
-  if (typeof $ref === 'string' && !isResolvable($ref, root)) return '"$ref" leads nowhere'
+  if (typeof $ref === 'string' && !isResolvable($ref, root)) return '"$ref" cannot be resolved'
   return undefined
 }
 
@@ -110,7 +110,7 @@ function findAnchorProblem(
   anchors: Set<unknown>,
 ): string | undefined {
   for (const anchor of new Set([$anchor, $dynamicAnchor])) {
-    if (anchor !== undefined && anchors.has(anchor)) return '"$anchor" is there twice'
+    if (anchor !== undefined && anchors.has(anchor)) return 'duplicate "$anchor"'
     anchors.add(anchor)
   }
   return undefined
@@ -301,8 +301,8 @@ const FIELDS: Readonly<Record<Kind, FieldRepairs>> = {
  */
 export function repairEntry(kind: Kind, value: unknown): RepairedEntry | { readonly problem: string } {
   const { key } = LISTS[kind]
-  if (!isObject(value)) return { problem: 'it is no object' }
-  if (typeof value[key] !== 'string') return { problem: `it has no "${key}"` }
+  if (!isObject(value)) return { problem: 'not an object' }
+  if (typeof value[key] !== 'string') return { problem: `"${key}" is missing` }
   const dropped: string[] = []
   const entry = removeUnsafeIcons(repairMembers(value, FIELDS[kind], '', dropped))
   return { entry: addRequired(kind, entry, value[key]), dropped }

@@ -43,7 +43,7 @@ export function checkKeyPair(tls: Readonly<Record<string, unknown>>, pointer: st
     if (tls[one] !== undefined && tls[other] === undefined)
       report({
         pointer: `${pointer}/${one}`,
-        message: `"${one}" is of no use without "${other}"`,
+        message: `"${one}" requires "${other}"`,
         hint: `add "${other}"`,
       })
 }

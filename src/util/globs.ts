@@ -56,7 +56,7 @@ function expandBraces(pattern: string): string[] {
     if (braces === undefined) finished.push(next)
     else open.push(...braces)
     if (finished.length + open.length > MAX_ALTERNATIVES) {
-      throw new RangeError(`the glob "${pattern}" stands for more than ${MAX_ALTERNATIVES} alternatives`)
+      throw new RangeError(`the glob "${pattern}" expands to more than ${MAX_ALTERNATIVES} alternatives`)
     }
   }
   return finished

@@ -111,7 +111,7 @@ function toLegacyReply(result: JsonObject, version: string): JsonObject {
 
 function describeBlocks(blocks: readonly JsonObject[]): string {
   return blocks
-    .map(({ type, text }) => (typeof text === 'string' ? text : `[${String(type)} left out]`))
+    .map(({ type, text }) => (typeof text === 'string' ? text : `[${String(type)} omitted]`))
     .join('\n')
 }
 

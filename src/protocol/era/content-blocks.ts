@@ -68,7 +68,7 @@ function hasType(version: string, type: string | undefined): boolean {
 function describeBlock(block: JsonObject, version: string): string {
   if (block.type === 'resource_link') return formatLink(block)
   if (block.type === 'audio') return formatAudio(block, version)
-  return `[content of type ${JSON.stringify(block.type)}, which MCP ${version} does not have]\n${JSON.stringify(block)}`
+  return `[content of type ${JSON.stringify(block.type)}, not supported by MCP ${version}]\n${JSON.stringify(block)}`
 }
 
 function formatLink({ uri, name, title, mimeType, description }: JsonObject): string {
@@ -81,7 +81,7 @@ function formatLink({ uri, name, title, mimeType, description }: JsonObject): st
 function formatAudio({ data, mimeType }: JsonObject, version: string): string {
   const type = typeof mimeType === 'string' ? ` of type ${mimeType}` : ''
   const size = typeof data === 'string' ? `, ${Buffer.byteLength(data, 'base64')} bytes` : ''
-  return `[audio${type}${size}, which MCP ${version} does not have]`
+  return `[audio${type}${size}, not supported by MCP ${version}]`
 }
 
 /** Converts a prompt message for a legacy version; returns the same object if nothing changes. */

@@ -109,7 +109,7 @@ export function toLegacyError(error: RpcError, reader = getNewestVersion('legacy
 export function toLegacyFailure({ code, message, data }: RpcError, method: string): JsonObject | undefined {
   if (code !== RPC.missingCapability || method !== 'tools/call') return undefined
   const required = isObject(data) ? data.requiredCapabilities : undefined
-  const wanted = required === undefined ? '' : ` – the client would need ${JSON.stringify(required)}`
+  const wanted = required === undefined ? '' : ` – required client capabilities: ${JSON.stringify(required)}`
   return { content: [{ type: 'text', text: message + wanted }], isError: true }
 }
 

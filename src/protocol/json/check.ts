@@ -65,7 +65,7 @@ function checkFraction(bytes: Buffer, dot: number, end: number): number {
 function checkDigits(bytes: Buffer, start: number, end: number): number {
   let at = start
   while (at < end && isDigit(bytes[at] as number)) at++
-  if (at === start) throw new ScanError('a number that JSON does not have')
+  if (at === start) throw new ScanError('invalid number')
   return at
 }
 
@@ -89,7 +89,7 @@ function checkEscape(bytes: Buffer, at: number, end: number): number {
 }
 
 function createEscapeError(): ScanError {
-  return new ScanError('an escape that JSON does not have')
+  return new ScanError('invalid escape sequence')
 }
 
 function createByteTable(characters: string): Uint8Array {
@@ -144,7 +144,7 @@ export function checkJson(bytes: Buffer, heard?: JsonCallbacks): number {
   const start = skipSpace(bytes, 0, end)
   const isHeard = heard !== undefined && bytes[start] === OPEN_OBJECT
   const after = isHeard ? checkRootObject(bytes, start, end, heard) : checkValue(bytes, start, end, 1)
-  if (skipSpace(bytes, after, end) < end) throw new ScanError('text after the message')
+  if (skipSpace(bytes, after, end) < end) throw new ScanError('unexpected text after the message')
   if (heard !== undefined && !isHeard) throw new ScanError('not a JSON object', false)
   return tokens
 }
@@ -192,7 +192,7 @@ function checkValueBytes(bytes: Buffer, from: number, end: number, level: number
   let elements = 0
   let enough = MANY_ELEMENTS
   for (;;) {
-    if (at >= end) throw new ScanError('the message ends early')
+    if (at >= end) throw new ScanError('unexpected end of message')
     if (++seen > MAX_TOKENS) throw createLimitError()
     const first = bytes[at] as number
     if (first === QUOTE) at = checkString(bytes, at, end)
@@ -215,7 +215,7 @@ function checkValueBytes(bytes: Buffer, from: number, end: number, level: number
         return at
       }
       at = skipWhitespace(bytes, at, end)
-      if (at >= end) throw new ScanError('the message ends early')
+      if (at >= end) throw new ScanError('unexpected end of message')
       const byte = bytes[at++]
       const close = closingBrackets[depth] as number
       if (byte === COMMA) {
@@ -289,7 +289,7 @@ function checkColon(bytes: Buffer, quote: number, end: number): number {
 /** Finds the next member or element; returns the end as a negative number after the closing bracket. */
 function next(bytes: Buffer, after: number, end: number, close: number): number {
   const at = skipSpace(bytes, after, end)
-  if (at >= end) throw new ScanError('the message ends early')
+  if (at >= end) throw new ScanError('unexpected end of message')
   const byte = bytes[at]
   if (byte === COMMA) return skipSpace(bytes, at + 1, end)
   if (byte === close) return -(at + 1)
@@ -311,11 +311,11 @@ function checkStringBytes(bytes: Buffer, from: number, stop: number, end: number
   let at = from
   for (;;) {
     while (at < stop && PLAIN[bytes[at] as number] === 1) at++
-    if (at >= end) throw new ScanError('a string does not end')
+    if (at >= end) throw new ScanError('unterminated string')
     if (at >= stop) return -at
     const byte = bytes[at]
     if (byte === QUOTE) return at + 1
-    if (byte !== BACKSLASH) throw new ScanError('a control character in a string')
+    if (byte !== BACKSLASH) throw new ScanError('unescaped control character in a string')
     at = checkEscape(bytes, at + 1, end)
   }
 }

@@ -97,7 +97,7 @@ export function scanArray(bytes: Buffer, visit: (start: number, end: number) => 
 }
 
 function createEndError(bytes: Buffer, at: number, end: number): void {
-  if (skipSpace(bytes, at, end) < end) throw new ScanError('text after the message')
+  if (skipSpace(bytes, at, end) < end) throw new ScanError('unexpected text after the message')
 }
 
 /** Returns the index of the first non-whitespace byte. */
@@ -113,7 +113,7 @@ export function skipSpace(bytes: Buffer, at: number, end: number): number {
 /** Returns the end of the value at `at`. */
 export function skipValue(bytes: Buffer, at: number, end: number): number {
   const first = bytes[at]
-  if (at >= end) throw new ScanError('the message ends early')
+  if (at >= end) throw new ScanError('unexpected end of message')
   if (first === QUOTE) return skipString(bytes, at, end)
   if (first === OPEN_OBJECT || first === OPEN_ARRAY) return skipNested(bytes, at, end)
   const start = at
@@ -148,12 +148,12 @@ function skipNestedBytes(bytes: Buffer, at: number, end: number): number {
       if (++depth > MAX_DEPTH) throw new ScanError(`nested deeper than ${MAX_DEPTH}`, false)
       openBrackets[depth] = byte + 2
     } else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) {
-      if (openBrackets[depth] !== byte) throw new ScanError('brackets do not match')
+      if (openBrackets[depth] !== byte) throw new ScanError('mismatched brackets')
       if (--depth === 1) return at + 1
     }
     at++
   }
-  throw new ScanError('the message ends early')
+  throw new ScanError('unexpected end of message')
 }
 
 function skipString(bytes: Buffer, at: number, end: number): number {
@@ -164,7 +164,7 @@ function skipString(bytes: Buffer, at: number, end: number): number {
     if (byte === QUOTE) return from + 1
     from += byte === BACKSLASH ? 2 : 1
   }
-  if (from >= end) throw new ScanError('a string does not end')
+  if (from >= end) throw new ScanError('unterminated string')
   const after = proveString(bytes, from, end)
   return after < 0 ? skipStringBySearch(bytes, from, end) : after
 }
@@ -173,7 +173,7 @@ function skipStringBySearch(bytes: Buffer, begin: number, end: number): number {
   let from = begin
   for (;;) {
     const quote = bytes.indexOf(QUOTE, from)
-    if (quote < 0 || quote >= end) throw new ScanError('a string does not end')
+    if (quote < 0 || quote >= end) throw new ScanError('unterminated string')
     if (!isEscaped(bytes, begin, quote)) return quote + 1
     from = quote + 1
   }

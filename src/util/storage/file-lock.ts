@@ -10,7 +10,7 @@ const PATIENCE_MS = 10_000
 export async function withFileLock<T>(file: string, work: () => Promise<T>): Promise<T> {
   const end = performance.now() + PATIENCE_MS
   while (!(await tryLock(file))) {
-    if (performance.now() > end) throw new Error(`another process keeps ${file}`)
+    if (performance.now() > end) throw new Error(`${file} is locked by another process`)
     await new Promise(resolve => setTimeout(resolve, RETRY_MS))
   }
   try {

@@ -59,8 +59,8 @@ for (const [what, lines, said] of [
     'cert: cert.pem, key: encrypted.pem, passphrase: wrong words',
     /^8 .*passphrase wrong passphrase for encrypted\.pem$/,
   ],
-  ['has no key', 'cert: cert.pem', /^8 .*cert "cert" is of no use without "key"$/],
-  ['has no certificate', 'key: key.pem', /^8 .*key "key" is of no use without "cert"$/],
+  ['has no key', 'cert: cert.pem', /^8 .*cert "cert" requires "key"$/],
+  ['has no certificate', 'key: key.pem', /^8 .*key "key" requires "cert"$/],
   [
     'belongs to another certificate',
     'cert: cert.pem, key: other.pem',

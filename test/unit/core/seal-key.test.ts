@@ -63,7 +63,7 @@ test('a key that others could have read, or that is none, is not used, and nothi
   await writeFile(file, 'short')
   assert.equal((await loadSealKey({ directory, log })).length, 32)
 
-  assert.deepEqual(said, ['others than the user of this process can read it', 'it is not 32 bytes long'])
+  assert.deepEqual(said, ['it is readable by other users', 'it is not 32 bytes long'])
   assert.equal(await readFile(file, 'utf8'), 'short')
 })
 

@@ -130,7 +130,7 @@ describe('an ask for the model of a client', () => {
     const image = { type: 'image', data: 'AAAA', mimeType: 'image/png' }
 
     assert.deepEqual(reply([text('a')], '2025-06-18'), text('a'))
-    assert.deepEqual(reply([text('a'), image, text('b')], '2025-06-18'), text('a\n[image left out]\nb'))
+    assert.deepEqual(reply([text('a'), image, text('b')], '2025-06-18'), text('a\n[image omitted]\nb'))
     assert.match(String((reply(use, '2025-06-18') as JsonObject).text), /tool_use/)
     assert.equal((reply({ type: 'audio', data: '' }, '2024-11-05') as JsonObject).type, 'text')
     assert.deepEqual(reply([text('a'), image], '2025-11-25'), [text('a'), image])

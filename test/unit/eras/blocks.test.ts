@@ -57,18 +57,15 @@ describe('a content block goes to a legacy client', () => {
   test('sound as a note of its kind and size', () => {
     assert.equal(
       adaptBlock(BLOCKS.audio as JsonObject, '2024-11-05').text,
-      '[audio of type audio/wav, 3 bytes, which MCP 2024-11-05 does not have]',
+      '[audio of type audio/wav, 3 bytes, not supported by MCP 2024-11-05]',
     )
-    assert.equal(
-      adaptBlock({ type: 'audio' }, '2024-11-05').text,
-      '[audio, which MCP 2024-11-05 does not have]',
-    )
+    assert.equal(adaptBlock({ type: 'audio' }, '2024-11-05').text, '[audio, not supported by MCP 2024-11-05]')
   })
 
   test('what nobody knows with its whole JSON', () => {
     assert.equal(
       adaptBlock(BLOCKS.hologram as JsonObject, '2025-06-18').text,
-      '[content of type "hologram", which MCP 2025-06-18 does not have]\n{"type":"hologram","beams":[1]}',
+      '[content of type "hologram", not supported by MCP 2025-06-18]\n{"type":"hologram","beams":[1]}',
     )
   })
 

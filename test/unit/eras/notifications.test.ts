@@ -61,7 +61,7 @@ describe('a call that lacks a capability (-32021)', () => {
   test('is a tool result that failed, with what is missing in its text, for every legacy client', () => {
     for (const version of LEGACY_VERSIONS)
       assert.deepEqual(sent('tools/call', version).result, {
-        content: [{ type: 'text', text: `${error.message} – the client would need {"sampling":{}}` }],
+        content: [{ type: 'text', text: `${error.message} – required client capabilities: {"sampling":{}}` }],
         isError: true,
       })
   })

@@ -65,7 +65,7 @@ describe('the strict envelope', () => {
       assert.equal(codeOf(`{"jsonrpc":"2.0","id":${id},"method":"x"}`), -32600)
   })
 
-  test('refuses a reply in which an envelope key stands twice, escaped or not', () => {
+  test('refuses a reply in which an envelope key is duplicated, escaped or not', () => {
     for (const text of [
       '{"jsonrpc":"2.0","id":1,"result":{},"result":{"a":1}}',
       '{"jsonrpc":"2.0","id":1,"result":{},"\\u0072esult":{"a":1}}',

@@ -72,7 +72,7 @@ test('a key that others may read is not used', async context => {
 
   await assert.rejects(vaultIn(context, state).list(), {
     code: 'GW_VAULT_KEY',
-    message: /others than the user of this process can read it/,
+    message: /it is readable by other users/,
   })
 })
 
