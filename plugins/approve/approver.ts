@@ -23,7 +23,7 @@ import {
 } from '../../src/plugin.ts'
 import type { ReplicaApprovals } from './replica-approvals.ts'
 import { summarizeArguments } from './format-arguments.ts'
-import type { ApprovalJournal } from './approval-journal.ts'
+import type { ApprovalJournal } from './unfinished-calls.ts'
 import type { WaitingLimits, Decision, Decisions, OpenCall, WaitingCalls } from './waiting-calls.ts'
 import type { Webhook } from './webhook.ts'
 

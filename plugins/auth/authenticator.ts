@@ -12,11 +12,11 @@ import type {
 import { BoundedMap, compileGlobs, storeToken, getErrorMessage } from '../../src/plugin.ts'
 import { prepareRule } from './access.ts'
 import { readCredential, createUnauthorized } from './challenge.ts'
-import type { KeyRing } from './key-ring.ts'
-import { hashSecret, VerdictCache } from './key-ring.ts'
+import type { KeyRing } from './api-keys.ts'
+import { hashSecret, VerdictCache } from './api-keys.ts'
 import { canonicalizeResource, buildMetadataUrl } from './resource.ts'
-import type { ScopeExpander } from './scopes.ts'
-import { createScopeExpander, listScopes } from './scopes.ts'
+import type { ScopeExpander } from './implied-scopes.ts'
+import { createScopeExpander, listScopes } from './implied-scopes.ts'
 import type { VerifyToken } from './tokens.ts'
 
 /** Cached principals, so that each certificate keeps the same object. */

@@ -4,7 +4,7 @@ import type { CryptoKey, JWK, JWSHeaderParameters, JWTPayload, JWTVerifyOptions 
 import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, errors, jwtVerify } from 'jose'
 import type { Clock, Config, Fetch, Log, Principal } from '../../src/plugin.ts'
 import { gatewayError, isObject, parseDuration } from '../../src/plugin.ts'
-import type { ScopeExpander } from './scopes.ts'
+import type { ScopeExpander } from './implied-scopes.ts'
 
 const MAX_BYTES = 256 * 1024
 const WITHIN_MS = 4000

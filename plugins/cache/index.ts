@@ -17,7 +17,7 @@ import { LIST_METHODS } from './entry.ts'
 import { Flights } from './flights.ts'
 import { SavedLists } from './saved-lists.ts'
 import type { CacheRules } from './policy.ts'
-import { createDangerWarning, hasToolRules, cachesMore, compileRules } from './policy.ts'
+import { createDangerWarning, hasToolRules, cachesBeyondLists, compileRules } from './policy.ts'
 import type { CacheEntry, Purge, Selection } from './cache-store.ts'
 import { CacheCounts, parsePurge, CacheStore } from './cache-store.ts'
 import { UpstreamCache } from './upstream-cache.ts'
@@ -64,7 +64,7 @@ export const cache: Plugin<Config['cache']> = {
     const names = new Set(Object.keys(config.upstreams))
     const rules = new Map<string, CacheRules>()
     wrapUpstreams(hooks, { ...parts, options, counts, clock, log, asked, purge, names, rules })
-    if (cachesMore(Object.values(config.upstreams), options))
+    if (cachesBeyondLists(Object.values(config.upstreams), options))
       hooks.clientRequest.tap((_ask, exchange) => void asked.add(exchange))
     invalidateOutdated(hooks, parts)
     hooks.status.tap((status, { name }) => ({ ...status, cache: { ...counts.getCounters(name) } }))

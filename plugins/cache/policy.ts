@@ -66,7 +66,7 @@ export function hasToolRules(spec: UpstreamConfig, all: CacheConfig): boolean {
 }
 
 /** True if any upstream caches more than lists. */
-export function cachesMore(specs: readonly UpstreamConfig[], all: CacheConfig): boolean {
+export function cachesBeyondLists(specs: readonly UpstreamConfig[], all: CacheConfig): boolean {
   const isMore = ({
     resources,
     prompts,

@@ -10,7 +10,7 @@ import type {
   PeerLookup,
 } from '../../src/plugin.ts'
 import { canonicalizeJson, RPC } from '../../src/plugin.ts'
-import { formatAddress, isLoopback, parseAddress } from './address.ts'
+import { formatAddress, isLoopback, parseAddress } from './host-port.ts'
 import type { ReplicaEntry, LiveReplica } from './replica-directory.ts'
 import { ReplicaDirectory } from './replica-directory.ts'
 import { PeerServer } from './peer-server.ts'

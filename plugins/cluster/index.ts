@@ -8,7 +8,7 @@ import {
   readText,
   readValue,
 } from '../../src/plugin.ts'
-import { isWildcard, parseAddress } from './address.ts'
+import { isWildcard, parseAddress } from './host-port.ts'
 import type { Cluster } from './cluster.ts'
 import { ERRORS, HEALTH } from './errors.ts'
 import type { ChangeFeed } from './change-feed.ts'

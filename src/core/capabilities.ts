@@ -6,7 +6,7 @@ import type { Graph, UpstreamNode } from './graph-types.ts'
 import { createUnlistedEntry } from '../api/catalog-entry.ts'
 import type { UpstreamInstructions } from '../api/catalog-view.ts'
 import { KINDS } from '../protocol/methods.ts'
-import { waitAtMost } from '../util/clock.ts'
+import { settlesWithin } from '../util/clock.ts'
 
 /** Maximum wait in milliseconds for the lists that decide which upstreams a client may see. */
 const MAX_LISTS_MS = 2000
@@ -72,7 +72,7 @@ export async function waitForFirstContact({ upstreams, grace, clock }: Graph): P
     if (upstream.server !== undefined) greeted.resolve()
   })
   const done = Promise.all(waits)
-  await Promise.race([done, greeted.promise.then(() => waitAtMost(clock, MAX_OTHERS_MS, done))])
+  await Promise.race([done, greeted.promise.then(() => settlesWithin(clock, MAX_OTHERS_MS, done))])
 }
 
 /** Merges the instructions visible to the session, each under its upstream's name if several are visible. */
@@ -103,7 +103,7 @@ export async function listVisibleUpstreams(graph: Graph, session: Session): Prom
     KINDS.map(kind => graph.catalog.getList(upstream.name, kind, session)),
   )
   // Upstreams with late lists are omitted.
-  if (lists.length > 0) await waitAtMost(graph.clock, MAX_LISTS_MS, Promise.allSettled(lists))
+  if (lists.length > 0) await settlesWithin(graph.clock, MAX_LISTS_MS, Promise.allSettled(lists))
   const seen = new Set(doubtful.filter(node => isListed(session, node, graph)))
   return nodes.filter(node => !doubtful.includes(node) || seen.has(node))
 }

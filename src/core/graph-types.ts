@@ -23,7 +23,7 @@ import type { Era, Kind } from '../protocol/methods.ts'
 import type { RpcError } from '../protocol/rpc-error.ts'
 import type { HideSecrets } from '../util/secrets.ts'
 import type { PipelineExchange } from './exchange.ts'
-import type { StartupGrace } from './upstream.ts'
+import type { StartupGrace } from './reused-upstream.ts'
 import type { Seal } from './seal.ts'
 import type { HostedTask, ToolLocation } from './tasks/hosted-task.ts'
 

@@ -11,14 +11,14 @@ import type { RpcError } from '../protocol/rpc-error.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
 import { matchesRawTemplate } from '../protocol/uri-patterns.ts'
 import { canonicalizePattern, parseCanonicalUri } from '../protocol/uri.ts'
-import { waitAtMost } from '../util/clock.ts'
+import { settlesWithin } from '../util/clock.ts'
 import { parseDuration } from '../util/units.ts'
 import type { LateList } from './catalog/upstream-list.ts'
 import { isModernHttp } from './exchange.ts'
 import type { RouteResult, Graph, UpstreamNode } from './graph-types.ts'
 import type { RequestTarget } from './request-target.ts'
 import { getTarget } from './request-target.ts'
-import { isUp } from './upstream.ts'
+import { isUp } from './reused-upstream.ts'
 
 /** Methods that name a tool or a prompt. */
 const NAMED: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'completion/complete'])
@@ -219,7 +219,7 @@ export class Router {
     if (node === undefined) return undefined
     const listed = this.#graph.catalog.getList(node.upstream.name, kind, session)
     // Without rules that change names, a late first list would not change the route.
-    if (!mayOwn(this.#graph, node, kind) && !(await waitAtMost(this.#graph.clock, this.#waitMs, listed)))
+    if (!mayOwn(this.#graph, node, kind) && !(await settlesWithin(this.#graph.clock, this.#waitMs, listed)))
       return createUnlistedEntry(kind, node.upstream.name, name.slice(node.prefix.length), node.prefix)
     const entry = (await listed)?.entries.find(candidate => candidate.exposed === name)
     const permitted = entry === undefined ? undefined : this.#graph.catalog.applyCatalogTaps(entry, session)
@@ -370,7 +370,7 @@ async function waitForNextList(
   const cancelled = new Promise<void>(resolve => {
     takeBack = exchange.onCancel(() => resolve())
   })
-  await waitAtMost(clock, leftMs, Promise.race([cancelled, ...late.map(({ done }) => done)]))
+  await settlesWithin(clock, leftMs, Promise.race([cancelled, ...late.map(({ done }) => done)]))
   takeBack()
 }
 

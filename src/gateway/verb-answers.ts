@@ -6,7 +6,7 @@ import type { Kind } from '../protocol/methods.ts'
 import { KINDS } from '../protocol/methods.ts'
 import { readOwnPackage } from '../util/version.ts'
 import type { KnownEntry } from '../core/catalog/catalog.ts'
-import type { RuntimeGraph } from '../core/graph.ts'
+import type { RuntimeGraph } from '../core/generation-graph.ts'
 import { estimateTokens } from '../util/units.ts'
 import { redactValue } from '../util/secrets.ts'
 

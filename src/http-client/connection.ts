@@ -1,12 +1,18 @@
 import type { Socket } from 'node:net'
 import { connect as connectPlain, isIP } from 'node:net'
 import type { Clock } from '../api/index.ts'
-import type { RequestControl, ClientRequest, Detour, HttpTransport, ReplyHandler } from './transport.ts'
-import { ClientError, needsDetour } from './transport.ts'
+import type {
+  RequestControl,
+  ClientRequest,
+  ReplyRewriter,
+  HttpTransport,
+  ReplyHandler,
+} from './http-client-types.ts'
+import { ClientError, needsRewriting } from './http-client-types.ts'
 import { writePieces } from '../util/encoded-message.ts'
 import type { ReplyHead } from './reply-head.ts'
-import type { ReplyParserCallbacks } from './reply-parser.ts'
-import { ReplyParser } from './reply-parser.ts'
+import type { ReplyParserCallbacks } from './http1-reply-parser.ts'
+import { ReplyParser } from './http1-reply-parser.ts'
 import { getPlatform } from '../util/platform.ts'
 
 /** Dependencies, given by the client. */
@@ -15,7 +21,7 @@ export interface ConnectionDeps {
   readonly clock: Clock
   readonly connectMs: number
   readonly client: HttpTransport
-  readonly detour: Detour | undefined
+  readonly detour: ReplyRewriter | undefined
   /** Called when connected. */
   onConnected(connection: ClientConnection): void
   /** Called when the connection is idle again. */
@@ -140,7 +146,7 @@ export class ClientConnection implements RequestControl, ReplyParserCallbacks {
   head(head: ReplyHead): void {
     const { status, headers } = head
     this.#head = head
-    if (this.#request !== undefined && needsDetour(status, headers)) this.#applyDetour(head, this.#request)
+    if (this.#request !== undefined && needsRewriting(status, headers)) this.#applyDetour(head, this.#request)
     const handler = this.#detour ?? this.#handler
     handler?.onHead(status, headers, this)
   }

@@ -3,8 +3,8 @@ import { getByteLength, toBuffers } from '../util/encoded-message.ts'
 import type { Clock } from '../api/index.ts'
 import type { ConnectionDeps, ServerOrigin, EncodedRequest } from './connection.ts'
 import { ClientConnection, createTlsConnect } from './connection.ts'
-import type { ClientRequest, Detour, HttpTransport, ReplyHandler } from './transport.ts'
-import { ClientError, createDestroyedError, MAX_WAITING } from './transport.ts'
+import type { ClientRequest, ReplyRewriter, HttpTransport, ReplyHandler } from './http-client-types.ts'
+import { ClientError, createDestroyedError, MAX_WAITING } from './http-client-types.ts'
 
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 
@@ -22,7 +22,7 @@ interface HttpClientOptions {
   /** Idle connection limit; default: unlimited. */
   readonly idle?: number | undefined
   /** Replaces the handler for redirects and encoded replies. */
-  readonly detour?: Detour | undefined
+  readonly detour?: ReplyRewriter | undefined
 }
 
 interface QueuedRequest {

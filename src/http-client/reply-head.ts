@@ -1,5 +1,5 @@
-import type { ReplyHeaders } from './transport.ts'
-import { ClientError, READ_HEADERS } from './transport.ts'
+import type { ReplyHeaders } from './http-client-types.ts'
+import { ClientError, READ_HEADERS } from './http-client-types.ts'
 
 /** Body framing (RFC 9112, 6.3): length, chunks, or end of connection. */
 type Framing = number | 'chunked' | 'close'

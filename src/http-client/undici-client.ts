@@ -5,21 +5,21 @@ import { joinPieces } from '../util/encoded-message.ts'
 import type {
   RequestControl,
   ClientRequest,
-  Detour,
+  ReplyRewriter,
   HttpTransport,
-  DetourReply,
+  RewritableReply,
   ReplyHandler,
   ReplyHeaders,
-} from './transport.ts'
+} from './http-client-types.ts'
 import {
   ClientError,
   createDestroyedError,
-  needsDetour,
+  needsRewriting,
   MAX_HEAD,
   MAX_INTERIM,
   MAX_WAITING,
   READ_HEADERS,
-} from './transport.ts'
+} from './http-client-types.ts'
 
 /** TLS credentials and CA, in PEM. */
 export interface TlsMaterial {
@@ -40,7 +40,7 @@ export interface UndiciClientOptions {
   /** Offers HTTP/2 over TLS. */
   readonly http2: boolean
   /** Replaces the handler for redirects and encoded replies. */
-  readonly detour?: Detour | undefined
+  readonly detour?: ReplyRewriter | undefined
 }
 
 /**
@@ -49,7 +49,7 @@ export interface UndiciClientOptions {
  */
 export class UndiciClient implements HttpTransport {
   readonly #origin: string
-  readonly #detour: Detour | undefined
+  readonly #detour: ReplyRewriter | undefined
   readonly #ready: Promise<void>
   #dispatcher: Dispatcher | undefined
   /** Requests queued until undici is loaded. */
@@ -150,13 +150,13 @@ function createProxyTrust(ca: string | undefined): { ca?: string[] } {
   return { ca: [ca, ...process.getBuiltinModule('node:tls').getCACertificates('default')] }
 }
 
-type ReplyStart = Pick<DetourReply, 'status' | 'headers'>
-type FindDetour = (odd: ReplyStart, carrier: RequestControl) => ReplyHandler | undefined
+type ReplyStart = Pick<RewritableReply, 'status' | 'headers'>
+type FindReplyRewriter = (odd: ReplyStart, carrier: RequestControl) => ReplyHandler | undefined
 
 class UndiciReply implements Dispatcher.DispatchHandler, RequestControl {
   readonly #handler: ReplyHandler
   readonly #waiting: { count: number }
-  readonly #detour: FindDetour
+  readonly #detour: FindReplyRewriter
   /** The handler, or a detour. */
   #reader: ReplyHandler
   #controller: Dispatcher.DispatchController | undefined
@@ -164,7 +164,7 @@ class UndiciReply implements Dispatcher.DispatchHandler, RequestControl {
   #isOver = false
   #isWaiting = true
 
-  constructor(handler: ReplyHandler, waiting: { count: number }, detour: FindDetour) {
+  constructor(handler: ReplyHandler, waiting: { count: number }, detour: FindReplyRewriter) {
     this.#handler = this.#reader = handler
     this.#detour = detour
     this.#waiting = waiting
@@ -200,7 +200,7 @@ class UndiciReply implements Dispatcher.DispatchHandler, RequestControl {
     if (this.#isOver) return
     if (status >= 200) {
       const head = selectHeaders(headers)
-      if (needsDetour(status, head))
+      if (needsRewriting(status, head))
         this.#reader = this.#detour({ status, headers: head }, this) ?? this.#handler
       this.#reader.onHead(status, head, this)
     } else if (status === 101 || ++this.#interim > MAX_INTERIM)

@@ -15,7 +15,7 @@ type PluginCode = Extract<ErrorCode, 'GW_PLUGIN_LOAD' | 'GW_PLUGIN_OPTIONS' | 'G
 const CHECK_MS = 5000
 
 /** Creates the error for an unusable plugin, with a position for each problem. */
-export function createPluginFailure(
+export function createUnusablePluginError(
   code: PluginCode,
   plugin: string,
   problems: readonly Problem[],

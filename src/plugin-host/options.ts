@@ -7,7 +7,7 @@ import { getErrorMessage } from '../errors/errors.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import { isPlain, readMap } from '../util/plain-data.ts'
 import type { LocateFinding } from './failure.ts'
-import { createPluginFailure } from './failure.ts'
+import { createUnusablePluginError } from './failure.ts'
 import type { ChosenPlugin } from './resolve.ts'
 
 /**
@@ -21,7 +21,7 @@ export async function checkPluginOptions(chosen: ChosenPlugin, locate: LocateFin
   const value: unknown = options === undefined ? {} : structuredClone(options)
   if (validate(value)) return value
   const findings = await explainErrors(validate.errors ?? [], `${chosen.pointer}/options`)
-  throw createPluginFailure('GW_PLUGIN_OPTIONS', plugin.name, findings.map(locate))
+  throw createUnusablePluginError('GW_PLUGIN_OPTIONS', plugin.name, findings.map(locate))
 }
 
 /**
@@ -43,7 +43,7 @@ export function runPluginCheck(
     plugin.check(config, finding => found.push(locate(finding)), own)
   } catch (cause) {
     const message = `check failed: ${getErrorMessage(cause)}`
-    throw createPluginFailure(
+    throw createUnusablePluginError(
       'GW_PLUGIN_SETUP',
       plugin.name,
       [locate({ pointer, message, on: 'key' })],
@@ -51,7 +51,7 @@ export function runPluginCheck(
     )
   }
   const wrong = found.filter(({ severity }) => severity === 'error')
-  if (wrong.length > 0) throw createPluginFailure('GW_PLUGIN_OPTIONS', plugin.name, found)
+  if (wrong.length > 0) throw createUnusablePluginError('GW_PLUGIN_OPTIONS', plugin.name, found)
   found.forEach(warn)
 }
 
@@ -97,7 +97,7 @@ async function createValidator(
     return made
   } catch (cause) {
     const message = `invalid JSON Schema: ${getErrorMessage(cause)}`
-    throw createPluginFailure(
+    throw createUnusablePluginError(
       'GW_PLUGIN_SETUP',
       plugin.name,
       [locate({ pointer, message, on: 'key' })],

@@ -9,7 +9,7 @@ import { isObject } from '../protocol/json/json.ts'
 import type { Finding } from '../util/finding.ts'
 import { appendPointer } from '../util/finding.ts'
 import type { LocateFinding } from './failure.ts'
-import { locateInPluginFile, formatError, createPluginFailure } from './failure.ts'
+import { locateInPluginFile, formatError, createUnusablePluginError } from './failure.ts'
 
 const OWN_MODULES = /^tapgate(?:\/|$)/
 /** True in a built package, whose export names resolve to the running files. */
@@ -103,11 +103,11 @@ async function loadPlugin(
       url,
       at({ pointer: `${pointer}/use`, message: formatError(cause) }),
     )
-    throw createPluginFailure('GW_PLUGIN_LOAD', name, [problem], cause)
+    throw createUnusablePluginError('GW_PLUGIN_LOAD', name, [problem], cause)
   }
   if (isPlugin(made)) return { ...made, name }
   const message = 'the default export must be a plugin: an object with a name and a setup function'
-  throw createPluginFailure('GW_PLUGIN_LOAD', name, [at({ pointer: `${pointer}/use`, message })])
+  throw createUnusablePluginError('GW_PLUGIN_LOAD', name, [at({ pointer: `${pointer}/use`, message })])
 }
 
 function resolvePluginUrl(
@@ -118,7 +118,7 @@ function resolvePluginUrl(
   at: LocateFinding,
 ): string {
   const failure = (said: Pick<Finding, 'message' | 'hint'>, cause?: unknown): Error =>
-    createPluginFailure('GW_PLUGIN_LOAD', name, [at({ pointer: `${pointer}/use`, ...said })], cause)
+    createUnusablePluginError('GW_PLUGIN_LOAD', name, [at({ pointer: `${pointer}/use`, ...said })], cause)
   let file: string
   let absence: ReturnType<typeof describeMissing>
   try {

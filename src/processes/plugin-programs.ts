@@ -13,7 +13,7 @@ import { createChildEnvironment, listProgramVariables, MARK_VARIABLE, addMark } 
 import { createLaunch, runForOutput } from './launch.ts'
 import { createRedactedLog } from '../util/log.ts'
 import type { HideSecrets } from '../util/secrets.ts'
-import { createVariableFilter } from '../util/secrets.ts'
+import { createVariableRedactor } from '../util/secrets.ts'
 import { StderrReader, RecentLines } from './stderr.ts'
 import { ProcessTable } from './process-table.ts'
 import { ServerProcess } from './server-process.ts'
@@ -70,7 +70,7 @@ export class PluginPrograms implements Programs {
   #start(spec: ProgramSpec, permit: ProcessPermit): Program {
     const { clock, directory, environment, log, hide } = this.#options
     const table = (this.#table ??= new ProcessTable(log))
-    const hideOwn = createVariableFilter(spec.env)
+    const hideOwn = createVariableRedactor(spec.env)
     const hideAll: HideSecrets = text => hideOwn(hide(text))
     const logs = new RecentLines()
     const { cwd, env, writable } = spec

@@ -61,7 +61,7 @@ export class StderrReader {
 
   /** Last lines for an error detail, if any. */
   get lastOutput(): string | undefined {
-    const last = extractLastLine(this.#options.hide(stripEscapes(this.#tail.toString('utf8'))))
+    const last = summarizeStderr(this.#options.hide(stripEscapes(this.#tail.toString('utf8'))))
     return last === '' ? undefined : formatPeerText(last, MAX_SHOWN_LENGTH)
   }
 
@@ -95,7 +95,7 @@ export class StderrReader {
 }
 
 /** Summarizes output on one line: the last error, else the last lines. */
-export function extractLastLine(text: string): string {
+export function summarizeStderr(text: string): string {
   const lines = text.split(/\r?\n/).filter(line => line.trim() !== '')
   const error = lines.findLast(line => ERROR.test(line))
   if (error !== undefined) return error.trim()

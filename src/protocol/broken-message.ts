@@ -25,7 +25,7 @@ const ENTRY_LEVEL = 4
  * Finds the request id in an unreadable message; null without an id, or if it is not a reply. Stops at an id in front
  * of the result, which may be long.
  */
-export function findReplyId(bytes: Buffer): RpcId | null {
+export function findAnsweredId(bytes: Buffer): RpcId | null {
   const { id, isCall } = readEnvelope(bytes)
   return isCall ? null : id
 }

@@ -3,7 +3,7 @@ import type { RawData, WebSocket } from 'ws'
 import type { Clock, Principal } from '../api/index.ts'
 import type { EncodedMessage } from '../util/encoded-message.ts'
 import { joinPieces } from '../util/encoded-message.ts'
-import { waitAtMost } from '../util/clock.ts'
+import { settlesWithin } from '../util/clock.ts'
 import { formatPeerText } from '../util/log.ts'
 import type { MemoryShare } from './backlog.ts'
 import { Backlog } from './backlog.ts'
@@ -156,7 +156,7 @@ export class WebSocketChannel implements Channel {
     // Resume only if paused: after a refused handshake there is no stream, and ws fails to resume it.
     if (this.#socket.isPaused) this.#socket.resume()
     this.#socket.close(code, why)
-    if (!(await waitAtMost(this.#options.clock, CLOSE_TIMEOUT_MS, this.#gone))) this.#socket.terminate()
+    if (!(await settlesWithin(this.#options.clock, CLOSE_TIMEOUT_MS, this.#gone))) this.#socket.terminate()
     await this.#gone
   }
 

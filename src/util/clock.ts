@@ -124,7 +124,7 @@ interface Timer {
 }
 
 /** Waits for a promise with a timeout. Returns true if it settled in time, even if it rejected. */
-export function waitAtMost(timer: Timer, ms: number, done: Promise<unknown>): Promise<boolean> {
+export function settlesWithin(timer: Timer, ms: number, done: Promise<unknown>): Promise<boolean> {
   return new Promise(resolve => {
     const takeBack = timer.after(ms, () => resolve(false))
     const inTime = (): void => {

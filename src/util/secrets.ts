@@ -35,7 +35,7 @@ export function isSecretName(name: string): boolean {
 }
 
 /** Creates a filter for the values of these variables that should be hidden. */
-export function createVariableFilter(variables: Readonly<Record<string, string>>): HideSecrets {
+export function createVariableRedactor(variables: Readonly<Record<string, string>>): HideSecrets {
   const worth = Object.entries(variables).filter(([name, value]) => isWorthHiding(name, value))
   return new Secrets(worth.map(([, value]) => value)).hide
 }

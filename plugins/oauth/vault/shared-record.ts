@@ -144,7 +144,7 @@ export function parseRecord(text: string | undefined): GrantRecord | undefined {
 }
 
 /** Finds the latest grant, or that of an issuer. */
-export function findGrant(
+export function findNewestGrant(
   { grants }: GrantRecord,
   { account, resource, issuer }: { account: string; resource: string; issuer?: string | undefined },
 ): StoredGrant | undefined {

@@ -9,7 +9,7 @@ import {
   GrantIndex,
   changeText,
   findGeneration,
-  findGrant,
+  findNewestGrant,
   nextGeneration,
   parseRecord,
   recordKey,
@@ -61,7 +61,7 @@ export class SharedVault extends SharedKeys implements Vault {
 
   async find(account: string, resource: string, issuer?: string): Promise<StoredGrant | undefined> {
     return this.#reportSecrets(
-      findGrant(await this.#readRecord({ account, resource }), { account, resource, issuer }),
+      findNewestGrant(await this.#readRecord({ account, resource }), { account, resource, issuer }),
     )
   }
 
@@ -69,7 +69,7 @@ export class SharedVault extends SharedKeys implements Vault {
     const found: StoredGrant[] = []
     await this.#visitRecords((of, { grants }) => {
       for (const { issuer } of grants) {
-        const grant = findGrant({ grants, lost: [] }, { ...of, issuer })
+        const grant = findNewestGrant({ grants, lost: [] }, { ...of, issuer })
         if (grant !== undefined) found.push(grant)
       }
     })

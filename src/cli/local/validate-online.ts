@@ -4,7 +4,7 @@ import type { Gateway } from '../../gateway/gateway.ts'
 import { disableRecords } from '../../gateway/load-config.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { filterObjects } from '../../protocol/json/json.ts'
-import { waitAtMost } from '../../util/clock.ts'
+import { settlesWithin } from '../../util/clock.ts'
 import { toOneLine, plural } from '../../util/plain-text.ts'
 import { formatTable } from '../output/table.ts'
 import type { Terminal } from '../output/terminal.ts'
@@ -100,7 +100,7 @@ const TIMER = {
 
 /** Returns the value, or undefined after the time limit. */
 async function awaitWithin<T>(ms: number, wanted: Promise<T>): Promise<T | undefined> {
-  return (await waitAtMost(TIMER, ms, wanted)) ? wanted : undefined
+  return (await settlesWithin(TIMER, ms, wanted)) ? wanted : undefined
 }
 
 function createServerReport(status: UpstreamStatus, inspection: Inspection | undefined): CheckedServer {

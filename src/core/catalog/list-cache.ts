@@ -17,7 +17,7 @@ import type { Kind } from '../../protocol/methods.ts'
 import { LISTS } from '../../protocol/methods.ts'
 import { BoundedMap } from '../../util/bounded-map.ts'
 import { parseDuration } from '../../util/units.ts'
-import { waitAtMost } from '../../util/clock.ts'
+import { settlesWithin } from '../../util/clock.ts'
 import type { PipelineCall } from '../exchange.ts'
 import type { Graph, UpstreamNode } from '../graph-types.ts'
 import { fetchList, lacksKind, createListCall, MAX_PAGES } from './fetch-lists.ts'
@@ -190,10 +190,10 @@ export class ListCache {
     flight: Promise<FetchOutcome>,
   ): Promise<boolean> {
     const { grace, clock } = this.#graph
-    if (known !== undefined) return waitAtMost(clock, this.#waitMs, flight)
+    if (known !== undefined) return settlesWithin(clock, this.#waitMs, flight)
     // A start fails by itself when its grace is over, with a better reason.
-    if (upstream.server === undefined) return waitAtMost(clock, grace.startWaiting(upstream) + 1, flight)
-    return waitAtMost(clock, Math.max(grace.startWaiting(upstream, kind), this.#waitMs), flight)
+    if (upstream.server === undefined) return settlesWithin(clock, grace.startWaiting(upstream) + 1, flight)
+    return settlesWithin(clock, Math.max(grace.startWaiting(upstream, kind), this.#waitMs), flight)
   }
 
   #storeList(node: UpstreamNode, kind: Kind, shelf: CachedList, outcome: FetchOutcome): UpstreamList {

@@ -3,7 +3,7 @@ import { createUnlistedEntry } from '../../api/catalog-entry.ts'
 import type { Upstream } from '../../api/index.ts'
 import type { Kind } from '../../protocol/methods.ts'
 import type { Payload } from '../../protocol/payload.ts'
-import { getLiveUpstream } from '../upstream.ts'
+import { getLiveUpstream } from '../reused-upstream.ts'
 
 const MEMORY_KEY = 'unlisted'
 

@@ -10,9 +10,9 @@ import type {
 import type { Graph, UpstreamNode } from '../graph-types.ts'
 import { findMissingCapabilities, normalizeCapabilities } from '../../protocol/era/capabilities.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
-import { waitAtMost } from '../../util/clock.ts'
+import { settlesWithin } from '../../util/clock.ts'
 
-import { getLiveUpstream } from '../upstream.ts'
+import { getLiveUpstream } from '../reused-upstream.ts'
 import { getBaseSession } from '../session.ts'
 import { isVisible, listVisibleUpstreams } from '../capabilities.ts'
 
@@ -105,7 +105,7 @@ export class ClientRoots {
   async #waitForClient(upstream: Upstream, isOn: UsesConnection): Promise<Session | undefined> {
     const isAwaited = ![...this.#sessions].some(session => this.#ready.has(session))
     if (isOn !== undefined || !isAwaited || !this.#mayNotify(isOn)) return undefined
-    const hasCome = await waitAtMost(this.#graph().clock, MAX_ARRIVAL_MS, this.#arrivals.promise)
+    const hasCome = await settlesWithin(this.#graph().clock, MAX_ARRIVAL_MS, this.#arrivals.promise)
     return hasCome ? this.findClient(upstream, isOn) : undefined
   }
 
@@ -146,7 +146,7 @@ export class ClientRoots {
     let takeBack: (reason: string) => void = () => undefined
     const own: Ask = { method, params: undefined, onCancel: listener => (takeBack = listener) }
     const reply = exchange.ask(own)
-    if (await waitAtMost(graph.clock, MAX_ANSWER_MS, reply)) return reply
+    if (await settlesWithin(graph.clock, MAX_ANSWER_MS, reply)) return reply
     takeBack(TIMED_OUT.error.message)
     return TIMED_OUT
   }

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Session } from '../../api/index.ts'
 import type { Kind } from '../../protocol/methods.ts'
 import { KINDS, getChangedKinds, LIST_CHANGES, LISTS } from '../../protocol/methods.ts'
-import { waitAtMost } from '../../util/clock.ts'
+import { settlesWithin } from '../../util/clock.ts'
 import type { View } from '../catalog/view.ts'
 import type { Graph } from '../graph-types.ts'
 
@@ -119,7 +119,7 @@ async function isChanged(kind: Kind, session: Session, before: Graph, next: Grap
   const seen = before.catalog.getCachedView(kind, session)
   if (seen === undefined) return false
   const now = next.catalog.load(kind, session).catch(() => undefined)
-  const view = (await waitAtMost(next.clock, MAX_COMPARE_MS, now)) ? await now : undefined
+  const view = (await settlesWithin(next.clock, MAX_COMPARE_MS, now)) ? await now : undefined
   return (
     view === undefined ||
     !isDeepStrictEqual(describeEntry(seen, session, before), describeEntry(view, session, next))

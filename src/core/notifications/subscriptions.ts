@@ -6,7 +6,7 @@ import { isObject } from '../../protocol/json/json.ts'
 import { Payload } from '../../protocol/payload.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import { canonicalizeUri } from '../../protocol/uri.ts'
-import { waitAtMost } from '../../util/clock.ts'
+import { settlesWithin } from '../../util/clock.ts'
 import { waitForFirstContact, mergeCapabilities } from '../capabilities.ts'
 import type { PipelineExchange } from '../exchange.ts'
 import { PipelineCall } from '../exchange.ts'
@@ -37,7 +37,7 @@ export async function listen(exchange: PipelineExchange, graph: Graph): Promise<
   const held = Promise.allSettled(
     [...filter.uris].map(uri => subscribeResource(uri, exchange, graph, exchange)),
   )
-  if (filter.uris.size > 0) await waitAtMost(graph.clock, HOLD_MS, held)
+  if (filter.uris.size > 0) await settlesWithin(graph.clock, HOLD_MS, held)
   const ended = graph.notifier.listen(exchange, filter)
   if (ended === undefined) {
     releaseAll(filter.uris, exchange, graph)

@@ -14,7 +14,7 @@ import type { HostedTask } from './hosted-task.ts'
 import { completeTask } from './slow-calls.ts'
 import {
   offersTasks,
-  requiresTasks,
+  isTasksRequiredError,
   sealTaskId,
   getTaskForm,
   getTaskSupport,
@@ -64,7 +64,7 @@ const MODERN_SERVER = {
   none: async (tasking: TaskCallDeps): Promise<Answer> => {
     const answer = await dispatchPlainly(tasking)
     if ('task' in answer) return driveTask(tasking, answer.task)
-    if (!('error' in answer) || !requiresTasks(answer.error)) return answer
+    if (!('error' in answer) || !isTasksRequiredError(answer.error)) return answer
     const again = withTaskDeclared(tasking.call)
     const second = await dispatchPlainly({ ...tasking, call: again })
     return 'task' in second ? driveTask({ ...tasking, call: again }, second.task) : second

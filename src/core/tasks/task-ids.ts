@@ -137,7 +137,7 @@ export function createTasksNotDeclaredError(): RpcError {
 }
 
 /** True for the error of a server that serves only clients with task support. */
-export function requiresTasks({ code, data }: RpcError): boolean {
+export function isTasksRequiredError({ code, data }: RpcError): boolean {
   const required = isObject(data) ? data.requiredCapabilities : undefined
   return code === RPC.missingCapability && isObject(required) && declaresTasks(required)
 }

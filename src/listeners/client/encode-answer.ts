@@ -79,7 +79,7 @@ export function createStoppingAnswer(): Extract<Answer, { error: RpcError }> {
 }
 
 /** Turns an exception into an answer without internals; logs unexpected exceptions. */
-export function createErrorAnswer(
+export function convertException(
   thrown: unknown,
   log: Log,
 ): { readonly error: RpcError; readonly status: number } {

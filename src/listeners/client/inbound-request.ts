@@ -32,7 +32,7 @@ import {
   LISTEN_METHOD,
   createListenAnswer,
   createStoppingAnswer,
-  createErrorAnswer,
+  convertException,
 } from './encode-answer.ts'
 import type { ServerRequests } from './server-requests.ts'
 import { Requester } from './server-requests.ts'
@@ -214,7 +214,7 @@ export class InboundRequest implements IncomingRequest {
       message = encodeAnswer(this.id, this.method, final, this.#reader)
     } catch (thrown) {
       status = 200
-      message = encodeError(this.id, adaptError(createErrorAnswer(thrown, log).error, this.#reader))
+      message = encodeError(this.id, adaptError(convertException(thrown, log).error, this.#reader))
     }
     if (this.writer.canBuffer?.(message) === false) message = encodeError(this.id, BATCH_TOO_LARGE)
     this.writer.finish(status, message, 'error' in final ? final.http?.headers : undefined)

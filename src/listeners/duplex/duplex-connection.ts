@@ -16,13 +16,13 @@ import type { RpcMessage, RpcId, RpcNotification, RpcRequest } from '../../proto
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import type { MessageContext, Channel } from '../../transport/channel.ts'
 import { DroppedMessages } from '../../transport/unexpected-messages.ts'
-import { waitAtMost } from '../../util/clock.ts'
+import { settlesWithin } from '../../util/clock.ts'
 import type { AddressedSocket, ResponseWriter } from '../client/inbound-request.ts'
 import type { EncodedMessage } from '../../util/encoded-message.ts'
 import { BatchWriter, parseBatch } from '../client/batch.ts'
 import type { Admission } from '../client/admission.ts'
 import { OVERLOADED } from '../client/admission.ts'
-import { encodeClientNotification, createErrorAnswer } from '../client/encode-answer.ts'
+import { encodeClientNotification, convertException } from '../client/encode-answer.ts'
 import { InboundRequest, OpenRequests } from '../client/inbound-request.ts'
 import { Requester, ServerRequests } from '../client/server-requests.ts'
 import { ConnectionEra, ConnectionSession } from './connection-session.ts'
@@ -216,7 +216,7 @@ export class DuplexConnection {
     try {
       void this.#run(request, await this.#session.open(era, client))
     } catch (thrown) {
-      request.refuse(createErrorAnswer(thrown, this.#options.context.log).error)
+      request.refuse(convertException(thrown, this.#options.context.log).error)
     }
     const held = this.#buffered
     this.#buffered = undefined
@@ -246,7 +246,7 @@ export class DuplexConnection {
   async end(reason: string, graceMs: number): Promise<void> {
     const { clock } = this.#options.context
     if (this.#isEnding) {
-      if (!(await waitAtMost(clock, graceMs, this.ended))) this.#cancelAll()
+      if (!(await settlesWithin(clock, graceMs, this.ended))) this.#cancelAll()
       return this.ended
     }
     this.#isEnding = true
@@ -256,11 +256,11 @@ export class DuplexConnection {
     const quiet = new Promise<void>(resolve => (this.#onIdle = resolve))
     for (const request of this.#open.values()) if (request.isListen) request.cancel('shutdown')
     this.#notifyIfIdle()
-    if (!(await waitAtMost(clock, graceMs, quiet))) {
+    if (!(await settlesWithin(clock, graceMs, quiet))) {
       this.#cancelAll()
-      await waitAtMost(clock, FLUSH_MS, quiet)
+      await settlesWithin(clock, FLUSH_MS, quiet)
     }
-    await waitAtMost(clock, FLUSH_MS, this.#channel.waitForDrain())
+    await settlesWithin(clock, FLUSH_MS, this.#channel.waitForDrain())
     this.#session.close(reason)
     this.#onEnded()
   }

@@ -11,7 +11,7 @@ import type {
 } from '../../api/index.ts'
 import { getErrorMessage } from '../../errors/errors.ts'
 import type { Plugin } from '../../plugin.ts'
-import { waitAtMost } from '../../util/clock.ts'
+import { settlesWithin } from '../../util/clock.ts'
 import type { ListenerTls } from './tls.ts'
 import { readTls, createContextOptions, createServerOptions, watchCertificates } from './tls.ts'
 import type { HttpContext } from './context.ts'
@@ -252,7 +252,7 @@ class HttpListener implements Listener {
   async #closeServerAfterPending(): Promise<{ readonly shut: Promise<void> }> {
     await new Promise(resolve => setImmediate(resolve))
     const { shut } = this.#closeServer()
-    await waitAtMost(this.#context.clock, LAST_REQUESTS_MS, shut)
+    await settlesWithin(this.#context.clock, LAST_REQUESTS_MS, shut)
     return { shut }
   }
 
@@ -266,7 +266,7 @@ class HttpListener implements Listener {
     this.#peerProxy?.endStreams()
     const conversations = httpContext.connections.stop(graceMs)
     for (const request of httpContext.running.values()) if (request.isListen) request.cancel('shutdown')
-    if (!(await waitAtMost(httpContext.clock, graceMs, closed))) {
+    if (!(await settlesWithin(httpContext.clock, graceMs, closed))) {
       await this.#endOpenCalls()
       this.#server.closeAllConnections()
       for (const response of this.#forwarded) response.destroy()
@@ -284,14 +284,14 @@ class HttpListener implements Listener {
     const { clock, running, sessions } = this.#context
     const open = [...running.values(), ...sessions.openRequests()]
     for (const request of open) request.shutDown()
-    await waitAtMost(clock, FINAL_ANSWERS_MS, Promise.allSettled(open.map(request => request.answered)))
+    await settlesWithin(clock, FINAL_ANSWERS_MS, Promise.allSettled(open.map(request => request.answered)))
     // Answers are written in the next event loop turn.
     await new Promise(resolve => setImmediate(resolve))
     const unread = [...this.#connections.keys()].filter(socket => socket.writableLength > 0)
     const read = unread.map(
       socket => new Promise(resolve => socket.once('drain', resolve).once('close', resolve)),
     )
-    if (read.length > 0) await waitAtMost(clock, FINAL_ANSWERS_MS, Promise.all(read))
+    if (read.length > 0) await settlesWithin(clock, FINAL_ANSWERS_MS, Promise.all(read))
   }
 
   #waitForForwarded(): Promise<void> | undefined {

@@ -5,7 +5,7 @@ import { ANONYMOUS, STRANGER } from '../../plugin.ts'
 import { UNCOUNTED_BYTES } from '../../transport/backlog.ts'
 import { OVERLOADED } from '../client/admission.ts'
 import { applyChoices } from '../client/client-info.ts'
-import { createErrorAnswer } from '../client/encode-answer.ts'
+import { convertException } from '../client/encode-answer.ts'
 import { createCredentials, authenticateRequest, getPath } from './authenticate.ts'
 import type { Arrival, HttpContext } from './context.ts'
 import type { ListenerEndpoint, EndpointKind } from './listener-settings.ts'
@@ -82,7 +82,7 @@ export async function serveRequest(
     const caller = authenticateArrival(arrival)
     await admitCaller(arrival, caller instanceof Promise ? await caller : caller)
   } catch (thrown) {
-    const { error, status } = createErrorAnswer(thrown, context.log)
+    const { error, status } = convertException(thrown, context.log)
     if (response.headersSent) response.destroy()
     else sendRefusal(response, { error, status })
   }

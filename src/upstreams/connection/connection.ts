@@ -9,7 +9,7 @@ import type {
 } from '../../api/index.ts'
 import type { GatewayError, Reason } from '../../errors/errors.ts'
 import { gatewayError, getErrorMessage } from '../../errors/errors.ts'
-import { findReplyId, findSkippedReplyId } from '../../protocol/broken-message.ts'
+import { findAnsweredId, findSkippedReplyId } from '../../protocol/broken-message.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import type { MalformedMessage, RpcId, RpcResponse } from '../../protocol/jsonrpc.ts'
 import { encodeNotification, parseServerMessage } from '../../protocol/jsonrpc.ts'
@@ -329,7 +329,7 @@ export class Connection implements ConnectionEvents, IncomingDeps {
   #rejectMalformed({ error }: MalformedMessage, bytes: Buffer, of: PendingRequest | undefined): void {
     const { name: upstream, drops } = this.host
     if (this.server === undefined) this.stray ??= bytes.toString('utf8', 0, 200)
-    const pending = this.peer.findSent(findReplyId(bytes))
+    const pending = this.peer.findSent(findAnsweredId(bytes))
     if (pending === undefined || (of !== undefined && of !== pending)) return drops.countGarbage(bytes)
     const list = dropNestedEntries(pending.method, bytes, this.server?.era, drops)
     if (list !== undefined) return this.#settleResponse(list, of)

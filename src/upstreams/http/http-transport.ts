@@ -6,7 +6,7 @@ import type {
   HttpTransport,
   ReplyHandler,
   ReplyHeaders,
-} from '../../http-client/transport.ts'
+} from '../../http-client/http-client-types.ts'
 import { createStandardHeaders } from '../../protocol/headers.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { encodeRequest } from '../../protocol/jsonrpc.ts'

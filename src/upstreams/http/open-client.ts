@@ -5,13 +5,13 @@ import { HttpClient } from '../../http-client/http-client.ts'
 import type {
   RequestControl,
   ClientRequest,
-  Detour,
+  ReplyRewriter,
   HttpTransport,
-  DetourReply,
+  RewritableReply,
   ReplyHandler,
   ReplyHeaders,
-} from '../../http-client/transport.ts'
-import { ClientError } from '../../http-client/transport.ts'
+} from '../../http-client/http-client-types.ts'
+import { ClientError } from '../../http-client/http-client-types.ts'
 import { findProxy } from '../../http-client/proxy.ts'
 import { UndiciClient } from '../../http-client/undici-client.ts'
 import { readTlsFiles } from '../tls-files.ts'
@@ -25,7 +25,7 @@ export type HttpReach = Pick<HttpUpstreamConfig, 'url' | 'proxy' | 'tls' | 'http
 /** Creates the HTTP client for an upstream, with its authorizer's credentials. */
 export function openClient(reach: HttpReach, context: UpstreamContext, connections: number): HttpTransport {
   return createAuthorizedClient(
-    createPlainClient(reach, context, connections, createDetour(reach.url)),
+    createPlainClient(reach, context, connections, createReplyRewriter(reach.url)),
     context,
   )
 }
@@ -35,7 +35,7 @@ export function createPlainClient(
   { url, proxy, tls, http2 }: HttpReach,
   context: UpstreamContext,
   connections: number,
-  detour?: Detour,
+  detour?: ReplyRewriter,
 ): HttpTransport {
   const target = new URL(url)
   const { clock, environment, log } = context
@@ -58,7 +58,7 @@ const MAX_REDIRECTS = 5
 const MAX_BODY = 64 * 1024
 
 /** Follows redirects within the origin of `url`, and decodes bodies that a server compressed unasked. */
-export function createDetour(url: string): Detour {
+export function createReplyRewriter(url: string): ReplyRewriter {
   const base = new URL(url)
   return reply => {
     const { headers, request, handler, client, carrier } = reply
@@ -70,7 +70,7 @@ export function createDetour(url: string): Detour {
   }
 }
 
-function getRedirectPath({ status, headers, request }: DetourReply, base: URL): string | undefined {
+function getRedirectPath({ status, headers, request }: RewritableReply, base: URL): string | undefined {
   const { location } = headers
   if ((status !== 307 && status !== 308) || location === undefined) return undefined
   const target = URL.parse(location, new URL(request.path, base).href)

@@ -1,7 +1,7 @@
 import type { ParserCallbacks } from 'eventsource-parser'
 import { createParser } from 'eventsource-parser'
 import { gatewayError } from '../../errors/errors.ts'
-import type { RequestControl, ReplyHandler, ReplyHeaders } from '../../http-client/transport.ts'
+import type { RequestControl, ReplyHandler, ReplyHeaders } from '../../http-client/http-client-types.ts'
 import { isObjectText } from '../../protocol/jsonrpc.ts'
 import type { MemoryBudget } from '../../transport/backlog.ts'
 import { MemoryShare } from '../../transport/backlog.ts'

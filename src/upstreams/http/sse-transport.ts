@@ -8,7 +8,7 @@ import type {
   HttpTransport,
   ReplyHandler,
   ReplyHeaders,
-} from '../../http-client/transport.ts'
+} from '../../http-client/http-client-types.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { encodeRequest } from '../../protocol/jsonrpc.ts'
 import { formatPeerText } from '../../util/log.ts'

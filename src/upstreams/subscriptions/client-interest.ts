@@ -1,7 +1,7 @@
 import type { Answer, Call, Clock, Session, UpstreamContext } from '../../api/index.ts'
 import { LOG_LEVELS } from '../../protocol/era/modern.ts'
 import { Payload } from '../../protocol/payload.ts'
-import { waitAtMost } from '../../util/clock.ts'
+import { settlesWithin } from '../../util/clock.ts'
 import type { Connection } from '../connection/connection.ts'
 import type { Supervisor } from '../supervisor.ts'
 import type { FindOwnSupervisor, OnOwnListChange } from './subscriptions.ts'
@@ -85,7 +85,7 @@ export class ClientInterest {
   }
 
   async #afterLevelIsSet(sent: Promise<unknown>, call: Call, connection: Connection): Promise<Answer> {
-    await waitAtMost(this.#clock, MAX_LEVEL_MS, sent)
+    await settlesWithin(this.#clock, MAX_LEVEL_MS, sent)
     return connection.sendCall(call)
   }
 }

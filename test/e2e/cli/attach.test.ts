@@ -237,7 +237,10 @@ test('with several gateways of one configuration, a client that starts none atta
   })
 
   assert.equal(none.code, 4)
-  assert.match(none.stderr, /GW_NO_GATEWAY: no gateway is running with .*gateway\.yaml\nhint: .*gateway ps --all/)
+  assert.match(
+    none.stderr,
+    /GW_NO_GATEWAY: no gateway is running with .*gateway\.yaml\nhint: .*gateway ps --all/,
+  )
   assert.ok(tools.some(({ name }) => name === 'who__who'))
   assert.equal(several.code, 4)
   const said = JSON.parse(chosen.stdout) as { gateway: { pid: number }; background: { config: string } }

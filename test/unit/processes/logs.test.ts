@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { LogLine } from '../../../src/api/index.ts'
 import { GarbageBudget } from '../../../src/transport/unexpected-messages.ts'
-import { createVariableFilter } from '../../../src/util/secrets.ts'
+import { createVariableRedactor } from '../../../src/util/secrets.ts'
 import { RecentLines } from '../../../src/processes/stderr.ts'
 import { badServer, bench, script, stdioSpec, textOf, toolCall } from '../fixtures/upstream-bench.ts'
 import { until } from '../../fixtures/until.ts'
@@ -123,7 +123,7 @@ describe('what is no message on a stdout', { concurrency: 4 }, () => {
 
 describe('hiding secrets', () => {
   it('leaves short values alone unless their names say that they are secret', () => {
-    const conceal = createVariableFilter({
+    const conceal = createVariableRedactor({
       NODE_ENV: 'test',
       PORT: '8080',
       PIN_KEY: '4711',

@@ -8,7 +8,7 @@ import { HEADER, LEGACY_VERSIONS, META, MODERN_VERSION, looksModern } from '../.
 import { findRequestReplica } from '../../../protocol/replica-ids.ts'
 import { RPC, rpcError } from '../../../protocol/rpc-error.ts'
 import { claimsModern, checkMethod, parseModernClient, checkVersion } from '../../client/client-info.ts'
-import { createStoppingAnswer, createErrorAnswer } from '../../client/encode-answer.ts'
+import { createStoppingAnswer, convertException } from '../../client/encode-answer.ts'
 import { InboundRequest, getErrorStatus } from '../../client/inbound-request.ts'
 import type { Arrival, HttpContext } from '../context.ts'
 import { readBody, createBodyRefusal, refuseUnread } from '../read-body.ts'
@@ -125,7 +125,7 @@ async function runInOwnSession(
       context.gate.closeSession(session, isGone ? 'disconnected' : 'answered')
     }
   } catch (thrown) {
-    const failed = createErrorAnswer(thrown, context.log)
+    const failed = convertException(thrown, context.log)
     reply.sendError(failed.status, failed.error, inbound.id)
   }
 }

@@ -5,7 +5,7 @@ import { HEADER, LEGACY_VERSIONS, isLegacy } from '../../../protocol/methods.ts'
 import { RPC } from '../../../protocol/rpc-error.ts'
 import { BatchWriter, parseBatch } from '../../client/batch.ts'
 import { checkInitialize, hasSameChoices, parseLegacyClient, checkMethod } from '../../client/client-info.ts'
-import { createErrorAnswer } from '../../client/encode-answer.ts'
+import { convertException } from '../../client/encode-answer.ts'
 import type { ResponseWriter } from '../../client/inbound-request.ts'
 import { InboundRequest } from '../../client/inbound-request.ts'
 import type { HttpContext } from '../context.ts'
@@ -137,7 +137,7 @@ async function openSession(
     if (typeof opened !== 'string') return opened
     reply.refuse(createTooManyRefusal(opened), request.id)
   } catch (thrown) {
-    const failed = createErrorAnswer(thrown, context.log)
+    const failed = convertException(thrown, context.log)
     reply.sendError(failed.status, failed.error, request.id)
   }
   return undefined

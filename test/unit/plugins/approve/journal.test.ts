@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { test, type TestContext } from 'node:test'
 import { promisify } from 'node:util'
-import { ApprovalJournal, type GrantedCall } from '../../../../plugins/approve/approval-journal.ts'
+import { ApprovalJournal, type GrantedCall } from '../../../../plugins/approve/unfinished-calls.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 import { callOf, connect, retryOf, setting, textOf } from './setting.ts'
 

@@ -73,7 +73,7 @@ export interface ReplyHandler {
 }
 
 /** A reply that may need another handler. */
-export interface DetourReply {
+export interface RewritableReply {
   readonly status: number
   readonly headers: ReplyHeaders
   readonly request: ClientRequest
@@ -84,10 +84,10 @@ export interface DetourReply {
 }
 
 /** Returns a handler for a redirect or an encoded reply; undefined for the original one. */
-export type Detour = (reply: DetourReply) => ReplyHandler | undefined
+export type ReplyRewriter = (reply: RewritableReply) => ReplyHandler | undefined
 
 /** True for redirects and encoded replies. */
-export function needsDetour(status: number, headers: ReplyHeaders): boolean {
+export function needsRewriting(status: number, headers: ReplyHeaders): boolean {
   return status === 307 || status === 308 || headers['content-encoding'] !== undefined
 }
 

@@ -1,7 +1,7 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { Clock, Config, Principal } from '../../src/plugin.ts'
 import { BoundedMap, gatewayError, principalKey } from '../../src/plugin.ts'
-import type { ScopeExpander } from './scopes.ts'
+import type { ScopeExpander } from './implied-scopes.ts'
 import type { Verified } from './tokens.ts'
 
 type ApiKeyConfig = NonNullable<NonNullable<Config['auth']>['keys']>[number]

@@ -1,6 +1,6 @@
 import type { Call, Clock, Config, Session, Upstream, UpstreamConfig } from '../api/index.ts'
 import type { Kind } from '../protocol/methods.ts'
-import { waitAtMost } from '../util/clock.ts'
+import { settlesWithin } from '../util/clock.ts'
 import { parseDuration } from '../util/units.ts'
 
 /**
@@ -130,7 +130,7 @@ export class StartupGrace {
   async waitForStart(upstream: Upstream): Promise<void> {
     const started = upstream.start()
     const left = this.startWaiting(upstream)
-    if (left > 0) await waitAtMost(this.#clock, left, started)
+    if (left > 0) await settlesWithin(this.#clock, left, started)
   }
 }
 

@@ -1,4 +1,4 @@
-import { ClientError, MAX_HEAD, MAX_INTERIM } from './transport.ts'
+import { ClientError, MAX_HEAD, MAX_INTERIM } from './http-client-types.ts'
 import type { ReplyHead } from './reply-head.ts'
 import { parseHead } from './reply-head.ts'
 
