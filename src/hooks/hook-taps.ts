@@ -180,11 +180,10 @@ export interface HookTaps {
   dispatch: (next: Dispatch, upstream: Upstream) => Dispatch | Undecided
 
   // Connections and sessions
-  // These run at a listener, before a request enters the pipeline. All but `session` and `sessionEnd` are HTTP only.
+  // These run at a listener, before a request enters the pipeline. All but `admit`, `session` and `sessionEnd` are HTTP only.
 
   /**
-   * Runs: For each connection or request at a listener, before it is read. It must be fast. Over HTTP the tap also
-   * receives the path.
+   * Runs: For each request at a listener, before it is read. It must be fast. Over HTTP the tap also receives the path.
    *
    * May change: Whether the request is accepted: a refusal answers it, and `'close'` closes the connection after the
    * answer.

@@ -26,7 +26,7 @@ export class SqlDatabase {
     return this.#statement(sql).all(...values)
   }
 
-  /** Runs work in an exclusive transaction. */
+  /** Runs work in a write transaction, and rolls it back if it throws. */
   runTransaction<T>(work: () => T): T {
     if (this.#database.isTransaction) return work()
     this.#database.exec('BEGIN IMMEDIATE')
