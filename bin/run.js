@@ -3,9 +3,7 @@
 const [major, minor] = process.versions.node.split('.').map(Number)
 
 if (major < 22 || (major === 22 && minor < 19)) {
-  process.stderr.write(
-    `gateway needs Node.js 22.19 or newer; this is ${process.version} (${process.execPath})\n`,
-  )
+  process.stderr.write(`gateway needs Node.js 22.19 or newer; this is ${process.version} (${process.execPath})\n`)
   process.exitCode = 2
 } else {
   const [command, ...args] = process.argv.slice(2)
@@ -22,8 +20,7 @@ if (major < 22 || (major === 22 && minor < 19)) {
  */
 async function attach(args) {
   const { setFlagsFromString } = process.getBuiltinModule('node:v8')
-  for (const flag of ['--no-opt', '--no-maglev', '--no-sparkplug', '--regexp-interpret-all'])
-    setFlagsFromString(flag)
+  for (const flag of ['--no-opt', '--no-maglev', '--no-sparkplug', '--regexp-interpret-all']) setFlagsFromString(flag)
   const { attachWithoutCli } = await import('../dist/src/cli/background/attach.js')
   return attachWithoutCli(args, process)
 }

@@ -5,12 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { digestOf } from './digest.ts'
 
 /** Build inputs and outputs. */
-const FILES = [
-  '{package,package-lock}.json',
-  'tsconfig*.json',
-  '{bin,plugins,schemas,scripts,src}/**',
-  'dist/**',
-]
+const FILES = ['{package,package-lock}.json', 'tsconfig*.json', '{bin,plugins,schemas,scripts,src}/**', 'dist/**']
 /** Digest after the last build. */
 const BUILT = 'dist/.built'
 

@@ -4,13 +4,7 @@ import { createRequire, isBuiltin } from 'node:module'
 import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import commonjsPlugin, { type RollupCommonJSOptions } from '@rollup/plugin-commonjs'
-import {
-  rollup,
-  type GetModuleInfo,
-  type OutputChunk,
-  type Plugin,
-  type RollupOutput,
-} from '@rollup/wasm-node'
+import { rollup, type GetModuleInfo, type OutputChunk, type Plugin, type RollupOutput } from '@rollup/wasm-node'
 import { stripTypes } from './strip-types.ts'
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
@@ -35,12 +29,7 @@ const OF_PAGE = ['htm', 'preact']
  * Always loaded by `serve` and `validate`: their static imports form one file; everything else is split at
  * `import()`.
  */
-const CORE = [
-  'src/cli/serve/serve',
-  'src/cli/local/validate',
-  'src/gateway/gateway',
-  'src/config/load-config',
-]
+const CORE = ['src/cli/serve/serve', 'src/cli/local/validate', 'src/gateway/gateway', 'src/config/load-config']
 
 /** Builtins loaded at first use, as many starts do not need them. */
 const SLOW = ['node:child_process', 'node:crypto', 'node:fs/promises', 'node:net', 'node:perf_hooks']
@@ -74,8 +63,7 @@ const { output } = await bundle.generate({
   hoistTransitiveImports: false,
   minifyInternalExports: false,
   generatedCode: 'es2015',
-  manualChunks: (id, { getModuleInfo }) =>
-    (core ??= needed(CORE, getModuleInfo)).has(id) ? 'core' : undefined,
+  manualChunks: (id, { getModuleInfo }) => ((core ??= needed(CORE, getModuleInfo)).has(id) ? 'core' : undefined),
 })
 await bundle.close()
 const chunks = [...output, ...(await alone())].filter(file => file.type === 'chunk')
@@ -115,8 +103,7 @@ function needed(roots: readonly string[], getModuleInfo: GetModuleInfo): Set<str
   const add = (id: string): void => {
     if (found.has(id)) return
     found.add(id)
-    for (const next of getModuleInfo(id)?.importedIds ?? [])
-      if (getModuleInfo(next)?.isExternal === false) add(next)
+    for (const next of getModuleInfo(id)?.importedIds ?? []) if (getModuleInfo(next)?.isExternal === false) add(next)
   }
   for (const root of roots) add(join(ROOT, `${root}.ts`))
   return found

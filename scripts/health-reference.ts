@@ -15,12 +15,10 @@ working, or should be changed; \`info\`: for information.
 
 /** Generates docs/reference/health.md. */
 export function healthReference(): string {
-  const rows = Object.entries({ ...mergeFindingTables(), ...DOCTOR_FINDINGS }).map(
-    ([code, { level, text, fix }]) => {
-      const cells = [`\`${code}\``, level, prose(text), prose(fix)]
-      return `| ${cells.join(' | ')} |\n`
-    },
-  )
+  const rows = Object.entries({ ...mergeFindingTables(), ...DOCTOR_FINDINGS }).map(([code, { level, text, fix }]) => {
+    const cells = [`\`${code}\``, level, prose(text), prose(fix)]
+    return `| ${cells.join(' | ')} |\n`
+  })
   return HEADER + rows.join('')
 }
 

@@ -8,9 +8,7 @@ export function withLayers(document: string): string {
 }
 
 function listParts(): string {
-  return PARTS.map(({ path, holds, may }) => `- \`${folder(path)}\`: ${holds} ← ${listImports(may)}`).join(
-    '\n',
-  )
+  return PARTS.map(({ path, holds, may }) => `- \`${folder(path)}\`: ${holds} ← ${listImports(may)}`).join('\n')
 }
 
 /** Groups common layers under one name. */

@@ -35,12 +35,8 @@ else if (proof === undefined) {
   console.error(`no proof named "${name}": ${[...known.keys()].join(', ')}`)
   process.exitCode = 2
 } else {
-  const child = spawn(
-    process.execPath,
-    ['--disable-warning=ExperimentalWarning', join(ROOM, proof.file), ...rest],
-    {
-      stdio: 'inherit',
-    },
-  )
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', join(ROOM, proof.file), ...rest], {
+    stdio: 'inherit',
+  })
   child.once('exit', (code, signal) => (process.exitCode = signal === null ? (code ?? 1) : 1))
 }

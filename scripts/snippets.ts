@@ -19,8 +19,7 @@ export function withFreshSnippets(markdown: string, root: URL): string {
     return whole.replace(/\n`{3,}\S*\n[^]*$/, opening => replaceBody(opening, body))
   })
   const marks = markdown.match(MARK)?.length ?? 0
-  if (count !== marks)
-    throw new Error(`${marks - count} of ${marks} snippet comments are not followed by a code fence`)
+  if (count !== marks) throw new Error(`${marks - count} of ${marks} snippet comments are not followed by a code fence`)
   return fresh
 }
 

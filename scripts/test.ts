@@ -26,8 +26,7 @@ const CONCURRENCY = Math.max(2, availableParallelism()) + 1
 const flags = process.argv.slice(2).filter(word => word.startsWith('--'))
 const words = process.argv.slice(2).filter(word => !word.startsWith('--'))
 const isSlow = (file: string): boolean => file.startsWith('examples/') || file.endsWith('.slow.test.ts')
-const isShared = (file: string): boolean =>
-  file.startsWith('test/unit/') && !/\.(slow|process)\.test\.ts$/.test(file)
+const isShared = (file: string): boolean => file.startsWith('test/unit/') && !/\.(slow|process)\.test\.ts$/.test(file)
 
 const files = globSync(PATTERNS, { cwd: ROOT, exclude: ['**/node_modules'] })
   .map(file => file.replaceAll('\\', '/'))
@@ -41,9 +40,7 @@ const { status } = spawnSync(
   [
     '--disable-warning=ExperimentalWarning',
     // Coverage of cached code is inexact.
-    ...(flags.includes('--experimental-test-coverage')
-      ? []
-      : ['--import', './test/fixtures/compile-cache.ts']),
+    ...(flags.includes('--experimental-test-coverage') ? [] : ['--import', './test/fixtures/compile-cache.ts']),
     ...['--import', './test/fixtures/must-end.ts'],
     ...['--test', '--test-reporter=spec', `--test-concurrency=${CONCURRENCY}`, '--test-timeout=120000'],
     ...flags.filter(flag => flag !== '--all' && flag !== '--slow'),

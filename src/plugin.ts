@@ -363,12 +363,7 @@ export type {
   UpstreamStatus,
   Via,
 } from './api/index.ts'
-export type {
-  CacheConfig,
-  CachePolicyConfig,
-  CacheToolConfig,
-  UpstreamCacheConfig,
-} from './config/config.gen.ts'
+export type { CacheConfig, CachePolicyConfig, CacheToolConfig, UpstreamCacheConfig } from './config/config.gen.ts'
 export { isOwnName, assignOwnNames, type CatalogEntry } from './api/catalog-entry.ts'
 export type { CatalogView, ListingReader, UpstreamInstructions } from './api/catalog-view.ts'
 export type { ExplainedCall, ExplainStep, CallPhase, PhaseTimes } from './api/explain.ts'

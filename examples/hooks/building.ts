@@ -55,8 +55,7 @@ export const loopbackOnly: Plugin = {
   name: 'loopback-only',
   setup({ hooks }) {
     hooks.createListener.for('http').tap({ stage: 'trace' }, (spec, { name }): Listener | undefined => {
-      if ('host' in spec && spec.host !== '127.0.0.1')
-        throw new Error(`listener "${name}" is not on loopback`)
+      if ('host' in spec && spec.host !== '127.0.0.1') throw new Error(`listener "${name}" is not on loopback`)
       return undefined // the gateway makes it
     })
   },
@@ -121,8 +120,7 @@ export const slowCalls: Plugin<{ overMs?: number }> = {
       const began = clock.now()
       const reply = await next(call)
       const ms = clock.now() - began
-      if (ms > (options?.overMs ?? 1000))
-        log.warn('a slow call', { upstream: upstream.name, method: call.method, ms })
+      if (ms > (options?.overMs ?? 1000)) log.warn('a slow call', { upstream: upstream.name, method: call.method, ms })
       return reply
     })
   },

@@ -52,9 +52,7 @@ export const all: Plugin<never> = {
       const { name, arguments: args } = exchange.params ?? {}
       if (name !== 'all' || !isObject(args) || !Array.isArray(args.tools)) return undefined
       const answers = await Promise.all(args.tools.map(tool => exchange.callTool(String(tool), {})))
-      const texts = answers.map(one =>
-        'error' in one ? one.error.message : 'result' in one ? one.result.value() : '',
-      )
+      const texts = answers.map(one => ('error' in one ? one.error.message : 'result' in one ? one.result.value() : ''))
       return answer({ content: [{ type: 'text', text: JSON.stringify(texts) }] })
     })
   },

@@ -58,11 +58,7 @@ async function world<T>(t: TestContext, plugin: Plugin<T>, options?: T, config: 
   return { web, gateway }
 }
 
-async function connect(
-  t: TestContext,
-  { url }: { readonly url: string },
-  era: 'modern' | 'legacy' = 'modern',
-) {
+async function connect(t: TestContext, { url }: { readonly url: string }, era: 'modern' | 'legacy' = 'modern') {
   return closeAfter(t, await testClient(url, { era }))
 }
 

@@ -90,9 +90,7 @@ export const callBudget: Plugin<{ limit: number }> = {
   setup({ options: { limit }, hooks }) {
     let spent = 0
     hooks.settled.tap({ methods: ['tools/call'] }, () => void spent++)
-    hooks.health.tap(findings =>
-      spent < limit ? undefined : [...findings, found('budget-spent', { spent, limit })],
-    )
+    hooks.health.tap(findings => (spent < limit ? undefined : [...findings, found('budget-spent', { spent, limit })]))
   },
 }
 // #endregion health
@@ -140,10 +138,7 @@ export const switchedOff: Plugin<{ tool: string }> = {
     )
     hooks.explain.tap((steps, { exchange }) => {
       if (exchange.params?.name !== options.tool) return undefined
-      return [
-        ...steps,
-        { by: 'switched-off', at: 'request', does: 'refuses', text: 'the tool is switched off' },
-      ]
+      return [...steps, { by: 'switched-off', at: 'request', does: 'refuses', text: 'the tool is switched off' }]
     })
   },
 }

@@ -85,8 +85,7 @@ export class ActivityDatabase {
 
   /** Deletes the oldest tenth when the file is full. */
   pruneOldest(): void {
-    const { first, last } =
-      this.#database.prepare('SELECT min(id) AS first, max(id) AS last FROM calls').get() ?? {}
+    const { first, last } = this.#database.prepare('SELECT min(id) AS first, max(id) AS last FROM calls').get() ?? {}
     const part = Math.ceil((Number(last ?? 0) - Number(first ?? 0) + 1) / PART)
     this.#database.prepare('DELETE FROM calls WHERE id < ?').run(Number(first ?? 0) + part)
   }
@@ -117,9 +116,7 @@ export function classifyError(error: unknown): 'busy' | 'full' | 'damaged' | 'ot
   if (primary === 5 || primary === 6) return 'busy'
   if (primary === 13) return 'full'
   if (primary === 11 || primary === 26) return 'damaged'
-  return error instanceof Error && error.message.startsWith('the file has schema version')
-    ? 'damaged'
-    : 'other'
+  return error instanceof Error && error.message.startsWith('the file has schema version') ? 'damaged' : 'other'
 }
 
 /** Creates or upgrades the table; another process may do the same concurrently. */

@@ -6,14 +6,7 @@ import type {
   JsonObject,
   PluginCommands,
 } from '../../src/plugin.ts'
-import {
-  gatewayError,
-  GatewayError,
-  isObject,
-  filterObjects,
-  toOneLine,
-  sanitizeText,
-} from '../../src/plugin.ts'
+import { gatewayError, GatewayError, isObject, filterObjects, toOneLine, sanitizeText } from '../../src/plugin.ts'
 
 type PrintDeps = Pick<CommandCall, 'out' | 'table'>
 
@@ -62,11 +55,7 @@ function areReady({ agents }: JsonObject): boolean {
 }
 
 /** Formats the chosen agents; with `explain`, also the reasons for and against each. */
-function formatRoute(
-  { chosen, by, candidates }: JsonObject,
-  explain: boolean,
-  { out, table }: PrintDeps,
-): string[] {
+function formatRoute({ chosen, by, candidates }: JsonObject, explain: boolean, { out, table }: PrintDeps): string[] {
   const names = (Array.isArray(chosen) ? chosen : []).map(toText)
   if (!explain) return [names[0] ?? 'nobody']
   const first = names.length === 0 ? out.paint('red', 'nobody') : out.paint('bold', names.join(' → '))
@@ -155,8 +144,7 @@ function formatTask(
   task: JsonObject,
   { out, err }: Pick<CommandCall, 'out' | 'err'>,
 ): { text: string; facts: string[] } {
-  const { text, task_id, state, why, agent, routed_by, denied, warnings, truncated, bytes_total, changes } =
-    task
+  const { text, task_id, state, why, agent, routed_by, denied, warnings, truncated, bytes_total, changes } = task
   const said = typeof text === 'string' ? text : ''
   const about = [
     `task ${String(task_id)} ${String(state)}`,
@@ -168,9 +156,7 @@ function formatTask(
     ...(typeof why === 'string' ? [toOneLine(why)] : []),
     ...(truncated === true ? [`truncated: ${String(bytes_total)} bytes in total`] : []),
     ...toTexts(denied).map(line => `${err.paint('yellow', 'denied')} ${line}`),
-    ...(toTexts(task.files_changed).length === 0
-      ? []
-      : [`changed ${toTexts(task.files_changed).join(', ')}`]),
+    ...(toTexts(task.files_changed).length === 0 ? [] : [`changed ${toTexts(task.files_changed).join(', ')}`]),
     ...(typeof changes === 'string' ? [toOneLine(changes)] : []),
     ...toTexts(warnings).map(line => `${err.paint('yellow', 'warning')} ${line}`),
   ]
@@ -260,8 +246,7 @@ export const commands: PluginCommands = {
   },
   'agents route': {
     summary: 'Show which coding agent would get a task.',
-    description:
-      'Exit codes: 0 an agent is available, 5 none is available, 2 wrong usage, 3 invalid configuration.',
+    description: 'Exit codes: 0 an agent is available, 5 none is available, 2 wrong usage, 3 invalid configuration.',
     examples: [
       'gateway agents route "review the login" --explain',
       'gateway agents route "find a leak" --capability review --json',

@@ -97,9 +97,7 @@ export class Worktrees {
     try {
       if (!TASK.test(task)) throw new Error('invalid task id')
       const record = await this.#readRecord(task)
-      return record === undefined
-        ? await this.#createWorktree(cwd, task)
-        : await this.#buildWorktree(record, cwd, [])
+      return record === undefined ? await this.#createWorktree(cwd, task) : await this.#buildWorktree(record, cwd, [])
     } catch (cause) {
       throw agentError('GW_AGENT_WORKTREE', { directory: cwd, why: getErrorMessage(cause), cause })
     }
@@ -182,10 +180,7 @@ export class Worktrees {
     return true
   }
 
-  async #removeWorktree(
-    { repository, top, branch, task }: WorktreeRecord,
-    withBranch: boolean,
-  ): Promise<void> {
+  async #removeWorktree({ repository, top, branch, task }: WorktreeRecord, withBranch: boolean): Promise<void> {
     const git = new Git(this.#programs, repository)
     await rm(top, { recursive: true, force: true })
     await git.run(['worktree', 'prune'])
@@ -217,14 +212,7 @@ export class Worktrees {
 }
 
 /** Disables external diff programs and pins output settings. */
-const PLAIN = [
-  '--cached',
-  '--no-ext-diff',
-  '--no-textconv',
-  '--no-color',
-  '--no-renames',
-  '--ignore-submodules=all',
-]
+const PLAIN = ['--cached', '--no-ext-diff', '--no-textconv', '--no-color', '--no-renames', '--ignore-submodules=all']
 
 /** Finds content that the worktree does not contain. */
 async function findWarnings(git: Git): Promise<string[]> {
@@ -346,8 +334,7 @@ export function createContainment(
 function createFolderResolver(state: string | undefined, name: string): () => Promise<string> {
   let made: Promise<string> | undefined
   return () =>
-    (made ??=
-      state === undefined ? mkdtemp(join(tmpdir(), `tapgate-${name}-`)) : Promise.resolve(join(state, name)))
+    (made ??= state === undefined ? mkdtemp(join(tmpdir(), `tapgate-${name}-`)) : Promise.resolve(join(state, name)))
 }
 
 /** Empty directories for tasks without `roots`, shared by a task and its continuations. */
@@ -383,8 +370,7 @@ export class ScratchDirectories {
     for (const name of await readdir(folder).catch(() => [])) {
       const stats = await lstat(join(folder, name)).catch(() => undefined)
       const isOld = stats !== undefined && Date.now() - stats.ctimeMs > YOUNG_MS
-      if (isOld && NAME.test(name) && !isKept(name))
-        await rm(join(folder, name), { recursive: true, force: true })
+      if (isOld && NAME.test(name) && !isKept(name)) await rm(join(folder, name), { recursive: true, force: true })
     }
   }
 }

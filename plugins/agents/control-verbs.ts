@@ -28,9 +28,7 @@ const OWNER: TaskCaller = {
  */
 export function registerVerbs(hooks: PluginHooks, parts: McpDeps): void {
   const { control } = hooks
-  control
-    .for('agents.list')
-    .tap({ readOnly: true }, () => ({ agents: parts.service().agents().map(formatAgentRow) }))
+  control.for('agents.list').tap({ readOnly: true }, () => ({ agents: parts.service().agents().map(formatAgentRow) }))
   control.for('agents.probe').tap(async ({ agents }) => {
     const ids = parseAgentIds(agents)
     for (const id of ids ?? []) checkAgent(id, parts)
@@ -132,11 +130,7 @@ function validateParams(verb: string, params: JsonObject): JsonObject {
 }
 
 /** Finds a task and its owner's key. */
-function findTask(
-  verb: string,
-  { task }: JsonObject,
-  parts: McpDeps,
-): { readonly id: string; readonly owner: string } {
+function findTask(verb: string, { task }: JsonObject, parts: McpDeps): { readonly id: string; readonly owner: string } {
   if (typeof task !== 'string') throw createParamsError(verb, '"task" must be a task id')
   const owner = parts.service().findOwner(task)
   if (owner === undefined) throw createUnknownTaskError(task)

@@ -47,8 +47,7 @@ export class AgentCounters {
     durations.sum += seconds
     durations.count++
     BUCKETS_S.forEach((bound, index) => {
-      if (durations !== undefined && seconds <= bound)
-        durations.counts[index] = (durations.counts[index] ?? 0) + 1
+      if (durations !== undefined && seconds <= bound) durations.counts[index] = (durations.counts[index] ?? 0) + 1
     })
   }
 

@@ -43,8 +43,7 @@ export class Roots {
     if (path.includes('\0')) throw createPathError(what, path, 'contains a NUL character')
     const file = resolve(base, path)
     const real = resolveRealPath(file)
-    if (!this.#real.some(root => isWithin(root, real)))
-      throw createPathError(what, path, 'is outside the roots')
+    if (!this.#real.some(root => isWithin(root, real))) throw createPathError(what, path, 'is outside the roots')
     try {
       return realpathSync(file)
     } catch {

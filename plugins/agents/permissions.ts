@@ -105,8 +105,7 @@ function findMissing(call: AgentToolCall): string[] {
  * omitted length.
  */
 function quote(value: unknown, max: number, hide: SecretRedactor): string {
-  if (typeof value === 'string')
-    return showEnds(hide(value), max, part => escapeInvisible(JSON.stringify(part)))
+  if (typeof value === 'string') return showEnds(hide(value), max, part => escapeInvisible(JSON.stringify(part)))
   const json = JSON.stringify(value, (_, inner: unknown) => (typeof inner === 'string' ? hide(inner) : inner))
   return showEnds(json ?? 'nothing', max, escapeInvisible)
 }
@@ -169,12 +168,7 @@ function applyUncertainty(verdict: PermissionVerdict, unsure: string | undefined
 }
 
 function matchRule(rule: PermissionRule, call: AgentToolCall, site: PermissionScope): MatchResult {
-  const fits = [
-    matchKind(rule, call),
-    matchTitle(rule, call),
-    matchCommand(rule, call),
-    matchFiles(rule, call, site),
-  ]
+  const fits = [matchKind(rule, call), matchTitle(rule, call), matchCommand(rule, call), matchFiles(rule, call, site)]
   return fits.includes('no') ? 'no' : fits.includes('unknown') ? 'unknown' : 'yes'
 }
 
@@ -242,8 +236,7 @@ function isOpaque({ commands }: PermissionRule, call: AgentToolCall): boolean {
 
 /** Returns whether a path is inside a directory; undefined if unknown, for example `..` after a link. */
 function isInside(base: string, path: string, cwd: string): boolean | undefined {
-  if (path === '' || path.includes('\0') || path.startsWith('~') || path.split('/').includes('..'))
-    return undefined
+  if (path === '' || path.includes('\0') || path.startsWith('~') || path.split('/').includes('..')) return undefined
   return isWithin(base, resolveRealPath(resolve(cwd, path)))
 }
 

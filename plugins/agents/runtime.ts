@@ -96,9 +96,7 @@ export class LocalRuntime {
   }
 
   #buildServiceDeps(): ConstructorParameters<typeof LocalTaskService>[1] {
-    const agents = new Map<string, AgentHost>(
-      [...this.#configured].map(([id, { host }]) => [id, host] as const),
-    )
+    const agents = new Map<string, AgentHost>([...this.#configured].map(([id, { host }]) => [id, host] as const))
     return {
       agents,
       routing: this.#api.options.routing,

@@ -52,12 +52,7 @@ export class SlotQueue {
   }
 
   /** Acquires a slot, immediately or after queueing. Previously admitted tasks may wait even if the queue is full. */
-  acquire(
-    owner: string,
-    maxMs: number,
-    signal: AbortSignal,
-    wasAdmitted = false,
-  ): Promise<ReleaseSlot | SlotRefusal> {
+  acquire(owner: string, maxMs: number, signal: AbortSignal, wasAdmitted = false): Promise<ReleaseSlot | SlotRefusal> {
     if (signal.aborted) return Promise.resolve('cancelled')
     if (this.#running < this.#concurrent && this.queued === 0) return Promise.resolve(this.#occupySlot())
     if (this.isQueueFull(owner) && !wasAdmitted) return Promise.resolve('full')

@@ -40,14 +40,7 @@ export function resolveAgents(section: AgentsConfig): AgentSettings[] {
 /** Merges an agent's settings over `defaults` and the built-in defaults. */
 export function resolveSettings(id: string, own: OwnSettings, defaults: AgentsConfig['defaults'] = {}) {
   const { title, description, command, args, auth } = own
-  const {
-    inheritEnv = INHERITED,
-    mode,
-    model,
-    callback,
-    isolation = 'none',
-    sandbox,
-  } = { ...defaults, ...own }
+  const { inheritEnv = INHERITED, mode, model, callback, isolation = 'none', sandbox } = { ...defaults, ...own }
   const limits = { ...LIMITS, ...defaults.limits, ...own.limits }
   const permissions = { ...PERMISSIONS, ...defaults.permissions, ...own.permissions }
   const output = { ...OUTPUT, ...defaults.output, ...own.output }

@@ -16,8 +16,7 @@ import { createRouter } from './scheduling.ts'
 import type { AgentSettings, AgentsConfig } from './settings.ts'
 import { resolveAgents } from './settings.ts'
 
-const NO_ROOTS =
-  'agents.roots is not set: each task works in an empty directory, and cwd and files are not allowed'
+const NO_ROOTS = 'agents.roots is not set: each task works in an empty directory, and cwd and files are not allowed'
 
 /**
  * Loads the configured agents. @throws GatewayError for an unusable configuration, so that a reload keeps the old one
@@ -46,10 +45,7 @@ function checkRoots({ options: { roots = [] }, directory, privatePaths }: Plugin
 }
 
 /** Rejects disallowed programs; a missing one may be installed later. */
-function checkProgram(
-  agent: AgentSettings,
-  { directory, options, programs, log }: PluginApi<AgentsConfig>,
-): void {
+function checkProgram(agent: AgentSettings, { directory, options, programs, log }: PluginApi<AgentsConfig>): void {
   const searchPath = programs.createEnvironment(agent.inheritEnv, agent.env).PATH
   try {
     resolveProgramFile(agent, { searchPath, directory, commands: options.commands })
@@ -81,8 +77,7 @@ const ANSWERED = 0.7
 /** Registers the agents upstream and all hooks. */
 export function setUp(
   api: PluginApi<AgentsConfig>,
-  openRuntime = (...given: ConstructorParameters<typeof LocalRuntime>): AgentRuntime =>
-    new LocalRuntime(...given),
+  openRuntime = (...given: ConstructorParameters<typeof LocalRuntime>): AgentRuntime => new LocalRuntime(...given),
 ): void {
   const { options, hooks, slot, clock } = api
   const agents = loadAgents(api)
@@ -101,8 +96,7 @@ export function setUp(
   )
   hooks.stopping.tap(graceMs => void clock.after(graceMs * ANSWERED, () => foreground.end()))
   hooks.metrics.tap(figures => [...figures, ...runtime.figures()])
-  if (agents.some(({ callback }) => callback !== undefined))
-    openCallback(hooks, state.callbackTokens, UPSTREAM)
+  if (agents.some(({ callback }) => callback !== undefined)) openCallback(hooks, state.callbackTokens, UPSTREAM)
   registerVerbs(hooks, parts)
 }
 
@@ -120,13 +114,8 @@ function createState(): AgentsState {
 }
 
 /** Adds the agents upstream, and a callback listener if any agent may call back. */
-function addAgentsUpstream(
-  config: Config,
-  { prefix }: AgentsConfig,
-  callingBack: readonly AgentSettings[],
-): Config {
-  const isTaken =
-    config.upstreams[UPSTREAM] !== undefined || config.listeners[CALLBACK_LISTENER] !== undefined
+function addAgentsUpstream(config: Config, { prefix }: AgentsConfig, callingBack: readonly AgentSettings[]): Config {
+  const isTaken = config.upstreams[UPSTREAM] !== undefined || config.listeners[CALLBACK_LISTENER] !== undefined
   if (isTaken) {
     const why = `the upstream name "${UPSTREAM}" and the listener name "${CALLBACK_LISTENER}" are reserved`
     throw gatewayError('GW_PLUGIN_OPTIONS', { plugin: UPSTREAM, why })

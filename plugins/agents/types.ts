@@ -90,17 +90,7 @@ export type PermissionOutcome = { readonly optionId: string } | 'cancelled'
 
 /** Why an agent failed. `kind` is derived from structured data, never from prose. */
 export type FailureKind =
-  | 'spawn'
-  | 'auth'
-  | 'limit'
-  | 'empty'
-  | 'timeout'
-  | 'crash'
-  | 'protocol'
-  | 'refused'
-  | 'lost'
-  | 'busy'
-  | 'stopped'
+  'spawn' | 'auth' | 'limit' | 'empty' | 'timeout' | 'crash' | 'protocol' | 'refused' | 'lost' | 'busy' | 'stopped'
 
 /** Task outcome, as a metric label. */
 export type TaskOutcome = 'completed' | 'denied' | 'gateway' | FailureKind

@@ -36,10 +36,7 @@ const SCHEMA = {
 }
 
 function supportsForms(client: ClientDescription): boolean {
-  return (
-    findMissingCapabilities(normalizeCapabilities(client), 'elicitation/create', { mode: 'form' }) ===
-    undefined
-  )
+  return findMissingCapabilities(normalizeCapabilities(client), 'elicitation/create', { mode: 'form' }) === undefined
 }
 
 /** Builds the approval form; caller data appears only as quoted data. */
@@ -123,9 +120,7 @@ export class Approver {
     const decision = await open.decided
     stop()
     this.#deps.replicas?.withdraw(open.id)
-    return decision.outcome === 'approved'
-      ? this.#grantCall(open, decision)
-      : this.#refuseCall(request, decision, open)
+    return decision.outcome === 'approved' ? this.#grantCall(open, decision) : this.#refuseCall(request, decision, open)
   }
 
   /** Announces the call to the other replicas before asking, so that every approver can decide; false on failure. */
@@ -201,10 +196,7 @@ export class Approver {
       isOver = true
       for (const listener of listeners) listener('decided elsewhere')
     })
-    const form = buildForm(
-      open,
-      listener => void (isOver ? listener('no longer pending') : listeners.push(listener)),
-    )
+    const form = buildForm(open, listener => void (isOver ? listener('no longer pending') : listeners.push(listener)))
     const reply = await open.request.call.exchange.ask(form)
     return parseDecision(reply) ?? false
   }
@@ -220,11 +212,7 @@ export class Approver {
       this.#deps.journal.recordStart({ id, digest, method, name, upstream, rule, by: decision.by })
     } catch (error) {
       this.#api.log.error('cannot record approval', { why: getErrorMessage(error) })
-      return this.#refuseCall(
-        request,
-        { outcome: 'unavailable', by: 'the approval could not be recorded' },
-        open,
-      )
+      return this.#refuseCall(request, { outcome: 'unavailable', by: 'the approval could not be recorded' }, open)
     }
     this.#recordDecision(request, 'approved', decision.by, open)
     return { granted: true, ended: () => this.#recordEnd(id) }
@@ -259,7 +247,5 @@ function buildRefusal({ call, name, rule }: ApprovalRequest, { outcome, by }: De
   const reason = outcome === 'approved' ? 'approval_unavailable' : REASONS[outcome]
   const why = outcome === 'denied' ? 'it was denied' : by
   const text = `${reason}: "${toOneLine(name)}" was not run: the rule "${toOneLine(rule)}" requires approval, and ${why}`
-  return call.method === 'tools/call'
-    ? answer(toolError(text))
-    : refuse(RPC.invalidParams, text, { reason, rule })
+  return call.method === 'tools/call' ? answer(toolError(text)) : refuse(RPC.invalidParams, text, { reason, rule })
 }

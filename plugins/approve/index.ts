@@ -80,8 +80,7 @@ export const approve: Plugin<ApproveConfig> = {
     registerVerbs(api, decisions, async () => replicas?.list() ?? { approvals: waiting.calls.map(formatRow) })
     hooks.control.for('approvals.show').tap({ readOnly: true }, async ({ id }) => {
       const own = waiting.calls.find(call => call.id === id)
-      if (own !== undefined)
-        return { approvals: [{ ...formatRow(own), arguments: writeArguments(own.request) }] }
+      if (own !== undefined) return { approvals: [{ ...formatRow(own), arguments: writeArguments(own.request) }] }
       const { approvals = [] } = (await replicas?.list()) ?? {}
       return { approvals: approvals.filter(row => row.id === id) }
     })

@@ -194,8 +194,7 @@ export class ReplicaApprovals implements Decisions {
     const sealed = await store.get(key)
     const text = sealed === undefined ? undefined : store.open(sealed, key)
     const rows: unknown = text === undefined ? [] : JSON.parse(text)
-    const isOpen = ({ until }: JsonObject): boolean =>
-      typeof until === 'string' && Date.parse(until) > Date.now()
+    const isOpen = ({ until }: JsonObject): boolean => typeof until === 'string' && Date.parse(until) > Date.now()
     return Array.isArray(rows) ? rows.filter(isObject).filter(isOpen) : []
   }
 

@@ -34,10 +34,7 @@ export function newId(): string {
 
 /** Pending calls. The first decision counts and removes the call. */
 export class WaitingCalls {
-  readonly #open = new Map<
-    string,
-    { readonly call: OpenCall; readonly decide: (decision: Decision) => void }
-  >()
+  readonly #open = new Map<string, { readonly call: OpenCall; readonly decide: (decision: Decision) => void }>()
 
   get calls(): OpenCall[] {
     return [...this.#open.values()].map(({ call }) => call)

@@ -119,11 +119,7 @@ async function* readLines(path: string): AsyncGenerator<string> {
 }
 
 /** Lines are Latin-1 strings so that the hash covers the exact bytes. */
-function findLineProblem(
-  line: string,
-  start: string | undefined,
-  before: string | undefined,
-): string | undefined {
+function findLineProblem(line: string, start: string | undefined, before: string | undefined): string | undefined {
   if (parseHash(line) === undefined) return 'the line has no hash'
   if (start === undefined) return 'earlier lines are missing: the first line of the file is absent'
   if (before !== undefined && start !== before) return 'the line does not follow the previous one'

@@ -1,15 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { resolve } from 'node:path'
 import type { Clock, Config, Plugin, PluginApi, Session } from '../../src/plugin.ts'
-import {
-  defineErrors,
-  gatewayError,
-  compileGlobs,
-  METHODS,
-  parseSize,
-  getErrorMessage,
-  RPC,
-} from '../../src/plugin.ts'
+import { defineErrors, gatewayError, compileGlobs, METHODS, parseSize, getErrorMessage, RPC } from '../../src/plugin.ts'
 import { JournalFile, JournalStderr } from './journal-file.ts'
 import { AuditJournal } from './audit-journal.ts'
 import { LineFormatter, TextEncoderCache } from './line-formatter.ts'
@@ -74,14 +66,10 @@ export const audit: Plugin<AuditOptions> = {
       return [...steps, { ...base, text, does: isShut ? 'refuses' : 'passes', isPassing: isShut }]
     })
     hooks.auditEvent.tap(event => {
-      journal.add(
-        lines.formatEvent(event, event.exchange === undefined ? '' : formatCaller(event.exchange.session)),
-      )
+      journal.add(lines.formatEvent(event, event.exchange === undefined ? '' : formatCaller(event.exchange.session)))
       if (isStrict) journal.flushNow()
     })
-    const sampler = new RefusalSampler(clock, count =>
-      journal.add(lines.formatNote('refused', { more: count })),
-    )
+    const sampler = new RefusalSampler(clock, count => journal.add(lines.formatNote('refused', { more: count })))
     hooks.refused.tap((refusal, credentials) => {
       if (sampler.mayNote()) journal.add(lines.formatRefusal(refusal, credentials))
     })
@@ -114,8 +102,7 @@ function openJournal(
   const key = file === undefined ? '' : resolve(directory, file)
   const sink = key === '' ? new JournalStderr(text => process.stderr.write(text)) : new JournalFile(key)
   const formatNote = (kind: string, fields: object): string => lines.formatNote(kind, fields)
-  const journal =
-    journals.get(key) ?? new AuditJournal(parseSettings(options), { sink, clock, log, note: formatNote })
+  const journal = journals.get(key) ?? new AuditJournal(parseSettings(options), { sink, clock, log, note: formatNote })
   journals.set(key, journal)
   // A second signal exits immediately, so flush on exit.
   if (journal.owners++ === 0) process.on('exit', journal.flushNow)

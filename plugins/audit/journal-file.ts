@@ -114,10 +114,7 @@ export class JournalFile implements Sink {
   }
 }
 
-async function readTail(
-  handle: FileHandle,
-  size: number,
-): Promise<{ last: string | undefined; torn: number }> {
+async function readTail(handle: FileHandle, size: number): Promise<{ last: string | undefined; torn: number }> {
   const start = Math.max(0, size - TAIL_BYTES)
   const tail = Buffer.alloc(size - start)
   await handle.read(tail, 0, tail.length, start)

@@ -1,12 +1,4 @@
-import type {
-  Answer,
-  CatalogEntry,
-  CatalogView,
-  Config,
-  Exchange,
-  PluginHooks,
-  Principal,
-} from '../../src/plugin.ts'
+import type { Answer, CatalogEntry, CatalogView, Config, Exchange, PluginHooks, Principal } from '../../src/plugin.ts'
 import {
   ANONYMOUS,
   compileCallers,
@@ -49,9 +41,7 @@ export function enforceRules(rules: readonly AccessRule[], hooks: PluginHooks, f
     const verdict = about.length === 0 ? 'allowed' : evaluateRules(about, principal)
     if (verdict === 'hidden') return []
     return [
-      verdict === 'allowed'
-        ? entry
-        : { ...entry, refusal: createScopeError(`"${entry.exposed}"`, verdict.needs) },
+      verdict === 'allowed' ? entry : { ...entry, refusal: createScopeError(`"${entry.exposed}"`, verdict.needs) },
     ]
   }
   // Withhold instead of removing: a later profile may hide or rename the entry.
@@ -59,14 +49,10 @@ export function enforceRules(rules: readonly AccessRule[], hooks: PluginHooks, f
     view.principal === ANONYMOUS ? undefined : entries.flatMap(entry => filterEntry(entry, view)),
   )
   // The catalog has neither the listener, which determines the authorization server, nor the exposed name.
-  hooks.response.tap(
-    { stage: 'policy', methods: [...Object.keys(NAMES), ...OF_TASKS] },
-    (answer, exchange) => {
-      const scopes =
-        'error' in answer && exchange.route === undefined ? readNeededScopes(answer.error) : undefined
-      return scopes && forbid(exchange, describeTarget(exchange), scopes)
-    },
-  )
+  hooks.response.tap({ stage: 'policy', methods: [...Object.keys(NAMES), ...OF_TASKS] }, (answer, exchange) => {
+    const scopes = 'error' in answer && exchange.route === undefined ? readNeededScopes(answer.error) : undefined
+    return scopes && forbid(exchange, describeTarget(exchange), scopes)
+  })
   // An unknown method has no target, so it needs access to the whole server.
   hooks.dispatch.tap((next, { name }) => {
     const about = rules.filter(rule => rule.covers(name))

@@ -39,8 +39,7 @@ export class KeyRing {
   /** Returns the principal for a key name or subject, for control commands; the first one if several keys match. */
   findByName(name: string): Principal | undefined {
     const held =
-      this.#keys.find(one => one.name === name) ??
-      this.#keys.find(({ principal }) => principal.subject === name)
+      this.#keys.find(one => one.name === name) ?? this.#keys.find(({ principal }) => principal.subject === name)
     return held?.principal
   }
 

@@ -81,11 +81,7 @@ export class Authenticator {
   /** Scopes required for every request. */
   readonly #scopes: readonly string[]
 
-  constructor(
-    { options, clock, log }: PluginApi<AuthConfig>,
-    keys: KeyRing,
-    verify: VerifyToken | undefined,
-  ) {
+  constructor({ options, clock, log }: PluginApi<AuthConfig>, keys: KeyRing, verify: VerifyToken | undefined) {
     this.hasIssuers = verify !== undefined
     this.#options = options
     this.#keys = keys
@@ -118,11 +114,7 @@ export class Authenticator {
     this.#resources.set(listener, { written, canonical: canonicalizeResource(written) })
   }
 
-  async #authenticateToken(
-    token: string,
-    listener: string,
-    verify: VerifyToken,
-  ): Promise<Principal | Refusal> {
+  async #authenticateToken(token: string, listener: string, verify: VerifyToken): Promise<Principal | Refusal> {
     const resource = this.#resources.get(listener)
     // Tokens are valid per listener, because resources differ.
     const key = `${listener} ${hashSecret(token)}`

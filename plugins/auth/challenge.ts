@@ -48,11 +48,7 @@ export function createScopeError(what: string, scopes: readonly string[]): RpcEr
 }
 
 /** Creates a 403 with exactly the scopes that the operation needs. */
-export function createForbidden(
-  what: string,
-  scopes: readonly string[],
-  metadata: string | undefined,
-): ErrorAnswer {
+export function createForbidden(what: string, scopes: readonly string[], metadata: string | undefined): ErrorAnswer {
   const headers = { 'www-authenticate': formatChallenge({ error: 'insufficient_scope', scopes, metadata }) }
   return { error: createScopeError(what, scopes), http: { status: 403, headers }, refusedBy: 'auth' }
 }
@@ -86,8 +82,7 @@ type Credential =
 export function readCredential(credentials: Credentials, keyHeader: string): Credential {
   const authorization = credentials.header('authorization')
   const keys = credentials.header(keyHeader)
-  if (authorization.length + keys.length > 1)
-    return createBadCredential('multiple credentials in one request')
+  if (authorization.length + keys.length > 1) return createBadCredential('multiple credentials in one request')
   const [key = ''] = keys
   const [sent] = authorization
   if (sent === undefined) return keys.length === 0 ? { kind: 'none' } : classifySecret(key, false)

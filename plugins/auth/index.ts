@@ -139,8 +139,7 @@ function checkCertificates(config: unknown, auth: unknown, report: Report): void
   const listeners = readMap(config, 'listeners')
   const asks = Object.keys(listeners).some(
     name =>
-      (covered.length === 0 || covered.includes(name)) &&
-      readText(listeners, name, 'tls', 'clientCa') !== undefined,
+      (covered.length === 0 || covered.includes(name)) && readText(listeners, name, 'tls', 'clientCa') !== undefined,
   )
   if (asks) return
   report({
@@ -156,9 +155,7 @@ function checkOpenPaths(config: unknown, auth: unknown, report: Report): void {
   const covered = readList(auth, 'listeners')
   const listeners = readMap(config, 'listeners')
   const names = Object.keys(listeners).filter(name => covered.length === 0 || covered.includes(name))
-  const endpoints = new Map(
-    names.flatMap(name => listPaths(listeners[name]).map(path => [path, name] as const)),
-  )
+  const endpoints = new Map(names.flatMap(name => listPaths(listeners[name]).map(path => [path, name] as const)))
   readList(auth, 'except').forEach((path, i) => {
     if (typeof path !== 'string') return
     const owner = endpoints.get(path) ?? names.find(name => isProfilePath(path, listeners[name], config))
@@ -173,9 +170,7 @@ function checkOpenPaths(config: unknown, auth: unknown, report: Report): void {
 
 function isProfilePath(path: string, listener: unknown, config: unknown): boolean {
   const main = readText(listener, 'path')
-  return (
-    main !== undefined && Object.keys(readMap(config, 'profiles')).some(name => path === `${main}/${name}`)
-  )
+  return main !== undefined && Object.keys(readMap(config, 'profiles')).some(name => path === `${main}/${name}`)
 }
 
 function isRestCall(path: string, config: unknown): boolean {
@@ -247,12 +242,7 @@ async function createVerifier({
   if (options.jwt === undefined) return undefined
   const { createTokenVerifier } = await import('./tokens.ts')
   const around = { directory, clock, log, fetch }
-  return createTokenVerifier(
-    options.jwt,
-    around,
-    createScopeExpander(options.implies),
-    config.policy !== undefined,
-  )
+  return createTokenVerifier(options.jwt, around, createScopeExpander(options.implies), config.policy !== undefined)
 }
 
 function listHttpListeners({ listeners }: Config): string[] {

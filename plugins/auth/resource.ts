@@ -26,11 +26,7 @@ function buildMetadataPath(pathname: string): string {
  * Lists the metadata paths, one for each endpoint path as bound and as seen by clients. The bare path exists only for
  * a resource without a path, because clients must not accept metadata that they did not request.
  */
-export function listMetadataPaths(
-  { resource }: AuthConfig,
-  config: Config,
-  listeners: readonly string[],
-): Set<string> {
+export function listMetadataPaths({ resource }: AuthConfig, config: Config, listeners: readonly string[]): Set<string> {
   const paths = listeners.flatMap(name => {
     const spec = config.listeners[name]
     if (spec?.type !== 'http') return []
@@ -42,11 +38,7 @@ export function listMetadataPaths(
 }
 
 /** Rejects wildcard addresses, because no token can be issued for them. */
-export function checkResource(
-  { jwt, resource }: AuthConfig,
-  config: Config,
-  listeners: readonly string[],
-): void {
+export function checkResource({ jwt, resource }: AuthConfig, config: Config, listeners: readonly string[]): void {
   if (jwt === undefined || resource !== undefined) return
   for (const name of listeners) {
     const spec = config.listeners[name]

@@ -1,12 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Call, JsonObject } from '../../src/plugin.ts'
-import {
-  authorizationKey,
-  canonicalizeJson,
-  canonicalizeUri,
-  conversationKey,
-  isObject,
-} from '../../src/plugin.ts'
+import { authorizationKey, canonicalizeJson, canonicalizeUri, conversationKey, isObject } from '../../src/plugin.ts'
 import type { CachePolicy } from './policy.ts'
 
 /** Cache keys: private to the caller, and shared for public answers. */
@@ -62,8 +56,7 @@ export function computeKeys(call: Call, target: string, policy: CachePolicy): Ca
     encodePart(encodeHeaders(call.headers))
   for (const name of policy.headers) what += encodePart(headers[name] ?? '')
   const caller =
-    encodePart(authorizationKey(session.principal)) +
-    encodePart(policy.perSession ? conversationKey(session) : '')
+    encodePart(authorizationKey(session.principal)) + encodePart(policy.perSession ? conversationKey(session) : '')
   return { own: shortenKey(`own${caller}${what}`), shared: shortenKey(`all${what}`) }
 }
 
@@ -87,9 +80,7 @@ function encodeParams({ method, params }: Call, { args }: CachePolicy): string {
   const meta = isObject(params._meta) ? encodeMeta(params._meta) : ''
   if (method === 'resources/read') return meta
   const asked =
-    PLAIN[method] === undefined
-      ? { ...params, _meta: undefined }
-      : selectArguments(params.arguments ?? {}, args)
+    PLAIN[method] === undefined ? { ...params, _meta: undefined } : selectArguments(params.arguments ?? {}, args)
   return canonicalizeJson(asked) + meta
 }
 

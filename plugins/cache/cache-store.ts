@@ -138,9 +138,7 @@ export class SubjectIndex<T extends CacheSubject> {
     if (selection.tag !== undefined)
       return [...(this.#byTag.get(selection.tag) ?? [])].filter(one => isSelected(one, selection))
     return selectByKey(this.#byUpstream, selection.upstream).flatMap(([upstream, methods]) =>
-      selectByKey(methods, selection.method).flatMap(([, targets]) =>
-        selectTargets(targets, upstream, selection),
-      ),
+      selectByKey(methods, selection.method).flatMap(([, targets]) => selectTargets(targets, upstream, selection)),
     )
   }
 }

@@ -36,11 +36,7 @@ function createCredentialTest(config: unknown): (header: string) => boolean {
 }
 
 /** Credential headers are removed at the listener, and answers are separated by caller anyway. */
-function checkVary(
-  { value, pointer }: CacheSection,
-  isCredential: (header: string) => boolean,
-  report: Report,
-): void {
+function checkVary({ value, pointer }: CacheSection, isCredential: (header: string) => boolean, report: Report): void {
   if (typeof value !== 'object' || value === null) return
   for (const [key, inner] of Object.entries(value)) {
     const at = appendPointer(pointer, key)
@@ -49,8 +45,7 @@ function checkVary(
       continue
     }
     inner.forEach((word: unknown, i) => {
-      const header =
-        typeof word === 'string' && word.startsWith('header:') ? word.slice('header:'.length) : ''
+      const header = typeof word === 'string' && word.startsWith('header:') ? word.slice('header:'.length) : ''
       if (!isCredential(header)) return
       const message = `header "${header}" is a credential and not available to rules`
       report({ pointer: `${at}/${i}`, message, hint: 'remove it: answers are always separated by caller' })

@@ -15,11 +15,7 @@ interface CacheState {
 }
 
 /** Adds cache steps to call explanations. */
-export function registerExplain(
-  hooks: PluginHooks,
-  rulesOf: ReadonlyMap<string, CacheRules>,
-  kept: CacheState,
-): void {
+export function registerExplain(hooks: PluginHooks, rulesOf: ReadonlyMap<string, CacheRules>, kept: CacheState): void {
   hooks.explain.tap((steps, { call, hasArguments }) => {
     const rules = rulesOf.get(call?.upstream ?? '')
     if (call === undefined || rules === undefined) return undefined
@@ -28,12 +24,7 @@ export function registerExplain(
 }
 
 /** Explains which rule applies and whether an entry exists. */
-function explainCache(
-  call: Call,
-  rules: CacheRules,
-  hasArguments: boolean,
-  { store, clock }: CacheState,
-): ExplainStep {
+function explainCache(call: Call, rules: CacheRules, hasArguments: boolean, { store, clock }: CacheState): ExplainStep {
   const rule = rules(call)
   if (rule === undefined) return { ...BASE, does: 'passes', text: 'no cache rule applies' }
   if (rule.purges.length > 0) return { ...BASE, does: 'passes', text: 'success purges other cache entries' }
@@ -41,8 +32,7 @@ function explainCache(
   if (policy === undefined) return { ...BASE, does: 'passes', text: 'no cache rule applies' }
   const facts = { ttlMs: policy.ttlMs }
   const kept = `cached for ${formatDuration(policy.ttlMs)}${describeScope(policy)}`
-  if (!hasArguments)
-    return { ...BASE, does: 'depends', text: `${kept}; use --args to check for an entry`, facts }
+  if (!hasArguments) return { ...BASE, does: 'depends', text: `${kept}; use --args to check for an entry`, facts }
   const entry = isCacheableCall(call) ? findEntry(call, policy, store) : undefined
   const now = clock.now()
   if (entry?.trust !== 'known' || now >= entry.revalidateUntil)
@@ -148,9 +138,7 @@ function checkUpstream({ upstream }: JsonObject, upstreams: ReadonlySet<string>)
 
 /** Rejects an empty selection as a likely mistake. */
 function hasSelector(params: JsonObject): boolean {
-  return (
-    params.all === true || ['upstream', 'method', 'name', 'tag'].some(key => typeof params[key] === 'string')
-  )
+  return params.all === true || ['upstream', 'method', 'name', 'tag'].some(key => typeof params[key] === 'string')
 }
 
 function validateSelection(params: JsonObject): Selection {

@@ -110,18 +110,11 @@ function isPortable({ call, policy }: NewEntry, scope: CacheEntry['scope']): boo
 /** Removes the members added per response and copies the bytes, which may be part of a larger buffer. */
 function stripPayload({ result, saysSo }: NewEntry, hasHint: boolean): Payload {
   const without = [...(hasHint ? ['ttlMs', 'cacheScope'] : []), ...(saysSo ? ['_meta'] : [])]
-  return without.length > 0
-    ? result.edit(without)
-    : Payload.fromBytes(Buffer.from(result.bytes()), result.era)
+  return without.length > 0 ? result.edit(without) : Payload.fromBytes(Buffer.from(result.bytes()), result.era)
 }
 
 /** Builds the response from an entry, with the remaining lifetime and, if enabled, the cache state. */
-export function presentEntry(
-  entry: CacheEntry,
-  state: 'hit' | 'stale',
-  now: number,
-  saysSo: boolean,
-): Payload {
+export function presentEntry(entry: CacheEntry, state: 'hit' | 'stale', now: number, saysSo: boolean): Payload {
   if (LIST_METHODS.has(entry.method)) return entry.payload
   const put: JsonObject = {}
   if (entry.hintUntil !== undefined) {

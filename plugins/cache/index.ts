@@ -43,10 +43,7 @@ export const cache: Plugin<Config['cache']> = {
   async setup({ options, config, hooks, clock, log, shared }) {
     if (options === false) return
     const counts = new CacheCounts()
-    const store = new CacheStore(
-      { maxEntries: options.maxEntries, maxBytes: parseSize(options.maxBytes) },
-      counts,
-    )
+    const store = new CacheStore({ maxEntries: options.maxEntries, maxBytes: parseSize(options.maxBytes) }, counts)
     const parts = { store, flights: new Flights(), memory: new SavedLists(store, clock) }
     const asked = new WeakSet<Exchange>()
     const getPrefix = (name: string): string => config.upstreams[name]?.prefix ?? `${name}__`
@@ -130,9 +127,7 @@ function wrapUpstreams(hooks: PluginHooks, deps: WrapDeps): void {
     const shared = { store, flights, clock, asked, purge, saysSo: options.meta, onStored }
     const own = new UpstreamCache(upstream, rules, counts.getCounters(name), shared)
     return call =>
-      HANDLED.has(call.method) || (keepsTools && call.method === 'tools/call')
-        ? own.answer(call, next)
-        : next(call)
+      HANDLED.has(call.method) || (keepsTools && call.method === 'tools/call') ? own.answer(call, next) : next(call)
   })
 }
 

@@ -74,7 +74,6 @@ function parsePieces(text: string): OutdatedAnswers[] {
   const pieces: unknown = JSON.parse(text)
   if (!Array.isArray(pieces)) return []
   return pieces.filter(
-    (piece): piece is OutdatedAnswers =>
-      isObject(piece) && (isObject(piece.params) || typeof piece.purge === 'string'),
+    (piece): piece is OutdatedAnswers => isObject(piece) && (isObject(piece.params) || typeof piece.purge === 'string'),
   )
 }

@@ -67,11 +67,7 @@ export function hasToolRules(spec: UpstreamConfig, all: CacheConfig): boolean {
 
 /** True if any upstream caches more than lists. */
 export function cachesBeyondLists(specs: readonly UpstreamConfig[], all: CacheConfig): boolean {
-  const isMore = ({
-    resources,
-    prompts,
-    tools,
-  }: Pick<CacheConfig, 'resources' | 'prompts' | 'tools'>): boolean =>
+  const isMore = ({ resources, prompts, tools }: Pick<CacheConfig, 'resources' | 'prompts' | 'tools'>): boolean =>
     resources !== undefined || prompts !== undefined || hasRules(tools)
   return isMore(all) || specs.some(({ cache }) => cache !== undefined && cache !== false && isMore(cache))
 }
@@ -119,11 +115,7 @@ function compileToolTests(
   })
 }
 
-function parseToolRule(
-  options: ToolOptions,
-  upstream: string | undefined,
-  isIsolated: boolean,
-): CacheRule | undefined {
+function parseToolRule(options: ToolOptions, upstream: string | undefined, isIsolated: boolean): CacheRule | undefined {
   if (typeof options !== 'object') return parseRule(options, isIsolated)
   const { ttl, purges = [], ...rest } = options
   if (purges.length === 0) return ttl === undefined ? undefined : parseRule({ ...rest, ttl }, isIsolated)
@@ -150,9 +142,7 @@ function expandOptions(options: PolicyOptions): Partial<CachePolicyConfig> & { t
 }
 
 /** Warns once per tool if a cached tool is declared as modifying. */
-export function createDangerWarning(
-  log: Log,
-): (upstream: Upstream, rules: CacheRules, tools: Payload) => void {
+export function createDangerWarning(log: Log): (upstream: Upstream, rules: CacheRules, tools: Payload) => void {
   const warned = new Set<string>()
   return ({ name: upstream }, rules, payload) => {
     const { tools } = payload.value()

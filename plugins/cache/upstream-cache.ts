@@ -96,9 +96,7 @@ export class UpstreamCache {
   #isUsable(entry: CacheEntry, now: number): boolean {
     if (entry.trust === 'known' && now < entry.staleAt) return true
     const { state } = this.#upstream
-    return (
-      entry.trust !== 'lost' && (state === 'idle' || state === 'starting') && LIST_METHODS.has(entry.method)
-    )
+    return entry.trust !== 'lost' && (state === 'idle' || state === 'starting') && LIST_METHODS.has(entry.method)
   }
 
   #serveEntry(entry: CacheEntry, state: 'hit' | 'stale', now: number): Promise<Answer> {
@@ -162,11 +160,7 @@ export class UpstreamCache {
   }
 
   /** Stores a cacheable result. An unchanged list keeps the same payload object. */
-  #storeResult(
-    flight: Flight,
-    { target, keys, policy }: Omit<CacheLookup, 'next'>,
-    result: Payload,
-  ): Payload {
+  #storeResult(flight: Flight, { target, keys, policy }: Omit<CacheLookup, 'next'>, result: Payload): Payload {
     const { clock, saysSo, store, onStored } = this.#deps
     const now = clock.now()
     const facts = { call: flight, target, keys, policy, saysSo, now, isIsolated: this.#isIsolated }

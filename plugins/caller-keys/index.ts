@@ -1,13 +1,5 @@
 import type { Authorizer, Config, Plugin, Principal, Report, UpstreamConfig } from '../../src/plugin.ts'
-import {
-  compileCallers,
-  defineErrors,
-  readList,
-  readMap,
-  appendPointer,
-  RPC,
-  readValue,
-} from '../../src/plugin.ts'
+import { compileCallers, defineErrors, readList, readMap, appendPointer, RPC, readValue } from '../../src/plugin.ts'
 
 const ERRORS = {
   GW_CALLER_KEY: {

@@ -72,11 +72,7 @@ export class ChangeFeed {
     const uri = method === UPDATED ? String(said.params?.uri) : ''
     const key = formatKey(upstream, method, uri)
     this.#own.set(key, this.#clock.now())
-    this.#debounce(
-      `tell ${key}`,
-      ONCE_MS,
-      () => void this.#publishChange(upstream, method, uri).catch(() => undefined),
-    )
+    this.#debounce(`tell ${key}`, ONCE_MS, () => void this.#publishChange(upstream, method, uri).catch(() => undefined))
   }
 
   async #publishChange(upstream: string, method: string, uri: string): Promise<void> {
@@ -92,8 +88,7 @@ export class ChangeFeed {
     this.#totals.set(upstream, own)
     const key = formatKey(upstream, method, uri)
     this.#debounce(`pass ${key}`, OWN_MS, () => {
-      if (this.#clock.now() - (this.#own.get(key) ?? -Infinity) > SAID_MS)
-        this.#deliver(upstream, method, uri)
+      if (this.#clock.now() - (this.#own.get(key) ?? -Infinity) > SAID_MS) this.#deliver(upstream, method, uri)
     })
   }
 

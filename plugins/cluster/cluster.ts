@@ -125,11 +125,7 @@ export class Cluster {
   #users = 0
 
   /** @throws GatewayError GW_CLUSTER_TLS, GW_CLUSTER_KEY */
-  constructor(
-    options: ClusterConfig,
-    store: RedisStore,
-    { clock, log, version, directory: path }: ClusterDeps,
-  ) {
+  constructor(options: ClusterConfig, store: RedisStore, { clock, log, version, directory: path }: ClusterDeps) {
     const { name } = options
     this.#options = options
     this.#version = version

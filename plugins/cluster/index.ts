@@ -1,13 +1,5 @@
 import type { Config, Plugin, PluginApi, Report } from '../../src/plugin.ts'
-import {
-  checkKeyPair,
-  isObject,
-  LIST_CHANGES,
-  readMap,
-  readOwnPackage,
-  readText,
-  readValue,
-} from '../../src/plugin.ts'
+import { checkKeyPair, isObject, LIST_CHANGES, readMap, readOwnPackage, readText, readValue } from '../../src/plugin.ts'
 import { isWildcard, parseAddress } from './host-port.ts'
 import type { Cluster } from './cluster.ts'
 import { ERRORS, HEALTH } from './errors.ts'
@@ -51,10 +43,7 @@ export const cluster: Plugin<ClusterConfig> = {
 }
 
 /** Exchanges list and resource changes with other replicas. */
-function exchangeChanges(
-  { hooks, config, emitNotification }: PluginApi<ClusterConfig>,
-  news: ChangeFeed,
-): void {
+function exchangeChanges({ hooks, config, emitNotification }: PluginApi<ClusterConfig>, news: ChangeFeed): void {
   const isForAll = (name: string): boolean => config.upstreams[name]?.isolation === 'shared'
   hooks.notification.tap({ stage: 'trace', methods: NEWS }, (said, { direction, upstream, exchange }) => {
     if (direction === 'client' && upstream !== undefined && exchange === undefined && isForAll(upstream))

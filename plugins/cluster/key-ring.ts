@@ -70,12 +70,7 @@ export class KeyRing {
   sign(purpose: Purpose, value: unknown): string {
     const first = this.#first
     const text = Buffer.from(JSON.stringify(value)).toString('base64url')
-    return [
-      VERSION,
-      first.id,
-      computeMac(first.deriveKeyObject(purpose), text).toString('base64url'),
-      text,
-    ].join('.')
+    return [VERSION, first.id, computeMac(first.deriveKeyObject(purpose), text).toString('base64url'), text].join('.')
   }
 
   /** Returns the value; undefined if the signature is invalid or has another purpose. */
@@ -84,8 +79,7 @@ export class KeyRing {
     const [version, id, mac = '', text = '', ...rest] = signed.split('.', 5)
     const key = this.#keys.find(one => one.id === id)
     if (version !== VERSION || key === undefined || rest.length > 0) return undefined
-    if (!isEqual(computeMac(key.deriveKeyObject(purpose), text), Buffer.from(mac, 'base64url')))
-      return undefined
+    if (!isEqual(computeMac(key.deriveKeyObject(purpose), text), Buffer.from(mac, 'base64url'))) return undefined
     return parseJson(Buffer.from(text, 'base64url'))
   }
 
@@ -93,9 +87,7 @@ export class KeyRing {
   seal(purpose: Purpose, value: unknown, boundTo: string): string {
     const first = this.#first
     const nonce = randomBytes(NONCE_BYTES)
-    const cipher = createCipheriv('aes-256-gcm', first.deriveKeyObject(purpose), nonce).setAAD(
-      Buffer.from(boundTo),
-    )
+    const cipher = createCipheriv('aes-256-gcm', first.deriveKeyObject(purpose), nonce).setAAD(Buffer.from(boundTo))
     const text = Buffer.concat([cipher.update(JSON.stringify(value), 'utf8'), cipher.final()])
     const bytes = Buffer.concat([nonce, cipher.getAuthTag(), text])
     return [VERSION, first.id, bytes.toString('base64url')].join('.')
@@ -108,20 +100,13 @@ export class KeyRing {
     const key = this.#keys.find(one => one.id === id)
     const bytes = Buffer.from(text, 'base64url')
     if (version !== VERSION || key === undefined || bytes.length <= NONCE_BYTES + TAG_BYTES) return undefined
-    const decipher = createDecipheriv(
-      'aes-256-gcm',
-      key.deriveKeyObject(purpose),
-      bytes.subarray(0, NONCE_BYTES),
-      {
-        authTagLength: TAG_BYTES,
-      },
-    )
+    const decipher = createDecipheriv('aes-256-gcm', key.deriveKeyObject(purpose), bytes.subarray(0, NONCE_BYTES), {
+      authTagLength: TAG_BYTES,
+    })
     decipher.setAAD(Buffer.from(boundTo))
     decipher.setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES))
     try {
-      return parseJson(
-        Buffer.concat([decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()]),
-      )
+      return parseJson(Buffer.concat([decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()]))
     } catch {
       return undefined
     }
@@ -168,9 +153,7 @@ class DerivedKey {
   deriveBytes(purpose: Purpose): Buffer {
     const known = this.#derived.get(purpose)
     if (known !== undefined) return known
-    const derived = Buffer.from(
-      hkdfSync('sha256', this.#bytes, this.#gateway, `tapgate cluster ${purpose}`, BYTES),
-    )
+    const derived = Buffer.from(hkdfSync('sha256', this.#bytes, this.#gateway, `tapgate cluster ${purpose}`, BYTES))
     this.#derived.set(purpose, derived)
     return derived
   }

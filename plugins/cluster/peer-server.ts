@@ -50,16 +50,12 @@ export class PeerServer {
       keepAliveTimeout: KEEP_ALIVE_MS,
       maxHeaderSize: MAX_HEADER_BYTES,
     }
-    const take = (request: IncomingMessage, response: ServerResponse): void =>
-      this.#handleRequest(request, response)
+    const take = (request: IncomingMessage, response: ServerResponse): void => this.#handleRequest(request, response)
     const { tls } = deps
     this.#server =
       tls === undefined
         ? process.getBuiltinModule('node:http').createServer(options, take)
-        : this.#secure(
-            process.getBuiltinModule('node:https').createServer({ ...options, ...tls.server }, take),
-            tls,
-          )
+        : this.#secure(process.getBuiltinModule('node:https').createServer({ ...options, ...tls.server }, take), tls)
     this.#server.maxHeadersCount = MAX_HEADERS
     this.#server.on('connection', (socket: Socket) => this.#unproven.add(socket))
     this.#server.unref()
@@ -113,11 +109,7 @@ export class PeerServer {
     serve(request, response, read)
   }
 
-  #refuseVoucher(
-    request: IncomingMessage,
-    response: ServerResponse,
-    { problem, offMs }: VoucherProblem,
-  ): void {
+  #refuseVoucher(request: IncomingMessage, response: ServerResponse, { problem, offMs }: VoucherProblem): void {
     // The voucher's signature is valid, so the offset is trustworthy.
     if (offMs !== undefined) this.#clockSeen = { offMs, at: Date.now() }
     this.#refuse(request, response, problem, offMs === undefined ? 403 : 503)
@@ -173,12 +165,7 @@ function formatRemoteEnd({ remoteAddress, remotePort }: Socket): string | undefi
   return remotePort === undefined ? undefined : `${String(remoteAddress)} ${remotePort}`
 }
 
-function sendAnswer(
-  request: IncomingMessage,
-  response: ServerResponse,
-  status: number,
-  message: string,
-): void {
+function sendAnswer(request: IncomingMessage, response: ServerResponse, status: number, message: string): void {
   request.on('error', ignore).resume()
   response.on('error', ignore)
   if (response.destroyed) return

@@ -67,9 +67,7 @@ export class ReplicaDirectory {
 
   /** All live replicas, including this one. */
   get entries(): readonly ReplicaEntry[] {
-    return [...this.#known.values()].flatMap(({ entry, missingSince }) =>
-      missingSince === undefined ? [entry] : [],
-    )
+    return [...this.#known.values()].flatMap(({ entry, missingSince }) => (missingSince === undefined ? [entry] : []))
   }
 
   /** Returns a known replica without asking Redis. */

@@ -59,11 +59,7 @@ function checkClock({ peerServer: { clockOffset } }: Cluster): HealthFinding[] {
   return [found('cluster-clocks', { how })]
 }
 
-function findDifference(
-  entries: readonly ReplicaEntry[],
-  key: 'version' | 'config',
-  name: string,
-): string | undefined {
+function findDifference(entries: readonly ReplicaEntry[], key: 'version' | 'config', name: string): string | undefined {
   const different = new Set(entries.map(entry => entry[key]))
   return different.size > 1 ? `${different.size} ${name}` : undefined
 }

@@ -47,8 +47,7 @@ export class Vouchers {
     if (to !== me) return { problem: 'issued for another replica' }
     const now = Date.now()
     if (about.d !== hashRequest(request)) return { problem: 'issued for another request' }
-    if (!isInTime(about.e, now))
-      return { problem: 'expired, or clocks differ', offMs: Number(about.e) - LIFE_MS - now }
+    if (!isInTime(about.e, now)) return { problem: 'expired, or clocks differ', offMs: Number(about.e) - LIFE_MS - now }
     if (!this.#isNew(String(nonce), now)) return { problem: 'already used' }
     return {
       listener: String(listener),

@@ -68,18 +68,13 @@ function formatReport(report: JsonObject, { out }: CommandCall): string[] {
   const many =
     report.tooMany === undefined
       ? []
-      : [
-          `${String(report.client)} supports ${String(report.tooMany)} tools, and gets ${String(report.tools)}`,
-        ]
+      : [`${String(report.client)} supports ${String(report.tooMany)} tools, and gets ${String(report.tools)}`]
   if (changes.length === 0) return [`${formatToolCount(report)}, unchanged`, ...many]
   const lines = changes.flatMap(({ name, shown, notes, unfit }) => {
     const title = out.paint('bold', toOneLine(String(name)))
     if (unfit !== undefined) return [`${title} ${out.paint('red', 'is hidden')}: ${toOneLine(String(unfit))}`]
     const arrow = shown === undefined ? '' : ` → ${toOneLine(String(shown))}`
-    return [
-      `${title}${arrow}`,
-      ...(Array.isArray(notes) ? notes : []).map(note => `  ${toOneLine(String(note))}`),
-    ]
+    return [`${title}${arrow}`, ...(Array.isArray(notes) ? notes : []).map(note => `  ${toOneLine(String(note))}`)]
   })
   return [...lines, ...many]
 }

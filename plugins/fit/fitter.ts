@@ -141,9 +141,7 @@ export class Fitter {
     this.profile = profile
     const prefix = profile.prefix.replaceAll('{server}', server)
     this.#maxNameLength =
-      profile.longestName === undefined
-        ? Infinity
-        : Math.max(MIN_NAME_LIMIT, profile.longestName - prefix.length)
+      profile.longestName === undefined ? Infinity : Math.max(MIN_NAME_LIMIT, profile.longestName - prefix.length)
     this.#prefixNote = prefix === '' ? '' : ` with ${prefix} before it`
   }
 

@@ -75,9 +75,7 @@ export const fit: Plugin<NonNullable<Config['fit']>> = {
       const profile = profiles.getNamedProfile(String(params.client ?? 'unknown'))
       return createClientReport(profile, last.get(profile.client))
     })
-    hooks.control
-      .for('fit.clients')
-      .tap({ readOnly: true }, () => ({ clients: profiles.all.map(one => ({ ...one })) }))
+    hooks.control.for('fit.clients').tap({ readOnly: true }, () => ({ clients: profiles.all.map(one => ({ ...one })) }))
   },
 }
 
@@ -119,8 +117,7 @@ function checkFit(config: unknown, report: Report): void {
         hint: suggestName(like, CLIENTS) ?? `known clients: ${CLIENTS.join(', ')}`,
       })
     const open = findUnclosed(pattern)
-    if (open !== undefined)
-      report({ pointer, message: `unclosed "${open}" in glob`, severity: 'warning', on: 'key' })
+    if (open !== undefined) report({ pointer, message: `unclosed "${open}" in glob`, severity: 'warning', on: 'key' })
   }
 }
 

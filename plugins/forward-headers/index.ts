@@ -54,10 +54,7 @@ export const forwardHeaders: Plugin = {
       const names = wanted.get(call?.upstream ?? '') ?? []
       if (names.length === 0) return undefined
       const text = `headers of the caller are forwarded: ${names.join(', ')}`
-      return [
-        ...steps,
-        { by: 'forward-headers', at: 'call', does: 'changes', text, facts: { headers: names } },
-      ]
+      return [...steps, { by: 'forward-headers', at: 'call', does: 'changes', text, facts: { headers: names } }]
     })
   },
 }

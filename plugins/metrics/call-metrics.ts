@@ -21,9 +21,7 @@ class CallSeries {
   }
 }
 
-const OUTCOME_INDEX: Readonly<Record<string, number>> = Object.fromEntries(
-  OUTCOMES.map((name, place) => [name, place]),
-)
+const OUTCOME_INDEX: Readonly<Record<string, number>> = Object.fromEntries(OUTCOMES.map((name, place) => [name, place]))
 
 const OTHER = 'other'
 
@@ -106,8 +104,7 @@ export class CallMetrics {
       for (const [tool, { counts }] of tools)
         counts.forEach((value, place) => {
           const outcome = OUTCOMES[place] ?? ''
-          if (value > 0)
-            samples.push({ suffix: '_total', labels: { method, upstream, tool, outcome }, value })
+          if (value > 0) samples.push({ suffix: '_total', labels: { method, upstream, tool, outcome }, value })
         })
     return samples
   }
@@ -170,8 +167,7 @@ function formatFamily({ name, type, help, samples }: Family, format: Format): st
   // The text format includes `_total` in the counter's name.
   const shown = type === 'counter' && format === 'text' ? `${name}_total` : name
   let text = `# HELP ${shown} ${escapeText(help, /[\\\n]/g)}\n# TYPE ${shown} ${type}\n`
-  for (const { suffix = '', labels, value } of samples)
-    text += `${name}${suffix}${formatLabels(labels)} ${value}\n`
+  for (const { suffix = '', labels, value } of samples) text += `${name}${suffix}${formatLabels(labels)} ${value}\n`
   return text
 }
 

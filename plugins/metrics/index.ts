@@ -157,12 +157,7 @@ export const metrics: Plugin<NonNullable<Config['metrics']>> = {
   check(config, report) {
     const names = Object.keys(readMap(config, 'listeners'))
     readList(config, 'metrics', 'listeners').forEach((name, i) =>
-      checkKnownName(
-        name,
-        { what: 'listener', names, severity: 'warning' },
-        `/metrics/listeners/${i}`,
-        report,
-      ),
+      checkKnownName(name, { what: 'listener', names, severity: 'warning' }, `/metrics/listeners/${i}`, report),
     )
   },
   setup({ options, hooks, clock, slot }) {

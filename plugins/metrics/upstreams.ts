@@ -101,10 +101,8 @@ function addUpstream(status: UpstreamStatus, add: AddSample): void {
   const { name: upstream, state, dropped = {}, runtime, ...others } = status
   add('up', 'gauge', { labels: { upstream }, value: state === 'ready' || state === 'idle' ? 1 : 0 })
   add('state', 'gauge', { labels: { upstream, state }, value: 1 })
-  for (const [kind, value] of Object.entries(dropped))
-    add('dropped', 'counter', { labels: { upstream, kind }, value })
-  if (runtime !== undefined)
-    add('instances', 'gauge', { labels: { upstream }, value: runtime.instances.length })
+  for (const [kind, value] of Object.entries(dropped)) add('dropped', 'counter', { labels: { upstream, kind }, value })
+  if (runtime !== undefined) add('instances', 'gauge', { labels: { upstream }, value: runtime.instances.length })
   for (const [key, value] of Object.entries({ runtime, ...others }))
     if (!IGNORED_KEYS.has(key)) addValues([key], value, upstream, add)
 }
@@ -161,11 +159,7 @@ export class ProcessMetrics {
     return [
       createCounter('process_cpu_seconds', 'CPU time of the process.', (user + system) / 1e6),
       createGauge('process_resident_memory_bytes', 'Resident memory of the process.', rss),
-      createGauge(
-        'process_start_time_seconds',
-        'Start time of the process in seconds since 1970.',
-        this.#startedAt,
-      ),
+      createGauge('process_start_time_seconds', 'Start time of the process in seconds since 1970.', this.#startedAt),
       createGauge('nodejs_heap_size_used_bytes', 'Used heap.', heapUsed),
       createGauge('nodejs_heap_size_total_bytes', 'Allocated heap.', heapTotal),
       createGauge('nodejs_eventloop_lag_p99_seconds', 'Event loop delay since the last scrape.', p99),

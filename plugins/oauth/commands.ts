@@ -94,9 +94,7 @@ export const commands: PluginCommands = {
     flags: { account: ACCOUNT },
     async run(call) {
       const { account } = call.flags
-      const gone = await runWithLogins(call, ask =>
-        ask('login.logout', { upstream: call.args.upstream, account }),
-      )
+      const gone = await runWithLogins(call, ask => ask('login.logout', { upstream: call.args.upstream, account }))
       call.print(gone, () => [formatLogout(gone)])
     },
   },

@@ -31,9 +31,7 @@ export const oauth: Plugin<Config['oauth']> = {
     service.addGeneration(api, document)
     if (document !== undefined) serveDocument(hooks, document, CLIENT_NAME)
     hooks.configure.tap(isolateCallers)
-    hooks.authorize.tap((spec, { name }) =>
-      hasOAuth(spec) ? service.createAuthorizer(name, spec) : undefined,
-    )
+    hooks.authorize.tap((spec, { name }) => (hasOAuth(spec) ? service.createAuthorizer(name, spec) : undefined))
     answerVerbs(hooks, service, config)
     showCallers(hooks, service)
     watchLogins(hooks, service, clock)

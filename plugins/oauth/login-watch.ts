@@ -34,8 +34,7 @@ export function watchLogins(hooks: PluginHooks, service: OAuthService, clock: Cl
     return true
   }
   const arm = (): void => {
-    if (waiting.size > 0 && !isClosed)
-      cancelTimer ??= clock.after(LOOK_MS, () => void startWaiting().catch(rearm))
+    if (waiting.size > 0 && !isClosed) cancelTimer ??= clock.after(LOOK_MS, () => void startWaiting().catch(rearm))
   }
   const noteState = (name: string, state: UpstreamState): void => {
     if (state === 'needs_auth') waiting.add(name)
@@ -96,10 +95,7 @@ function createWaitFinding(upstream: string, counts: LoginCounts | undefined): H
   return [loginFinding('callers-wait-for-login', { upstream, waiting, granted: counts.granted })]
 }
 
-function createCallersFigure(
-  names: readonly string[],
-  getCounts: (name: string) => LoginCounts | undefined,
-): Metric {
+function createCallersFigure(names: readonly string[], getCounts: (name: string) => LoginCounts | undefined): Metric {
   const samples = names.flatMap(upstream =>
     Object.entries(getCounts(upstream) ?? {}).map(([state, value]: [string, number]) => ({
       labels: { upstream, state },

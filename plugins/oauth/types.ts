@@ -94,12 +94,7 @@ export interface Vault {
   /** Removes this generation; returns false if another one is there. With `why` it is recorded as lost. */
   remove(key: GrantKey, generation: number, why?: string): Promise<boolean>
   /** Stores missing scopes of rejected calls in the grant of that generation. */
-  addWantedScopes(
-    account: string,
-    resource: string,
-    generation: number,
-    scopes: readonly string[],
-  ): Promise<void>
+  addWantedScopes(account: string, resource: string, generation: number, scopes: readonly string[]): Promise<void>
   /** Time of an account's latest grant, in milliseconds since 1970; undefined if it has none. */
   getGrantTime(account: string, resource: string): number | undefined
   /** Counts synchronously; undefined if the vault is not open or not readable. */

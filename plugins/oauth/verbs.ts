@@ -19,16 +19,14 @@ export function answerVerbs(hooks: PluginHooks, service: OAuthService, config: C
     return { ...(await service.logins.beginLogin({ ...login, redirectUri: parseLoopbackUri(params) })) }
   })
   control.for('login.finish').tap(async ({ url }) => {
-    if (typeof url !== 'string' || !URL.canParse(url))
-      throw createParamsError('login.finish', '"url" must be a URL')
+    if (typeof url !== 'string' || !URL.canParse(url)) throw createParamsError('login.finish', '"url" must be a URL')
     return { ...(await service.logins.finishLogin(url)), keptIn: service.vaultLocation }
   })
   control.for('login.device').tap(async params => {
     return { ...(await service.devices.beginLogin(parseTarget('login.device', params, service, config))) }
   })
   control.for('login.device.wait').tap(async ({ handle }) => {
-    if (typeof handle !== 'string')
-      throw createParamsError('login.device.wait', '"handle" must be a login handle')
+    if (typeof handle !== 'string') throw createParamsError('login.device.wait', '"handle" must be a login handle')
     return { ...(await service.devices.awaitLogin(handle)), keptIn: service.vaultLocation }
   })
   control.for('login.list').tap({ readOnly: true }, async () => ({ logins: await listRows(service) }))
@@ -86,8 +84,7 @@ async function parseLogoutTarget(
 /** Accepts loopback redirect URIs only. */
 function parseLoopbackUri({ redirectUri }: JsonObject): string {
   const url = typeof redirectUri === 'string' ? URL.parse(redirectUri) : null
-  if (url?.protocol === 'http:' && url.hostname === '127.0.0.1' && typeof redirectUri === 'string')
-    return redirectUri
+  if (url?.protocol === 'http:' && url.hostname === '127.0.0.1' && typeof redirectUri === 'string') return redirectUri
   throw createParamsError('login.begin', '"redirectUri" must be a URL on 127.0.0.1')
 }
 
@@ -97,9 +94,7 @@ async function listRows(service: OAuthService): Promise<JsonObject[]> {
   const [kept, lost] = [await vault.list(), await vault.listLost()]
   const found = [
     ...kept.map(grant => createGrantRow(grant, service)),
-    ...lost
-      .filter(one => !kept.some(grant => isSameGrant(grant, one)))
-      .map(one => createLostRow(one, service)),
+    ...lost.filter(one => !kept.some(grant => isSameGrant(grant, one))).map(one => createLostRow(one, service)),
   ]
   const missing = [...service.flows].filter(
     ([name, { spec }]) =>

@@ -60,13 +60,7 @@ function parseFirstServer(servers: unknown, relativeTo: URL | undefined): URL | 
 
 function isPublic({ protocol, hostname }: URL): boolean {
   const name = hostname.replace(/\.$/, '')
-  return (
-    protocol === 'https:' &&
-    name.includes('.') &&
-    isIP(name) === 0 &&
-    !name.startsWith('[') &&
-    !PRIVATE.test(name)
-  )
+  return protocol === 'https:' && name.includes('.') && isIP(name) === 0 && !name.startsWith('[') && !PRIVATE.test(name)
 }
 
 /** A parsed API. */

@@ -28,8 +28,7 @@ export function parseDocumentUrl({ document }: Pick<OpenApiSpec, 'document'>): U
 /** Reads a document as plain data. @throws Error with the reason */
 export async function readSource(spec: OpenApiSpec, reading: SourceDeps): Promise<unknown> {
   const url = parseDocumentUrl(spec)
-  const text =
-    url === undefined ? await readDocumentFile(spec, reading) : await fetchDocument(url, spec, reading)
+  const text = url === undefined ? await readDocumentFile(spec, reading) : await fetchDocument(url, spec, reading)
   if (/^\s*\{/.test(text.slice(0, 1000))) return JSON.parse(text) as unknown
   if (text.length > MAX_YAML)
     throw new Error(`YAML documents are limited to ${MAX_YAML} characters; convert it to JSON`)
@@ -38,10 +37,7 @@ export async function readSource(spec: OpenApiSpec, reading: SourceDeps): Promis
 
 async function readDocumentFile(spec: OpenApiSpec, { directory }: SourceDeps): Promise<string> {
   // Opening a FIFO would block until there is a writer.
-  const handle = await open(
-    resolve(directory, spec.document),
-    constants.O_RDONLY | (constants.O_NONBLOCK ?? 0),
-  )
+  const handle = await open(resolve(directory, spec.document), constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
   try {
     const found = await handle.stat()
     const limit = parseSize(spec.maxDocument)

@@ -47,8 +47,7 @@ function createErrorAnswer(text: string): Answer {
 }
 
 function createResult(tool: OpenApiTool, { body, status, contentType = '' }: UpstreamHttpReply): JsonObject {
-  if (body.length === 0)
-    return createStructuredResult(tool, [createTextContent(`HTTP ${status}, without content`)], {})
+  if (body.length === 0) return createStructuredResult(tool, [createTextContent(`HTTP ${status}, without content`)], {})
   if (isJsonType(contentType) || contentType === '') {
     const value = tryParseJson(body.toString('utf8'))
     if (value !== undefined)
@@ -62,11 +61,7 @@ function createResult(tool: OpenApiTool, { body, status, contentType = '' }: Ups
 }
 
 /** A tool with an output schema must return structured content. */
-function createStructuredResult(
-  tool: OpenApiTool,
-  content: readonly JsonObject[],
-  value: JsonObject,
-): JsonObject {
+function createStructuredResult(tool: OpenApiTool, content: readonly JsonObject[], value: JsonObject): JsonObject {
   return tool.hasOutputSchema ? { content, structuredContent: value } : { content }
 }
 
@@ -91,10 +86,7 @@ function decodeText(type: string, body: Buffer): string | undefined {
   }
 }
 
-function createRefusal(
-  { status, body, retryAfterMs }: UpstreamHttpReply,
-  hide: (text: string) => string,
-): Answer {
+function createRefusal({ status, body, retryAfterMs }: UpstreamHttpReply, hide: (text: string) => string): Answer {
   const said = sanitizeText(hide(body.toString('utf8'))).trim()
   const isCut = said.length > MAX_ERROR
   const parts = [
@@ -147,9 +139,7 @@ export class OpenApiUpstream implements Upstream {
     this.spec = spec
     this.#context = context
     this.#sourceDeps = reading
-    this.#headers = Object.fromEntries(
-      Object.entries(spec.headers).map(([name, value]) => [name.toLowerCase(), value]),
-    )
+    this.#headers = Object.fromEntries(Object.entries(spec.headers).map(([name, value]) => [name.toLowerCase(), value]))
   }
 
   get degraded(): string | undefined {
@@ -224,8 +214,7 @@ export class OpenApiUpstream implements Upstream {
   async #ensureOpen(): Promise<OpenedApi> {
     if (this.state === 'stopped') throw this.#createDownError('stopped')
     if (this.#open === undefined && this.#cancelRetry === undefined) await this.start()
-    if (this.#open === undefined)
-      throw this.#createDownError(this.problem ?? 'the document is not loaded yet')
+    if (this.#open === undefined) throw this.#createDownError(this.problem ?? 'the document is not loaded yet')
     return this.#open
   }
 

@@ -191,9 +191,7 @@ export const overload: Plugin<Exclude<Config['overload'], false>> = {
       return refusal
     })
     hooks.load.tap(load => ({ ...load, ...getLoad(watch) }))
-    hooks.health.tap(findings =>
-      watch.level === 'quiet' ? undefined : [...findings, createOverloadFinding(watch)],
-    )
+    hooks.health.tap(findings => (watch.level === 'quiet' ? undefined : [...findings, createOverloadFinding(watch)]))
     hooks.metrics.tap(figures => [...figures, ...collectFigures(watch)])
     hooks.close.tap(() => watch.stop())
   },

@@ -52,8 +52,7 @@ export const commands: PluginCommands = {
   },
   'lock accept': {
     summary: 'Accept the current definitions of one server into gateway.lock.',
-    description:
-      'Fails if the definitions have changed since the review: the hash is the one from "lock diff".',
+    description: 'Fails if the definitions have changed since the review: the hash is the one from "lock diff".',
     examples: ['gateway lock accept files --expect v1:4be1…'],
     gateway: 'any',
     args: { upstream: { required: true, description: 'The server.' } },
@@ -78,8 +77,7 @@ async function checkPins(call: CommandCall, { file, accepted, described }: Curre
     return { upstream, problem, unpinned, changes: all.filter(({ status }) => status !== 'gone') }
   })
   const isFine = rows.every(
-    ({ problem, changes, unpinned }) =>
-      problem === undefined && unpinned === undefined && changes.length === 0,
+    ({ problem, changes, unpinned }) => problem === undefined && unpinned === undefined && changes.length === 0,
   )
   call.print({ file, isFine, upstreams: rows }, () => [
     ...(accepted === undefined ? [`${file} not found: run "gateway lock"`] : []),
@@ -133,8 +131,7 @@ interface LockRow {
 }
 
 function formatLockRow({ upstream, problem, isFirst, added, changed }: LockRow): string[] {
-  if (problem !== undefined)
-    return [`${upstream}: unchanged in the file, as the server is unavailable: ${problem}`]
+  if (problem !== undefined) return [`${upstream}: unchanged in the file, as the server is unavailable: ${problem}`]
   return [
     `${upstream}: ${added.length} added`,
     ...(isFirst ? [] : added.map(change => `${upstream}: ${formatChangeName(change)} is new, added`)),
@@ -181,8 +178,7 @@ async function reloadGateway(call: CommandCall): Promise<void> {
     await call.withGateway('running', ask => ask('reload'))
   } catch (error) {
     const { code, message } = error as { code?: unknown; message?: unknown }
-    if (code !== 'GW_NO_GATEWAY')
-      call.err.line(`the running gateway could not reload: ${toOneLine(String(message))}`)
+    if (code !== 'GW_NO_GATEWAY') call.err.line(`the running gateway could not reload: ${toOneLine(String(message))}`)
   }
 }
 

@@ -19,18 +19,12 @@ const SIGNS: readonly (readonly [says: string, sign: RegExp])[] = [
     'asks to hide something from the user',
     /\b(?:do not|don't|never|without)\b.{0,20}\b(?:tell|mention|inform|show|reveal|notify)\w*\b.{0,20}\b(?:user|human|anyone)/is,
   ],
-  [
-    'contains a tag like those in prompts',
-    /<\s*\/?\s*(?:important|system|secret|instructions?|assistant|hidden)\s*>/i,
-  ],
+  ['contains a tag like those in prompts', /<\s*\/?\s*(?:important|system|secret|instructions?|assistant|hidden)\s*>/i],
   [
     'asks to be used before or instead of other tools',
     /\b(?:before|instead of)\b.{0,20}\b(?:any|every|all|other)\b.{0,20}\btools?\b/is,
   ],
-  [
-    'refers to files with secrets',
-    /~\/\.ssh|\bid_(?:rsa|ed25519)\b|\.aws\/credentials|\.netrc\b|\bmcp\.json\b/i,
-  ],
+  ['refers to files with secrets', /~\/\.ssh|\bid_(?:rsa|ed25519)\b|\.aws\/credentials|\.netrc\b|\bmcp\.json\b/i],
   ['contains encoded text', /[A-Za-z0-9+/]{160}/],
 ]
 
@@ -60,9 +54,7 @@ function listChangeFindings(before: JsonObject, now: JsonObject): string[] {
 }
 
 /** Reads hints with the protocol's defaults. */
-function readHints({
-  annotations,
-}: JsonObject): Record<'readOnlyHint' | 'destructiveHint' | 'openWorldHint', boolean> {
+function readHints({ annotations }: JsonObject): Record<'readOnlyHint' | 'destructiveHint' | 'openWorldHint', boolean> {
   const hints = isObject(annotations) ? annotations : {}
   const readOnlyHint = hints.readOnlyHint === true
   return {
@@ -75,9 +67,7 @@ function readHints({
 function collectTexts(value: unknown): string[] {
   if (typeof value === 'string') return [value]
   if (Array.isArray(value)) return value.flatMap(collectTexts)
-  return isObject(value)
-    ? Object.entries(value).flatMap(([key, member]) => [key, ...collectTexts(member)])
-    : []
+  return isObject(value) ? Object.entries(value).flatMap(([key, member]) => [key, ...collectTexts(member)]) : []
 }
 
 /** A difference from the lock. */
@@ -134,9 +124,7 @@ function comparePackages(before: PackagePin | undefined, now: PackagePin | undef
   const findings = now?.type === 'unpinned' ? [now.says] : []
   if (canonicalizeJson(before) === canonicalizeJson(now)) return []
   const status = before === undefined ? 'new' : now === undefined ? 'gone' : 'changed'
-  return [
-    { what: 'package', name: 'package', status, lines: listDifferences(before ?? {}, now ?? {}), findings },
-  ]
+  return [{ what: 'package', name: 'package', status, lines: listDifferences(before ?? {}, now ?? {}), findings }]
 }
 
 /** Instructions added to an upstream that was accepted without any are a change. */
@@ -164,8 +152,7 @@ function compareDefinitions(
     if (old?.hash === young?.hash) return []
     if (young === undefined) return [{ what, name, status: 'gone', lines: [], findings: [] }]
     const findings = listFindings(young.accepted)
-    if (old === undefined)
-      return [{ what, name, status: 'new', lines: listDifferences({}, young.accepted), findings }]
+    if (old === undefined) return [{ what, name, status: 'new', lines: listDifferences({}, young.accepted), findings }]
     const lines = listDifferences(old.accepted, young.accepted)
     const onChange = listChangeFindings(old.accepted, young.accepted)
     return [{ what, name, status: 'changed', lines, findings: [...onChange, ...findings] }]
@@ -175,9 +162,7 @@ function compareDefinitions(
 /** Adds new pins; changed definitions stay as accepted. */
 export function addNewPins(accepted: UpstreamPins | undefined, now: UpstreamPins): UpstreamPins {
   if (accepted === undefined) return now
-  const kinds = PINNED.map(
-    kind => [kind, new Map([...now.definitions[kind], ...accepted.definitions[kind]])] as const,
-  )
+  const kinds = PINNED.map(kind => [kind, new Map([...now.definitions[kind], ...accepted.definitions[kind]])] as const)
   const own = accepted.package ?? now.package
   return {
     ...accepted,

@@ -31,17 +31,12 @@ const createFinding = defineFindings(HEALTH)
 const STATUSES: readonly Status[] = ['new', 'changed']
 
 /** Lists findings from the latest comparison of each upstream. */
-function listHealthFindings(
-  judge: PinJudge,
-  modes: ReadonlyMap<string, Mode>,
-  hasLock: boolean,
-): HealthFinding[] {
+function listHealthFindings(judge: PinJudge, modes: ReadonlyMap<string, Mode>, hasLock: boolean): HealthFinding[] {
   if (!hasLock) return [createFinding('pins-no-lock')]
   return [...judge.counts()].flatMap(([upstream, counts]) => {
     const mode = modes.get(upstream) ?? 'off'
     const held = STATUSES.filter(status => shouldWithhold(mode, status))
-    const sum = (statuses: readonly Status[]): number =>
-      statuses.reduce((total, status) => total + counts[status], 0)
+    const sum = (statuses: readonly Status[]): number => statuses.reduce((total, status) => total + counts[status], 0)
     const passed = STATUSES.filter(status => !held.includes(status) && status === 'changed')
     return [
       ...(sum(held) > 0 ? [createFinding('pins-held', { upstream, count: sum(held) })] : []),
@@ -119,10 +114,7 @@ export const pins: Plugin<Mode> = {
       const pin = entry?.marks?.pin
       if (pin === undefined) return undefined
       const does = entry?.refusal === undefined ? 'passes' : 'refuses'
-      return [
-        ...steps,
-        { by: 'pins', at: 'listing', does, text: `its definition is ${STATUS_TEXTS[pin as Status]}` },
-      ]
+      return [...steps, { by: 'pins', at: 'listing', does, text: `its definition is ${STATUS_TEXTS[pin as Status]}` }]
     })
     hooks.status.tap(status => {
       const counts = judge.counts().get(status.name)
@@ -202,8 +194,7 @@ function checkPinsConfig(config: unknown, report: Report): void {
   const upstreams = readMap(config, 'upstreams')
   const names = Object.keys(upstreams)
   for (const name of names) {
-    if (readValue(upstreams, name, 'pins') === undefined || readValue(upstreams, name, 'enabled') !== false)
-      continue
+    if (readValue(upstreams, name, 'pins') === undefined || readValue(upstreams, name, 'enabled') !== false) continue
     report({
       pointer: `${appendPointer('/upstreams', name)}/pins`,
       message: `upstream "${name}" is disabled, so "pins" has no effect`,

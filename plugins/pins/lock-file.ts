@@ -42,8 +42,7 @@ export function readLock(file: string): Lock | undefined {
   if (text === undefined) return undefined
   const parsed = parseLockText(text, file)
   const { lockfileVersion: version, upstreams } = isObject(parsed) ? parsed : {}
-  if (typeof version === 'number' && version > VERSION)
-    throw pinsError('GW_PINS_LOCK_VERSION', { file, version })
+  if (typeof version === 'number' && version > VERSION) throw pinsError('GW_PINS_LOCK_VERSION', { file, version })
   if (version !== VERSION || !isObject(upstreams)) throw createLockError(file, 'not a lock file of tapgate')
   return new Map(Object.entries(upstreams).map(([name, pins]) => [name, parseUpstreamPins(pins, name, file)]))
 }
@@ -78,29 +77,18 @@ function createLockError(file: string, why: string): Error {
 
 function parseUpstreamPins(value: unknown, upstream: string, file: string): UpstreamPins {
   if (!isObject(value)) throw createLockError(file, `"${upstream}" is not an upstream`)
-  const pins = PINNED.map(
-    kind => [kind, parseDefinitions(value[kind], kind, `${upstream}: ${kind}`, file)] as const,
-  )
+  const pins = PINNED.map(kind => [kind, parseDefinitions(value[kind], kind, `${upstream}: ${kind}`, file)] as const)
   return {
-    ...(value.instructions === undefined
-      ? {}
-      : { instructions: parseTextPin(value.instructions, upstream, file) }),
+    ...(value.instructions === undefined ? {} : { instructions: parseTextPin(value.instructions, upstream, file) }),
     ...(isObject(value.package) ? { package: value.package as unknown as PackagePin } : {}),
     definitions: Object.fromEntries(pins) as unknown as UpstreamPins['definitions'],
   }
 }
 
-function parseDefinitions(
-  value: unknown,
-  kind: PinnedKind,
-  where: string,
-  file: string,
-): Map<string, Pin<JsonObject>> {
+function parseDefinitions(value: unknown, kind: PinnedKind, where: string, file: string): Map<string, Pin<JsonObject>> {
   if (value === undefined) return new Map()
   if (!isObject(value)) throw createLockError(file, `${where} is not a map`)
-  return new Map(
-    Object.entries(value).map(([name, pin]) => [name, parseDefinitionPin(pin, kind, name, where, file)]),
-  )
+  return new Map(Object.entries(value).map(([name, pin]) => [name, parseDefinitionPin(pin, kind, name, where, file)]))
 }
 
 /** Verifies the hash: reviewers read the text, but the hash decides. */
@@ -132,8 +120,7 @@ function verifyPin<T>(pin: Pin<T>, where: string, file: string): Pin<T> {
     const version = `hash ${pin.hash.slice(0, 8)}`
     throw pinsError('GW_PINS_LOCK_VERSION', { file, version })
   }
-  if (hashValue(pin.accepted) !== pin.hash)
-    throw createLockError(file, `${where}: the hash does not match its text`)
+  if (hashValue(pin.accepted) !== pin.hash) throw createLockError(file, `${where}: the hash does not match its text`)
   return pin
 }
 
@@ -166,9 +153,7 @@ function formatUpstream({ package: own, instructions, definitions: all }: Upstre
     kind =>
       [
         kind,
-        Object.fromEntries(
-          sortEntries(all[kind]).map(([name, pin]) => [name, formatDefinition(pin)] as const),
-        ),
+        Object.fromEntries(sortEntries(all[kind]).map(([name, pin]) => [name, formatDefinition(pin)] as const)),
       ] as const,
   )
   return {

@@ -49,10 +49,7 @@ export function identifyPackage(spec: UpstreamConfig, lookup: LookupEnvironment)
 }
 
 /** Returns the package or image runner and its arguments. */
-function parseRunner(
-  command: string,
-  args: readonly string[],
-): readonly [string | undefined, readonly string[]] {
+function parseRunner(command: string, args: readonly string[]): readonly [string | undefined, readonly string[]] {
   const name = basename(command)
   const [first = '', ...rest] = args
   if (NPM_RUNNERS.has(name)) return ['npm', args]

@@ -163,9 +163,7 @@ export class PinJudge {
 
 /** Returns true if a definition with this status is withheld. */
 export function shouldWithhold(mode: Mode, status: Status): boolean {
-  return status === 'changed'
-    ? mode === 'withhold' || mode === 'strict'
-    : status === 'new' && mode === 'strict'
+  return status === 'changed' ? mode === 'withhold' || mode === 'strict' : status === 'new' && mode === 'strict'
 }
 
 function markEntry(entry: CatalogEntry, { status, like }: PinVerdict, mode: Mode): CatalogEntry {

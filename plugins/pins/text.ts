@@ -119,8 +119,7 @@ export function countInvisible(text: string): number {
 
 function escapeCharacters(characters: string): string {
   let text = ''
-  for (let at = 0; at < characters.length; at++)
-    text += `\\u${characters.charCodeAt(at).toString(16).padStart(4, '0')}`
+  for (let at = 0; at < characters.length; at++) text += `\\u${characters.charCodeAt(at).toString(16).padStart(4, '0')}`
   return text
 }
 

@@ -231,8 +231,7 @@ class ExpressionWalker {
 
   #visitName(name: string, node: ASTNode, { scope, inLoop }: ExpressionScope): void {
     if (scope.has(name)) return
-    if (!isVariable(name))
-      return this.#addMistake(node, `unknown variable "${name}"`, suggestName(name, VARIABLES))
+    if (!isVariable(name)) return this.#addMistake(node, `unknown variable "${name}"`, suggestName(name, VARIABLES))
     this.#reads.add(name)
     if (!inLoop || this.#perItem === 'args') return
     if (name === 'args') this.#perItem = 'args'
@@ -273,11 +272,7 @@ class ExpressionWalker {
     if (PREPARED.has(name) && !isText) this.#addMistake(first, `${name}() requires a constant pattern`)
     if (CLOCK.includes(name) && !isText) this.#addMistake(first, `${name}() requires a constant time zone`)
     if (SEARCHES.has(name) && this.#isCallerValue(first, scope))
-      this.#addMistake(
-        first,
-        `${name}() must not search for a text from the caller`,
-        'use == or startsWith()',
-      )
+      this.#addMistake(first, `${name}() must not search for a text from the caller`, 'use == or startsWith()')
     if (name === 'within') this.#collectPathFields(first)
   }
 
@@ -286,11 +281,7 @@ class ExpressionWalker {
     this.#loops = true
     if (place.inLoop) this.#addMistake(node, `${name}() is inside another loop`, 'only one loop is allowed')
     if (hasLoop(receiver) && !isFilter(receiver))
-      this.#addMistake(
-        node,
-        `${name}() iterates over the result of another loop`,
-        'only filter() may precede it',
-      )
+      this.#addMistake(node, `${name}() iterates over the result of another loop`, 'only filter() may precede it')
     this.visit(receiver, place)
     if (item?.op !== 'id') return this.#addMistake(node, `${name}() requires an item name first`)
     if (isVariable(item.args)) return this.#addMistake(item, `"${item.args}" is already a variable`)
@@ -309,8 +300,7 @@ class ExpressionWalker {
     this.visit(owner, place)
     this.visit(index, place)
     if (owner.op !== 'id' || place.scope.has(owner.args)) return
-    if (index.op === 'value' && typeof index.args === 'string')
-      this.#checkMember(owner, index.args, node, place)
+    if (index.op === 'value' && typeof index.args === 'string') this.#checkMember(owner, index.args, node, place)
     else if (owner.args === 'args') this.#bareArgument ??= '…'
     else if (Object.hasOwn(FIELDS, owner.args)) this.#addMistake(node, `${owner.args}[…] requires a constant`)
   }
@@ -320,8 +310,7 @@ class ExpressionWalker {
     if (owner.args === 'args') return this.#noteArgument(field, node, place)
     if (!Object.hasOwn(FIELDS, owner.args)) return
     const known = Object.keys(FIELDS[owner.args as keyof typeof FIELDS])
-    if (!known.includes(field))
-      this.#addMistake(node, `${owner.args} has no "${field}"`, suggestName(field, known))
+    if (!known.includes(field)) this.#addMistake(node, `${owner.args} has no "${field}"`, suggestName(field, known))
     if (owner.args === 'principal' && field === 'claims') this.#readsClaims = true
   }
 
@@ -366,9 +355,7 @@ class ExpressionWalker {
 
   #reportUnknown(name: string, node: ASTNode): void {
     const hint =
-      name === 'matches'
-        ? 'use re(), which takes linear time'
-        : suggestName(name, [...METHODS, ...LOOPS, ...FUNCTIONS])
+      name === 'matches' ? 'use re(), which takes linear time' : suggestName(name, [...METHODS, ...LOOPS, ...FUNCTIONS])
     this.#addMistake(node, `unknown function "${name}"`, hint)
   }
 

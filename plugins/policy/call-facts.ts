@@ -138,12 +138,9 @@ export class FactsBuilder {
   }
 
   #createRequestFacts({ headers, params, remoteAddress = '' }: Exchange): RequestFacts {
-    const known = this.#headers.flatMap(name =>
-      headers[name] === undefined ? [] : [[name, headers[name]] as const],
-    )
+    const known = this.#headers.flatMap(name => (headers[name] === undefined ? [] : [[name, headers[name]] as const]))
     const meta = params?._meta
-    const trace =
-      isObject(meta) && typeof meta.traceparent === 'string' ? meta.traceparent : headers.traceparent
+    const trace = isObject(meta) && typeof meta.traceparent === 'string' ? meta.traceparent : headers.traceparent
     // Normalize IPv4 addresses of dual-stack sockets.
     return new RequestFacts(Object.fromEntries(known), trace, remoteAddress.replace(/^::ffff:(?=\d+\.)/i, ''))
   }
@@ -217,8 +214,7 @@ const UNREADABLE = 'unreadable'
 
 /** Merges the completed argument with the others. */
 function mergeCompletionArguments(params: JsonObject | undefined): JsonObject {
-  const context =
-    isObject(params?.context) && isObject(params.context.arguments) ? params.context.arguments : {}
+  const context = isObject(params?.context) && isObject(params.context.arguments) ? params.context.arguments : {}
   const argument = isObject(params?.argument) ? params.argument : {}
   return { ...context, [toText(argument.name)]: argument.value }
 }

@@ -75,9 +75,7 @@ function runCase(given: unknown, index: number, rules: RuleIndex, config: Config
   const fitting = rules.findApplicable(subject)
   const outcome: CaseOutcome = LISTING.includes(spec.effect)
     ? {
-        effect: judge.shouldList(fitting, { facts: { ...facts, phase: 'list' }, scopes })
-          ? 'listed'
-          : 'hidden',
+        effect: judge.shouldList(fitting, { facts: { ...facts, phase: 'list' }, scopes }) ? 'listed' : 'hidden',
       }
     : judge.judgeCall(fitting, { facts, scopes })
   return {
@@ -104,8 +102,7 @@ function isExpected(wanted: JsonObject, { effect, rule, scopes = [] }: CaseOutco
 function checkCase(given: unknown, place: string): JsonObject & { readonly effect: string } {
   if (!isObject(given)) throw createUsageError(`${place} is not a map`)
   const odd = Object.keys(given).find(key => !KEYS.includes(key))
-  if (odd !== undefined)
-    throw createUsageError(`${place} has an unknown key "${odd}"`, suggestName(odd, KEYS))
+  if (odd !== undefined) throw createUsageError(`${place} has an unknown key "${odd}"`, suggestName(odd, KEYS))
   const { effect, principal, client, session, request } = given
   if (typeof effect !== 'string' || !EFFECTS.includes(effect))
     throw createUsageError(`${place}: "effect" must be one of ${EFFECTS.join(', ')}`)
@@ -119,8 +116,7 @@ function checkFields(value: unknown, name: keyof typeof FIELDS, place: string): 
   if (!isObject(value)) throw createUsageError(`${place}: "${name}" is not a map`)
   const known = Object.keys(FIELDS[name])
   const odd = Object.keys(value).find(key => !known.includes(key))
-  if (odd !== undefined)
-    throw createUsageError(`${place}: unknown key "${odd}" in ${name}`, suggestName(odd, known))
+  if (odd !== undefined) throw createUsageError(`${place}: unknown key "${odd}" in ${name}`, suggestName(odd, known))
 }
 
 function parseSubject(spec: JsonObject): { kind: SubjectKind | undefined; name: string } {
@@ -217,9 +213,7 @@ function toTexts(value: unknown): string[] {
 }
 
 function parseTime(value: unknown): Date {
-  const time = new Date(
-    typeof value === 'string' || typeof value === 'number' || value instanceof Date ? value : NaN,
-  )
+  const time = new Date(typeof value === 'string' || typeof value === 'number' || value instanceof Date ? value : NaN)
   if (Number.isNaN(time.getTime())) throw createUsageError(`invalid time "${String(value)}"`)
   return time
 }

@@ -90,8 +90,7 @@ function isWithin(path: string, directory: string): boolean {
 function parseHost(url: string): string {
   if (CONTROLS.test(url)) throw new Error('host() requires a URL without spaces, controls and backslashes')
   const { protocol, username, password, hostname } = new URL(url)
-  if (!HTTP.test(protocol) || !/^https?:\/\//i.test(url))
-    throw new Error('host() requires an http or https URL')
+  if (!HTTP.test(protocol) || !/^https?:\/\//i.test(url)) throw new Error('host() requires an http or https URL')
   if (username !== '' || password !== '') throw new Error('host() requires a URL without a user')
   return hostname.endsWith('.') ? hostname.slice(0, -1) : hostname
 }
@@ -221,12 +220,8 @@ function createEnvironment({ Environment: Make }: typeof Cel, functions: Express
   }
   for (const [name, type] of Object.entries(VALUES)) environment.registerVariable(name, type)
   return environment
-    .registerFunction('string.re(string): bool', (text: string, pattern: string) =>
-      functions.re(text, pattern),
-    )
-    .registerFunction('string.glob(string): bool', (text: string, pattern: string) =>
-      functions.glob(text, pattern),
-    )
+    .registerFunction('string.re(string): bool', (text: string, pattern: string) => functions.re(text, pattern))
+    .registerFunction('string.glob(string): bool', (text: string, pattern: string) => functions.glob(text, pattern))
     .registerFunction('string.within(string): bool', isWithin)
     .registerFunction('string.host(): string', parseHost)
     .registerFunction('map.size_bytes(): int', countBytes)

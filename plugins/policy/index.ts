@@ -34,9 +34,7 @@ export const policy: Plugin<PolicyConfig | undefined> = {
     })
     const judgesUris = rules.rules.some(({ kinds }) => kinds?.has('resources') !== false)
     const asks = rules.rules.some(({ effect }) => effect === 'ask')
-    hooks.catalog.tap({ stage: 'transform', checksUris: judgesUris }, (entries, view) =>
-      guard.filter(entries, view),
-    )
+    hooks.catalog.tap({ stage: 'transform', checksUris: judgesUris }, (entries, view) => guard.filter(entries, view))
     // Outside the cache and the deadline, which waiting for an approval must not consume.
     hooks.dispatch.tap({ asks, phase: 'policy' }, next => guard.wrapDispatch(next))
     hooks.explain.tap((steps, { call, hasArguments }) => {

@@ -143,16 +143,12 @@ export class PolicyGuard {
       },
     })
     if (decision === undefined) return createUnansweredRefusal(called, rule)
-    if (!decision.granted)
-      return 'error' in decision.answer ? markPolicyRefusal(decision.answer) : decision.answer
+    if (!decision.granted) return 'error' in decision.answer ? markPolicyRefusal(decision.answer) : decision.answer
     this.#approved.get(call.exchange).params = selectParams(call)
     let answer: Answer | undefined
     try {
       const why = await call.findOutdatedReason?.()
-      answer =
-        why === undefined
-          ? await this.#continueCall(call, definition, next)
-          : createOutdatedRefusal(called, why)
+      answer = why === undefined ? await this.#continueCall(call, definition, next) : createOutdatedRefusal(called, why)
       return answer
     } finally {
       this.#reportEnd(decision, answer)

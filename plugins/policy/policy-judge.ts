@@ -119,10 +119,7 @@ export class PolicyJudge {
     const decides = (rule: PolicyRule): boolean => rule.isListable && rule.scopes.length === 0
     if (rules.deny.some(rule => decides(rule) && this.#evaluateRule(rule, subject, true))) return false
     if (rules.require.some(rule => decides(rule) && !this.#evaluateRule(rule, subject, false))) return false
-    return (
-      !this.#hasAllow ||
-      rules.allow.some(rule => !rule.isListable || this.#evaluateRule(rule, subject, false))
-    )
+    return !this.#hasAllow || rules.allow.some(rule => !rule.isListable || this.#evaluateRule(rule, subject, false))
   }
 
   /** Evaluates a rule; returns `strict` if it fails. */

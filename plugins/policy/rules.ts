@@ -96,8 +96,7 @@ function findFlaws(
   { place, pointer }: { readonly place: string; readonly pointer: string },
 ): RuleFlaw[] {
   const flaws: RuleFlaw[] = []
-  if (bareArgument !== undefined && names === undefined)
-    flaws.push(createBareArgumentFlaw(bareArgument, pointer))
+  if (bareArgument !== undefined && names === undefined) flaws.push(createBareArgumentFlaw(bareArgument, pointer))
   if (scopes.length > 0 && effect === 'ask')
     flaws.push({
       pointer: `${place}/scopes`,
@@ -141,8 +140,7 @@ export class RuleIndex {
 
   findApplicable(subject: RuleSubject): ApplicableRules {
     // Only tools are selected by name.
-    const key =
-      subject.kind === 'tools' ? `tools ${subject.name} ${subject.listed ?? ''}` : String(subject.kind)
+    const key = subject.kind === 'tools' ? `tools ${subject.name} ${subject.listed ?? ''}` : String(subject.kind)
     let found = this.#fitting.get(key)
     if (found === undefined) {
       found = groupRules(this.rules.filter(rule => isApplicable(rule, subject)))

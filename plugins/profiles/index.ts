@@ -106,17 +106,12 @@ export const profiles: Plugin<NonNullable<Config['profiles']>> = {
       if (isInAllProfiles === true) common.add(name)
       return isInAllProfiles === true ? undefined : guardDispatch(next, name, views)
     })
-    hooks.explain.tap((steps, { exchange: { session } }) => [
-      ...steps,
-      explainView(views, session.profile, session),
-    ])
+    hooks.explain.tap((steps, { exchange: { session } }) => [...steps, explainView(views, session.profile, session)])
     hooks.response.tap({ methods: INTRODUCTIONS }, (answer, { session }) => {
       const profile = views.find(session)
       if (!('result' in answer) || typeof profile === 'string') return undefined
       const { instructions } = profile
-      return instructions === undefined
-        ? undefined
-        : { result: answer.result.edit(['instructions'], { instructions }) }
+      return instructions === undefined ? undefined : { result: answer.result.edit(['instructions'], { instructions }) }
     })
   },
 }
@@ -193,8 +188,7 @@ function createProfileView(name: string, spec: ProfileSpec, config: Config): Pro
     name,
     instructions: spec.instructions,
     hasUpstream,
-    isVisible: ({ kind, upstream, exposed }) =>
-      hasUpstream(upstream) && permits[LISTS[kind].capability](exposed),
+    isVisible: ({ kind, upstream, exposed }) => hasUpstream(upstream) && permits[LISTS[kind].capability](exposed),
     renameEntry: entry => applyPrefix(entry, prefixes.get(entry.upstream)),
   }
 }

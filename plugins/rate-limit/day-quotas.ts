@@ -55,13 +55,11 @@ function readUsedCounts(directory: string, owner: string): (slot: number) => num
   } catch {
     return () => undefined
   }
-  return slot =>
-    counts.length < (slot + 1) * COUNT_BYTES ? undefined : counts.readUInt32LE(slot * COUNT_BYTES)
+  return slot => (counts.length < (slot + 1) * COUNT_BYTES ? undefined : counts.readUInt32LE(slot * COUNT_BYTES))
 }
 
 function removeReserve(directory: string, owner: string): void {
-  for (const path of [getUsedPath(directory, owner), getLockPath(directory, owner)])
-    rmSync(path, { force: true })
+  for (const path of [getUsedPath(directory, owner), getLockPath(directory, owner)]) rmSync(path, { force: true })
 }
 
 function isAlive(lock: string): boolean {
@@ -139,8 +137,7 @@ export class DayQuotas {
   /** Returns true if another call is allowed today. */
   hasCapacity(rule: string, key: string, max: number, now: number): boolean {
     const day = this.#getDay(now)
-    if (this.#findReserved(rule, key, max, day) !== undefined || this.#readUsed(day, rule, key) < max)
-      return true
+    if (this.#findReserved(rule, key, max, day) !== undefined || this.#readUsed(day, rule, key) < max) return true
     if (Math.abs(now - this.#reclaimedAt) < RECLAIM_INTERVAL_MS) return false
     this.#reclaimedAt = now
     this.#reclaimDeadReserves()
@@ -219,15 +216,7 @@ export class DayQuotas {
     const slot = this.#slots++
     reserve.recordUse(slot, 1)
     this.#sql.run(RESERVE, day, rule, key, BATCH)
-    this.#sql.run(
-      'INSERT INTO reserved VALUES (?, ?, ?, ?, ?, ?)',
-      reserve.owner,
-      slot,
-      day,
-      rule,
-      key,
-      BATCH,
-    )
+    this.#sql.run('INSERT INTO reserved VALUES (?, ?, ?, ?, ?, ?)', reserve.owner, slot, day, rule, key, BATCH)
     if (before !== undefined) {
       if (before.left > 0) this.#sql.run(GIVE_BACK, before.left, before.day, before.rule, before.key)
       this.#sql.run('DELETE FROM reserved WHERE owner = ? AND slot = ?', reserve.owner, before.slot)
@@ -242,10 +231,7 @@ export class DayQuotas {
       // Search again inside the transaction.
       for (const owner of listDeadOwners(this.#directory, this.#reserve?.owner)) {
         const getUsed = readUsedCounts(this.#directory, owner)
-        for (const { slot, day, rule, key, size } of this.#sql.all(
-          'SELECT * FROM reserved WHERE owner = ?',
-          owner,
-        )) {
+        for (const { slot, day, rule, key, size } of this.#sql.all('SELECT * FROM reserved WHERE owner = ?', owner)) {
           const left = Number(size) - (getUsed(Number(slot)) ?? Number(size))
           if (left > 0) this.#sql.run(GIVE_BACK, left, day ?? '', rule ?? '', key ?? '')
         }

@@ -14,14 +14,7 @@ import type {
 } from '../../src/plugin.ts'
 import { DayCounts } from './day-counts.ts'
 import type { RuleKey } from './rule-counting.ts'
-import {
-  ERRORS,
-  acquireSlots,
-  releaseSlots,
-  listRuleKeys,
-  createLimitRefusal,
-  countOnRules,
-} from './rule-counting.ts'
+import { ERRORS, acquireSlots, releaseSlots, listRuleKeys, createLimitRefusal, countOnRules } from './rule-counting.ts'
 import type { RuleCounts, LimitSubject, UncountedPolicy } from './rule.ts'
 import { createCounts, RateLimitRule } from './rule.ts'
 import type { SharedCountingState } from './shared/shared-counting.ts'
@@ -154,14 +147,8 @@ export const rateLimit: Plugin<RateLimitConfig> = {
       }
       hooks.request.tap({ stage: 'limit', phase: 'policy' }, exchange => {
         if (FREE.has(exchange.method)) return undefined
-        const taken = count.admit(
-          early,
-          createSubject(exchange, '', ''),
-          getUncountedPolicy(exchange.method, options),
-        )
-        return taken instanceof Promise
-          ? taken.then(known => holdSlots(exchange, known))
-          : holdSlots(exchange, taken)
+        const taken = count.admit(early, createSubject(exchange, '', ''), getUncountedPolicy(exchange.method, options))
+        return taken instanceof Promise ? taken.then(known => holdSlots(exchange, known)) : holdSlots(exchange, taken)
       })
       if (early.some(rule => rule.hasInFlight)) {
         hooks.settled.tap(exchange => {
@@ -322,8 +309,7 @@ function explainRule(rule: RateLimitRule, key: string, isCountedHere: boolean): 
   const full = isCountedHere ? rule.findExceeded(key, 'refuse') : undefined
   const at = rule.isLate ? 'dispatch' : 'request'
   const base = { by: 'rate-limit', at, rule: `/rateLimit/rules/${rule.name}` } as const
-  if (full === undefined)
-    return { ...base, does: 'passes', text: `counted by "${rule.name}": ${rule.limits}` }
+  if (full === undefined) return { ...base, does: 'passes', text: `counted by "${rule.name}": ${rule.limits}` }
   const text = `"${rule.name}" is exceeded: ${full.allowed}, retry in ${Math.ceil(full.retryAfterMs / 1000)} s`
   return { ...base, does: 'refuses', text, isPassing: true }
 }

@@ -140,9 +140,7 @@ export class RateLimitRule {
 
   /** Finds the exceeded limit without counting. */
   findExceeded(key: string, uncounted: UncountedPolicy): LimitExceeded | undefined {
-    return (
-      this.findInFlightExceeded(key) ?? this.#findMinuteExceeded(key) ?? this.findDayExceeded(key, uncounted)
-    )
+    return this.findInFlightExceeded(key) ?? this.#findMinuteExceeded(key) ?? this.findDayExceeded(key, uncounted)
   }
 
   findInFlightExceeded(key: string): LimitExceeded | undefined {
@@ -254,8 +252,7 @@ class CallTimes {
 
   #grow(): void {
     const larger = new Float64Array(this.#ring.length * 2)
-    for (let at = 0; at < this.#count; at++)
-      larger[at] = this.#ring[(this.#first + at) % this.#ring.length] ?? 0
+    for (let at = 0; at < this.#count; at++) larger[at] = this.#ring[(this.#first + at) % this.#ring.length] ?? 0
     this.#ring = larger
     this.#first = 0
   }
@@ -286,7 +283,6 @@ export class MinuteWindows {
     const instants = known ?? new CallTimes()
     const before = instants.size
     instants.addTime(now)
-    if (known === undefined || instants.size !== before)
-      this.#keys.set(key, instants, undefined, instants.size)
+    if (known === undefined || instants.size !== before) this.#keys.set(key, instants, undefined, instants.size)
   }
 }

@@ -119,8 +119,7 @@ export const redact: Plugin<RedactOptions> = {
     const counts = slot.gateway(() => new Map<string, number>())
     const work = new MessageRedactor(rules, counts, api)
 
-    if (rules.hasDirection('arguments'))
-      hooks.approval.tap({ stage: 'trace' }, request => work.redactApproval(request))
+    if (rules.hasDirection('arguments')) hooks.approval.tap({ stage: 'trace' }, request => work.redactApproval(request))
     if (rules.hasDirection('arguments'))
       hooks.dispatch.tap(
         { phase: 'other' },
@@ -139,9 +138,7 @@ export const redact: Plugin<RedactOptions> = {
     }
     hooks.explain.tap((steps, { exchange }) => [
       ...steps,
-      ...rules
-        .explainDirection(getRequestName(exchange), 'arguments')
-        .map(text => explainStep('dispatch', text)),
+      ...rules.explainDirection(getRequestName(exchange), 'arguments').map(text => explainStep('dispatch', text)),
       ...rules.explainDirection(getRequestName(exchange), 'results').map(text => explainStep('server', text)),
     ])
     hooks.metrics.tap(figures => [...figures, toFigure(counts)])
@@ -202,20 +199,17 @@ class MessageRedactor {
     for (const [name, value] of Object.entries(headers)) {
       if (!name.startsWith(PARAM_HEADER_PREFIX)) continue
       const redactors = this.#rules.redactorsFor(getRequestName(exchange), 'arguments')
-      headers[name] = redactors.reduce(
-        (text, redactor) => runToCompletion(redactor.redactText(text, new Map())),
-        value,
-      )
+      headers[name] = redactors.reduce((text, redactor) => runToCompletion(redactor.redactText(text, new Map())), value)
     }
   }
 
   /** Redacts a result, error, input request or task. */
   redactAnswer(answer: Answer, exchange: Exchange): MaybePromise<Answer | undefined> {
     if ('error' in answer)
-      return mapMaybe(
-        this.#redact({ json: JSON.stringify(answer.error), kind: 'error', exchange }),
-        changed => ({ ...answer, error: JSON.parse(changed) as (typeof answer)['error'] }),
-      )
+      return mapMaybe(this.#redact({ json: JSON.stringify(answer.error), kind: 'error', exchange }), changed => ({
+        ...answer,
+        error: JSON.parse(changed) as (typeof answer)['error'],
+      }))
     const payload = 'result' in answer ? answer.result : 'input' in answer ? answer.input : answer.task
     const kind = 'input' in answer ? 'input' : 'task' in answer || isTaskMethod(exchange) ? 'task' : 'result'
     return mapMaybe(this.#redact({ json: payload.bytes().toString('utf8'), kind, exchange }), changed => {
@@ -293,12 +287,7 @@ class MessageRedactor {
     return changed === json ? undefined : changed
   }
 
-  #countFindings(
-    tally: FindingCounts,
-    action: string,
-    direction: Direction,
-    exchange: Exchange | undefined,
-  ): void {
+  #countFindings(tally: FindingCounts, action: string, direction: Direction, exchange: Exchange | undefined): void {
     for (const [detector, count] of tally) {
       const key = JSON.stringify([detector, direction, action])
       this.#counts.set(key, (this.#counts.get(key) ?? 0) + count)
@@ -322,12 +311,8 @@ function isTaskMethod({ method }: Exchange): boolean {
   return method.startsWith('tasks/')
 }
 
-function mapMaybe<T, U>(
-  value: MaybePromise<T | undefined>,
-  map: (value: T) => U,
-): MaybePromise<U | undefined> {
-  if (value instanceof Promise)
-    return value.then(settled => (settled === undefined ? undefined : map(settled)))
+function mapMaybe<T, U>(value: MaybePromise<T | undefined>, map: (value: T) => U): MaybePromise<U | undefined> {
+  if (value instanceof Promise) return value.then(settled => (settled === undefined ? undefined : map(settled)))
   return value === undefined ? undefined : map(value)
 }
 

@@ -56,8 +56,7 @@ export class Redactor {
   /** Redacts a text; returns the same text if nothing was found. JSON stays valid JSON. */
   *redactText(text: string, tally: FindingCounts, depth = 0): Generator<void, string> {
     if (text.length < MIN_TEXT_LENGTH) return text
-    if (depth < MAX_ENCODING_DEPTH && isJsonText(text))
-      return yield* this.redactJson(text, tally, NO_PATHS, depth + 1)
+    if (depth < MAX_ENCODING_DEPTH && isJsonText(text)) return yield* this.redactJson(text, tally, NO_PATHS, depth + 1)
     const found: Span[] = []
     const runs: LocatedRun[] = []
     for (const layer of yield* decodeLayers(text)) {

@@ -40,8 +40,7 @@ export class RedactionRules {
   /** @throws GatewayError GW_PLUGIN_OPTIONS for an invalid expression */
   static async create({ rules, expressions }: RedactOptions): Promise<RedactionRules> {
     const own = new Map<string, Detector>()
-    for (const [name, source] of Object.entries(expressions))
-      own.set(name, await compileDetector(name, source))
+    for (const [name, source] of Object.entries(expressions)) own.set(name, await compileDetector(name, source))
     return new RedactionRules(
       rules.map(rule => ({
         matches: compileGlobs(rule.for),

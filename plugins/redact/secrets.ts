@@ -123,8 +123,7 @@ export const urlPassword: Detector = {
       AUTHORITY.lastIndex = at + 3
       const authority = AUTHORITY.exec(text)?.[0] ?? ''
       const [user, host] = [authority.indexOf(':'), authority.lastIndexOf('@')]
-      if (user >= 0 && host > user + 1)
-        spans.push({ from: at + 4 + user, to: at + 3 + host, detector: 'url-password' })
+      if (user >= 0 && host > user + 1) spans.push({ from: at + 4 + user, to: at + 3 + host, detector: 'url-password' })
     }
     return spans
   },
@@ -142,16 +141,7 @@ function maskKey(found: string): string {
   return `${found.slice(0, VISIBLE_KEY_LENGTH)}****`
 }
 
-const BUILT_IN_DETECTORS: readonly Detector[] = [
-  privateKey,
-  apiKey,
-  token,
-  urlPassword,
-  email,
-  iban,
-  card,
-  phone,
-]
+const BUILT_IN_DETECTORS: readonly Detector[] = [privateKey, apiKey, token, urlPassword, email, iban, card, phone]
 
 /** Detector groups. */
 const DETECTOR_GROUPS: Readonly<Record<string, readonly string[]>> = {

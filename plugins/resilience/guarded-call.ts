@@ -267,8 +267,7 @@ export class GuardedCall implements QueuedCall, AskWatcher {
 
   #armSlowTimer(): void {
     const { bulkhead, isExpectedSlow } = this.#init
-    if (!isExpectedSlow)
-      this.#slowTimer = bulkhead.slowTimers.schedule(this, bulkhead.clock.now() + bulkhead.latency)
+    if (!isExpectedSlow) this.#slowTimer = bulkhead.slowTimers.schedule(this, bulkhead.clock.now() + bulkhead.latency)
   }
 
   #onAnswer(answer: Answer): void {

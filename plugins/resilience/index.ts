@@ -172,8 +172,7 @@ function explainBulkhead(call: Call, settings: BulkheadSettings, bulkhead: Bulkh
 
 /** Only configured tools are retried. */
 function describeTries({ params }: Call, { retry }: BulkheadSettings): string {
-  const isSafe =
-    retry !== undefined && retry.tools.length > 0 && compileGlobs(retry.tools)(String(params?.name))
+  const isSafe = retry !== undefined && retry.tools.length > 0 && compileGlobs(retry.tools)(String(params?.name))
   return isSafe ? `at most ${retry.attempts} attempts` : 'one try'
 }
 
@@ -230,9 +229,7 @@ export const resilience: Plugin = {
       return [...steps, ...explainBulkhead(call, settings, bulkhead)]
     })
     hooks.health.tap(findings => {
-      const open = [...bulkheads].filter(
-        ([, { breaker }]) => breaker !== undefined && breaker.state !== 'closed',
-      )
+      const open = [...bulkheads].filter(([, { breaker }]) => breaker !== undefined && breaker.state !== 'closed')
       return [
         ...findings,
         ...open.map(([upstream, { breaker }]) => ({

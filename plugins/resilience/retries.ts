@@ -6,11 +6,7 @@ const TOO_MANY = 429
 /** Statuses from a busy or unavailable server or proxy. */
 const RETRYABLE_STATUSES: ReadonlySet<unknown> = new Set([TOO_MANY, 502, 503, 504])
 
-const FAILURE_CODES: ReadonlySet<string> = new Set([
-  'GW_UPSTREAM_DOWN',
-  'GW_UPSTREAM_CLOSED',
-  'GW_UPSTREAM_START',
-])
+const FAILURE_CODES: ReadonlySet<string> = new Set(['GW_UPSTREAM_DOWN', 'GW_UPSTREAM_CLOSED', 'GW_UPSTREAM_START'])
 
 /** Internal error of the gateway or a plugin. */
 const UNKNOWN_FAILURE: FailureKind = {

@@ -64,13 +64,7 @@ export interface BulkheadSettings {
   readonly retry: RetryLimits | undefined
 }
 
-export function parseBulkheadSettings({
-  timeout,
-  tools,
-  limits,
-  breaker,
-  retry,
-}: UpstreamConfig): BulkheadSettings {
+export function parseBulkheadSettings({ timeout, tools, limits, breaker, retry }: UpstreamConfig): BulkheadSettings {
   return {
     timeout: parseTimeout(timeout),
     tools: new Map(Object.entries(tools?.timeout ?? {}).map(([name, value]) => [name, parseTimeout(value)])),
@@ -107,9 +101,6 @@ export function hasNoLimits({ timeout, tools, permits, breaker, retry }: Bulkhea
 }
 
 /** Returns the tool's own timeout, if configured. */
-export function findToolTimeout(
-  { tools }: BulkheadSettings,
-  { method, params }: Call,
-): CallTimeout | undefined {
+export function findToolTimeout({ tools }: BulkheadSettings, { method, params }: Call): CallTimeout | undefined {
   return tools.size > 0 && method === 'tools/call' ? tools.get(params?.name) : undefined
 }

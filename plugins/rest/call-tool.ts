@@ -22,9 +22,7 @@ export async function callTool(request: RestRequest, sessions: RestSessions): Pr
   if (form === undefined) return problem(406, 'Accept must allow application/json or text/event-stream')
   const wanted = await readCall(request)
   if ('status' in wanted) return wanted
-  return form === 'json'
-    ? replyWithJson(request, sessions, wanted)
-    : replyWithEvents(request, sessions, wanted)
+  return form === 'json' ? replyWithJson(request, sessions, wanted) : replyWithEvents(request, sessions, wanted)
 }
 
 /** Chooses JSON or events by the Accept header; the first match wins. */
@@ -55,11 +53,7 @@ function parseCall(value: unknown): RestToolCall | HttpReply {
   return { received: value, params: { name, arguments: given } }
 }
 
-async function replyWithJson(
-  request: RestRequest,
-  sessions: RestSessions,
-  wanted: RestToolCall,
-): Promise<HttpReply> {
+async function replyWithJson(request: RestRequest, sessions: RestSessions, wanted: RestToolCall): Promise<HttpReply> {
   try {
     const answer = await sessions.withSession(request, false, visit =>
       visit.request({ method: 'tools/call', ...wanted, params: { ...wanted.params } }),
@@ -77,11 +71,7 @@ async function replyWithJson(
 }
 
 /** Streams a call. A failure before the first event is a plain error reply; later ones are events. */
-async function replyWithEvents(
-  request: RestRequest,
-  sessions: RestSessions,
-  wanted: RestToolCall,
-): Promise<HttpReply> {
+async function replyWithEvents(request: RestRequest, sessions: RestSessions, wanted: RestToolCall): Promise<HttpReply> {
   const events = new CallEvents()
   const { received } = wanted
   const params = { ...wanted.params, _meta: { progressToken: 1 } }
@@ -95,10 +85,7 @@ async function replyWithEvents(
       }),
     )
     .then(answer => toResult(answer, wanted.params.name), toProblemFromThrown)
-  const refused = await Promise.race([
-    events.firstEvent,
-    ended.then(end => ('status' in end ? end : undefined)),
-  ])
+  const refused = await Promise.race([events.firstEvent, ended.then(end => ('status' in end ? end : undefined))])
   if (refused !== undefined) return refused
   void ended.then(end => events.finish(end))
   return {
@@ -123,9 +110,7 @@ function toResult(answer: Answer, tool: string): { value: JsonObject } | HttpRep
 /** Adds the `www-authenticate` header for missing scopes (RFC 6750). */
 function addChallenge(reply: HttpReply, headers: HttpErrorResponse['headers'] = {}): HttpReply {
   const challenge = headers['www-authenticate']
-  return challenge === undefined
-    ? reply
-    : { ...reply, headers: { ...reply.headers, 'www-authenticate': challenge } }
+  return challenge === undefined ? reply : { ...reply, headers: { ...reply.headers, 'www-authenticate': challenge } }
 }
 
 /** Lists the methods of client requests that a REST client cannot answer. */

@@ -91,8 +91,7 @@ const CALL = {
   },
   responses: {
     200: {
-      description:
-        'Tool result; `isError` for a tool failure. As events: `progress` and `log`, then `result`.',
+      description: 'Tool result; `isError` for a tool failure. As events: `progress` and `log`, then `result`.',
       content: {
         'application/json': { schema: { $ref: '#/components/schemas/Result' } },
         'text/event-stream': { schema: { type: 'string' } },

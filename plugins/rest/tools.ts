@@ -22,10 +22,7 @@ export async function listTools(request: RestRequest, sessions: RestSessions): P
 }
 
 /** Lists all tools, or returns a problem reply. */
-export async function listAllTools(
-  request: RestRequest,
-  sessions: RestSessions,
-): Promise<ToolList | HttpReply> {
+export async function listAllTools(request: RestRequest, sessions: RestSessions): Promise<ToolList | HttpReply> {
   try {
     const list = await sessions.withSession(request, false, readAllPages)
     return 'code' in list ? toProblem(list) : list

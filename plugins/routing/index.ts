@@ -1,13 +1,4 @@
-import type {
-  Answer,
-  Config,
-  Exchange,
-  ExplainStep,
-  Plugin,
-  PluginHooks,
-  Report,
-  Route,
-} from '../../src/plugin.ts'
+import type { Answer, Config, Exchange, ExplainStep, Plugin, PluginHooks, Report, Route } from '../../src/plugin.ts'
 import {
   defineErrors,
   checkKnownName,
@@ -46,11 +37,8 @@ function checkRoutes(config: unknown, report: Report): void {
   matches.forEach((match, i) => {
     const pointer = `/routes/${i}`
     const why =
-      findContradiction(match) ??
-      findShadowing(match, matches.slice(0, i)) ??
-      findFilterConflict(match, config)
-    if (why !== undefined)
-      report({ pointer, message: `this route can never match: ${why.message}`, hint: why.hint })
+      findContradiction(match) ?? findShadowing(match, matches.slice(0, i)) ?? findFilterConflict(match, config)
+    if (why !== undefined) report({ pointer, message: `this route can never match: ${why.message}`, hint: why.hint })
     checkTarget(config, readText(routes[i], 'to'), `${pointer}/to`, report)
   })
 }
@@ -112,9 +100,7 @@ function isGlobCovered(wide: string, narrow: string): boolean {
   if (wide === narrow || wide === '**') return true
   const stem = wide.replace(/\*$/, '')
   if (!isLiteral(stem) || stem === wide) return false
-  return (
-    narrow.startsWith(stem) && !/[/{}()![\]]|\*\*/.test(narrow.slice(stem.length)) && !narrow.startsWith('.')
-  )
+  return narrow.startsWith(stem) && !/[/{}()![\]]|\*\*/.test(narrow.slice(stem.length)) && !narrow.startsWith('.')
 }
 
 function isLiteral(glob: string): boolean {
@@ -160,9 +146,7 @@ export const routing: Plugin<NonNullable<Config['routes']>> = {
 
     if (rules.some(rule => rule.deny !== undefined)) {
       const judgesUris = options.some(({ match }) => match.resource !== undefined)
-      hooks.request.tap({ stage: 'policy', methods, checksUris: judgesUris }, exchange =>
-        refuseByRule(first(exchange)),
-      )
+      hooks.request.tap({ stage: 'policy', methods, checksUris: judgesUris }, exchange => refuseByRule(first(exchange)))
     }
     hooks.route.tap({ methods }, exchange => {
       const rule = first(exchange)
@@ -179,11 +163,7 @@ function refuseByRule(rule: RoutingRule | undefined): Answer | undefined {
 }
 
 /** Routes a list to one upstream's list, and other requests under the upstream's own names. */
-function createRoute(
-  upstream: string,
-  exchange: Exchange,
-  toOwn: ReturnType<typeof createParamMapper>,
-): Route {
+function createRoute(upstream: string, exchange: Exchange, toOwn: ReturnType<typeof createParamMapper>): Route {
   if (METHODS.get(exchange.method)?.to === 'list') return { to: 'many', upstreams: [upstream] }
   return { to: 'one', upstream, params: toOwn(upstream, exchange.method, exchange.params) }
 }
@@ -204,8 +184,7 @@ function explainStep(found: RoutingRule | undefined, rule: string): ExplainStep 
       does: 'passes',
       text: 'no route matches; the owner of the name gets it',
     }
-  if (found.deny !== undefined)
-    return { by: 'routing', at: 'request', does: 'refuses', text: found.deny, rule }
+  if (found.deny !== undefined) return { by: 'routing', at: 'request', does: 'refuses', text: found.deny, rule }
   const text = found.to === undefined ? 'a route matches without a target' : `routed to "${found.to}"`
   return { by: 'routing', at: 'route', does: found.to === undefined ? 'passes' : 'changes', text, rule }
 }

@@ -26,10 +26,7 @@ export interface RoutingRule {
 
 /** Text that each condition matches, and the methods that it applies to. */
 const TEXT_CONDITIONS: Readonly<
-  Record<
-    TextMatchKey,
-    { readonly text: (exchange: Exchange) => unknown; readonly methods?: readonly string[] }
-  >
+  Record<TextMatchKey, { readonly text: (exchange: Exchange) => unknown; readonly methods?: readonly string[] }>
 > = {
   tool: { text: exchange => exchange.params?.name, methods: ['tools/call'] },
   prompt: {
@@ -73,11 +70,7 @@ function getConditionMethods(key: MatchKey): readonly string[] | undefined {
   return key === 'principal' ? undefined : TEXT_CONDITIONS[key].methods
 }
 
-function compileCondition(
-  key: MatchKey,
-  patterns: string | readonly string[],
-  auth: Config['auth'],
-): Condition {
+function compileCondition(key: MatchKey, patterns: string | readonly string[], auth: Config['auth']): Condition {
   if (key === 'principal') {
     const isMeant = compileCallers(patterns, auth)
     return exchange => isMeant(exchange.session.principal)
@@ -135,12 +128,7 @@ function createNameMappers(config: Config, upstream: string): OwnNameMappers {
   }
 }
 
-function createNameMapper(
-  config: Config,
-  upstream: string,
-  section: FilterSection,
-  prefix: string,
-): ToOwnName {
+function createNameMapper(config: Config, upstream: string, section: FilterSection, prefix: string): ToOwnName {
   const spelled = section === 'resources' ? canonicalizeUri : (name: string): string => name
   const undoFilters = invertRename(config.filters?.[section]?.rename, spelled)
   const undoOwn = invertRename(config.upstreams[upstream]?.[section]?.rename, spelled)

@@ -23,11 +23,8 @@ function checkSessionHeaders(config: unknown, report: Report): void {
   const names = Object.keys(upstreams)
   readList(config, 'sessionHeaders', 'upstreams').forEach((name, i) => {
     const pointer = `/sessionHeaders/upstreams/${i}`
-    if (typeof name !== 'string' || !checkKnownName(name, { what: 'upstream', names }, pointer, report))
-      return
-    const why = isObject(upstreams[name])
-      ? HEADERLESS.get(readText(upstreams, name, 'type') ?? '')
-      : undefined
+    if (typeof name !== 'string' || !checkKnownName(name, { what: 'upstream', names }, pointer, report)) return
+    const why = isObject(upstreams[name]) ? HEADERLESS.get(readText(upstreams, name, 'type') ?? '') : undefined
     if (why === undefined) return
     const message = `upstream "${name}" ${why} and has no request headers`
     report({ pointer, message, hint: 'list HTTP upstreams only', severity: 'warning' })
@@ -71,10 +68,7 @@ export const sessionHeaders: Plugin<NonNullable<Config['sessionHeaders']>> = {
     hooks.explain.tap((steps, { call }) => {
       if (call === undefined || !own.has(call.upstream)) return undefined
       const text = `adds the header ${header} with the session id`
-      return [
-        ...steps,
-        { by: 'session-headers', at: 'call', does: 'changes', text, facts: { headers: [header] } },
-      ]
+      return [...steps, { by: 'session-headers', at: 'call', does: 'changes', text, facts: { headers: [header] } }]
     })
   },
 }

@@ -22,9 +22,7 @@ export function readJson(text: string): unknown {
 
 function keepNumberText(_key: string, value: unknown, context?: { readonly source?: string }): unknown {
   const source = context?.source
-  return typeof value === 'number' && source !== undefined && source !== String(value)
-    ? rawJSON(source)
-    : value
+  return typeof value === 'number' && source !== undefined && source !== String(value) ? rawJSON(source) : value
 }
 
 /** Share for the start of a text; the end gets the remainder. */
@@ -54,8 +52,7 @@ export function sliceStart(text: string, budget: number): string {
 
 function sliceEnd(text: string, budget: number): string {
   let begin = Math.max(0, text.length - budget)
-  while (Buffer.byteLength(text.slice(begin)) > budget)
-    begin += Math.max(1, Math.ceil((text.length - begin) / 8))
+  while (Buffer.byteLength(text.slice(begin)) > budget) begin += Math.max(1, Math.ceil((text.length - begin) / 8))
   const code = text.charCodeAt(begin)
   return text.slice(code >= 0xdc00 && code <= 0xdfff ? begin + 1 : begin)
 }
@@ -93,11 +90,7 @@ export function* cutJson(
 }
 
 /** Measures compact JSON and stores the size of each object and list; undefined if nested too deeply. */
-function* measureSizes(
-  value: unknown,
-  sizes: Map<object, number>,
-  depth: number,
-): Generator<void, number | undefined> {
+function* measureSizes(value: unknown, sizes: Map<object, number>, depth: number): Generator<void, number | undefined> {
   if (!isContainer(value)) return countPlainBytes(value)
   if (depth > MAX_DEPTH) return undefined
   let size = 2

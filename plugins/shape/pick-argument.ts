@@ -23,10 +23,7 @@ export function adaptListing(
   return changed.every((entry, index) => entry === shown[index]) ? undefined : changed
 }
 
-function dropOutputSchema(
-  entry: CatalogEntry,
-  { pick, drop, ask, patienceMs, asClient }: ShapingRule,
-): CatalogEntry {
+function dropOutputSchema(entry: CatalogEntry, { pick, drop, ask, patienceMs, asClient }: ShapingRule): CatalogEntry {
   const mayGoOn = patienceMs !== undefined || asClient.includes('patience')
   const changes = pick !== undefined || drop.length > 0 || ask || mayGoOn
   if (!changes || entry.value.outputSchema === undefined) return entry

@@ -25,9 +25,7 @@ export function readPath(text: string): readonly PathStep[] | string {
   let rest = text
   while (rest !== '') {
     const dot = steps.length > 0 && !rest.startsWith('[]')
-    const found = (dot ? /^\.("(?:[^"\\]|\\.)+"|[^.[\]"]+)/ : /^(\[\]|"(?:[^"\\]|\\.)+"|[^.[\]"]+)/).exec(
-      rest,
-    )
+    const found = (dot ? /^\.("(?:[^"\\]|\\.)+"|[^.[\]"]+)/ : /^(\[\]|"(?:[^"\\]|\\.)+"|[^.[\]"]+)/).exec(rest)
     const [all, name] = found ?? []
     if (all === undefined || name === undefined) return `"${rest.slice(0, 32)}" is not a path step`
     steps.push(parseStep(name))
@@ -121,8 +119,7 @@ function runWithTimeout(work: () => string | undefined): PickResult {
   const { context, script } = (sandbox ??= createSandbox())
   context.run = work
   try {
-    const json =
-      (script.runInContext(context, { timeout: MAX_EVALUATION_MS }) as string | undefined) ?? 'null'
+    const json = (script.runInContext(context, { timeout: MAX_EVALUATION_MS }) as string | undefined) ?? 'null'
     return json.length > MAX_RESULT_LENGTH ? { failed: 'result too large' } : { json }
   } catch (error) {
     return { failed: describeFailure(error) }

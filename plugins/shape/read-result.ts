@@ -8,8 +8,7 @@ import { compilePick, MAX_PICK_LENGTH } from './pick.ts'
 import { isSameJson, parseJsonText, META_KEY, formatResultUri } from './shape-result.ts'
 
 /** Same message for an expired result and another caller's, so that handles reveal nothing. */
-const UNKNOWN_HANDLE =
-  'no result found for this handle: it has expired, was evicted, or the gateway was restarted'
+const UNKNOWN_HANDLE = 'no result found for this handle: it has expired, was evicted, or the gateway was restarted'
 
 const MAX_HANDLE_LENGTH = 1024
 
@@ -47,8 +46,7 @@ function readPicked(
   { text, offset, kept }: { text: string; offset: number; kept: StoredResult },
 ): Answer {
   const compiled = compilePick(pick, MAX_PICK_LENGTH)
-  if ('mistake' in compiled)
-    return toolFailure(`"pick" is not a valid JMESPath expression: ${compiled.mistake}`)
+  if ('mistake' in compiled) return toolFailure(`"pick" is not a valid JMESPath expression: ${compiled.mistake}`)
   const found = compiled.pick.run(parseJsonText(text) ?? readJson(decodeResult(kept)))
   if ('failed' in found) return toolFailure(`"pick" failed: ${found.failed}`)
   return createPage(found.json, offset, kept)
@@ -65,8 +63,7 @@ export function readResource(uri: string, find: FindResult): Answer {
   const scheme = formatResultUri('')
   const isOurs = uri.startsWith(scheme) && uri.length <= MAX_HANDLE_LENGTH + scheme.length
   const kept = isOurs ? find(uri.slice(scheme.length)) : undefined
-  if (kept === undefined)
-    return refuse(RPC.invalidParams, `Resource not found: ${uri.slice(0, 200)}`, { uri })
+  if (kept === undefined) return refuse(RPC.invalidParams, `Resource not found: ${uri.slice(0, 200)}`, { uri })
   const mimeType = 'application/json'
   const body = isUtf8(kept.bytes) ? { text: decodeResult(kept) } : { blob: kept.bytes.toString('base64') }
   return createUpstreamAnswer({ contents: [{ uri, mimeType, ...body }], ttlMs: 0, cacheScope: 'private' })
@@ -82,8 +79,7 @@ function toReadableText(kept: StoredResult): string {
   const value = readJson(whole)
   const content = isObject(value) && Array.isArray(value.content) ? (value.content as unknown[]) : []
   const [block] = content
-  const isOneText =
-    content.length === 1 && isObject(block) && block.type === 'text' && typeof block.text === 'string'
+  const isOneText = content.length === 1 && isObject(block) && block.type === 'text' && typeof block.text === 'string'
   if (!isOneText) return whole
   const text = block.text as string
   const structured = (value as JsonObject).structuredContent
@@ -93,16 +89,12 @@ function toReadableText(kept: StoredResult): string {
 
 /** Returns the page as one text block, followed by a block with the next offset. */
 function createPage(text: string, offset: number, { page: bytes, handle }: StoredResult): Answer {
-  if (offset > text.length)
-    return toolFailure(`"offset" is past the end: the result has ${text.length} characters`)
+  if (offset > text.length) return toolFailure(`"offset" is past the end: the result has ${text.length} characters`)
   const part = sliceStart(text.slice(offset, offset + bytes), bytes)
   const next = offset + part.length
   const isLast = next >= text.length
   const said = `[characters ${offset} to ${next} of ${text.length}${isLast ? '; end of result' : `; next offset: ${next}`}]`
-  const content = [
-    { type: 'text', text: part },
-    ...(isLast && offset === 0 ? [] : [{ type: 'text', text: said }]),
-  ]
+  const content = [{ type: 'text', text: part }, ...(isLast && offset === 0 ? [] : [{ type: 'text', text: said }])]
   const more = isLast ? {} : { next }
   return createUpstreamAnswer({ content, _meta: { [META_KEY]: { handle, total: text.length, ...more } } })
 }

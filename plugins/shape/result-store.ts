@@ -56,8 +56,7 @@ export class ResultStore {
 
   /** Stores a result and returns its handle; undefined if it exceeds the caller's share. */
   store(handles: Handles, owner: string, bytes: Buffer, page: number): string | undefined {
-    if (bytes.length + ENTRY_OVERHEAD_BYTES > Math.min(this.#bounds.share, this.#bounds.bytes))
-      return undefined
+    if (bytes.length + ENTRY_OVERHEAD_BYTES > Math.min(this.#bounds.share, this.#bounds.bytes)) return undefined
     const now = this.#clock.now()
     // Identical results share an entry, so that a repeated call neither fills the store nor changes its answer.
     const key = createHash('sha256')
@@ -66,8 +65,7 @@ export class ResultStore {
       .digest('base64url')
       .slice(0, 22)
     const before = this.#all.get(key)
-    if (before !== undefined && now - before.storedAt < this.#bounds.forMs * RENEW_AFTER_SHARE)
-      return before.handle
+    if (before !== undefined && now - before.storedAt < this.#bounds.forMs * RENEW_AFTER_SHARE) return before.handle
     this.#remove(key)
     const handle = handles.seal(key, owner, this.#bounds.forMs)
     // Copy, because the bytes may be a slice of a larger buffer.

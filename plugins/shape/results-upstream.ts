@@ -76,10 +76,7 @@ export class ResultsUpstream implements Upstream {
         return this.#callTool(call)
       case 'resources/list':
         return {
-          result: Payload.of(
-            { resultType: 'complete', resources: [], ttlMs: 300_000, cacheScope: 'public' },
-            'modern',
-          ),
+          result: Payload.of({ resultType: 'complete', resources: [], ttlMs: 300_000, cacheScope: 'public' }, 'modern'),
         }
       case 'resources/templates/list':
         return { result: TEMPLATES }
@@ -146,8 +143,7 @@ export const RESULT = {
       wait_ms: {
         type: 'integer',
         minimum: 0,
-        description:
-          'Maximum wait in milliseconds; 0 returns immediately. Default: the usual client timeout.',
+        description: 'Maximum wait in milliseconds; 0 returns immediately. Default: the usual client timeout.',
       },
       cancel: { type: 'boolean', description: 'True to cancel the call.' },
     },

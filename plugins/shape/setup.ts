@@ -11,14 +11,7 @@ import type {
   Session,
   UpstreamConfig,
 } from '../../src/plugin.ts'
-import {
-  callerKey,
-  formatDuration,
-  gatewayError,
-  parseDuration,
-  parseSize,
-  runInSlices,
-} from '../../src/plugin.ts'
+import { callerKey, formatDuration, gatewayError, parseDuration, parseSize, runInSlices } from '../../src/plugin.ts'
 import type { PickSlot } from './pick-argument.ts'
 import { adaptListing, extractPick } from './pick-argument.ts'
 import type { ResultStoreLimits } from './result-store.ts'
@@ -64,8 +57,7 @@ export function setUpShape(api: PluginApi<ShapeConfig | undefined>): void {
   const asked: PickSlot = slot.exchange(() => ({ pick: undefined }))
 
   const tools = new Map<string, BuiltInTool>()
-  const find = (call: Call) => (handle: string) =>
-    kept.findResult(handles, getOwnerKey(call.exchange.session), handle)
+  const find = (call: Call) => (handle: string) => kept.findResult(handles, getOwnerKey(call.exchange.session), handle)
   if (CUTTING_KEYS.some(key => rules.hasKey(key)))
     tools.set(READ_RESULT.name, {
       definition: READ_RESULT,
@@ -178,17 +170,12 @@ class Shaper {
     this.#slow = slow
   }
 
-  shapeAnswer(
-    answer: Answer,
-    exchange: Exchange,
-    asked: PickSlot,
-  ): Answer | undefined | Promise<Answer | undefined> {
+  shapeAnswer(answer: Answer, exchange: Exchange, asked: PickSlot): Answer | undefined | Promise<Answer | undefined> {
     const { route } = exchange
     if (!('result' in answer) || route?.to !== 'one' || this.#isOwnResult(answer.result, route.upstream))
       return undefined
     const { pick } = asked.get(exchange)
-    const rule =
-      this.#findExchangeRule(exchange, route.upstream) ?? (pick === undefined ? undefined : NO_RULE)
+    const rule = this.#findExchangeRule(exchange, route.upstream) ?? (pick === undefined ? undefined : NO_RULE)
     if (rule === undefined) return undefined
     const before = answer.result.bytes()
     const owner = getOwnerKey(exchange.session)
@@ -288,9 +275,7 @@ function explainRule({ pick, drop, maxBytes, ask, patienceMs, from }: ShapingRul
     drop.length === 0 ? undefined : `${drop.length} paths are removed from the result`,
     pick === undefined ? undefined : `pick: ${pick.text}`,
     ask ? 'the caller may select a part of the result' : undefined,
-    maxBytes === undefined
-      ? undefined
-      : `results over ${maxBytes} bytes are truncated; the complete result is stored`,
+    maxBytes === undefined ? undefined : `results over ${maxBytes} bytes are truncated; the complete result is stored`,
   ]
   const [place] = from
   const rule = place === undefined ? {} : { rule: place }

@@ -32,10 +32,7 @@ interface ShapingOptions {
 }
 
 /** Shapes a result; undefined if no change is needed. */
-export function* shapeResult(
-  result: Payload,
-  shaping: ShapingOptions,
-): Generator<void, ShapedResult | undefined> {
+export function* shapeResult(result: Payload, shaping: ShapingOptions): Generator<void, ShapedResult | undefined> {
   const { maxBytes } = shaping.rule
   const changes = (shaping.asked ?? shaping.rule.pick) !== undefined || shaping.rule.drop.length > 0
   if (!changes && result.bytes().length <= (maxBytes ?? Infinity)) return undefined
@@ -138,9 +135,7 @@ class ResultShaper {
     const others = this.#content.filter(block => !isTextBlock(block) || block === first)
     const block = { type: 'text', text }
     this.#content =
-      first === undefined
-        ? [block, ...others]
-        : others.map(other => (other === first ? { ...first, text } : other))
+      first === undefined ? [block, ...others] : others.map(other => (other === first ? { ...first, text } : other))
   }
 
   /** Cuts text and structured content separately, because a client shows the model only one of them. */
@@ -178,12 +173,7 @@ class ResultShaper {
   }
 
   /** Keeps texts that fit, shortens the first that does not, and omits the rest. */
-  *#cutTexts(
-    maxBytes: number,
-    handle: string | undefined,
-    before: string,
-    after: string | undefined,
-  ): Generator<void> {
+  *#cutTexts(maxBytes: number, handle: string | undefined, before: string, after: string | undefined): Generator<void> {
     const isOne = this.#content.filter(block => countTextBytes(block) > 0).length === 1
     let left = maxBytes - (isOne ? NOTE_BYTES : 2 * NOTE_BYTES)
     let leftOut = 0
@@ -212,12 +202,7 @@ class ResultShaper {
   }
 
   /** Shortens JSON by items, and other text to its start and end. */
-  *#shortenText(
-    text: string,
-    room: number,
-    handle: string | undefined,
-    hasOffset: boolean,
-  ): Generator<void, string> {
+  *#shortenText(text: string, room: number, handle: string | undefined, hasOffset: boolean): Generator<void, string> {
     const json = parseJsonText(text)
     const cut = json === undefined ? undefined : yield* cutJson(json, room, { dropsMembers: true })
     if (cut !== undefined) {

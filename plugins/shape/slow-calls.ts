@@ -13,8 +13,7 @@ const MAX_WAIT_MS = 45_000
 /** Share of the client's timeout for one wait; the remainder covers transfer. */
 const PATIENCE_SHARE = 0.9
 
-const UNKNOWN_HANDLE =
-  'no call found for this handle: it has expired, was evicted, or the gateway was restarted'
+const UNKNOWN_HANDLE = 'no call found for this handle: it has expired, was evicted, or the gateway was restarted'
 
 interface SlowCall {
   readonly owner: string
@@ -65,12 +64,7 @@ export class SlowCalls {
   }
 
   /** `result`: waits for a call, forwards its client requests and returns its answer; or cancels it. */
-  async answerResult(
-    call: Call,
-    given: JsonObject,
-    owner: string,
-    { handles, clock }: SlowCallDeps,
-  ): Promise<Answer> {
+  async answerResult(call: Call, given: JsonObject, owner: string, { handles, clock }: SlowCallDeps): Promise<Answer> {
     const handle = String(given.handle)
     const key = handles.open(handle, owner)
     const held = key === undefined ? undefined : this.#calls.get(key)
@@ -107,8 +101,7 @@ export class SlowCalls {
   /** Resolves when the call ends or needs input, on timeout, or on cancellation. */
   #waitForChange(running: RunningCall, call: Call, ms: number, clock: Clock): Promise<void> {
     const { client } = call.exchange.session
-    const isOver = (): boolean =>
-      running.answer !== undefined || running.getInputRequests(client) !== undefined
+    const isOver = (): boolean => running.answer !== undefined || running.getInputRequests(client) !== undefined
     if (isOver() || ms === 0) return Promise.resolve()
     const tell = createProgressNotifier(call)
     return new Promise(resolve => {

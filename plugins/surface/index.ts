@@ -44,12 +44,7 @@ function checkCode(config: unknown, report: Report): void {
 }
 
 /** True for invalid amounts too, which the schema reports. */
-function isWithin(
-  value: unknown,
-  parse: (text: string | number) => number,
-  least: number,
-  most: number,
-): boolean {
+function isWithin(value: unknown, parse: (text: string | number) => number, least: number, most: number): boolean {
   if (typeof value !== 'string' && typeof value !== 'number') return true
   let amount: number
   try {

@@ -37,9 +37,7 @@ export class Surface {
 
   /** Search index; created and loaded on first use. */
   index(): Promise<ToolIndex> {
-    return (this.#index ??= import('./search/ranking.ts').then(
-      ({ ToolIndex }) => new ToolIndex(this.entries),
-    ))
+    return (this.#index ??= import('./search/ranking.ts').then(({ ToolIndex }) => new ToolIndex(this.entries)))
   }
 }
 
@@ -65,14 +63,9 @@ function selectEntries(surface: Surface): readonly CatalogEntry[] {
   const { mode, budget, isPinned } = settings
   if (mode === 'full' || (mode === 'auto' && countListTokens(entries) <= budget)) return entries
   if (mode === 'compact')
-    return [
-      createDescribeTool(names.describe),
-      ...entries.map(entry => (isPinned(entry) ? entry : compactTool(entry))),
-    ]
+    return [createDescribeTool(names.describe), ...entries.map(entry => (isPinned(entry) ? entry : compactTool(entry)))]
   const ours = (most: number): CatalogEntry[] =>
-    mode === 'code'
-      ? createCodeTools(entries, names, most, settings.code)
-      : createSearchTools(entries, names, most)
+    mode === 'code' ? createCodeTools(entries, names, most, settings.code) : createSearchTools(entries, names, most)
   const own = ours(Math.max(0, Math.min(MAX_OVERVIEW_TOKENS, budget - countListTokens(ours(0)))))
   return [...own, ...selectPinned(surface, budget - countListTokens(own))]
 }

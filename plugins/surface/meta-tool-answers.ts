@@ -13,11 +13,7 @@ const OTHER_NAMES_TOKENS = 120
 const MAX_TOKENS = 4000
 
 /** Answers `search_tools`. */
-export async function answerSearch(
-  surface: Surface,
-  args: unknown,
-  rank: PluginApi['rank'],
-): Promise<Answer> {
+export async function answerSearch(surface: Surface, args: unknown, rank: PluginApi['rank']): Promise<Answer> {
   const wanted = parseSearch(args, surface.settings.results)
   if (typeof wanted === 'string') return toolFailure(wanted)
   const found = await findTools(surface, wanted, rank, MAX_OTHER_RESULTS)
@@ -143,8 +139,7 @@ export async function findTools(
   more = 0,
 ): Promise<readonly CatalogEntry[]> {
   const ranked = (await surface.index()).search(query, surface.entries.length)
-  const fitting =
-    server === undefined ? ranked : ranked.filter(({ entry }) => isSameName(entry.upstream, server))
+  const fitting = server === undefined ? ranked : ranked.filter(({ entry }) => isSameName(entry.upstream, server))
   return (await fuseWithTap(fitting, query, rank)).slice(0, limit + more)
 }
 
@@ -152,11 +147,7 @@ function isSameName(one: string, other: string): boolean {
   return one.toLowerCase() === other.trim().toLowerCase()
 }
 
-async function fuseWithTap(
-  ranked: readonly RankedTool[],
-  query: string,
-  rank: RankFunction,
-): Promise<CatalogEntry[]> {
+async function fuseWithTap(ranked: readonly RankedTool[], query: string, rank: RankFunction): Promise<CatalogEntry[]> {
   const entries = ranked.map(({ entry }) => entry)
   const candidates = entries.slice(0, MAX_RANKED_CANDIDATES)
   const scores = candidates.length < 2 ? undefined : await rank(query, candidates)

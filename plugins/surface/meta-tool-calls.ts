@@ -67,9 +67,7 @@ export function tapMetaTools({ hooks, slot, rank }: PluginApi<never>, surfaceFor
     if (!isFailure(answer) || exchange.decidedBy !== undefined) return undefined
     const own = through.get(exchange)
     if (own !== undefined)
-      return own.toolName === undefined
-        ? undefined
-        : addSchemaToFailure(answer, exchange, own.surface, own.toolName)
+      return own.toolName === undefined ? undefined : addSchemaToFailure(answer, exchange, own.surface, own.toolName)
     return addSchemaToDirectCall(answer, exchange, surfaceFor)
   })
 }
@@ -91,9 +89,7 @@ async function addSchemaToDirectCall(
   if (surface === undefined || entry === undefined) return undefined
   const { inputSchema } = entry.value
   const shown = await exchange.listShownEntries('tools')
-  const hasSchema = shown.some(
-    ({ exposed, value }) => exposed === entry.exposed && value.inputSchema === inputSchema,
-  )
+  const hasSchema = shown.some(({ exposed, value }) => exposed === entry.exposed && value.inputSchema === inputSchema)
   return hasSchema ? undefined : addSchemaToFailure(answer, exchange, surface, entry.exposed)
 }
 
@@ -135,18 +131,11 @@ async function checkInnerCall(surface: Surface, meta: MetaTool, name: string): P
   if (meta !== 'read') return undefined
   const entry = surface.find(name)
   if (entry === undefined) return describeUnknownTool(surface, name)
-  return isReadOnly(entry.value)
-    ? undefined
-    : `${name} is not marked as read-only: call it with ${surface.names.call}`
+  return isReadOnly(entry.value) ? undefined : `${name} is not marked as read-only: call it with ${surface.names.call}`
 }
 
 /** Adds similar names or the argument schema to a failed call. */
-function addSchemaToFailure(
-  answer: Answer,
-  exchange: Exchange,
-  surface: Surface,
-  wanted: string,
-): TeachingAnswer {
+function addSchemaToFailure(answer: Answer, exchange: Exchange, surface: Surface, wanted: string): TeachingAnswer {
   const entry = surface.find(wanted)
   if ('error' in answer) return addSchemaToError(answer, surface, wanted)
   if (!('result' in answer) || entry === undefined || !answer.result.isToolError) return undefined
@@ -195,8 +184,7 @@ const TYPE_CHECKS: Readonly<Record<string, TypeCheck>> = {
 }
 
 /** Words in error messages about arguments. */
-const ARGUMENT_ERROR_WORDS =
-  /argument|parameter|required|invalid|validation|schema|expected|missing|property|must be/i
+const ARGUMENT_ERROR_WORDS = /argument|parameter|required|invalid|validation|schema|expected|missing|property|must be/i
 
 /** True if the arguments do not match the schema, or the message mentions them. */
 function isAboutArguments(schema: unknown, args: unknown, text: string): boolean {

@@ -51,8 +51,7 @@ function summarizeServers(entries: readonly CatalogEntry[]): ServerSummary[] {
   byServer.delete('')
   const counts = new Map([...byServer].map(([name, own]) => [name, countWords(own)]))
   const spread = new Map<string, number>()
-  for (const words of counts.values())
-    for (const word of words.keys()) spread.set(word, (spread.get(word) ?? 0) + 1)
+  for (const words of counts.values()) for (const word of words.keys()) spread.set(word, (spread.get(word) ?? 0) + 1)
   return [...byServer]
     .map(([name, own]) => ({
       name,
@@ -166,12 +165,7 @@ export function createCodeTools(
   ]
 }
 
-function createSearchTool(
-  entries: readonly CatalogEntry[],
-  name: string,
-  how: string,
-  most: number,
-): CatalogEntry {
+function createSearchTool(entries: readonly CatalogEntry[], name: string, how: string, most: number): CatalogEntry {
   const behind = formatOverview(entries, most - OVERVIEW_MARGIN_TOKENS)
   return createMetaTool(name, {
     title: 'Search tools',

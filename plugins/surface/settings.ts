@@ -89,8 +89,7 @@ function parseSurfaceSettings(
   servers: ReadonlySet<string>,
 ): SurfaceSettings {
   const isNamed = compileGlobs(pinned)
-  const isPinned: SurfaceSettings['isPinned'] = ({ exposed, upstream }) =>
-    isNamed(exposed) || !servers.has(upstream)
+  const isPinned: SurfaceSettings['isPinned'] = ({ exposed, upstream }) => isNamed(exposed) || !servers.has(upstream)
   const { timeout, calls, memory } = code
   const limits = { timeoutMs: parseDuration(timeout), calls, memory: parseSize(memory) }
   return { mode, budget, isPinned, results, choices, code: limits }

@@ -22,9 +22,7 @@ function formatType(schema: unknown, depth: number): string {
   const forms: readonly unknown[] | undefined = [schema.anyOf, schema.oneOf].find(Array.isArray)
   if (forms !== undefined) return formatUnion(forms.map(form => formatType(form, depth + 1)))
   const { type, properties } = schema
-  const types: readonly unknown[] = Array.isArray(type)
-    ? type
-    : [type ?? (isObject(properties) ? 'object' : undefined)]
+  const types: readonly unknown[] = Array.isArray(type) ? type : [type ?? (isObject(properties) ? 'object' : undefined)]
   return formatUnion(types.map(one => formatNamedType(one, schema, depth)))
 }
 
@@ -115,8 +113,7 @@ function compactRootSchema(schema: unknown): JsonObject {
 
 /** Removes optional keywords. Definitions are recursive, so depth does not limit them. */
 function dropTexts(schema: JsonObject, depth: number, isWhole: boolean): JsonObject {
-  if (depth > MAX_COMPACT_DEPTH && !isWhole)
-    return typeof schema.type === 'string' ? { type: schema.type } : {}
+  if (depth > MAX_COMPACT_DEPTH && !isWhole) return typeof schema.type === 'string' ? { type: schema.type } : {}
   const compact: JsonObject = {}
   for (const key of KEPT_KEYWORDS)
     if (schema[key] !== undefined) compact[key] = compactValue(schema[key], key, depth, isWhole)
@@ -134,10 +131,7 @@ function compactValue(value: unknown, key: string, depth: number, isWhole: boole
 
 function compactEach(schemas: JsonObject, depth: number, isWhole: boolean): JsonObject {
   return Object.fromEntries(
-    Object.entries(schemas).map(([name, one]) => [
-      name,
-      isObject(one) ? dropTexts(one, depth, isWhole) : one,
-    ]),
+    Object.entries(schemas).map(([name, one]) => [name, isObject(one) ? dropTexts(one, depth, isWhole) : one]),
   )
 }
 

@@ -85,18 +85,12 @@ export function checkOverriddenTools(config: unknown, known: KnownTools, report:
 }
 
 /** Finds the known tools that a glob matches. */
-function findMatchingTools(
-  glob: string,
-  upstream: string | undefined,
-  known: KnownTools,
-): readonly JsonObject[] {
+function findMatchingTools(glob: string, upstream: string | undefined, known: KnownTools): readonly JsonObject[] {
   const fits = compileGlobs(glob)
   return [...known].flatMap(([name, tools]) =>
     upstream !== undefined && upstream !== name
       ? []
-      : tools
-          .filter(tool => fits(upstream === undefined ? tool.exposed : tool.original))
-          .map(({ value }) => value),
+      : tools.filter(tool => fits(upstream === undefined ? tool.exposed : tool.original)).map(({ value }) => value),
   )
 }
 
@@ -129,12 +123,7 @@ function checkArgumentOverride(
   if (hide === true && schemas.some(schema => isRequired(schema, name)))
     reportWarning(`${at}/hide`, `"${name}" is required; every call would fail`, report, 'set a "value"')
   if (rename !== undefined && schemas.some(schema => isTaken(schema, rename, name, spec)))
-    reportWarning(
-      `${at}/rename`,
-      `the tool already has an argument "${rename}"`,
-      report,
-      'rename or hide that one too',
-    )
+    reportWarning(`${at}/rename`, `the tool already has an argument "${rename}"`, report, 'rename or hide that one too')
 }
 
 function reportWarning(pointer: string, message: string, report: Report, hint?: string): void {

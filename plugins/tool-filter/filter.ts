@@ -18,20 +18,13 @@ type FilterSection = 'tools' | 'prompts' | 'resources'
 type DenyTest = (name: string) => boolean
 
 /** Methods that address an object by name. */
-export const GUARDED_METHODS: readonly string[] = [
-  'tools/call',
-  'prompts/get',
-  'resources/read',
-  'resources/subscribe',
-]
+export const GUARDED_METHODS: readonly string[] = ['tools/call', 'prompts/get', 'resources/read', 'resources/subscribe']
 
 /**
  * Refuses denied names as unknown. The catalog hides listed ones; this covers names that `routes` sends past it.
  * Undefined if nothing is denied.
  */
-export function createDenyGuard(
-  filters: Config['filters'],
-): ((exchange: Exchange) => Answer | undefined) | undefined {
+export function createDenyGuard(filters: Config['filters']): ((exchange: Exchange) => Answer | undefined) | undefined {
   const denied: Record<FilterSection, DenyTest> = {
     tools: createDenyTest(filters?.tools, compileGlobs, name => name),
     prompts: createDenyTest(filters?.prompts, compileGlobs, name => name),
@@ -122,9 +115,7 @@ export function prepareFilter(options: FilterOptions = {}, isOfUris = false): Fi
   const allowed =
     options.allow === undefined ? () => true : (isOfUris ? compileAllowedUris : compileGlobs)(options.allow)
   return {
-    isEmpty: [options.allow, options.deny, options.rename, options.describe].every(
-      part => part === undefined,
-    ),
+    isEmpty: [options.allow, options.deny, options.rename, options.describe].every(part => part === undefined),
     isRule: options.allow !== undefined || options.deny !== undefined,
     permits: name => !denied(name) && allowed(name),
     hasRenames: options.rename !== undefined,

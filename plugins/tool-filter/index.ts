@@ -8,15 +8,7 @@ import type {
   Plugin,
   PluginHooks,
 } from '../../src/plugin.ts'
-import {
-  BoundedMap,
-  defineErrors,
-  isObject,
-  LISTS,
-  parseParamHeaders,
-  getParamHeaders,
-  RPC,
-} from '../../src/plugin.ts'
+import { BoundedMap, defineErrors, isObject, LISTS, parseParamHeaders, getParamHeaders, RPC } from '../../src/plugin.ts'
 import { checkOverrides, checkOverriddenTools } from './check.ts'
 import type { Filter } from './filter.ts'
 import { GUARDED_METHODS, prepareFilter, createDenyGuard, renameUiLinks } from './filter.ts'
@@ -74,11 +66,8 @@ function tapToolCalls(hooks: PluginHooks, overrides: Overrides, known: ParamHead
     if (found !== undefined) Object.assign(call.headers, getParamHeaders(found, call.params?.arguments))
   })
   hooks.explain.tap((steps, { entry, exchange }) => {
-    const override =
-      entry?.kind === 'tools' ? overrides.findOverride(entry.upstream, entry.original) : undefined
-    return override?.arguments === undefined || exchange.method !== 'tools/call'
-      ? undefined
-      : [...steps, OVERRIDE_STEP]
+    const override = entry?.kind === 'tools' ? overrides.findOverride(entry.upstream, entry.original) : undefined
+    return override?.arguments === undefined || exchange.method !== 'tools/call' ? undefined : [...steps, OVERRIDE_STEP]
   })
 }
 
@@ -96,8 +85,7 @@ function restoreArguments(call: Call, { arguments: changes }: Override, done: We
   if (!isObject(given) || changes === undefined) return
   const made = changes.restore(given, exchange.hasExactNumbers !== false)
   const tool = String(exchange.params?.name)
-  if ('unknown' in made)
-    throw filterError('GW_ARGUMENT_UNKNOWN', { tool, argument: made.unknown.slice(0, 100) })
+  if ('unknown' in made) throw filterError('GW_ARGUMENT_UNKNOWN', { tool, argument: made.unknown.slice(0, 100) })
   if ('inexact' in made) throw filterError('GW_ARGUMENT_INEXACT', { tool, argument: made.inexact })
   done.add(made.args)
   call.params = replaceArguments(call.params, made.args)
@@ -147,9 +135,7 @@ export const toolFilter: Plugin<Config['filters']> = {
     const refuse = createDenyGuard(config.filters)
     if (refuse !== undefined) {
       hooks.request.tap({ stage: 'policy', methods: GUARDED_METHODS }, refuse)
-      hooks.explain.tap((steps, { exchange }) =>
-        refuse(exchange) === undefined ? undefined : [...steps, DENIED_STEP],
-      )
+      hooks.explain.tap((steps, { exchange }) => (refuse(exchange) === undefined ? undefined : [...steps, DENIED_STEP]))
     }
     hooks.catalog.tap({ stage: 'policy', checksUris: hasRules(sections.resources) }, (entries, { kind }) => {
       const filters = sections[LISTS[kind].capability]

@@ -55,9 +55,7 @@ export class CollectorClient {
         isAnswered = true
         readReply(response).then(resolve, reject)
       })
-      request.on('error', cause =>
-        reject(request.reusedSocket && !isAnswered ? new StaleConnection(cause) : cause),
-      )
+      request.on('error', cause => reject(request.reusedSocket && !isAnswered ? new StaleConnection(cause) : cause))
       request.end(body)
     })
   }
@@ -148,8 +146,7 @@ export class SpanBuffer {
     if (this.#ends.length === 0) {
       this.#first = 0
       this.#end = 0
-      if (this.#bytes.length > INITIAL_BYTES * MAX_BYTES_PER_CHARACTER)
-        this.#bytes = Buffer.allocUnsafe(INITIAL_BYTES)
+      if (this.#bytes.length > INITIAL_BYTES * MAX_BYTES_PER_CHARACTER) this.#bytes = Buffer.allocUnsafe(INITIAL_BYTES)
     }
   }
 

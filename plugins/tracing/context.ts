@@ -36,10 +36,7 @@ export function hasHostApi(): boolean {
 
 function isSpan(value: unknown): value is HostSpan {
   return (
-    typeof value === 'object' &&
-    value !== null &&
-    'spanContext' in value &&
-    typeof value.spanContext === 'function'
+    typeof value === 'object' && value !== null && 'spanContext' in value && typeof value.spanContext === 'function'
   )
 }
 
@@ -80,9 +77,7 @@ function isWellFormed(parent: string): boolean {
 }
 
 function parseTraceState(state: unknown): string | undefined {
-  return typeof state === 'string' && state.length <= MAX_STATE_LENGTH && STATE.test(state)
-    ? state
-    : undefined
+  return typeof state === 'string' && state.length <= MAX_STATE_LENGTH && STATE.test(state) ? state : undefined
 }
 
 /** Reads the context from `_meta`. */

@@ -152,11 +152,7 @@ export class Exporter {
 
   /** Sends one batch with retries. It stays queued meanwhile, so that it counts against the limit. */
   async #sendBatch(): Promise<void> {
-    const { body: plain, count } = this.#waiting.takeBody(
-      this.#settings.batch,
-      MAX_REQUEST_LENGTH,
-      this.#around,
-    )
+    const { body: plain, count } = this.#waiting.takeBody(this.#settings.batch, MAX_REQUEST_LENGTH, this.#around)
     const body = this.#settings.compression === 'gzip' ? await compress(plain, FASTEST) : plain
     for (let attempt = 1; ; attempt++) {
       const sent = await this.#post(body, count)
@@ -231,10 +227,7 @@ function getRetryAfterMs(reply: CollectorReply): number | undefined {
 /** If several addresses failed, the error has only a code. */
 function describeError(error: unknown): string {
   const { code } = isObject(error) ? error : {}
-  return (
-    (error instanceof Error && error.message === '' && typeof code === 'string' && code) ||
-    getErrorMessage(error)
-  )
+  return (error instanceof Error && error.message === '' && typeof code === 'string' && code) || getErrorMessage(error)
 }
 
 function parseRejectedCount(text: string): number {

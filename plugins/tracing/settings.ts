@@ -37,11 +37,7 @@ const DEFAULT_ENDPOINT = 'http://localhost:4318'
 const TIMEOUT_MS = 10_000
 
 /** Resolves settings from the configuration, then from variables. @throws Error for an invalid value */
-export function parseTracingSettings(
-  options: TracingOptions,
-  variables: Variables,
-  service: string,
-): TracingSettings {
+export function parseTracingSettings(options: TracingOptions, variables: Variables, service: string): TracingSettings {
   return {
     url: resolveUrl(options.endpoint, variables),
     headers: resolveHeaders(options.headers, variables),
@@ -70,10 +66,7 @@ function checkUrl(text: string, from: string): string {
   throw new Error(`${from} must be an http or https URL`)
 }
 
-function resolveHeaders(
-  given: TracingOptions['headers'],
-  variables: Variables,
-): Readonly<Record<string, string>> {
+function resolveHeaders(given: TracingOptions['headers'], variables: Variables): Readonly<Record<string, string>> {
   if (given !== undefined) return lowerCaseNames(Object.entries(given))
   const text = variables.OTEL_EXPORTER_OTLP_TRACES_HEADERS ?? variables.OTEL_EXPORTER_OTLP_HEADERS ?? ''
   return lowerCaseNames(parsePairs(text))

@@ -67,8 +67,7 @@ function formatNanoseconds(ms: number): string {
 }
 
 export function formatAttribute(key: string, value: string | number): string {
-  const text =
-    typeof value === 'number' ? `{"intValue":"${value}"}` : `{"stringValue":${JSON.stringify(value)}}`
+  const text = typeof value === 'number' ? `{"intValue":"${value}"}` : `{"stringValue":${JSON.stringify(value)}}`
   return `{"key":"${key}","value":${text}}`
 }
 

@@ -135,12 +135,8 @@ export class SpanTextCache {
   }
 
   describeUpstream({ name, spec, server }: Upstream): string {
-    const parts = [
-      formatAttribute(OWN_ATTRIBUTE.upstream, this.sanitizeText(name)),
-      ...listAddressAttributes(spec),
-    ]
-    if (server !== undefined)
-      parts.push(formatAttribute(ATTRIBUTE.protocolVersion, this.sanitizeText(server.version)))
+    const parts = [formatAttribute(OWN_ATTRIBUTE.upstream, this.sanitizeText(name)), ...listAddressAttributes(spec)]
+    if (server !== undefined) parts.push(formatAttribute(ATTRIBUTE.protocolVersion, this.sanitizeText(server.version)))
     return parts.join(',')
   }
 }

@@ -133,8 +133,7 @@ export class Spans {
     if (route?.to === 'one') more += this.#texts.writeAttribute(OWN_ATTRIBUTE.upstream, route.upstream)
     if (decidedBy !== undefined) more += this.#texts.writeAttribute(OWN_ATTRIBUTE.decidedBy, decidedBy)
     more +=
-      this.#describeResource(exchange.method, params) +
-      this.#describeValues(getTargetName(params), params, answer)
+      this.#describeResource(exchange.method, params) + this.#describeValues(getTargetName(params), params, answer)
     const failure = this.#describeFailure(answer)
     const head = `"name":${name},"kind":${KIND.server}`
     const times = this.#computeTimes(startedAt)
@@ -224,12 +223,8 @@ export class Spans {
     const same = { ...times, link: undefined, attributes: more + failed, failure }
     const server = `"name":${name},"kind":${KIND.server}`
     const client = `"name":${name},"kind":${KIND.client}`
-    this.#out.add(
-      formatSpan({ ...same, context: ask.server, parent: ask.parent, isParentRemote: true, head: server }),
-    )
-    this.#out.add(
-      formatSpan({ ...same, context: ask.client, parent: ask.server, isParentRemote: false, head: client }),
-    )
+    this.#out.add(formatSpan({ ...same, context: ask.server, parent: ask.parent, isParentRemote: true, head: server }))
+    this.#out.add(formatSpan({ ...same, context: ask.client, parent: ask.server, isParentRemote: false, head: client }))
   }
 
   #describeSession({ session, via }: Exchange): string {

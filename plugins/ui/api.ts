@@ -78,9 +78,8 @@ export type HideSecrets = (text: string) => string
 
 /** Serializes a value and hides secrets in its strings. */
 export function safeJson(value: unknown, hide: HideSecrets): string {
-  const text = JSON.stringify(value, (_, member: unknown) =>
-    typeof member === 'string' ? hide(member) : member,
-  ) as string | undefined
+  const text = JSON.stringify(value, (_, member: unknown) => (typeof member === 'string' ? hide(member) : member)) as
+    string | undefined
   return text ?? 'null'
 }
 
@@ -102,8 +101,7 @@ export async function answerRequest(
   { http, user }: Pick<ApiRequest, 'http' | 'user'>,
   hide: HideSecrets,
 ): Promise<HttpReply> {
-  if (route.changesState === true && !user.canAct)
-    return errorReply(403, 'insufficient scope for this action')
+  if (route.changesState === true && !user.canAct) return errorReply(403, 'insufficient scope for this action')
   if (route.isForOwner === true && !user.isOwner)
     return errorReply(403, 'owner access required: open the page with "gateway ui"')
   try {
@@ -139,20 +137,15 @@ function createQueryReader({ query }: HttpRequest): Pick<ApiRequest, 'text' | 'c
 }
 
 /** Reads a JSON body, which an HTML form cannot send. @throws ApiError if it does not match the route */
-export async function readBody(
-  { body = {} }: Pick<ApiRoute, 'body'>,
-  http: HttpRequest,
-): Promise<JsonObject> {
+export async function readBody({ body = {} }: Pick<ApiRoute, 'body'>, http: HttpRequest): Promise<JsonObject> {
   const [type = ''] = http.header('content-type')
-  if (!/^application\/json\s*(;|$)/i.test(type))
-    throw new ApiError(415, 'Content-Type must be application/json')
+  if (!/^application\/json\s*(;|$)/i.test(type)) throw new ApiError(415, 'Content-Type must be application/json')
   const bytes = await http.body()
   if (bytes.length > MAX_BODY) throw new ApiError(413, `the body exceeds ${MAX_BODY} bytes`)
   const value = parseBody(bytes)
   if (!isObject(value)) throw new ApiError(400, 'the body must be a JSON object')
   const unknown = Object.keys(value).find(key => !Object.hasOwn(body, key))
-  if (unknown !== undefined)
-    throw new ApiError(400, `unknown member "${unknown.slice(0, MAX_TEXT)}" in the body`)
+  if (unknown !== undefined) throw new ApiError(400, `unknown member "${unknown.slice(0, MAX_TEXT)}" in the body`)
   for (const [key, member] of Object.entries(body)) checkMember(key, value[key], member)
   return value
 }
@@ -167,8 +160,7 @@ function parseBody(bytes: Buffer): unknown {
 
 function checkMember(key: string, value: unknown, member: MemberType): void {
   if (typeof member !== 'string') {
-    if (!member.includes(value as string))
-      throw new ApiError(400, `"${key}" must be one of ${member.join(', ')}`)
+    if (!member.includes(value as string)) throw new ApiError(400, `"${key}" must be one of ${member.join(', ')}`)
     return
   }
   const type = member.replace('?', '')

@@ -139,8 +139,7 @@ function compileFilter({
     (isTool === undefined || isTool(call.name)) &&
     (caller === undefined || call.subject.includes(caller)) &&
     (server === undefined || call.upstream === server) &&
-    (outcome === undefined ||
-      (outcome === 'failed' ? isFailedOutcome(call.outcome) : call.outcome === outcome))
+    (outcome === undefined || (outcome === 'failed' ? isFailedOutcome(call.outcome) : call.outcome === outcome))
 }
 
 export function toCallRow(call: CallDetail): CallRow {

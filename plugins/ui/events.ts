@@ -111,8 +111,7 @@ export class PageEventStream implements AsyncIterable<string> {
 
   #takeQueued(): string {
     const missed: Event = { type: 'missed', count: this.#droppedCount }
-    const text =
-      this.#waiting.join('') + (this.#droppedCount > 0 ? `data: ${JSON.stringify(missed)}\n\n` : '')
+    const text = this.#waiting.join('') + (this.#droppedCount > 0 ? `data: ${JSON.stringify(missed)}\n\n` : '')
     this.#waiting = []
     this.#droppedCount = 0
     return text

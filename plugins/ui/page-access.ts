@@ -86,11 +86,7 @@ export class PageAccess {
     return this.#browsers.openSession({ principal, credential, listener }, this.sessionMs, known.share)
   }
 
-  #authorize(
-    principal: Principal,
-    browser: BrowserSession | undefined,
-    request: HttpRequest,
-  ): PageUser | PageRefusal {
+  #authorize(principal: Principal, browser: BrowserSession | undefined, request: HttpRequest): PageUser | PageRefusal {
     const { readScope, actScope } = this.#options
     if (!principal.scopes.includes(readScope)) return { status: 403, why: `scope "${readScope}" is required` }
     return {

@@ -49,8 +49,7 @@ function createRecordRoutes({ recorder: { calls, clients, streams } }: ApiRoutes
       },
     },
     'GET call': {
-      run: ({ count }) =>
-        calls.get(count('id')) ?? throwNotFound('call not found: it is no longer in memory'),
+      run: ({ count }) => calls.get(count('id')) ?? throwNotFound('call not found: it is no longer in memory'),
     },
     'GET clients': {
       run({ count }) {
@@ -94,8 +93,7 @@ function createLoginRoutes({ control }: ApiRoutesDeps): ApiRoutes {
 function createCacheRoutes({ control }: ApiRoutesDeps): ApiRoutes {
   return {
     'GET cache': {
-      run: ({ text }) =>
-        control('cache.ls', { upstream: text('server'), name: text('name'), limit: MAX_ENTRIES }),
+      run: ({ text }) => control('cache.ls', { upstream: text('server'), name: text('name'), limit: MAX_ENTRIES }),
     },
     'POST purge': {
       changesState: true,
@@ -141,9 +139,7 @@ function createTaskRoutes({ control, parts }: ApiRoutesDeps): ApiRoutes {
       async run({ text, count }) {
         const limit = count('limit', TASK_ROWS)
         const calls = await control('tasks.list', { limit })
-        const agents = hasAgents
-          ? await control('agents.tasks', { after: text('after'), limit })
-          : { tasks: [] }
+        const agents = hasAgents ? await control('agents.tasks', { after: text('after'), limit }) : { tasks: [] }
         return { calls: calls.tasks, tasks: agents.tasks }
       },
     },

@@ -43,8 +43,7 @@ export function setUpUi(api: PluginApi<UiOptions>): void {
     hooks.http.for(one).tap(request => (listeners.has(request.listener) ? site.serve(request) : NOT_FOUND))
   hooks.control.for('ui.link').tap(() => {
     const url = [...listeners].map(name => state.urls.get(name)).find(one => one !== undefined)
-    if (url === undefined)
-      return { problem: 'no listener serves the dashboard: it needs a local one, or "auth"' }
+    if (url === undefined) return { problem: 'no listener serves the dashboard: it needs a local one, or "auth"' }
     return { url: `${url}${path}/#token=${state.browsers.createLink()}` }
   })
 }

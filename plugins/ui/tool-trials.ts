@@ -74,10 +74,7 @@ export class ToolTrials {
     return new EventStreamReply(stream)
   }
 
-  async #runTrial(
-    { http, user, body }: ApiRequest,
-    emit: (event: string, value: JsonObject) => void,
-  ): Promise<Answer> {
+  async #runTrial({ http, user, body }: ApiRequest, emit: (event: string, value: JsonObject) => void): Promise<Answer> {
     const { gate, listener, profile } = http
     const { principal, share } = user
     const id = `ui-${randomUUID()}`

@@ -28,9 +28,7 @@ export function createToolRoutes({ control }: ApiRoutesDeps): ApiRoutes {
       async run({ text }) {
         const [name, server] = [text('name'), text('server')]
         const tools = await listTools()
-        const found = tools.find(
-          one => one.name === name && (server === undefined || one.upstream === server),
-        )
+        const found = tools.find(one => one.name === name && (server === undefined || one.upstream === server))
         return found ?? throwNotFound('tool not found')
       },
     },
@@ -64,9 +62,8 @@ async function describeToolForClient(
   const { entries } = await control('catalogue.list', { kind: 'tools' })
   const { original } = filterObjects(entries).find(isRequestedTool) ?? {}
   const { notes = [], unfit } =
-    filterObjects(changes).find(
-      ({ upstream, name }) => upstream === server && (name === tool || name === original),
-    ) ?? {}
+    filterObjects(changes).find(({ upstream, name }) => upstream === server && (name === tool || name === original)) ??
+    {}
   return {
     client: String(client),
     isShown: row !== undefined,

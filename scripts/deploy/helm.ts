@@ -54,9 +54,7 @@ function placeholders(leaves: readonly string[]): Values {
 
 const WRITER: Writer = {
   name: `${MARK}${NAME}${MARK}`,
-  hosts: ['', '.{{ .Release.Namespace }}', '.{{ .Release.Namespace }}.svc'].map(
-    rest => `{{ ${NAME} }}${rest}`,
-  ),
+  hosts: ['', '.{{ .Release.Namespace }}', '.{{ .Release.Namespace }}.svc'].map(rest => `{{ ${NAME} }}${rest}`),
   annotations: { 'checksum/values': `${MARK}toJson .Values | sha256sum${MARK}` },
   sum: (...seconds) => `${MARK}add ${seconds.map(inner).join(' ')}${MARK}` as unknown as number,
   text: value => `${MARK}quote ${inner(value)}${MARK}`,

@@ -70,11 +70,7 @@ function labels(name: string, component = 'gateway'): Record<string, string> {
   }
 }
 
-function metadata(
-  name: string,
-  owner = name,
-  component?: string,
-): { name: string; labels: Record<string, string> } {
+function metadata(name: string, owner = name, component?: string): { name: string; labels: Record<string, string> } {
   return { name, labels: labels(owner, component) }
 }
 

@@ -69,10 +69,7 @@ function groups(version: string): Record<string, ValueSchema> {
     pullPolicy: text('Image pull policy.', 'IfNotPresent', { enum: ['Always', 'IfNotPresent', 'Never'] }),
   })
   const shutdown = object('Pod shutdown. The termination grace period is the sum of both and 5 seconds.', {
-    delaySeconds: count(
-      'Seconds for load balancers to notice the failing readiness probe: shutdown.delay.',
-      10,
-    ),
+    delaySeconds: count('Seconds for load balancers to notice the failing readiness probe: shutdown.delay.', 10),
     graceSeconds: count('Seconds for open calls: shutdown.grace.', 30),
   })
   const cluster = object('Several pods as replicas of one gateway.', {
@@ -168,9 +165,7 @@ export function commented(schema: ValueSchema, depth = 0): string {
     .map(([name, value]) => {
       const says = value.description === undefined ? '' : `${indent}# ${value.description}\n`
       const content =
-        value.properties === undefined
-          ? ` ${JSON.stringify(value.default)}\n`
-          : `\n${commented(value, depth + 1)}`
+        value.properties === undefined ? ` ${JSON.stringify(value.default)}\n` : `\n${commented(value, depth + 1)}`
       return `${says}${indent}${name}:${content}`
     })
     .join(depth === 0 ? '\n' : '')

@@ -56,8 +56,7 @@ export function readListPage(payload: Payload, kind: Kind, upstream: string, pre
   const entries: CatalogEntry[] = []
   const withheld: string[] = []
   const dropped: string[] = []
-  if (!Array.isArray(list))
-    return { entries, withheld, dropped, problem: `${method} has no list "${member}"` }
+  if (!Array.isArray(list)) return { entries, withheld, dropped, problem: `${method} has no list "${member}"` }
   for (const [index, value] of (list as unknown[]).entries()) {
     const repaired = repairEntry(kind, value)
     if ('problem' in repaired) {
@@ -93,12 +92,7 @@ export function createEntry(
 }
 
 /** Creates an unlisted entry, for taps that decide by name. */
-export function createUnlistedEntry(
-  kind: Kind,
-  upstream: string,
-  original: string,
-  prefix: string,
-): CatalogEntry {
+export function createUnlistedEntry(kind: Kind, upstream: string, original: string, prefix: string): CatalogEntry {
   const { key } = LISTS[kind]
   const value = key === 'name' ? { name: original } : { [key]: original, name: original }
   return { ...createEntry(kind, upstream, original, prefix, value), isUnlisted: true }

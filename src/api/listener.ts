@@ -71,11 +71,7 @@ export interface Peer {
 export type PeerLookup = 'here' | Peer | Refusal
 
 /** Answers a forwarded request that this process owns. */
-export type ServeForwarded = (
-  request: IncomingMessage,
-  response: ServerResponse,
-  handed: ForwardedRequest,
-) => void
+export type ServeForwarded = (request: IncomingMessage, response: ServerResponse, handed: ForwardedRequest) => void
 
 /** Replicas that serve the same clients. Ids name the replica that owns their state. */
 export interface PeerDirectory {

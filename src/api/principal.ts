@@ -113,18 +113,12 @@ export function compileCallers(
   if (list.includes('*')) return () => true
   const known = [KEYS_ISSUER, ...listIssuers(auth)]
   const split = list.map(pattern => parseCallerPattern(pattern, known))
-  const isPlain = compileGlobs(
-    split.flatMap(({ issuer, subject }) => (issuer === undefined ? [subject] : [])),
-  )
+  const isPlain = compileGlobs(split.flatMap(({ issuer, subject }) => (issuer === undefined ? [subject] : [])))
   const byIssuer = new Map(
-    known.map(issuer => [
-      issuer,
-      compileGlobs(split.flatMap(one => (one.issuer === issuer ? [one.subject] : []))),
-    ]),
+    known.map(issuer => [issuer, compileGlobs(split.flatMap(one => (one.issuer === issuer ? [one.subject] : [])))]),
   )
   const isUsual = createDefaultIssuerTest(auth)
-  return ({ issuer, subject }) =>
-    byIssuer.get(issuer)?.(subject) === true || (isUsual(issuer) && isPlain(subject))
+  return ({ issuer, subject }) => byIssuer.get(issuer)?.(subject) === true || (isUsual(issuer) && isPlain(subject))
 }
 
 /** Splits a pattern. Without a known issuer it is a subject, spaces included. */

@@ -29,9 +29,7 @@ export function createProfileLookup({
   // Anonymous callers have no subject that a glob could match.
   const isAdmitted = (name: string, principal: Principal): boolean => {
     const isFor = known.get(name)
-    return (
-      known.has(name) && (isFor === undefined || (principalKey(principal) !== NOBODY && isFor(principal)))
-    )
+    return known.has(name) && (isFor === undefined || (principalKey(principal) !== NOBODY && isFor(principal)))
   }
   // Cached: every call looks it up, with one principal object per caller.
   const given = new WeakMap<Principal, { readonly name: string | undefined }>()

@@ -70,9 +70,7 @@ export interface CommandSpec<F extends FlagOutput, A extends FlagOutput> {
 type FlagOutput = Record<string, any>
 
 /** Creates an oclif command. Errors are passed to `main` unchanged. */
-export function createCommand<F extends FlagOutput, A extends FlagOutput>(
-  spec: CommandSpec<F, A>,
-): Command.Class {
+export function createCommand<F extends FlagOutput, A extends FlagOutput>(spec: CommandSpec<F, A>): Command.Class {
   const { summary, description, usage, examples = [], args, flags, takesRest, takesCommand, run } = spec
   return class extends Command {
     static override summary = summary
@@ -86,8 +84,7 @@ export function createCommand<F extends FlagOutput, A extends FlagOutput>(
     async run(): Promise<number | void> {
       const { host, terminal } = this.config.options as HostedOptions
       const end = takesCommand === true ? this.argv.indexOf('--') : -1
-      const [before, passthrough] =
-        end === -1 ? [this.argv, []] : [this.argv.slice(0, end), this.argv.slice(end + 1)]
+      const [before, passthrough] = end === -1 ? [this.argv, []] : [this.argv.slice(0, end), this.argv.slice(end + 1)]
       const parsed = await this.parse<F, FlagOutput, A>(
         {
           flags,

@@ -74,20 +74,13 @@ function listFlagNames({ flags }: Command.Class): string[] {
   return [...shown.map(([name]) => `--${name}`), '--help']
 }
 
-function listArguments(
-  command: Command.Class,
-  terminal: Terminal,
-): readonly string[] | Promise<readonly string[]> {
+function listArguments(command: Command.Class, terminal: Terminal): readonly string[] | Promise<readonly string[]> {
   const [first] = Object.entries(command.args)
-  return first?.[0] === 'upstream'
-    ? listRunningUpstreams(terminal)
-    : (first?.[1].options ?? listFlagNames(command))
+  return first?.[0] === 'upstream' ? listRunningUpstreams(terminal) : (first?.[1].options ?? listFlagNames(command))
 }
 
 function listNextWords(names: readonly string[][], before: readonly string[]): string[] {
-  return names.flatMap(parts =>
-    before.every((word, i) => word === parts[i]) ? (parts[before.length] ?? []) : [],
-  )
+  return names.flatMap(parts => (before.every((word, i) => word === parts[i]) ? (parts[before.length] ?? []) : []))
 }
 
 async function listRunningUpstreams(terminal: Terminal): Promise<string[]> {

@@ -42,10 +42,7 @@ export async function loadSource(
   return loadConfig({ file, env, set, setFor, cwd, environment, commands })
 }
 
-export function replaceListeners(
-  source: LoadedConfig,
-  listeners: LoadedConfig['config']['listeners'],
-): LoadedConfig {
+export function replaceListeners(source: LoadedConfig, listeners: LoadedConfig['config']['listeners']): LoadedConfig {
   return withConfig(source, { ...source.config, listeners })
 }
 

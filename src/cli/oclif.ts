@@ -76,9 +76,7 @@ function createOclifPlugin(
 function createLoadable(id: string, command: Command.Class): Command.Loadable {
   command.id = id
   const { summary, description, usage, examples, strict, hidden, aliases, hiddenAliases } = command
-  const addNames = <T extends object>(
-    all: Readonly<Record<string, T>>,
-  ): Record<string, T & { name: string }> =>
+  const addNames = <T extends object>(all: Readonly<Record<string, T>>): Record<string, T & { name: string }> =>
     Object.fromEntries(Object.entries(all).map(([name, one]) => [name, { ...one, name }]))
   return {
     ...{ id, summary, description, usage, examples, strict, hidden, aliases, hiddenAliases },

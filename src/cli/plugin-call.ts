@@ -49,8 +49,7 @@ export function createCommandCall(
     },
     withGateway: (which, use) => withSelectedGateway(which, use, flags, terminal),
     canAsk: host.stdin.isTTY,
-    promptForm: async (schema, signal) =>
-      host.stdin.isTTY ? promptForSchema(schema, host, signal) : undefined,
+    promptForm: async (schema, signal) => (host.stdin.isTTY ? promptForSchema(schema, host, signal) : undefined),
     openBrowser: url => openBrowser(url, getPageDirectory(terminal), environment),
     onInterrupt: stop => onInterrupt(stop, host),
   }

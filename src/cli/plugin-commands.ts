@@ -15,9 +15,7 @@ import { loadSource } from './load-source.ts'
 import type { Terminal } from './output/terminal.ts'
 
 /** Loads the commands of built-in plugins by id. */
-export async function loadPluginCommands(
-  plugins: readonly Plugin<never>[],
-): Promise<Record<string, Command.Class>> {
+export async function loadPluginCommands(plugins: readonly Plugin<never>[]): Promise<Record<string, Command.Class>> {
   const all = await Promise.all(
     plugins.map(async ({ name, claims, commands }) => {
       const found = (await commands?.())?.commands ?? {}
@@ -32,12 +30,10 @@ export async function loadPluginCommands(
 
 /** Creates an oclif command; `options` is the key path of the plugin's options. */
 export function createPluginCommand(spec: PluginCommand, options: readonly string[]): Command.Class {
-  const args = Object.entries(spec.args ?? {}).map(
-    ([name, { description, required = false, options: choices }]) => [
-      name,
-      argument({ description, required, ignoreStdin: true, ...(choices && { options: [...choices] }) }),
-    ],
-  )
+  const args = Object.entries(spec.args ?? {}).map(([name, { description, required = false, options: choices }]) => [
+    name,
+    argument({ description, required, ignoreStdin: true, ...(choices && { options: [...choices] }) }),
+  ])
   return createCommand({
     ...{ summary: spec.summary, description: spec.description, usage: spec.usage, examples: spec.examples },
     takesRest: spec.takesRest,
@@ -136,10 +132,7 @@ function isCommandTyped(name: string, typed: readonly string[]): boolean {
   return name.split(' ').every((word, i) => word === words[i])
 }
 
-async function listConfiguredPlugins(
-  flags: SourceFlags,
-  { cwd, environment }: Terminal,
-): Promise<NamedPlugin[]> {
+async function listConfiguredPlugins(flags: SourceFlags, { cwd, environment }: Terminal): Promise<NamedPlugin[]> {
   const { listNamedPlugins } = await import('../config/index.ts')
   return listNamedPlugins({ file: flags.config, env: flags.env, cwd, environment }).catch(() => [])
 }

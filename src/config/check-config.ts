@@ -60,15 +60,8 @@ function getSection({ claims }: Feature, config: unknown): unknown {
   return claims?.section === undefined ? undefined : readValue(config, claims.section)
 }
 
-function listNames(
-  config: unknown,
-  kind: 'upstreams' | 'listeners',
-  installed: readonly Feature[],
-): string[] {
-  return [
-    ...Object.keys(readMap(config, kind)),
-    ...installed.flatMap(({ claims }) => claims?.adds?.[kind] ?? []),
-  ]
+function listNames(config: unknown, kind: 'upstreams' | 'listeners', installed: readonly Feature[]): string[] {
+  return [...Object.keys(readMap(config, kind)), ...installed.flatMap(({ claims }) => claims?.adds?.[kind] ?? [])]
 }
 
 /** Reports names reserved by a plugin. */
@@ -90,8 +83,7 @@ function checkPresence(config: unknown, upstreams: readonly string[], report: Re
   if (Object.keys(readMap(config, 'listeners')).length === 0) {
     report({
       pointer: '',
-      message:
-        'no listeners configured: only local clients can connect, with gateway attach or serve --stdio',
+      message: 'no listeners configured: only local clients can connect, with gateway attach or serve --stdio',
       hint: 'add one under "listeners:" for other clients',
       severity: 'warning',
     })

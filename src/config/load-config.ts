@@ -166,9 +166,7 @@ async function findConfigFile({
   cwd,
   environment,
 }: Pick<LoadOptions, 'file' | 'cwd' | 'environment'>): Promise<string> {
-  return file === undefined
-    ? findConfig(cwd, environment.HOME ?? environment.USERPROFILE)
-    : resolve(cwd, file)
+  return file === undefined ? findConfig(cwd, environment.HOME ?? environment.USERPROFILE) : resolve(cwd, file)
 }
 
 function readAll(
@@ -215,11 +213,7 @@ function createConfigError(pointer: string, message: string, hint: string): Erro
 }
 
 /** Applies `--set a.b=c` settings; `/a/b=c` allows keys with dots. */
-function applySettings(
-  tree: Tree | undefined,
-  settings: readonly string[],
-  report: ReportProblem,
-): Tree | undefined {
+function applySettings(tree: Tree | undefined, settings: readonly string[], report: ReportProblem): Tree | undefined {
   return settings.reduce<Tree | undefined>((base, setting) => {
     const over = parseSetting(setting, report)
     return over === undefined ? base : mergeTrees(base, over)
@@ -257,8 +251,7 @@ function nestTree(keys: readonly string[], tree: Tree, origin: ValueOrigin): Tre
 /** Replaces all origins in a tree. */
 function replaceOrigins(tree: Tree, origin: ValueOrigin): Tree {
   if (tree.kind === 'scalar') return { ...tree, origin }
-  if (tree.kind === 'list')
-    return { ...tree, origin, items: tree.items.map(item => replaceOrigins(item, origin)) }
+  if (tree.kind === 'list') return { ...tree, origin, items: tree.items.map(item => replaceOrigins(item, origin)) }
   const entries = new Map(
     [...tree.entries].map(([key, entry]) => [key, { key: origin, tree: replaceOrigins(entry.tree, origin) }]),
   )

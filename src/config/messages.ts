@@ -104,11 +104,7 @@ function explainUnknownKey(error: SchemaError): Partial<Finding> {
   return {
     pointer: appendPointer(error.instancePath, key),
     message: `unknown key "${key}"`,
-    hint: CLIENT_KEYS.has(key)
-      ? CLIENT_HINT
-      : blank === undefined
-        ? suggestKey(key, known)
-        : explainBlank(blank),
+    hint: CLIENT_KEYS.has(key) ? CLIENT_HINT : blank === undefined ? suggestKey(key, known) : explainBlank(blank),
     on: 'key',
   }
 }
@@ -163,8 +159,7 @@ function formatTypes(type: unknown): string {
 }
 
 function suggestQuotes({ params, data, parentSchema }: SchemaError): string | undefined {
-  if (isSecretSchema(parentSchema))
-    return ['number', 'boolean'].includes(typeof data) ? 'put it in quotes' : undefined
+  if (isSecretSchema(parentSchema)) return ['number', 'boolean'].includes(typeof data) ? 'put it in quotes' : undefined
   if (params.type === 'string' && ['number', 'boolean'].includes(typeof data))
     return `put it in quotes: "${String(data)}"`
   if (params.type !== 'string' && typeof data === 'string' && /^(\d+|true|false)$/.test(data))

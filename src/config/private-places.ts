@@ -22,12 +22,7 @@ export function listPrivatePlaces({
   const read = files.map(each => createPrivateFile(dirname(each), basename(each)))
   // Pins are not secret, but only the owner may change them.
   const lock = { ...createPrivateFile(directory, 'gateway.lock'), isCode: true }
-  return [
-    ...read,
-    lock,
-    ...listEnvironmentFiles(file ?? join(directory, 'gateway.yaml'), directory),
-    ...named,
-  ]
+  return [...read, lock, ...listEnvironmentFiles(file ?? join(directory, 'gateway.yaml'), directory), ...named]
 }
 
 /** Files of other environments: inactive overlays and .env files. */

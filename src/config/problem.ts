@@ -88,9 +88,7 @@ export function sortProblems(problems: readonly Problem[]): Problem[] {
   const once = [...new Map(problems.map(problem => [JSON.stringify(problem), problem])).values()]
   const files = [...new Set(once.map(problem => problem.file))]
   const rank = (problem: Problem) => files.indexOf(problem.file)
-  return once.sort(
-    (a, b) => rank(a) - rank(b) || (a.line ?? 0) - (b.line ?? 0) || (a.col ?? 0) - (b.col ?? 0),
-  )
+  return once.sort((a, b) => rank(a) - rank(b) || (a.line ?? 0) - (b.line ?? 0) || (a.col ?? 0) - (b.col ?? 0))
 }
 
 function getLocation(origin: ValueOrigin | undefined): Pick<Problem, 'file' | 'line' | 'col'> {

@@ -44,11 +44,7 @@ function collect(value: unknown, place: ConfigValue, found: SecretCallback): voi
   }
 }
 
-function collectFromText(
-  text: string,
-  { pointer, name, isSecret }: ConfigValue,
-  found: SecretCallback,
-): void {
+function collectFromText(text: string, { pointer, name, isSecret }: ConfigValue, found: SecretCallback): void {
   if (URL_START.test(text)) collectFromUrl(text, found)
   if (PLUGIN_OPTION.test(pointer) && isSecretName(name)) found(text)
   if (!isSecret) return

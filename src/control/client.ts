@@ -123,11 +123,7 @@ function toControlError(socket: string, cause: Error, signal: AbortSignal | unde
   if (signal?.aborted === true) return isTimeout(signal) ? createSocketError(socket, 'timed out') : cause
   const code = 'code' in cause ? String(cause.code) : ''
   if (code.startsWith('HPE_')) return createSocketError(socket, NO_PROTOCOL, cause)
-  return createSocketError(
-    socket,
-    GONE.has(code) ? 'the gateway closed the connection' : getErrorMessage(cause),
-    cause,
-  )
+  return createSocketError(socket, GONE.has(code) ? 'the gateway closed the connection' : getErrorMessage(cause), cause)
 }
 
 function isTimeout({ reason }: AbortSignal): boolean {

@@ -54,8 +54,7 @@ export function parseError(error: unknown, socket: string): GatewayError {
   const own = findErrorEntry(code)
   if (typeof code === 'string' && own !== undefined) return new GatewayError(code, fields, own)
   const text = String(message ?? 'request failed')
-  if (typeof code !== 'string' || typeof hint !== 'string')
-    return gatewayError('GW_CONTROL', { socket, why: text })
+  if (typeof code !== 'string' || typeof hint !== 'string') return gatewayError('GW_CONTROL', { socket, why: text })
   return new GatewayError(code, fields, { text, hint, ...(typeof exit === 'number' ? { exit } : {}) })
 }
 

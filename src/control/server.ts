@@ -57,13 +57,7 @@ function createControlServer(host: ControlDeps, running: Set<AbortController>): 
   }
   const server = createServer(limits, (request, response) => {
     if (running.size >= MAX_RUNNING)
-      return sendFailure(
-        request,
-        response,
-        new JsonLinesWriter(response),
-        gatewayError('GW_OVERLOADED'),
-        host.log,
-      )
+      return sendFailure(request, response, new JsonLinesWriter(response), gatewayError('GW_OVERLOADED'), host.log)
     const abort = new AbortController()
     running.add(abort)
     response.once('close', () => abort.abort())
@@ -194,8 +188,7 @@ class JsonLinesWriter {
 
 function rejectMalformed(error: Error & { code?: string }, connection: Duplex): void {
   const status = error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? '408 Request Timeout' : '400 Bad Request'
-  if (connection.writable)
-    connection.write(`HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`)
+  if (connection.writable) connection.write(`HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`)
   // Do not wait for a peer that is still sending.
   connection.end()
   connection.resume()

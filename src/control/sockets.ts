@@ -41,11 +41,7 @@ const MAX_SWEPT = 256
 export function getControlSocketPath(place: ControlSocketKey, pid: number): string {
   const platform = getPlatform()
   if (platform.hasPipes) return getSocketAddress('', `${formatPipeName(place)}.${pid}`, platform)
-  return getSocketAddress(
-    getSocketDirectory(place.environment),
-    `${hashSocketName(place)}.${pid}.sock`,
-    platform,
-  )
+  return getSocketAddress(getSocketDirectory(place.environment), `${hashSocketName(place)}.${pid}.sock`, platform)
 }
 
 /** Path of the MCP socket for local programs, one per configuration. */
@@ -89,10 +85,7 @@ export function findAllLivingSockets(environment: ControlSocketKey['environment'
   return listLivingSockets(getPlatform().hasPipes ? `tapgate-${userInfo().username}-` : '', environment)
 }
 
-async function listLivingSockets(
-  start: string,
-  environment: ControlSocketKey['environment'],
-): Promise<string[]> {
+async function listLivingSockets(start: string, environment: ControlSocketKey['environment']): Promise<string[]> {
   const { hasPipes } = getPlatform()
   const folder = getSocketFolder(() => getSocketDirectory(environment), getPlatform())
   const names = await readdir(folder).catch(() => [])

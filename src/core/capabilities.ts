@@ -39,16 +39,14 @@ export function mergeCapabilities(graph: Graph): JsonObject {
 export function offersCapability({ upstreams }: Graph, capability: string): boolean {
   for (const { upstream } of upstreams.values()) {
     const { server, state } = upstream
-    if (server === undefined ? state !== 'stopped' : server.capabilities[capability] !== undefined)
-      return true
+    if (server === undefined ? state !== 'stopped' : server.capabilities[capability] !== undefined) return true
   }
   return false
 }
 
 /** The first declared upstream decides an extension's settings. */
 function addExtensions(merged: JsonObject, extensions: JsonObject | undefined): void {
-  if (extensions !== undefined)
-    merged.extensions = { ...extensions, ...(merged.extensions as JsonObject | undefined) }
+  if (extensions !== undefined) merged.extensions = { ...extensions, ...(merged.extensions as JsonObject | undefined) }
 }
 
 /** Passes experimental capabilities through only for a single upstream: with several, the target is unknown. */

@@ -16,11 +16,7 @@ interface HookReplyDeps {
 }
 
 /** Replies by a hook, or refuses a disallowed request; undefined if it must be sent to the client. */
-export async function getHookReply(
-  graph: HookReplyDeps,
-  exchange: Exchange,
-  ask: Ask,
-): Promise<AskReply | undefined> {
+export async function getHookReply(graph: HookReplyDeps, exchange: Exchange, ask: Ask): Promise<AskReply | undefined> {
   if (ask.method === 'elicitation/create' && ask.params?.mode === 'url' && !isWebUrl(ask.params.url)) {
     graph.log.warn('a server requested a URL elicitation with an invalid URL', {
       session: exchange.session.id,
@@ -134,9 +130,7 @@ export function createInputRequests(
   asks: Iterable<readonly [string, { readonly ask: Ask }]>,
   client: ClientDescription,
 ): JsonObject {
-  return Object.fromEntries(
-    [...asks].map(([key, { ask }]) => [key, toModernAsk(adaptRequest(ask, client).ask)]),
-  )
+  return Object.fromEntries([...asks].map(([key, { ask }]) => [key, toModernAsk(adaptRequest(ask, client).ask)]))
 }
 
 /** Converts the client's `inputResponses` entry for one input request to the form that the server reads. */

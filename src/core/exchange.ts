@@ -65,10 +65,7 @@ class PendingNotifications {
  * Adapts a queued notification to the request that resumed the call: progress continues under its token. Undefined if
  * the request wants none.
  */
-function filterNotification(
-  params: JsonObject | undefined,
-  notification: Notification,
-): Notification | undefined {
+function filterNotification(params: JsonObject | undefined, notification: Notification): Notification | undefined {
   if (notification.method !== 'notifications/progress') return notification
   const progressToken = isObject(params?._meta) ? params._meta.progressToken : undefined
   return progressToken === undefined
@@ -240,11 +237,9 @@ export class PipelineExchange implements Exchange {
   }
 
   emit(notification: Notification): void {
-    if (notification.method === 'notifications/progress')
-      for (const watcher of this.#watchers()) watcher.onProgress?.()
+    if (notification.method === 'notifications/progress') for (const watcher of this.#watchers()) watcher.onProgress?.()
     if (this.#successor !== undefined) return this.#successor.#emitForwarded(notification)
-    if (this.#onward !== undefined)
-      return this.#carrier.emit(this, notification, told => this.#onward?.emit(told))
+    if (this.#onward !== undefined) return this.#carrier.emit(this, notification, told => this.#onward?.emit(told))
     // Drop after the answer or without a listener, unless the client will retry.
     if (this.answer !== undefined) return this.#pending?.add(notification)
     if (this.cancelled) return

@@ -53,8 +53,7 @@ const SILENT = (_: Notification): void => undefined
  * Calls a tool within an exchange, for its caller and through the whole pipeline. It is cancelled with the exchange.
  */
 async function callToolWithin(outer: PipelineExchange, params: WrappedCall, graph: Maker): Promise<Answer> {
-  if (INNER.has(outer))
-    return { error: rpcError(RPC.invalidParams, 'nested calls cannot make further calls') }
+  if (INNER.has(outer)) return { error: rpcError(RPC.invalidParams, 'nested calls cannot make further calls') }
   if (outer.cancelled) return { error: rpcError(RPC.internal, 'the request was cancelled') }
   const { session, principal, credentials, headers, remoteAddress, via } = outer
   const trace = getTraceContext(outer.params)
@@ -204,8 +203,7 @@ export class RuntimeGraph implements Graph {
   /** Name and version of the gateway; a single unprefixed upstream shows its own. */
   identity(): Identity {
     const [only] = this.upstreams.values()
-    const isTransparent =
-      this.upstreams.size === 1 && only?.prefix === '' && this.#identity.isDefault === true
+    const isTransparent = this.upstreams.size === 1 && only?.prefix === '' && this.#identity.isDefault === true
     const { isDefault: _, ...own } = this.#identity
     return isTransparent ? (only.upstream.server?.info ?? own) : own
   }
@@ -283,11 +281,7 @@ async function getRejectionReason(
 ): Promise<string | undefined> {
   const own = before.upstreams.get(upstream)
   const other = now.upstreams.get(upstream)
-  if (
-    own === undefined ||
-    other === undefined ||
-    getLiveUpstream(own.upstream) !== getLiveUpstream(other.upstream)
-  )
+  if (own === undefined || other === undefined || getLiveUpstream(own.upstream) !== getLiveUpstream(other.upstream))
     return 'the upstream was replaced'
   const route = await findRoute(exchange, now)
   if ('error' in route) return 'the target is no longer available to the caller'

@@ -170,11 +170,7 @@ interface TaskRegistry {
   cancelTask(id: string, reason: string): boolean | undefined
   recordTask(graph: Graph, session: Session, taskId: string, place: TaskLocation, ttlMs: number | null): void
   listTasks(graph: Graph, session: Session): readonly TaskRecord[]
-  handleTaskStatus(
-    upstream: string,
-    notification: Notification,
-    isMeant?: (session: Session) => boolean,
-  ): boolean
+  handleTaskStatus(upstream: string, notification: Notification, isMeant?: (session: Session) => boolean): boolean
   beginWork(session: Session): () => void
   runWhenIdle(session: Session, end: () => void): void
   sessionEnded(session: Session): void

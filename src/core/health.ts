@@ -70,9 +70,7 @@ function describeUpstream(upstream: Upstream, { catalog }: Graph): HealthFinding
     ...(hasFailed(upstream) ? [createFixableFinding('upstream-failed', upstream, { why })] : []),
     ...(state === 'needs_auth' ? [finding('upstream-needs-login', { upstream: name, detail: why })] : []),
     ...(state === 'stopped' ? [finding('upstream-stopped', { upstream: name })] : []),
-    ...(degraded === undefined
-      ? []
-      : [createFixableFinding('upstream-degraded', upstream, { why: degraded })]),
+    ...(degraded === undefined ? [] : [createFixableFinding('upstream-degraded', upstream, { why: degraded })]),
     ...(lists.length === 0 || state !== 'ready'
       ? []
       : [finding('upstream-lists', { upstream: name, why: lists.map(one => one.join(': ')).join('; ') })]),
@@ -116,9 +114,7 @@ function createRestartFinding(upstream: Upstream): HealthFinding[] {
   const { state, runtime } = upstream
   const { restarts = 0, lastError, lastErrorAt = 0 } = runtime ?? {}
   if (state === 'failed' || restarts < MIN_RESTARTS || Date.now() - lastErrorAt > LONG_AGO_MS) return []
-  return [
-    createFixableFinding('upstream-restarts', upstream, { count: restarts, why: lastError ?? 'it ended' }),
-  ]
+  return [createFixableFinding('upstream-restarts', upstream, { count: restarts, why: lastError ?? 'it ended' })]
 }
 
 /** Servers' texts may hold control characters. */

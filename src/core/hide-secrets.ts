@@ -24,9 +24,7 @@ export function hideStateSecrets(state: JsonObject, { hide }: SecretHider): Json
   const shown = ERROR_MEMBERS.filter(key => state[key] !== undefined).map(
     key => [key, redactValue(state[key], hide)] as const,
   )
-  return shown.every(([key, value]) => value === state[key])
-    ? state
-    : { ...state, ...Object.fromEntries(shown) }
+  return shown.every(([key, value]) => value === state[key]) ? state : { ...state, ...Object.fromEntries(shown) }
 }
 
 /** Redacts a serialized state; its result is not parsed. */

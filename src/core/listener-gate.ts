@@ -134,11 +134,8 @@ export class PipelineGate implements Gate {
 
   serve(request: HttpRequest): Promise<HttpReply | undefined> | undefined {
     const { hooks } = this.#graph
-    const answer =
-      hooks.getRunner('http', request.path) ?? hooks.getRunner('http', normalizePath(request.path))
-    return answer === undefined
-      ? undefined
-      : Promise.resolve(answer(request)).then(reply => reply ?? undefined)
+    const answer = hooks.getRunner('http', request.path) ?? hooks.getRunner('http', normalizePath(request.path))
+    return answer === undefined ? undefined : Promise.resolve(answer(request)).then(reply => reply ?? undefined)
   }
 
   async openSession(init: SessionInit): Promise<Session> {
@@ -147,8 +144,7 @@ export class PipelineGate implements Gate {
     try {
       await this.#graph.hooks.getRunner('session')?.(session)
     } catch (thrown) {
-      if (isOwnerError(thrown))
-        this.#graph.log.error(getErrorMessage(thrown), { ...thrown.fields, code: thrown.code })
+      if (isOwnerError(thrown)) this.#graph.log.error(getErrorMessage(thrown), { ...thrown.fields, code: thrown.code })
       throw thrown
     }
     this.#conversations++
@@ -198,8 +194,7 @@ export class PipelineGate implements Gate {
     const upstreams: Record<string, Readiness['upstreams'][string]> = {}
     const nodes = [...this.#graph.upstreams.values()].map(node => node.upstream)
     for (const node of this.#graph.upstreams.values()) {
-      if (caller !== ANONYMOUS && !isVisible({ principal: caller, profile: undefined }, node, this.#graph))
-        continue
+      if (caller !== ANONYMOUS && !isVisible({ principal: caller, profile: undefined }, node, this.#graph)) continue
       const { name, state, problem } = node.upstream
       upstreams[name] = problem === undefined ? { state } : { state, problem }
     }
@@ -233,9 +228,7 @@ export class PipelineGate implements Gate {
   }
 
   status(): ReturnType<Gate['status']> {
-    const upstreams = [...this.#graph.upstreams.values()].map(node =>
-      getUpstreamStatus(node.upstream, this.#graph),
-    )
+    const upstreams = [...this.#graph.upstreams.values()].map(node => getUpstreamStatus(node.upstream, this.#graph))
     return { upstreams, sessions: this.#conversations, running: this.#graph.running }
   }
 }

@@ -126,10 +126,7 @@ const MAX_CARRIED_CALLS = 2
  * Replaces a call by the call or request in its arguments; returns a carried request, whose answer must become a tool
  * result.
  */
-async function unwrapCall(
-  exchange: PipelineExchange,
-  unwrap: HookTaps['unwrap'],
-): Promise<WrappedRequest | undefined> {
+async function unwrapCall(exchange: PipelineExchange, unwrap: HookTaps['unwrap']): Promise<WrappedRequest | undefined> {
   for (let depth = 0; depth < MAX_CARRIED_CALLS; depth++) {
     const carried = await unwrap(exchange)
     if (carried === undefined || exchange.method !== 'tools/call') return undefined
@@ -201,9 +198,7 @@ function followRoute(route: RouteResult, exchange: PipelineExchange, graph: Grap
   if ('error' in route) return route
   exchange.route = route
   exchange.entry = route.entry
-  return route.to === 'many'
-    ? graph.catalog.list(exchange, route.upstreams)
-    : dispatchCall(exchange, route, graph)
+  return route.to === 'many' ? graph.catalog.list(exchange, route.upstreams) : dispatchCall(exchange, route, graph)
 }
 
 function dispatchCall(

@@ -90,8 +90,7 @@ export function getTarget(method: string, params: JsonObject | undefined): Reque
 
 /** The reference type alone decides the target kind. */
 function resolveReference(params: JsonObject, ref: JsonObject): RequestTarget | undefined {
-  const [kind, member] =
-    ref.type === 'ref/prompt' ? (['prompts', 'name'] as const) : (['resources', 'uri'] as const)
+  const [kind, member] = ref.type === 'ref/prompt' ? (['prompts', 'name'] as const) : (['resources', 'uri'] as const)
   const name = ref[member]
   if (typeof name !== 'string') return undefined
   return { kind, name, withName: other => ({ ...params, ref: { ...ref, [member]: other } }) }

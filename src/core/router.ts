@@ -28,10 +28,7 @@ export class Router {
   readonly #graph: Graph
   readonly #waitMs: number
   /** Entry found by name, so that it is looked up once per request. */
-  readonly #entriesByName = new WeakMap<
-    Exchange,
-    { readonly name: string; readonly entry: CatalogEntry | undefined }
-  >()
+  readonly #entriesByName = new WeakMap<Exchange, { readonly name: string; readonly entry: CatalogEntry | undefined }>()
 
   constructor(graph: Graph) {
     this.#graph = graph
@@ -109,11 +106,7 @@ export class Router {
     if (entry?.original === target.name && entry.refusal === undefined) return { ...route, entry }
     if (entry !== undefined) return createRoute(entry, target.withName)
     // Same error as for an unknown name, so that it does not reveal the entry.
-    return createUnknownError(
-      exchange,
-      target.kind,
-      getTarget(exchange.method, exchange.params)?.name ?? target.name,
-    )
+    return createUnknownError(exchange, target.kind, getTarget(exchange.method, exchange.params)?.name ?? target.name)
   }
 
   /** Returns the entry's refusal, which plugin routes cannot bypass. */
@@ -123,11 +116,7 @@ export class Router {
   }
 
   /** Finds an entry that this caller may see, listed or not. */
-  #findVisible(
-    { kind, name }: RequestTarget,
-    node: UpstreamNode,
-    session: Session,
-  ): CatalogEntry | undefined {
+  #findVisible({ kind, name }: RequestTarget, node: UpstreamNode, session: Session): CatalogEntry | undefined {
     // The view already passed the taps.
     const listed = this.#graph.catalog.getCachedView(kind, session)?.findByOriginal(node.upstream.name, name)
     if (listed !== undefined) return listed
@@ -144,9 +133,7 @@ export class Router {
   /** Copies a tool's annotated arguments to headers, and checks those that the client sent (`x-mcp-header`). */
   mirrorParams(call: Call, entry: CatalogEntry | undefined): RpcError | undefined {
     const annotations = entry === undefined ? undefined : this.#graph.catalog.getHeaderParams(entry)
-    return annotations === undefined || annotations.length === 0
-      ? undefined
-      : this.#mirrorHeaders(call, annotations)
+    return annotations === undefined || annotations.length === 0 ? undefined : this.#mirrorHeaders(call, annotations)
   }
 
   #mirrorHeaders(call: Call, annotations: readonly ParamHeader[]): RpcError | undefined {
@@ -163,8 +150,7 @@ export class Router {
   /** Routes an unknown method to the only upstream; with several, a plugin must route it. */
   #routeUnknownMethod(exchange: Exchange): RouteResult {
     const [only, second] = this.#graph.upstreams.keys()
-    if (only !== undefined && second === undefined)
-      return { to: 'one', upstream: only, params: exchange.params }
+    if (only !== undefined && second === undefined) return { to: 'one', upstream: only, params: exchange.params }
     return { error: rpcError(RPC.methodNotFound, `Method not found: ${exchange.method}`) }
   }
 
@@ -228,9 +214,7 @@ export class Router {
 
   #listPrefixed(kind: Kind, name: string): UpstreamNode | undefined {
     if (kind !== 'tools' && kind !== 'prompts') return undefined
-    const nodes = [...this.#graph.upstreams.values()].filter(
-      ({ prefix }) => prefix !== '' && name.startsWith(prefix),
-    )
+    const nodes = [...this.#graph.upstreams.values()].filter(({ prefix }) => prefix !== '' && name.startsWith(prefix))
     return nodes.sort((a, b) => b.prefix.length - a.prefix.length)[0]
   }
 
@@ -268,11 +252,7 @@ export class Router {
 
   #suggestName(uri: string, session: Session): CatalogEntry | undefined {
     if (this.#isAmbiguousUri(uri)) return undefined
-    return this.#createUnlisted(
-      uri,
-      this.#findOnlyResourceUpstream() ?? this.#findBySameOrigin(uri, session),
-      session,
-    )
+    return this.#createUnlisted(uri, this.#findOnlyResourceUpstream() ?? this.#findBySameOrigin(uri, session), session)
   }
 
   #createUnlisted(uri: string, upstream: string | undefined, session: Session): CatalogEntry | undefined {
@@ -297,8 +277,7 @@ export class Router {
 
   async #findByReference(exchange: Exchange): Promise<RouteResult> {
     const target = getTarget(exchange.method, exchange.params)
-    if (target === undefined)
-      return { error: rpcError(RPC.invalidParams, 'Invalid params: "ref" has no name or URI') }
+    if (target === undefined) return { error: rpcError(RPC.invalidParams, 'Invalid params: "ref" has no name or URI') }
     const { kind, name, withName } = target
     if (kind === 'prompts') return this.#owner(exchange, kind, name, withName)
     const template = await this.#graph.catalog.find('resourceTemplates', exchange.session, name)
@@ -360,11 +339,7 @@ function listReadyNodes(graph: Graph, { kinds }: EntrySearch): readonly Upstream
 }
 
 /** Waits for the first late list, until the grace period ends or the request is cancelled. */
-async function waitForNextList(
-  late: readonly LateList[],
-  { clock }: Graph,
-  exchange: Exchange,
-): Promise<void> {
+async function waitForNextList(late: readonly LateList[], { clock }: Graph, exchange: Exchange): Promise<void> {
   const leftMs = Math.max(...late.map(list => list.leftMs))
   let takeBack = (): void => undefined
   const cancelled = new Promise<void>(resolve => {

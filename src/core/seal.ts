@@ -35,8 +35,7 @@ export class Seal {
 
   /** Opens a value from `sealWithExpiry`; undefined once it has expired. */
   openWithExpiry(sealed: string, boundTo: string): unknown {
-    const opened = this.openValue(sealed, `${EXPIRY_PREFIX}${boundTo}`) as
-      { value: unknown; until: number } | undefined
+    const opened = this.openValue(sealed, `${EXPIRY_PREFIX}${boundTo}`) as { value: unknown; until: number } | undefined
     return opened !== undefined && opened.until >= this.#now() ? opened.value : undefined
   }
 

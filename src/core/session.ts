@@ -49,16 +49,10 @@ export class PipelineSession implements Session {
   }
 
   /** Returns the variant for a request with its own client info, label or scopes. */
-  withInbound({
-    client,
-    label,
-    principal,
-  }: Pick<IncomingRequest, 'client' | 'label' | 'principal'>): PipelineSession {
+  withInbound({ client, label, principal }: Pick<IncomingRequest, 'client' | 'label' | 'principal'>): PipelineSession {
     const named = label === undefined || label === this.label ? this : this.#getForm(label, { label })
     const form = client === undefined || client === this.client ? named : named.#getForm(client, { client })
-    return principal === undefined || isSame(principal, form.principal)
-      ? form
-      : form.#createForm({ principal })
+    return principal === undefined || isSame(principal, form.principal) ? form : form.#createForm({ principal })
   }
 
   #getForm(key: string | ClientDescription, differing: Partial<SessionInit>): PipelineSession {

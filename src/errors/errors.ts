@@ -108,9 +108,7 @@ export function defineErrors<T extends ErrorTable>(
 
 /** True if the upstream needs a login; false if only one call needs more scopes. */
 export function needsAuth(thrown: unknown): boolean {
-  return (
-    thrown instanceof GatewayError && thrown.entry.state === 'needs_auth' && thrown.fields.ofCall !== true
-  )
+  return thrown instanceof GatewayError && thrown.entry.state === 'needs_auth' && thrown.fields.ofCall !== true
 }
 
 /** Message of a thrown value, for any reader. */

@@ -41,9 +41,7 @@ export async function findUnmatchedPatterns(
 }
 
 function listPatternNames(lists: ListsByKind): Partial<Record<(typeof KINDS)[number], readonly string[]>> {
-  return Object.fromEntries(
-    Object.entries(lists).map(([kind, list]) => [kind, list.map(({ name }) => String(name))]),
-  )
+  return Object.fromEntries(Object.entries(lists).map(([kind, list]) => [kind, list.map(({ name }) => String(name))]))
 }
 
 function listKnownTools(
@@ -67,10 +65,7 @@ function listKnownTools(
   )
 }
 
-async function fetchUpstreamLists(
-  { catalog }: Generation['graph'],
-  name: Upstream['name'],
-): Promise<ListsByKind> {
+async function fetchUpstreamLists({ catalog }: Generation['graph'], name: Upstream['name']): Promise<ListsByKind> {
   const session = createOnlooker(readOwnPackage())
   const lists: ListsByKind = {}
   for (const kind of KINDS) {

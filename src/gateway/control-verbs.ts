@@ -56,30 +56,17 @@ export const VERBS: ReadonlyMap<string, Verb> = new Map<string, Verb>([
   ['explain', (gateway, params) => explainCall(gateway.generation.graph, checkProfileParam(gateway, params))],
   [
     'config',
-    (gateway, { cwd }) =>
-      Promise.resolve(describeRequestedConfig({ config: true, cwd }, gateway.generation.loaded)),
+    (gateway, { cwd }) => Promise.resolve(describeRequestedConfig({ config: true, cwd }, gateway.generation.loaded)),
   ],
-  [
-    'catalogue.list',
-    (gateway, params) => Promise.resolve(listKnownEntries(gateway.generation.graph, params)),
-  ],
-  [
-    'listing',
-    (gateway, params) => listShownTools(gateway.generation.graph, checkProfileParam(gateway, params)),
-  ],
+  ['catalogue.list', (gateway, params) => Promise.resolve(listKnownEntries(gateway.generation.graph, params))],
+  ['listing', (gateway, params) => listShownTools(gateway.generation.graph, checkProfileParam(gateway, params))],
   ['client.request', sendClientRequest],
   ['reload', gateway => gateway.reload()],
   ['tasks.list', (gateway, params) => Promise.resolve(listHostedTasks(gateway.generation.graph, params))],
   ['tasks.cancel', async (gateway, params) => cancelHostedTask(gateway.generation.graph, params)],
-  [
-    'upstream.start',
-    (gateway, params) => startUpstream(getUpstreamHandle('upstream.start', gateway, params)),
-  ],
+  ['upstream.start', (gateway, params) => startUpstream(getUpstreamHandle('upstream.start', gateway, params))],
   ['upstream.stop', (gateway, params) => stopUpstream(getUpstreamHandle('upstream.stop', gateway, params))],
-  [
-    'upstream.restart',
-    (gateway, params) => restartUpstream(getUpstreamHandle('upstream.restart', gateway, params)),
-  ],
+  ['upstream.restart', (gateway, params) => restartUpstream(getUpstreamHandle('upstream.restart', gateway, params))],
   ['upstream.logs', getLogs],
   ['upstream.definitions', getDefinitions],
 ])
@@ -121,9 +108,7 @@ export async function runVerb(
 
 function isReadOnly({ generation }: VerbDeps, verb: string): boolean {
   if (UNAUDITED_VERBS.has(verb)) return true
-  return generation.graph.hooks
-    .taps('control')
-    .some(({ key, options }) => key === verb && options.readOnly === true)
+  return generation.graph.hooks.taps('control').some(({ key, options }) => key === verb && options.readOnly === true)
 }
 
 function auditVerb(gateway: VerbDeps, verb: string, { upstream }: JsonObject, outcome: string): void {
@@ -152,11 +137,7 @@ async function describeGateway(gateway: VerbDeps, params: JsonObject): Promise<o
 }
 
 /** Sends an in-process client request through the standard pipeline, with limits and records. */
-async function sendClientRequest(
-  gateway: VerbDeps,
-  params: JsonObject,
-  { signal }: VerbOptions,
-): Promise<object> {
+async function sendClientRequest(gateway: VerbDeps, params: JsonObject, { signal }: VerbOptions): Promise<object> {
   const { method, params: sent = {} } = params
   if (typeof method !== 'string' || !isObject(sent))
     throw gatewayError('GW_VERB_PARAMS', {
@@ -265,9 +246,7 @@ async function getLogs(gateway: VerbDeps, params: JsonObject, options: VerbOptio
 
 function parseLineCount(asked: unknown): number | undefined {
   if (asked === undefined) return LINES
-  return Number.isInteger(asked) && Number(asked) >= 0 && Number(asked) <= MAX_LINES
-    ? Number(asked)
-    : undefined
+  return Number.isInteger(asked) && Number(asked) >= 0 && Number(asked) <= MAX_LINES ? Number(asked) : undefined
 }
 
 /** Resolves on abort, or when the logs end. */

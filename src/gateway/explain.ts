@@ -94,11 +94,7 @@ function findPrincipal(name: string, { config, hooks }: RuntimeGraph): Principal
   throw gatewayError('GW_CALLER_UNKNOWN', { caller: name, known })
 }
 
-function createProbeExchange(
-  { tool, args }: ExplainQuery,
-  session: Session,
-  graph: RuntimeGraph,
-): ProbeExchange {
+function createProbeExchange({ tool, args }: ExplainQuery, session: Session, graph: RuntimeGraph): ProbeExchange {
   const params = { name: tool, ...(args === undefined ? {} : { arguments: args }) }
   return graph.exchange(session, { method: METHOD, params, emit: () => undefined })
 }
@@ -120,8 +116,7 @@ async function findProbeRoute(
       ? graph.router.findRoute(exchange)
       : graph.router.checkRoute(exchange, decided))
     if ('error' in found) return refused(`${found.error.message}${await suggestTool(exchange, graph)}`)
-    if (found.to === 'many')
-      return refused('a routing rule selects several servers, which only lists support')
+    if (found.to === 'many') return refused('a routing rule selects several servers, which only lists support')
     exchange.route = found
     return { route: found }
   } catch (thrown) {
@@ -133,9 +128,7 @@ async function suggestTool({ params, session }: Exchange, { catalog }: RuntimeGr
   const { entries } = await catalog.load('tools', session)
   const names = entries.map(({ exposed }) => exposed)
   const suggestion = findSimilar(String(params?.name), names)
-  return suggestion === undefined
-    ? ' – run "gateway tools" to list all tools'
-    : ` – did you mean "${suggestion}"?`
+  return suggestion === undefined ? ' – run "gateway tools" to list all tools' : ` – did you mean "${suggestion}"?`
 }
 
 function createProbeCall(exchange: ProbeExchange, route: SingleRoute, { router }: RuntimeGraph): Call {
@@ -214,8 +207,7 @@ async function traceListing(graph: RuntimeGraph, tool: string, session: Session)
     .flatMap(part => part?.entries ?? [])
     .map(entry => traceCatalog(entry, tool, session, graph))
     .filter(
-      ({ isRequested, visibleEntry }) =>
-        isRequested && (visibleEntry === undefined || hasName(visibleEntry, tool)),
+      ({ isRequested, visibleEntry }) => isRequested && (visibleEntry === undefined || hasName(visibleEntry, tool)),
     )
   const entry = view.findByName(tool)
   const owner = passages.find(
@@ -229,20 +221,12 @@ async function traceListing(graph: RuntimeGraph, tool: string, session: Session)
   }
 }
 
-function createWithheldStep(
-  seen: CatalogEntry | undefined,
-  { visibleEntry: owner }: CatalogTrace,
-): ExplainStep {
+function createWithheldStep(seen: CatalogEntry | undefined, { visibleEntry: owner }: CatalogTrace): ExplainStep {
   const text = `"${String(seen?.upstream)}" has a tool with the same name, but is declared after "${String(owner?.upstream)}"`
   return { by: 'core', at: 'listing', does: 'passes', text }
 }
 
-function traceCatalog(
-  raw: CatalogEntry,
-  tool: string,
-  session: Session,
-  { hooks }: RuntimeGraph,
-): CatalogTrace {
+function traceCatalog(raw: CatalogEntry, tool: string, session: Session, { hooks }: RuntimeGraph): CatalogTrace {
   const view = { kind: raw.kind, principal: session.principal, profile: session.profile }
   const steps: ExplainStep[] = [createListedStep(raw)]
   let entry = raw

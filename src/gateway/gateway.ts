@@ -59,10 +59,7 @@ const KEEP_ALIVE_MS = 30_000
  * ```
  * @throws GatewayError GW_CONFIG_INVALID, GW_PLUGIN_LOAD, GW_PLUGIN_OPTIONS, GW_PLUGIN_SETUP
  */
-export function createGateway(
-  source: LoadedConfig | JsonObject,
-  options: GatewayOptions = {},
-): Promise<Gateway> {
+export function createGateway(source: LoadedConfig | JsonObject, options: GatewayOptions = {}): Promise<Gateway> {
   return makeGateway(source, options)
 }
 
@@ -290,9 +287,7 @@ export class Gateway {
   }
 
   #followLogs(): void {
-    const upstreams = [...this.generation.graph.upstreams.values()].map(({ upstream }) =>
-      getLiveUpstream(upstream),
-    )
+    const upstreams = [...this.generation.graph.upstreams.values()].map(({ upstream }) => getLiveUpstream(upstream))
     this.#logs.setUpstreams(upstreams)
   }
 
@@ -399,10 +394,7 @@ export class Gateway {
     const { generation } = this
     const { environment } = this.#deps
     return {
-      ...(await planConfigText(
-        { generation, environment, beside: this.#createPlanGateway.bind(this) },
-        params,
-      )),
+      ...(await planConfigText({ generation, environment, beside: this.#createPlanGateway.bind(this) }, params)),
     }
   }
 

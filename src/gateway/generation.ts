@@ -126,8 +126,7 @@ async function buildParts(
   const { config, directory, files } = written
   for (const { errors = {} } of builtins) addErrors(errors)
   around.privatePlaces.add(listPrivatePlaces(written))
-  const locate = (finding: Finding): Problem =>
-    redactValue(locateProblem(written, finding), around.secrets.hide)
+  const locate = (finding: Finding): Problem => redactValue(locateProblem(written, finding), around.secrets.hide)
   const given = around.plugins.map(plugin => ({ plugin, options: undefined, from: 'code', pointer: '' }))
   const plugins = orderPlugins([
     ...chooseBuiltins(builtins, config),
@@ -208,18 +207,14 @@ function createUpstreams(
   const isForOthers = listForeignKeys(plugins)
   for (const [name, spec] of Object.entries(loaded.config.upstreams)) {
     if (!spec.enabled) continue
-    const kept =
-      before?.loaded.directory === loaded.directory ? before.graph.upstreams.get(name)?.upstream : undefined
+    const kept = before?.loaded.directory === loaded.directory ? before.graph.upstreams.get(name)?.upstream : undefined
     const isSame =
       kept !== undefined &&
       getLiveUpstream(kept).isOutdated !== true &&
       createFingerprint(kept.spec, isForOthers) === createFingerprint(spec, isForOthers)
     if (isSame) upstreams.set(name, reuseUpstream(spec, kept))
     else {
-      const memory = around.memories?.getMemory(
-        name,
-        describeServerIdentity(spec, isForOthers, loaded, around),
-      )
+      const memory = around.memories?.getMemory(name, describeServerIdentity(spec, isForOthers, loaded, around))
       upstreams.set(name, createUpstream(name, spec, { loaded, hooks, around, memory }))
     }
   }
@@ -246,14 +241,11 @@ export function createServerFingerprint(spec: UpstreamConfig): string {
 
 /** Reuses an upstream for a generation that may have other settings. */
 function reuseUpstream(spec: UpstreamConfig, kept: Upstream): Upstream {
-  return JSON.stringify(kept.spec) === JSON.stringify(spec)
-    ? kept
-    : new ReusedUpstream(getLiveUpstream(kept), spec)
+  return JSON.stringify(kept.spec) === JSON.stringify(spec) ? kept : new ReusedUpstream(getLiveUpstream(kept), spec)
 }
 
 /** Inherited environment variables that may identify a server's user. */
-const OWNER_VARIABLES =
-  'HOME LOGNAME USER APPDATA HOMEDRIVE HOMEPATH LOCALAPPDATA USERNAME USERPROFILE'.split(' ')
+const OWNER_VARIABLES = 'HOME LOGNAME USER APPDATA HOMEDRIVE HOMEPATH LOCALAPPDATA USERNAME USERPROFILE'.split(' ')
 
 /**
  * Collects everything that determines a server's lists, plugins included: if it changes, stored lists are invalid.
@@ -264,15 +256,8 @@ function describeServerIdentity(
   { config, directory }: LoadedConfig,
   { environment }: GatewayDeps,
 ): string {
-  const inherited =
-    spec.type === 'stdio' ? [...OWNER_VARIABLES, ...spec.inheritEnv].map(key => environment[key]) : []
-  return JSON.stringify([
-    readOwnPackage(),
-    directory,
-    createFingerprint(spec, without),
-    inherited,
-    config.plugins,
-  ])
+  const inherited = spec.type === 'stdio' ? [...OWNER_VARIABLES, ...spec.inheritEnv].map(key => environment[key]) : []
+  return JSON.stringify([readOwnPackage(), directory, createFingerprint(spec, without), inherited, config.plugins])
 }
 
 interface UpstreamDeps {
@@ -282,11 +267,7 @@ interface UpstreamDeps {
   readonly memory: UpstreamMemory | undefined
 }
 
-function createUpstream(
-  name: string,
-  spec: UpstreamConfig,
-  { loaded, hooks, around, memory }: UpstreamDeps,
-): Upstream {
+function createUpstream(name: string, spec: UpstreamConfig, { loaded, hooks, around, memory }: UpstreamDeps): Upstream {
   let made: Upstream | undefined
   const plain: UpstreamContext = {
     name,
@@ -300,8 +281,7 @@ function createUpstream(
     memory,
     sandboxContext: createSandboxing(name, around),
     notify: (notification, isMeant) => around.upstreamSays(name, notification, made, isMeant),
-    ask: (ask, exchange) =>
-      exchange === undefined ? Promise.resolve(createCannotAskReply(ask)) : exchange.ask(ask),
+    ask: (ask, exchange) => (exchange === undefined ? Promise.resolve(createCannotAskReply(ask)) : exchange.ask(ask)),
     roots: around.rootsFor(() => made),
     getStartRefusal: () =>
       (around.hooksOf(name, made) ?? hooks).getRunner('starting')?.({ upstream: name, spec }) ?? undefined,
@@ -310,9 +290,7 @@ function createUpstream(
   try {
     const context = addAuthorizer(hooks, spec, plain)
     made =
-      around.upstream?.(spec, context) ??
-      hooks.getRunner('createUpstream', spec.type)?.(spec, context) ??
-      undefined
+      around.upstream?.(spec, context) ?? hooks.getRunner('createUpstream', spec.type)?.(spec, context) ?? undefined
     if (made !== undefined) return made
   } catch (cause) {
     const detail = cause instanceof GatewayError ? cause.detail : undefined

@@ -61,10 +61,7 @@ export function measureLoad(graph: Graph, listeners: readonly Listener[]): Load 
 }
 
 /** Describes the configuration, for the verb `inspect` with `config`; file positions are relative to `cwd`. */
-export function describeRequestedConfig(
-  { config, cwd }: JsonObject,
-  loaded: LoadedConfig,
-): Partial<DescribedConfig> {
+export function describeRequestedConfig({ config, cwd }: JsonObject, loaded: LoadedConfig): Partial<DescribedConfig> {
   return config === true ? describeConfig(loaded, typeof cwd === 'string' ? cwd : '') : {}
 }
 
@@ -84,8 +81,7 @@ export function listLimitedEras(
 
 function countEntries(upstream: string, entries: readonly CatalogEntry[]): Partial<Record<Kind, number>> {
   const found: Partial<Record<Kind, number>> = {}
-  for (const entry of entries)
-    if (entry.upstream === upstream) found[entry.kind] = (found[entry.kind] ?? 0) + 1
+  for (const entry of entries) if (entry.upstream === upstream) found[entry.kind] = (found[entry.kind] ?? 0) + 1
   return found
 }
 
@@ -101,10 +97,7 @@ function createCatalogRow({ kind, exposed, upstream, original, value }: CatalogE
 }
 
 function listHookOrder(graph: Graph): Inspection['hooks'] {
-  const found: Record<
-    string,
-    { plugin: string; stage: string; methods?: readonly string[]; key?: string }[]
-  > = {}
+  const found: Record<string, { plugin: string; stage: string; methods?: readonly string[]; key?: string }[]> = {}
   for (const name of Object.keys(HOOKS) as HookName[]) {
     const taps = graph.hooks.taps(name)
     if (taps.length === 0) continue

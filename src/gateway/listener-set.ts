@@ -180,10 +180,7 @@ function requiresAuthentication(hooks: Hooks, listener: string): boolean {
   return hooks.getRunner('authenticate', listener) !== undefined
 }
 
-function omitKey(
-  some: ReadonlyMap<string, OpenListener>,
-  others: ReadonlyMap<string, OpenListener>,
-): Listener[] {
+function omitKey(some: ReadonlyMap<string, OpenListener>, others: ReadonlyMap<string, OpenListener>): Listener[] {
   const kept = new Set([...others.values()].map(({ listener }) => listener))
   return [...some.values()].map(({ listener }) => listener).filter(listener => !kept.has(listener))
 }

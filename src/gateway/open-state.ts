@@ -51,11 +51,7 @@ export async function openSeal(
 
 /** Persistent state, and its private paths. */
 export async function openState(
-  ...given: [
-    loaded: LoadedConfig,
-    options: GatewayOptions,
-    means: { readonly log: Log; readonly clock: Clock },
-  ]
+  ...given: [loaded: LoadedConfig, options: GatewayOptions, means: { readonly log: Log; readonly clock: Clock }]
 ): Promise<GatewayState> {
   const [loaded, { state, fresh, ephemeral, environment = {} }, { log, clock }] = given
   const directory = resolveStateDirectory(loaded, state)

@@ -145,11 +145,7 @@ function listAddedListeners({ config, file, origins }: SnapshotSource['loaded'])
 }
 
 /** Digests of the top-level keys and of each listener, without additions to the file. */
-function digestSettings(
-  config: Config,
-  salt: string,
-  added: ReadonlySet<string>,
-): Readonly<Record<string, string>> {
+function digestSettings(config: Config, salt: string, added: ReadonlySet<string>): Readonly<Record<string, string>> {
   const keys = Object.entries(config).filter(([key]) => !NAMED.has(key))
   const listeners = Object.entries(config.listeners)
     .filter(([name]) => !added.has(name))
@@ -218,11 +214,7 @@ export function parseSnapshot(answer: JsonObject): ConfigSnapshot {
 
 /** Compares servers and tools in two configurations. */
 export function compareConfigs(now: ConfigSnapshot, then: ConfigSnapshot): ConfigPlan {
-  const [servers, tools, settings] = [
-    compareServers(now, then),
-    compareTools(now, then),
-    compareSettings(now, then),
-  ]
+  const [servers, tools, settings] = [compareServers(now, then), compareTools(now, then), compareSettings(now, then)]
   const { started, stopped, restarted, changed } = servers
   const lists = [started, stopped, restarted, changed, ...Object.values(tools), settings]
   return { servers, tools, settings, changes: lists.some(list => list.length > 0) }

@@ -94,9 +94,7 @@ export class Generations {
       this.#current.graph.notifier.handleStateChange(name, state)
       return true
     }
-    const owner = [this.#next, this.#previous].find(
-      one => one !== undefined && hasUpstream(one, name, upstream),
-    )
+    const owner = [this.#next, this.#previous].find(one => one !== undefined && hasUpstream(one, name, upstream))
     owner?.graph.hooks.getRunner('upstreamState')?.(name, state, upstream && getOwnerProblem(upstream))
     return owner !== undefined && !this.#current.graph.upstreams.has(name)
   }
@@ -168,11 +166,7 @@ export class Generations {
     return change
   }
 
-  async #drainPrevious(
-    before: Generation,
-    next: Generation,
-    change: ListenerChange | undefined,
-  ): Promise<void> {
+  async #drainPrevious(before: Generation, next: Generation, change: ListenerChange | undefined): Promise<void> {
     const { lifecycle, deps } = this.#host
     this.#previous = before
     const settled = change?.settle(parseDuration(before.graph.config.shutdown.grace))
@@ -224,8 +218,7 @@ export async function startUpstreams({ graph }: Generation, before?: Generation)
   await Promise.all(
     all.filter(shouldStart).map(async upstream => {
       const started = upstream.start()
-      if (before === undefined || !hasUpstream(before, upstream.name, getLiveUpstream(upstream)))
-        await started
+      if (before === undefined || !hasUpstream(before, upstream.name, getLiveUpstream(upstream))) await started
     }),
   )
 }
@@ -250,10 +243,7 @@ function hasUpstream({ graph }: Generation, name: string, upstream: Upstream | u
 }
 
 /** Returns a loaded file unchanged; validates a plain object in the same way. */
-export async function toLoadedConfig(
-  source: LoadedConfig | JsonObject,
-  directory: string,
-): Promise<LoadedConfig> {
+export async function toLoadedConfig(source: LoadedConfig | JsonObject, directory: string): Promise<LoadedConfig> {
   return isLoaded(source) ? source : parseConfig(source, { directory })
 }
 
@@ -263,9 +253,7 @@ function isLoaded(source: LoadedConfig | JsonObject): source is LoadedConfig {
 
 async function stopOtherUpstreams(generation: Generation, kept: Generation): Promise<void> {
   const keep = new Set([...kept.graph.upstreams.values()].map(({ upstream }) => getLiveUpstream(upstream)))
-  const gone = [...generation.graph.upstreams.values()].filter(
-    ({ upstream }) => !keep.has(getLiveUpstream(upstream)),
-  )
+  const gone = [...generation.graph.upstreams.values()].filter(({ upstream }) => !keep.has(getLiveUpstream(upstream)))
   await Promise.all(gone.map(({ upstream }) => upstream.stop()))
 }
 

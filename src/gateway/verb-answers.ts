@@ -43,9 +43,7 @@ export async function fetchDefinitions(node: UpstreamNode, graph: Graph): Promis
     server: { ...server.info },
     ...(server.instructions === undefined ? {} : { instructions: server.instructions }),
     lists: Object.fromEntries(
-      parts.flatMap(([kind, part]) =>
-        part === undefined ? [] : [[kind, part.entries.map(({ value }) => value)]],
-      ),
+      parts.flatMap(([kind, part]) => (part === undefined ? [] : [[kind, part.entries.map(({ value }) => value)]])),
     ),
     ...(troubles === undefined ? {} : { troubles }),
   }
@@ -67,10 +65,7 @@ interface KnownEntryRow {
 }
 
 /** Handles the verb `catalogue.list`: all entries listed so far. Sends no request and starts no server. */
-export function listKnownEntries(
-  graph: RuntimeGraph,
-  { kind }: JsonObject,
-): { readonly entries: KnownEntryRow[] } {
+export function listKnownEntries(graph: RuntimeGraph, { kind }: JsonObject): { readonly entries: KnownEntryRow[] } {
   const kinds = KINDS.filter(one => kind === undefined || kind === one)
   if (kinds.length === 0)
     throw gatewayError('GW_VERB_PARAMS', {

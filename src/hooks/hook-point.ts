@@ -206,10 +206,7 @@ export class HookPoint {
   /** Returns true if a tap names the selector; others share a runner, so that peers cannot grow the map. */
   isNamed(selector: string): boolean {
     this.#named ??= new Set(
-      this.#taps.flatMap(tap => [
-        ...(tap.key === undefined ? [] : [tap.key]),
-        ...(getNamedSelectors(tap) ?? []),
-      ]),
+      this.#taps.flatMap(tap => [...(tap.key === undefined ? [] : [tap.key]), ...(getNamedSelectors(tap) ?? [])]),
     )
     return this.#named.has(selector)
   }
@@ -251,11 +248,7 @@ export class HookPoint {
           this.#getTapPatience(tap),
         )
         hook.tapAsync(options, this.#protect(guarded))
-      } else
-        hook.tap(
-          options,
-          this.#protect(guardSync(this.#timeTap(tap, this.#guardReturned(tap, origin)), origin)),
-        )
+      } else hook.tap(options, this.#protect(guardSync(this.#timeTap(tap, this.#guardReturned(tap, origin)), origin)))
     }
     return hook
   }

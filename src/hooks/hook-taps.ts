@@ -468,10 +468,7 @@ export interface HookTaps {
    *
    * @example examples/hooks/passing.ts#notification
    */
-  notification: (
-    notification: Notification,
-    context: NotificationContext,
-  ) => Notification | 'drop' | Undecided
+  notification: (notification: Notification, context: NotificationContext) => Notification | 'drop' | Undecided
   /**
    * Runs: When a server sends a client request during a call: elicitation, sampling or roots.
    *

@@ -41,9 +41,7 @@ export class Hooks {
 
   /** `report` receives errors of safe hooks. Without `patience` promises have no timeout. */
   constructor(report: (error: unknown) => void, patience?: TapTimeout) {
-    const points = Object.keys(HOOKS).map(
-      name => [name, new HookPoint(name as HookName, report, patience)] as const,
-    )
+    const points = Object.keys(HOOKS).map(name => [name, new HookPoint(name as HookName, report, patience)] as const)
     this.#points = Object.freeze(Object.fromEntries(points)) as Readonly<Record<HookName, HookPoint>>
   }
 
@@ -67,9 +65,7 @@ export class Hooks {
     return all
   }
 
-  listTaps<N extends HookName>(
-    name: N,
-  ): readonly { readonly plugin: string; readonly run: NonNullable<Runner<N>> }[] {
+  listTaps<N extends HookName>(name: N): readonly { readonly plugin: string; readonly run: NonNullable<Runner<N>> }[] {
     return this.#points[name].listTaps() as readonly { plugin: string; run: NonNullable<Runner<N>> }[]
   }
 

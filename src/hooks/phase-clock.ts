@@ -82,9 +82,7 @@ export function timeDispatch(dispatch: Dispatch, phase: CallPhase): Dispatch {
 export function timeDispatchTap(wrap: DispatchTap, phase: CallPhase): DispatchTap {
   return (next, upstream) => {
     const wrapped = wrap(next, upstream)
-    return typeof wrapped === 'function' && wrapped !== next
-      ? timeDispatch(wrapped as Dispatch, phase)
-      : wrapped
+    return typeof wrapped === 'function' && wrapped !== next ? timeDispatch(wrapped as Dispatch, phase) : wrapped
   }
 }
 

@@ -33,10 +33,7 @@ export function guardSync(tap: AnyTap, origin: TapOrigin): (a: unknown, b?: unkn
     }
     if (!isThenable(value)) return value ?? undefined
     value.then(undefined, () => undefined)
-    throw toTapError(
-      origin,
-      new TypeError(`hook "${origin.hook}" is synchronous and cannot wait for a promise`),
-    )
+    throw toTapError(origin, new TypeError(`hook "${origin.hook}" is synchronous and cannot wait for a promise`))
   }
 }
 
@@ -107,9 +104,7 @@ export function withTimeout(
 }
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return (
-    typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
-  )
+  return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
 }
 
 /** Converts an error of a tap. */

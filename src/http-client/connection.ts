@@ -1,13 +1,7 @@
 import type { Socket } from 'node:net'
 import { connect as connectPlain, isIP } from 'node:net'
 import type { Clock } from '../api/index.ts'
-import type {
-  RequestControl,
-  ClientRequest,
-  ReplyRewriter,
-  HttpTransport,
-  ReplyHandler,
-} from './http-client-types.ts'
+import type { RequestControl, ClientRequest, ReplyRewriter, HttpTransport, ReplyHandler } from './http-client-types.ts'
 import { ClientError, needsRewriting } from './http-client-types.ts'
 import { writePieces } from '../util/encoded-message.ts'
 import type { ReplyHead } from './reply-head.ts'
@@ -154,8 +148,7 @@ export class ClientConnection implements RequestControl, ReplyParserCallbacks {
   #applyDetour({ status, headers }: ReplyHead, request: ClientRequest): void {
     const { client, detour } = this.#deps
     const handler = this.#handler
-    if (handler !== undefined)
-      this.#detour = detour?.({ status, headers, request, handler, client, carrier: this })
+    if (handler !== undefined) this.#detour = detour?.({ status, headers, request, handler, client, carrier: this })
   }
 
   /** Detaches the current handler or detour. */

@@ -40,9 +40,7 @@ const READ_HEADER_NAMES = [
 type ReadHeaderName = (typeof READ_HEADER_NAMES)[number]
 
 /** Headers that are parsed; others are validated and discarded. */
-export const READ_HEADERS: ReadonlyMap<string, ReadHeaderName> = new Map(
-  READ_HEADER_NAMES.map(name => [name, name]),
-)
+export const READ_HEADERS: ReadonlyMap<string, ReadHeaderName> = new Map(READ_HEADER_NAMES.map(name => [name, name]))
 
 export type ReplyHeaders = Readonly<Partial<Record<ReadHeaderName, string>>>
 
@@ -91,8 +89,7 @@ export function needsRewriting(status: number, headers: ReplyHeaders): boolean {
   return status === 307 || status === 308 || headers['content-encoding'] !== undefined
 }
 
-type ClientErrorCode =
-  'INVALID_ARG' | 'CONNECT_TIMEOUT' | 'SOCKET' | 'MALFORMED' | 'DESTROYED' | 'OVERFLOW' | 'PROXY'
+type ClientErrorCode = 'INVALID_ARG' | 'CONNECT_TIMEOUT' | 'SOCKET' | 'MALFORMED' | 'DESTROYED' | 'OVERFLOW' | 'PROXY'
 
 /** A client error; system errors are passed as they are. */
 export class ClientError extends Error {

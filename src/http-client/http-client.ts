@@ -94,8 +94,7 @@ export class HttpClient implements HttpTransport {
     this.#isOver = true
     this.#cancelSweep?.()
     this.#idle.length = 0
-    for (const { handler } of this.#waiting.splice(0))
-      handler.onError(this.#unreachable ?? createDestroyedError())
+    for (const { handler } of this.#waiting.splice(0)) handler.onError(this.#unreachable ?? createDestroyedError())
     for (const connection of [...this.#all]) connection.destroy(createDestroyedError())
     this.#closing?.resolve()
     return Promise.resolve()
@@ -174,8 +173,7 @@ export class HttpClient implements HttpTransport {
   #sweep(): void {
     this.#cancelSweep = undefined
     const now = this.#options.clock.now()
-    for (const connection of [...this.#idle])
-      if (!connection.isFresh(now)) connection.destroy(createDestroyedError())
+    for (const connection of [...this.#idle]) if (!connection.isFresh(now)) connection.destroy(createDestroyedError())
     if (this.#idle.length > 0) this.#cancelSweep = this.#options.clock.after(SWEEP_MS, () => this.#sweep())
   }
 

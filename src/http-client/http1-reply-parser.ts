@@ -95,11 +95,7 @@ export class ReplyParser {
   #readHead(bytes: Buffer, from: number): number {
     const known = this.#partial.length
     const all =
-      known > 0
-        ? Buffer.concat([this.#partial, bytes.subarray(from)])
-        : from > 0
-          ? bytes.subarray(from)
-          : bytes
+      known > 0 ? Buffer.concat([this.#partial, bytes.subarray(from)]) : from > 0 ? bytes.subarray(from) : bytes
     const end = all.indexOf(END_OF_HEAD, Math.max(0, known - 3))
     if (end > MAX_HEAD || (end < 0 && all.length > MAX_HEAD))
       throw new ClientError('MALFORMED', `reply head is larger than ${MAX_HEAD} bytes`)

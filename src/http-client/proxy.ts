@@ -6,12 +6,8 @@ type ProxyEnvironment = Readonly<Record<string, string | undefined>>
  * Proxy for a URL from the environment, as in curl and Go: lower case wins, the scheme is optional, loopback is
  * direct.
  */
-export function findProxy(
-  { protocol, hostname, port }: URL,
-  environment: ProxyEnvironment,
-): string | undefined {
-  const variable = (name: string): string =>
-    (environment[name.toLowerCase()] ?? environment[name] ?? '').trim()
+export function findProxy({ protocol, hostname, port }: URL, environment: ProxyEnvironment): string | undefined {
+  const variable = (name: string): string => (environment[name.toLowerCase()] ?? environment[name] ?? '').trim()
   const named = protocol === 'https:' ? variable('HTTPS_PROXY') : variable('HTTP_PROXY')
   const proxy = named === '' || named.includes('://') ? named : `http://${named}`
   if (!/^https?:/i.test(proxy) || !URL.canParse(proxy)) return undefined

@@ -63,8 +63,7 @@ function createReplyHead(status: number, isNewest: boolean, headers: ReplyHeader
 function getFraming(status: number, isNewest: boolean, headers: ReplyHeaders): Framing {
   const { 'content-length': length, 'transfer-encoding': encoding } = headers
   if (encoding !== undefined) checkEncoding(encoding, isNewest)
-  if (encoding !== undefined && length !== undefined)
-    throw createHeadError('both Content-Length and Transfer-Encoding')
+  if (encoding !== undefined && length !== undefined) throw createHeadError('both Content-Length and Transfer-Encoding')
   // Duplicate headers are joined, so their value is not a number.
   if (length !== undefined && !LENGTH.test(length)) throw createHeadError('invalid Content-Length')
   if (status < 200 || HAS_NO_BODY.has(status)) return 0
@@ -73,8 +72,7 @@ function getFraming(status: number, isNewest: boolean, headers: ReplyHeaders): F
 }
 
 function checkEncoding(encoding: string, isNewest: boolean): void {
-  if (!isNewest || encoding.toLowerCase() !== 'chunked')
-    throw createHeadError('unsupported transfer encoding')
+  if (!isNewest || encoding.toLowerCase() !== 'chunked') throw createHeadError('unsupported transfer encoding')
 }
 
 function parseKeepAliveTimeout(keepAlive: string | undefined): number | undefined {

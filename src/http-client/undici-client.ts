@@ -200,8 +200,7 @@ class UndiciReply implements Dispatcher.DispatchHandler, RequestControl {
     if (this.#isOver) return
     if (status >= 200) {
       const head = selectHeaders(headers)
-      if (needsRewriting(status, head))
-        this.#reader = this.#detour({ status, headers: head }, this) ?? this.#handler
+      if (needsRewriting(status, head)) this.#reader = this.#detour({ status, headers: head }, this) ?? this.#handler
       this.#reader.onHead(status, head, this)
     } else if (status === 101 || ++this.#interim > MAX_INTERIM)
       this.abort(this.#handler, new ClientError('MALFORMED', `unexpected HTTP ${status}`))

@@ -152,15 +152,13 @@ async function wrapSetupError(
 ): Promise<GatewayError> {
   const { name } = plugin
   if (cause instanceof GatewayError) {
-    if (cause.code !== 'GW_PLUGIN_OPTIONS' || pointer === '' || cause.fields.problems !== undefined)
-      return cause
+    if (cause.code !== 'GW_PLUGIN_OPTIONS' || pointer === '' || cause.fields.problems !== undefined) return cause
     const at = url === undefined ? pointer : `${pointer}/options`
     const problem = locate({ pointer: at, message: String(cause.fields.why), on: 'key' })
     return gatewayError(cause.code, { ...cause.fields, problems: [problem], cause })
   }
   const problem = locate({ pointer, message: `setup failed: ${getErrorMessage(cause)}`, on: 'key' })
-  if (url === undefined)
-    return gatewayError('GW_PLUGIN_SETUP', { plugin: name, why: getErrorMessage(cause), cause })
+  if (url === undefined) return gatewayError('GW_PLUGIN_SETUP', { plugin: name, why: getErrorMessage(cause), cause })
   const problems = [await locateInPluginFile(cause, url, problem)]
   return gatewayError('GW_PLUGIN_SETUP', { plugin: name, why: getErrorMessage(cause), problems, cause })
 }

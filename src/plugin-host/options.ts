@@ -43,12 +43,7 @@ export function runPluginCheck(
     plugin.check(config, finding => found.push(locate(finding)), own)
   } catch (cause) {
     const message = `check failed: ${getErrorMessage(cause)}`
-    throw createUnusablePluginError(
-      'GW_PLUGIN_SETUP',
-      plugin.name,
-      [locate({ pointer, message, on: 'key' })],
-      cause,
-    )
+    throw createUnusablePluginError('GW_PLUGIN_SETUP', plugin.name, [locate({ pointer, message, on: 'key' })], cause)
   }
   const wrong = found.filter(({ severity }) => severity === 'error')
   if (wrong.length > 0) throw createUnusablePluginError('GW_PLUGIN_OPTIONS', plugin.name, found)
@@ -97,12 +92,7 @@ async function createValidator(
     return made
   } catch (cause) {
     const message = `invalid JSON Schema: ${getErrorMessage(cause)}`
-    throw createUnusablePluginError(
-      'GW_PLUGIN_SETUP',
-      plugin.name,
-      [locate({ pointer, message, on: 'key' })],
-      cause,
-    )
+    throw createUnusablePluginError('GW_PLUGIN_SETUP', plugin.name, [locate({ pointer, message, on: 'key' })], cause)
   }
 }
 

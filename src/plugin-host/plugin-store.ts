@@ -10,8 +10,7 @@ const MAX_COUNT = 2 ** 50
 export function createPluginStore(plugin: string, store: SharedStore | undefined): SharedStore | undefined {
   if (store === undefined) return undefined
   const own = (key: string): string => {
-    if (key.length < 1 || key.length > MAX_KEY)
-      throw new RangeError(`a key must have 1 to ${MAX_KEY} characters`)
+    if (key.length < 1 || key.length > MAX_KEY) throw new RangeError(`a key must have 1 to ${MAX_KEY} characters`)
     return `${plugin} ${key}`
   }
   return {

@@ -68,11 +68,7 @@ function isUsed(keys: readonly string[] = [], specs: object = {}): boolean {
 }
 
 /** Loads the plugins in `plugins:`: paths relative to the configuration, or installed packages. */
-export async function importPlugins(
-  config: Config,
-  directory: string,
-  at: LocateFinding,
-): Promise<ChosenPlugin[]> {
+export async function importPlugins(config: Config, directory: string, at: LocateFinding): Promise<ChosenPlugin[]> {
   const wanted = Object.entries(config.plugins).filter(([, spec]) => spec.enabled)
   if (wanted.length > 0) shareOwnModules()
   return Promise.all(
@@ -95,14 +91,9 @@ async function loadPlugin(
   try {
     const loaded = (await import(url)) as { default?: unknown; plugin?: unknown }
     const exported = loaded.default ?? loaded.plugin
-    made =
-      typeof exported === 'function' ? await (exported as (options: unknown) => unknown)(options) : exported
+    made = typeof exported === 'function' ? await (exported as (options: unknown) => unknown)(options) : exported
   } catch (cause) {
-    const problem = await locateInPluginFile(
-      cause,
-      url,
-      at({ pointer: `${pointer}/use`, message: formatError(cause) }),
-    )
+    const problem = await locateInPluginFile(cause, url, at({ pointer: `${pointer}/use`, message: formatError(cause) }))
     throw createUnusablePluginError('GW_PLUGIN_LOAD', name, [problem], cause)
   }
   if (isPlugin(made)) return { ...made, name }
@@ -110,13 +101,7 @@ async function loadPlugin(
   throw createUnusablePluginError('GW_PLUGIN_LOAD', name, [at({ pointer: `${pointer}/use`, message })])
 }
 
-function resolvePluginUrl(
-  name: string,
-  use: string,
-  directory: string,
-  pointer: string,
-  at: LocateFinding,
-): string {
+function resolvePluginUrl(name: string, use: string, directory: string, pointer: string, at: LocateFinding): string {
   const failure = (said: Pick<Finding, 'message' | 'hint'>, cause?: unknown): Error =>
     createUnusablePluginError('GW_PLUGIN_LOAD', name, [at({ pointer: `${pointer}/use`, ...said })], cause)
   let file: string

@@ -42,8 +42,7 @@ type LaunchSpec = Pick<StdioUpstreamConfig, 'command' | 'args' | 'ceilings' | 's
 export function createLaunch(spec: LaunchSpec, site: LaunchOptions): LaunchCommand {
   const { command, args, ceilings, sandbox } = spec
   const platform = getPlatform()
-  if (sandbox !== undefined && !platform.hasSandbox)
-    throw new Error('"sandbox: bwrap" is only supported on Linux')
+  if (sandbox !== undefined && !platform.hasSandbox) throw new Error('"sandbox: bwrap" is only supported on Linux')
   const program = (): string | undefined => findProgram(command, splitPath(site.env.PATH), site.cwd)
   // npm's batch files are replaced by the script they run.
   const batch = platform.hasModes ? undefined : program()
@@ -54,11 +53,7 @@ export function createLaunch(spec: LaunchSpec, site: LaunchOptions): LaunchComma
   return createWrappedLaunch(spec, site, program())
 }
 
-function createWrappedLaunch(
-  spec: LaunchSpec,
-  site: LaunchOptions,
-  program: string | undefined,
-): LaunchCommand {
+function createWrappedLaunch(spec: LaunchSpec, site: LaunchOptions, program: string | undefined): LaunchCommand {
   const { args, ceilings, sandbox } = spec
   // Fail here with a clear message; wrappers would report their own.
   if (program === undefined) throw new Error('command not found: install it, or add its folder to PATH')
@@ -69,11 +64,7 @@ function createWrappedLaunch(
   return { command: first, args: rest }
 }
 
-function prepareSandbox(
-  { args, sandbox = 'bwrap' }: LaunchSpec,
-  program: string,
-  site: LaunchOptions,
-): string[] {
+function prepareSandbox({ args, sandbox = 'bwrap' }: LaunchSpec, program: string, site: LaunchOptions): string[] {
   const { gatewayEnv, ownHome, places = [] } = site
   if (ownHome !== undefined) makeDirectorySync(ownHome, 0o700)
   return createSandboxArguments(sandbox, {
@@ -215,12 +206,7 @@ export async function runForOutput(
   return output
 }
 
-function parseOutput(
-  code: number | null,
-  signal: string | null,
-  bytes: Buffer,
-  complaint: string,
-): CommandResult {
+function parseOutput(code: number | null, signal: string | null, bytes: Buffer, complaint: string): CommandResult {
   if (code !== 0) {
     const text = complaint.trim().replace(/\s+/g, ' ').slice(0, MAX_STDERR_LENGTH)
     return { why: `failed with ${signal ?? `exit code ${code}`}${text === '' ? '' : `: ${text}`}` }

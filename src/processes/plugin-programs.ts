@@ -1,12 +1,4 @@
-import type {
-  Clock,
-  Log,
-  ProcessPermit,
-  ProcessLimiter,
-  Program,
-  Programs,
-  ProgramSpec,
-} from '../api/index.ts'
+import type { Clock, Log, ProcessPermit, ProcessLimiter, Program, Programs, ProgramSpec } from '../api/index.ts'
 import { getErrorMessage } from '../errors/errors.ts'
 import type { PrivatePathSet } from '../util/private-path.ts'
 import { createChildEnvironment, listProgramVariables, MARK_VARIABLE, addMark } from './environment.ts'
@@ -40,10 +32,7 @@ export class PluginPrograms implements Programs {
     this.#options = options
   }
 
-  createEnvironment(
-    inherit: readonly string[],
-    set: Readonly<Record<string, string>>,
-  ): Record<string, string> {
+  createEnvironment(inherit: readonly string[], set: Readonly<Record<string, string>>): Record<string, string> {
     return createChildEnvironment(this.#options.environment, listProgramVariables(inherit), set).env
   }
 

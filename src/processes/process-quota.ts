@@ -1,10 +1,4 @@
-import type {
-  Config,
-  ProcessPermit,
-  ProcessLimiter,
-  QueuedProcess,
-  EvictableProcesses,
-} from '../api/index.ts'
+import type { Config, ProcessPermit, ProcessLimiter, QueuedProcess, EvictableProcesses } from '../api/index.ts'
 
 /** Queue limit. */
 const MAX_WAITING = 1024

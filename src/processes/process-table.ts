@@ -199,11 +199,7 @@ export class ProcessTable {
   }
 
   /** Prepares for a process; returns its mark. `environment` is the gateway's own. */
-  prepare(
-    directory: string,
-    upstream: string,
-    environment: Readonly<Record<string, string | undefined>>,
-  ): string {
+  prepare(directory: string, upstream: string, environment: Readonly<Record<string, string | undefined>>): string {
     this.#isUsed = true
     this.#watchdog.start(environment)
     return `${this.#run}${hashDirectory(directory)}:${++this.#marked}:${upstream}`
@@ -272,8 +268,7 @@ const MARK_PATTERN = /^tapgate:(\d+):(\d+):[0-9a-f]{32}:([0-9a-f]{12}):\d+:([a-z
 /** Parses a mark; undefined if invalid. */
 function parseMark(text: string): ProcessMark | undefined {
   const [, pid, start, place, upstream] = MARK_PATTERN.exec(text) ?? []
-  if (pid === undefined || start === undefined || place === undefined || upstream === undefined)
-    return undefined
+  if (pid === undefined || start === undefined || place === undefined || upstream === undefined) return undefined
   return { place, owner: { pid: Number(pid), start }, upstream }
 }
 

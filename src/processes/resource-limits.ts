@@ -38,10 +38,7 @@ export function wrapWithLimits(
   return pairs.length === 0 ? argv : ['/bin/sh', '-c', SCRIPT, 'tapgate-ceilings', ...pairs, '--', ...argv]
 }
 
-function listLimits(
-  { memory, pids, files, fileSize, cpuTime }: CeilingsConfig,
-  isSandboxed: boolean,
-): string[] {
+function listLimits({ memory, pids, files, fileSize, cpuTime }: CeilingsConfig, isSandboxed: boolean): string[] {
   const pairs: [string, number | undefined][] = [
     ['-d', memory === undefined ? undefined : Math.ceil((parseSize(memory) + RESERVED) / KIBIBYTE)],
     // The kernel counts tasks per user, but separately per sandbox.
@@ -115,8 +112,7 @@ function findTree(root: number, known: readonly ProcessId[]): ProcessId[] {
   for (let size = -1; size < found.size;) {
     size = found.size
     for (const { pid, start, parent, session } of all)
-      if (pid === root || session === root || found.has(parent) || wasKnown.has(`${pid} ${start}`))
-        found.add(pid)
+      if (pid === root || session === root || found.has(parent) || wasKnown.has(`${pid} ${start}`)) found.add(pid)
   }
   return all.filter(({ pid }) => found.has(pid))
 }

@@ -188,8 +188,7 @@ export function listUserPlaces(environment: UserEnvironment): PrivatePath[] {
 export function listOwnFolders(environment: UserEnvironment): PrivatePath[] {
   const { HOME = homedir(), XDG_RUNTIME_DIR, LOCALAPPDATA } = environment
   const { XDG_STATE_HOME = path.join(HOME, '.local/state') } = environment
-  const { XDG_CACHE_HOME = path.join(HOME, '.cache'), XDG_CONFIG_HOME = path.join(HOME, '.config') } =
-    environment
+  const { XDG_CACHE_HOME = path.join(HOME, '.cache'), XDG_CONFIG_HOME = path.join(HOME, '.config') } = environment
   const own = [XDG_RUNTIME_DIR, LOCALAPPDATA, XDG_STATE_HOME, XDG_CACHE_HOME, XDG_CONFIG_HOME]
   return own.flatMap(directory =>
     directory !== undefined && path.isAbsolute(directory) ? [{ directory, names: OWN }] : [],

@@ -53,10 +53,7 @@ function isWithin(inner: string, outer: string): boolean {
 function sortMounts(shown: readonly Mount[]): Mount[] {
   return shown
     .map(each => ({ each, real: resolveExisting(each.path) }))
-    .sort(
-      (a, b) =>
-        comparePaths(a.real, b.real) || Number(b.each.mayWrite ?? false) - Number(a.each.mayWrite ?? false),
-    )
+    .sort((a, b) => comparePaths(a.real, b.real) || Number(b.each.mayWrite ?? false) - Number(a.each.mayWrite ?? false))
     .map(({ each }) => each)
 }
 
@@ -105,8 +102,7 @@ class MountPlan {
 
   /** Links the given name to the real path, unless it is already visible. */
   #addAlias(name: string, real: string): void {
-    if (real === name || this.#names.has(name) || this.#isShown(resolveExisting(path.dirname(name)), false))
-      return
+    if (real === name || this.#names.has(name) || this.#isShown(resolveExisting(path.dirname(name)), false)) return
     this.#names.add(name)
     this.#mount('--symlink', real, name)
   }
@@ -144,16 +140,12 @@ class MountPlan {
 
   #mount(...mount: string[]): void {
     if (this.#mounts.push(mount) <= MAX_MOUNTS) return
-    throw new Error(
-      `sandbox needs more than ${MAX_MOUNTS} mounts to hide private files: give the server its own "cwd"`,
-    )
+    throw new Error(`sandbox needs more than ${MAX_MOUNTS} mounts to hide private files: give the server its own "cwd"`)
   }
 }
 
 function matchesPlace(at: string, { directory, names }: PrivatePath): boolean {
-  return names === undefined
-    ? at === directory
-    : path.dirname(at) === directory && names.test(path.basename(at))
+  return names === undefined ? at === directory : path.dirname(at) === directory && names.test(path.basename(at))
 }
 
 interface SandboxOptions extends SandboxedProgram {
@@ -175,18 +167,7 @@ interface SandboxOptions extends SandboxedProgram {
 const DEFAULTS: SandboxConfig = { type: 'bwrap', read: [], write: [], network: false, hide: [] }
 const TEMPORARY_HOME = '/tmp/home'
 /** Shared directories, shown only if configured explicitly. */
-const WIDE_DIRECTORIES = [
-  '/',
-  '/home',
-  '/root',
-  '/etc',
-  '/var',
-  '/opt',
-  '/srv',
-  '/mnt',
-  '/media',
-  ...OWN_FOLDERS,
-]
+const WIDE_DIRECTORIES = ['/', '/home', '/root', '/etc', '/var', '/opt', '/srv', '/mnt', '/media', ...OWN_FOLDERS]
 
 /**
  * Arguments for bwrap including `--`: no files, network, processes or capabilities beyond the allow-list. Variables
@@ -232,9 +213,7 @@ function listMounts({ read, write, network }: SandboxConfig, site: SandboxOption
       from: 'configuration' as const,
       mayWrite: true,
     })),
-    ...given.flatMap(name =>
-      name === undefined ? [] : [{ path: name, from: 'gateway' as const, mayWrite: true }],
-    ),
+    ...given.flatMap(name => (name === undefined ? [] : [{ path: name, from: 'gateway' as const, mayWrite: true }])),
   ]
   const found = [...listSystemPaths(network), ...listRuntimePaths(site, isWide), ...findRepository(site.cwd)]
   return [

@@ -74,10 +74,7 @@ export class ServerProcess {
     this.#exited = new Promise(resolve => this.#observe(resolve))
   }
 
-  #onTooLong({
-    maxLine,
-    onSkipped,
-  }: ServerProcessOptions): Partial<ConstructorParameters<typeof LineSplitter>[0]> {
+  #onTooLong({ maxLine, onSkipped }: ServerProcessOptions): Partial<ConstructorParameters<typeof LineSplitter>[0]> {
     if (onSkipped !== undefined) return { onSkipped }
     return { onTooLong: () => this.giveUp(`stdout line exceeds ${maxLine} bytes`) }
   }

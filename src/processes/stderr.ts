@@ -88,8 +88,7 @@ export class StderrReader {
 
   #report(): void {
     const { log } = this.#options
-    if (this.#suppressed > 0)
-      log.warn('stderr rate limit exceeded, lines dropped', { count: this.#suppressed })
+    if (this.#suppressed > 0) log.warn('stderr rate limit exceeded, lines dropped', { count: this.#suppressed })
     this.#suppressed = 0
   }
 }

@@ -111,8 +111,7 @@ export class Envelope implements JsonCallbacks {
   id(): RpcId | null | undefined {
     const start = this.start('id')
     const end = this.end('id')
-    if (start < 0 || end - start > EXACT_DIGITS || this.#bytes[start] === 0x30)
-      return this.#readAnyId(start, end)
+    if (start < 0 || end - start > EXACT_DIGITS || this.#bytes[start] === 0x30) return this.#readAnyId(start, end)
     let id = 0
     for (let at = start; at < end; at++) {
       const digit = (this.#bytes[at] as number) - 0x30
@@ -135,8 +134,7 @@ export class Envelope implements JsonCallbacks {
   }
 
   enterMember(nameStart: number, nameEnd: number): boolean {
-    if (++this.#members > MAX_MEMBERS)
-      throw new ScanError(`more than ${MAX_MEMBERS} members in the envelope`, false)
+    if (++this.#members > MAX_MEMBERS) throw new ScanError(`more than ${MAX_MEMBERS} members in the envelope`, false)
     const place = findMember(this.#bytes, nameStart, nameEnd)
     if (place >= 0 && (this.#starts[place] as number) >= 0)
       throw new ScanError(`duplicate member "${KEYS[place] as string}" in the envelope`, false)
@@ -199,8 +197,7 @@ function hasEscape(bytes: Buffer, start: number, end: number): boolean {
 }
 
 function findMember(bytes: Buffer, start: number, end: number): number {
-  for (const key of BY_LENGTH[end - start] ?? NONE)
-    if (equalsBytes(bytes, start, end, key.bytes)) return key.place
+  for (const key of BY_LENGTH[end - start] ?? NONE) if (equalsBytes(bytes, start, end, key.bytes)) return key.place
   if (end - start > MAX_ESCAPED_LENGTH) return -1
   return hasEscape(bytes, start, end) ? (KEY_INDEXES.get(decodeKey(bytes, start, end)) ?? -1) : -1
 }

@@ -58,18 +58,10 @@ export function findHeaderMismatch(
   )
 }
 
-function compareName(
-  header: string | undefined,
-  method: string,
-  params: JsonObject | undefined,
-): RpcError | undefined {
+function compareName(header: string | undefined, method: string, params: JsonObject | undefined): RpcError | undefined {
   const name = getNameHeader(method, params)
   if (name === undefined) return undefined
-  return compareHeader(
-    HEADER.name,
-    header === undefined ? undefined : (decodeHeaderValue(header.trim()) ?? ''),
-    name,
-  )
+  return compareHeader(HEADER.name, header === undefined ? undefined : (decodeHeaderValue(header.trim()) ?? ''), name)
 }
 
 function compareHeader(header: string, value: string | undefined, expected: unknown): RpcError | undefined {
@@ -106,20 +98,14 @@ export function parseParamHeaders(schema: unknown): readonly ParamHeader[] | und
   return collectParams(schema, [], found, seen) ? found : undefined
 }
 
-function collectParams(
-  schema: unknown,
-  path: readonly string[],
-  found: ParamHeader[],
-  seen: Set<string>,
-): boolean {
+function collectParams(schema: unknown, path: readonly string[], found: ParamHeader[], seen: Set<string>): boolean {
   if (!isObject(schema) || path.length > 16) return true
   const properties = isObject(schema.properties) ? schema.properties : {}
   for (const key of Object.keys(properties)) {
     const property = properties[key]
     if (!isObject(property)) continue
     const here = [...path, key]
-    if (!collectAnnotated(property, here, found, seen) || !collectParams(property, here, found, seen))
-      return false
+    if (!collectAnnotated(property, here, found, seen) || !collectParams(property, here, found, seen)) return false
   }
   return true
 }
@@ -174,10 +160,7 @@ export function findParamMismatch(
     if (given === undefined && wanted === undefined) continue
     const title = `Mcp-Param-${header}`
     if (given === undefined) return rpcError(RPC.headerMismatch, `Header mismatch: ${title} is missing`)
-    if (
-      wanted === undefined ||
-      !isSameValue(decodeHeaderValue(given.trim()), decodeHeaderValue(wanted), isNumber)
-    ) {
+    if (wanted === undefined || !isSameValue(decodeHeaderValue(given.trim()), decodeHeaderValue(wanted), isNumber)) {
       return rpcError(RPC.headerMismatch, `Header mismatch: ${title} does not match the argument`)
     }
   }
@@ -198,12 +181,7 @@ function isSameNumber(given: string, wanted: string): boolean {
 function normalizeNumber(text: string): string | undefined {
   const match = NUMBER.exec(text)
   if (match === null) return undefined
-  const [sign, whole, fraction, exponent] = match.slice(1).map(part => part ?? '') as [
-    string,
-    string,
-    string,
-    string,
-  ]
+  const [sign, whole, fraction, exponent] = match.slice(1).map(part => part ?? '') as [string, string, string, string]
   const digits = whole + fraction
   let start = 0
   let end = digits.length

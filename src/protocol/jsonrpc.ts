@@ -68,10 +68,7 @@ export function parseMessage(bytes: Buffer): RpcMessage {
   try {
     message = parseJson(text.toString('utf8'))
   } catch (error) {
-    return createMalformed(
-      RPC.parse,
-      `Parse error: ${error instanceof Error ? error.message : String(error)}`,
-    )
+    return createMalformed(RPC.parse, `Parse error: ${error instanceof Error ? error.message : String(error)}`)
   }
   if (!isObject(message)) return createMalformed(RPC.invalidRequest, 'Invalid request: not a JSON object')
   if (isDeeperThan(message, MAX_DEPTH))
@@ -226,8 +223,7 @@ function interpret(message: JsonObject, bytes: number): RpcMessage {
 
 function interpretCall(message: JsonObject, id: RpcId | null | undefined, bytes: number): RpcMessage {
   const problem = findCallProblem(message)
-  if (problem !== undefined)
-    return createMalformed(RPC.invalidRequest, `Invalid request: ${problem}`, id ?? null)
+  if (problem !== undefined) return createMalformed(RPC.invalidRequest, `Invalid request: ${problem}`, id ?? null)
   const method = message.method as string
   const params = (message.params ?? undefined) as JsonObject | undefined
   if (!('id' in message)) return { kind: 'notification', method, params }
@@ -243,9 +239,7 @@ function findCallProblem(message: JsonObject): string | undefined {
   if (params === undefined || params === null) return undefined
   if (!isObject(params)) return '"params" must be an object'
   const odd = findMistakableMember(params)
-  return odd === undefined
-    ? undefined
-    : `"${odd}" in "params" may be read as "${String(findMistakableName(odd))}"`
+  return odd === undefined ? undefined : `"${odd}" in "params" may be read as "${String(findMistakableName(odd))}"`
 }
 
 /** Finds a member that case-insensitive servers would mistake for one that policies checked. */
@@ -266,8 +260,7 @@ const envelope = new Envelope()
 
 function interpretReply(bytes: Buffer, era: Era | undefined): RpcMessage {
   const id = envelope.id() ?? null
-  if (!envelope.isVersion2())
-    return createMalformed(RPC.invalidRequest, 'Invalid request: "jsonrpc" must be "2.0"', id)
+  if (!envelope.isVersion2()) return createMalformed(RPC.invalidRequest, 'Invalid request: "jsonrpc" must be "2.0"', id)
   const start = envelope.start('result')
   const hasError = envelope.has('error')
   if (start >= 0 === hasError)
@@ -316,8 +309,7 @@ function createMalformed(code: number, message: string, id: RpcId | null = null)
 export function parseParams(bytes: Buffer): JsonObject | undefined {
   if (!isUtf8(bytes)) throw new Error('the text is not UTF-8')
   const params = parseJson(bytes.toString('utf8')) ?? undefined
-  if (isObject(params) && isDeeperThan(params, MAX_DEPTH - 1))
-    throw new Error(`nested deeper than ${MAX_DEPTH}`)
+  if (isObject(params) && isDeeperThan(params, MAX_DEPTH - 1)) throw new Error(`nested deeper than ${MAX_DEPTH}`)
   const problem = findCallProblem({ method: '', params })
   if (problem !== undefined) throw new Error(problem)
   return params as JsonObject | undefined

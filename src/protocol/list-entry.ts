@@ -13,9 +13,7 @@ const isSchema: SchemaCheck = value => typeof value === 'boolean' || isObject(va
 const isSchemas: SchemaCheck = value => Array.isArray(value) && value.length > 0 && value.every(isSchema)
 const isSchemaMap: SchemaCheck = value => isObject(value) && Object.values(value).every(isSchema)
 const isStrings: SchemaCheck = value =>
-  Array.isArray(value) &&
-  value.every(name => typeof name === 'string') &&
-  new Set(value).size === value.length
+  Array.isArray(value) && value.every(name => typeof name === 'string') && new Set(value).size === value.length
 const isNumber: SchemaCheck = value => typeof value === 'number'
 const isCount: SchemaCheck = value => Number.isInteger(value) && (value as number) >= 0
 const isPattern: SchemaCheck = value => typeof value === 'string' && isRegExp(value)
@@ -31,18 +29,11 @@ const KEYWORDS: ReadonlyMap<string, SchemaCheck> = new Map<string, SchemaCheck>(
   ['definitions', isSchemaMap],
   ['dependentSchemas', isSchemaMap],
   ['dependentRequired', value => isObject(value) && Object.values(value).every(isStrings)],
-  [
-    'dependencies',
-    value => isObject(value) && Object.values(value).every(part => isSchema(part) || isStrings(part)),
-  ],
+  ['dependencies', value => isObject(value) && Object.values(value).every(part => isSchema(part) || isStrings(part))],
   ['items', value => isSchema(value) || (Array.isArray(value) && value.every(isSchema))],
   ...['prefixItems', 'allOf', 'anyOf', 'oneOf'].map(key => [key, isSchemas] as const),
-  ...['not', 'if', 'then', 'else', 'contains', 'propertyNames', 'additionalItems'].map(
-    key => [key, isSchema] as const,
-  ),
-  ...['additionalProperties', 'unevaluatedItems', 'unevaluatedProperties'].map(
-    key => [key, isSchema] as const,
-  ),
+  ...['not', 'if', 'then', 'else', 'contains', 'propertyNames', 'additionalItems'].map(key => [key, isSchema] as const),
+  ...['additionalProperties', 'unevaluatedItems', 'unevaluatedProperties'].map(key => [key, isSchema] as const),
   ['required', isStrings],
   ['enum', value => Array.isArray(value) && value.length > 0],
   ...['maximum', 'minimum', 'exclusiveMaximum', 'exclusiveMinimum'].map(key => [key, isNumber] as const),
@@ -105,10 +96,7 @@ function findIdProblem(schema: JsonObject, root: JsonObject): string | undefined
   return undefined
 }
 
-function findAnchorProblem(
-  { $anchor, $dynamicAnchor }: JsonObject,
-  anchors: Set<unknown>,
-): string | undefined {
+function findAnchorProblem({ $anchor, $dynamicAnchor }: JsonObject, anchors: Set<unknown>): string | undefined {
   for (const anchor of new Set([$anchor, $dynamicAnchor])) {
     if (anchor !== undefined && anchors.has(anchor)) return 'duplicate "$anchor"'
     anchors.add(anchor)
@@ -183,8 +171,7 @@ function createEnumField(...words: readonly unknown[]): FieldRepair {
 }
 
 function createObjectField(fields: FieldRepairs): FieldRepair {
-  return (value, path, dropped) =>
-    isObject(value) ? repairMembers(value, fields, `${path}.`, dropped) : undefined
+  return (value, path, dropped) => (isObject(value) ? repairMembers(value, fields, `${path}.`, dropped) : undefined)
 }
 
 /** Drops elements that cannot be repaired or lack a required member. */
@@ -213,8 +200,7 @@ const dateTime: FieldRepair = value => {
   return date !== undefined && new Date(date).toISOString().startsWith(date) ? value : undefined
 }
 
-const priority: FieldRepair = value =>
-  typeof value === 'number' && value >= 0 && value <= 1 ? value : undefined
+const priority: FieldRepair = value => (typeof value === 'number' && value >= 0 && value <= 1 ? value : undefined)
 
 const icons = repairElements(
   createObjectField({
@@ -245,13 +231,8 @@ const property: FieldRepair = (value, path, dropped) => {
 
 const properties: FieldRepair = (value, path, dropped) => {
   if (!isObject(value)) return undefined
-  const repaired = Object.entries(value).map(([name, schema]) => [
-    name,
-    property(schema, `${path}.${name}`, dropped),
-  ])
-  return repaired.every(([name, schema]) => value[name as string] === schema)
-    ? value
-    : Object.fromEntries(repaired)
+  const repaired = Object.entries(value).map(([name, schema]) => [name, property(schema, `${path}.${name}`, dropped)])
+  return repaired.every(([name, schema]) => value[name as string] === schema) ? value : Object.fromEntries(repaired)
 }
 
 const SCHEMA: FieldRepairs = { $schema: text, properties, required: repairElements(text) }
@@ -309,8 +290,7 @@ export function repairEntry(kind: Kind, value: unknown): RepairedEntry | { reado
 }
 
 function addRequired(kind: Kind, entry: JsonObject, key: string): JsonObject {
-  if (kind === 'tools' && entry.inputSchema === undefined)
-    return { ...entry, inputSchema: { type: 'object' } }
+  if (kind === 'tools' && entry.inputSchema === undefined) return { ...entry, inputSchema: { type: 'object' } }
   return entry.name === undefined ? { ...entry, name: key } : entry
 }
 

@@ -108,22 +108,10 @@ export const METHODS: ReadonlyMap<string, MethodRow> = new Map<string, MethodRow
   ['prompts/list', { to: 'list', kind: 'prompts', capability: 'prompts', cacheable: true }],
   ['prompts/get', { to: 'owner', kind: 'prompts', target: 'name', capability: 'prompts' }],
   ['resources/list', { to: 'list', kind: 'resources', capability: 'resources', cacheable: true }],
-  [
-    'resources/templates/list',
-    { to: 'list', kind: 'resourceTemplates', capability: 'resources', cacheable: true },
-  ],
-  [
-    'resources/read',
-    { to: 'owner', kind: 'resources', target: 'uri', capability: 'resources', cacheable: true },
-  ],
-  [
-    'resources/subscribe',
-    { to: 'owner', era: 'legacy', kind: 'resources', target: 'uri', capability: 'resources' },
-  ],
-  [
-    'resources/unsubscribe',
-    { to: 'owner', era: 'legacy', kind: 'resources', target: 'uri', capability: 'resources' },
-  ],
+  ['resources/templates/list', { to: 'list', kind: 'resourceTemplates', capability: 'resources', cacheable: true }],
+  ['resources/read', { to: 'owner', kind: 'resources', target: 'uri', capability: 'resources', cacheable: true }],
+  ['resources/subscribe', { to: 'owner', era: 'legacy', kind: 'resources', target: 'uri', capability: 'resources' }],
+  ['resources/unsubscribe', { to: 'owner', era: 'legacy', kind: 'resources', target: 'uri', capability: 'resources' }],
   ['completion/complete', { to: 'owner', target: 'ref', capability: 'completions' }],
   ['tasks/get', { to: 'owner', target: 'taskId' }],
   ['tasks/update', { to: 'owner', era: 'modern', target: 'taskId' }],

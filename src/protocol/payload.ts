@@ -59,8 +59,7 @@ export class Payload {
   /** True for a tool failure (`isError`). Members are walked only if the text may contain it. */
   get isToolError(): boolean {
     this.#isToolError ??=
-      mayHaveMember(this.bytes(), 'isError') &&
-      findMemberValue(this.bytes(), 'isError')?.equals(TRUE) === true
+      mayHaveMember(this.bytes(), 'isError') && findMemberValue(this.bytes(), 'isError')?.equals(TRUE) === true
     return this.#isToolError
   }
 

@@ -22,9 +22,7 @@ export function formatReplicaPrefix(place: string): string {
 }
 
 /** Splits a sealed value that only one process can use; undefined for other values. */
-export function splitReplicaPrefix(
-  value: string,
-): { readonly place: string; readonly rest: string } | undefined {
+export function splitReplicaPrefix(value: string): { readonly place: string; readonly rest: string } | undefined {
   const [prefix, place] = SEALED_VALUE.exec(value) ?? []
   return prefix === undefined || place === undefined ? undefined : { place, rest: value.slice(prefix.length) }
 }
@@ -64,9 +62,7 @@ function findArgumentsReplica(given: unknown): string | undefined {
   if (!isObject(given)) return undefined
   const { handle, uri } = given
   // Models may pass the URI instead of the handle.
-  return typeof handle === 'string'
-    ? (parseUriReplica(handle) ?? parseReplica(handle, HANDLE))
-    : parseUriReplica(uri)
+  return typeof handle === 'string' ? (parseUriReplica(handle) ?? parseReplica(handle, HANDLE)) : parseUriReplica(uri)
 }
 
 function parseUriReplica(uri: unknown): string | undefined {
@@ -75,9 +71,7 @@ function parseUriReplica(uri: unknown): string | undefined {
 }
 
 function parseReplica(value: unknown, form?: RegExp): string | undefined {
-  return typeof value === 'string' && form?.test(value) !== false
-    ? splitReplicaPrefix(value)?.place
-    : undefined
+  return typeof value === 'string' && form?.test(value) !== false ? splitReplicaPrefix(value)?.place : undefined
 }
 
 function findMostCommon(places: readonly (string | undefined)[]): string | undefined {

@@ -147,9 +147,7 @@ export class InFlight<T> {
 
   /** Finds a long id that arrived rounded, if unambiguous. */
   #findRoundedId(id: number): RpcId | undefined {
-    const [found, other] = [...this.#entries.keys()].filter(
-      key => typeof key === 'bigint' && Number(key) === id,
-    )
+    const [found, other] = [...this.#entries.keys()].filter(key => typeof key === 'bigint' && Number(key) === id)
     return other === undefined ? found : undefined
   }
 

@@ -96,8 +96,7 @@ function findLinear(literal: string, text: string, from: number): number {
   const back = computeFallbacks(literal)
   let matched = 0
   for (let at = from; at < text.length; at++) {
-    while (matched > 0 && text.charCodeAt(at) !== literal.charCodeAt(matched))
-      matched = back[matched - 1] as number
+    while (matched > 0 && text.charCodeAt(at) !== literal.charCodeAt(matched)) matched = back[matched - 1] as number
     if (text.charCodeAt(at) === literal.charCodeAt(matched)) matched++
     if (matched === literal.length) return at - matched + 1
   }
@@ -109,8 +108,7 @@ function computeFallbacks(literal: string): Uint16Array {
   const back = new Uint16Array(literal.length)
   let matched = 0
   for (let at = 1; at < literal.length; at++) {
-    while (matched > 0 && literal.charCodeAt(at) !== literal.charCodeAt(matched))
-      matched = back[matched - 1] as number
+    while (matched > 0 && literal.charCodeAt(at) !== literal.charCodeAt(matched)) matched = back[matched - 1] as number
     if (literal.charCodeAt(at) === literal.charCodeAt(matched)) matched++
     back[at] = matched
   }

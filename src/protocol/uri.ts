@@ -16,8 +16,7 @@ const WEB: ReadonlySet<string> = new Set(['http', 'https', 'ws', 'wss', 'ftp'])
 const NOTHING = /[^\s\S]/
 
 /** Paths that are already canonical, as most are. */
-const PLAIN =
-  /^(?:file:\/\/(?=\/)|(?!file:|https?:|wss?:|ftp:)[a-z][a-z0-9+-]*:\/\/[\w~-]*)(?:\/[\w~-][\w.~-]*)*$/
+const PLAIN = /^(?:file:\/\/(?=\/)|(?!file:|https?:|wss?:|ftp:)[a-z][a-z0-9+-]*:\/\/[\w~-]*)(?:\/[\w~-][\w.~-]*)*$/
 
 /** Encoding rules for one URI component. */
 interface EncodingRules {
@@ -88,10 +87,7 @@ function canonicalizeWebUri(text: string, query: string | undefined): string | u
   return joinUri(protocol, `//${host}`, canonicalizePath(pathname), query)
 }
 
-function joinUri(
-  scheme: string,
-  ...[authority, path, query = '']: (string | undefined)[]
-): string | undefined {
+function joinUri(scheme: string, ...[authority, path, query = '']: (string | undefined)[]): string | undefined {
   const own = query === '' ? '' : normalizeEncoding(query.slice(1), IN_QUERY)
   if (authority === undefined || path === undefined || own === undefined) return undefined
   return scheme + authority + path + (query === '' ? '' : `?${own}`)
@@ -172,9 +168,7 @@ export function canonicalizePattern(pattern: string): string {
       : WEB.has(own.slice(0, -1))
         ? rest.replace(/^\/\/[^/?#*[{]*/, authority => authority.toLowerCase())
         : rest
-  return (
-    own + place.replace(/(?:%[0-9a-f]{2})+|\\[[\]{}]|[^\u0021-\u007e]+|["<>^|`]+/gi, normalizePatternEscapes)
-  )
+  return own + place.replace(/(?:%[0-9a-f]{2})+|\\[[\]{}]|[^\u0021-\u007e]+|["<>^|`]+/gi, normalizePatternEscapes)
 }
 
 function normalizePatternEscapes(found: string): string {
@@ -201,8 +195,7 @@ export function foldUri(text: string): string {
  * lower case. For forbidding rules only.
  */
 export function normalizeAuthority(uri: string): string {
-  const [, scheme = '', authority = '', rest = ''] =
-    /^([a-z][a-z0-9+.-]*:)\/\/([^/?#]*)(.*)$/is.exec(uri) ?? []
+  const [, scheme = '', authority = '', rest = ''] = /^([a-z][a-z0-9+.-]*:)\/\/([^/?#]*)(.*)$/is.exec(uri) ?? []
   if (authority === '' || WEB.has(scheme.slice(0, -1).toLowerCase())) return uri
   const host = authority.replace(/^.*@/s, '').replace(/:\d*$/, '').replace(/\.$/, '')
   return `${scheme.toLowerCase()}//${host.toLowerCase()}${rest}`

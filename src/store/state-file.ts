@@ -67,8 +67,7 @@ export class StateFile {
       this.#hasFailed = false
       return true
     } catch (error) {
-      if (!this.#hasFailed)
-        log.warn('saving the state file failed', { file: path, why: getErrorMessage(error) })
+      if (!this.#hasFailed) log.warn('saving the state file failed', { file: path, why: getErrorMessage(error) })
       this.#hasFailed = true
       return false
     }
@@ -80,9 +79,7 @@ export class StateFile {
     log.warn('state file unreadable, moved aside and recreated', { file: path, aside, why })
     try {
       await rename(path, aside)
-      const names = (await readdir(dirname(path))).filter(name =>
-        name.startsWith(`${basename(path)}.corrupt-`),
-      )
+      const names = (await readdir(dirname(path))).filter(name => name.startsWith(`${basename(path)}.corrupt-`))
       for (const name of names.sort().slice(0, -MAX_SET_ASIDE)) await rm(join(dirname(path), name))
     } catch {
       // If the rename fails, the file is ignored and replaced by the next write.
@@ -98,8 +95,7 @@ export class StateFile {
       const { size, mode, uid: owner } = fstatSync(file)
       if (size > maxBytes) throw new Error(`larger than ${maxBytes} bytes`)
       // Other users with write access could forge server descriptions.
-      if (uid !== undefined && (owner !== uid || (mode & 0o022) !== 0))
-        throw new Error('writable by other users')
+      if (uid !== undefined && (owner !== uid || (mode & 0o022) !== 0)) throw new Error('writable by other users')
       return readFileSync(file, 'utf8')
     } finally {
       closeSync(file)

@@ -46,12 +46,7 @@ export class UpstreamMemoryStore {
   }
 
   /** Reads the saved state; begins empty if there is none or it is unusable. Never rejects. */
-  static async open({
-    directory,
-    fresh,
-    log,
-    clock,
-  }: UpstreamMemoryStoreOptions): Promise<UpstreamMemoryStore> {
+  static async open({ directory, fresh, log, clock }: UpstreamMemoryStoreOptions): Promise<UpstreamMemoryStore> {
     const uid = process.getuid?.()
     const file = new StateFile({ path: join(directory, NAME), maxBytes: MAX_BYTES, uid, log })
     const nothing = {
@@ -157,9 +152,7 @@ function parseRecord(value: unknown): [string, UpstreamRecord] | undefined {
   if (!isObject(value)) return undefined
   const { name, key } = value
   const parts = parseParts(value.parts)
-  return typeof name === 'string' && typeof key === 'string' && parts !== undefined
-    ? [name, { key, parts }]
-    : undefined
+  return typeof name === 'string' && typeof key === 'string' && parts !== undefined ? [name, { key, parts }] : undefined
 }
 
 function parseParts(value: unknown): Map<string, unknown> | undefined {

@@ -101,15 +101,8 @@ export class TestClient implements AsyncDisposable {
   }
 
   /** Sends a raw body, for invalid messages. */
-  async sendRaw(
-    body: string | Uint8Array,
-    headers: Readonly<Record<string, string>> = {},
-  ): Promise<TestReply> {
-    const response = await this.#post(
-      body,
-      { ...this.#createHeaders('', undefined), ...headers },
-      this.#ended.signal,
-    )
+  async sendRaw(body: string | Uint8Array, headers: Readonly<Record<string, string>> = {}): Promise<TestReply> {
+    const response = await this.#post(body, { ...this.#createHeaders('', undefined), ...headers }, this.#ended.signal)
     return this.#collect(undefined, response)
   }
 
@@ -118,9 +111,7 @@ export class TestClient implements AsyncDisposable {
     const response = this.era === 'legacy' ? await this.#get() : await this.#listenRequest()
     if (!response.ok) throw new Error(`cannot listen: HTTP ${response.status}`)
     const opened =
-      this.era === 'modern'
-        ? this.nextNotification('notifications/subscriptions/acknowledged')
-        : Promise.resolve()
+      this.era === 'modern' ? this.nextNotification('notifications/subscriptions/acknowledged') : Promise.resolve()
     void this.#readStream(response)
     await opened
   }

@@ -16,16 +16,14 @@ export interface ReceivedMessage {
 
 /** Reads the messages from an HTTP response, either a JSON document or an event stream. */
 export async function* readMessages(response: Response): AsyncGenerator<ReceivedMessage> {
-  if (response.headers.get('content-type')?.startsWith('text/event-stream') === true)
-    yield* readEvents(response)
+  if (response.headers.get('content-type')?.startsWith('text/event-stream') === true) yield* readEvents(response)
   else yield* parseDocument(await response.text())
 }
 
 function* parseDocument(body: string): Generator<ReceivedMessage> {
   try {
     const parsed: unknown = JSON.parse(body)
-    for (const message of Array.isArray(parsed) ? (parsed as unknown[]) : [parsed])
-      if (isObject(message)) yield message
+    for (const message of Array.isArray(parsed) ? (parsed as unknown[]) : [parsed]) if (isObject(message)) yield message
   } catch {
     // Non-JSON bodies have no message; the caller checks the status.
   }

@@ -89,11 +89,7 @@ async function respondLegacy(post: PostContext): Promise<void> {
   const session = call.headers[HEADER.session]
   if (!state.hasSession(session)) {
     const [status, code] = session === undefined ? [400, RPC.legacyBadRequest] : [404, RPC.legacyNoSession]
-    sendError(
-      post,
-      status,
-      rpcError(code, session === undefined ? 'Bad Request: no session' : 'Session not found'),
-    )
+    sendError(post, status, rpcError(code, session === undefined ? 'Bad Request: no session' : 'Session not found'))
     return
   }
   await respondWithOffer(post, result => result)
@@ -136,8 +132,7 @@ function openListenStream({ call, response, state }: PostContext): void {
   const params = { notifications: filter, _meta: { [META.subscriptionId]: call.id } }
   writeEvent(response, { jsonrpc: '2.0', method: 'notifications/subscriptions/acknowledged', params })
   const carries = (method: string): boolean =>
-    wanted.has(method) ||
-    (method === 'notifications/resources/updated' && Array.isArray(filter.resourceSubscriptions))
+    wanted.has(method) || (method === 'notifications/resources/updated' && Array.isArray(filter.resourceSubscriptions))
   state.addStream({ response, listenId: call.id ?? 0, carries })
 }
 

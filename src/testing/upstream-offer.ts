@@ -32,9 +32,7 @@ export class Offer {
     return {
       ...(tools === undefined ? {} : { tools: { listChanged: true } }),
       ...(prompts === undefined ? {} : { prompts: { listChanged: true } }),
-      ...(resources === undefined && resourceTemplates === undefined
-        ? {}
-        : { resources: { listChanged: true } }),
+      ...(resources === undefined && resourceTemplates === undefined ? {} : { resources: { listChanged: true } }),
       ...capabilities,
     }
   }
@@ -47,8 +45,7 @@ export class Offer {
     if (kind !== undefined) return this.#list(kind, params)
     if (method === 'tools/call')
       return callOffered(this.tools, params, context, 'tool', text => ({ content: [{ type: 'text', text }] }))
-    if (method === 'prompts/get')
-      return callOffered(this.prompts, params, context, 'prompt', createUserMessage)
+    if (method === 'prompts/get') return callOffered(this.prompts, params, context, 'prompt', createUserMessage)
     if (method === 'resources/read') return this.#read(params)
     if (method === 'ping') return { result: {} }
     return { error: rpcError(RPC.methodNotFound, `Method not found: ${method}`) }
@@ -75,8 +72,7 @@ export class Offer {
         inputSchema: { type: 'object' },
         ...pickFields(tool),
       }))
-    if (kind === 'prompts')
-      return [...this.prompts].map(([name, prompt]) => ({ name, ...pickFields(prompt) }))
+    if (kind === 'prompts') return [...this.prompts].map(([name, prompt]) => ({ name, ...pickFields(prompt) }))
     if (kind === 'resources')
       return [...this.resources].map(([uri, resource]) => ({ uri, name: uri, ...pickFields(resource) }))
     return [...(this.options.resourceTemplates ?? [])]
@@ -84,8 +80,7 @@ export class Offer {
 
   #read({ uri }: JsonObject): OfferResult {
     const resource = this.resources.get(String(uri))
-    if (resource === undefined)
-      return { error: rpcError(RPC.legacyNoResource, `Resource not found: ${String(uri)}`) }
+    if (resource === undefined) return { error: rpcError(RPC.legacyNoResource, `Resource not found: ${String(uri)}`) }
     const text = typeof resource === 'string' ? resource : (resource.text ?? '')
     return { result: { contents: [{ uri, mimeType: 'text/plain', text }] } }
   }
@@ -99,12 +94,8 @@ async function callOffered(
   fromText: (text: string) => JsonObject,
 ): Promise<OfferResult> {
   const found = offered.get(String(params.name))
-  if (found === undefined)
-    return { error: rpcError(RPC.invalidParams, `Unknown ${what}: ${String(params.name)}`) }
-  return createOutcome(
-    await runHandler(found, isObject(params.arguments) ? params.arguments : {}, context),
-    fromText,
-  )
+  if (found === undefined) return { error: rpcError(RPC.invalidParams, `Unknown ${what}: ${String(params.name)}`) }
+  return createOutcome(await runHandler(found, isObject(params.arguments) ? params.arguments : {}, context), fromText)
 }
 
 async function runHandler(tool: TestTool, args: JsonObject, context: TestContext): Promise<unknown> {

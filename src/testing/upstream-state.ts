@@ -120,8 +120,7 @@ export class TestUpstreamState {
   notify(method: string, params: JsonObject | undefined): number {
     const carriers = [...this.#streams].filter(({ carries }) => carries(method))
     for (const { response, listenId } of carriers) {
-      const stamped =
-        listenId === undefined ? params : { ...params, _meta: { [META.subscriptionId]: listenId } }
+      const stamped = listenId === undefined ? params : { ...params, _meta: { [META.subscriptionId]: listenId } }
       writeEvent(response, { jsonrpc: '2.0', method, params: stamped })
     }
     return carriers.length
@@ -132,10 +131,7 @@ export class TestUpstreamState {
     const session = headers['mcp-session-id']
     this.calls
       .findLast(
-        call =>
-          call.id !== undefined &&
-          call.id === params?.requestId &&
-          call.headers['mcp-session-id'] === session,
+        call => call.id !== undefined && call.id === params?.requestId && call.headers['mcp-session-id'] === session,
       )
       ?.cancel()
   }

@@ -76,9 +76,7 @@ export class TestUpstream implements AsyncDisposable {
   async start(): Promise<void> {
     if (this.#server !== undefined) return
     await this.#free()
-    const server = createServer(
-      (request, response) => void respond(request, response, this.offer, this.#state),
-    )
+    const server = createServer((request, response) => void respond(request, response, this.offer, this.#state))
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject)
       server.listen(this.#port, '127.0.0.1', resolve)

@@ -38,8 +38,7 @@ export class RestartPolicy {
   computeDelay(now: number): RestartDelay {
     const ms = this.#backoff.next()
     if (!this.#isBounded) return { ms, note: undefined }
-    if (this.#failures.length < MAX_CONSECUTIVE_RESTARTS)
-      return { ms: Math.max(ms, this.#wait(now)), note: undefined }
+    if (this.#failures.length < MAX_CONSECUTIVE_RESTARTS) return { ms: Math.max(ms, this.#wait(now)), note: undefined }
     const seconds = Math.ceil((now - (this.#failures[0] ?? now)) / 1000)
     const note = `keeps crashing, for ${seconds} s; retrying in 5 min`
     return { ms: PROBE_MS, note }

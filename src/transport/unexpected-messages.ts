@@ -61,8 +61,7 @@ export class DroppedMessages {
       count,
       ...(sample === undefined ? undefined : { sample: formatPeerText(sample(), 200) }),
     }
-    if (what === 'garbage' || what === 'entry' || what === 'oversize')
-      this.#log.warn(DESCRIPTIONS[what], fields)
+    if (what === 'garbage' || what === 'entry' || what === 'oversize') this.#log.warn(DESCRIPTIONS[what], fields)
     else this.#log.debug(DESCRIPTIONS[what], fields)
   }
 }

@@ -236,9 +236,7 @@ class AccountsUpstream implements Upstream {
 }
 
 function getIdleSince({ upstream, usedAt }: AccountEntry): number | undefined {
-  return upstream.runtime.inFlight > 0 || upstream.isWatched || upstream.state === 'starting'
-    ? undefined
-    : usedAt
+  return upstream.runtime.inFlight > 0 || upstream.isWatched || upstream.state === 'starting' ? undefined : usedAt
 }
 
 function listRootsOf(roots: ClientRootsProvider, isOwn: (session: Session) => boolean): ClientRootsProvider {

@@ -1,11 +1,7 @@
 import type { Call, Clock, Session, UpstreamConfig } from '../api/index.ts'
 import { gatewayError } from '../errors/errors.ts'
 import { ANONYMOUS, conversationKey, principalKey } from '../plugin.ts'
-import {
-  ALL_CAPABILITIES,
-  normalizeCapabilities,
-  toLegacyCapabilities,
-} from '../protocol/era/capabilities.ts'
+import { ALL_CAPABILITIES, normalizeCapabilities, toLegacyCapabilities } from '../protocol/era/capabilities.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import { METHODS } from '../protocol/methods.ts'
 import { IdleSweeper } from '../util/clock.ts'
@@ -150,25 +146,17 @@ export class ConnectionPool {
     this.#sweeper = new IdleSweeper(host.clock, {
       idleMs: () => host.idleMs,
       list: () => this.#pooled.values(),
-      idleSince: pooled =>
-        pooled.isKept || host.isWatched(pooled.supervisor) ? undefined : getIdleSince(pooled),
+      idleSince: pooled => (pooled.isKept || host.isWatched(pooled.supervisor) ? undefined : getIdleSince(pooled)),
       close: pooled => this.#drainPooled(pooled),
     })
-    this.#warm = new WarmConnections(host.min, isWaitedFor =>
-      host.supervisor(ALL_LEGACY_CAPABILITIES, { isWaitedFor }),
-    )
+    this.#warm = new WarmConnections(host.min, isWaitedFor => host.supervisor(ALL_LEGACY_CAPABILITIES, { isWaitedFor }))
   }
 
   /**
    * Finds the supervisor for a call while the main connection is up. Throws a GatewayError if the limit is exceeded.
    * With `of: main`, uses the main connection's era for every caller.
    */
-  supervisorFor(
-    call: Call,
-    main: Connection,
-    project?: string,
-    of: 'client' | 'main' = 'client',
-  ): Supervisor {
+  supervisorFor(call: Call, main: Connection, project?: string, of: 'client' | 'main' = 'client'): Supervisor {
     if (usesMainConnection(call.method)) return this.#host.main()
     const era = of === 'client' ? this.#host.eraOf(call, main) : undefined
     const place = { headers: call.headers, project, era }
@@ -191,22 +179,13 @@ export class ConnectionPool {
   }
 
   /** A subscription opens no connection if the pool is full or the era differs; it uses the main connection. */
-  #openForCall(
-    key: string,
-    call: Call,
-    main: Connection,
-    place: ConnectionTraits,
-  ): PooledConnection | undefined {
+  #openForCall(key: string, call: Call, main: Connection, place: ConnectionTraits): PooledConnection | undefined {
     if (call.method === SUBSCRIBE && (place.era !== undefined || this.#countFree() <= 0)) return undefined
     return this.#open(key, call.exchange.session, main, place)
   }
 
   /** Returns undefined for calls on the main connection. */
-  #createPoolKey(
-    session: Session,
-    main: Connection,
-    { headers, project, era }: ConnectionTraits,
-  ): string | undefined {
+  #createPoolKey(session: Session, main: Connection, { headers, project, era }: ConnectionTraits): string | undefined {
     if (project === undefined && era === undefined && this.isShared(main)) return undefined
     const owner = this.#getOwnerKey(session, headers)
     const key =
@@ -242,8 +221,7 @@ export class ConnectionPool {
   }
 
   removeSupervisor(supervisor: Supervisor): void {
-    for (const pooled of this.#pooled.values())
-      if (pooled.supervisor === supervisor) this.#drainPooled(pooled)
+    for (const pooled of this.#pooled.values()) if (pooled.supervisor === supervisor) this.#drainPooled(pooled)
   }
 
   /** Earliest idle start among ready connections. */
@@ -326,8 +304,7 @@ export class ConnectionPool {
     const isAhead = era === undefined ? this.#warm.takeConnection() : undefined
     const pooled: PooledConnection = {
       key,
-      supervisor:
-        isAhead ?? this.#createSupervisor(this.#getDeclaredClient(session, main).capabilities, { cwd, era }),
+      supervisor: isAhead ?? this.#createSupervisor(this.#getDeclaredClient(session, main).capabilities, { cwd, era }),
       session: this.#getSessionKey(session),
       caller: isKept ? undefined : getCallerKey(session),
       isKept,
@@ -365,9 +342,7 @@ export class ConnectionPool {
   }
 
   #listIdle(): PooledConnection[] {
-    const idle = [...this.#pooled.values()].filter(
-      pooled => !pooled.isKept && getIdleSince(pooled) !== undefined,
-    )
+    const idle = [...this.#pooled.values()].filter(pooled => !pooled.isKept && getIdleSince(pooled) !== undefined)
     return idle.sort((a, b) => (getIdleSince(a) ?? 0) - (getIdleSince(b) ?? 0))
   }
 

@@ -61,9 +61,7 @@ export class Connections {
     const { spec, context } = host
     const { replicas, idleMs, ...sizes } = getPoolSizes(spec)
     const forwarded = listForwardedHeaders(spec)
-    this.#projects = isPerProject(spec)
-      ? new ProjectDirectories(context, getAllowedDirectories(spec))
-      : undefined
+    this.#projects = isPerProject(spec) ? new ProjectDirectories(context, getAllowedDirectories(spec)) : undefined
     const all = Array.from({ length: replicas }, () => this.#makeMain())
     this.main = all[0] ?? this.#makeMain()
     this.#replicas = replicas > 1 ? new Replicas(all) : undefined
@@ -118,12 +116,9 @@ export class Connections {
   async waitForConnection(call: Call): Promise<Connection | undefined> {
     const main = await this.main.waitUntilReady(call)
     if (main === undefined) return undefined
-    if (this.#projects === undefined || usesMainConnection(call.method))
-      return this.#waitInClientEra(call, main)
+    if (this.#projects === undefined || usesMainConnection(call.method)) return this.#waitInClientEra(call, main)
     const project =
-      call.method === SUBSCRIBE
-        ? this.#projects.getKnown(call.exchange.session)
-        : await this.#projects.getProject(call)
+      call.method === SUBSCRIBE ? this.#projects.getKnown(call.exchange.session) : await this.#projects.getProject(call)
     return project === undefined ? main : this.#waitInClientEra(call, main, project)
   }
 
@@ -174,10 +169,7 @@ export class Connections {
     this.#idle?.stop()
     this.#withdrawOffer?.()
     this.#withdrawOffer = undefined
-    await Promise.all([
-      ...this.#listMainSupervisors().map(supervisor => supervisor.stop()),
-      this.#pool.stop(),
-    ])
+    await Promise.all([...this.#listMainSupervisors().map(supervisor => supervisor.stop()), this.#pool.stop()])
     // A manual stop clears the last error.
     this.#lastError = undefined
   }
@@ -202,15 +194,10 @@ export class Connections {
   /** Notifies servers that requested roots when they changed. */
   rootsChanged(changed: readonly Session[]): void {
     for (const supervisor of this.#listSupervisors())
-      if (supervisor.connection?.roots !== undefined)
-        void this.#tellOfRoots(supervisor, supervisor.connection, changed)
+      if (supervisor.connection?.roots !== undefined) void this.#tellOfRoots(supervisor, supervisor.connection, changed)
   }
 
-  async #tellOfRoots(
-    supervisor: Supervisor,
-    connection: Connection,
-    changed: readonly Session[],
-  ): Promise<void> {
+  async #tellOfRoots(supervisor: Supervisor, connection: Connection, changed: readonly Session[]): Promise<void> {
     const client = await this.#host.context.roots?.findClient(this.#createSessionFilter(supervisor))
     if (client === undefined || (client.id === connection.roots?.of && !changed.includes(client))) return
     if (connection.closedBecause === undefined) await connection.notify('notifications/roots/list_changed')
@@ -218,8 +205,7 @@ export class Connections {
 
   /** Returns a filter for the sessions on a connection; undefined if all sessions match. */
   #createSessionFilter(supervisor: Supervisor): ((session: Session) => boolean) | undefined {
-    if (this.#host.spec.isolation === 'shared' || this.#listMainSupervisors().includes(supervisor))
-      return undefined
+    if (this.#host.spec.isolation === 'shared' || this.#listMainSupervisors().includes(supervisor)) return undefined
     return session => this.#findSupervisor(session) === supervisor
   }
 
@@ -235,8 +221,7 @@ export class Connections {
 
   #selectSupervisor(call: Call, main: Connection, project?: string): Supervisor {
     const supervisor = this.#pool.supervisorFor(call, main, this.#findSeparateProject(project))
-    if (this.#replicas === undefined || usesMainConnection(call.method) || call.method === SUBSCRIBE)
-      return supervisor
+    if (this.#replicas === undefined || usesMainConnection(call.method) || call.method === SUBSCRIBE) return supervisor
     return this.#replicas.pickLeastLoaded() ?? supervisor
   }
 
@@ -308,11 +293,7 @@ export class Connections {
     return this.#projects === undefined && this.#replicas === undefined && this.#pool.isShared(connection)
   }
 
-  #handleAdditionalChange(
-    supervisor: Supervisor,
-    state: UpstreamState,
-    connection: Connection | undefined,
-  ): void {
+  #handleAdditionalChange(supervisor: Supervisor, state: UpstreamState, connection: Connection | undefined): void {
     const problem = getOwnerProblem(supervisor)
     const { log, name } = this.#host.context
     if (state === 'failed' && this.#listMainSupervisors().includes(supervisor))

@@ -69,9 +69,7 @@ export class EraMatch {
 
   /** True if a call uses another era than the ready main connection. */
   usesOtherEra(call: Call, main: Connection): boolean {
-    return (
-      this.#mayDiffer && METHODS.get(call.method)?.to !== 'list' && this.getCallEra(call, main) !== undefined
-    )
+    return this.#mayDiffer && METHODS.get(call.method)?.to !== 'list' && this.getCallEra(call, main) !== undefined
   }
 
   /**
@@ -101,9 +99,7 @@ export class EraMatch {
 
   /** The same for a call. Tasks exist only in the server's own era. */
   getCallEra({ method, mayBeTask, exchange }: Call, main: Connection): 'legacy' | undefined {
-    return mayBeTask === true || method.startsWith('tasks/')
-      ? undefined
-      : this.getSessionEra(exchange.session, main)
+    return mayBeTask === true || method.startsWith('tasks/') ? undefined : this.getSessionEra(exchange.session, main)
   }
 
   /** Records a failed legacy connection. Returns true if the era is not tried again. */

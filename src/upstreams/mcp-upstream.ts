@@ -164,8 +164,7 @@ export class McpUpstream implements Upstream {
 
   async dispatch(call: Call): Promise<Answer> {
     if (call.method === UNSUBSCRIBE) return this.#interest.unsubscribe(call)
-    const connection =
-      this.#connections.getReadyConnection(call) ?? (await this.#connections.waitForConnection(call))
+    const connection = this.#connections.getReadyConnection(call) ?? (await this.#connections.waitForConnection(call))
     if (connection === undefined) return createCancelledAnswer()
     const { use } = connection
     use.acquire()
@@ -250,8 +249,7 @@ export class McpUpstream implements Upstream {
       this.#connections.reconnect(connection, `session rejected (HTTP ${status})`)
       return true
     }
-    if (!this.#isEraDoubtedByStatus(status, connection) || !(await this.#eraDoubt.isConfirmed(connection)))
-      return false
+    if (!this.#isEraDoubtedByStatus(status, connection) || !(await this.#eraDoubt.isConfirmed(connection))) return false
     this.#restart()
     return true
   }
@@ -292,8 +290,7 @@ class RefusalLog {
     const why = hide(describeReason({ why: String(error.fields.why ?? error.message), detail: error.detail }))
     this.#keep(why)
     if (clock.now() - this.#windowStart >= WINDOW_MS) this.#startWindow()
-    if (++this.#count <= MAX_LOGGED)
-      log.warn('call rejected by the server', { method, code: error.code, why })
+    if (++this.#count <= MAX_LOGGED) log.warn('call rejected by the server', { method, code: error.code, why })
   }
 
   #startWindow(): void {
@@ -332,8 +329,7 @@ class StoredServer {
     if (this.#memory === undefined) return
     const text = JSON.stringify(server)
     const now = Date.now()
-    if (text.length > MAX_SERVER_LENGTH || (text === this.#text && now - this.#seenAt < NOTE_INTERVAL_MS))
-      return
+    if (text.length > MAX_SERVER_LENGTH || (text === this.#text && now - this.#seenAt < NOTE_INTERVAL_MS)) return
     this.#text = text
     this.#seenAt = now
     this.#memory.write(MEMORY_KEY, { server, seenAt: now })

@@ -79,8 +79,7 @@ export class OwnLists {
     if (poolKey === undefined) return
     const { context, placeOf, knowsPlaces } = this.#owner
     const isMeant = (session: Session): boolean => !knowsPlaces() || placeOf(session) === poolKey
-    for (const method of LIST_CHANGES)
-      context.notify({ method, params: undefined, isForOwnLists: true }, isMeant)
+    for (const method of LIST_CHANGES) context.notify({ method, params: undefined, isForOwnLists: true }, isMeant)
   }
 
   #findOwnLists(session: Session): ConnectionLists | undefined {

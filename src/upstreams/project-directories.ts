@@ -70,10 +70,7 @@ export class ProjectDirectories {
     const { client } = exchange.session
     // A modern HTTP request is its own session and would need the roots each time.
     const isAlone = client.era === 'modern' && exchange.via === 'http'
-    if (
-      isAlone ||
-      findMissingCapabilities(normalizeCapabilities(client), ROOTS.method, undefined) !== undefined
-    )
+    if (isAlone || findMissingCapabilities(normalizeCapabilities(client), ROOTS.method, undefined) !== undefined)
       return exchange.session.directory
     return parseFirstRoot(await this.#withTimeout(exchange.ask(ROOTS))) ?? exchange.session.directory
   }

@@ -49,12 +49,7 @@ export class SupervisorFactory {
   readonly #connect: OpenTransport
   readonly #audience: FindAudience
 
-  constructor(
-    spec: McpUpstreamConfig,
-    context: UpstreamContext,
-    connect: OpenTransport,
-    audience: FindAudience,
-  ) {
+  constructor(spec: McpUpstreamConfig, context: UpstreamContext, connect: OpenTransport, audience: FindAudience) {
     this.#spec = spec
     this.#context = context
     this.#connect = connect
@@ -91,9 +86,7 @@ export class SupervisorFactory {
       connect: own => performHandshake({ ...known, capabilities, open: () => own(open) }),
       changed: (state, connection) => changed(supervisor, state, connection),
     })
-    const host = this.#connectionHost(supervisor, keeping, (connection, reason) =>
-      lost(supervisor, connection, reason),
-    )
+    const host = this.#connectionHost(supervisor, keeping, (connection, reason) => lost(supervisor, connection, reason))
     return supervisor
   }
 

@@ -41,9 +41,7 @@ class LeavingConnections {
   drainConnection(connection: Connection, reason: Reason): void {
     this.#trackClosing(
       connection,
-      connection.use
-        .waitUntilFree()
-        .then(() => this.#endConnection(connection, () => connection.close(reason))),
+      connection.use.waitUntilFree().then(() => this.#endConnection(connection, () => connection.close(reason))),
     )
   }
 
@@ -131,8 +129,7 @@ export class Supervisor {
   /** Resolves when the first attempt has succeeded or failed. Restarts a stopped supervisor. */
   start(): Promise<void> {
     if (this.state === 'stopped') this.#restarts.reset()
-    if (this.state === 'idle' || this.state === 'stopped' || this.state === 'needs_auth')
-      return this.#attempt()
+    if (this.state === 'idle' || this.state === 'stopped' || this.state === 'needs_auth') return this.#attempt()
     return this.#starting ?? Promise.resolve()
   }
 
@@ -144,8 +141,7 @@ export class Supervisor {
     this.connection = undefined
     this.#setState('stopped', undefined)
     this.#turn?.cancel()
-    for (const connection of connections)
-      this.#leaving.closeConnection(connection, { why: 'stopped by the gateway' })
+    for (const connection of connections) this.#leaving.closeConnection(connection, { why: 'stopped by the gateway' })
     await this.#starting
     await this.#leaving.done()
   }
@@ -195,9 +191,7 @@ export class Supervisor {
     const now = this.#host.clock.now()
     this.#restarts.recordSuccess(now - this.#readyAt)
     this.#restarts.recordFailure(now)
-    this.#handleFailure(
-      reason.error ?? gatewayError('GW_UPSTREAM_DOWN', { upstream: this.#host.name, ...reason }),
-    )
+    this.#handleFailure(reason.error ?? gatewayError('GW_UPSTREAM_DOWN', { upstream: this.#host.name, ...reason }))
   }
 
   /** Accepts no more calls until a login; pending calls may finish. */
@@ -260,8 +254,7 @@ export class Supervisor {
     const isQuiet = this.state === 'needs_auth'
     if (this.state !== 'idle' && !isQuiet) this.restarts++
     // Keep the problem until the server is ready: a server that never answers is mostly starting.
-    if (this.connection === undefined && !isQuiet)
-      this.#setState('starting', this.problem, this.problemDetail)
+    if (this.connection === undefined && !isQuiet) this.#setState('starting', this.problem, this.problemDetail)
     try {
       await this.#openConnection()
     } catch (error) {
@@ -289,9 +282,7 @@ export class Supervisor {
       if (this.#opening === undefined) permit?.markStopped()
       else this.#leaving.setPermit(this.#opening, permit)
       this.#leaving.closeConnection(this.#opening, { why: 'start failed' })
-      throw over === undefined
-        ? error
-        : gatewayError('GW_UPSTREAM_START', { upstream: this.#host.name, ...over })
+      throw over === undefined ? error : gatewayError('GW_UPSTREAM_START', { upstream: this.#host.name, ...over })
     } finally {
       disarm()
       this.#opening = undefined
@@ -336,8 +327,7 @@ export class Supervisor {
 
   #handleOpened(connection: Connection): void {
     if (!this.#isRunning()) return
-    if (connection.closedBecause !== undefined)
-      throw createClosedError(this.#host.name, connection.closedBecause)
+    if (connection.closedBecause !== undefined) throw createClosedError(this.#host.name, connection.closedBecause)
     const before = this.connection
     this.#cancelRetry?.()
     this.connection = connection

@@ -9,11 +9,7 @@ interface ActivationHooks {
  * holds the values of all. The returned function returns the newest value. If a configuration fails to activate, it
  * is closed and the previous value is active again.
  */
-export function createActiveGetter<T extends object>(
-  { ready, close }: ActivationHooks,
-  all: T[],
-  own: T,
-): () => T {
+export function createActiveGetter<T extends object>({ ready, close }: ActivationHooks, all: T[], own: T): () => T {
   ready.tap(() => void all.push(own))
   close.tap(() => {
     const at = all.indexOf(own)

@@ -73,8 +73,7 @@ export class BoundedMap<K, V> {
     if (weight > maxWeight) return
     this.#entries.set(key, { value, caller, weight })
     this.#weight += weight
-    if (caller !== undefined && this.#own(caller, key).size > share)
-      this.#forgetOldest(this.#own(caller, key))
+    if (caller !== undefined && this.#own(caller, key).size > share) this.#forgetOldest(this.#own(caller, key))
     while (this.#entries.size > max || this.#weight > maxWeight) this.#forgetOldest(this.#entries)
   }
 

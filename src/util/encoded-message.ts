@@ -33,10 +33,7 @@ export function joinPieces(message: EncodedMessage): string | Buffer {
 }
 
 /** Joins messages with line breaks: into one piece, or into several above the copy limit. */
-export function joinLines(
-  messages: readonly EncodedMessage[],
-  bytes: number,
-): string | Buffer | readonly Buffer[] {
+export function joinLines(messages: readonly EncodedMessage[], bytes: number): string | Buffer | readonly Buffer[] {
   if (messages.every(message => typeof message === 'string')) return `${messages.join('\n')}\n`
   const pieces = messages.flatMap(message => [...toBuffers(message), LINE_END])
   return bytes > MAX_JOINED ? pieces : Buffer.concat(pieces)

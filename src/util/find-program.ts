@@ -22,9 +22,7 @@ export function findNodeScript(file: string, files: FileDeps = diskFiles): strin
   const [only, ...others] = new Set(scripts)
   // npm's own files also name a second script, which locates an updated npm.
   const own =
-    others.length === 0
-      ? only
-      : scripts.find(script => win32.basename(script).toLowerCase().startsWith(`${name}-cli.`))
+    others.length === 0 ? only : scripts.find(script => win32.basename(script).toLowerCase().startsWith(`${name}-cli.`))
   return own !== undefined && files.isFile(own) ? own : undefined
 }
 

@@ -91,10 +91,7 @@ function joinAlternatives(pattern: string, cuts: readonly number[]): string[] {
   const [start = 0, end = 0] = [cuts[0], cuts.at(-1)]
   return cuts
     .slice(1)
-    .map(
-      (cut, index) =>
-        pattern.slice(0, start) + pattern.slice((cuts[index] ?? 0) + 1, cut) + pattern.slice(end + 1),
-    )
+    .map((cut, index) => pattern.slice(0, start) + pattern.slice((cuts[index] ?? 0) + 1, cut) + pattern.slice(end + 1))
 }
 
 function parseGlobParts(pattern: string): GlobPart[] {
@@ -126,8 +123,7 @@ function createClassTest(members: string): (character: string) => boolean {
 function compileParts(places: readonly GlobPart[]): (text: string) => boolean {
   const star = places.indexOf(ANY_TEXT)
   const [before, after] = [places.slice(0, star), places.slice(star + 1)]
-  if (![...before, ...after].every(place => typeof place === 'string'))
-    return text => matchParts(places, text)
+  if (![...before, ...after].every(place => typeof place === 'string')) return text => matchParts(places, text)
   const [start, end] = [before.join(''), after.join('')]
   const least = start.length + end.length
   return text => text.length >= least && text.startsWith(start) && text.endsWith(end)

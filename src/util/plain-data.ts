@@ -10,10 +10,7 @@ export function isPlain(value: unknown): value is Plain {
 
 /** Returns the value at a path of keys; undefined if missing. */
 export function readValue(value: unknown, ...keys: readonly string[]): unknown {
-  return keys.reduce<unknown>(
-    (at, key) => (isPlain(at) && Object.hasOwn(at, key) ? at[key] : undefined),
-    value,
-  )
+  return keys.reduce<unknown>((at, key) => (isPlain(at) && Object.hasOwn(at, key) ? at[key] : undefined), value)
 }
 
 /** Returns the map at a path; empty if missing or of another type. */

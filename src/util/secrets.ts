@@ -208,8 +208,7 @@ function listForms(value: string): string[] {
   // A server may print a single line of a key file.
   const lines = value.split(/\r?\n/).filter(line => line.length >= MIN_PLAIN_LENGTH)
   const plain = [value, json, encodeForJson(json), ...lines]
-  const forms =
-    value.length > MAX_ENCODED_LENGTH ? plain : [...plain, ...encodeVariants(value.toWellFormed())]
+  const forms = value.length > MAX_ENCODED_LENGTH ? plain : [...plain, ...encodeVariants(value.toWellFormed())]
   return [...new Set(forms)].filter(form => form.length >= MIN_LENGTH)
 }
 
@@ -218,11 +217,7 @@ function encodeVariants(value: string): string[] {
   const hex = bytes.toString('hex')
   const percent = hex.replace(/../g, '%$&')
   const units = value.replace(/[^]/g, unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
-  const html = value
-    .replace(/&/g, '&amp;')
-    .replace(/</g, '&lt;')
-    .replace(/>/g, '&gt;')
-    .replace(/"/g, '&quot;')
+  const html = value.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;').replace(/"/g, '&quot;')
   return [
     ...[hex, hex.toUpperCase(), percent, percent.toUpperCase()],
     ...encodeForUrl(value),
@@ -237,14 +232,7 @@ function encodeForUrl(value: string): string[] {
   const url = encodeURIComponent(value)
   const strict = url.replace(/[!'()*]/g, mark => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`)
   const form = strict.replaceAll('~', '%7E').replaceAll('%2A', '*').replaceAll('%20', '+')
-  const all = [
-    url,
-    strict,
-    strict.replaceAll('%20', '+'),
-    strict.replaceAll('%2F', '/'),
-    form,
-    encodeURI(value),
-  ]
+  const all = [url, strict, strict.replaceAll('%20', '+'), strict.replaceAll('%2F', '/'), form, encodeURI(value)]
   return [...all, ...all.map(lowerEscapes), encodeURIComponent(url)]
 }
 
@@ -254,10 +242,7 @@ function encodeForJson(text: string): string {
 
 /** ASCII-only JSON encoding. */
 function encodeForAsciiJson(value: string): string {
-  return encodeForJson(value).replace(
-    /[^\x20-\x7e]/g,
-    unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
+  return encodeForJson(value).replace(/[^\x20-\x7e]/g, unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
 function lowerEscapes(text: string): string {

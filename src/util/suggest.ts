@@ -10,8 +10,7 @@ export function findSimilar(word: string, candidates: Iterable<string>): string 
   let least = Math.max(2, Math.ceil(word.length * 0.4)) + 1
   for (const candidate of candidates) {
     const far = distance(word.toLowerCase(), candidate.toLowerCase())
-    if (far < least && isAlike(word.toLowerCase(), candidate.toLowerCase(), far))
-      [best, least] = [candidate, far]
+    if (far < least && isAlike(word.toLowerCase(), candidate.toLowerCase(), far)) [best, least] = [candidate, far]
   }
   return best
 }

@@ -2,12 +2,7 @@
 // two rules of one effect have the same text, but for those of `allow`.
 import { compileRules, RuleIndex, type PolicyConfig } from '../../plugins/policy/rules.ts'
 import { PolicyJudge } from '../../plugins/policy/policy-judge.ts'
-import {
-  PrincipalFacts,
-  ToolFacts,
-  UpstreamFacts,
-  type Facts,
-} from '../../plugins/policy/expression-variables.ts'
+import { PrincipalFacts, ToolFacts, UpstreamFacts, type Facts } from '../../plugins/policy/expression-variables.ts'
 
 const ROUNDS = 11
 const CALLS = 100_000
@@ -24,8 +19,7 @@ const principal = new PrincipalFacts({
   key: '',
 })
 
-for (const size of SIZES)
-  console.log(`${String(size).padStart(4)} rules: ${median(size).toFixed(2)} µs a call`)
+for (const size of SIZES) console.log(`${String(size).padStart(4)} rules: ${median(size).toFixed(2)} µs a call`)
 
 function median(size: number): number {
   const rules = new RuleIndex(compileRules(policyOf(size)).rules)

@@ -86,8 +86,7 @@ export class LocalAgentHost {
     const { id, limits } = this.settings
     const leave = await this.#deps.places.acquire(id, limits.queueTimeoutMs, signal, true)
     if (leave === 'cancelled') throw this.#createFailure('stopped', 'the request was cancelled')
-    if (typeof leave !== 'function')
-      throw this.#createFailure('busy', 'the limit agents.processes is reached')
+    if (typeof leave !== 'function') throw this.#createFailure('busy', 'the limit agents.processes is reached')
     let process: AgentProcess | undefined
     const release = async (): Promise<void> => {
       process?.terminate(this.#createFailure('stopped', 'the session was closed'))
@@ -139,8 +138,7 @@ export class LocalAgentHost {
       })
       const { ownMode } = session
       const { facts } = this.#health
-      if (facts !== undefined && ownMode !== undefined)
-        this.#health = { ...this.#health, facts: { ...facts, ownMode } }
+      if (facts !== undefined && ownMode !== undefined) this.#health = { ...this.#health, facts: { ...facts, ownMode } }
       await session.close()
     } catch (error) {
       this.#deps.log.debug('probed agent did not open a session', {
@@ -183,13 +181,8 @@ export class LocalAgentHost {
 }
 
 /** Opens a session; stops the process if the signal is aborted. */
-async function openOrAbort(
-  signal: AbortSignal,
-  process: AgentProcess,
-  wanted: SessionRequest,
-): Promise<LiveSession> {
-  const abortOpen = (): void =>
-    process.terminate(new AgentFailure('stopped', 'session', 'the request was cancelled'))
+async function openOrAbort(signal: AbortSignal, process: AgentProcess, wanted: SessionRequest): Promise<LiveSession> {
+  const abortOpen = (): void => process.terminate(new AgentFailure('stopped', 'session', 'the request was cancelled'))
   signal.addEventListener('abort', abortOpen, { once: true })
   try {
     return await process.openSession(wanted)

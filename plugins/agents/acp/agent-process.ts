@@ -117,11 +117,7 @@ export class AgentProcess implements SessionProcess {
 
   #handleExit(why: string, lastWords: string | undefined): void {
     const hasBegun = this.#facts !== undefined
-    const failure = this.#createFailure(
-      hasBegun ? 'crash' : 'spawn',
-      hasBegun ? 'process' : 'initialize',
-      why,
-    )
+    const failure = this.#createFailure(hasBegun ? 'crash' : 'spawn', hasBegun ? 'process' : 'initialize', why)
     failure.lastWords = lastWords
     this.terminate(failure)
   }
@@ -129,12 +125,7 @@ export class AgentProcess implements SessionProcess {
   async #initialize(): Promise<void> {
     const { settings, version } = this.#deps
     const { initializeMs } = settings.timeouts
-    const answer = await this.requestInTime(
-      'initialize',
-      'initialize',
-      buildInitializeParams(version),
-      initializeMs,
-    )
+    const answer = await this.requestInTime('initialize', 'initialize', buildInitializeParams(version), initializeMs)
     this.#facts = parseFacts(answer, settings.id)
   }
 
@@ -189,8 +180,7 @@ export class AgentProcess implements SessionProcess {
     if (method !== 'session/update' || typeof sessionId !== 'string' || !isObject(update)) return
     if (this.session?.id === sessionId) this.session.handleUpdate(update)
     // Updates may arrive before the session id has been read.
-    else if (this.session === undefined && this.#earlyUpdates.length < MAX_EARLY)
-      this.#earlyUpdates.push(params)
+    else if (this.session === undefined && this.#earlyUpdates.length < MAX_EARLY) this.#earlyUpdates.push(params)
   }
 
   #handleRequest(method: string, params: JsonObject, signal: AbortSignal): Promise<JsonObject> {

@@ -45,9 +45,7 @@ export function parseFacts(answer: unknown, agent: string): AgentFacts {
 }
 
 /** Authenticates a new process if a method is configured. @throws AgentFailure */
-export async function logIn(
-  process: Pick<SessionProcess, 'settings' | 'facts' | 'requestInTime'>,
-): Promise<void> {
+export async function logIn(process: Pick<SessionProcess, 'settings' | 'facts' | 'requestInTime'>): Promise<void> {
   const { auth, id, timeouts } = process.settings
   const { provider, method, meta } = auth ?? {}
   if (provider !== undefined) {
@@ -85,9 +83,7 @@ function parseAuthMethods(methods: unknown): AgentFacts['authMethods'] {
     .filter(isObject)
     .flatMap(({ id, name, type }) => {
       const known = toWord(id)
-      return known === undefined
-        ? []
-        : [{ id: known, name: toWord(name) ?? known, type: toWord(type) ?? 'agent' }]
+      return known === undefined ? [] : [{ id: known, name: toWord(name) ?? known, type: toWord(type) ?? 'agent' }]
     })
 }
 
@@ -132,11 +128,7 @@ async function createSession(process: SessionProcess, wanted: SessionRequest): P
   return { session, opened: isObject(answer) ? answer : {} }
 }
 
-async function resumeSession(
-  process: SessionProcess,
-  wanted: SessionRequest,
-  id: string,
-): Promise<OpenedSession> {
+async function resumeSession(process: SessionProcess, wanted: SessionRequest, id: string): Promise<OpenedSession> {
   const { canResume, canLoad } = process.facts
   const methods = [...(canResume ? ['session/resume'] : []), ...(canLoad ? ['session/load'] : [])]
   let why = 'supports neither resuming nor loading sessions'
@@ -267,11 +259,7 @@ function planChoice(
   return older.current === wished ? [] : [{ method: older.method, params: { [older.key]: wished } }]
 }
 
-function planOption(
-  agent: string,
-  { id, current, values }: SessionOption,
-  value: string | boolean,
-): Setting[] {
+function planOption(agent: string, { id, current, values }: SessionOption, value: string | boolean): Setting[] {
   const isKnown = values === undefined ? typeof value === 'boolean' : values.includes(String(value))
   if (!isKnown) throw createRefusal(agent, `value "${String(value)}" for ${id}`, values ?? ['true', 'false'])
   if (current === value) return []

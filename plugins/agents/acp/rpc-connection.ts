@@ -145,8 +145,7 @@ export class RpcConnection {
   }
 
   notify(method: string, params: JsonObject): void {
-    if (this.#abortReason === undefined)
-      this.#writer.reply(JSON.stringify({ jsonrpc: '2.0', method, params }))
+    if (this.#abortReason === undefined) this.#writer.reply(JSON.stringify({ jsonrpc: '2.0', method, params }))
   }
 
   /** Fails all pending requests. */

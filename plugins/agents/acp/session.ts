@@ -194,11 +194,7 @@ export class LiveSession {
     }
   }
 
-  async #handlePermission(
-    params: JsonObject,
-    turn: Turn | undefined,
-    signal: AbortSignal,
-  ): Promise<JsonObject> {
+  async #handlePermission(params: JsonObject, turn: Turn | undefined, signal: AbortSignal): Promise<JsonObject> {
     const request = readPermission(params, this.#calls)
     if (request === undefined) throw new RpcFault(CODES.invalidParams, 'toolCall.toolCallId is missing')
     const { call, options, isNew } = request
@@ -211,8 +207,7 @@ export class LiveSession {
         this.#handler.permission({ call, options, signal: both }),
         waitForAbort(both),
       ])
-      const isOffered =
-        outcome !== 'cancelled' && options.some(({ optionId }) => optionId === outcome.optionId)
+      const isOffered = outcome !== 'cancelled' && options.some(({ optionId }) => optionId === outcome.optionId)
       return isOffered ? { outcome: { outcome: 'selected', optionId: outcome.optionId } } : REFUSED
     } finally {
       turn.resumeIdle()
@@ -254,11 +249,7 @@ class Turn {
   #hasActivity = false
   #pendingAnswers = 0
 
-  constructor(
-    clock: Clock,
-    timeouts: AgentSettings['timeouts'],
-    expire: (phase: TurnPhase, ms: number) => void,
-  ) {
+  constructor(clock: Clock, timeouts: AgentSettings['timeouts'], expire: (phase: TurnPhase, ms: number) => void) {
     this.#clock = clock
     this.#timeouts = timeouts
     this.#expire = expire

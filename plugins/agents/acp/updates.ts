@@ -67,12 +67,7 @@ function isText(content: JsonObject): content is { type: 'text'; text: string } 
   return content.type === 'text' && typeof content.text === 'string'
 }
 
-const OPTION_KINDS: ReadonlySet<unknown> = new Set([
-  'allow_once',
-  'allow_always',
-  'reject_once',
-  'reject_always',
-])
+const OPTION_KINDS: ReadonlySet<unknown> = new Set(['allow_once', 'allow_always', 'reject_once', 'reject_always'])
 
 /** Parses `session/request_permission`; undefined without a tool call. Options with unknown kinds are dropped. */
 export function readPermission(

@@ -39,8 +39,7 @@ const TOOLS: Readonly<Record<ToolName, ToolHandler>> = {
   agent_status: handleStatus,
   agent_cancel: handleCancel,
   agent_reply: handleReply,
-  list_agents: (_call, _given, parts) =>
-    buildToolResult({ agents: parts.service().agents().map(formatAgentRow) }),
+  list_agents: (_call, _given, parts) => buildToolResult({ agents: parts.service().agents().map(formatAgentRow) }),
   agent_result: handleResult,
 }
 
@@ -98,8 +97,7 @@ function handleCancel({ exchange }: Call, given: JsonObject, parts: McpDeps): An
   const view = parts.callers.find(service, given.task_id, caller)
   if (view === undefined) return buildUnknownTask()
   const { id } = view
-  const why =
-    typeof given.reason === 'string' && given.reason !== '' ? given.reason : 'cancelled by its owner'
+  const why = typeof given.reason === 'string' && given.reason !== '' ? given.reason : 'cancelled by its owner'
   const isCancelled = service.cancel(id, caller.owner, why)
   const state = service.view(id, caller.owner)?.state ?? 'cancelled'
   return buildToolResult({ task_id: id, state, cancelled: isCancelled })
@@ -111,8 +109,7 @@ async function handleReply(call: Call, given: JsonObject, parts: McpDeps): Promi
   const caller = parts.callers.identifyCaller(call.exchange)
   const view = parts.callers.find(parts.service(), given.task_id, caller)
   if (view === undefined) return buildUnknownTask()
-  if (typeof given.prompt === 'string')
-    return startTask(call, buildNextRequest(view.id, given.prompt, false), parts)
+  if (typeof given.prompt === 'string') return startTask(call, buildNextRequest(view.id, given.prompt, false), parts)
   const question = findQuestion(view, given.question_id)
   return 'why' in question ? buildFailure(question.why) : answerAndWait(call, given, view, question.id, parts)
 }
@@ -128,9 +125,7 @@ async function answerAndWait(
   // Before resuming, because the agent may call back immediately.
   parts.callers.noteCaller(id, caller)
   const after = catchRefusal(() =>
-    parts
-      .service()
-      .answer(id, caller.owner, question, parseAnswer({ action: 'accept', ...given }) ?? CANCELLED),
+    parts.service().answer(id, caller.owner, question, parseAnswer({ action: 'accept', ...given }) ?? CANCELLED),
   )
   if ('why' in after) return buildFailure(after.why)
   const waited = { call, owner: caller.owner, isHeld: false }
@@ -152,8 +147,7 @@ function catchRefusal<T>(handler: () => T): { value: T } | { why: string } {
 function findQuestion({ questions, state, id }: TaskView, wanted: unknown): { id: string } | { why: string } {
   const found = wanted === undefined ? questions : questions.filter(question => question.id === wanted)
   const [one, second] = found
-  if (second !== undefined)
-    return { why: `${found.length} questions are open: select one with "question_id"` }
+  if (second !== undefined) return { why: `${found.length} questions are open: select one with "question_id"` }
   if (one !== undefined) return { id: one.id }
   const which = wanted === undefined ? '' : ' with this id'
   return {

@@ -36,10 +36,7 @@ export async function waitForTask(parts: McpDeps, first: TaskView, waited: Deleg
   const cancelTask = (why: string): void => {
     if (release()) parts.service().cancel(first.id, owner, why)
   }
-  const unlisten = [
-    call.onCancel(cancelTask),
-    parts.foreground.onEnd(() => cancelTask('the gateway is stopping')),
-  ]
+  const unlisten = [call.onCancel(cancelTask), parts.foreground.onEnd(() => cancelTask('the gateway is stopping'))]
   const wait = openWait(call, parts)
   const view = await followTask(parts, first, waited, wait.signal)
   for (const close of [...unlisten, wait.close]) close()
@@ -156,15 +153,11 @@ export async function delegateTask(call: Call, given: JsonObject, parts: McpDeps
 export async function startTask(call: Call, request: TaskRequest, parts: McpDeps): Promise<Answer> {
   const caller = parts.callers.identifyCaller(call.exchange)
   const isKept = request.background || call.mayBeTask === true
-  if (request.continues !== undefined && !parts.callers.mayTouch(request.continues, caller))
-    return buildUnknownTask()
+  if (request.continues !== undefined && !parts.callers.mayTouch(request.continues, caller)) return buildUnknownTask()
   try {
-    const view = await parts
-      .service()
-      .delegate({ ...scopeRequest(request, caller), background: isKept }, caller)
+    const view = await parts.service().delegate({ ...scopeRequest(request, caller), background: isKept }, caller)
     parts.callers.noteCaller(view.id, caller)
-    if (call.mayBeTask === true)
-      return { task: Payload.of({ ...formatTaskState(view), resultType: 'task' }, 'modern') }
+    if (call.mayBeTask === true) return { task: Payload.of({ ...formatTaskState(view), resultType: 'task' }, 'modern') }
     if (request.background) return buildTaskAnswer(view)
     if (call.exchange.cancelled) parts.service().cancel(view.id, caller.owner, 'the call was cancelled')
     return await waitForTask(parts, view, { call, owner: caller.owner, isHeld: true })

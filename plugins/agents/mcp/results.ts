@@ -1,23 +1,14 @@
 import type { TaskService } from '../tasks/service.ts'
 import type { Answer, Ask, Call, ClientDescription, Exchange, JsonObject } from '../../../src/plugin.ts'
 import { isObject, refuse, RPC, toolError, createUpstreamAnswer } from '../../../src/plugin.ts'
-import type {
-  AgentRow,
-  Page,
-  TaskQuestion,
-  QuestionAnswer,
-  TaskEvent,
-  TaskState,
-  TaskView,
-} from '../types.ts'
+import type { AgentRow, Page, TaskQuestion, QuestionAnswer, TaskEvent, TaskState, TaskView } from '../types.ts'
 import type { McpDeps } from './callers.ts'
 
 /** `tasks/get`, `tasks/update` and `tasks/cancel` of the tasks extension. */
 export const TASK_METHODS: ReadonlyMap<string, (call: Call, parts: McpDeps) => Answer> = new Map([
   [
     'tasks/get',
-    (call, parts) =>
-      withTask(call, parts, view => createUpstreamAnswer(formatTaskDetails(view, call.exchange))),
+    (call, parts) => withTask(call, parts, view => createUpstreamAnswer(formatTaskDetails(view, call.exchange))),
   ],
   ['tasks/update', handleTaskUpdate],
   ['tasks/cancel', handleTaskCancel],
@@ -35,8 +26,7 @@ function withTask(
 
 function handleTaskUpdate(call: Call, parts: McpDeps): Answer {
   const responses = call.params?.inputResponses
-  if (!isObject(responses))
-    return refuse(RPC.invalidParams, 'Invalid params: "inputResponses" must be an object')
+  if (!isObject(responses)) return refuse(RPC.invalidParams, 'Invalid params: "inputResponses" must be an object')
   return withTask(call, parts, (view, owner) => {
     applyAnswers(parts.service(), view, owner, responses)
     return createUpstreamAnswer({})
@@ -52,11 +42,7 @@ function handleTaskCancel(call: Call, parts: McpDeps): Answer {
 
 /** Formats a task for the extension; open questions take precedence over its state. */
 export function formatTaskState(view: TaskView, canAsk = false): JsonObject {
-  const status = hasEnded(view)
-    ? view.state
-    : view.questions.length > 0 && canAsk
-      ? 'input_required'
-      : 'working'
+  const status = hasEnded(view) ? view.state : view.questions.length > 0 && canAsk ? 'input_required' : 'working'
   return {
     taskId: view.id,
     status,

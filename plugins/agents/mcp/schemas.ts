@@ -45,16 +45,7 @@ const QUESTION = buildOutputSchema(
 const TASK = {
   task_id: { type: 'string' },
   state: {
-    enum: [
-      'queued',
-      'starting',
-      'running',
-      'input_required',
-      'interrupted',
-      'completed',
-      'failed',
-      'cancelled',
-    ],
+    enum: ['queued', 'starting', 'running', 'input_required', 'interrupted', 'completed', 'failed', 'cancelled'],
   },
   is_error: { type: 'boolean', description: 'Whether the task failed; why has the reason.' },
   why: { type: 'string', description: 'Reason for the state.' },
@@ -196,9 +187,7 @@ export const INPUTS = {
     wait_ms: { ...WAIT, default: 0 },
     since_seq: { ...COUNT, description: 'Return as soon as there are later events.' },
   }),
-  agent_cancel: buildInputSchema({ task_id: TASK_ID, reason: { type: 'string', maxLength: 256 } }, [
-    'task_id',
-  ]),
+  agent_cancel: buildInputSchema({ task_id: TASK_ID, reason: { type: 'string', maxLength: 256 } }, ['task_id']),
   agent_reply: buildInputSchema(
     {
       task_id: TASK_ID,
@@ -315,20 +304,16 @@ const CHECKS = {
       value.length >= Number(minLength) &&
       value.length <= Number(maxLength) &&
       !value.includes('\0')
-    return fits
-      ? undefined
-      : `a string of ${Number(minLength)} to ${Number(maxLength)} characters, without NUL`
+    return fits ? undefined : `a string of ${Number(minLength)} to ${Number(maxLength)} characters, without NUL`
   },
   integer: (value: unknown, { minimum = 0, maximum = Infinity }: JsonObject) => {
-    const fits =
-      Number.isInteger(value) && Number(value) >= Number(minimum) && Number(value) <= Number(maximum)
+    const fits = Number.isInteger(value) && Number(value) >= Number(minimum) && Number(value) <= Number(maximum)
     return fits ? undefined : `a whole number from ${Number(minimum)} to ${Number(maximum)}`
   },
   boolean: (value: unknown) => (typeof value === 'boolean' ? undefined : 'true or false'),
   object: (value: unknown) => (isObject(value) ? undefined : 'an object'),
   array: (value: unknown, { items, maxItems = Infinity }: JsonObject) => {
-    if (!Array.isArray(value) || value.length > Number(maxItems))
-      return `a list of at most ${Number(maxItems)}`
+    if (!Array.isArray(value) || value.length > Number(maxItems)) return `a list of at most ${Number(maxItems)}`
     const wrong = (value as unknown[]).map(item => describeMismatch(item, items as JsonObject)).find(Boolean)
     return wrong === undefined ? undefined : `a list with each item ${wrong}`
   },

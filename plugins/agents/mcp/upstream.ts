@@ -74,9 +74,7 @@ export class AgentsUpstream implements Upstream {
     this.#context = context
     this.#parts = parts
     this.#runtime = runtime
-    this.#subscriptions = new TaskSubscriptions((notification, isMeant) =>
-      context.notify(notification, isMeant),
-    )
+    this.#subscriptions = new TaskSubscriptions((notification, isMeant) => context.notify(notification, isMeant))
     this.server = {
       era: 'modern',
       version: '2026-07-28',
@@ -171,8 +169,7 @@ function readResource({ params, exchange }: Call, parts: McpDeps): Answer {
   const mimeType = PARTS[part].type
   if (part === '') return buildContents(uri, mimeType, JSON.stringify(formatStructured(view), undefined, 2))
   const page = parts.service().readPage(view.id, owner, part === '/log' ? 'log' : 'diff', 0, MAX_PAGE_BYTES)
-  const rest =
-    page?.next === undefined ? {} : { 'io.tapgate/total': page.total, 'io.tapgate/next': page.next }
+  const rest = page?.next === undefined ? {} : { 'io.tapgate/total': page.total, 'io.tapgate/next': page.next }
   return buildContents(uri, mimeType, page?.text ?? '', rest)
 }
 

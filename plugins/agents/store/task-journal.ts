@@ -139,11 +139,7 @@ export class TaskJournal {
   }
 
   /** Compare and set, together with buffered data; on disk on return. Returns false if the state has changed. */
-  transition(
-    from: readonly TaskState[],
-    state: TaskState,
-    change: Omit<TaskChange, 'state' | 'data'> = {},
-  ): boolean {
+  transition(from: readonly TaskState[], state: TaskState, change: Omit<TaskChange, 'state' | 'data'> = {}): boolean {
     const before = this.data.seq
     const why = change.why === undefined ? undefined : formatLine(this.#context, change.why)
     const text = why === undefined ? state : `${state}: ${why}`
@@ -259,8 +255,7 @@ interface CleanerDeps {
 
 /** Redacts and cleans JSON data; returns an empty object if it is no longer valid. */
 export function cleanJson<T extends object>({ environment }: CleanerDeps, value: T): Partial<T> {
-  const clean = (_: string, each: unknown): unknown =>
-    typeof each === 'string' ? cleanLine(each, 500) : each
+  const clean = (_: string, each: unknown): unknown => (typeof each === 'string' ? cleanLine(each, 500) : each)
   try {
     return JSON.parse(environment.hide(JSON.stringify(value, clean))) as Partial<T>
   } catch {

@@ -286,8 +286,7 @@ export class TaskStore {
   /** Lists newest first; without an owner, all tasks, for control verbs. */
   list(owner: string | undefined, after: string | undefined, limit: number): TaskRecord[] {
     const from = after === undefined ? undefined : this.findAny(after)
-    if (after !== undefined && (from === undefined || (owner !== undefined && from.owner !== owner)))
-      return []
+    if (after !== undefined && (from === undefined || (owner !== undefined && from.owner !== owner))) return []
     const conditions: [string, SQLInputValue[]][] = [
       ...(owner === undefined ? [] : [['owner = ?', [owner]] as [string, string[]]]),
       ...(from === undefined

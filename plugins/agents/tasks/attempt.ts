@@ -41,10 +41,7 @@ const DENIED_BY = {
 } as const
 
 /** Derives the ending from a completed turn; detects false successes. */
-export function deriveEnding(
-  { stopReason }: TurnEnd,
-  { isLate, isBroken, hasText, deniedBy }: TurnFacts,
-): TaskEnding {
+export function deriveEnding({ stopReason }: TurnEnd, { isLate, isBroken, hasText, deniedBy }: TurnFacts): TaskEnding {
   const failed = (outcome: TaskOutcome, why: string): TaskEnding => ({
     state: 'failed',
     outcome,
@@ -53,8 +50,7 @@ export function deriveEnding(
   })
   if (isLate) return failed('timeout', 'timeout: time limit reached')
   if (stopReason === 'refusal') return failed('refused', 'the agent refused')
-  if (deniedBy !== undefined && (!hasText || stopReason === 'cancelled'))
-    return failed('denied', DENIED_BY[deniedBy])
+  if (deniedBy !== undefined && (!hasText || stopReason === 'cancelled')) return failed('denied', DENIED_BY[deniedBy])
   if (stopReason === 'cancelled') return failed('refused', 'the agent cancelled the turn')
   if (isBroken) return failed('refused', 'the agent reported an internal error; see its text')
   const why = stopReason === 'end_turn' ? undefined : `the agent stopped early: ${stopReason}`
@@ -73,10 +69,7 @@ export function deriveFailureEnding(error: unknown, { isLate }: TurnFacts): Task
       : failed(error.kind, `${error.kind} in ${error.phase}: ${error.message}`)
   const why = error instanceof GatewayError ? error.message : undefined
   const isSaid = error instanceof ResumeError
-  return failed(
-    'gateway',
-    why ?? (isSaid ? error.message : `internal gateway error: ${getErrorMessage(error)}`),
-  )
+  return failed('gateway', why ?? (isSaid ? error.message : `internal gateway error: ${getErrorMessage(error)}`))
 }
 
 /** True if another agent may try: this agent failed explicitly before it had any effect. */

@@ -20,11 +20,7 @@ const PROBE_PAUSE_MS = 30_000
 const RETRY_MS = 1000
 
 /** Stores a task and starts it; resolves when it is on disk. @throws GatewayError GW_AGENT_* */
-export async function delegate(
-  context: TaskContext,
-  request: TaskRequest,
-  caller: TaskCaller,
-): Promise<TaskRecord> {
+export async function delegate(context: TaskContext, request: TaskRequest, caller: TaskCaller): Promise<TaskRecord> {
   const { owner } = caller
   const { idempotencyKey, files } = request
   const known = idempotencyKey === undefined ? undefined : context.tasks.findByKey(owner, idempotencyKey)
@@ -81,22 +77,13 @@ function buildTask(
   return { id, owner, key: request.idempotencyKey, root, start, data: emptyData() }
 }
 
-export function buildRouteRequest(
-  request: TaskRequest,
-  caller: TaskCaller,
-  before?: TaskRecord,
-): RouteRequest {
+export function buildRouteRequest(request: TaskRequest, caller: TaskCaller, before?: TaskRecord): RouteRequest {
   const { agent, taskType, capabilities } = request
   // A session can only be resumed by its own agent.
   return { agent: before?.agent ?? agent, taskType, capabilities, caller }
 }
 
-function startTask(
-  context: TaskContext,
-  task: NewTask,
-  request: TaskRequest,
-  caller: TaskCaller,
-): TaskRecord {
+function startTask(context: TaskContext, task: NewTask, request: TaskRequest, caller: TaskCaller): TaskRecord {
   const { id, owner, start } = task
   const { prompt } = request
   const kept = context.tasks.add(task, context.parts.tasks)
@@ -127,11 +114,7 @@ export function getRecord(context: TaskContext, task: string, owner: string): Ta
 }
 
 /** Finds the continued task; it must have ended, because a session runs one turn at a time. */
-function findContinued(
-  context: TaskContext,
-  { continues }: TaskRequest,
-  owner: string,
-): TaskRecord | undefined {
+function findContinued(context: TaskContext, { continues }: TaskRequest, owner: string): TaskRecord | undefined {
   if (continues === undefined) return undefined
   const before = getRecord(context, continues, owner)
   const busy = (why: string): Error => agentError('GW_AGENT_TASK_BUSY', { task: continues, why })
@@ -154,8 +137,7 @@ function describeLimit(context: TaskContext, { agent, owner, root, start }: Task
   const getLimits = (id = ''): AgentSettings['callback'] => context.parts.agents.get(id)?.settings.callback
   const bounds = getLimits(agent)
   if (bounds === undefined) return 'callbacks are not allowed for this agent'
-  if (start.depth >= bounds.maxDepth)
-    return `depth ${start.depth} exceeds callback.maxDepth ${bounds.maxDepth}`
+  if (start.depth >= bounds.maxDepth) return `depth ${start.depth} exceeds callback.maxDepth ${bounds.maxDepth}`
   const max = getLimits(context.tasks.find(root, owner)?.agent)?.maxTasks ?? bounds.maxTasks
   const isFull = context.tasks.countDescendants(root, owner) >= max
   return isFull ? `${max} tasks already started by the same task` : undefined
@@ -167,11 +149,9 @@ function checkChosen(
   { agent }: RouteRequest,
   { owner }: TaskCaller,
 ): void {
-  if (agent !== undefined && !parts.agents.has(agent))
-    throw agentError('GW_AGENT_UNKNOWN', { agent, meant: '' })
+  if (agent !== undefined && !parts.agents.has(agent)) throw agentError('GW_AGENT_UNKNOWN', { agent, meant: '' })
   const [first] = decision.chosen
-  if (first === undefined)
-    throw agentError('GW_AGENT_NONE_FITS', { why: explainNoAgent(decision, agent), decision })
+  if (first === undefined) throw agentError('GW_AGENT_NONE_FITS', { why: explainNoAgent(decision, agent), decision })
   if (!decision.chosen.every(id => queues.get(id)?.isQueueFull(owner) === true)) return
   const why = `busy, with ${queues.get(first)?.queued ?? 0} queued tasks`
   throw agentError('GW_AGENT_QUEUE_FULL', { agent: first, why, retryAfterMs: RETRY_MS, decision })
@@ -182,11 +162,7 @@ function omitPrompt({ prompt: _, idempotencyKey: __, ...request }: TaskRequest):
 }
 
 /** Routes a task; if no agent is healthy, probes the unhealthy ones first. */
-async function routeNow(
-  context: TaskContext,
-  wanted: RouteRequest,
-  caller: TaskCaller,
-): Promise<RouteDecision> {
+async function routeNow(context: TaskContext, wanted: RouteRequest, caller: TaskCaller): Promise<RouteDecision> {
   const decision = context.route(wanted, listStatuses(context, caller))
   if (decision.chosen.length > 0) return decision
   const now = context.environment.clock.now()
@@ -206,8 +182,7 @@ async function routeNow(
 export function listStatuses(context: TaskContext, caller: TaskCaller): AgentStatus[] {
   return [...context.parts.agents.values()].map(host => {
     const { id, capabilities, limits } = host.settings
-    const unfit =
-      describeIllness(cleanHealth(context, host)) ?? detectDeadlock(context, id, limits.concurrent, caller)
+    const unfit = describeIllness(cleanHealth(context, host)) ?? detectDeadlock(context, id, limits.concurrent, caller)
     return { id, capabilities, unfit }
   })
 }

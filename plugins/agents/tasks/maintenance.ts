@@ -13,12 +13,7 @@ import { runTask } from './runner.ts'
 const MAX_ANSWER = 64 * 1024
 
 /** Answers an open question. @throws GatewayError GW_AGENT_QUESTION */
-export function answerQuestion(
-  context: TaskContext,
-  record: TaskRecord,
-  id: string,
-  given: QuestionAnswer,
-): void {
+export function answerQuestion(context: TaskContext, record: TaskRecord, id: string, given: QuestionAnswer): void {
   const createError = (why: string): Error =>
     agentError('GW_AGENT_QUESTION', { question: formatLine(context, id, 64), task: record.id, why })
   const question = record.data.questions.find(each => each.id === id)
@@ -70,8 +65,7 @@ function continueInterrupted(context: TaskContext, record: TaskRecord, given: Qu
   const live = createLiveTask(context, record, record.start.prompt, buildAbsentCaller(record))
   live.journal.closeQuestions()
   if (!live.journal.transition(['interrupted'], 'queued', { why: 'the owner resumed it' })) return
-  const agents =
-    record.wasPrompted && record.agent !== undefined ? [record.agent] : record.start.decision.chosen
+  const agents = record.wasPrompted && record.agent !== undefined ? [record.agent] : record.start.decision.chosen
   const beginning = resumeBeginning(getRecord(context, id, owner), message)
   void runTask(context, live, { agents, beginning, wasAdmitted: true })
 }

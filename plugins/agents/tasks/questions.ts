@@ -59,8 +59,7 @@ export function askOwner(
     for (const signal of gone) signal.addEventListener('abort', onAbort, { once: true })
     asks.set(id, settle)
   })
-  if (!journal.transition(['running', 'input_required'], 'input_required', { why: message }))
-    asks.get(id)?.('ended')
+  if (!journal.transition(['running', 'input_required'], 'input_required', { why: message })) asks.get(id)?.('ended')
   return outcome
 }
 
@@ -90,9 +89,7 @@ export async function elicit(
   const question = { kind: 'elicitation', message: formatLine(context, message, 4000), schema } as const
   const outcome = await askOwner(context, live, question, maxMs, unwanted)
   if (typeof outcome === 'string') return { action: 'cancel' }
-  return outcome.action === 'accept'
-    ? { action: 'accept', content: outcome.content }
-    : { action: outcome.action }
+  return outcome.action === 'accept' ? { action: 'accept', content: outcome.content } : { action: outcome.action }
 }
 
 /** Asks the owner whether to resume a task. Returns false if it has ended. */

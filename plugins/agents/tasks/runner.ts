@@ -53,11 +53,7 @@ export function stopTask(live: LiveTask, why: string): void {
   for (const settle of [...live.asks.values()]) settle('ended')
 }
 
-async function tryAgents(
-  context: TaskContext,
-  live: LiveTask,
-  course: RunPlan,
-): Promise<TaskEnding | undefined> {
+async function tryAgents(context: TaskContext, live: LiveTask, course: RunPlan): Promise<TaskEnding | undefined> {
   const reasons: string[] = []
   let outcome: TaskOutcome = 'gateway'
   const { agents } = course
@@ -103,9 +99,7 @@ async function acquireSlot(
   { wasAdmitted }: RunPlan,
 ): Promise<ReleaseSlot | AgentFallback | undefined> {
   const { queueTimeoutMs } = limits
-  const leave = await context.queues
-    .get(id)
-    ?.acquire(record.owner, queueTimeoutMs, controller.signal, wasAdmitted)
+  const leave = await context.queues.get(id)?.acquire(record.owner, queueTimeoutMs, controller.signal, wasAdmitted)
   if (leave === 'cancelled') return undefined
   if (leave === 'full') return { passed: 'queue is full', outcome: 'limit' }
   if (typeof leave === 'function') return leave
@@ -141,11 +135,7 @@ function collectFacts({ isLate, isBroken, journal, deniedBy }: LiveTask): Parame
   return { isLate, isBroken, hasText: journal.hasText, deniedBy }
 }
 
-async function finishTask(
-  context: TaskContext,
-  live: LiveTask,
-  ending: TaskEnding | undefined,
-): Promise<void> {
+async function finishTask(context: TaskContext, live: LiveTask, ending: TaskEnding | undefined): Promise<void> {
   const { record, journal, controller } = live
   journal.closeQuestions()
   if (ending?.state === 'interrupted') askToContinue(live, ending.why ?? 'it was interrupted')
@@ -159,11 +149,7 @@ async function finishTask(
   countEnd(context, record, ending)
 }
 
-function countEnd(
-  context: TaskContext,
-  { id, owner }: LiveTask['record'],
-  ending: TaskEnding | undefined,
-): void {
+function countEnd(context: TaskContext, { id, owner }: LiveTask['record'], ending: TaskEnding | undefined): void {
   const ended = context.tasks.find(id, owner)
   if (ended?.endedAt === undefined) return
   context.counters.countTask(ended.agent ?? 'none', ended.state, ending?.outcome ?? 'gateway')
@@ -182,10 +168,7 @@ async function attemptWithRetry(
   const { id } = host.settings
   const first = await catchAttempt(context, live, host, beginning)
   const why = describeRetry(live, first)
-  if (
-    why !== undefined &&
-    live.journal.transition(['starting', 'running'], 'starting', { why: `retry: ${why}` })
-  ) {
+  if (why !== undefined && live.journal.transition(['starting', 'running'], 'starting', { why: `retry: ${why}` })) {
     live.journal.addWarning(`retried ${id}: ${why}`)
     return checkTurnEnd(live, host, await catchAttempt(context, live, host, beginning))
   }

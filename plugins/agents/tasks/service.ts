@@ -165,8 +165,7 @@ export class LocalTaskService {
   constructor(environment: ServiceEnvironment, parts: ServiceDeps) {
     const { file, log, now } = environment
     const route = createRouter(parts.routing, parts.auth)
-    if (file === undefined)
-      log.warn('tasks are kept in memory only: no state directory and agents.tasks.file not set')
+    if (file === undefined) log.warn('tasks are kept in memory only: no state directory and agents.tasks.file not set')
     const database = new SqlDatabase(openTaskDatabase(file, log))
     this.#context = {
       ...{ environment, database, parts, route, isStopping: false },
@@ -190,8 +189,7 @@ export class LocalTaskService {
     Object.assign(context, { parts, route })
     for (const [id, { settings }] of parts.agents) {
       const queue = context.queues.get(id)
-      if (queue === undefined)
-        context.queues.set(id, new SlotQueue(context.environment.clock, settings.limits))
+      if (queue === undefined) context.queues.set(id, new SlotQueue(context.environment.clock, settings.limits))
       else queue.resize(settings.limits)
     }
   }
@@ -238,13 +236,7 @@ export class LocalTaskService {
   }
 
   /** Lists tasks of all callers, newest first; for control verbs only. */
-  listAll({
-    after,
-    limit,
-  }: {
-    readonly after: string | undefined
-    readonly limit: number
-  }): readonly TaskSummary[] {
+  listAll({ after, limit }: { readonly after: string | undefined; readonly limit: number }): readonly TaskSummary[] {
     if (!this.#context.database.isOpen) return []
     const bounded = Math.min(Math.max(Math.trunc(limit), 1), MAX_LISTED)
     return this.#context.tasks.list(undefined, after, bounded).map(buildSummary)
@@ -266,13 +258,7 @@ export class LocalTaskService {
     return this.#context.tasks.events(id, owner, since, Math.max(1, limit))
   }
 
-  readPage(
-    id: string,
-    owner: string,
-    what: 'text' | 'diff' | 'log',
-    offset: number,
-    bytes: number,
-  ): Page | undefined {
+  readPage(id: string, owner: string, what: 'text' | 'diff' | 'log', offset: number, bytes: number): Page | undefined {
     this.#context.live.get(id)?.journal.flush()
     const record = this.#context.tasks.find(id, owner)
     return record === undefined ? undefined : readPiece(this.#context, record, what, offset, bytes)
@@ -293,8 +279,7 @@ export class LocalTaskService {
     if (record === undefined || hasEnded(record.state)) return false
     const live = context.live.get(id)
     const { journal } =
-      live ??
-      createLiveTask(context, record, undefined, { owner, issuer: '', subject: '', parent: undefined })
+      live ?? createLiveTask(context, record, undefined, { owner, issuer: '', subject: '', parent: undefined })
     journal.closeQuestions()
     if (!journal.transition([...ACTIVE, 'interrupted'], 'cancelled', { why })) return false
     if (live === undefined) context.counters.countTask(record.agent ?? 'none', 'cancelled', 'stopped')

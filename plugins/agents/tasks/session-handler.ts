@@ -84,8 +84,7 @@ class UnaskedCalls {
    * Checks a finished call against the rules. A failed call after a denial may be the denied one under another id.
    */
   checkCall(call: AgentToolCall): void {
-    const isOver =
-      call.status === 'completed' || (call.status === 'failed' && this.#live.deniedBy === undefined)
+    const isOver = call.status === 'completed' || (call.status === 'failed' && this.#live.deniedBy === undefined)
     const { id, permissions } = this.#settings
     // Ignore the default action: agents read files constantly without asking.
     const mayDeny = permissions.rules.some(rule => rule.do === 'deny')
@@ -129,12 +128,7 @@ function createUpdateHandler(
   }
 }
 
-function onToolCall(
-  live: LiveTask,
-  call: AgentToolCall,
-  statuses: Map<string, string>,
-  unasked: UnaskedCalls,
-): void {
+function onToolCall(live: LiveTask, call: AgentToolCall, statuses: Map<string, string>, unasked: UnaskedCalls): void {
   recordEffect(live, call)
   for (const file of listChangedFiles(call)) live.journal.addChangedFile(file)
   if (statuses.get(call.id) === call.status) return
@@ -170,8 +164,7 @@ async function answerPermission(
   try {
     if (isGone(live, request)) return 'cancelled'
     const verdict = context.parts.containment.decide(request.call, settings.permissions, cwd)
-    const decided =
-      verdict.do === 'ask' ? await askPermission(context, live, settings, request, verdict) : verdict
+    const decided = verdict.do === 'ask' ? await askPermission(context, live, settings, request, verdict) : verdict
     if (isGone(live, request) || decided === 'ended') return 'cancelled'
     return chooseOption(context, live, settings, request, decided)
   } catch (error) {
@@ -218,16 +211,11 @@ function chooseOption(
   decided: PermissionDecision,
 ): PermissionOutcome {
   const { journal } = live
-  const findOption = (kind: string): string | undefined =>
-    options.find(option => option.kind === kind)?.optionId
+  const findOption = (kind: string): string | undefined => options.find(option => option.kind === kind)?.optionId
   const allowing = decided.do === 'allow' ? findOption('allow_once') : undefined
   const line = `${formatCallLine(call, context.environment.hide)} (${decided.by})`
   recordPermission(context, live, settings.id, { call, isAllowed: allowing !== undefined, by: decided.by })
-  context.counters.countPermission(
-    settings.id,
-    allowing === undefined ? 'deny' : 'allow',
-    call.kind ?? 'unknown',
-  )
+  context.counters.countPermission(settings.id, allowing === undefined ? 'deny' : 'allow', call.kind ?? 'unknown')
   if (allowing !== undefined) {
     // Record first: the action may happen even if the gateway crashes.
     recordEffect(live, call)

@@ -1,12 +1,5 @@
 import { createHash } from 'node:crypto'
-import type {
-  CountResult,
-  CountRequest,
-  PermitRequest,
-  Permits,
-  PutOptions,
-  SharedStore,
-} from '../../../src/plugin.ts'
+import type { CountResult, CountRequest, PermitRequest, Permits, PutOptions, SharedStore } from '../../../src/plugin.ts'
 import { gatewayError, getErrorMessage, getSliceMs, countSlices } from '../../../src/plugin.ts'
 import type { KeyRing } from '../key-ring.ts'
 import type { RedisStore, ScriptReply } from './redis-store.ts'
@@ -63,18 +56,7 @@ export class RedisShared implements SharedStore {
     const { max, windowMs, count, unused = 0, prefetch = 0, owed = 0 } = request
     const forMs = getSliceMs(windowMs)
     const [got, waitMs] = parseNumbers(
-      await this.#run(
-        PERMITS,
-        'permits',
-        key,
-        forMs,
-        countSlices(windowMs),
-        max,
-        count,
-        prefetch,
-        owed,
-        unused,
-      ),
+      await this.#run(PERMITS, 'permits', key, forMs, countSlices(windowMs), max, count, prefetch, owed, unused),
     )
     return { granted: got, validMs: forMs, waitMs }
   }
@@ -83,9 +65,7 @@ export class RedisShared implements SharedStore {
     key: string,
     { delta, expiresInMs, max = -1, prefetch = 0, initial = 0 }: CountRequest,
   ): Promise<CountResult> {
-    const [got, total] = parseNumbers(
-      await this.#run(COUNT, 'count', key, delta, expiresInMs, max, prefetch, initial),
-    )
+    const [got, total] = parseNumbers(await this.#run(COUNT, 'count', key, delta, expiresInMs, max, prefetch, initial))
     return { added: got, total }
   }
 

@@ -216,9 +216,7 @@ export class RedisStore {
         throw error
       }
       if (++this.#failures >= MAX_FAILURES) this.#openUntil = this.#clock.now() + OPEN_MS
-      throw isAwayError(error)
-        ? error
-        : createAwayError(error instanceof Error ? error.message : String(error))
+      throw isAwayError(error) ? error : createAwayError(error instanceof Error ? error.message : String(error))
     } finally {
       forget()
     }

@@ -43,10 +43,7 @@ export function findBuiltinTool(
   return (meta === 'listResources' || meta === 'readResource' ? resources : prompts) ? meta : undefined
 }
 
-export function listBuiltinTools(
-  { resources, prompts }: AsToolsKinds,
-  names: BuiltinToolNames,
-): CatalogEntry[] {
+export function listBuiltinTools({ resources, prompts }: AsToolsKinds, names: BuiltinToolNames): CatalogEntry[] {
   return [...(resources ? createResourceTools(names) : []), ...(prompts ? createPromptTools(names) : [])]
 }
 

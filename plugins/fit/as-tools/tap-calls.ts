@@ -23,11 +23,7 @@ import type { AsToolsKinds, BuiltinTool, BuiltinToolNames } from './builtin-tool
 import { canBeBuiltinName, findBuiltinTool, assignToolNames, listBuiltinTools } from './builtin-tools.ts'
 
 /** Error codes that a model can correct by another name or URI, and those for unsupported kinds. */
-const CORRECTABLE_ERRORS: ReadonlySet<number> = new Set([
-  RPC.invalidParams,
-  RPC.methodNotFound,
-  RPC.legacyNoResource,
-])
+const CORRECTABLE_ERRORS: ReadonlySet<number> = new Set([RPC.invalidParams, RPC.methodNotFound, RPC.legacyNoResource])
 
 /**
  * Converts the answer of the carried request to a tool result. An error about the arguments becomes text for the
@@ -94,8 +90,7 @@ function toContentBlock(content: JsonObject): JsonObject {
 function formatMessages(description: unknown, list: unknown): JsonObject[] {
   const messages = filterObjects(list)
   const isAlone = messages.length === 1 && messages[0]?.role === 'user'
-  const head =
-    typeof description === 'string' && description !== '' && !isAlone ? [createTextBlock(description)] : []
+  const head = typeof description === 'string' && description !== '' && !isAlone ? [createTextBlock(description)] : []
   const blocks = messages.flatMap(({ role, content }) => [
     ...(isAlone ? [] : [createTextBlock(`${String(role)}:`)]),
     ...(isObject(content) ? [content] : []),
@@ -216,9 +211,7 @@ const REQUESTS: Readonly<Record<BuiltinTool, (args: JsonObject) => CarriedMessag
   },
   listPrompts: ({ cursor }) => createListRequest('prompts/list', cursor),
   readResource: ({ uri }) =>
-    isNonEmptyString(uri)
-      ? { method: 'resources/read', params: { uri } }
-      : '"uri" must be the URI of a resource',
+    isNonEmptyString(uri) ? { method: 'resources/read', params: { uri } } : '"uri" must be the URI of a resource',
   getPrompt: ({ name, arguments: given = {} }) => {
     if (!isNonEmptyString(name)) return '"name" must be the name of a prompt'
     const args = stringifyArguments(given)

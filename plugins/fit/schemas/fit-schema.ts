@@ -16,8 +16,7 @@ import {
 } from './fit-context.ts'
 
 /** An adapted schema with its changes, or the reason why it cannot be adapted. */
-export type FitSchema =
-  { readonly schema: JsonObject; readonly notes: readonly string[] } | { readonly unfit: string }
+export type FitSchema = { readonly schema: JsonObject; readonly notes: readonly string[] } | { readonly unfit: string }
 
 /** Maximum schema length in characters; larger ones would fill the model's context. */
 const MAX_LENGTH = 128 * 1024
@@ -137,8 +136,7 @@ function listObjectAlternatives(schema: JsonObject, key: string, work: FitContex
     const plain = getReference(part) === undefined ? part : followReference(part, work).schema
     return plain.type === undefined || plain.type === 'object' ? [mergeAllOf(plain, work)] : []
   })
-  if (parts.length === 0)
-    throw new UnfitError(`no alternative at the root of the schema (${key}) is an object`)
+  if (parts.length === 0) throw new UnfitError(`no alternative at the root of the schema (${key}) is an object`)
   return parts
 }
 
@@ -196,13 +194,7 @@ function walkObject(value: JsonObject, rules: DialectRules, work: FitContext, de
   return hasSameMembers(made, value) ? value : made
 }
 
-function walkMember(
-  key: string,
-  member: unknown,
-  rules: DialectRules,
-  work: FitContext,
-  depth: number,
-): unknown {
+function walkMember(key: string, member: unknown, rules: DialectRules, work: FitContext, depth: number): unknown {
   if (rules.inlines && depth === 1 && DEFINITIONS.has(key)) return undefined
   const walk = (part: unknown): unknown => walkSchema(part, rules, work, depth)
   if (MAPS.has(key)) return isObject(member) ? mapMembers(member, (_name, part) => walk(part)) : member
@@ -217,8 +209,7 @@ function inlineReference(
   work: FitContext,
 ): { schema: JsonObject; name: string } {
   const reference = getReference(schema)
-  if (reference === undefined || (!rules.inlines && hasTarget(reference, work.root)))
-    return { schema, name: '' }
+  if (reference === undefined || (!rules.inlines && hasTarget(reference, work.root))) return { schema, name: '' }
   let made = followReference(schema, work)
   const names = [made.name]
   // A definition may itself be a reference.

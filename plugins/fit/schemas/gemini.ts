@@ -5,18 +5,7 @@ import { readSchemaMap, readSchemaList, readStrings } from './fit-context.ts'
 
 /** Keywords that the Gemini API accepts; any other is an error. */
 const KNOWN: ReadonlySet<string> = new Set([
-  ...[
-    'type',
-    'format',
-    'title',
-    'description',
-    'nullable',
-    'enum',
-    'items',
-    'properties',
-    'required',
-    'anyOf',
-  ],
+  ...['type', 'format', 'title', 'description', 'nullable', 'enum', 'items', 'properties', 'required', 'anyOf'],
   ...[
     'default',
     'minimum',
@@ -132,9 +121,7 @@ const TYPE_HINTS: readonly (readonly [type: string, keys: readonly string[]])[] 
 /** Guesses the types of a schema without `type`. */
 function guessTypes(schema: Record<string, unknown>): readonly unknown[] {
   const told = TYPE_HINTS.find(([, keys]) => keys.some(key => key in schema))
-  return told === undefined
-    ? [...new Set((readSchemaList(schema, 'enum') ?? []).map(getJsonType))]
-    : [told[0]]
+  return told === undefined ? [...new Set((readSchemaList(schema, 'enum') ?? []).map(getJsonType))] : [told[0]]
 }
 
 function getJsonType(value: unknown): string {

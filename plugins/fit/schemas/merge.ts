@@ -8,12 +8,8 @@ const MAX_MERGED = 128
 
 /** Chooses the stricter of two limits. */
 const STRICTER: ReadonlyMap<string, (a: number, b: number) => number> = new Map([
-  ...['minimum', 'exclusiveMinimum', 'minLength', 'minItems', 'minProperties'].map(
-    key => [key, Math.max] as const,
-  ),
-  ...['maximum', 'exclusiveMaximum', 'maxLength', 'maxItems', 'maxProperties'].map(
-    key => [key, Math.min] as const,
-  ),
+  ...['minimum', 'exclusiveMinimum', 'minLength', 'minItems', 'minProperties'].map(key => [key, Math.max] as const),
+  ...['maximum', 'exclusiveMaximum', 'maxLength', 'maxItems', 'maxProperties'].map(key => [key, Math.min] as const),
 ])
 
 /**
@@ -35,9 +31,7 @@ export function mergeAll(schemas: readonly JsonObject[], work: FitContext): Json
 
 function checkCount(schemas: readonly JsonObject[]): void {
   if (schemas.length > MAX_MERGED)
-    throw new UnfitError(
-      `${schemas.length} parts of the schema must be merged, and the maximum is ${MAX_MERGED}`,
-    )
+    throw new UnfitError(`${schemas.length} parts of the schema must be merged, and the maximum is ${MAX_MERGED}`)
 }
 
 type MergeValues = (a: unknown, b: unknown) => unknown
@@ -48,10 +42,7 @@ const MERGERS: ReadonlyMap<string, MergeValues> = new Map<string, MergeValues>([
   ['required', (a, b) => [...new Set([...readStrings({ a }, 'a'), ...readStrings({ b }, 'b')])]],
   ['enum', (a, b) => (Array.isArray(a) && Array.isArray(b) ? intersectLists(a, b) : undefined)],
   ['type', mergeTypes],
-  [
-    'allOf',
-    (a, b) => (Array.isArray(a) && Array.isArray(b) ? [...(a as unknown[]), ...(b as unknown[])] : undefined),
-  ],
+  ['allOf', (a, b) => (Array.isArray(a) && Array.isArray(b) ? [...(a as unknown[]), ...(b as unknown[])] : undefined)],
 ])
 
 function mergeKeyword(key: string, a: unknown, b: unknown, work: FitContext): unknown {
@@ -115,11 +106,7 @@ const UNIONS = new Set(['anyOf', 'oneOf'])
  * Converts root alternatives to one object with the properties of all; a property is required if all alternatives
  * require it. The result accepts every value of the union, and the description names the alternatives.
  */
-export function mergeRootUnion(
-  schema: JsonObject,
-  branches: readonly JsonObject[],
-  work: FitContext,
-): JsonObject {
+export function mergeRootUnion(schema: JsonObject, branches: readonly JsonObject[], work: FitContext): JsonObject {
   checkCount(branches)
   work.addNote('merged alternatives at the root into one object; its description lists them')
   const base = omitMembers(schema, UNIONS)
@@ -127,18 +114,13 @@ export function mergeRootUnion(
   for (const branch of branches)
     for (const [name, value] of Object.entries(readSchemaMap(branch, 'properties'))) {
       const known = properties.get(name)
-      properties.set(
-        name,
-        known === undefined || isSameValue(known, value) ? value : addAlternative(known, value),
-      )
+      properties.set(name, known === undefined || isSameValue(known, value) ? value : addAlternative(known, value))
     }
   const [first = [], ...others] = branches.map(branch => readStrings(branch, 'required'))
   const shared = first.filter(name => others.every(names => names.includes(name)))
   const required = [...new Set([...readStrings(base, 'required'), ...shared])]
   const isClosed = branches.every(branch => branch.additionalProperties === false)
-  const alternatives = branches
-    .map(branch => readStrings(branch, 'required').join(', ') || 'nothing')
-    .join('; or ')
+  const alternatives = branches.map(branch => readStrings(branch, 'required').join(', ') || 'nothing').join('; or ')
   const says = `Needs ${alternatives}.`
   return {
     ...omitMembers(base, new Set(['required', 'additionalProperties'])),

@@ -39,20 +39,11 @@ export function hasTarget(reference: unknown, root: JsonObject): boolean {
 
 function mergeSiblings(target: JsonObject, rest: JsonObject, work: FitContext): JsonObject {
   if (Object.keys(rest).length === 0) return target
-  return Object.keys(rest).every(key => TEXTS.has(key))
-    ? { ...target, ...rest }
-    : mergeAll([target, rest], work)
+  return Object.keys(rest).every(key => TEXTS.has(key)) ? { ...target, ...rest } : mergeAll([target, rest], work)
 }
 
 /** Annotations, which do not restrict values. */
-const TEXTS: ReadonlySet<string> = new Set([
-  'description',
-  'title',
-  'default',
-  'examples',
-  'deprecated',
-  '$comment',
-])
+const TEXTS: ReadonlySet<string> = new Set(['description', 'title', 'default', 'examples', 'deprecated', '$comment'])
 
 /** Finds the schema of a local pointer or anchor; reads own members only. */
 function findTarget(reference: string, root: JsonObject): JsonObject | undefined {

@@ -37,9 +37,7 @@ async function openLoopback(
     if (url === undefined) return sendPage(response, 404, 'strange')
     const outcome = onCallback(url)
     if (outcome === undefined) return sendPage(response, 400, 'strange')
-    void outcome.then(isGranted =>
-      sendPage(response, isGranted ? 200 : 400, isGranted ? 'granted' : 'failed'),
-    )
+    void outcome.then(isGranted => sendPage(response, isGranted ? 200 : 400, isGranted ? 'granted' : 'failed'))
   })
   server.maxConnections = 16
   await new Promise<void>((resolve, reject) => {
@@ -60,16 +58,11 @@ async function openLoopback(
 }
 
 /** Parses the callback; a wrong host may be DNS rebinding. */
-function parseCallback(
-  { method, url = '', headers: { host } }: IncomingMessage,
-  redirectUri: string,
-): URL | undefined {
+function parseCallback({ method, url = '', headers: { host } }: IncomingMessage, redirectUri: string): URL | undefined {
   if (method !== 'GET' || !url.startsWith('/')) return undefined
   const expected = new URL(redirectUri)
   const found = URL.parse(url, expected.href)
-  return host === expected.host && found?.origin === expected.origin && found.pathname === PATH
-    ? found
-    : undefined
+  return host === expected.host && found?.origin === expected.origin && found.pathname === PATH ? found : undefined
 }
 
 function sendPage(response: ServerResponse, status: number, page: keyof typeof PAGES): void {
@@ -111,8 +104,7 @@ export async function login(ask: AskGateway, call: CommandCall): Promise<number>
         : await loginByBrowser(ask, call, waitMs, interrupted.signal)
     return printOutcome(outcome, call)
   } catch (error) {
-    if (error instanceof GatewayError && REFUSALS.has(error.code))
-      return printOutcome({ kind: 'refused', error }, call)
+    if (error instanceof GatewayError && REFUSALS.has(error.code)) return printOutcome({ kind: 'refused', error }, call)
     throw error
   } finally {
     forget()

@@ -41,11 +41,7 @@ export class ConnectState {
 }
 
 /** Redirects callers to login pages, and serves these pages. */
-export function connectCallers(
-  api: PluginApi<Config['oauth']>,
-  service: OAuthService,
-  state: ConnectState,
-): void {
+export function connectCallers(api: PluginApi<Config['oauth']>, service: OAuthService, state: ConnectState): void {
   const { clock, config, hooks, log, options } = api
   const person = options?.person
   const identityProvider = person === undefined ? undefined : new IdentityProvider(person, api)
@@ -53,8 +49,7 @@ export function connectCallers(
     links: state.links,
     sentCallers: state.sentCallers,
     wait: ms => new Promise(resolve => void clock.after(ms, resolve)),
-    hasLoggedIn: (account, upstream) =>
-      service.waiting.hasLoggedIn(upstream, service.flow(upstream).resource, account),
+    hasLoggedIn: (account, upstream) => service.waiting.hasLoggedIn(upstream, service.flow(upstream).resource, account),
     getBaseUrl: listener => resolveBaseUrl(config, listener, state.bound.get(listener)),
     getProof: principal => selectProof(config, identityProvider, principal),
   }
@@ -81,8 +76,7 @@ export function connectCallers(
   hooks.authenticate.tap({ stage: 'trace', listeners: listAuthListeners(config) }, ({ path }) =>
     isPagePath(path) ? STRANGER : undefined,
   )
-  for (const path of [`${CONNECT}*`, PERSON, CALLBACK])
-    hooks.http.for(path).tap(request => pages.serveRequest(request))
+  for (const path of [`${CONNECT}*`, PERSON, CALLBACK]) hooks.http.for(path).tap(request => pages.serveRequest(request))
 }
 
 async function previewLogin(service: OAuthService, upstream: string, account: string): Promise<LoginPreview> {
@@ -97,8 +91,7 @@ function selectProof(
   { issuer }: Principal,
 ): Proof | undefined {
   if (issuer === identityProvider?.issuer) return 'person'
-  const isOfMachine =
-    issuer === KEYS_ISSUER || auth?.certificates?.some(one => one.issuer === issuer) === true
+  const isOfMachine = issuer === KEYS_ISSUER || auth?.certificates?.some(one => one.issuer === issuer) === true
   return isOfMachine ? 'code' : undefined
 }
 

@@ -22,8 +22,7 @@ export class IdentityProvider {
     this.#spec = spec
     this.#directory = directory
     // Configured URLs may be private; URLs discovered from them only if the configured one is.
-    const fetchFrom: DiscoveryDeps['fetchFrom'] = (url, options) =>
-      fetch(url, { ...options, namedBy: issuer })
+    const fetchFrom: DiscoveryDeps['fetchFrom'] = (url, options) => fetch(url, { ...options, namedBy: issuer })
     this.#deps = { upstream: 'oauth.person', url: issuer, issuer, fetchFrom }
   }
 
@@ -115,7 +114,6 @@ function createClientAuth(
   { token_endpoint_auth_methods_supported: methods }: AuthorizationServer,
 ): ReturnType<Wire['lib']['None']> {
   if (secret === undefined) return lib.None()
-  const isPostOnly =
-    methods?.includes('client_secret_basic') === false && methods.includes('client_secret_post')
+  const isPostOnly = methods?.includes('client_secret_basic') === false && methods.includes('client_secret_post')
   return isPostOnly ? lib.ClientSecretPost(secret) : lib.ClientSecretBasic(secret)
 }

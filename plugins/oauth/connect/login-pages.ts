@@ -57,9 +57,7 @@ const ID = /^[\w.-]{22,200}$/
 
 /** Returns true for paths without authentication; the pages identify users themselves. */
 export function isPagePath(path: string): boolean {
-  return (
-    path === PERSON || path === CALLBACK || (path.startsWith(CONNECT) && ID.test(path.slice(CONNECT.length)))
-  )
+  return path === PERSON || path === CALLBACK || (path.startsWith(CONNECT) && ID.test(path.slice(CONNECT.length)))
 }
 
 /** Pages where callers log in to upstreams. */
@@ -111,8 +109,7 @@ export class LoginPages {
   ): HttpReply | undefined | Promise<HttpReply | undefined> {
     const { path, method } = request
     if (path === PERSON) return method === 'GET' ? this.#finishPersonLogin(request, base, browser) : undefined
-    if (path === CALLBACK)
-      return method === 'GET' ? this.#finishUpstreamLogin(request, base, browser) : undefined
+    if (path === CALLBACK) return method === 'GET' ? this.#finishUpstreamLogin(request, base, browser) : undefined
     return this.#serveLink(request, base, browser)
   }
 
@@ -130,9 +127,7 @@ export class LoginPages {
       return this.#showConsent({ request, link, browser: own, isNew: browser === undefined })
     }
     if (method !== 'POST') return undefined
-    return browser === undefined
-      ? renderForbidden()
-      : this.#handleForm({ request, link, browser, isNew: false })
+    return browser === undefined ? renderForbidden() : this.#handleForm({ request, link, browser, isNew: false })
   }
 
   async #showConsent(visit: ConsentVisit): Promise<HttpReply> {
@@ -189,8 +184,7 @@ export class LoginPages {
   async #readForm({ request, link, browser }: ConsentVisit): Promise<URLSearchParams | undefined> {
     const [site = 'same-origin'] = request.header('sec-fetch-site')
     const form = await parseForm(request)
-    const isOurs =
-      form !== undefined && this.#deps.browsers.isFormToken(browser, link.id, form.get('token') ?? '')
+    const isOurs = form !== undefined && this.#deps.browsers.isFormToken(browser, link.id, form.get('token') ?? '')
     return isOurs && site === 'same-origin' ? form : undefined
   }
 
@@ -247,8 +241,7 @@ export class LoginPages {
   ): Promise<HttpReply> {
     const { identityProvider, browsers, links, log } = this.#deps
     const login = browser?.login
-    if (browser === undefined || login === undefined || identityProvider === undefined)
-      return renderForbidden()
+    if (browser === undefined || login === undefined || identityProvider === undefined) return renderForbidden()
     // Any site may send the browser here: an unknown state must not end a login.
     if (query.get('state') !== login.state) return renderForbidden()
     browser.login = undefined
@@ -311,11 +304,7 @@ export class LoginPages {
       upstream: link.upstream,
       subject: person?.subject,
     })
-    this.#recordOutcome(
-      link,
-      'denied',
-      person === undefined ? {} : { person: person.subject, at: person.issuer },
-    )
+    this.#recordOutcome(link, 'denied', person === undefined ? {} : { person: person.subject, at: person.issuer })
     return renderMessage(
       403,
       'This link is for another user',
@@ -323,11 +312,7 @@ export class LoginPages {
     )
   }
 
-  #recordOutcome(
-    { upstream, principal }: LoginLink,
-    outcome: string,
-    more: Record<string, string> = {},
-  ): void {
+  #recordOutcome({ upstream, principal }: LoginLink, outcome: string, more: Record<string, string> = {}): void {
     const { issuer, subject } = principal
     this.#deps.record({
       kind: 'login',

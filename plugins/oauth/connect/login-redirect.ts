@@ -44,11 +44,7 @@ export function wrapWithLogins(upstream: string, next: Dispatch, deps: LoginRedi
 }
 
 /** Waits for a login after the user opened the page; returns `refused` if the user declined. */
-async function awaitLogin(
-  call: Call,
-  account: string,
-  deps: LoginRedirectDeps,
-): Promise<'refused' | undefined> {
+async function awaitLogin(call: Call, account: string, deps: LoginRedirectDeps): Promise<'refused' | undefined> {
   const visit = readVisitAction(call)
   const link = visit === undefined ? undefined : await findLink(call, account, deps)
   if (link === undefined) return undefined
@@ -58,11 +54,7 @@ async function awaitLogin(
 }
 
 /** Finds the caller's link; opens one on this replica if another replica sent the caller. */
-async function findLink(
-  call: Call,
-  account: string,
-  deps: LoginRedirectDeps,
-): Promise<LoginLink | undefined> {
+async function findLink(call: Call, account: string, deps: LoginRedirectDeps): Promise<LoginLink | undefined> {
   const { upstream } = call
   const own = deps.links.findByCaller(account, upstream)
   if (own !== undefined || !(await deps.sentCallers.isSent(account, upstream))) return own
@@ -132,8 +124,7 @@ function redirectToPage(call: Call, upstream: string, account: string, deps: Log
   const needs = `"${upstream}" requires you to log in.`
   const command = `gateway login ${upstream} --account ${quoteShellArgument(formatCaller(principal))}`
   const link = openLink(call, upstream, account, deps)
-  if (link === undefined)
-    return createTextAnswer(call, `${needs} Ask the owner of this gateway to run: ${command}`)
+  if (link === undefined) return createTextAnswer(call, `${needs} Ask the owner of this gateway to run: ${command}`)
   const withCode = link.code === undefined ? '' : ` Enter this code there: ${link.code}`
   if (!canOpenPages(session.client))
     return createTextAnswer(

@@ -79,8 +79,7 @@ export function renderConsentPage(asked: ConsentRequest): HttpReply {
     ? `<label for="code">Code that your client shows</label>
 <input type="text" id="code" name="code" required autocomplete="off" autocapitalize="characters" spellcheck="false" maxlength="16">`
     : ''
-  const problem =
-    asked.problem === undefined ? '' : `<p role="alert"><strong>${escapeHtml(asked.problem)}</strong></p>`
+  const problem = asked.problem === undefined ? '' : `<p role="alert"><strong>${escapeHtml(asked.problem)}</strong></p>`
   return renderPage(
     200,
     `Let the gateway use “${escapeHtml(asked.upstream)}” for you?`,
@@ -107,11 +106,7 @@ export function renderMessage(status: number, title: string, text: string): Http
 }
 
 export function renderUnknownLink(): HttpReply {
-  return renderMessage(
-    404,
-    'Unknown link',
-    'Links expire after ten minutes. Call the tool again to get a new one.',
-  )
+  return renderMessage(404, 'Unknown link', 'Links expire after ten minutes. Call the tool again to get a new one.')
 }
 
 export function renderAlreadyDone(): HttpReply {

@@ -41,9 +41,7 @@ export function createAuthorizer(
   return {
     headers: request => authorizer.headers(request),
     refused: (request, refusal) => authorizer.handleRefusal(request, refusal),
-    ...(isPerCaller
-      ? { getAccount: (principal: Principal) => requireAccount(flow.spec.name, principal) }
-      : {}),
+    ...(isPerCaller ? { getAccount: (principal: Principal) => requireAccount(flow.spec.name, principal) } : {}),
   }
 }
 
@@ -73,10 +71,7 @@ class TokenAuthorizer {
     return access.kind === 'token' ? this.#createHeaders(access) : NOTHING
   }
 
-  async handleRefusal(
-    request: OutgoingRequest,
-    refusal: UpstreamRefusal,
-  ): Promise<CredentialHeaders | undefined> {
+  async handleRefusal(request: OutgoingRequest, refusal: UpstreamRefusal): Promise<CredentialHeaders | undefined> {
     const generation = this.#generations.get(refusal.sent)
     const account = getRequestAccount(request)
     const challenge = this.#flow.noteChallenge(account, refusal.challenge)

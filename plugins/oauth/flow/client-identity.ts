@@ -35,9 +35,7 @@ export function serveDocument({ authenticate, http }: PluginHooks, url: string, 
   authenticate.tap({ stage: 'trace' }, ({ path }) => (path === DOCUMENT ? STRANGER : undefined))
   http
     .for(DOCUMENT)
-    .tap(({ method }): HttpReply | undefined =>
-      method === 'GET' ? { status: 200, headers, body } : undefined,
-    )
+    .tap(({ method }): HttpReply | undefined => (method === 'GET' ? { status: 200, headers, body } : undefined))
 }
 
 interface ConfiguredClient {
@@ -77,8 +75,7 @@ export async function resolveClient(
 ): Promise<ClientIdentity> {
   const { client } = host
   const takesDocuments = server.client_id_metadata_document_supported === true
-  if (client !== undefined && !isDocumentUrl(client.id))
-    return useConfiguredClient(host, client, server, redirectUri)
+  if (client !== undefined && !isDocumentUrl(client.id)) return useConfiguredClient(host, client, server, redirectUri)
   const document = client?.id ?? selectDocument(host, redirectUri)
   if (document !== undefined && takesDocuments)
     return { id: document, method: client?.keyFile === undefined ? 'none' : 'private_key_jwt', redirectUri }
@@ -118,15 +115,9 @@ async function useConfiguredClient(
   server: AuthorizationServer,
   redirectUri: string,
 ): Promise<ClientIdentity> {
-  const elsewhere =
-    client.issuer ?? (await host.vault.list()).find(one => one.client.id === client.id)?.issuer
+  const elsewhere = client.issuer ?? (await host.vault.list()).find(one => one.client.id === client.id)?.issuer
   if (elsewhere !== undefined && !isSameIssuer(elsewhere, server.issuer))
-    throw createClientError(
-      host,
-      server,
-      redirectUri,
-      `the configured client "${client.id}" belongs to ${elsewhere}`,
-    )
+    throw createClientError(host, server, redirectUri, `the configured client "${client.id}" belongs to ${elsewhere}`)
   const { id, secret } = client
   return {
     id,
@@ -190,11 +181,7 @@ interface RegistrationRequest {
 }
 
 /** Requests no scopes: some servers would limit the client to them. */
-function createMetadata({
-  name,
-  redirectUri,
-  method,
-}: RegistrationRequest): Partial<OmitSymbolProperties<Client>> {
+function createMetadata({ name, redirectUri, method }: RegistrationRequest): Partial<OmitSymbolProperties<Client>> {
   if (redirectUri === DEVICE_GRANT)
     return {
       client_name: name,
@@ -223,11 +210,7 @@ async function normalizeRegistration(response: Response): Promise<Response> {
 }
 
 /** Uses what the server registered, which may differ from the request. */
-function createIdentity(
-  client: OmitSymbolProperties<Client>,
-  asked: AuthMethod,
-  redirectUri: string,
-): ClientIdentity {
+function createIdentity(client: OmitSymbolProperties<Client>, asked: AuthMethod, redirectUri: string): ClientIdentity {
   const said = client.token_endpoint_auth_method
   const method = METHODS.find(one => one === said) ?? asked
   const { client_secret: secret } = client
@@ -241,11 +224,7 @@ function createIdentity(
 }
 
 /** Creates the client metadata document. */
-export function createClientDocument(
-  document: string,
-  name: string,
-  redirectUris: readonly string[],
-): JsonObject {
+export function createClientDocument(document: string, name: string, redirectUris: readonly string[]): JsonObject {
   return {
     client_id: document,
     client_name: name,

@@ -45,10 +45,7 @@ const MAX_NAMED = 100
 const MAX_SAID = 400
 
 /** Discovers an upstream's authorization server; `metadata` is the URL from its challenge, if any. */
-export async function discoverServer(
-  host: DiscoveryDeps,
-  metadata: string | undefined,
-): Promise<DiscoveredServer> {
+export async function discoverServer(host: DiscoveryDeps, metadata: string | undefined): Promise<DiscoveredServer> {
   const about = await fetchResourceMetadata(host, metadata)
   const issuer = host.issuer ?? about.servers[0] ?? new URL(host.url).origin
   return { resource: about.resource, server: await fetchServerMetadata(host, issuer), scopes: about.scopes }
@@ -79,10 +76,7 @@ function normalizeIssuer(issuer: string): string {
   return origin === '' ? issuer : origin.toLowerCase() + rest.replace(/\/$/, '')
 }
 
-async function fetchResourceMetadata(
-  host: DiscoveryDeps,
-  named: string | undefined,
-): Promise<ResourceMetadata> {
+async function fetchResourceMetadata(host: DiscoveryDeps, named: string | undefined): Promise<ResourceMetadata> {
   const pointer = named === undefined ? undefined : URL.parse(named, host.url)?.href
   const found = await fetchFirstDocument(host, [
     ...(pointer === undefined ? [] : [pointer]),
@@ -90,8 +84,7 @@ async function fetchResourceMetadata(
   ])
   // Servers of 2025-03-26 are their own authorization server, and most APIs publish no resource metadata.
   const own = host.issuer ?? new URL(host.url).origin
-  if (found === undefined)
-    return { resource: canonicalizeResource(host.url), servers: [own], scopes: undefined }
+  if (found === undefined) return { resource: canonicalizeResource(host.url), servers: [own], scopes: undefined }
   const { resource, scopes_supported, authorization_servers } = found.document
   if (typeof resource !== 'string' || !covers(resource, host.url))
     throw createMetadataError(host, `the metadata is for another resource, ${JSON.stringify(resource)}`)
@@ -130,10 +123,7 @@ interface FoundDocument {
 }
 
 /** Fetches the first existing document. A failed URL is skipped, and reported if no other has the document. */
-async function fetchFirstDocument(
-  host: DiscoveryDeps,
-  urls: readonly string[],
-): Promise<FoundDocument | undefined> {
+async function fetchFirstDocument(host: DiscoveryDeps, urls: readonly string[]): Promise<FoundDocument | undefined> {
   let failure: GatewayError | undefined
   for (const url of new Set(urls)) {
     const document = await fetchDocument(host, url)
@@ -149,10 +139,7 @@ function isAtRoot(url: string): boolean {
 }
 
 /** Returns the document, undefined if there is none, or an error after which other URLs are tried. */
-async function fetchDocument(
-  host: DiscoveryDeps,
-  url: string,
-): Promise<JsonObject | GatewayError | undefined> {
+async function fetchDocument(host: DiscoveryDeps, url: string): Promise<JsonObject | GatewayError | undefined> {
   let response: Response
   try {
     response = await host.fetchFrom(url, { headers: { accept: 'application/json' } })

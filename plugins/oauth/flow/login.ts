@@ -122,10 +122,7 @@ export class BrowserLogins {
    * Exchanges the code of a callback and stores the grant. The `state` is consumed in any case.
    * @throws GatewayError GW_LOGIN_UNKNOWN, GW_LOGIN_FAILED
    */
-  async finishLogin(
-    callbackUrl: string | URL,
-    isMeant?: (login: PendingLogin) => boolean,
-  ): Promise<FinishedLogin> {
+  async finishLogin(callbackUrl: string | URL, isMeant?: (login: PendingLogin) => boolean): Promise<FinishedLogin> {
     const url = new URL(callbackUrl)
     const state = url.searchParams.get('state') ?? ''
     const pending = state === '' ? undefined : await this.#deps.vault.takePending(state)

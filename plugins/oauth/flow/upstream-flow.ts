@@ -6,15 +6,7 @@ import { resolveClient, selectAuthMethod } from './client-identity.ts'
 import type { DiscoveredServer, DiscoveryDeps, FetchFrom } from './discovery.ts'
 import { canonicalizeResource, discoverServer, fetchServerMetadata } from './discovery.ts'
 import type { Challenge, KeySpec } from './wire.ts'
-import {
-  Wire,
-  parseChallenge,
-  createGrant,
-  selectScopes,
-  mergeScopes,
-  formatFailure,
-  limitScopes,
-} from './wire.ts'
+import { Wire, parseChallenge, createGrant, selectScopes, mergeScopes, formatFailure, limitScopes } from './wire.ts'
 
 /** A grant to refresh. */
 interface RefreshRequest {
@@ -65,9 +57,7 @@ function createUnreachable(response: Response): RefreshResult {
     : { kind: 'unreachable', reason, retryAfterMs: seconds * 1000 }
 }
 
-export type OAuthSpec = NonNullable<
-  Extract<Config['upstreams'][string], { readonly oauth?: unknown }>['oauth']
->
+export type OAuthSpec = NonNullable<Extract<Config['upstreams'][string], { readonly oauth?: unknown }>['oauth']>
 
 /** An upstream with `oauth`. */
 interface FlowSpec {

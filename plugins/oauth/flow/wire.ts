@@ -25,13 +25,7 @@ interface ScopeSources {
 }
 
 /** Selects the scopes to request; empty to use the server's default. */
-export function selectScopes({
-  challenged,
-  ofResource,
-  bound,
-  before,
-  ofServer,
-}: ScopeSources): readonly string[] {
+export function selectScopes({ challenged, ofResource, bound, before, ofServer }: ScopeSources): readonly string[] {
   const named = challenged ?? ofResource
   const wanted = named === undefined ? (bound ?? []) : limitScopes(named, bound)
   const scopes = mergeScopes(before, wanted.length === 0 && bound !== undefined ? bound : wanted)
@@ -39,10 +33,7 @@ export function selectScopes({
 }
 
 /** Limits scopes to the configured ones. */
-export function limitScopes(
-  scopes: readonly string[],
-  bound: readonly string[] | undefined,
-): readonly string[] {
+export function limitScopes(scopes: readonly string[], bound: readonly string[] | undefined): readonly string[] {
   return bound === undefined ? scopes : scopes.filter(scope => bound.includes(scope))
 }
 
@@ -189,18 +180,9 @@ function stripJsonNulls(text: string): string {
 /** Converts a token response to a grant. */
 export function createGrant(
   tokens: Lib.TokenEndpointResponse,
-  {
-    client,
-    scopes,
-    refresh,
-  }: { client: ClientIdentity; scopes: readonly string[]; refresh?: string | undefined },
+  { client, scopes, refresh }: { client: ClientIdentity; scopes: readonly string[]; refresh?: string | undefined },
 ): NewGrant {
-  const {
-    access_token: access,
-    token_type: type,
-    refresh_token: renewed = refresh,
-    expires_in: seconds,
-  } = tokens
+  const { access_token: access, token_type: type, refresh_token: renewed = refresh, expires_in: seconds } = tokens
   if (type !== 'bearer') throw new Error(`unsupported token type "${type}"`)
   return {
     access,

@@ -183,10 +183,7 @@ export class TokenRequests {
     return this.#requestClientCredentials(wire, place)
   }
 
-  async #requestClientCredentials(
-    wire: Wire,
-    { server, parameters }: TokenIssuer,
-  ): Promise<TokenEndpointResponse> {
+  async #requestClientCredentials(wire: Wire, { server, parameters }: TokenIssuer): Promise<TokenEndpointResponse> {
     const { client, auth } = await this.#createClient(wire, server, this.#oauth.client)
     const options = wire.options()
     const response = await wire.lib.clientCredentialsGrantRequest(server, client, auth, parameters, options)
@@ -194,22 +191,14 @@ export class TokenRequests {
   }
 
   /** The assertion identifies the workload, so there is no client (SEP-1933). */
-  async #requestWorkloadToken(
-    wire: Wire,
-    { server, parameters }: TokenIssuer,
-  ): Promise<TokenEndpointResponse> {
+  async #requestWorkloadToken(wire: Wire, { server, parameters }: TokenIssuer): Promise<TokenEndpointResponse> {
     const assertion = await this.#readToken(this.#oauth.assertionFile ?? '')
     return this.#requestGeneric(wire, { server, client: undefined }, JWT_BEARER, { assertion, ...parameters })
   }
 
-  async #exchangeToken(
-    wire: Wire,
-    place: TokenIssuer,
-    subject: string | undefined,
-  ): Promise<TokenEndpointResponse> {
+  async #exchangeToken(wire: Wire, place: TokenIssuer, subject: string | undefined): Promise<TokenEndpointResponse> {
     const { identityProvider, audience, client } = this.#oauth
-    const at =
-      identityProvider === undefined ? { server: place.server, client } : await this.#getIdentityProvider()
+    const at = identityProvider === undefined ? { server: place.server, client } : await this.#getIdentityProvider()
     return this.#requestGeneric(wire, at, EXCHANGE, {
       ...(await this.#createSubject(subject)),
       requested_token_type: `${TOKEN_TYPE}access_token`,
@@ -240,10 +229,7 @@ export class TokenRequests {
 
   async #requestGeneric(
     wire: Wire,
-    {
-      server,
-      client: configured,
-    }: { readonly server: AuthorizationServer; readonly client: OAuthClientSpec },
+    { server, client: configured }: { readonly server: AuthorizationServer; readonly client: OAuthClientSpec },
     grant: string,
     parameters: Parameters,
   ): Promise<TokenEndpointResponse> {

@@ -203,12 +203,7 @@ export class FileVault implements Vault {
     return this.#runWithStore(store => store.remove(key, generation, why))
   }
 
-  addWantedScopes(
-    account: string,
-    resource: string,
-    generation: number,
-    scopes: readonly string[],
-  ): Promise<void> {
+  addWantedScopes(account: string, resource: string, generation: number, scopes: readonly string[]): Promise<void> {
     return this.#runWithStore(store => store.addWantedScopes(account, resource, generation, scopes))
   }
 

@@ -103,10 +103,7 @@ export class GrantStore {
       if (row === undefined) return
       const grant = this.#openGrant(row)
       const scopesWanted = [...new Set([...(grant.scopesWanted ?? []), ...scopes])].slice(0, MAX_WANTED)
-      const value = this.#seal.seal(
-        pickMembers({ ...grant, scopesWanted }),
-        createPlace('grants', grant, generation),
-      )
+      const value = this.#seal.seal(pickMembers({ ...grant, scopesWanted }), createPlace('grants', grant, generation))
       this.#database.run(`UPDATE grants SET value = ? WHERE ${OF_KEY}`, value, ...columns(grant))
     })
   }

@@ -87,8 +87,7 @@ export class RefreshedGrants implements Grants {
   async getStatus(account: string, resource: string): Promise<LoginStatus> {
     try {
       const grant = await this.#findGrant(account, resource)
-      if (grant === undefined)
-        return { kind: 'needs_auth', why: await this.#findMissingReason(account, resource) }
+      if (grant === undefined) return { kind: 'needs_auth', why: await this.#findMissingReason(account, resource) }
       if (this.#isRefused(grant)) return { kind: 'needs_auth', why: 'the server rejected the token' }
       if (grant.refresh === undefined && !this.#isAlive(grant))
         return { kind: 'needs_auth', why: 'the login has expired and cannot be renewed' }

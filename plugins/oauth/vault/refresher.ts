@@ -113,16 +113,10 @@ export class Refresher {
   }
 
   /** Returns another process's result: a new generation, or a removed grant. */
-  async #findOtherResult({
-    account,
-    resource,
-    issuer,
-    generation,
-  }: StoredGrant): Promise<RenewalOutcome | undefined> {
+  async #findOtherResult({ account, resource, issuer, generation }: StoredGrant): Promise<RenewalOutcome | undefined> {
     const { vault } = this.#options
     const now = await vault.find(account, resource, issuer)
-    if (now === undefined)
-      return { kind: 'lost', why: await this.#findLossReason({ account, resource, issuer }) }
+    if (now === undefined) return { kind: 'lost', why: await this.#findLossReason({ account, resource, issuer }) }
     return now.generation === generation ? undefined : { kind: 'granted', grant: now }
   }
 
@@ -163,8 +157,7 @@ export class Refresher {
       return this.#startPause(grant, { kind: 'unavailable', why }, refreshed.retryAfterMs)
     }
     const why = formatRefusal(refreshed)
-    if (refreshed.error !== 'invalid_grant')
-      return this.#startPause(grant, { kind: 'refused', why }, MAX_PAUSE_MS)
+    if (refreshed.error !== 'invalid_grant') return this.#startPause(grant, { kind: 'refused', why }, MAX_PAUSE_MS)
     const { vault } = this.#options
     if (!(await vault.remove(grant, grant.generation, why)))
       return (await this.#findOtherResult(grant)) ?? createLost(why)

@@ -1,12 +1,5 @@
 import type { KeyObject } from 'node:crypto'
-import {
-  createCipheriv,
-  createDecipheriv,
-  createHash,
-  createSecretKey,
-  hkdfSync,
-  randomBytes,
-} from 'node:crypto'
+import { createCipheriv, createDecipheriv, createHash, createSecretKey, hkdfSync, randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { isAbsolute, join } from 'node:path'
 import { loadKeyFile, getErrorMessage } from '../../../src/plugin.ts'
@@ -33,14 +26,8 @@ export interface KeySources {
  * read all files of this user.
  * @throws GatewayError GW_VAULT_KEY
  */
-export async function loadVaultKey({
-  file,
-  command,
-  directory,
-  state,
-}: KeySources): Promise<Buffer | undefined> {
-  if (command !== undefined)
-    return readProvidedKey('secrets.keyCommand', async () => Buffer.from(await command()))
+export async function loadVaultKey({ file, command, directory, state }: KeySources): Promise<Buffer | undefined> {
+  if (command !== undefined) return readProvidedKey('secrets.keyCommand', async () => Buffer.from(await command()))
   if (file !== undefined) {
     const path = isAbsolute(file) ? file : join(directory, file)
     return readProvidedKey(path, () => readFile(path))
@@ -82,9 +69,7 @@ export class RowSeal {
 
   /** `secret`: any unguessable bytes. */
   constructor(secret: Buffer) {
-    this.#key = createSecretKey(
-      Buffer.from(hkdfSync('sha256', secret, Buffer.alloc(0), 'tapgate grants 1', 32)),
-    )
+    this.#key = createSecretKey(Buffer.from(hkdfSync('sha256', secret, Buffer.alloc(0), 'tapgate grants 1', 32)))
   }
 
   /** `place`: table and key columns; the value cannot be opened elsewhere. */
@@ -104,9 +89,7 @@ export class RowSeal {
     decipher.setAAD(encodePlace(place))
     decipher.setAuthTag(sealed.subarray(1 + NONCE, HEAD))
     try {
-      return JSON.parse(
-        `${decipher.update(sealed.subarray(HEAD), undefined, 'utf8')}${decipher.final('utf8')}`,
-      )
+      return JSON.parse(`${decipher.update(sealed.subarray(HEAD), undefined, 'utf8')}${decipher.final('utf8')}`)
     } catch {
       return undefined
     }

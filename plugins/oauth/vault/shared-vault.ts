@@ -78,10 +78,7 @@ export class SharedVault extends SharedKeys implements Vault {
 
   async listLost(of?: Pick<GrantKey, 'account' | 'resource'>): Promise<readonly LostGrant[]> {
     const found: LostGrant[] = []
-    const addLost = (
-      { account, resource }: Pick<GrantKey, 'account' | 'resource'>,
-      { lost }: GrantRecord,
-    ): void =>
+    const addLost = ({ account, resource }: Pick<GrantKey, 'account' | 'resource'>, { lost }: GrantRecord): void =>
       void found.push(
         ...lost.map(({ issuer, at, why, caller }) => ({
           ...{ account, resource, issuer, at, why },
@@ -142,8 +139,7 @@ export class SharedVault extends SharedKeys implements Vault {
 
   /** Returns the latest counts, and starts a new count if they are old. */
   countCallers(resource: string): CallerCounts | undefined {
-    if (this.#counted === undefined || this.#options.clock.now() - this.#counted.at > LOOK_MS)
-      void this.#recount()
+    if (this.#counted === undefined || this.#options.clock.now() - this.#counted.at > LOOK_MS) void this.#recount()
     const own = this.#counted?.all.filter(one => one.resource === resource && one.account !== GATEWAY_ACCOUNT)
     if (own === undefined) return undefined
     const listAccounts = (state: ListedLogin['state']): string[] =>
@@ -229,9 +225,7 @@ export class SharedVault extends SharedKeys implements Vault {
     }
   }
 
-  async #visitRecords(
-    visit: (of: Pick<GrantKey, 'account' | 'resource'>, record: GrantRecord) => void,
-  ): Promise<void> {
+  async #visitRecords(visit: (of: Pick<GrantKey, 'account' | 'resource'>, record: GrantRecord) => void): Promise<void> {
     const all = await this.#index.listAll()
     for (let at = 0; at < all.length; at += ALL_AT_ONCE) {
       const some = all.slice(at, at + ALL_AT_ONCE)
@@ -269,10 +263,7 @@ function createSortKey({ resource, account, issuer }: GrantKey): string {
 }
 
 /** Picks members that survive a renewal. */
-function pickStickyMembers(
-  { grants }: GrantRecord,
-  issuer: string,
-): Pick<NewGrant, 'caller' | 'scopesWanted'> {
+function pickStickyMembers({ grants }: GrantRecord, issuer: string): Pick<NewGrant, 'caller' | 'scopesWanted'> {
   const { caller, scopesWanted } = grants.find(one => one.issuer === issuer)?.grant ?? {}
   return {
     ...(caller === undefined ? {} : { caller }),

@@ -16,10 +16,7 @@ const HASH_LENGTH = 6
  * Names tools by operation id, or else by method and path. Names stay stable when the document grows, unless they
  * collide.
  */
-export function nameOperations(
-  operations: readonly Operation[],
-  maxLength: number,
-): ReadonlyMap<Operation, string> {
+export function nameOperations(operations: readonly Operation[], maxLength: number): ReadonlyMap<Operation, string> {
   const plain = operations.map(operation => [operation, createOperationName(operation)] as const)
   const counts = new Map<string, number>()
   for (const [, name] of plain)
@@ -67,9 +64,7 @@ const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 
 /** Parses parameters; those of the operation override those of the path. */
 export function parseParameters(all: readonly PlainObject[]): Parameter[] {
-  return [
-    ...new Map(all.flatMap(one => parseParameter(one)).map(one => [`${one.in} ${one.name}`, one])).values(),
-  ]
+  return [...new Map(all.flatMap(one => parseParameter(one)).map(one => [`${one.in} ${one.name}`, one])).values()]
 }
 
 function parseParameter(one: PlainObject): Parameter[] {
@@ -125,9 +120,7 @@ export function parseBody(given: unknown, references: References): RequestBody |
     description: readText(body, 'description'),
     contentType: normalizeContentType(contentType),
     schema: isObject(media) ? media.schema : undefined,
-    encoding: new Map(
-      Object.entries(readMap(media, 'encoding')).map(([name, one]) => [name, parseEncoding(one)]),
-    ),
+    encoding: new Map(Object.entries(readMap(media, 'encoding')).map(([name, one]) => [name, parseEncoding(one)])),
   }
 }
 

@@ -56,9 +56,7 @@ function parseSwaggerBody(
   document: PlainObject,
 ): RequestBody | undefined {
   const own = readList(operation, 'consumes')
-  const types = (own.length > 0 ? own : readList(document, 'consumes')).filter(
-    type => typeof type === 'string',
-  )
+  const types = (own.length > 0 ? own : readList(document, 'consumes')).filter(type => typeof type === 'string')
   const body = all.find(one => one.in === 'body')
   const shared = { description: body && readText(body, 'description'), encoding: new Map() }
   if (body !== undefined) {
@@ -133,9 +131,7 @@ export function readDocument(document: unknown): ApiDocument {
   if (!isObject(document)) throw new Error('it is not an object')
   const isSwagger = document.swagger === '2.0' || document.swagger === 2
   if (!isSwagger && !/^3\.[0-2](\.|$)/.test(String(document.openapi)))
-    throw new Error(
-      'it is not OpenAPI 2.0, 3.0 or 3.1 ("swagger" or "openapi" must be one of these versions)',
-    )
+    throw new Error('it is not OpenAPI 2.0, 3.0 or 3.1 ("swagger" or "openapi" must be one of these versions)')
   const references = createReferences(document)
   const found = parseOperations({ document, isSwagger, references })
   const description = readText(document, 'info', 'description')
@@ -199,9 +195,7 @@ function parseOperation(
   if (!path.startsWith('/') || path.length > MAX_PATH || NO_PATH.test(path)) throw new Error('invalid path')
   const given = [...readList(shared, 'parameters'), ...readList(own, 'parameters')]
   const all = given.map(one => reading.references.follow(one)).filter(isObject)
-  const parts = reading.isSwagger
-    ? parseSwaggerParts(reading, own, all)
-    : parseOperationParts(reading, own, all)
+  const parts = reading.isSwagger ? parseSwaggerParts(reading, own, all) : parseOperationParts(reading, own, all)
   checkPathParameters(path, parts.parameters)
   const said = { ...shared, ...own }
   return {
@@ -269,8 +263,7 @@ function createReferences(document: unknown): References {
 }
 
 function lookUpReference(document: unknown, reference: string): unknown {
-  if (!reference.startsWith('#/'))
-    throw new Error(`reference ${quoteReference(reference)} is not within the document`)
+  if (!reference.startsWith('#/')) throw new Error(`reference ${quoteReference(reference)} is not within the document`)
   let found = document
   for (const part of reference.slice(2).split('/')) {
     const key = decodePointerToken(part)
@@ -298,10 +291,7 @@ function quoteReference(reference: string): string {
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 
 /** Parses security schemes by name; unsupported ones are skipped. */
-function parseSecuritySchemes(
-  document: PlainObject,
-  references: References,
-): ReadonlyMap<string, SecurityScheme> {
+function parseSecuritySchemes(document: PlainObject, references: References): ReadonlyMap<string, SecurityScheme> {
   const schemes = {
     ...readMap(document, 'securityDefinitions'),
     ...readMap(document, 'components', 'securitySchemes'),
@@ -327,9 +317,7 @@ function parseSecurityScheme(given: unknown): SecurityScheme | undefined {
   const scheme = type === 'http' ? ` ${readText(given, 'scheme')?.toLowerCase() ?? ''}` : ''
   const kind = KINDS.get(`${type ?? ''}${scheme}`)
   if (kind !== undefined) return { kind }
-  return type === 'apiKey'
-    ? parseApiKeyScheme(readText(given, 'in'), readText(given, 'name') ?? '')
-    : undefined
+  return type === 'apiKey' ? parseApiKeyScheme(readText(given, 'in'), readText(given, 'name') ?? '') : undefined
 }
 
 function parseApiKeyScheme(place: string | undefined, name: string): SecurityScheme | undefined {

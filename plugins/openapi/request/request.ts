@@ -2,13 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { HttpMethod, JsonObject } from '../../../src/plugin.ts'
 import { suggestName, isObject } from '../../../src/plugin.ts'
 import { isJsonType } from '../document/operation-parts.ts'
-import type {
-  Parameter,
-  ParameterLocation,
-  RequestBody,
-  Requirements,
-  SecurityScheme,
-} from '../document/types.ts'
+import type { Parameter, ParameterLocation, RequestBody, Requirements, SecurityScheme } from '../document/types.ts'
 import type { ToolArgument } from '../tools/arguments.ts'
 import type { OpenApiTool } from '../tools/tool.ts'
 import { formatPairs, formatPiece, encodeReserved, encodeStrict, stringifyValue } from './styles.ts'
@@ -45,11 +39,9 @@ export function buildRequest(tool: OpenApiTool, given: JsonObject, additions: Re
     const value = getArgument(given, name)
     if (target.to !== 'parameter' || value === undefined) continue
     const { parameter } = target
-    if (parameter.in === 'query')
-      pairs.push(...formatPairs(encodeContent(parameter, value), getQueryStyle(parameter)))
+    if (parameter.in === 'query') pairs.push(...formatPairs(encodeContent(parameter, value), getQueryStyle(parameter)))
     else if (parameter.in === 'path') pieces.set(parameter.name, formatPathParameter(parameter, value, name))
-    else if (parameter.in === 'header')
-      headers[parameter.name.toLowerCase()] = formatHeader(parameter, value, name)
+    else if (parameter.in === 'header') headers[parameter.name.toLowerCase()] = formatHeader(parameter, value, name)
     else cookies.push(...formatPairs(encodeContent(parameter, value), getQueryStyle(parameter)))
   }
   const body = buildBody(tool, given)
@@ -66,8 +58,7 @@ function checkArgumentNames(tool: OpenApiTool, given: JsonObject): void {
     throw new InvalidArguments(`unknown argument "${name}"${meant === undefined ? '' : ` – ${meant}`}`)
   }
   for (const { name, isRequired } of tool.arguments.values())
-    if (isRequired && getArgument(given, name) === undefined)
-      throw new InvalidArguments(`missing argument "${name}"`)
+    if (isRequired && getArgument(given, name) === undefined) throw new InvalidArguments(`missing argument "${name}"`)
 }
 
 function getArgument(given: JsonObject, name: string): unknown {
@@ -123,10 +114,7 @@ function formatHeader(parameter: Parameter, value: unknown, argument: string): s
   return text
 }
 
-function buildBody(
-  { operation: { body }, arguments: all }: OpenApiTool,
-  given: JsonObject,
-): EncodedBody | undefined {
+function buildBody({ operation: { body }, arguments: all }: OpenApiTool, given: JsonObject): EncodedBody | undefined {
   if (body === undefined) return undefined
   const properties: [string, unknown][] = []
   for (const { name, target } of all.values()) {
@@ -187,8 +175,7 @@ interface EncodedBody {
 function encodeBody(body: RequestBody, value: unknown): EncodedBody {
   const { contentType } = body
   if (isJsonType(contentType)) return { contentType, text: JSON.stringify(value) }
-  if (/^application\/x-www-form-urlencoded/i.test(contentType))
-    return { contentType, text: encodeForm(body, value) }
+  if (/^application\/x-www-form-urlencoded/i.test(contentType)) return { contentType, text: encodeForm(body, value) }
   if (/^multipart\//i.test(contentType)) return encodeMultipart(body, value)
   return { contentType, text: stringifyValue(value) }
 }
@@ -199,8 +186,7 @@ function encodeForm({ encoding }: RequestBody, value: unknown): string {
     .flatMap(([name, inner]: [string, unknown]) => {
       const { style = 'form', explode = style === 'form', contentType } = encoding.get(name) ?? {}
       const isNested = typeof inner === 'object' && inner !== null && !Array.isArray(inner)
-      const isJson =
-        (contentType !== undefined && isJsonType(contentType)) || (isNested && !encoding.has(name))
+      const isJson = (contentType !== undefined && isJsonType(contentType)) || (isNested && !encoding.has(name))
       const written = { name, style, explode, encode: encodeStrict }
       return formatPairs(isJson ? JSON.stringify(inner) : inner, written)
     })
@@ -270,10 +256,7 @@ export function selectCredentials(
   return found
 }
 
-function placeCredential(
-  scheme: SecurityScheme,
-  value: string,
-): readonly [ParameterLocation, string, string] {
+function placeCredential(scheme: SecurityScheme, value: string): readonly [ParameterLocation, string, string] {
   switch (scheme.kind) {
     case 'apiKey':
       return [scheme.in, scheme.in === 'header' ? scheme.name.toLowerCase() : scheme.name, value]

@@ -38,12 +38,7 @@ function joinPair(key: string, texts: readonly string[], style: string): string[
 }
 
 /** Formats `filter[created][gte]=1`, and `filter[0]=a` for lists. */
-function formatDeepPairs(
-  value: object,
-  key: string,
-  encode: StyledParameter['encode'],
-  depth: number,
-): string[] {
+function formatDeepPairs(value: object, key: string, encode: StyledParameter['encode'], depth: number): string[] {
   if (depth > MAX_DEPTH) throw new Error(`it is nested deeper than ${MAX_DEPTH} levels`)
   return Object.entries(value).flatMap(([name, inner]: [string, unknown]) => {
     const nested = `${key}[${encode(name)}]`
@@ -56,9 +51,7 @@ function formatDeepPairs(
 /** Formats a value for a path segment or header. */
 export function formatPiece(value: Value, { name, style, explode, encode }: StyledParameter): string {
   const isMap = typeof value === 'object' && value !== null && !Array.isArray(value)
-  const texts = isMap
-    ? formatMap(value, explode, encode)
-    : [value].flat().map(one => encode(stringifyValue(one)))
+  const texts = isMap ? formatMap(value, explode, encode) : [value].flat().map(one => encode(stringifyValue(one)))
   if (style === 'label') return `.${texts.join(explode ? '.' : ',')}`
   if (style !== 'matrix') return texts.join(',')
   const key = encode(name)
@@ -67,9 +60,7 @@ export function formatPiece(value: Value, { name, style, explode, encode }: Styl
 }
 
 function formatMap(value: object, explode: boolean, encode: StyledParameter['encode']): string[] {
-  const entries = Object.entries(value).map(
-    ([name, inner]) => [encode(name), encode(stringifyValue(inner))] as const,
-  )
+  const entries = Object.entries(value).map(([name, inner]) => [encode(name), encode(stringifyValue(inner))] as const)
   return explode ? entries.map(([name, text]) => `${name}=${text}`) : entries.flat()
 }
 
@@ -90,7 +81,5 @@ export function encodeStrict(text: string): string {
 
 /** Keeps the characters of `allowReserved` except those that would end a value. */
 export function encodeReserved(text: string): string {
-  return encodeStrict(text).replace(/%(3A|2F|3F|40|21|24|27|28|29|2A|2C|3B)/g, code =>
-    decodeURIComponent(code),
-  )
+  return encodeStrict(text).replace(/%(3A|2F|3F|40|21|24|27|28|29|2A|2C|3B)/g, code => decodeURIComponent(code))
 }

@@ -37,18 +37,13 @@ export function listArguments(operation: Operation, references: References): rea
       name: names.assign(parameter.name, parameter.in),
       isRequired: parameter.required,
       target: { to: 'parameter' as const, parameter },
-      schema:
-        description === undefined ? schema : { ...schema, description: String(description).slice(0, 1000) },
+      schema: description === undefined ? schema : { ...schema, description: String(description).slice(0, 1000) },
     }
   })
   return [...own, ...listBodyArguments(operation, references, names)]
 }
 
-function listBodyArguments(
-  { body }: Operation,
-  references: References,
-  names: ArgumentNames,
-): ToolArgument[] {
+function listBodyArguments({ body }: Operation, references: References, names: ArgumentNames): ToolArgument[] {
   if (body === undefined) return []
   const members = collectMembers(body.schema, references, 0)
   const isFlat =
@@ -57,20 +52,15 @@ function listBodyArguments(
     [...members.properties.keys()].every(name => !names.isTaken(name))
   if (!isFlat) {
     const plain = convertSchema(body.schema, references, USE)
-    const schema =
-      body.description === undefined ? plain : { description: body.description.slice(0, 1000), ...plain }
-    return [
-      { name: names.assign('body', 'request'), isRequired: body.required, target: { to: 'body' }, schema },
-    ]
+    const schema = body.description === undefined ? plain : { description: body.description.slice(0, 1000), ...plain }
+    return [{ name: names.assign('body', 'request'), isRequired: body.required, target: { to: 'body' }, schema }]
   }
   return [...members.properties].flatMap(([name, given]) => {
     const followed = references.follow(given)
     if (isObject(followed) && followed.readOnly === true) return []
     const isRequired = body.required && members.required.has(name)
     const target = { to: 'property' as const, name }
-    return [
-      { name: names.assign(name, 'body'), isRequired, target, schema: convertSchema(given, references, USE) },
-    ]
+    return [{ name: names.assign(name, 'body'), isRequired, target, schema: convertSchema(given, references, USE) }]
   })
 }
 
@@ -97,12 +87,7 @@ function collectMembers(given: unknown, references: References, depth: number): 
 }
 
 /** Returns true for an object without additional properties or alternatives. */
-function isClosedObject({
-  type = 'object',
-  anyOf,
-  oneOf,
-  additionalProperties = false,
-}: PlainObject): boolean {
+function isClosedObject({ type = 'object', anyOf, oneOf, additionalProperties = false }: PlainObject): boolean {
   return type === 'object' && anyOf === undefined && oneOf === undefined && additionalProperties === false
 }
 

@@ -8,8 +8,9 @@ const PART_BYTES = 2
 const MAX_DESCRIPTION = 1000
 const MAX_PATTERN = 256
 
-const NUMBERS =
-  'minimum maximum multipleOf minLength maxLength minItems maxItems minProperties maxProperties'.split(' ')
+const NUMBERS = 'minimum maximum multipleOf minLength maxLength minItems maxItems minProperties maxProperties'.split(
+  ' ',
+)
 
 /** Use of a schema: input or output. */
 export interface SchemaUse {
@@ -92,10 +93,7 @@ class SchemaWriter {
     return required.length === 0 ? {} : { required }
   }
 
-  #writeAdditional(
-    { additionalProperties }: PlainObject,
-    within: (inner: unknown) => PlainObject,
-  ): PlainObject {
+  #writeAdditional({ additionalProperties }: PlainObject, within: (inner: unknown) => PlainObject): PlainObject {
     if (isObject(additionalProperties)) return { additionalProperties: within(additionalProperties) }
     return additionalProperties === false && !this.#use.isLoose ? { additionalProperties: false } : {}
   }
@@ -105,11 +103,7 @@ class SchemaWriter {
     return within(value)
   }
 
-  #writeProperties(
-    schema: PlainObject,
-    properties: PlainObject,
-    within: (inner: unknown) => PlainObject,
-  ): PlainObject {
+  #writeProperties(schema: PlainObject, properties: PlainObject, within: (inner: unknown) => PlainObject): PlainObject {
     const hidden = this.#use.isLoose ? 'writeOnly' : 'readOnly'
     const kept = Object.entries(properties).filter(([, value]) => {
       const followed = this.#references.follow(value)
@@ -118,9 +112,7 @@ class SchemaWriter {
     const names = new Set(kept.map(([name]) => name))
     const required = filterStrings(schema.required).filter(name => names.has(name))
     return {
-      properties: Object.fromEntries(
-        kept.map(([name, value]) => [name, this.#writeProperty(name, value, within)]),
-      ),
+      properties: Object.fromEntries(kept.map(([name, value]) => [name, this.#writeProperty(name, value, within)])),
       ...(this.#use.isLoose || required.length === 0 ? {} : { required }),
     }
   }

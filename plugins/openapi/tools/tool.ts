@@ -37,9 +37,7 @@ export function createTool(
 ): OpenApiTool {
   const all = listArguments(operation, references)
   const title = sanitizeText(operation.summary ?? '').slice(0, 200)
-  const output = hasOutput
-    ? createOutputSchema(convertSchema(operation.result, references, OUTPUT))
-    : undefined
+  const output = hasOutput ? createOutputSchema(convertSchema(operation.result, references, OUTPUT)) : undefined
   const definition = {
     name,
     ...(title === '' ? {} : { title }),

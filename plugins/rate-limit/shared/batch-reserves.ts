@@ -207,9 +207,7 @@ export class BatchReserves {
     const at = this.#clock.now()
     const { patienceMs } = this.#count
     const forget =
-      patienceMs === undefined
-        ? () => undefined
-        : this.#clock.after(patienceMs, () => this.#handleStoreLoss(state))
+      patienceMs === undefined ? () => undefined : this.#clock.after(patienceMs, () => this.#handleStoreLoss(state))
     try {
       const batch = await this.#count.requestBatch(state.key, question)
       state.isAsking = false
@@ -225,12 +223,7 @@ export class BatchReserves {
     }
   }
 
-  #handleBatch(
-    state: KeyState,
-    question: CountRequest,
-    { granted, validMs, waitMs }: CountBatch,
-    at: number,
-  ): void {
+  #handleBatch(state: KeyState, question: CountRequest, { granted, validMs, waitMs }: CountBatch, at: number): void {
     state.owed -= question.owed
     // Calls admitted locally while the answer was late are part of it.
     const covered = Math.min(state.owed, granted)

@@ -184,9 +184,7 @@ export class SharedCounting {
   async removeUser(): Promise<void> {
     if (--this.#state.users > 0) return
     const all = [...this.#state.meters.values()]
-    await Promise.all(
-      all.flatMap(({ flight, minute, day }) => [flight, minute, day].map(meter => meter.close())),
-    )
+    await Promise.all(all.flatMap(({ flight, minute, day }) => [flight, minute, day].map(meter => meter.close())))
   }
 
   /** Counts on all rules, or on none if one is exceeded. */

@@ -59,9 +59,7 @@ export async function runScript(
       // Also counted in the thread, which is not trusted.
       else if (++made <= limits.calls) void answerCall(worker, message, call)
     })
-    worker.on('error', (error: Error & { readonly code?: string }) =>
-      finish(failScript(describeWorkerError(error))),
-    )
+    worker.on('error', (error: Error & { readonly code?: string }) => finish(failScript(describeWorkerError(error))))
     worker.on('exit', () => finish(failScript('the script thread exited')))
   })
 }

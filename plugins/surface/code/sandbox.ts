@@ -35,12 +35,10 @@ function bootstrap(main: (...given: unknown[]) => Promise<unknown>, send: Send, 
   const tools = new Proxy(
     {},
     {
-      get: (_, name) =>
-        typeof name === 'symbol' || name === 'then' ? undefined : (args: unknown) => call(name, args),
+      get: (_, name) => (typeof name === 'symbol' || name === 'then' ? undefined : (args: unknown) => call(name, args)),
     },
   )
-  const endWithOutput = (kind: string, text: string): void =>
-    end(kind, notes === '' ? text : `${notes}${text}`)
+  const endWithOutput = (kind: string, text: string): void => end(kind, notes === '' ? text : `${notes}${text}`)
   const fault = (thrown: unknown): string => {
     const { name, message, stack } = Object(thrown) as Error
     if (typeof message !== 'string') return String(thrown)
@@ -149,11 +147,8 @@ class ScriptRun {
     const main = this.#unwrap(vm.evalCode(WRAPPER[0] + script + WRAPPER[1], 'script.js'))
     if (start === undefined || main === undefined) return
     const call = vm.newFunction('call', (name, args) => this.#startCall(name, args))
-    const end = vm.newFunction('end', (kind, text) =>
-      this.#finish(readString(vm, kind), readString(vm, text)),
-    )
-    if (this.#unwrap(vm.callFunction(start, vm.undefined, main, call, end)) !== undefined)
-      this.#runPendingJobs()
+    const end = vm.newFunction('end', (kind, text) => this.#finish(readString(vm, kind), readString(vm, text)))
+    if (this.#unwrap(vm.callFunction(start, vm.undefined, main, call, end)) !== undefined) this.#runPendingJobs()
   }
 
   #startCall(name: Handle | undefined, args: Handle | undefined): Handle {
@@ -188,8 +183,7 @@ class ScriptRun {
   /** Runs pending jobs; fails if none can run and no call is open. */
   #runPendingJobs(): void {
     if (this.#isOver || this.#unwrap(this.#runtime.executePendingJobs()) === undefined) return
-    if (!this.#isOver && this.#waiting.size === 0)
-      this.#finish('failed', 'it waits for a promise that never settles')
+    if (!this.#isOver && this.#waiting.size === 0) this.#finish('failed', 'it waits for a promise that never settles')
   }
 
   /** Returns the value; a failed evaluation ends the script. */

@@ -47,8 +47,7 @@ export class Scripts {
 }
 
 type CodeArgument =
-  | { readonly text: string; readonly problem?: undefined }
-  | { readonly text?: undefined; readonly problem: string }
+  { readonly text: string; readonly problem?: undefined } | { readonly text?: undefined; readonly problem: string }
 
 function parseCode(args: unknown): CodeArgument {
   const code = isObject(args) ? args.code : undefined
@@ -66,12 +65,7 @@ async function answerScript(code: string, surface: Surface, exchange: Exchange):
     argumentLength: MAX_ARGUMENTS_LENGTH,
     resultLength: estimateBytes(MAX_TOKENS),
   }
-  const ended = await runScript(
-    code,
-    limits,
-    (name, args) => callTool(name, args, surface, exchange),
-    exchange.signal,
-  )
+  const ended = await runScript(code, limits, (name, args) => callTool(name, args, surface, exchange), exchange.signal)
   if (ended.hasFailed) return toolFailure(`The script failed: ${ended.text}`)
   return textAnswer(ended.text === '' ? 'The script returned nothing.' : ended.text)
 }
@@ -83,18 +77,13 @@ async function callTool(name: string, text: string, surface: Surface, exchange: 
   const answer = await exchange.callTool(name, args)
   if ('error' in answer) {
     const { message } = answer.error
-    return formatFault(
-      message.startsWith('Unknown tool') ? await describeUnknownTool(surface, name) : message,
-    )
+    return formatFault(message.startsWith('Unknown tool') ? await describeUnknownTool(surface, name) : message)
   }
-  if (!('result' in answer))
-    return formatFault(`${name} needs input from the client: call it without a script`)
+  if (!('result' in answer)) return formatFault(`${name} needs input from the client: call it without a script`)
   if (answer.result.bytes().length > MAX_READ_BYTES)
     return formatFault(`the result of ${name} is too large for a script`)
   const result = answer.result.value()
-  return result.isError === true
-    ? formatFault(joinTextBlocks(result))
-    : JSON.stringify({ value: extractValue(result) })
+  return result.isError === true ? formatFault(joinTextBlocks(result)) : JSON.stringify({ value: extractValue(result) })
 }
 
 /** Result data: structured content, else text parsed as JSON if possible, else the blocks. */

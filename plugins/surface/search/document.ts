@@ -50,9 +50,7 @@ export function extractFirstSentence(whole: string): string {
 
 function getTitle(value: JsonObject): string {
   const { title, annotations } = value
-  return typeof title === 'string'
-    ? title
-    : toSearchText(isObject(annotations) ? annotations.title : undefined)
+  return typeof title === 'string' ? title : toSearchText(isObject(annotations) ? annotations.title : undefined)
 }
 
 interface CollectedTexts {

@@ -68,8 +68,7 @@ export interface ArgumentSpec {
 }
 
 /** Restored arguments, or the unknown or inexact one. */
-type RestoredArguments =
-  { readonly args: JsonObject } | { readonly unknown: string } | { readonly inexact: string }
+type RestoredArguments = { readonly args: JsonObject } | { readonly unknown: string } | { readonly inexact: string }
 
 /** Keywords with subschemas for the same value. */
 const SAME_VALUE_LISTS = ['allOf', 'anyOf', 'oneOf'] as const
@@ -84,9 +83,7 @@ class ArgumentOverrides {
   constructor(specs: Readonly<Record<string, ArgumentSpec>>) {
     this.specs = new Map(Object.entries(specs))
     this.#originalNames = new Map(
-      [...this.specs].flatMap(([name, { rename }]) =>
-        rename === undefined ? [] : [[rename, name] as const],
-      ),
+      [...this.specs].flatMap(([name, { rename }]) => (rename === undefined ? [] : [[rename, name] as const])),
     )
   }
 
@@ -107,9 +104,7 @@ class ArgumentOverrides {
     for (const key of SAME_VALUE_LISTS) {
       const parts = schema[key]
       if (Array.isArray(parts))
-        made[key] = parts.map((part: unknown) =>
-          isObject(part) ? this.overrideSchema(part, depth + 1) : part,
-        )
+        made[key] = parts.map((part: unknown) => (isObject(part) ? this.overrideSchema(part, depth + 1) : part))
     }
     return made
   }

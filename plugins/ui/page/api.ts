@@ -58,8 +58,7 @@ async function fetchApi(url: string, init: RequestInit): Promise<Response> {
   })
   if (response.ok) return response
   const failure = await readFailure(response)
-  if (failure.status === 401)
-    signedOutListener(localStorage.getItem(STORAGE_KEY) === null ? '' : SESSION_ENDED_TEXT)
+  if (failure.status === 401) signedOutListener(localStorage.getItem(STORAGE_KEY) === null ? '' : SESSION_ENDED_TEXT)
   throw failure
 }
 
@@ -89,10 +88,7 @@ export async function logOut(): Promise<void> {
 }
 
 /** Receives events until the page closes. Reconnects with increasing delays. */
-export function listenToEvents(
-  onEvent: (event: Event) => void,
-  onState: (isLive: boolean) => void,
-): () => void {
+export function listenToEvents(onEvent: (event: Event) => void, onState: (isLive: boolean) => void): () => void {
   const stop = new AbortController()
   const receive = async (): Promise<void> => {
     let pause = 1000
@@ -119,11 +115,7 @@ export function listenToEvents(
 }
 
 /** Runs a tool and receives its events until it ends. */
-export async function runTool(
-  body: Json,
-  onEvent: (event: Json) => void,
-  signal: AbortSignal,
-): Promise<void> {
+export async function runTool(body: Json, onEvent: (event: Json) => void, signal: AbortSignal): Promise<void> {
   const response = await fetchApi('api/run', { ...createPostInit(body), signal })
   for await (const data of readEventData(response)) onEvent(JSON.parse(data) as Json)
 }

@@ -6,11 +6,7 @@ import { toFailure } from './api.ts'
 
 export type ViewNode = VNode | readonly VNode[] | undefined | null | string
 
-export function Page(props: {
-  title: string
-  lead?: ComponentChildren
-  children?: ComponentChildren
-}): ViewNode {
+export function Page(props: { title: string; lead?: ComponentChildren; children?: ComponentChildren }): ViewNode {
   return html`<div class="head">
       <h1 tabindex="-1">${props.title}</h1>
       ${props.lead === undefined ? null : html`<div class="lead">${props.lead}</div>`}

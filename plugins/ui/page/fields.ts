@@ -72,9 +72,7 @@ type JsonReviver = (key: string, value: unknown, context?: { readonly source?: s
 function keepDigits(value: unknown, source: string | undefined): unknown {
   const { rawJSON } = JSON as { readonly rawJSON?: (text: string) => object }
   if (typeof value !== 'number' || source === undefined || String(value) === source) return value
-  return rawJSON !== undefined && /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/.test(source)
-    ? rawJSON(source)
-    : value
+  return rawJSON !== undefined && /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/.test(source) ? rawJSON(source) : value
 }
 
 /** Fields for primitive members, and names of the others; undefined if any member is allowed. */
@@ -146,10 +144,8 @@ const PLACEHOLDERS: Json = { 'date-time': '2026-11-23T10:00:00Z', time: '10:00:0
 const MAX_LINE_LENGTH = 120
 
 function createTextAttributes({ format, pattern, minLength, maxLength }: Json): Json {
-  const isLine =
-    typeof pattern === 'string' || (typeof maxLength === 'number' && maxLength <= MAX_LINE_LENGTH)
-  if (typeof format !== 'string')
-    return keepDefined({ type: isLine ? 'text' : undefined, minLength, maxLength })
+  const isLine = typeof pattern === 'string' || (typeof maxLength === 'number' && maxLength <= MAX_LINE_LENGTH)
+  if (typeof format !== 'string') return keepDefined({ type: isLine ? 'text' : undefined, minLength, maxLength })
   return keepDefined({
     type: INPUT_TYPES[format] ?? 'text',
     placeholder: PLACEHOLDERS[format],
@@ -163,9 +159,7 @@ function createNumberAttributes({ type, minimum: min, maximum: max, multipleOf }
 }
 
 function keepDefined(all: Json): Json {
-  return Object.fromEntries(
-    Object.entries(all).filter(([, value]) => ['string', 'number'].includes(typeof value)),
-  )
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => ['string', 'number'].includes(typeof value)))
 }
 
 /** Text in a field: the typed one, or the default. */

@@ -40,15 +40,7 @@ export function Form({ schema, values, change }: FormProps): ViewNode {
   }`
 }
 
-function FormRow({
-  of,
-  text,
-  change,
-}: {
-  of: Field
-  text: string
-  change: (text: string) => void
-}): ViewNode {
+function FormRow({ of, text, change }: { of: Field; text: string; change: (text: string) => void }): ViewNode {
   const { name, title, description, isRequired, options, type, attributes } = of
   const control =
     options !== undefined
@@ -57,13 +49,7 @@ function FormRow({
           ${options.map(([value, label]) => html`<option value=${formatValue(value)} selected=${formatValue(value) === text}>${label}</option>`)}
         </select>`
       : 'type' in attributes
-        ? html`<input
-            ...${attributes}
-            value=${text}
-            autocomplete="off"
-            dir="auto"
-            onInput=${onTextInput(change)}
-          />`
+        ? html`<input ...${attributes} value=${text} autocomplete="off" dir="auto" onInput=${onTextInput(change)} />`
         : html`<textarea
             ...${attributes}
             rows="1"

@@ -30,8 +30,7 @@ export function Plot({ title, figures, value, second, text, summary, isSum }: Pl
   const end = Math.floor(Date.now() / SPAN_MS) * SPAN_MS
   const spans = groupByMinute(figures, end)
   const values = spans.map(span => (span === undefined ? undefined : value(span)))
-  const others =
-    second === undefined ? [] : spans.map(span => (span === undefined ? undefined : second(span)))
+  const others = second === undefined ? [] : spans.map(span => (span === undefined ? undefined : second(span)))
   const top = Math.max(1e-9, ...values.map(one => one ?? 0), ...others.map(one => one ?? 0))
   const shown = chosen === undefined ? undefined : spans[chosen]
   const move = (event: PointerEvent): void => {
@@ -116,9 +115,6 @@ function formatPath(points: readonly PlotPoint[]): string {
 
 function createAreaPath(values: PlotValues, top: number, isSum: boolean): string {
   return splitIntoLines(values, top, isSum)
-    .map(
-      points =>
-        `${formatPath(points)}L${points.at(-1)?.[0] ?? 0} ${HEIGHT}L${points[0]?.[0] ?? 0} ${HEIGHT}Z`,
-    )
+    .map(points => `${formatPath(points)}L${points.at(-1)?.[0] ?? 0} ${HEIGHT}L${points[0]?.[0] ?? 0} ${HEIGHT}Z`)
     .join('')
 }

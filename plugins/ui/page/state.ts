@@ -76,9 +76,7 @@ export function useQuery<T>(url: string, { every, on = [], newer }: QueryOptions
   const refresh = useCallback(() => {
     const data = answersByUrl.get(url) as T | undefined
     if (data === undefined || newer === undefined) return again()
-    ask(newer.formatUrl(data), answer =>
-      newer.merge((answersByUrl.get(url) as T | undefined) ?? data, answer),
-    )
+    ask(newer.formatUrl(data), answer => newer.merge((answersByUrl.get(url) as T | undefined) ?? data, answer))
   }, [url])
   useEffect(again, [url])
   useEffect(() => {
@@ -129,10 +127,7 @@ interface ListOptions<A, T> extends QueryOptions<A> {
 }
 
 /** Fetches a list, and its further pages on demand. */
-export function useList<A, T>(
-  url: string,
-  { getRows, getNextUrl, ...options }: ListOptions<A, T>,
-): ListResult<A, T> {
+export function useList<A, T>(url: string, { getRows, getNextUrl, ...options }: ListOptions<A, T>): ListResult<A, T> {
   const asked = useQuery<A>(url, options)
   const [more, setMore] = useState<{ readonly of: string; readonly pages: readonly A[] }>({
     of: url,
@@ -144,10 +139,7 @@ export function useList<A, T>(
   const rows = pages.flatMap(page => getRows(page))
   const next = getNextUrl(pages.at(-1) ?? data, rows.length)
   const further = (): void =>
-    void getJson<A>(String(next)).then(
-      page => setMore({ of: url, pages: [...pages.slice(1), page] }),
-      asked.again,
-    )
+    void getJson<A>(String(next)).then(page => setMore({ of: url, pages: [...pages.slice(1), page] }), asked.again)
   return { ...asked, rows, hasMore: pages.length > 1, ...(next === undefined ? {} : { loadMore: further }) }
 }
 
@@ -172,8 +164,7 @@ export function usePageLocation(): PageLocation {
 
 export function formatHash(page: string, params: Readonly<Record<string, string | undefined>> = {}): string {
   const query = new URLSearchParams()
-  for (const [key, value] of Object.entries(params))
-    if (value !== undefined && value !== '') query.set(key, value)
+  for (const [key, value] of Object.entries(params)) if (value !== undefined && value !== '') query.set(key, value)
   return query.size === 0 ? `#/${page}` : `#/${page}?${query.toString()}`
 }
 

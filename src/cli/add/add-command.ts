@@ -84,12 +84,9 @@ export async function runRemove(
   const consent = await promptForConsent('Write this?', flags, terminal, host)
   const isWritten = consent === 'given'
   if (isWritten)
-    await writeChange(file, change, now =>
-      withDraftConfig(now.before, now.after, terminal, () => Promise.resolve()),
-    )
+    await writeChange(file, change, now => withDraftConfig(now.before, now.after, terminal, () => Promise.resolve()))
   if (flags.json) out.json({ file, name, removed: isWritten })
-  else if (isWritten)
-    out.line(`${out.paint('green', 'wrote')} ${relative(terminal.cwd, file)}: removed ${name}`)
+  else if (isWritten) out.line(`${out.paint('green', 'wrote')} ${relative(terminal.cwd, file)}: removed ${name}`)
   return consent === 'declined' ? 1 : 0
 }
 
@@ -149,15 +146,12 @@ function paintDiffLine(line: string, out: TerminalOutput): string {
 const MAX_SHOWN_TOOLS = 20
 
 function printTools(name: string, { tools, tokens }: TrialResult, out: TerminalOutput): void {
-  out.line(
-    `${out.paint('green', 'started')} ${name}: ${plural(tools.length, 'tool')}, about ${tokens} tokens`,
-  )
+  out.line(`${out.paint('green', 'started')} ${name}: ${plural(tools.length, 'tool')}, about ${tokens} tokens`)
   const rows = tools
     .slice(0, MAX_SHOWN_TOOLS)
     .map(tool => [`  ${toOneLine(tool.name)}`, out.paint('dim', `${tool.tokens} tokens`)])
   for (const line of formatTable(rows, out)) out.line(line)
-  if (tools.length > MAX_SHOWN_TOOLS)
-    out.line(`  ${out.paint('dim', `and ${tools.length - MAX_SHOWN_TOOLS} more`)}`)
+  if (tools.length > MAX_SHOWN_TOOLS) out.line(`  ${out.paint('dim', `and ${tools.length - MAX_SHOWN_TOOLS} more`)}`)
 }
 
 function printWritten(
@@ -192,10 +186,7 @@ type PinResult =
   { readonly file: string; readonly problem?: never } | { readonly problem: string; readonly file?: never }
 
 /** Pins the definitions of a new server with `gateway lock`. Returns undefined if the configuration has no `pins`. */
-async function pinDefinitions(
-  { file, name, edited }: PlannedAddition,
-  host: Host,
-): Promise<PinResult | undefined> {
+async function pinDefinitions({ file, name, edited }: PlannedAddition, host: Host): Promise<PinResult | undefined> {
   if (!hasPins(edited.after)) return undefined
   const { text, exit } = await runOwnProgram(host, ['lock', name, '--json', '--config', file])
   const said = tryParseJson(text)
@@ -203,8 +194,7 @@ async function pinDefinitions(
   if (exit === 0 && lock !== undefined) return { file: lock }
   const [first] = isObject(said) && Array.isArray(said.upstreams) ? (said.upstreams as unknown[]) : []
   return {
-    problem:
-      readText(first, 'problem') ?? readText(said, 'error', 'message') ?? 'the lock file was not written',
+    problem: readText(first, 'problem') ?? readText(said, 'error', 'message') ?? 'the lock file was not written',
   }
 }
 

@@ -20,9 +20,7 @@ const NO_INPUTS: LaunchOption['inputs'] = []
 export function parseTarget(text: string | undefined, command: readonly string[]): AddTarget {
   if (text === undefined && command.length > 0) return createCommandTarget(command)
   if (text === undefined)
-    throw createUsageError(
-      'missing server: give a registry name, npm:package@version, a URL, or -- and a command',
-    )
+    throw createUsageError('missing server: give a registry name, npm:package@version, a URL, or -- and a command')
   const [, kind = '', rest = ''] = /^(npm|pypi|docker|openapi):(.+)$/s.exec(text) ?? []
   if (kind === 'openapi') return createOpenApiTarget(rest)
   if (kind !== '') return parsePackageTarget(kind, rest)
@@ -34,8 +32,7 @@ function parseRegistryName(text: string): AddTarget {
   if (REGISTRY_NAME.test(name)) return { by: 'registry', name, version }
   const forms = 'io.github.owner/server, npm:…, pypi:…, docker:…, openapi:…, https://…'
   const shown = text.slice(0, 100)
-  if (/^@[\w.-]+\/[\w.-]+(@[\w.-]+)?$/.test(text))
-    throw createUsageError(`"${shown}" – did you mean "npm:${shown}"?`)
+  if (/^@[\w.-]+\/[\w.-]+(@[\w.-]+)?$/.test(text)) throw createUsageError(`"${shown}" – did you mean "npm:${shown}"?`)
   const search = /^[\w.-]+$/.test(text) ? `; run gateway search ${shown} to find a name` : ''
   throw createUsageError(`"${shown}" is not one of: ${forms}${search}`)
 }
@@ -55,8 +52,7 @@ function parsePackageTarget(kind: string, text: string): AddTarget {
     ...(version === undefined ? {} : { version }),
   })
   if ('why' in option) {
-    const hint =
-      version === undefined && !isImage ? `; write ${kind}:${identifier}@<version> to pin the version` : ''
+    const hint = version === undefined && !isImage ? `; write ${kind}:${identifier}@<version> to pin the version` : ''
     throw createUsageError(`${option.why}${hint}`)
   }
   return { by: 'option', option, suggested: identifier }

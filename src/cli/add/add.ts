@@ -49,12 +49,9 @@ async function runTrial(
 ): Promise<TrialResult> {
   const { config } = disableRecords(source)
   const upstream = config.upstreams[name]
-  if (upstream === undefined)
-    throw gatewayError('GW_ADD_TRIAL', { upstream: name, help, why: 'upstream not found' })
+  if (upstream === undefined) throw gatewayError('GW_ADD_TRIAL', { upstream: name, help, why: 'upstream not found' })
   // Drop rules: they may refer to other upstreams and would hide tools.
-  const kept = Object.fromEntries(
-    Object.entries(config).filter(([key]) => STARTUP_SECTIONS.has(key)),
-  ) as typeof config
+  const kept = Object.fromEntries(Object.entries(config).filter(([key]) => STARTUP_SECTIONS.has(key))) as typeof config
   const alone = { ...kept, listeners: {}, plugins: {}, upstreams: { [name]: upstream } }
   return withGateway(withConfig(source, alone), terminal, async gateway => {
     const client = await gateway.connect()
@@ -178,11 +175,7 @@ interface LaunchChoice {
   readonly notes: readonly string[]
 }
 
-async function chooseLaunchOption(
-  target: AddTarget,
-  flags: AddFlags,
-  terminal: Terminal,
-): Promise<LaunchChoice> {
+async function chooseLaunchOption(target: AddTarget, flags: AddFlags, terminal: Terminal): Promise<LaunchChoice> {
   if (target.by === 'option') return { ...target, notes: [] }
   const registry = await openRegistry(flags, terminal)
   const entry = await registry.find(target.name, target.version)
@@ -195,9 +188,7 @@ async function chooseLaunchOption(
   const notes = entry.status === 'deprecated' ? [`${entry.name} is deprecated in its registry`] : []
   const rest = options.filter(one => one !== option).map(({ kind }) => kind)
   const choice =
-    rest.length > 0 && flags.kind === undefined
-      ? [`also available as ${rest.join(', ')}; choose with --kind`]
-      : []
+    rest.length > 0 && flags.kind === undefined ? [`also available as ${rest.join(', ')}; choose with --kind`] : []
   return { option, suggested: entry.name, notes: [...notes, ...choice] }
 }
 
@@ -222,16 +213,11 @@ function addUndeclaredValues(
       key.startsWith(`${kind} `) && !known.has(key) ? [[key.slice(kind.length + 1), value]] : [],
     )
   const isLocal = upstream.type === 'stdio'
-  const [unknown] = [
-    ...listUndeclared('arg'),
-    ...(isLocal ? listUndeclared('header') : listUndeclared('env')),
-  ]
+  const [unknown] = [...listUndeclared('arg'), ...(isLocal ? listUndeclared('header') : listUndeclared('env'))]
   if (unknown !== undefined) throw createUsageError(`unknown input "${unknown[0]}"`)
   const added = Object.fromEntries(listUndeclared(isLocal ? 'env' : 'header'))
   const key = isLocal ? 'env' : 'headers'
-  return Object.keys(added).length === 0
-    ? upstream
-    : { ...upstream, [key]: { ...readMap(upstream, key), ...added } }
+  return Object.keys(added).length === 0 ? upstream : { ...upstream, [key]: { ...readMap(upstream, key), ...added } }
 }
 
 function setServerUrl(upstream: JsonObject, server: string | undefined): JsonObject {
@@ -266,9 +252,7 @@ export async function tryAddition(
     flags['no-start']
       ? Promise.resolve(undefined)
       : runTrial(source, { name, help: suggestFlags(adding.secrets.upstream) }, terminal)
-  return withSecretFiles(adding, 'for now', () =>
-    withDraftConfig(change.before, change.after, terminal, startDraft),
-  )
+  return withSecretFiles(adding, 'for now', () => withDraftConfig(change.before, change.after, terminal, startDraft))
 }
 
 /** Applies the addition to the current configuration, which must be valid afterwards. */

@@ -119,11 +119,7 @@ function createRunnerOption(
     upstream: (answers, more = []) => {
       const rest = [...own.flatMap(argument => argument.words(answers)), ...more]
       const separator = rest.length > 0 && runner.separator !== undefined ? [runner.separator] : []
-      return createStdioUpstream(
-        runner.command,
-        [...line, ...separator, ...rest],
-        fillValues(environment, answers),
-      )
+      return createStdioUpstream(runner.command, [...line, ...separator, ...rest], fillValues(environment, answers))
     },
   }
 }
@@ -142,8 +138,7 @@ function formatImage(identifier: string, version: string): string | undefined {
 
 function createDockerOption({ given, identifier, environment, own }: PackageDetails): PackageMatch {
   const image = formatImage(identifier, readText(given, 'version') ?? '')
-  if (image === undefined)
-    return { why: `"${quoteExcerpt(identifier)}" is not an image with an exact version` }
+  if (image === undefined) return { why: `"${quoteExcerpt(identifier)}" is not an image with an exact version` }
   const options = parseArguments(given, 'runtimeArguments')
   const bad = options.find(({ name }) => name !== '-e' && name !== '--env')
   if (bad !== undefined)
@@ -178,8 +173,7 @@ function splitDockerVariables(settings: readonly string[]): {
   const env: EnvironmentEntry[] = []
   const flags = settings.flatMap(setting => {
     const [, name = '', value = ''] = /^([A-Za-z_]\w{0,199})=(.*)$/s.exec(setting) ?? []
-    if (name === '' || CODE_LOADING_VARIABLE.test(name) || DOCKER_CLIENT_VARIABLE.test(name))
-      return ['-e', setting]
+    if (name === '' || CODE_LOADING_VARIABLE.test(name) || DOCKER_CLIENT_VARIABLE.test(name)) return ['-e', setting]
     env.push([name, value])
     return ['-e', name]
   })
@@ -188,18 +182,11 @@ function splitDockerVariables(settings: readonly string[]): {
 
 type EnvironmentEntry = readonly [name: string, value: string]
 
-function createStdioUpstream(
-  command: string,
-  args: readonly string[],
-  env: readonly EnvironmentEntry[],
-): JsonObject {
+function createStdioUpstream(command: string, args: readonly string[], env: readonly EnvironmentEntry[]): JsonObject {
   return { type: 'stdio', command, args, ...(env.length === 0 ? {} : { env: Object.fromEntries(env) }) }
 }
 
-function collectInputs(
-  environment: ReadonlyMap<string, InputValue>,
-  all: readonly PackageArgument[],
-): Input[] {
+function collectInputs(environment: ReadonlyMap<string, InputValue>, all: readonly PackageArgument[]): Input[] {
   return [...environment.values(), ...all].flatMap(({ inputs }) => inputs)
 }
 
@@ -250,10 +237,8 @@ function parseEnvironment(
   const all = new Map<string, InputValue>()
   for (const one of readList(given, 'environmentVariables').filter(isObject)) {
     const name = readText(one, 'name') ?? ''
-    if (!/^[A-Za-z_]\w{0,199}$/.test(name))
-      return { why: `"${quoteExcerpt(name)}" is not a valid variable name` }
-    if (CODE_LOADING_VARIABLE.test(name))
-      return { why: `it sets ${name}, which is not allowed from a registry` }
+    if (!/^[A-Za-z_]\w{0,199}$/.test(name)) return { why: `"${quoteExcerpt(name)}" is not a valid variable name` }
+    if (CODE_LOADING_VARIABLE.test(name)) return { why: `it sets ${name}, which is not allowed from a registry` }
     all.set(name, parseInputValue(one, 'env', name))
   }
   return { all }
@@ -277,8 +262,7 @@ function parseRemote(given: JsonObject): PackageMatch {
     return { why: `${kind}: "${quoteExcerpt(template)}" is not an https URL` }
   const url = parseInputValue({ value: template, variables: readMap(given, 'variables') }, 'arg', 'url')
   const headers = parseHeaders(given)
-  if (typeof headers === 'string')
-    return { why: `${kind}: "${quoteExcerpt(headers)}" is not a valid header name` }
+  if (typeof headers === 'string') return { why: `${kind}: "${quoteExcerpt(headers)}" is not a valid header name` }
   return {
     kind: type === 'http' ? 'remote' : 'sse',
     title: template,

@@ -18,8 +18,7 @@ interface RegistryEntry {
 }
 
 /** Reverse-DNS names, restricted to unambiguous characters. */
-export const REGISTRY_NAME =
-  /^[A-Za-z0-9](?:[A-Za-z0-9.-]{0,198}[A-Za-z0-9])?\/[A-Za-z0-9][A-Za-z0-9._-]{0,198}$/
+export const REGISTRY_NAME = /^[A-Za-z0-9](?:[A-Za-z0-9.-]{0,198}[A-Za-z0-9])?\/[A-Za-z0-9][A-Za-z0-9._-]{0,198}$/
 
 const OFFICIAL_META = 'io.modelcontextprotocol.registry/official'
 const MAX_ALTERNATIVES = 50
@@ -61,17 +60,12 @@ export class Registry {
   async search(words: readonly string[]): Promise<RegistryEntry[]> {
     const wanted = words.map(word => word.toLowerCase())
     const rows =
-      'file' in this.#place
-        ? await readRows(this.#place.file)
-        : await this.#searchRows(wanted, this.#place.url)
+      'file' in this.#place ? await readRows(this.#place.file) : await this.#searchRows(wanted, this.#place.url)
     const hasAllWords = ({ name, description }: RegistryEntry): boolean => {
       const text = `${name} ${description}`.toLowerCase()
       return wanted.every(word => text.includes(word))
     }
-    return selectNewest(rows.flatMap(row => parseRegistryEntry(row) ?? []).filter(hasAllWords)).slice(
-      0,
-      MAX_COUNT,
-    )
+    return selectNewest(rows.flatMap(row => parseRegistryEntry(row) ?? []).filter(hasAllWords)).slice(0, MAX_COUNT)
   }
 
   /** Returns one version of a server, by default the newest. @throws GatewayError GW_REGISTRY */
@@ -86,9 +80,7 @@ export class Registry {
       all.map(entry => entry.name),
     )
     const what =
-      version === undefined || own.length === 0
-        ? `no server named "${name}"`
-        : `no version ${version} of "${name}"`
+      version === undefined || own.length === 0 ? `no server named "${name}"` : `no version ${version} of "${name}"`
     throw this.#createError(meant === undefined || own.length > 0 ? what : `${what} – ${meant}`)
   }
 
@@ -144,8 +136,7 @@ async function readRows(file: string): Promise<unknown[]> {
     const handle = await open(file, 'r')
     try {
       const found = await handle.stat()
-      if (!found.isFile() || found.size > MAX_BYTES)
-        throw new Error(`not a file of at most ${MAX_BYTES} bytes`)
+      if (!found.isFile() || found.size > MAX_BYTES) throw new Error(`not a file of at most ${MAX_BYTES} bytes`)
       const data = JSON.parse(await handle.readFile('utf8')) as unknown
       const servers = Array.isArray(data) ? (data as unknown[]) : [...readList(data, 'servers')]
       return servers.length > 0 ? servers : [data]

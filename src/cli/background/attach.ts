@@ -40,9 +40,7 @@ async function formatProblems({ fields }: GatewayError, cwd: string): Promise<st
   const problems = (fields.problems ?? []) as readonly Problem[]
   if (problems.length === 0) return []
   const { formatProblem } = await import('../../config/problem.ts')
-  return problems.map(
-    problem => `  ${problem.severity === 'warning' ? 'warning ' : ''}${formatProblem(problem, cwd)}`,
-  )
+  return problems.map(problem => `  ${problem.severity === 'warning' ? 'warning ' : ''}${formatProblem(problem, cwd)}`)
 }
 
 export interface AttachFlags {
@@ -118,9 +116,7 @@ async function resolveSocket(flags: AttachFlags, host: Host): Promise<string> {
 }
 
 function createStartCommand({ config, env, set = [], 'no-start': noStart = false }: AttachFlags): string[] {
-  const start = noStart
-    ? ['status', '--to-attach']
-    : ['up', '--until-idle', ...set.flatMap(one => ['--set', one])]
+  const start = noStart ? ['status', '--to-attach'] : ['up', '--until-idle', ...set.flatMap(one => ['--set', one])]
   const named = config === undefined ? [] : ['--config', config]
   return [...start, '--json', ...named, ...(env === undefined ? [] : ['--env', env])]
 }

@@ -7,12 +7,7 @@ import { splitPath } from '../../util/platform.ts'
 import type { Host, Terminal } from '../output/terminal.ts'
 
 /** Starts this program detached, with its output in an open file. */
-export function spawnDetached(
-  host: Host,
-  args: readonly string[],
-  cwd: string,
-  output: number,
-): ChildProcess {
+export function spawnDetached(host: Host, args: readonly string[], cwd: string, output: number): ChildProcess {
   return spawn(host.execPath, [String(host.argv[1]), ...args], {
     cwd,
     env: { ...host.env },

@@ -34,10 +34,7 @@ const MAX_QUOTED_BYTES = 2000
 const CONFIG_EXIT_CODE = 3
 
 /** Resolves the background gateway of the flags, running or not. */
-export async function resolveBackground(
-  flags: BackgroundFlags,
-  terminal: Terminal,
-): Promise<BackgroundGateway> {
+export async function resolveBackground(flags: BackgroundFlags, terminal: Terminal): Promise<BackgroundGateway> {
   const { environment } = terminal
   const config = await findConfigFile(flags, terminal)
   const socket = getAttachSocketPath({
@@ -82,10 +79,7 @@ export async function startBackground(
   closeSync(output)
   let why: string | undefined
   child.on('error', error => (why = error.message))
-  child.on(
-    'exit',
-    (code, signal) => (why = readLogTail(log, from) || `exited with ${signal ?? `code ${code}`}`),
-  )
+  child.on('exit', (code, signal) => (why = readLogTail(log, from) || `exited with ${signal ?? `code ${code}`}`))
   const end = performance.now() + START_TIMEOUT_MS
   while (!(await isUp(background))) {
     if (why !== undefined) {

@@ -21,30 +21,20 @@ const POLL_MS = 50
 const STOP_TIMEOUT_MS = 90_000
 
 /** Starts the background gateway unless it is running. */
-export async function ensureRunning(
-  flags: BackgroundFlags,
-  terminal: Terminal,
-  host: Host,
-): Promise<UpResult> {
+export async function ensureRunning(flags: BackgroundFlags, terminal: Terminal, host: Host): Promise<UpResult> {
   const background = await resolveBackground(flags, terminal)
   if (await isUp(background)) return { ...background, started: false }
   await startBackground(background, flags, { terminal, host })
   return { ...background, started: true }
 }
 
-export async function runUp(
-  flags: BackgroundFlags & JsonFlags,
-  terminal: Terminal,
-  host: Host,
-): Promise<number> {
+export async function runUp(flags: BackgroundFlags & JsonFlags, terminal: Terminal, host: Host): Promise<number> {
   const result = await ensureRunning(flags, terminal, host)
   const { out, cwd } = terminal
   if (flags.json) out.json(result)
   else {
     const config = relative(cwd, result.config)
-    const log = result.started
-      ? result.log
-      : await readStatus(flags, terminal).then(findLogFile, () => result.log)
+    const log = result.started ? result.log : await readStatus(flags, terminal).then(findLogFile, () => result.log)
     out.line(
       result.started
         ? `${out.paint('green', 'started')} the gateway of ${config} in the background`
@@ -59,10 +49,7 @@ export async function runUp(
 }
 
 /** Sends SIGTERM to the running gateway and waits until its process exits. */
-export async function stopGateway(
-  flags: ControlFlags,
-  terminal: Terminal,
-): Promise<{ readonly pid: number }> {
+export async function stopGateway(flags: ControlFlags, terminal: Terminal): Promise<{ readonly pid: number }> {
   const { socket, about } = await withControl(flags, terminal, client => Promise.resolve(client))
   const { pid } = about
   process.kill(pid, 'SIGTERM')
@@ -121,10 +108,7 @@ function findLogFile({ background, gateway }: GatewayStatus): string {
  * Finds the attach socket of a configuration; only one of its gateways has it.
  * @throws GatewayError GW_NO_GATEWAY
  */
-export async function findAttachSocket(
-  flags: BackgroundFlags,
-  terminal: Terminal,
-): Promise<BackgroundGateway> {
+export async function findAttachSocket(flags: BackgroundFlags, terminal: Terminal): Promise<BackgroundGateway> {
   const background = await resolveBackground(flags, terminal)
   if (await isUp(background)) return background
   throw gatewayError('GW_NO_GATEWAY', { config: background.config })

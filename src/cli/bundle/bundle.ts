@@ -52,9 +52,7 @@ function createZip(entries: readonly ZipEntry[]): Buffer {
       encodeUint32(ATTRIBUTES),
       encodeUint32(offset),
     ]
-    directory.push(
-      Buffer.concat([encodeUint32(CENTRAL_HEADER), encodeUint16(MADE_BY), shared, ...place, name]),
-    )
+    directory.push(Buffer.concat([encodeUint32(CENTRAL_HEADER), encodeUint16(MADE_BY), shared, ...place, name]))
     offset += local.length
   }
   const listed = Buffer.concat(directory)
@@ -82,12 +80,7 @@ function createZipHeader(bytes: Buffer, packed: Buffer, name: Buffer): Buffer {
       encodeUint16(0),
       encodeUint16(ZIP_DATE),
     ],
-    ...[
-      encodeUint32(crc32(bytes)),
-      encodeUint32(packed.length),
-      encodeUint32(bytes.length),
-      encodeUint16(name.length),
-    ],
+    ...[encodeUint32(crc32(bytes)), encodeUint32(packed.length), encodeUint32(bytes.length), encodeUint16(name.length)],
   ])
 }
 
@@ -134,17 +127,12 @@ process.exit(await runBundled(process, new URL('./gateway.json', import.meta.url
  * Writes a bundle that connects a desktop application to the local gateway of a configuration.
  * @throws GatewayError GW_USAGE, GW_CONFIG_NOT_FOUND, GW_CONFIG_UNREADABLE, GW_PROFILE_UNKNOWN
  */
-export async function writeBundle(
-  flags: BundleFlags,
-  terminal: Terminal,
-  host: Host,
-): Promise<WrittenBundle> {
+export async function writeBundle(flags: BundleFlags, terminal: Terminal, host: Host): Promise<WrittenBundle> {
   const { name, output = `${name}.mcpb` } = flags
   if (!BUNDLE_NAME.test(name))
     throw gatewayError('GW_USAGE', { what: `--name must be up to 64 of a-z, 0-9 and . _ -, not "${name}"` })
   const file = resolve(terminal.cwd, output)
-  if (extname(file) !== '.mcpb')
-    throw gatewayError('GW_USAGE', { what: `--output must end in .mcpb: ${output}` })
+  if (extname(file) !== '.mcpb') throw gatewayError('GW_USAGE', { what: `--output must end in .mcpb: ${output}` })
   const config = await findConfigFile(flags, terminal)
   if (!existsSync(config)) throw gatewayError('GW_CONFIG_UNREADABLE', { file: config, why: 'no such file' })
   if (flags.profile !== undefined) {
@@ -172,11 +160,7 @@ function createZipEntries(manifest: JsonObject, settings: BundleSettings): ZipEn
 }
 
 /** Creates a manifest of MCPB specification 0.4. The application expands `${…}`. */
-function createManifest(
-  config: string,
-  { name, env, profile }: BundleFlags,
-  { environment }: Terminal,
-): JsonObject {
+function createManifest(config: string, { name, env, profile }: BundleFlags, { environment }: Terminal): JsonObject {
   const { name: author, version } = readOwnPackage()
   const variables = selectEnvironment(environment)
   const odd = [config, env, profile, ...Object.values(variables)].find(text => text?.includes('${'))
@@ -257,8 +241,7 @@ export async function runBundle(
     return
   }
   const { file, config, size } = bundle
-  const formatPath = (path: string): string =>
-    relative(cwd, path).startsWith('..') ? path : relative(cwd, path)
+  const formatPath = (path: string): string => (relative(cwd, path).startsWith('..') ? path : relative(cwd, path))
   out.line(
     `${out.paint('green', 'wrote')} ${formatPath(file)} (${Math.ceil(size / 1024)} KB) for ${formatPath(config)}`,
   )

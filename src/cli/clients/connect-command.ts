@@ -74,8 +74,7 @@ export async function runDisconnect(
 ): Promise<number> {
   const connections = openConnectRecords(terminal)
   const clients = new Set(names.map(name => findClient(name).name))
-  if (clients.size === 0 && !flags.all)
-    throw gatewayError('GW_USAGE', { what: 'name a client, or use --all' })
+  if (clients.size === 0 && !flags.all) throw gatewayError('GW_USAGE', { what: 'name a client, or use --all' })
   const wanted = (await connections.list()).filter(({ client }) => flags.all || clients.has(client))
   if (flags['dry-run']) return printUndoPlans(await Promise.all(wanted.map(planUndo)), flags, terminal)
   const undone: UndoResult[] = []
@@ -86,9 +85,7 @@ export async function runDisconnect(
 }
 
 function printUndoPlans(undoings: readonly UndoPlan[], { json }: DisconnectFlags, { out }: Terminal): number {
-  const rows = undoings.map(({ result, before }) =>
-    before === undefined ? result : { ...result, outcome: 'planned' },
-  )
+  const rows = undoings.map(({ result, before }) => (before === undefined ? result : { ...result, outcome: 'planned' }))
   if (json) out.json(rows)
   else for (const line of undoings.flatMap(one => formatUndoPlan(one, out))) out.line(line)
   if (!json && undoings.length === 0) out.line(NOTHING_CONNECTED)
@@ -133,12 +130,7 @@ function parseEndpointUrl(text: string): string {
   })
 }
 
-async function confirmWrites(
-  count: number,
-  flags: ConnectFlags,
-  terminal: Terminal,
-  host: Host,
-): Promise<Consent> {
+async function confirmWrites(count: number, flags: ConnectFlags, terminal: Terminal, host: Host): Promise<Consent> {
   if (count === 0) return 'not asked'
   return promptForConsent(`Write ${count === 1 ? 'this' : `these ${count} files`}?`, flags, terminal, host)
 }
@@ -160,8 +152,7 @@ function printClients(found: readonly ClientStatus[], { json }: ConnectFlags, te
   if (here.length === 0) out.line('no clients found on this machine')
   const others = found.filter(one => !here.includes(one)).map(({ client }) => client)
   const names = others.map((other, i) => (i < others.length - 1 ? `${other},` : other))
-  if (others.length > 0)
-    for (const line of wrapWords(out.paint('dim', 'not installed:'), names, out)) out.line(line)
+  if (others.length > 0) for (const line of wrapWords(out.paint('dim', 'not installed:'), names, out)) out.line(line)
   const next = here.length === 0 ? 'cursor' : here.find(({ connected }) => connected.length === 0)?.client
   if (next !== undefined) out.line(`${out.paint('dim', 'next:')} gateway connect ${next} --dry-run`)
   return 0
@@ -184,9 +175,7 @@ function printWrittenClients(plans: readonly ConnectPlan[], { out }: Terminal): 
     if (client.note !== undefined) out.line(`  ${client.note}`)
     if (client.check !== undefined) out.line(`  ${out.paint('dim', 'check:')} ${client.check}`)
   }
-  out.line(
-    `${out.paint('dim', 'undo:')} gateway disconnect ${plans.map(({ client }) => client.name).join(' ')}`,
-  )
+  out.line(`${out.paint('dim', 'undo:')} gateway disconnect ${plans.map(({ client }) => client.name).join(' ')}`)
 }
 
 function formatUndoResult({ client, file, outcome, why }: UndoResult, { out }: Terminal): string {
@@ -195,10 +184,7 @@ function formatUndoResult({ client, file, outcome, why }: UndoResult, { out }: T
   return `${client}: ${file} ${said}`
 }
 
-function createPlanJson(
-  { client, file, entry, isDone = false, problem }: ConnectPlan,
-  isWritten: boolean,
-): object {
+function createPlanJson({ client, file, entry, isDone = false, problem }: ConnectPlan, isWritten: boolean): object {
   const outcome = problem !== undefined ? 'left' : isDone ? 'unchanged' : isWritten ? 'written' : 'planned'
   return {
     client: client.name,

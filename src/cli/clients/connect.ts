@@ -42,10 +42,7 @@ export interface ClientStatus {
   readonly connected: readonly string[]
 }
 
-export async function listClientStatus(
-  connections: ConnectRecords,
-  terminal: Terminal,
-): Promise<ClientStatus[]> {
+export async function listClientStatus(connections: ConnectRecords, terminal: Terminal): Promise<ClientStatus[]> {
   const all = await connections.list()
   return CLIENTS.map(client => ({
     client: client.name,
@@ -91,26 +88,16 @@ export async function planConnect(client: ClientDefinition, options: ConnectOpti
 }
 
 /** Rejects links from a project to other files of the user. @throws Error with a reason */
-async function throwIfOutsideProject(
-  file: string,
-  scope: ConnectOptions['scope'],
-  directory: string,
-): Promise<void> {
+async function throwIfOutsideProject(file: string, scope: ConnectOptions['scope'], directory: string): Promise<void> {
   if (scope === 'user') return
   let place = file
   while (!existsSync(place)) place = dirname(place)
   const path = relative(await realpath(directory), await realpath(place))
-  if (path.split(sep)[0] === '..' || isAbsolute(path))
-    throw new Error('a symbolic link leads out of the project')
+  if (path.split(sep)[0] === '..' || isAbsolute(path)) throw new Error('a symbolic link leads out of the project')
 }
 
 /** True if `gateway connect` wrote the entry and it is unchanged. */
-async function isOwnEntry(
-  present: unknown,
-  file: string,
-  name: string,
-  connections: ConnectRecords,
-): Promise<boolean> {
+async function isOwnEntry(present: unknown, file: string, name: string, connections: ConnectRecords): Promise<boolean> {
   return isDeepStrictEqual(present, (await connections.find(file, name))?.entry)
 }
 
@@ -122,8 +109,7 @@ export async function applyPlan(plan: ConnectPlan, options: ConnectOptions): Pro
   if (plan.after === undefined) return
   const now = await planConnect(plan.client, options)
   const { file = '', problem } = now
-  if (problem !== undefined)
-    throw gatewayError('GW_USAGE', { what: `${file} was changed in the meantime: ${problem}` })
+  if (problem !== undefined) throw gatewayError('GW_USAGE', { what: `${file} was changed in the meantime: ${problem}` })
   await writePlan(now, options)
 }
 
@@ -196,8 +182,7 @@ export async function planUndo(connected: ConnectRecord): Promise<UndoPlan> {
     const editor = selectEditor(client)
     const present = await editor.read(now.text, name)
     if (present === undefined) return { result: createResult('gone') }
-    if (!isDeepStrictEqual(present, entry))
-      return { result: createResult('left', 'the entry was changed later') }
+    if (!isDeepStrictEqual(present, entry)) return { result: createResult('left', 'the entry was changed later') }
     return { result: createResult('removed'), before: now, after: await editor.remove(now.text, name) }
   } catch (error) {
     return { result: createResult('left', getErrorMessage(error)) }
@@ -205,15 +190,11 @@ export async function planUndo(connected: ConnectRecord): Promise<UndoPlan> {
 }
 
 /** Undoes one connection. */
-export async function undoConnect(
-  connected: ConnectRecord,
-  connections: ConnectRecords,
-): Promise<UndoResult> {
+export async function undoConnect(connected: ConnectRecord, connections: ConnectRecords): Promise<UndoResult> {
   const { result, before, after } = await planUndo(connected)
   if (result.outcome === 'left') return result
   try {
-    if (before !== undefined)
-      await (after === undefined ? unlink(connected.file) : writeSettingsFile(before, after))
+    if (before !== undefined) await (after === undefined ? unlink(connected.file) : writeSettingsFile(before, after))
     await connections.remove(connected)
     return result
   } catch (error) {

@@ -91,10 +91,7 @@ function createJsonEditor({ key }: ClientDefinition): SettingsEditor {
       const [plain] = modify(source, [...key, name], entry, {})
       const behind = plain && (await appendAfterProperty(source, plain))
       if (behind !== undefined) return applyEdits(source, [behind])
-      return applyEdits(
-        source,
-        modify(source, [...key, name], entry, { formattingOptions: detectFormatting(source) }),
-      )
+      return applyEdits(source, modify(source, [...key, name], entry, { formattingOptions: detectFormatting(source) }))
     },
     async remove(text, name) {
       const { modify, applyEdits } = await import('jsonc-parser')
@@ -109,9 +106,7 @@ function createJsonEditor({ key }: ClientDefinition): SettingsEditor {
 /** Parses settings. @throws Error with a line number if the text is invalid */
 export async function parseSettings(text: string, format: ClientDefinition['format']): Promise<unknown> {
   if (format === 'json') return parseJson(text)
-  return format === 'toml'
-    ? parseToml(text)
-    : (await import('../../config/source/plain-yaml.ts')).fromYaml(text)
+  return format === 'toml' ? parseToml(text) : (await import('../../config/source/plain-yaml.ts')).fromYaml(text)
 }
 
 async function parseToml(text: string): Promise<JsonObject> {
@@ -175,8 +170,7 @@ function detectFormatting(text: string): { tabSize: number; insertSpaces: boolea
 
 /** Appends a table, so that the rest of the file is not rewritten. */
 function createTomlEditor({ key }: ClientDefinition): SettingsEditor {
-  const read = async (text: string, name: string): Promise<unknown> =>
-    readPath(await parseToml(text), [...key, name])
+  const read = async (text: string, name: string): Promise<unknown> => readPath(await parseToml(text), [...key, name])
   const removeTable = async (text: string, name: string): Promise<string> => {
     const eol = text.includes('\r\n') ? '\r\n' : '\n'
     const header = formatTomlHeader(key, name)

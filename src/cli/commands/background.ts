@@ -13,8 +13,7 @@ export const BACKGROUND_COMMANDS = {
       profile: string({ helpValue: '<name>', summary: 'Profile for the client.' }),
       label: string({
         helpValue: '<name>',
-        summary:
-          'Name of the conversation; clients with the same label share servers with isolation: session.',
+        summary: 'Name of the conversation; clients with the same label share servers with isolation: session.',
       }),
       'no-start': booleanFlag({ summary: 'Fail if no gateway is running.' }),
       ...CONFIG_FLAGS,
@@ -36,8 +35,7 @@ export const BACKGROUND_COMMANDS = {
       }),
       ...CONFIG_FLAGS,
     },
-    run: async ({ flags, terminal, host }) =>
-      (await import('../background/up.ts')).runUp(flags, terminal, host),
+    run: async ({ flags, terminal, host }) => (await import('../background/up.ts')).runUp(flags, terminal, host),
   }),
 
   down: createCommand({

@@ -82,7 +82,6 @@ export const CLIENT_COMMANDS = {
       profile: string({ helpValue: '<name>', summary: 'Profile for the application.' }),
       ...{ config, env, json },
     },
-    run: async ({ flags, terminal, host }) =>
-      (await import('../bundle/bundle.ts')).runBundle(flags, terminal, host),
+    run: async ({ flags, terminal, host }) => (await import('../bundle/bundle.ts')).runBundle(flags, terminal, host),
   }),
 }

@@ -53,9 +53,7 @@ export const CONTROL_COMMANDS = {
         return print(all, () => (blocks.length === 0 ? ['no gateway runs'] : blocks))
       }
       const now = await requestPs(flags, terminal)
-      print(now, () =>
-        flags.quiet ? now.upstreams.map(({ name }) => name) : formatPs(now, Date.now(), terminal),
-      )
+      print(now, () => (flags.quiet ? now.upstreams.map(({ name }) => name) : formatPs(now, Date.now(), terminal)))
     },
   }),
 

@@ -3,14 +3,7 @@ import type { Command } from '@oclif/core/command'
 import { string } from '@oclif/core/flags'
 import type { Interfaces } from '@oclif/core'
 import { gatewayError } from '../../errors/errors.ts'
-import {
-  createCommand,
-  JSON_FLAG,
-  optionalArgument,
-  showHelp,
-  requiredArgument,
-  booleanFlag,
-} from '../command.ts'
+import { createCommand, JSON_FLAG, optionalArgument, showHelp, requiredArgument, booleanFlag } from '../command.ts'
 import { COMPLETION_SCRIPTS } from '../completion.ts'
 
 /** Scaffolding, completion and help. */
@@ -95,9 +88,7 @@ async function describeCommands(words: readonly string[], config: Interfaces.Con
   const rows = loaded.map(({ id, summary = '', flags }) => ({
     name: id.replaceAll(':', ' '),
     summary,
-    flags: Object.entries(flags).flatMap(([name, flag]) =>
-      flag.hidden === true ? [] : describeFlag(name, flag),
-    ),
+    flags: Object.entries(flags).flatMap(([name, flag]) => (flag.hidden === true ? [] : describeFlag(name, flag))),
   }))
   const found = rows.filter(({ name }) => words.every((one, i) => name.split(' ')[i] === one))
   if (found.length > 0) return found

@@ -26,8 +26,7 @@ export const QUERY_COMMANDS = {
       ...CONFIG_FLAGS,
       exec: booleanFlag({ summary: 'Also run the commands of ${exec:…} and ${keyring:…}.' }),
       online: booleanFlag({
-        summary:
-          'Also start the servers and check handshakes, names and schemas for each client, and token counts.',
+        summary: 'Also start the servers and check handshakes, names and schemas for each client, and token counts.',
       }),
       within: string({
         summary: 'Startup timeout of the servers with --online. Default: 60s.',
@@ -68,12 +67,7 @@ export const QUERY_COMMANDS = {
   tools: createCommand({
     summary: 'List the tools that clients see.',
     description: 'Asks the running gateway of the configuration, or starts a temporary one.',
-    examples: [
-      'gateway tools',
-      "gateway tools 'files__*'",
-      'gateway tools search --json',
-      'gateway tools --tokens',
-    ],
+    examples: ['gateway tools', "gateway tools 'files__*'", 'gateway tools search --json', 'gateway tools --tokens'],
     args: { pattern: optionalArgument('Glob, or part of the name.') },
     flags: {
       ...QUERY_FLAGS,
@@ -215,8 +209,7 @@ export const QUERY_COMMANDS = {
       'dry-run': booleanFlag({ dependsOn: ['fix'], summary: 'Print the fixes without applying them.' }),
       ...QUERY_FLAGS,
     },
-    run: async ({ flags, terminal, host }) =>
-      (await import('../doctor/doctor.ts')).runDoctor(flags, terminal, host),
+    run: async ({ flags, terminal, host }) => (await import('../doctor/doctor.ts')).runDoctor(flags, terminal, host),
   }),
 
   errors: createCommand({

@@ -18,8 +18,7 @@ export const SERVE_COMMANDS = {
     ],
     flags: {
       stdio: booleanFlag({
-        summary:
-          'Serve one client on stdin and stdout, without other listeners; stops when the client disconnects.',
+        summary: 'Serve one client on stdin and stdout, without other listeners; stops when the client disconnects.',
       }),
       'with-listeners': booleanFlag({
         summary: 'With --stdio, also open the configured listeners.',

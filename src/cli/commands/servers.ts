@@ -1,12 +1,5 @@
 import { string } from '@oclif/core/flags'
-import {
-  createCommand,
-  CONFIG_FLAGS,
-  JSON_FLAG,
-  optionalArgument,
-  requiredArgument,
-  booleanFlag,
-} from '../command.ts'
+import { createCommand, CONFIG_FLAGS, JSON_FLAG, optionalArgument, requiredArgument, booleanFlag } from '../command.ts'
 
 const { config } = CONFIG_FLAGS
 const REGISTRY_FLAGS = {
@@ -55,8 +48,7 @@ export const SERVER_COMMANDS = {
       force: booleanFlag({ summary: 'Overwrite an existing configuration.' }),
       ...JSON_FLAG,
     },
-    run: async ({ flags, terminal, host }) =>
-      (await import('../init/init-command.ts')).runInit(flags, terminal, host),
+    run: async ({ flags, terminal, host }) => (await import('../init/init-command.ts')).runInit(flags, terminal, host),
   }),
 
   import: createCommand({
@@ -100,8 +92,7 @@ export const SERVER_COMMANDS = {
 
   search: createCommand({
     summary: 'Search a registry for servers.',
-    description:
-      'All words must occur in the name or description. The third column shows how to add the server.',
+    description: 'All words must occur in the name or description. The third column shows how to add the server.',
     examples: [
       'gateway search github issues --registry https://registry.example.com',
       'gateway search database --json',
@@ -119,8 +110,7 @@ export const SERVER_COMMANDS = {
       'Shows the change, starts the server once (in a sandbox if available), lists its tools and asks before writing.',
       'Preserves comments and saves the previous file as gateway.yaml.bak. Servers that fail to start need --no-start.',
     ],
-    usage:
-      'add [<what>] [--env-var <key=value>...] [--header <line>...] [--name <name>] [-- COMMAND | ARGS...]',
+    usage: 'add [<what>] [--env-var <key=value>...] [--header <line>...] [--name <name>] [-- COMMAND | ARGS...]',
     examples: [
       'gateway add io.github.owner/server',
       'gateway add npm:@modelcontextprotocol/server-memory@2026.1.26',
@@ -141,10 +131,7 @@ export const SERVER_COMMANDS = {
         '<key=value>',
         'Environment variable of the server; secrets are moved to a file readable only by you.',
       ),
-      header: repeatableFlag(
-        '<line>',
-        "Header as 'Name: value'; secrets are moved to a file readable only by you.",
-      ),
+      header: repeatableFlag('<line>', "Header as 'Name: value'; secrets are moved to a file readable only by you."),
       arg: repeatableFlag('<name=value>', 'Value of a registry input.'),
       server: string({
         helpValue: '<url>',

@@ -27,8 +27,7 @@ export const SERVICE_COMMANDS = {
       'dry-run': booleanFlag({ summary: 'Print the service file without writing it.' }),
       ...SERVICE_FLAGS,
     },
-    run: async ({ flags, terminal, host }) =>
-      (await import('../service/service.ts')).runInstall(flags, terminal, host),
+    run: async ({ flags, terminal, host }) => (await import('../service/service.ts')).runInstall(flags, terminal, host),
   }),
 
   'service:uninstall': createCommand({

@@ -32,11 +32,7 @@ interface RepairResult {
 }
 
 /** Prints findings and applies safe fixes with `--fix`. Returns the exit code. */
-export async function runDoctor(
-  flags: DoctorFlags,
-  terminal: Terminal,
-  host: DoctorContext['host'],
-): Promise<number> {
+export async function runDoctor(flags: DoctorFlags, terminal: Terminal, host: DoctorContext['host']): Promise<number> {
   const first = await examine(flags, terminal, host)
   const repairs = flags.fix ? await repairAll(first.findings, flags['dry-run']) : []
   const isRepaired = repairs.length > 0 && !flags['dry-run']

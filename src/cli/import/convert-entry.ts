@@ -80,8 +80,7 @@ function finishDraft({ spec, tools, type }: UpstreamDraft, note: (text: string) 
     return { upstream: { type: type ?? inferType(url), url, ...remote, ...filter } }
   }
   if (typeof command !== 'string') return { why: 'it has neither a command nor a URL' }
-  if (type !== undefined)
-    note(`"type" is ${type}, which does not apply to a server with a command, and was skipped`)
+  if (type !== undefined) note(`"type" is ${type}, which does not apply to a server with a command, and was skipped`)
   const local = dropKeys(rest, HTTP_KEYS, 'a server with a command', note)
   return { upstream: { type: 'stdio', command, ...escapeOwnVariables(local), ...filter } }
 }
@@ -109,14 +108,8 @@ function isReachable(url: string): boolean {
 const STDIO_KEYS: readonly string[] = ['args', 'env', 'cwd']
 const HTTP_KEYS: readonly string[] = ['headers']
 
-function dropKeys(
-  spec: JsonObject,
-  keys: readonly string[],
-  what: string,
-  note: (text: string) => void,
-): JsonObject {
-  for (const key of keys)
-    if (spec[key] !== undefined) note(`"${key}" does not apply to ${what} and was skipped`)
+function dropKeys(spec: JsonObject, keys: readonly string[], what: string, note: (text: string) => void): JsonObject {
+  for (const key of keys) if (spec[key] !== undefined) note(`"${key}" does not apply to ${what} and was skipped`)
   return Object.fromEntries(Object.entries(spec).filter(([key]) => !keys.includes(key)))
 }
 
@@ -131,15 +124,9 @@ function flattenEntry(server: JsonObject, lost: string[]): JsonObject {
   const { command, transport, ...rest } = server
   if (isObject(command)) {
     const { path, ...more } = command
-    return mergeMaps(
-      transport === undefined ? rest : { ...rest, transport },
-      { ...more, command: path },
-      lost,
-    )
+    return mergeMaps(transport === undefined ? rest : { ...rest, transport }, { ...more, command: path }, lost)
   }
-  return isObject(transport)
-    ? mergeMaps(command === undefined ? rest : { ...rest, command }, transport, lost)
-    : server
+  return isObject(transport) ? mergeMaps(command === undefined ? rest : { ...rest, command }, transport, lost) : server
 }
 
 /** Merges two maps; inner values win, nested maps are joined. */
@@ -215,8 +202,7 @@ function convertMap(key: string, value: JsonObject, spec: JsonObject, lost: stri
     if (typeof item === 'object') lost.push(`${key}.${name}`)
     return typeof item !== 'object'
   })
-  if (flat.length > 0)
-    spec[key] = { ...(spec[key] as JsonObject | undefined), ...toStrings(Object.fromEntries(flat)) }
+  if (flat.length > 0) spec[key] = { ...(spec[key] as JsonObject | undefined), ...toStrings(Object.fromEntries(flat)) }
   return true
 }
 
@@ -286,8 +272,7 @@ function convertMilliseconds(key: string): KeyConverter {
 }
 
 function convertSeconds(key: string): KeyConverter {
-  return (value, { spec }) =>
-    typeof value === 'number' && value > 0 && void (spec[key] = `${Math.ceil(value)}s`)
+  return (value, { spec }) => typeof value === 'number' && value > 0 && void (spec[key] = `${Math.ceil(value)}s`)
 }
 
 const TIMEOUT_CONVERTERS: Readonly<Record<TimeoutUnit, KeyConverter>> = {
@@ -341,10 +326,7 @@ const KEY_CONVERTERS: ReadonlyMap<string, KeyConverter> = new Map<string, KeyCon
     (value, into) => isVariable(value) && setHeader('Authorization', `Bearer \${${value}}`, into),
   ],
   ['bearer_token', (value, into) => setHeader('Authorization', `Bearer ${String(value)}`, into)],
-  [
-    'env_http_headers',
-    createHeadersReader(variable => (isVariable(variable) ? `\${${variable}}` : undefined)),
-  ],
+  ['env_http_headers', createHeadersReader(variable => (isVariable(variable) ? `\${${variable}}` : undefined))],
   ['requestOptions', convertRequestOptions],
   ['env_vars', convertInherited],
   ['env_keys', convertInherited],

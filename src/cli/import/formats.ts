@@ -70,8 +70,7 @@ const CLIENT_FORMATS: readonly ClientFormat[] = [
     title: 'Gemini',
     placeholders: 'dollar',
     timeout: 'milliseconds',
-    servers: (settings, file) =>
-      isGemini(file, settings.mcpServers) ? readGeminiServers(settings) : undefined,
+    servers: (settings, file) => (isGemini(file, settings.mcpServers) ? readGeminiServers(settings) : undefined),
   },
   {
     title: 'Cline, Roo Code',
@@ -128,10 +127,7 @@ function readGeminiServers(settings: JsonObject): ReadonlyMap<string, unknown> |
     excluded.includes(name) || (allowed.length > 0 && !allowed.includes(name))
   const switched = [...servers].map(
     ([name, server]) =>
-      [
-        name,
-        isObject(server) && isDisabled(name.toLowerCase()) ? { ...server, enabled: false } : server,
-      ] as const,
+      [name, isObject(server) && isDisabled(name.toLowerCase()) ? { ...server, enabled: false } : server] as const,
   )
   return new Map(switched)
 }
@@ -150,10 +146,7 @@ function readServerList(value: unknown): ReadonlyMap<string, JsonObject> | undef
   if (!Array.isArray(value)) return undefined
   const servers = value.filter(isObject)
   return new Map(
-    servers.map((server, index) => [
-      typeof server.name === 'string' ? server.name : `server-${index + 1}`,
-      server,
-    ]),
+    servers.map((server, index) => [typeof server.name === 'string' ? server.name : `server-${index + 1}`, server]),
   )
 }
 

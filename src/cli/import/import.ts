@@ -126,11 +126,7 @@ interface ImportedConfig {
  * Merges configurations; a name conflict adds a number.
  * @throws GatewayError GW_IMPORT if no server remains
  */
-function mergeConfigs(
-  parts: readonly ImportedConfig[],
-  files: readonly string[],
-  { note }: EntryNotes,
-): JsonObject {
+function mergeConfigs(parts: readonly ImportedConfig[], files: readonly string[], { note }: EntryNotes): JsonObject {
   const upstreams: Record<string, JsonObject> = {}
   for (const { config } of parts)
     for (const [name, spec] of Object.entries(config.upstreams as Record<string, JsonObject>)) {
@@ -237,9 +233,7 @@ export function formatImport(imported: ImportResult, { out }: Terminal): string[
   const count = plural(upstreams.length, 'upstream')
   return [
     `${out.paint('green', 'wrote')} ${file}: ${count} (${upstreams.join(', ')}), from ${format}`,
-    ...(variables.length > 0
-      ? [`${out.paint('yellow', 'needs')} ${variables.join(', ')} in the environment`]
-      : []),
+    ...(variables.length > 0 ? [`${out.paint('yellow', 'needs')} ${variables.join(', ')} in the environment`] : []),
     ...formatTokens(imported, out),
     ...(left.length > 0 ? [`${out.paint('dim', 'not imported:')} ${left.join(', ')}`] : []),
     '',
@@ -252,10 +246,7 @@ export function formatImport(imported: ImportResult, { out }: Terminal): string[
 }
 
 /** Formats the locations of tokens. */
-function formatTokens(
-  { file = '', tokens: { places, directory } }: ImportResult,
-  out: Terminal['out'],
-): string[] {
+function formatTokens({ file = '', tokens: { places, directory } }: ImportResult, out: Terminal['out']): string[] {
   if (places.length === 0) return []
   const what = `${plural(places.length, 'token')} (${places.join(', ')})`
   const said =

@@ -23,21 +23,13 @@ export const PLACEHOLDER_REWRITERS: Readonly<Record<PlaceholderStyle, Placeholde
   },
   dollar: (text, filling) => {
     for (const [whole, command = ''] of text.matchAll(/\$\(([^)]*)\)/g))
-      filling.note(
-        `${whole} is plain text here, but a command in the client: write \${exec:${command}} for its output`,
-      )
-    return rewriteBraces(text, filling).replace(
-      /(?<!\$)\$([A-Za-z_]\w*)/g,
-      (_, name: string) => `\${${name}}`,
-    )
+      filling.note(`${whole} is plain text here, but a command in the client: write \${exec:${command}} for its output`)
+    return rewriteBraces(text, filling).replace(/(?<!\$)\$([A-Za-z_]\w*)/g, (_, name: string) => `\${${name}}`)
   },
   opencode: text =>
     escapePlaceholders(text)
       .replace(/\{env:(\w+)\}/g, (_, name: string) => `\${${name}}`)
-      .replace(
-        /\{file:([^}]+)\}/g,
-        (_, path: string) => `\${file:${path.replace(/^~(?=[/\\])/, '${HOME}')}}`,
-      ),
+      .replace(/\{file:([^}]+)\}/g, (_, path: string) => `\${file:${path.replace(/^~(?=[/\\])/, '${HOME}')}}`),
   none: escapePlaceholders,
 }
 
@@ -88,13 +80,10 @@ function mapStringsWithPath(
   move: (text: string, path: readonly string[]) => string,
 ): unknown {
   if (typeof value === 'string') return move(value, path)
-  if (Array.isArray(value))
-    return value.map((item, i) => mapStringsWithPath(item, [...path, String(i)], move))
+  if (Array.isArray(value)) return value.map((item, i) => mapStringsWithPath(item, [...path, String(i)], move))
   if (!isObject(value)) return value
   const entries = Object.entries(value)
-  return Object.fromEntries(
-    entries.map(([key, item]) => [key, mapStringsWithPath(item, [...path, key], move)]),
-  )
+  return Object.fromEntries(entries.map(([key, item]) => [key, mapStringsWithPath(item, [...path, key], move)]))
 }
 
 function chooseSecretFile(path: readonly string[], taken: readonly ExtractedToken[]): string {
@@ -155,9 +144,7 @@ function rewriteExpression(whole: string, inside: string, filling: RewriteContex
   const fixed = FIXED_PLACEHOLDERS.get(inside)
   if (fixed !== undefined) return fixed
   if (kind === 'input' && !inside.includes('${')) return rewriteInput(whole, name, filling)
-  return VARIABLE_EXPRESSION.test(inside)
-    ? `\${${escapePlaceholders(inside)}}`
-    : rewriteUnsupported(whole, filling)
+  return VARIABLE_EXPRESSION.test(inside) ? `\${${escapePlaceholders(inside)}}` : rewriteUnsupported(whole, filling)
 }
 
 function rewriteInput(whole: string, name: string, { note, inputs }: RewriteContext): string {

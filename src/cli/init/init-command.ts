@@ -36,9 +36,7 @@ function formatInit(done: InitResult, terminal: Terminal): string[] {
     `${out.paint('green', 'wrote')} ${config}: ${plural(servers.length, 'server')} (${names})`,
     ...formatSecrets(done, out),
     ...(variables.length > 0
-      ? [
-          `${out.paint('yellow', 'set')} ${variables.join(', ')} in the environment, then: gateway down; gateway up`,
-        ]
+      ? [`${out.paint('yellow', 'set')} ${variables.join(', ')} in the environment, then: gateway down; gateway up`]
       : []),
     ...notes.map(note => `${out.paint('yellow', 'note')} ${note}`),
     ...formatStarted(done, out),

@@ -104,9 +104,7 @@ async function startAndConnect(
   const attempt = async <T>(work: Promise<T>): Promise<T | undefined> =>
     work.catch((error: unknown) => void problems.push(formatFailure(error)))
   const started = flags['no-start'] ? undefined : await attempt(startServers(target, around))
-  const connected = flags['no-connect']
-    ? undefined
-    : await attempt(connectDetected(here, target, flags, around))
+  const connected = flags['no-connect'] ? undefined : await attempt(connectDetected(here, target, flags, around))
   return {
     ...result,
     ...(started === undefined ? {} : { started }),
@@ -173,10 +171,7 @@ async function confirmWrite(
   return questions.agree(`Write ${target}?`)
 }
 
-async function startServers(
-  config: string,
-  { terminal, host, step }: InitDeps,
-): Promise<InitResult['started']> {
+async function startServers(config: string, { terminal, host, step }: InitDeps): Promise<InitResult['started']> {
   step('starting the gateway and its servers')
   await ensureRunning({ config }, terminal, host)
   return retryWithControl({ config }, terminal, async client => {
@@ -275,9 +270,7 @@ async function connectClients(
   const options = { scope: 'user', values, connections: openConnectRecords(terminal), terminal } as const
   const plans = await Promise.all(clients.map(client => planConnect(client, options)))
   const writes = plans.filter(({ after }) => after !== undefined)
-  const left = plans.flatMap(({ client, problem }) =>
-    problem === undefined ? [] : [`${client.title}: ${problem}`],
-  )
+  const left = plans.flatMap(({ client, problem }) => (problem === undefined ? [] : [`${client.title}: ${problem}`]))
   if (writes.length === 0) return { connected: [], left, isDeclined: false }
   if (!(await confirm(writes))) return { connected: [], left, isDeclined: true }
   const connected: ConnectedClient[] = []

@@ -28,8 +28,7 @@ export function createQuestions(terminal: Terminal, host: Host): InitQuestions |
   lines.once('close', () => ended.abort())
   const ask = (text: string): Promise<string> =>
     lines.question(`${err.paint('bold', text)} `, { signal: ended.signal }).catch(() => 'no')
-  const confirm = async (text: string): Promise<boolean> =>
-    /^(y|yes|)$/i.test((await ask(`${text} [Y/n]`)).trim())
+  const confirm = async (text: string): Promise<boolean> => /^(y|yes|)$/i.test((await ask(`${text} [Y/n]`)).trim())
   return {
     async choose(servers) {
       for (const line of formatServers(servers, err)) err.line(line)

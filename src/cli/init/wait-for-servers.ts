@@ -17,9 +17,7 @@ export async function waitForServers(
     const rows = Array.isArray(upstreams) ? upstreams.filter(isObject) : []
     const starting = rows.flatMap(({ name, state }) => (state === 'starting' ? [String(name)] : []))
     if (starting.length === 0 || performance.now() > end) return starting
-    step(
-      `waiting for ${starting.join(', ')} (${rows.length - starting.length} of ${rows.length} servers ready)`,
-    )
+    step(`waiting for ${starting.join(', ')} (${rows.length - starting.length} of ${rows.length} servers ready)`)
     await new Promise(resolve => setTimeout(resolve, LOOK_MS))
   }
 }

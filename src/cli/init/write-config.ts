@@ -70,9 +70,8 @@ function formatServerBlock(
   from: readonly string[],
   unset: readonly string[],
 ): string {
-  const text = toYaml({ [name]: upstream }).replace(
-    /(?<!\$)\$\{([A-Za-z_]\w*)\}/g,
-    (whole, variable: string) => (unset.includes(variable) ? `\${${variable}:-}` : whole),
+  const text = toYaml({ [name]: upstream }).replace(/(?<!\$)\$\{([A-Za-z_]\w*)\}/g, (whole, variable: string) =>
+    unset.includes(variable) ? `\${${variable}:-}` : whole,
   )
   const needs = unset.filter(variable => text.includes(`\${${variable}:-}`))
   const lines = [
@@ -87,11 +86,7 @@ function formatServerBlock(
  * Writes secrets and configuration, readable only by their owner. Of two concurrent writers one fails.
  * @throws GatewayError GW_FILE_EXISTS, GW_INIT; the files are then removed
  */
-export async function writeDraft(
-  { text, secrets }: ConfigDraft,
-  target: string,
-  force: boolean,
-): Promise<void> {
+export async function writeDraft({ text, secrets }: ConfigDraft, target: string, force: boolean): Promise<void> {
   const directory = join(dirname(target), SECRETS_DIRECTORY)
   const hadSecrets = existsSync(directory)
   if (!force && existsSync(target)) throw gatewayError('GW_FILE_EXISTS', { file: target })
@@ -99,8 +94,7 @@ export async function writeDraft(
     if (secrets.length > 0) await writeSecrets(secrets, directory)
     await writeFileAtomic(target, Buffer.from(text), force ? rename : link)
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST')
-      throw gatewayError('GW_FILE_EXISTS', { file: target })
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw gatewayError('GW_FILE_EXISTS', { file: target })
     if (!hadSecrets) rmSync(directory, { recursive: true, force: true })
     if (error instanceof GatewayError) throw error
     throw gatewayError('GW_INIT', { file: target, why: getErrorMessage(error) })

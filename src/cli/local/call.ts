@@ -54,9 +54,7 @@ async function pollApprovals(
       const { approvals } = await asked.control('approvals.list', {})
       if (signal.aborted) return
       const rows = Array.isArray(approvals) ? approvals.filter(isObject) : []
-      const own = rows.filter(
-        row => row['name'] === tool && Date.parse(readText(row, 'since') ?? '') >= since,
-      )
+      const own = rows.filter(row => row['name'] === tool && Date.parse(readText(row, 'since') ?? '') >= since)
       if (own.length > 0) return say(own)
       await pause(POLL_MS, undefined, { signal })
     }
@@ -95,13 +93,10 @@ export async function callTool(
     try {
       // An unlisted name may still match `routes`.
       const params = { name, arguments: createArguments(given, tool?.inputSchema) }
-      return await callWithApprovalNotice(name, gateway, flags, terminal, () =>
-        gateway.request('tools/call', params),
-      )
+      return await callWithApprovalNotice(name, gateway, flags, terminal, () => gateway.request('tools/call', params))
     } catch (error) {
       if (!(error instanceof RpcFailure)) throw error
-      if (tool !== undefined)
-        throw gateway.isOwn ? await addServerMessage(error, name, since, gateway) : error
+      if (tool !== undefined) throw gateway.isOwn ? await addServerMessage(error, name, since, gateway) : error
       const owner = findMissingOwner(name, await gateway.inspect())
       if (owner === undefined && error.message !== `Unknown tool: ${name}`) throw error
       const known = tools.map(entry => entry.name)

@@ -48,11 +48,7 @@ export function explainTool(
 }
 
 /** Parses arguments with the tool's schema, as `gateway call` does. */
-async function createTypedArguments(
-  gateway: GatewayHandle,
-  tool: string,
-  given: ToolArguments,
-): Promise<JsonObject> {
+async function createTypedArguments(gateway: GatewayHandle, tool: string, given: ToolArguments): Promise<JsonObject> {
   if (given.pairs.length === 0) return given.whole
   const tools = await listAllTools(gateway)
   return createArguments(given, tools.find(({ name }) => name === tool)?.inputSchema)
@@ -133,17 +129,14 @@ async function withCurrentConfig(
   })
   terminal.err.line(terminal.err.paint('dim', 'no gateway is running; comparing with the file'))
   const beside = { beside: true, state: getStateDirectory(source, terminal) }
-  const describeFile = ({
-    generation,
-  }: Parameters<Parameters<typeof withGateway>[2]>[0]): Promise<ConfigPlan> =>
+  const describeFile = ({ generation }: Parameters<Parameters<typeof withGateway>[2]>[0]): Promise<ConfigPlan> =>
     use(salt => snapshotConfig(generation, salt, source.config))
   return withGateway(disableRecords(source), terminal, describeFile, beside)
 }
 
 /** Ignores a missing configuration unless `--against` names it. */
 function ignoreMissingFile(error: unknown, against: string | undefined): undefined {
-  if (against === undefined && error instanceof GatewayError && error.code === 'GW_CONFIG_NOT_FOUND')
-    return undefined
+  if (against === undefined && error instanceof GatewayError && error.code === 'GW_CONFIG_NOT_FOUND') return undefined
   throw error
 }
 
@@ -162,11 +155,7 @@ export function formatPlan(
     ...tools.changed.map(name => ['~', 'tool', `${name} has a new definition`] as const),
     ...settings.map(key => ['~', 'setting', key] as const),
   ]
-  const painted = rows.map(([mark, kind, text]) => [
-    out.paint(DIFF_STYLES[mark], mark),
-    kind,
-    toOneLine(text),
-  ])
+  const painted = rows.map(([mark, kind, text]) => [out.paint(DIFF_STYLES[mark], mark), kind, toOneLine(text)])
   const unknown = Object.entries(servers.unknown).map(([name, why]) => `${name} did not answer: ${why}`)
   return [
     ...formatTable(painted, withoutWidth(out)),

@@ -27,11 +27,7 @@ const KIND_NAMES: Readonly<Record<CatalogRow['kind'], string>> = {
 const CONTINUED = ' '
 
 /** Inspects the running gateway or a configuration; `live` starts its upstreams. */
-export async function inspectGateway(
-  flags: QueryFlags,
-  live: boolean,
-  terminal: Terminal,
-): Promise<FullInspection> {
+export async function inspectGateway(flags: QueryFlags, live: boolean, terminal: Terminal): Promise<FullInspection> {
   if (!live) return inspectOffline(await loadSource(flags, terminal, 'leave'), terminal)
   return withGatewayHandle(flags, terminal, async gateway => {
     const inspection = await gateway.inspect()
@@ -132,9 +128,7 @@ function formatFlow(value: unknown): string {
 }
 
 function formatFlowItem(value: unknown): string {
-  return typeof value === 'string' && /[\s:]/.test(value)
-    ? escapeUnprintable(JSON.stringify(value))
-    : formatFlow(value)
+  return typeof value === 'string' && /[\s:]/.test(value) ? escapeUnprintable(JSON.stringify(value)) : formatFlow(value)
 }
 
 // Quotes text that YAML would parse as another type.
@@ -145,11 +139,7 @@ function formatScalar(text: string): string {
   return isQuantity || (isPlainText && !isSomethingElse) ? text : escapeUnprintable(JSON.stringify(text))
 }
 
-export function formatInspection(
-  inspection: FullInspection,
-  withOrigins: boolean,
-  terminal: Terminal,
-): string[] {
+export function formatInspection(inspection: FullInspection, withOrigins: boolean, terminal: Terminal): string[] {
   const { out } = terminal
   const { file, files, catalog, withheld } = inspection
   const names = [...new Set([file, ...files])]
@@ -163,12 +153,7 @@ export function formatInspection(
       out,
     ),
     ...formatSection('listeners', '', formatListeners(inspection, out), out),
-    ...formatSection(
-      'load',
-      '',
-      inspection.load === undefined ? [] : [`  ${formatLoad(inspection.load, out)}`],
-      out,
-    ),
+    ...formatSection('load', '', inspection.load === undefined ? [] : [`  ${formatLoad(inspection.load, out)}`], out),
     ...formatSection('upstreams', '', formatUpstreams(inspection, out), out),
     ...formatSection('plugins', '', formatPlugins(inspection, out), out),
     ...formatSection('hooks', 'plugins in execution order', formatHooks(inspection, out), out),
@@ -178,12 +163,7 @@ export function formatInspection(
   ]
 }
 
-function formatSection(
-  title: string,
-  note: string,
-  lines: readonly string[],
-  { paint }: TerminalOutput,
-): string[] {
+function formatSection(title: string, note: string, lines: readonly string[], { paint }: TerminalOutput): string[] {
   if (lines.length === 0) return []
   return [`${paint('bold', title)}${note === '' ? '' : `  ${paint('dim', note)}`}`, ...lines, '']
 }

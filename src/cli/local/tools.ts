@@ -36,9 +36,7 @@ function printSuggestion(pattern: string, tools: readonly ToolEntry[], { err }: 
   const names = tools.map(({ name }) => toOneLine(name))
   const near = findSimilar(pattern, names)
   const hint = near === undefined ? '' : ` – did you mean "${near}"?`
-  err.line(
-    err.paint('dim', `none of ${plural(names.length, 'tool')} matches ${JSON.stringify(pattern)}${hint}`),
-  )
+  err.line(err.paint('dim', `none of ${plural(names.length, 'tool')} matches ${JSON.stringify(pattern)}${hint}`))
 }
 
 export function formatTools(tools: readonly OwnedTool[], { out }: Terminal): string[] {
@@ -59,10 +57,7 @@ export function estimateCosts(tools: readonly OwnedTool[]) {
   return { tools: costed, tokens: sumTokens(costed) }
 }
 
-export function formatCosts(
-  { tools, tokens }: ReturnType<typeof estimateCosts>,
-  { out }: Terminal,
-): string[] {
+export function formatCosts({ tools, tokens }: ReturnType<typeof estimateCosts>, { out }: Terminal): string[] {
   if (tools.length === 0) return [out.paint('dim', 'no tools')]
   const rows = tools.map(tool => [
     String(tool.tokens),
@@ -89,10 +84,7 @@ export async function listAllTools(connection: Pick<GatewayHandle, 'request'>): 
   const tools: ToolEntry[] = []
   let cursor: unknown
   do {
-    const page = await connection.request(
-      'tools/list',
-      cursor === undefined ? {} : { cursor: String(cursor) },
-    )
+    const page = await connection.request('tools/list', cursor === undefined ? {} : { cursor: String(cursor) })
     tools.push(...(page['tools'] as ToolEntry[]))
     cursor = page['nextCursor']
   } while (cursor !== undefined)

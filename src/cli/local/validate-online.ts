@@ -200,10 +200,7 @@ export function formatOnline(online: OnlineValidation, terminal: Terminal): stri
   ]
 }
 
-function formatServerRow(
-  { name, state, era, version, problem, tools }: CheckedServer,
-  { out }: Terminal,
-): string[] {
+function formatServerRow({ name, state, era, version, problem, tools }: CheckedServer, { out }: Terminal): string[] {
   const color = state === 'ready' || state === 'idle' ? 'green' : state === 'needs_auth' ? 'yellow' : 'red'
   const said = version === undefined ? '' : `${String(era)} ${version}`
   const rest = problem === undefined ? plural(tools ?? 0, 'tool') : toOneLine(problem)
@@ -211,11 +208,7 @@ function formatServerRow(
 }
 
 function formatDuplicates({ duplicates }: OnlineValidation): string[][] {
-  return duplicates.map(({ kind, name, owner, withheld }) => [
-    toOneLine(name),
-    `${kind} of ${withheld}`,
-    owner,
-  ])
+  return duplicates.map(({ kind, name, owner, withheld }) => [toOneLine(name), `${kind} of ${withheld}`, owner])
 }
 
 function formatRenamed({ clients }: OnlineValidation): string[][] {
@@ -273,8 +266,6 @@ function groupRows<T extends { readonly key: string; readonly who: string }>(
 function formatRowSection(title: string, rows: readonly string[][], { out }: Terminal): string[] {
   if (rows.length === 0) return []
   const more =
-    rows.length > MAX_ROWS
-      ? [out.paint('dim', `  and ${rows.length - MAX_ROWS} more; use --json for all`)]
-      : []
+    rows.length > MAX_ROWS ? [out.paint('dim', `  and ${rows.length - MAX_ROWS} more; use --json for all`)] : []
   return ['', out.paint('bold', title), ...formatTable(rows.slice(0, MAX_ROWS), out, 2), ...more]
 }

@@ -103,11 +103,7 @@ export async function validate(flags: ValidateFlags, terminal: Terminal): Promis
     listeners: Object.keys(source.config.listeners).length,
     plugins: plugins.length,
     eras: Object.fromEntries(eras.flatMap(([name, text]) => (text === undefined ? [] : [[name, text]]))),
-    warnings: [
-      ...source.warnings,
-      ...unmatched,
-      ...warned.map(message => createWarning(message, source.file)),
-    ],
+    warnings: [...source.warnings, ...unmatched, ...warned.map(message => createWarning(message, source.file))],
   }
 }
 

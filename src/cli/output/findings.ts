@@ -39,8 +39,7 @@ export function formatLoad(
   ].filter(part => part !== undefined)
   const text = paint('dim', parts.join(' · '))
   if (shedding === 'refuse') return `${text} · ${paint('red', 'overloaded, refusing new requests')}`
-  if (shedding === 'close')
-    return `${text} · ${paint('yellow', 'overloaded, closing connections after each response')}`
+  if (shedding === 'close') return `${text} · ${paint('yellow', 'overloaded, closing connections after each response')}`
   return text
 }
 

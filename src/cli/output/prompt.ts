@@ -34,11 +34,7 @@ export async function promptForSchema(
   }
 }
 
-async function fillSchema(
-  schema: unknown,
-  lines: Interface,
-  signal: AbortSignal,
-): Promise<JsonObject | undefined> {
+async function fillSchema(schema: unknown, lines: Interface, signal: AbortSignal): Promise<JsonObject | undefined> {
   const { properties, required } = isObject(schema) ? schema : ({} as JsonObject)
   const needed = new Set(Array.isArray(required) ? (required as unknown[]) : [])
   // Without required fields, an empty line must not count as acceptance.

@@ -1,11 +1,5 @@
 import type { Command } from '@oclif/core/command'
-import {
-  findErrorEntry,
-  GatewayError,
-  gatewayError,
-  getOwnerReason,
-  getErrorMessage,
-} from '../../errors/errors.ts'
+import { findErrorEntry, GatewayError, gatewayError, getOwnerReason, getErrorMessage } from '../../errors/errors.ts'
 import type { Problem } from '../../config/problem.ts'
 import { formatProblem } from '../../config/problem.ts'
 import { ERRORS } from '../../errors/table.ts'
@@ -100,8 +94,7 @@ const OWN_CODE = /^GW_[A-Z_]{1,60}$/
 /** Keeps gateway error codes; other codes come from the server. */
 function convertRpcError({ code, message, data }: RpcError): GatewayError {
   const own = isObject(data) ? data['code'] : undefined
-  if (typeof own !== 'string' || !OWN_CODE.test(own))
-    return gatewayError('GW_REFUSED', { why: message, code })
+  if (typeof own !== 'string' || !OWN_CODE.test(own)) return gatewayError('GW_REFUSED', { why: message, code })
   const hint = getHint(own) ?? `Run gateway errors ${own} for details.`
   return new GatewayError(own, { why: message }, { text: '{why}', hint, exit: ERRORS.GW_REFUSED.exit })
 }
@@ -143,18 +136,13 @@ async function convertUsageError(error: UsageError, commands: KnownCommands): Pr
   return gatewayError('GW_USAGE', { what: what ?? rewriteOclifMessage(error.message) })
 }
 
-async function describeUnknownCommand(
-  { message }: UsageError,
-  commands: KnownCommands,
-): Promise<string | undefined> {
+async function describeUnknownCommand({ message }: UsageError, commands: KnownCommands): Promise<string | undefined> {
   const name = /^command (\S+) not found\.?$/i.exec(message)?.[1]?.replaceAll(':', ' ')
   if (name === undefined) return undefined
   const here = COMMAND_ALIASES[name]
   if (here !== undefined) return `unknown command "${name}" – did you mean "${here}"?`
   const known = await commands()
-  const asked = known
-    .toSorted((a, b) => a.name.length - b.name.length)
-    .findLast(one => name.startsWith(`${one.name} `))
+  const asked = known.toSorted((a, b) => a.name.length - b.name.length).findLast(one => name.startsWith(`${one.name} `))
   if (asked !== undefined) return describeExtraWord(asked, name.slice(asked.name.length + 1))
   const names = known.map(one => one.name)
   return `unknown command "${name}"${await formatSuggestion(name, names)}`

@@ -7,11 +7,7 @@ const INDENT = '    '
 const MIN_LAST_WIDTH = 24
 
 /** Formats aligned rows. On a terminal the last column is truncated to fit. */
-export function formatTable(
-  rows: readonly (readonly string[])[],
-  output: TerminalOutput,
-  indent = 0,
-): string[] {
+export function formatTable(rows: readonly (readonly string[])[], output: TerminalOutput, indent = 0): string[] {
   const space = ' '.repeat(indent)
   const widths = measureColumns(rows)
   const left = indent + widths.slice(0, -1).reduce((sum, width) => sum + width + COLUMN_GAP.length, 0)
@@ -20,25 +16,16 @@ export function formatTable(
   const padCells = (row: readonly string[]): string[] =>
     row.slice(0, -1).map((cell, column) => cell + ' '.repeat((widths[column] ?? 0) - measureWidth(cell)))
   if (!stacked)
-    return rows.map(row =>
-      `${space}${[...padCells(row), fitCell(row.at(-1) ?? '', room)].join(COLUMN_GAP)}`.trimEnd(),
-    )
+    return rows.map(row => `${space}${[...padCells(row), fitCell(row.at(-1) ?? '', room)].join(COLUMN_GAP)}`.trimEnd())
   return rows.flatMap(row => {
     const first = left - COLUMN_GAP.length > (output.width ?? Infinity) ? row.slice(0, -1) : padCells(row)
     const below = fitCell(row.at(-1) ?? '', (output.width ?? Infinity) - indent - INDENT.length)
-    return [
-      `${space}${first.join(COLUMN_GAP)}`.trimEnd(),
-      ...(below === '' ? [] : [`${space}${INDENT}${below}`]),
-    ]
+    return [`${space}${first.join(COLUMN_GAP)}`.trimEnd(), ...(below === '' ? [] : [`${space}${INDENT}${below}`])]
   })
 }
 
 /** Wraps words to the terminal width, with continuation lines indented. */
-export function wrapWords(
-  label: string,
-  words: readonly string[],
-  { width = Infinity }: TerminalOutput,
-): string[] {
+export function wrapWords(label: string, words: readonly string[], { width = Infinity }: TerminalOutput): string[] {
   const lines: string[] = []
   const indent = ' '.repeat(INDENT.length)
   let line = label
@@ -66,9 +53,7 @@ export function measureFixedColumns(rows: readonly (readonly string[])[]): numbe
 
 function measureColumns(rows: readonly (readonly string[])[]): number[] {
   const columns = Math.max(0, ...rows.map(row => row.length))
-  return Array.from({ length: columns }, (_, column) =>
-    Math.max(...rows.map(row => measureWidth(row[column] ?? ''))),
-  )
+  return Array.from({ length: columns }, (_, column) => Math.max(...rows.map(row => measureWidth(row[column] ?? ''))))
 }
 
 function measureWidth(cell: string): number {

@@ -59,8 +59,7 @@ export async function withRunningGateway<T>(
   try {
     return { value: await withControl(flags, terminal, use) }
   } catch (error) {
-    if (error instanceof GatewayError && error.code === 'GW_NO_GATEWAY' && flags.socket === undefined)
-      return undefined
+    if (error instanceof GatewayError && error.code === 'GW_NO_GATEWAY' && flags.socket === undefined) return undefined
     throw error
   }
 }

@@ -24,17 +24,10 @@ export function formatUpstreamState({ name, state, pid }: UpstreamStatus, { out 
 }
 
 export function reloadGateway(flags: ControlFlags, terminal: Terminal): Promise<ConfigChanges> {
-  return withControl(
-    flags,
-    terminal,
-    async client => (await client.request('reload')) as unknown as ConfigChanges,
-  )
+  return withControl(flags, terminal, async client => (await client.request('reload')) as unknown as ConfigChanges)
 }
 
-export function formatChanges(
-  { upstreams, listeners, settings }: ConfigChanges,
-  out: TerminalOutput,
-): string[] {
+export function formatChanges({ upstreams, listeners, settings }: ConfigChanges, out: TerminalOutput): string[] {
   const rows = [
     ...formatDifferences('upstream', upstreams, out),
     ...formatDifferences('listener', listeners, out),
@@ -45,11 +38,7 @@ export function formatChanges(
     : [`${out.paint('green', 'reloaded')}:`, ...formatTable(rows, out, 2)]
 }
 
-function formatDifferences(
-  noun: string,
-  { added, removed, changed }: NameChanges,
-  out: TerminalOutput,
-): string[][] {
+function formatDifferences(noun: string, { added, removed, changed }: NameChanges, out: TerminalOutput): string[][] {
   const createRow = (what: string, style: 'green' | 'red' | 'yellow') => (name: string) => [
     out.paint(style, what),
     `${noun} ${toOneLine(name)}`,

@@ -12,18 +12,7 @@ import { withControl } from './connect.ts'
 
 const REFRESH_MS = 1000
 const CLEAR_SCREEN = '\u001b[H\u001b[2J'
-const COLUMNS = [
-  'upstream',
-  'state',
-  'protocol',
-  'pid',
-  'up',
-  'restarts',
-  'in flight',
-  'queue',
-  'memory',
-  'problem',
-]
+const COLUMNS = ['upstream', 'state', 'protocol', 'pid', 'up', 'restarts', 'in flight', 'queue', 'memory', 'problem']
 /** Columns that a narrow terminal omits, in this order. */
 const OPTIONAL_COLUMNS = ['queue', 'restarts', 'up', 'protocol', 'memory', 'in flight', 'pid']
 
@@ -78,8 +67,7 @@ export function formatPs(
 /** Drops optional columns until the others fit; the last column may be truncated. */
 function fitColumns(rows: readonly (readonly string[])[], width = Infinity): readonly (readonly string[])[] {
   const shown = new Set(COLUMNS)
-  const selectCells = (row: readonly string[]): string[] =>
-    row.filter((_, i) => shown.has(String(COLUMNS[i])))
+  const selectCells = (row: readonly string[]): string[] => row.filter((_, i) => shown.has(String(COLUMNS[i])))
   for (const column of OPTIONAL_COLUMNS) {
     if (measureFixedColumns(rows.map(selectCells)) <= width) break
     shown.delete(column)

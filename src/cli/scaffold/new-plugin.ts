@@ -134,8 +134,7 @@ export async function createPlugin({ name, dir, force, cwd, own }: NewPluginOpti
   const directory = relative(cwd, target).split(sep).join('/')
   const files = Object.keys(PLUGIN_TEMPLATE)
   const inTheWay = files.find(file => existsSync(join(target, file)))
-  if (inTheWay !== undefined && !force)
-    throw gatewayError('GW_FILE_EXISTS', { file: `${directory}/${inTheWay}` })
+  if (inTheWay !== undefined && !force) throw gatewayError('GW_FILE_EXISTS', { file: `${directory}/${inTheWay}` })
   await makeDirectory(target)
   const words: Readonly<Record<string, string>> = {
     NAME: name,

@@ -72,9 +72,8 @@ async function openControlSocket(
     pid: host.pid,
     ...(file === undefined ? {} : { config: file }),
   }
-  const control = (
-    ...request: Parameters<RunningGateway['control']>
-  ): ReturnType<RunningGateway['control']> => gateway.control(...request)
+  const control = (...request: Parameters<RunningGateway['control']>): ReturnType<RunningGateway['control']> =>
+    gateway.control(...request)
   const opened = await openControl(path, { about, log, control }, config.control.socket === undefined)
   log.debug('control socket opened', { socket: path })
   return opened

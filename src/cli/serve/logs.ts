@@ -59,10 +59,7 @@ function createProblemOptions(terminal: Terminal): Mutable<LogOptions> {
   return { level: 'warn', format: chooseLogFormat('auto', terminal), write: line => terminal.err.line(line) }
 }
 
-function chooseLogFormat(
-  format: LoadedConfig['config']['log']['format'],
-  { err }: Terminal,
-): LogOptions['format'] {
+function chooseLogFormat(format: LoadedConfig['config']['log']['format'], { err }: Terminal): LogOptions['format'] {
   if (format !== 'auto') return format
   return err.width === undefined ? 'json' : 'pretty'
 }

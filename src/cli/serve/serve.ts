@@ -20,11 +20,7 @@ import { watchFiles } from './watch-files.ts'
 const POLL_MS = 1000
 
 /** Resolves after `idle` without clients; a reload may change it, and `0s` disables it. */
-function waitForIdle(
-  gateway: Pick<RunningGateway, 'activity'>,
-  log: Log,
-  idle: () => string | number,
-): Promise<void> {
+function waitForIdle(gateway: Pick<RunningGateway, 'activity'>, log: Log, idle: () => string | number): Promise<void> {
   return new Promise(resolve => {
     let usedAt = performance.now()
     let before = 0
@@ -111,10 +107,7 @@ export async function runServe(flags: ServeFlags, terminal: Terminal, host: Host
   }
   const waitUntilEnded = (): Promise<void> =>
     flags['until-idle'] === true
-      ? Promise.race([
-          waitForEnd(gateway, flags),
-          waitForIdle(gateway, log, () => running.config.shutdown.idle),
-        ])
+      ? Promise.race([waitForEnd(gateway, flags), waitForIdle(gateway, log, () => running.config.shutdown.idle)])
       : waitForEnd(gateway, flags)
   const callbacks = {
     ...{ started: onStarted, settled: onSettled, stopped: control.close },
@@ -159,10 +152,8 @@ async function loadServeConfig(
     isBackground ? type !== 'stdio' : !flags.stdio || flags['with-listeners'] || type === 'stdio'
   const own = Object.fromEntries(Object.entries(listeners).filter(isServed))
   // A gateway for one stdio client is not shared.
-  const isShared =
-    isBackground || (control.enabled && Object.values(own).some(({ type }) => type !== 'stdio'))
-  if (attach === undefined || !isShared || own[ATTACH_LISTENER] !== undefined)
-    return replaceListeners(source, own)
+  const isShared = isBackground || (control.enabled && Object.values(own).some(({ type }) => type !== 'stdio'))
+  if (attach === undefined || !isShared || own[ATTACH_LISTENER] !== undefined) return replaceListeners(source, own)
   // Of concurrent gateways only one gets the attach socket.
   const optional = !isBackground
   return replaceListeners(source, { ...own, [ATTACH_LISTENER]: { type: 'socket', path: attach, optional } })

@@ -33,9 +33,7 @@ export function formatSummary(
     ...formatTable(rows, withoutWidth(output), 2),
     ...formatWithheldCount(inspection, output),
     '',
-    ...(url === undefined
-      ? formatStdioHint(name, file, output)
-      : formatClientHint(name, url, asksForKey, output)),
+    ...(url === undefined ? formatStdioHint(name, file, output) : formatClientHint(name, url, asksForKey, output)),
     ...(listener?.eras === undefined ? [] : formatEraHint(listener, name, asksForKey, output)),
   ]
 }

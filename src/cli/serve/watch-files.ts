@@ -43,9 +43,7 @@ class DebouncedFileWatch implements FileWatch {
     this.#unwatch()
     this.#files = files
     const soon = (): void => this.#scheduleCheck()
-    this.#watchers = [...groupByDirectory(files)].map(([directory, names]) =>
-      watchDirectory(directory, names, soon),
-    )
+    this.#watchers = [...groupByDirectory(files)].map(([directory, names]) => watchDirectory(directory, names, soon))
     const now = readStamps(files)
     const known = [...now].map(([file, stamp]) => [file, this.#reported.get(file) ?? stamp] as const)
     this.#reported = new Map(known)
@@ -102,10 +100,7 @@ function readStamp(file: string): FileStamp {
   }
 }
 
-function areStampsEqual(
-  some: ReadonlyMap<string, FileStamp>,
-  others: ReadonlyMap<string, FileStamp>,
-): boolean {
+function areStampsEqual(some: ReadonlyMap<string, FileStamp>, others: ReadonlyMap<string, FileStamp>): boolean {
   return [...some].every(([file, { size, mtimeMs, ino }]) => {
     const other = others.get(file)
     return other?.size === size && other.mtimeMs === mtimeMs && other.ino === ino

@@ -94,8 +94,7 @@ const launchd: ServiceKind = {
   home: 'HOME',
   refused: 'it requires a desktop session; gateway up starts it until you log out',
   encoding: 'utf8',
-  file: (name, { HOME }) =>
-    HOME ? join(HOME, 'Library', 'LaunchAgents', `${formatLabel(name)}.plist`) : undefined,
+  file: (name, { HOME }) => (HOME ? join(HOME, 'Library', 'LaunchAgents', `${formatLabel(name)}.plist`) : undefined),
   text: ({ name, line, directory, environment, log }) =>
     [
       '<?xml version="1.0" encoding="UTF-8"?>',
@@ -111,17 +110,11 @@ const launchd: ServiceKind = {
       ...formatPlistEntry('WorkingDirectory', formatPlistString(directory)),
       ...formatPlistEntry('EnvironmentVariables', [
         '<dict>',
-        ...Object.entries(environment).flatMap(([key, value]) =>
-          formatPlistEntry(key, formatPlistString(value)),
-        ),
+        ...Object.entries(environment).flatMap(([key, value]) => formatPlistEntry(key, formatPlistString(value))),
         '</dict>',
       ]),
       ...formatPlistEntry('RunAtLoad', '<true/>'),
-      ...formatPlistEntry('KeepAlive', [
-        '<dict>',
-        ...formatPlistEntry('SuccessfulExit', '<false/>'),
-        '</dict>',
-      ]),
+      ...formatPlistEntry('KeepAlive', ['<dict>', ...formatPlistEntry('SuccessfulExit', '<false/>'), '</dict>']),
       ...formatPlistEntry('ThrottleInterval', `<integer>${RESTART_DELAY_S * 5}</integer>`),
       ...formatPlistEntry('ExitTimeOut', '<integer>90</integer>'),
       ...formatPlistEntry('Umask', '<integer>63</integer>'),
@@ -152,11 +145,7 @@ function formatPlistString(value: string): string {
 function escapeXml(value: string): string {
   // eslint-disable-next-line no-control-regex -- they are what is looked for
   const plain = value.replace(/[\x00-\x08\x0b\x0c\x0e-\x1f]/g, '')
-  return plain
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;')
+  return plain.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
 }
 
 const taskScheduler: ServiceKind = {

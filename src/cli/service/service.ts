@@ -23,11 +23,7 @@ const FAILED_EXIT_CODE = 1
 const MISSING_EXIT_CODE = 4
 
 /** Installs the service. Returns the exit code. */
-export async function runInstall(
-  flags: ServiceCommandFlags,
-  terminal: Terminal,
-  host: Host,
-): Promise<number> {
+export async function runInstall(flags: ServiceCommandFlags, terminal: Terminal, host: Host): Promise<number> {
   const service = await resolveService(flags, terminal, host)
   const { out } = terminal
   const { name, file, text, kind } = service
@@ -55,11 +51,7 @@ export async function runInstall(
 }
 
 /** Removes the service. Returns the exit code. */
-export async function runUninstall(
-  flags: ServiceCommandFlags,
-  terminal: Terminal,
-  host: Host,
-): Promise<number> {
+export async function runUninstall(flags: ServiceCommandFlags, terminal: Terminal, host: Host): Promise<number> {
   const service = await resolveService(flags, terminal, host)
   const { out } = terminal
   const { isGone, ran } = await uninstallService(service, terminal)
@@ -71,21 +63,14 @@ export async function runUninstall(
 }
 
 /** Prints whether the service is installed and running. Returns the exit code. */
-export async function runServiceStatus(
-  flags: ServiceCommandFlags,
-  terminal: Terminal,
-  host: Host,
-): Promise<number> {
+export async function runServiceStatus(flags: ServiceCommandFlags, terminal: Terminal, host: Host): Promise<number> {
   const service = await resolveService(flags, terminal, host)
   const { out } = terminal
   const state = await readServiceState(service, terminal)
   if (flags.json) out.json({ name: service.name, file: service.file, ...state })
-  else if (!state.isInstalled)
-    out.line(`not installed: ${service.file}; install it with gateway service install`)
+  else if (!state.isInstalled) out.line(`not installed: ${service.file}; install it with gateway service install`)
   else {
-    out.line(
-      `${state.isActive ? out.paint('green', 'active') : out.paint('yellow', 'not active')} ${service.file}`,
-    )
+    out.line(`${state.isActive ? out.paint('green', 'active') : out.paint('yellow', 'not active')} ${service.file}`)
     if (!state.isCurrent) out.line('outdated: run gateway service install to update it')
   }
   return state.isActive ? 0 : MISSING_EXIT_CODE
@@ -168,11 +153,7 @@ export async function installService(
   terminal: Terminal,
 ): Promise<readonly ProgramResult[]> {
   if (existsSync(file) && !(await isOwnFile(file, kind))) throw gatewayError('GW_FILE_EXISTS', { file })
-  await writeFileAtomic(
-    file,
-    Buffer.from(kind.encoding === 'utf16le' ? `\uFEFF${text}` : text, kind.encoding),
-    rename,
-  )
+  await writeFileAtomic(file, Buffer.from(kind.encoding === 'utf16le' ? `\uFEFF${text}` : text, kind.encoding), rename)
   return kind.platform === getPlatform().name ? runPrograms(kind.enable(file, name), terminal) : []
 }
 
@@ -183,8 +164,7 @@ export async function uninstallService(
 ): Promise<{ readonly isGone: boolean; readonly ran: readonly ProgramResult[] }> {
   if (!existsSync(file)) return { isGone: false, ran: [] }
   if (!(await isOwnFile(file, kind))) throw gatewayError('GW_FILE_EXISTS', { file })
-  const ran =
-    kind.platform === getPlatform().name ? await runPrograms(kind.disable(file, name), terminal) : []
+  const ran = kind.platform === getPlatform().name ? await runPrograms(kind.disable(file, name), terminal) : []
   await unlink(file)
   return { isGone: true, ran }
 }
@@ -210,10 +190,7 @@ async function isOwnFile(file: string, { encoding }: ServiceKind): Promise<boole
 }
 
 /** Runs programs in order until one fails. */
-async function runPrograms(
-  lines: readonly (readonly string[])[],
-  terminal: Terminal,
-): Promise<ProgramResult[]> {
+async function runPrograms(lines: readonly (readonly string[])[], terminal: Terminal): Promise<ProgramResult[]> {
   const ran: ProgramResult[] = []
   for (const [program = '', ...args] of lines) {
     const line = [program, ...args].join(' ')

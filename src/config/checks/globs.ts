@@ -6,8 +6,7 @@ import { GLOB_PATHS } from '../keys.gen.ts'
 
 /** Reports malformed globs: unclosed braces or brackets, too many alternatives. */
 export function checkGlobs(config: unknown, report: Report): void {
-  for (const path of GLOB_PATHS)
-    visitPath(config, path, (value, pointer) => checkGlobValue(value, pointer, report))
+  for (const path of GLOB_PATHS) visitPath(config, path, (value, pointer) => checkGlobValue(value, pointer, report))
 }
 
 type ValueCallback = (value: unknown, pointer: string) => void

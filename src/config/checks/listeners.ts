@@ -18,8 +18,7 @@ export function checkListeners(config: unknown, report: Report): void {
   const places = names.flatMap(name => listAddresses(listeners, name))
   places.forEach((place, i) => {
     for (const other of places.slice(0, i)) if (isClash(place, other)) reportTaken(place, other, report)
-    const isMeant =
-      readValue(listeners, place.name, 'exposeWithoutAuth') === true || hasAuth(config, place.name)
+    const isMeant = readValue(listeners, place.name, 'exposeWithoutAuth') === true || hasAuth(config, place.name)
     if (!isLoopback(place.host) && !isMeant) reportExposed(place, report)
   })
   const [first, ...more] = names.filter(name => readText(listeners, name, 'type') === 'stdio')
@@ -38,8 +37,7 @@ export function checkListeners(config: unknown, report: Report): void {
 function hasAuth(config: unknown, listener: string): boolean {
   if (readValue(config, 'auth') === undefined) return false
   return (
-    readValue(config, 'auth', 'listeners') === undefined ||
-    readList(config, 'auth', 'listeners').includes(listener)
+    readValue(config, 'auth', 'listeners') === undefined || readList(config, 'auth', 'listeners').includes(listener)
   )
 }
 
@@ -63,9 +61,7 @@ function normalizeHost(host: string): string {
 
 function isLoopback(host: string): boolean {
   const name = host.toLowerCase().replace(/^\[(.*)\]$/, '$1')
-  return (
-    name === '::1' || name === 'localhost' || name.endsWith('.localhost') || /^127(\.\d{1,3}){3}$/.test(name)
-  )
+  return name === '::1' || name === 'localhost' || name.endsWith('.localhost') || /^127(\.\d{1,3}){3}$/.test(name)
 }
 
 function reportTaken({ pointer, host, port }: ListenerAddress, other: ListenerAddress, report: Report): void {

@@ -78,12 +78,7 @@ function listExposedNames(config: unknown, section: NameSection, known: KnownNam
 }
 
 /** Checks `filters` and profiles, which use exposed names. Returns all names, including renamed ones. */
-function checkShared(
-  config: unknown,
-  section: NameSection,
-  names: readonly string[],
-  report: Report,
-): string[] {
+function checkShared(config: unknown, section: NameSection, names: readonly string[], report: Report): string[] {
   const filtered = [...names, ...listRenamed(readMap(config, 'filters', section), names)]
   const whose = describeMissing([section])
   const filters = { pointer: `/filters/${section}`, value: readMap(config, 'filters', section) }
@@ -134,12 +129,7 @@ function describeMissing(sections: readonly NameSection[]): string {
   return `no ${sections.map(section => section.slice(0, -1)).join(' or ')} of any upstream`
 }
 
-function listExposed(
-  config: unknown,
-  upstream: string,
-  section: NameSection,
-  own: readonly string[],
-): string[] {
+function listExposed(config: unknown, upstream: string, section: NameSection, own: readonly string[]): string[] {
   const spec = readMap(config, 'upstreams', upstream)
   const prefix = readText(spec, 'prefix') ?? `${upstream}__`
   return [...own, ...listRenamed(spec[section], own)].map(name => prefix + name)
@@ -153,12 +143,10 @@ function listRenamed(filter: unknown, names: readonly string[]): string[] {
 
 function checkFilter(said: NameReference, report: Report): void {
   const filter = readMap({ filter: said.value }, 'filter')
-  for (const key of LISTS)
-    checkGlobs({ ...said, pointer: `${said.pointer}/${key}`, value: filter[key] }, report)
+  for (const key of LISTS) checkGlobs({ ...said, pointer: `${said.pointer}/${key}`, value: filter[key] }, report)
   for (const key of MAPS)
     for (const name of Object.keys(readMap(filter, key)))
-      if (!said.names.includes(name))
-        reportUnmatched(name, appendPointer(`${said.pointer}/${key}`, name), said, report)
+      if (!said.names.includes(name)) reportUnmatched(name, appendPointer(`${said.pointer}/${key}`, name), said, report)
   checkKeys({ ...said, pointer: `${said.pointer}/override`, value: filter.override }, report)
 }
 
@@ -177,12 +165,7 @@ function checkGlob(glob: string, pointer: string, said: NameReference, report: R
   reportUnmatched(glob, pointer, said, report)
 }
 
-function reportUnmatched(
-  what: string,
-  pointer: string,
-  { names, whose }: NameReference,
-  report: Report,
-): void {
+function reportUnmatched(what: string, pointer: string, { names, whose }: NameReference, report: Report): void {
   const meant = findSimilar(what, names.filter(isPlainName))
   report({
     pointer,

@@ -55,8 +55,7 @@ function comparePrefixes(one: UpstreamPrefix, other: UpstreamPrefix, report: Rep
 export function checkCommands(config: unknown, isFile: (path: string) => boolean, report: Report): void {
   const upstreams = readMap(config, 'upstreams')
   for (const name of Object.keys(upstreams)) {
-    const command =
-      readText(upstreams, name, 'type') === 'stdio' ? readText(upstreams, name, 'command') : undefined
+    const command = readText(upstreams, name, 'type') === 'stdio' ? readText(upstreams, name, 'command') : undefined
     if (command === undefined || !isCommandLine(command, isFile)) continue
     report({ pointer: `${appendPointer('/upstreams', name)}/command`, ...explainCommandLine(command) })
   }
@@ -85,8 +84,7 @@ export function checkPools(config: unknown, report: Report): void {
   for (const name of Object.keys(upstreams)) {
     const isPerProject = readValue(upstreams, name, 'cwd') === 'project'
     const forwards = readList(upstreams, name, 'forwardHeaders').length > 0
-    const isShared =
-      !isPerProject && !forwards && (readValue(upstreams, name, 'isolation') ?? 'shared') === 'shared'
+    const isShared = !isPerProject && !forwards && (readValue(upstreams, name, 'isolation') ?? 'shared') === 'shared'
     const pointer = appendPointer('/upstreams', name)
     if (isShared) checkPool(readValue(upstreams, name, 'pool'), pointer, report)
     else checkReplicas(readValue(upstreams, name, 'replicas'), pointer, report)
@@ -107,8 +105,7 @@ function checkReplicas(replicas: unknown, pointer: string, report: Report): void
   if (typeof replicas !== 'number' || replicas <= 1) return
   report({
     pointer: `${pointer}/replicas`,
-    message:
-      'replicas requires processes shared by all clients, but here each session, caller or project has its own',
+    message: 'replicas requires processes shared by all clients, but here each session, caller or project has its own',
     hint: 'remove isolation and cwd: project, or use pool',
   })
 }
@@ -182,11 +179,7 @@ function isMissingProgram(command: string, isMissing: (path: string) => boolean)
 function checkServer(spec: Plain, exists: ExistenceChecks['path'], missing: ReportMissing): void {
   const cwd = readText(spec, 'cwd') ?? '.'
   if (!exists(cwd))
-    return missing(
-      'cwd',
-      cwd,
-      'create the directory, or correct the path; it is relative to the configuration file',
-    )
+    return missing('cwd', cwd, 'create the directory, or correct the path; it is relative to the configuration file')
   const isMissing = (path: string): boolean => !exists(isAbsolute(path) ? path : join(cwd, path))
   const command = readText(spec, 'command') ?? ''
   if (isMissingProgram(command, isMissing))

@@ -72,8 +72,7 @@ class TemplateReader {
     this.#take('${')
     const kind = SOURCES.find(source => this.#text.startsWith(`${source}:`, this.#at))
     const part = kind === undefined ? this.#variable(start, depth) : this.#source(kind, depth)
-    if (this.#text[this.#at] !== '}')
-      throw new TemplateError(`unclosed placeholder ${this.#getExcerpt(start)}`)
+    if (this.#text[this.#at] !== '}') throw new TemplateError(`unclosed placeholder ${this.#getExcerpt(start)}`)
     this.#at++
     return part
   }
@@ -132,8 +131,7 @@ const LOOKUPS: Readonly<Partial<Record<NodeJS.Platform, readonly string[]>>> = {
 const PLACEHOLDER_OUTPUT = 'not-run'
 
 type CommandOutcome =
-  | { readonly text: string; readonly isPlaceholder?: boolean }
-  | { readonly why: string; readonly hint?: string }
+  { readonly text: string; readonly isPlaceholder?: boolean } | { readonly why: string; readonly hint?: string }
 
 /** Commands of a configuration; equal ones run once per load. */
 export class SecretCommands {
@@ -154,8 +152,7 @@ export class SecretCommands {
   /** @param words command words, or the keyring name */
   getOutput(kind: 'exec' | 'keyring', words: readonly string[] | string, cwd: string): CommandOutcome {
     const argv = typeof words === 'string' ? this.#lookup(words) : words
-    if (argv === undefined)
-      return { why: 'no keyring available', hint: 'set its command in "secrets.keyring"' }
+    if (argv === undefined) return { why: 'no keyring available', hint: 'set its command in "secrets.keyring"' }
     const [program = ''] = argv
     if (program === '') return { why: `\${${kind}:} is empty`, hint: `write \${${kind}:…}` }
     if (this.#outputs === 'leave') return { text: PLACEHOLDER_OUTPUT, isPlaceholder: true }
@@ -214,14 +211,10 @@ export function hasCommand(parts: readonly TemplatePart[]): boolean {
 /** Adds command placeholders to an origin. */
 export function extendOrigin(origin: ValueOrigin, parts: readonly TemplatePart[]): ValueOrigin {
   const sources = parts.filter(({ kind }) => kind === 'exec' || kind === 'keyring')
-  return origin.from !== 'file' || sources.length === 0
-    ? origin
-    : { ...origin, by: sources.map(formatPart).join(' ') }
+  return origin.from !== 'file' || sources.length === 0 ? origin : { ...origin, by: sources.map(formatPart).join(' ') }
 }
 
 function formatPart(part: TemplatePart): string {
   if (part.kind === 'text') return part.text
-  return part.kind === 'variable'
-    ? `\${${part.name}}`
-    : `\${${part.kind}:${part.inner.map(formatPart).join('')}}`
+  return part.kind === 'variable' ? `\${${part.name}}` : `\${${part.kind}:${part.inner.map(formatPart).join('')}}`
 }

@@ -62,8 +62,7 @@ export class ConfigSources {
     const rest: Tree = { ...own, entries }
     if (wanted === undefined) return rest
     const bases = parseBaseNames(wanted)
-    if (bases === undefined)
-      return this.#refuse(wanted.origin, '/extends', 'expected a file name or a list of them')
+    if (bases === undefined) return this.#refuse(wanted.origin, '/extends', 'expected a file name or a list of them')
     return bases
       .map(({ name, origin }) => this.load(resolve(dirname(file), name), origin, '/extends'))
       .concat(rest)

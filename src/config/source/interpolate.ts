@@ -70,13 +70,11 @@ class Interpolator {
   }
 
   fill(tree: Tree, pointer: string): Tree {
-    if (tree.kind === 'scalar')
-      return typeof tree.value === 'string' ? this.#scalar(tree, tree.value, pointer) : tree
+    if (tree.kind === 'scalar') return typeof tree.value === 'string' ? this.#scalar(tree, tree.value, pointer) : tree
     if (tree.kind === 'list')
       return { ...tree, items: tree.items.map((item, i) => this.fill(item, appendPointer(pointer, i))) }
     const entries = [...tree.entries].map(
-      ([key, entry]) =>
-        [key, { ...entry, tree: this.fill(entry.tree, appendPointer(pointer, key)) }] as const,
+      ([key, entry]) => [key, { ...entry, tree: this.fill(entry.tree, appendPointer(pointer, key)) }] as const,
     )
     return { ...tree, entries: new Map(entries) }
   }
@@ -146,19 +144,11 @@ class Interpolator {
   }
 
   /** Command output, or a placeholder that is excluded from findings. */
-  #command(
-    { kind, inner }: TemplatePart & { kind: 'exec' | 'keyring' },
-    spot: ScalarLocation,
-  ): string | undefined {
+  #command({ kind, inner }: TemplatePart & { kind: 'exec' | 'keyring' }, spot: ScalarLocation): string | undefined {
     if (hasCommand(inner)) return void this.#refuse(spot, 'commands cannot be nested')
     if (kind === 'exec' && inner.some(part => part.kind === 'text' && /["']/.test(part.text)))
-      return void this.#refuse(
-        spot,
-        'quotes are not supported, as the command is split at spaces',
-        'use a script',
-      )
-    const words =
-      kind === 'exec' ? splitWords(inner, part => this.#fillPart(part, spot)) : this.#fillParts(inner, spot)
+      return void this.#refuse(spot, 'quotes are not supported, as the command is split at spaces', 'use a script')
+    const words = kind === 'exec' ? splitWords(inner, part => this.#fillPart(part, spot)) : this.#fillParts(inner, spot)
     if (words === undefined) return undefined
     const found = this.commands.getOutput(kind, words, this.#getDirectory(spot.scalar))
     if ('why' in found) return void this.#refuse(spot, found.why, found.hint)
@@ -187,18 +177,12 @@ class Interpolator {
       if (part.kind !== 'text') continue
       const [form, name = ''] = /\{env:(\w+)\}/.exec(part.text) ?? /\$([A-Za-z_]\w*)/.exec(part.text) ?? []
       // Do not quote a "$" in a password.
-      if (form === undefined || (isSecretPath(spot.pointer) && !Object.hasOwn(this.#environment, name)))
-        continue
+      if (form === undefined || (isSecretPath(spot.pointer) && !Object.hasOwn(this.#environment, name))) continue
       this.#addProblem(spot, `${form} is not a placeholder`, `use \${${name}}`, 'warning')
     }
   }
 
-  #addProblem(
-    spot: ScalarLocation,
-    message: string,
-    hint: string | undefined,
-    severity: Problem['severity'],
-  ): void {
+  #addProblem(spot: ScalarLocation, message: string, hint: string | undefined, severity: Problem['severity']): void {
     this.#report(createProblem(spot.scalar.origin, { pointer: spot.pointer, message, hint, severity }))
   }
 }

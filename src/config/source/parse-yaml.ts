@@ -59,11 +59,7 @@ const MAX_VALUES = 50_000
 type Refuse = (offset: number, message: string, hint?: string) => void
 
 /** Converts parsed YAML to a tree; undefined after reporting errors. */
-export function parseNode(
-  node: unknown,
-  place: (offset: number) => ValueOrigin,
-  refuse: Refuse,
-): Tree | undefined {
+export function parseNode(node: unknown, place: (offset: number) => ValueOrigin, refuse: Refuse): Tree | undefined {
   const reader = new NodeReader(place, refuse)
   const tree = reader.read(node as Node | null)
   return reader.refused ? undefined : tree
@@ -99,8 +95,7 @@ class NodeReader {
   #readValue(node: Node, origin: ValueOrigin): Tree {
     if (isScalar(node)) return this.#scalar(node, origin)
     if (!isMap(node) && !isSeq(node)) return this.#refuseNode(node, 'unsupported type of value', origin)
-    if (this.#depth >= MAX_DEPTH)
-      return this.#refuseNode(node, `nested deeper than ${MAX_DEPTH} levels`, origin)
+    if (this.#depth >= MAX_DEPTH) return this.#refuseNode(node, `nested deeper than ${MAX_DEPTH} levels`, origin)
     this.#depth++
     const tree = isMap(node) ? this.#map(node, origin) : this.#list(node, origin)
     this.#depth--
@@ -116,12 +111,7 @@ class NodeReader {
     if (value === null || typeof value === 'string' || typeof value === 'boolean')
       return { kind: 'scalar', origin, value }
     if (typeof value === 'number' && Number.isFinite(value)) return { kind: 'scalar', origin, value }
-    return this.#refuseNode(
-      node,
-      'unsupported type of value',
-      origin,
-      'use text, numbers, true, false or null',
-    )
+    return this.#refuseNode(node, 'unsupported type of value', origin, 'use text, numbers, true, false or null')
   }
 
   #map(node: YAMLMap, origin: ValueOrigin): Tree {
@@ -143,12 +133,7 @@ class NodeReader {
     if (name === undefined) return void this.#refuseNode(pair.key, 'keys must be text', key, 'quote the key')
     const first = entries.get(name)
     if (first !== undefined)
-      return void this.#refuseNode(
-        pair.key,
-        `duplicate key "${name}"`,
-        key,
-        `first defined ${describeLine(first.key)}`,
-      )
+      return void this.#refuseNode(pair.key, `duplicate key "${name}"`, key, `first defined ${describeLine(first.key)}`)
     entries.set(name, {
       key,
       tree: pair.value === null ? { kind: 'scalar', origin: key, value: null } : this.read(pair.value),
@@ -187,9 +172,7 @@ class NodeReader {
 
 function isMergeKey(pair: Pair): boolean {
   return (
-    isScalar(pair.key) &&
-    (pair.key.source === '<<' || typeof pair.key.value === 'symbol') &&
-    pair.key.type === 'PLAIN'
+    isScalar(pair.key) && (pair.key.source === '<<' || typeof pair.key.value === 'symbol') && pair.key.type === 'PLAIN'
   )
 }
 

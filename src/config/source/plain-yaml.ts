@@ -21,13 +21,7 @@ type Path = readonly string[]
  * Sets an entry in a map, or by `name` in a list of maps; preserves everything else.
  * @throws Error if the text is invalid or the value has another type
  */
-export function setYamlEntry(
-  text: string,
-  path: Path,
-  name: string,
-  value: unknown,
-  isList: boolean,
-): string {
+export function setYamlEntry(text: string, path: Path, name: string, value: unknown, isList: boolean): string {
   const document = parseEditable(text)
   const found = document.getIn(path)
   // Convert `{}` to block style.
@@ -36,8 +30,7 @@ export function setYamlEntry(
   if (found === undefined || found === null)
     document.setIn(path, document.createNode(isList ? [value] : { [name]: value }))
   else if (!isList) document.setIn([...path, name], document.createNode(value))
-  else if (isSeq(found))
-    found.items[findItemIndex(found.items, name, found.items.length)] = document.createNode(value)
+  else if (isSeq(found)) found.items[findItemIndex(found.items, name, found.items.length)] = document.createNode(value)
   else throw new Error(`"${path.join('.')}" is not a list`)
   return document.toString({ lineWidth: 0 })
 }

@@ -65,15 +65,10 @@ export function locateValues(tree: Tree): Located {
   return { ...located, value: toPlainValue(tree, '', located) }
 }
 
-function toPlainValue(
-  tree: Tree,
-  pointer: string,
-  located: Omit<Located, 'value'> & { empty: string[] },
-): unknown {
+function toPlainValue(tree: Tree, pointer: string, located: Omit<Located, 'value'> & { empty: string[] }): unknown {
   located.origins.set(pointer, tree.origin)
   if (tree.kind === 'scalar') return tree.value
-  if (tree.kind === 'list')
-    return tree.items.map((item, i) => toPlainValue(item, appendPointer(pointer, i), located))
+  if (tree.kind === 'list') return tree.items.map((item, i) => toPlainValue(item, appendPointer(pointer, i), located))
   const value: Record<string, unknown> = {}
   for (const [key, entry] of tree.entries) {
     const at = appendPointer(pointer, key)
@@ -85,11 +80,7 @@ function toPlainValue(
   return value
 }
 
-function noteEmpty(
-  pointer: string,
-  tree: ScalarTree,
-  located: Omit<Located, 'value'> & { empty: string[] },
-): void {
+function noteEmpty(pointer: string, tree: ScalarTree, located: Omit<Located, 'value'> & { empty: string[] }): void {
   located.empty.push(pointer)
   located.origins.set(pointer, tree.origin)
 }

@@ -49,9 +49,7 @@ function isMountedReadOnly(file: string): boolean {
         point: unescapeOctal(point),
         options: options.split(','),
       }))
-      .filter(
-        ({ point }) => point !== '' && (real === point || real.startsWith(point === '/' ? '/' : `${point}/`)),
-      )
+      .filter(({ point }) => point !== '' && (real === point || real.startsWith(point === '/' ? '/' : `${point}/`)))
       // Later mounts hide earlier ones on the same path.
       .reverse()
       .sort((a, b) => b.point.length - a.point.length)

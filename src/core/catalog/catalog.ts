@@ -41,10 +41,7 @@ function computeFreshness(parts: readonly UpstreamList[], perCaller: boolean): F
 
 /** Limits a lifetime to the time left in the cached payloads. */
 function getRemainingTtl(payloads: readonly Payload[], ttlMs: number, now: number): number {
-  return payloads.reduce(
-    (least, { freshUntil }) => Math.max(0, Math.min(least, (freshUntil ?? Infinity) - now)),
-    ttlMs,
-  )
+  return payloads.reduce((least, { freshUntil }) => Math.max(0, Math.min(least, (freshUntil ?? Infinity) - now)), ttlMs)
 }
 
 /** One view per kind and principal. */
@@ -102,14 +99,10 @@ export class Catalog {
   /** Answers a list method from the upstreams' lists. */
   async list(exchange: Exchange, upstreams?: readonly string[]): Promise<Answer> {
     const kind = METHODS.get(exchange.method)?.kind
-    if (kind === undefined)
-      return { error: rpcError(RPC.methodNotFound, `Method not found: ${exchange.method}`) }
+    if (kind === undefined) return { error: rpcError(RPC.methodNotFound, `Method not found: ${exchange.method}`) }
     const offset = this.#parseOffset(exchange, kind)
     if (offset === undefined) return { error: rpcError(RPC.invalidParams, 'Invalid params: unknown cursor') }
-    const { view } = this.listings.getListedView(
-      await this.load(kind, exchange.session, upstreams),
-      exchange.session,
-    )
+    const { view } = this.listings.getListedView(await this.load(kind, exchange.session, upstreams), exchange.session)
     const form = getListForm(exchange.session.client)
     const without = isModernHttp(exchange) ? this.#findUnfitTools(view) : undefined
     return { result: view.page(offset, form, this.#graph.clock.now(), without) }
@@ -129,9 +122,7 @@ export class Catalog {
     const cursor = exchange.params?.cursor
     if (cursor === undefined) return 0
     const opened =
-      typeof cursor === 'string'
-        ? this.#graph.seal.openValue(cursor, bindCursor(kind, exchange.session))
-        : undefined
+      typeof cursor === 'string' ? this.#graph.seal.openValue(cursor, bindCursor(kind, exchange.session)) : undefined
     return typeof opened === 'number' ? opened : undefined
   }
 
@@ -152,8 +143,7 @@ export class Catalog {
   /** True if an upstream has listed any entry of this kind that the viewer may see. */
   hasVisibleEntries(kind: Kind, viewer: ProfileViewer, upstream: string): boolean {
     const node = this.#graph.upstreams.get(upstream)
-    const known =
-      node && this.#lists.getLastKnown(node, kind, { viewer: this.#getViewKey(kind, viewer) })?.entries
+    const known = node && this.#lists.getLastKnown(node, kind, { viewer: this.#getViewKey(kind, viewer) })?.entries
     return known !== undefined && this.#isAnySeen(known, kind, viewer)
   }
 
@@ -302,11 +292,7 @@ export class Catalog {
       const isAway = !isUp(node.upstream) || this.isMissing(node, kind)
       // A late list may have arrived in the meantime.
       const known = this.#getLastKnownList(node, kind, session)?.entries
-      const entries = this.#runCatalogTaps(
-        known ?? (isAway ? guessEntries(node, kind, exposed) : []),
-        kind,
-        session,
-      )
+      const entries = this.#runCatalogTaps(known ?? (isAway ? guessEntries(node, kind, exposed) : []), kind, session)
       const entry = entries.find(candidate => hasName(candidate, exposed))
       if (entry !== undefined) return entry
     }
@@ -317,9 +303,7 @@ export class Catalog {
   #getLastKnownList(node: UpstreamNode, kind: Kind, session: Session): UpstreamList | undefined {
     const reader = this.#createReader(node, kind, session)
     const known = this.#lists.getLastKnown(node, kind, reader)
-    return reader.own === undefined
-      ? known
-      : (known ?? this.#lists.getLastKnown(node, kind, { viewer: reader.viewer }))
+    return reader.own === undefined ? known : (known ?? this.#lists.getLastKnown(node, kind, { viewer: reader.viewer }))
   }
 
   /** Returns the entry as the `catalog` taps let this principal see it, listed or not; undefined if they hide it. */
@@ -361,8 +345,7 @@ export class Catalog {
     this.#noteCuts(kind, merged.cuts, parts)
     const entries = this.#runCatalogTaps(merged.entries, kind, session)
     const perCaller =
-      graph.hooks.getRunner('catalog') !== undefined &&
-      principalKey(session.principal) !== principalKey(ANONYMOUS)
+      graph.hooks.getRunner('catalog') !== undefined && principalKey(session.principal) !== principalKey(ANONYMOUS)
     const stale = parts.flatMap(({ isStale, upstream }) => (isStale === true ? [upstream] : []))
     const view = new View({
       kind,
@@ -394,11 +377,7 @@ export class Catalog {
     }
   }
 
-  #runCatalogTaps(
-    entries: readonly CatalogEntry[],
-    kind: Kind,
-    session: ProfileViewer,
-  ): readonly CatalogEntry[] {
+  #runCatalogTaps(entries: readonly CatalogEntry[], kind: Kind, session: ProfileViewer): readonly CatalogEntry[] {
     const { principal, profile } = session
     return this.#graph.hooks.getRunner('catalog')?.(entries, { kind, principal, profile }) ?? entries
   }
@@ -416,12 +395,9 @@ export class Catalog {
 
   #reportUnshown({ entry: { kind, upstream, original, exposed }, why }: RejectedListing): void {
     if (!this.#isNew(JSON.stringify(['unshown', kind, upstream, original, exposed]))) return
-    this.#graph.log.warn(
-      `${kind} "${original}" of upstream "${upstream}" cannot be listed as "${exposed}": ${why}`,
-      {
-        hint: 'a plugin that rewrites lists chose the name; the entry can still be called by its own name',
-      },
-    )
+    this.#graph.log.warn(`${kind} "${original}" of upstream "${upstream}" cannot be listed as "${exposed}": ${why}`, {
+      hint: 'a plugin that rewrites lists chose the name; the entry can still be called by its own name',
+    })
   }
 
   #createReader({ upstream }: UpstreamNode, kind: Kind, session: Session): ListReader {

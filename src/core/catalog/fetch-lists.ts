@@ -31,12 +31,7 @@ export function createListCall(
 ): PipelineCall {
   const { method } = LISTS[kind]
   const params = cursor === undefined ? undefined : { cursor }
-  const call = new PipelineCall(
-    node.upstream.name,
-    method,
-    params,
-    createDetachedExchange(graph, session, method),
-  )
+  const call = new PipelineCall(node.upstream.name, method, params, createDetachedExchange(graph, session, method))
   call.listKey = own
   graph.hooks.getRunner('call', method)?.(call)
   return call
@@ -118,11 +113,7 @@ async function fetchPage(graph: Graph, node: UpstreamNode, call: PipelineCall): 
   return undefined
 }
 
-function createListFailure(
-  { upstream }: UpstreamNode,
-  method: string,
-  error: RpcError | undefined,
-): GatewayError {
+function createListFailure({ upstream }: UpstreamNode, method: string, error: RpcError | undefined): GatewayError {
   if (error === undefined)
     return gatewayError('GW_UPSTREAM_PROTOCOL', {
       upstream: upstream.name,

@@ -92,9 +92,7 @@ export class ListCache {
   /** Problems with an upstream's lists, by kind; undefined if it has none. */
   getListProblems(upstream: string): Readonly<Partial<Record<Kind, string>>> | undefined {
     const troubles = [...(this.#problems.get(upstream) ?? [])].filter(([, trouble]) => isCurrent(trouble))
-    return troubles.length === 0
-      ? undefined
-      : Object.fromEntries(troubles.map(([kind, { why }]) => [kind, why]))
+    return troubles.length === 0 ? undefined : Object.fromEntries(troubles.map(([kind, { why }]) => [kind, why]))
   }
 
   /** True if an upstream may have entries that it could not list, at all or in time. */
@@ -112,9 +110,8 @@ export class ListCache {
   /** Returns the newest list received on the shared connection; undefined before the first. */
   getLastShared(node: UpstreamNode, kind: Kind): UpstreamList | undefined {
     const shelves = [...(this.#lists.get(node)?.entries() ?? [])].reverse()
-    return shelves.find(
-      ([key, { known, isOwn }]) => key.startsWith(`${kind}\n`) && known !== undefined && !isOwn,
-    )?.[1].known
+    return shelves.find(([key, { known, isOwn }]) => key.startsWith(`${kind}\n`) && known !== undefined && !isOwn)?.[1]
+      .known
   }
 
   /**
@@ -139,8 +136,7 @@ export class ListCache {
     const shelf = this.#getCachedList(node, kind, reader, call)
     if (shelf.late !== undefined) return this.#getFallback(node, kind, shelf)
     const flight = toFetchOutcome(this.#fetch(node, kind, session, call))
-    if (await this.#waitForList(node, kind, shelf, flight))
-      return this.#storeList(node, kind, shelf, await flight)
+    if (await this.#waitForList(node, kind, shelf, flight)) return this.#storeList(node, kind, shelf, await flight)
     shelf.late = flight
     void flight.then(outcome => this.#storeLateList(node, kind, shelf, outcome))
     return this.#getFallback(node, kind, shelf)
@@ -152,8 +148,7 @@ export class ListCache {
     const parsed = payloads.map(payload => this.#readPage(payload, kind, node))
     const pages = parsed.map(({ page }) => page)
     const [only, second] = pages
-    const entries =
-      only !== undefined && second === undefined ? only.entries : pages.flatMap(page => page.entries)
+    const entries = only !== undefined && second === undefined ? only.entries : pages.flatMap(page => page.entries)
     const cut = getTruncationReason(payloads, entries.length)
     const malformed = describeMalformed(pages)
     const dropped = pages.flatMap(page => page.dropped)
@@ -174,9 +169,7 @@ export class ListCache {
     if (known?.upstream === upstream) return known
     const listed = readListPage(payload, kind, upstream, node.prefix)
     const page =
-      kind === 'tools' && mayBeTasks(node)
-        ? { ...listed, entries: listed.entries.map(withOptionalTask) }
-        : listed
+      kind === 'tools' && mayBeTasks(node) ? { ...listed, entries: listed.entries.map(withOptionalTask) } : listed
     const parsed = { upstream, page, digest: hash('sha256', payload.bytes(), 'base64') }
     this.#parsed.set(payload, parsed)
     return parsed
@@ -302,8 +295,7 @@ export class ListCache {
 
   #getCachedList(node: UpstreamNode, kind: Kind, reader: ListReader, { headers }: PipelineCall): CachedList {
     let shelves = this.#lists.get(node)
-    if (shelves === undefined)
-      this.#lists.set(node, (shelves = new BoundedMap<string, CachedList>(LIST_LIMITS)))
+    if (shelves === undefined) this.#lists.set(node, (shelves = new BoundedMap<string, CachedList>(LIST_LIMITS)))
     const sent = Object.keys(headers).length === 0 ? '' : JSON.stringify(headers)
     const key = `${createListKey(kind, reader)}${sent}`
     const known = shelves.use(key)

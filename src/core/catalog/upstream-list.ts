@@ -82,9 +82,7 @@ interface MergedList {
 /** Merges the lists in declaration order. Over the limit, the longest are truncated to equal shares. */
 export function mergeLists(parts: readonly UpstreamList[], most = MAX_MERGED): MergedList {
   const lengths = parts.map(({ entries }) => entries.length)
-  const sizes = parts.map(({ payloads }) =>
-    payloads.reduce((all, payload) => all + payload.bytes().length, 0),
-  )
+  const sizes = parts.map(({ payloads }) => payloads.reduce((all, payload) => all + payload.bytes().length, 0))
   if (sum(lengths) <= most.entries && sum(sizes) <= most.bytes)
     return { entries: parts.flatMap(({ entries }) => entries), cuts: [] }
   const entriesEach = computeFairShare(lengths, most.entries)

@@ -67,8 +67,7 @@ export class Listings {
     const reader = createReader(view.kind, session)
     const key = this.#getReaderClass(reader)
     let forms = this.#shown.get(view)
-    if (forms === undefined)
-      this.#shown.set(view, (forms = new BoundedMap<string, ListedView>({ max: MAX_CLASSES })))
+    if (forms === undefined) this.#shown.set(view, (forms = new BoundedMap<string, ListedView>({ max: MAX_CLASSES })))
     const known = forms.use(key)
     if (known !== undefined) return known
     const made = this.#makeListedView(view, this.#computeForms(view, reader))
@@ -79,10 +78,7 @@ export class Listings {
   /** Returns a key shared by viewers of one kind with client programs of one class. */
   getReaderKey(session: Session): string {
     if (!this.isTapped) return viewerKey(session)
-    return JSON.stringify([
-      viewerKey(session),
-      ...KINDS.map(kind => this.#getReaderClass(createReader(kind, session))),
-    ])
+    return JSON.stringify([viewerKey(session), ...KINDS.map(kind => this.#getReaderClass(createReader(kind, session)))])
   }
 
   /** Runs the taps in order; returns the results with the last first. */
@@ -170,8 +166,7 @@ function addUnlisted(
   real: Map<string, CatalogEntry>,
 ): void {
   for (const { exposed, upstream, ...entry } of before.flat()) {
-    if (upstream === '' || taken.has(exposed) || real.has(exposed) || view.findByName(exposed) !== undefined)
-      continue
+    if (upstream === '' || taken.has(exposed) || real.has(exposed) || view.findByName(exposed) !== undefined) continue
     const own = view.findSource({ exposed, upstream, ...entry })
     if (own !== undefined) real.set(exposed, own)
   }
@@ -184,8 +179,7 @@ function findListingProblem(
   taken: ReadonlySet<string>,
 ): string | undefined {
   if (taken.has(entry.exposed)) return 'the name is already used in this list'
-  if (entry.upstream === '' && view.findByName(entry.exposed) !== undefined)
-    return 'the name belongs to another entry'
+  if (entry.upstream === '' && view.findByName(entry.exposed) !== undefined) return 'the name belongs to another entry'
   if (entry.exposed === own.exposed) return undefined
   if (entry.kind !== 'tools' && entry.kind !== 'prompts') return 'a URI cannot be renamed'
   return view.findByName(entry.exposed) === undefined ? undefined : 'the name belongs to another entry'
@@ -307,9 +301,7 @@ export class View {
   /** Tools with invalid header annotations: clients of modern HTTP must not see them. */
   listUnfitTools(): readonly CatalogEntry[] {
     this.#unfit ??=
-      this.kind === 'tools'
-        ? this.entries.filter(entry => this.#init.getHeaderParams(entry) === undefined)
-        : []
+      this.kind === 'tools' ? this.entries.filter(entry => this.#init.getHeaderParams(entry) === undefined) : []
     return this.#unfit
   }
 

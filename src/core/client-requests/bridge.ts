@@ -73,8 +73,7 @@ function replaceRequest(ask: Ask, { method, params }: Ask): Ask {
 async function collectInputLoop(call: PipelineCall, dispatch: Dispatch, graph: Graph): Promise<Answer> {
   let answer = await dispatch(call)
   for (let round = 1; 'input' in answer; round++) {
-    if (round > MAX_ROUNDS)
-      return createFailure(call, `the server requested input more than ${MAX_ROUNDS} times`)
+    if (round > MAX_ROUNDS) return createFailure(call, `the server requested input more than ${MAX_ROUNDS} times`)
     if (call.exchange.cancelled) return answer
     const { inputRequests, requestState } = answer.input.value()
     const replies = await askClientForAll(inputRequests, call.exchange, graph)
@@ -85,11 +84,7 @@ async function collectInputLoop(call: PipelineCall, dispatch: Dispatch, graph: G
 }
 
 /** Returns the client's replies by key, or an error. */
-async function askClientForAll(
-  requests: unknown,
-  exchange: Exchange,
-  graph: Graph,
-): Promise<JsonObject | string> {
+async function askClientForAll(requests: unknown, exchange: Exchange, graph: Graph): Promise<JsonObject | string> {
   const asks = parseInputRequests(requests)
   if (asks.length === 0) await waitBeforeRetry(exchange, graph)
   const replies = await Promise.all(
@@ -138,8 +133,7 @@ async function handleFirstRequest(call: PipelineCall, dispatch: Dispatch, graph:
     ? await dispatch(call)
     : await parkCall(call, dispatchFirstRequest(call, dispatch, graph), graph)
   if ('input' in answer) return isDirect ? passInputRequests(call, answer.input, dispatch, graph) : answer
-  if ('error' in answer && answer.error.code === RPC.legacyUrlElicitation)
-    return requestUrlVisits(call, answer, graph)
+  if ('error' in answer && answer.error.code === RPC.legacyUrlElicitation) return requestUrlVisits(call, answer, graph)
   return answer
 }
 
@@ -170,9 +164,7 @@ async function handleRetry(call: PipelineCall, dispatch: Dispatch, graph: Graph)
   if ('error' in state) return state
   if (state.parked !== undefined) {
     const held = graph.parking.find(state.parked.id)
-    return (
-      held?.resume(call.exchange, state.parked.round, inputResponses) ?? { error: createInvalidStateError() }
-    )
+    return held?.resume(call.exchange, state.parked.round, inputResponses) ?? { error: createInvalidStateError() }
   }
   call.params = state.again === true ? asked : { ...asked, ...mergeRetryParams(state, inputResponses) }
   return handleFirstRequest(call, dispatch, graph)
@@ -202,8 +194,7 @@ async function passInputRequests(
   if (hasGiven && Object.keys(left.rest).length === 0)
     return handleFirstRequest(createRetryCall(call, given, request.requestState, graph), dispatch, graph)
   recordSentRequests(left.rest, call, graph)
-  const state =
-    request.requestState === undefined && !hasGiven ? {} : sealOnwardState(request, given, call, graph)
+  const state = request.requestState === undefined && !hasGiven ? {} : sealOnwardState(request, given, call, graph)
   if (requests === request.inputRequests && state.requestState === undefined) return { input }
   const inputRequests = request.inputRequests === undefined ? {} : { inputRequests: left.rest }
   return { input: Payload.of({ ...request, ...inputRequests, ...state }, 'modern') }
@@ -232,8 +223,7 @@ async function requestUrlVisits(
   graph: Graph,
 ): Promise<Answer> {
   const { data } = answer.error
-  const elicitations =
-    isObject(data) && Array.isArray(data.elicitations) ? data.elicitations.filter(isObject) : []
+  const elicitations = isObject(data) && Array.isArray(data.elicitations) ? data.elicitations.filter(isObject) : []
   const asks = elicitations.map(params => ({
     method: 'elicitation/create',
     params: { mode: 'url', ...params },

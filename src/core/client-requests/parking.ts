@@ -199,9 +199,7 @@ export class HeldCall {
 }
 
 function createExpiredError({ method }: Ask, why: string): AskReply {
-  return method === 'elicitation/create'
-    ? { result: { action: 'cancel' } }
-    : { error: rpcError(RPC.internal, why) }
+  return method === 'elicitation/create' ? { result: { action: 'cancel' } } : { error: rpcError(RPC.internal, why) }
 }
 
 /** Sealed state of a call that waits for its client to retry. */

@@ -72,12 +72,7 @@ export class ListChangeNotifier {
   }
 
   /** Selects the audience that may see the change; undefined if the list has not changed. */
-  async #viewers(
-    kind: Kind,
-    upstream: string,
-    audience: Audience,
-    isSaid: boolean,
-  ): Promise<Audience | undefined> {
+  async #viewers(kind: Kind, upstream: string, audience: Audience, isSaid: boolean): Promise<Audience | undefined> {
     const { catalog, notifier, upstreams } = this.#graph
     // Other sessions cannot fetch connection-specific lists.
     if (audience !== ALL_SESSIONS) return audience
@@ -121,8 +116,7 @@ async function isChanged(kind: Kind, session: Session, before: Graph, next: Grap
   const now = next.catalog.load(kind, session).catch(() => undefined)
   const view = (await settlesWithin(next.clock, MAX_COMPARE_MS, now)) ? await now : undefined
   return (
-    view === undefined ||
-    !isDeepStrictEqual(describeEntry(seen, session, before), describeEntry(view, session, next))
+    view === undefined || !isDeepStrictEqual(describeEntry(seen, session, before), describeEntry(view, session, next))
   )
 }
 

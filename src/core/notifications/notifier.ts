@@ -49,8 +49,7 @@ export class Notifier {
 
   /** Sends a request's notification, unless a tap drops it or it is below the client's log level. */
   emit(exchange: Exchange, notification: Notification, send: (notification: Notification) => void): void {
-    if (notification.method === 'notifications/message' && !this.#isWanted(exchange.session, notification))
-      return
+    if (notification.method === 'notifications/message' && !this.#isWanted(exchange.session, notification)) return
     const passed = this.#runTaps(notification, { direction: 'client', upstream: undefined, exchange })
     if (passed !== undefined) send(passed)
   }
@@ -78,8 +77,7 @@ export class Notifier {
     if (!this.#isArrivalOrDeparture(upstream, state)) return
     const capabilities = this.#graph.upstreams.get(upstream)?.upstream.server?.capabilities ?? {}
     for (const kind of KINDS)
-      if (capabilities[LISTS[kind].capability] !== undefined)
-        this.announceListChange(LISTS[kind].changed, upstream)
+      if (capabilities[LISTS[kind].capability] !== undefined) this.announceListChange(LISTS[kind].changed, upstream)
   }
 
   /** Repeated retries count as one departure. */
@@ -199,8 +197,7 @@ export class Notifier {
     isMeant: (session: Session) => boolean = all,
   ): void {
     const original = notification.params?.uri
-    const found =
-      typeof original === 'string' ? this.#resources.findByOriginal(upstream, original) : undefined
+    const found = typeof original === 'string' ? this.#resources.findByOriginal(upstream, original) : undefined
     if (found === undefined) {
       this.dropped++
       return
@@ -229,10 +226,7 @@ export class Notifier {
   /** Runs the notification taps: returns the notification, a replacement, or undefined to drop it. */
   #runTaps(notification: Notification, context: NotificationContext): Notification | undefined {
     try {
-      const decided = this.#graph.hooks.getRunner('notification', notification.method)?.(
-        notification,
-        context,
-      )
+      const decided = this.#graph.hooks.getRunner('notification', notification.method)?.(notification, context)
       if (decided !== 'drop') return decided ?? notification
     } catch (error) {
       // No reply is possible; log and continue.

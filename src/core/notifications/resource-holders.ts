@@ -105,8 +105,7 @@ export class ResourceHolders {
       .get(name)
       ?.find(({ owner }) => owner.upstream === upstream && canonicalizeUri(owner.original) === name)
     if (same !== undefined) return same
-    for (const held of this.all())
-      if (held.owner.upstream === upstream && held.owner.original === original) return held
+    for (const held of this.all()) if (held.owner.upstream === upstream && held.owner.original === original) return held
     return undefined
   }
 }

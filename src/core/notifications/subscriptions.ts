@@ -34,9 +34,7 @@ export async function listen(exchange: PipelineExchange, graph: Graph): Promise<
   await waitForFirstContact(graph)
   const filter = { ...selectSupported(asked, graph), taskIds: selectOwnTasks(exchange, graph, asked.taskIds) }
   // Subscribe before the acknowledgement; a failed resource must not cancel the others.
-  const held = Promise.allSettled(
-    [...filter.uris].map(uri => subscribeResource(uri, exchange, graph, exchange)),
-  )
+  const held = Promise.allSettled([...filter.uris].map(uri => subscribeResource(uri, exchange, graph, exchange)))
   if (filter.uris.size > 0) await settlesWithin(graph.clock, HOLD_MS, held)
   const ended = graph.notifier.listen(exchange, filter)
   if (ended === undefined) {
@@ -66,8 +64,7 @@ function selectSupported(asked: JsonObject, graph: Graph): Omit<ListenFilter, 't
   const capabilities = mergeCapabilities(graph)
   const methods = new Set<string>()
   for (const [kind, flag] of Object.entries(LISTEN_FLAGS)) {
-    if (asked[flag] === true && capabilities[kind] !== undefined)
-      methods.add(`notifications/${kind}/list_changed`)
+    if (asked[flag] === true && capabilities[kind] !== undefined) methods.add(`notifications/${kind}/list_changed`)
   }
   const canSubscribe = isObject(capabilities.resources) && capabilities.resources.subscribe === true
   const uris = Array.isArray(asked.resourceSubscriptions) && canSubscribe ? asked.resourceSubscriptions : []
@@ -89,8 +86,7 @@ function createAcknowledgement(filter: ListenFilter): JsonObject {
  */
 export async function subscribe(exchange: Exchange, graph: Graph): Promise<Answer> {
   const uri = exchange.params?.uri
-  if (typeof uri !== 'string')
-    return { error: rpcError(RPC.invalidParams, 'Invalid params: "uri" must be a string') }
+  if (typeof uri !== 'string') return { error: rpcError(RPC.invalidParams, 'Invalid params: "uri" must be a string') }
   await waitForFirstContact(graph)
   const capabilities = mergeCapabilities(graph)
   if (!isObject(capabilities.resources) || capabilities.resources.subscribe !== true) {
@@ -103,23 +99,16 @@ export async function subscribe(exchange: Exchange, graph: Graph): Promise<Answe
 
 export function unsubscribe(exchange: Exchange, graph: Graph): Answer {
   const uri = exchange.params?.uri
-  if (typeof uri !== 'string')
-    return { error: rpcError(RPC.invalidParams, 'Invalid params: "uri" must be a string') }
+  if (typeof uri !== 'string') return { error: rpcError(RPC.invalidParams, 'Invalid params: "uri" must be a string') }
   unsubscribeResource(uri, exchange.session, graph, exchange)
   return { result: Payload.of({}) }
 }
 
-async function subscribeResource(
-  uri: string,
-  holder: object,
-  graph: Graph,
-  exchange: Exchange,
-): Promise<Answer> {
+async function subscribeResource(uri: string, holder: object, graph: Graph, exchange: Exchange): Promise<Answer> {
   const done: Answer = { result: Payload.of({}) }
   const name = canonicalizeUri(uri)
   const owner = await graph.router.findOwner(name, exchange)
-  if (owner === undefined)
-    return { error: rpcError(RPC.invalidParams, `Resource not found: ${uri}`, { uri }) }
+  if (owner === undefined) return { error: rpcError(RPC.invalidParams, `Resource not found: ${uri}`, { uri }) }
   const place = graph.notifier.addHolder(name, owner, holder)
   if (place === 'full') return { error: rpcError(RPC.internal, 'Subscription limit reached') }
   if (place === 'known') return done

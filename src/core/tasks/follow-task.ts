@@ -134,9 +134,7 @@ class TaskFollower {
   async #fetchResult(): Promise<Answer | undefined> {
     try {
       const answer = await this.#requestServer('tasks/result')
-      return 'result' in answer
-        ? { result: Payload.of(removeRelatedTask(answer.result.value()), 'legacy') }
-        : answer
+      return 'result' in answer ? { result: Payload.of(removeRelatedTask(answer.result.value()), 'legacy') } : answer
     } catch (error) {
       if (isTerminal(this.#state.status) || ++this.#failures >= MAX_FAILURES) throw error
       return undefined
@@ -149,9 +147,7 @@ class TaskFollower {
     if (open.length === 0) return undefined
     const isLegacy = exchange.session.client.era === 'legacy'
     const replies = await Promise.all(
-      open.map(
-        async ([key, ask]) => [key, await exchange.ask(isLegacy ? toLegacyRequest(ask) : ask)] as const,
-      ),
+      open.map(async ([key, ask]) => [key, await exchange.ask(isLegacy ? toLegacyRequest(ask) : ask)] as const),
     )
     const inputResponses: JsonObject = {}
     for (const [key, reply] of replies) {
@@ -192,9 +188,7 @@ export function sendTaskRequest(
   const graph = about.graph.tasks.graph ?? about.graph
   const node = graph.upstreams.get(about.upstream)
   if (node === undefined)
-    return Promise.resolve(
-      createFollowError(`the upstream of this task is no longer configured: ${about.upstream}`),
-    )
+    return Promise.resolve(createFollowError(`the upstream of this task is no longer configured: ${about.upstream}`))
   const call = new PipelineCall(about.upstream, method, params, about.exchange)
   graph.hooks.getRunner('call', method)?.(call)
   return node.dispatch(call)
@@ -204,9 +198,7 @@ function createTaskAnswer({ status, statusMessage }: TaskState, { result, error 
   if (status === 'completed' && isObject(result)) return { result: Payload.of(result) }
   if (isObject(error) && typeof error.code === 'number' && typeof error.message === 'string')
     return { error: rpcError(error.code, error.message, error.data) }
-  return createFollowError(
-    statusMessage ?? `the task ${status === 'completed' ? 'has no result' : `was ${status}`}`,
-  )
+  return createFollowError(statusMessage ?? `the task ${status === 'completed' ? 'has no result' : `was ${status}`}`)
 }
 
 function createFollowError(why: string): { error: ReturnType<typeof rpcError> } {

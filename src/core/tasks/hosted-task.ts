@@ -85,8 +85,7 @@ export class HostedTask implements ToolLocation {
   /** Returns the state for `tasks/get` (2026-07-28). */
   describeFor(client: ClientDescription): JsonObject {
     const { state } = this
-    if (state.status === 'input_required')
-      return { ...state, inputRequests: createInputRequests(this.#open, client) }
+    if (state.status === 'input_required') return { ...state, inputRequests: createInputRequests(this.#open, client) }
     if (this.#outcome === undefined) return { ...state }
     if ('error' in this.#outcome)
       return state.status === 'failed' ? { ...state, error: this.#outcome.error } : { ...state }
@@ -101,8 +100,7 @@ export class HostedTask implements ToolLocation {
 
   /** Updates the status message and, optionally, the poll interval. */
   updateStatus(message: string | undefined, pollIntervalMs = this.#pollIntervalMs): void {
-    if (isTerminal(this.#status) || (message === this.#message && pollIntervalMs === this.#pollIntervalMs))
-      return
+    if (isTerminal(this.#status) || (message === this.#message && pollIntervalMs === this.#pollIntervalMs)) return
     this.#message = message
     this.#pollIntervalMs = pollIntervalMs
     this.#notifyWatchers()

@@ -45,12 +45,7 @@ export async function getModernTask(
   const bytes = answer.result.bytes()
   const members = parseMembers(bytes)
   // Forward the received bytes unchanged, as a result may have any size.
-  const renamed = editMembers(
-    bytes,
-    members,
-    RENAMED,
-    `"resultType":"complete","taskId":${JSON.stringify(ours)}`,
-  )
+  const renamed = editMembers(bytes, members, RENAMED, `"resultType":"complete","taskId":${JSON.stringify(ours)}`)
   const late = await runStateHooks(Payload.fromBytes(renamed, 'modern'), place, exchange.session, graph)
   const payload = hidePayloadSecrets(late, graph)
   if (getMemberValue(bytes, members, 'status')?.toString() !== INPUT_REQUIRED) return { result: payload }
@@ -67,8 +62,7 @@ async function answerByHooks(
   const server = { graph, upstream, exchange }
   const replies = await collectHookReplies(inputRequests, exchange, graph)
   const { given, requests } = 'given' in replies ? replies : { given: {}, requests: inputRequests }
-  const left =
-    'denied' in replies ? { error: replies.denied } : selectClientRequests(exchange, requests, given)
+  const left = 'denied' in replies ? { error: replies.denied } : selectClientRequests(exchange, requests, given)
   if ('error' in left) {
     // Cancel, as the task will never receive its input.
     await sendTaskRequest(server, 'tasks/cancel', { taskId })
@@ -166,8 +160,7 @@ async function runStateHooks(
     const status = 'result' in before ? rest.status : 'completed'
     return Payload.of({ ...rest, status, result: whole }, 'modern')
   }
-  const problem =
-    'error' in after ? after.error : rpcError(RPC.internal, 'an ended task cannot request input')
+  const problem = 'error' in after ? after.error : rpcError(RPC.internal, 'an ended task cannot request input')
   const status = rest.status === 'cancelled' ? 'cancelled' : 'failed'
   return Payload.of({ ...rest, status, error: problem }, 'modern')
 }

@@ -78,11 +78,7 @@ function isLate(made: Promise<Answer>, ms: number, { call, graph }: SlowCallDeps
 }
 
 /** Answers the client while the call continues; undefined if the task limit is reached. */
-function continueAsTask(
-  slow: SlowCallDeps,
-  made: Promise<Answer>,
-  patience: BackgroundCall,
-): Answer | undefined {
+function continueAsTask(slow: SlowCallDeps, made: Promise<Answer>, patience: BackgroundCall): Answer | undefined {
   const { call, graph } = slow
   const { exchange } = call
   let current = exchange
@@ -95,8 +91,7 @@ function continueAsTask(
   if (task === undefined) return undefined
   const onward = {
     emit: ({ method, params }: { method: string; params: JsonObject | undefined }): void => {
-      if (method === 'notifications/progress' && typeof params?.message === 'string')
-        task.updateStatus(params.message)
+      if (method === 'notifications/progress' && typeof params?.message === 'string') task.updateStatus(params.message)
     },
     ask: (ask: Ask) => task.ask(ask),
   }
@@ -104,8 +99,7 @@ function continueAsTask(
   const work = (): Promise<Answer> =>
     finishInBackground(slow, made, { task, onward, continues: next => void (current = next) })
   void completeTask({ graph, task, exchange, method: call.method }, work)
-  if (getTaskForm(call) === 'modern')
-    return { task: Payload.of({ ...task.state, resultType: 'task' }, 'modern') }
+  if (getTaskForm(call) === 'modern') return { task: Payload.of({ ...task.state, resultType: 'task' }, 'modern') }
   return patience.createAnswer(describeRunningCall(task))
 }
 
@@ -147,11 +141,7 @@ async function collectReplies(requests: unknown, task: HostedTask): Promise<Json
 }
 
 /** Retries the call with the requested input, again in a detached exchange. */
-function retryWithInput(
-  slow: SlowCallDeps,
-  given: JsonObject,
-  { onward, continues }: BackgroundDeps,
-): Promise<Answer> {
+function retryWithInput(slow: SlowCallDeps, given: JsonObject, { onward, continues }: BackgroundDeps): Promise<Answer> {
   const { call, dispatch, graph, dispatchWithInput } = slow
   const { exchange: before } = call
   const { requestState: _state, inputResponses: _responses, ...asked } = call.params ?? {}

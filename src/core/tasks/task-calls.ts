@@ -88,10 +88,7 @@ async function LEGACY_SERVER(tasking: TaskCallDeps): Promise<Answer> {
   call.mayBeTask = true
   const answer = await dispatchPlainly(tasking)
   if (!('task' in answer)) return answer
-  return (
-    (request === 'modern' ? hostLegacyTask(tasking, answer.task) : undefined) ??
-    driveTask(tasking, answer.task)
-  )
+  return (request === 'modern' ? hostLegacyTask(tasking, answer.task) : undefined) ?? driveTask(tasking, answer.task)
 }
 
 /** Hosts a legacy server's task, so that a modern client can poll it. */
@@ -138,10 +135,7 @@ function relayTask({ call, graph }: TaskCallDeps, answer: Answer): Answer {
 function driveTask({ call, graph, by }: TaskCallDeps, task: Payload): Promise<Answer> {
   const { exchange } = call
   const drive = (): Promise<Answer> =>
-    followTask(
-      { graph, upstream: call.upstream, exchange, call, sees: createProgressReporter(exchange) },
-      task,
-    )
+    followTask({ graph, upstream: call.upstream, exchange, call, sees: createProgressReporter(exchange) }, task)
   if (exchange.session.client.era === 'modern') return by.hold(call, drive, graph)
   exchange.redirectRequests((ask, onward) =>
     onward(ask.params === undefined ? ask : { ...ask, params: removeRelatedTask(ask.params) }),
@@ -201,12 +195,7 @@ interface TaskLifetime {
  * Creates a hosted task for a call that continues after the answer; undefined if the limit is reached. The client
  * sees a task of its own era, whatever performs the work.
  */
-function createHostedTask(
-  call: PipelineCall,
-  graph: Graph,
-  keeping: TaskLifetime,
-  work: TaskWork,
-): Answer | undefined {
+function createHostedTask(call: PipelineCall, graph: Graph, keeping: TaskLifetime, work: TaskWork): Answer | undefined {
   const { session } = call.exchange
   const hosted = graph.tasks.createTask(graph, session, {
     tool: String(call.exchange.params?.name),
@@ -239,8 +228,7 @@ function createTaskInbound({ method, params, exchange }: PipelineCall, hosted: H
     remoteAddress: exchange.remoteAddress,
     principal: exchange.principal,
     emit: ({ method: told, params: about }) => {
-      if (told === 'notifications/progress' && typeof about?.message === 'string')
-        hosted.updateStatus(about.message)
+      if (told === 'notifications/progress' && typeof about?.message === 'string') hosted.updateStatus(about.message)
     },
     ask: ask => hosted.ask(ask),
   }

@@ -100,11 +100,7 @@ export function offersTasks(graph: Graph, era: Era): boolean {
 }
 
 /** Adds the task capabilities of this client's era. */
-export function addTaskCapabilities(
-  capabilities: JsonObject,
-  client: ClientDescription,
-  graph: Graph,
-): JsonObject {
+export function addTaskCapabilities(capabilities: JsonObject, client: ClientDescription, graph: Graph): JsonObject {
   return supportsTasks(client) && offersTasks(graph, client.era)
     ? addTaskCapability(capabilities, client.era)
     : capabilities

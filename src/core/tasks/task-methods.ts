@@ -41,8 +41,7 @@ const EMPTY_RESULT: JsonObject = Object.freeze({ resultType: 'complete' })
 
 const MODERN_HANDLERS: Readonly<Record<string, TaskMethodHandler>> = {
   'tasks/get': {
-    hosted: (task, { session }) =>
-      handleModern({ ...task.describeFor(session.client), resultType: 'complete' }),
+    hosted: (task, { session }) => handleModern({ ...task.describeFor(session.client), resultType: 'complete' }),
     relayed: getModernTask,
   },
   'tasks/update': {
@@ -83,22 +82,16 @@ export async function handleTaskRequest(exchange: PipelineExchange, graph: Graph
   const handler = (client.era === 'modern' ? MODERN_HANDLERS : LEGACY_HANDLERS)[exchange.method]
   if (handler === undefined || !supportsTasks(client) || !offersTasks(graph, client.era))
     return createNotFound(exchange)
-  if (client.era === 'modern' && !declaresTasks(client.capabilities))
-    return { error: createTasksNotDeclaredError() }
+  if (client.era === 'modern' && !declaresTasks(client.capabilities)) return { error: createTasksNotDeclaredError() }
   return runTaskMethod(handler, exchange, graph)
 }
 
-async function runTaskMethod(
-  handler: TaskMethodHandler,
-  exchange: PipelineExchange,
-  graph: Graph,
-): Promise<Answer> {
+async function runTaskMethod(handler: TaskMethodHandler, exchange: PipelineExchange, graph: Graph): Promise<Answer> {
   const { method, session } = exchange
   const task = findTask(openTaskId(graph, session, exchange.params?.taskId), session, graph)
   const isHosted = task instanceof HostedTask
   // Task ids of one era are unknown in the other.
-  if (task === undefined || !(isHosted || task.era === session.client.era))
-    return { error: createUnknownTaskError() }
+  if (task === undefined || !(isHosted || task.era === session.client.era)) return { error: createUnknownTaskError() }
   // Cancelling a task needs no permission check.
   const refused = method === 'tasks/cancel' ? undefined : await getTaskRefusal(task, session, graph)
   if (refused !== undefined) return { error: refused }
@@ -123,11 +116,8 @@ export async function listOwnTasks(exchange: PipelineExchange, graph: Graph): Pr
   const tasks = await Promise.all(
     known.map(async ({ taskId, place }) => {
       const task = findTask(place, exchange.session, graph)
-      if (task === undefined || (await getTaskRefusal(task, exchange.session, graph)) !== undefined)
-        return undefined
-      return task instanceof HostedTask
-        ? toLegacyTask(task.state)
-        : fetchListedTask(task, taskId, exchange, graph)
+      if (task === undefined || (await getTaskRefusal(task, exchange.session, graph)) !== undefined) return undefined
+      return task instanceof HostedTask ? toLegacyTask(task.state) : fetchListedTask(task, taskId, exchange, graph)
     }),
   )
   return handleLegacy({ tasks: tasks.filter(task => task !== undefined) })

@@ -98,13 +98,7 @@ export class TaskStore {
   }
 
   /** Records a task of a legacy client: the client may list it and is notified of changes. */
-  recordTask(
-    graph: Graph,
-    session: Session,
-    taskId: string,
-    place: TaskLocation,
-    ttlMs: number | null,
-  ): void {
+  recordTask(graph: Graph, session: Session, taskId: string, place: TaskLocation, ttlMs: number | null): void {
     const now = graph.clock.now()
     const known: TaskRecord = {
       taskId,
@@ -137,9 +131,7 @@ export class TaskStore {
   /** Lists this caller's recorded tasks, newest first. */
   listTasks(graph: Graph, session: Session): readonly TaskRecord[] {
     const now = graph.clock.now()
-    return [...(this.#known.get(getTaskOwner(session))?.values() ?? [])]
-      .filter(({ until }) => until >= now)
-      .reverse()
+    return [...(this.#known.get(getTaskOwner(session))?.values() ?? [])].filter(({ until }) => until >= now).reverse()
   }
 
   /**
@@ -152,8 +144,7 @@ export class TaskStore {
     isMeant: (session: Session) => boolean = () => true,
   ): boolean {
     const original = params?.taskId
-    const named =
-      typeof original === 'string' ? this.#byOriginal.get(createOriginalKey(upstream, original)) : undefined
+    const named = typeof original === 'string' ? this.#byOriginal.get(createOriginalKey(upstream, original)) : undefined
     if (named === undefined || named.isDoubtful) return false
     // Each connection is a separate server session, and ids may repeat.
     const [owner, another] = named.all.filter(({ session }) => isMeant(session))
@@ -178,8 +169,7 @@ export class TaskStore {
   /** Notifies a client of its task, in order, if it may still use the tool. */
   #notifyOwner(tool: ToolLocation, session: Session, notification: Notification): void {
     const told = (this.#notifications.get(session) ?? Promise.resolve()).then(async () => {
-      if (this.#graph === undefined || (await mayUseTask(tool, session, this.#graph)))
-        session.notify(notification)
+      if (this.#graph === undefined || (await mayUseTask(tool, session, this.#graph))) session.notify(notification)
     })
     this.#notifications.set(session, told)
   }
@@ -256,10 +246,7 @@ function createOriginalKey(upstream: string, original: string): string {
 /** Clients choose their names: truncate them. */
 const MAX_LENGTH = 256
 
-function describeTask(
-  { principal, client }: Session,
-  { tool, upstream }: HostedTaskRequest,
-): HostedEntry['about'] {
+function describeTask({ principal, client }: Session, { tool, upstream }: HostedTaskRequest): HostedEntry['about'] {
   const { subject, issuer } = principal
   return {
     tool: tool.slice(0, MAX_LENGTH),

@@ -103,18 +103,13 @@ async function fetchWithRedirects(first: URL, request: FetchOptions, deps: Guard
   let url = first
   for (let hops = 0; ; hops++) {
     const headers = createRequestHeaders(request, hops)
-    const reply = await fetchOnce(
-      { url, namedBy, isExcepted: deps.isExcepted },
-      { ...request, headers },
-      deps,
-    )
+    const reply = await fetchOnce({ url, namedBy, isExcepted: deps.isExcepted }, { ...request, headers }, deps)
     const location = reply.headers.get('location')
     const isRedirect = method === 'GET' && reply.status >= 301 && reply.status <= 308 && location !== null
     if (!isRedirect) return reply
     const next = URL.parse(location, url.href)
     if (next?.origin !== first.origin) throw createRefusedError(redactUrl(url), 'redirects to another origin')
-    if (hops >= MAX_REDIRECTS)
-      throw createRefusedError(redactUrl(first), `more than ${MAX_REDIRECTS} redirects`)
+    if (hops >= MAX_REDIRECTS) throw createRefusedError(redactUrl(first), `more than ${MAX_REDIRECTS} redirects`)
     url = next
   }
 }
@@ -208,8 +203,7 @@ async function checkProxied(target: FetchTarget, deps: GuardDeps): Promise<void>
     deps.lookup(url.hostname, { all: true }, (error, found) => resolve(error === null ? found : [])),
   )
   const bad = addresses.find(({ address }) => explainAddressRefusal(target, address) !== undefined)
-  if (bad !== undefined)
-    throw createFetchRefusal(target, explainAddressRefusal(target, bad.address), bad.address, deps)
+  if (bad !== undefined) throw createFetchRefusal(target, explainAddressRefusal(target, bad.address), bad.address, deps)
   const isStranger = classifyUrl(url) !== 'public' && classifyUrl(namedBy) === 'public'
   if (addresses.length === 0 && (isStranger || url.protocol !== 'https:'))
     throw createFetchRefusal(target, 'host name cannot be resolved', undefined, deps)

@@ -50,8 +50,7 @@ function textOr(value: unknown, otherwise: string): string {
 
 /** Validates `initialize` params; undefined if they are valid. */
 export function checkInitialize(params: JsonObject | undefined): RpcError | undefined {
-  if (typeof params?.protocolVersion !== 'string')
-    return createParamsError('"protocolVersion" must be a string')
+  if (typeof params?.protocolVersion !== 'string') return createParamsError('"protocolVersion" must be a string')
   if (params.capabilities !== undefined && !isObject(params.capabilities))
     return createParamsError('"capabilities" must be an object')
   if (params.clientInfo !== undefined && !isObject(params.clientInfo))

@@ -1,21 +1,10 @@
 import type { Answer, Log, Notification, RpcError } from '../../api/index.ts'
 import { GatewayError, gatewayError } from '../../errors/errors.ts'
-import {
-  adaptNotification,
-  toLegacyError,
-  toLegacyFailure,
-  toLegacyResult,
-} from '../../protocol/era/legacy.ts'
+import { adaptNotification, toLegacyError, toLegacyFailure, toLegacyResult } from '../../protocol/era/legacy.ts'
 import { stampSubscription, toModernError, toModernResult } from '../../protocol/era/modern.ts'
 import type { ClientVersion } from '../../protocol/methods.ts'
 import type { RpcId } from '../../protocol/jsonrpc.ts'
-import {
-  encodeError,
-  encodeNotification,
-  encodeResult,
-  toJsonId,
-  writeResult,
-} from '../../protocol/jsonrpc.ts'
+import { encodeError, encodeNotification, encodeResult, toJsonId, writeResult } from '../../protocol/jsonrpc.ts'
 import type { EncodedMessage } from '../../util/encoded-message.ts'
 import { Payload } from '../../protocol/payload.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
@@ -50,10 +39,7 @@ function encodeFailure(id: RpcId, method: string, error: RpcError, reader: Clien
 }
 
 /** Encodes a notification; undefined if the client's version does not define it. */
-export function encodeClientNotification(
-  notification: Notification,
-  reader: ClientVersion,
-): string | undefined {
+export function encodeClientNotification(notification: Notification, reader: ClientVersion): string | undefined {
   const fitted = adaptNotification(notification, reader)
   return fitted && encodeNotification(fitted.method, fitted.params)
 }
@@ -79,10 +65,7 @@ export function createStoppingAnswer(): Extract<Answer, { error: RpcError }> {
 }
 
 /** Turns an exception into an answer without internals; logs unexpected exceptions. */
-export function convertException(
-  thrown: unknown,
-  log: Log,
-): { readonly error: RpcError; readonly status: number } {
+export function convertException(thrown: unknown, log: Log): { readonly error: RpcError; readonly status: number } {
   if (!(thrown instanceof GatewayError))
     log.error('listener failed', { cause: String((thrown as Error)?.stack ?? thrown) })
   const error = thrown instanceof GatewayError ? thrown : gatewayError('GW_INTERNAL')

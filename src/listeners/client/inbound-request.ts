@@ -102,13 +102,7 @@ export class InboundRequest implements IncomingRequest {
   #cancelledEarly: string | undefined
 
   /** `requests` enables requests to the client. */
-  constructor(
-    request: RpcRequest,
-    era: Era,
-    origin: RequestOrigin,
-    writer: ResponseWriter,
-    requests?: ServerRequests,
-  ) {
+  constructor(request: RpcRequest, era: Era, origin: RequestOrigin, writer: ResponseWriter, requests?: ServerRequests) {
     this.id = request.id
     this.method = request.method
     this.params = request.params

@@ -141,8 +141,7 @@ export class ConnectionEra {
   }
 
   admit(request: RpcRequest): EraDecision {
-    if (claimsModern(request.params))
-      return this.#isLegacyOnly ? { refused: TOO_NEW } : this.#admitModern(request)
+    if (claimsModern(request.params)) return this.#isLegacyOnly ? { refused: TOO_NEW } : this.#admitModern(request)
     return this.#era === 'modern' ? { refused: createMissingMetaError(request) } : this.#admitLegacy(request)
   }
 
@@ -159,8 +158,7 @@ export class ConnectionEra {
 
   #admitLegacy({ method, params }: RpcRequest): EraDecision {
     if (this.#era === undefined && method === 'ping') return { pong: true }
-    const problem =
-      checkMethod(method, 'legacy') ?? (method === 'initialize' ? checkInitialize(params) : undefined)
+    const problem = checkMethod(method, 'legacy') ?? (method === 'initialize' ? checkInitialize(params) : undefined)
     if (problem !== undefined) return { refused: problem }
     this.#era = 'legacy'
     return { as: 'legacy', client: method === 'initialize' ? parseLegacyClient(params) : undefined }

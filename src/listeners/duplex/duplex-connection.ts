@@ -70,8 +70,7 @@ export class DuplexConnection {
   readonly #requests: ServerRequests
   readonly #open = new OpenRequests(MAX_RUNNING)
   /** Messages received while the session opens; undefined at other times. */
-  #buffered:
-    { message: RpcMessage; writer: ResponseWriter; arrived: MessageContext | undefined }[] | undefined
+  #buffered: { message: RpcMessage; writer: ResponseWriter; arrived: MessageContext | undefined }[] | undefined
   #isEnding = false
   #activeAt: number
   #onIdle: () => void = () => undefined
@@ -168,8 +167,7 @@ export class DuplexConnection {
     if (problem !== undefined) return this.#refuse(request.id, problem, writer)
     const admitted = this.#era.admit(request)
     if ('refused' in admitted) return this.#refuse(request.id, admitted.refused, writer)
-    if ('pong' in admitted)
-      return writer.finish(200, `{"jsonrpc":"2.0","id":${encodeId(request.id)},"result":{}}`)
+    if ('pong' in admitted) return writer.finish(200, `{"jsonrpc":"2.0","id":${encodeId(request.id)},"result":{}}`)
     const client = admitted.as === 'modern' ? this.#session.reuseClient(admitted.client) : undefined
     const running = this.#createInbound(request, admitted.as, client, writer, arrived)
     const session = this.#session.find(admitted.as, admitted.client)
@@ -206,11 +204,7 @@ export class DuplexConnection {
   }
 
   /** Opens the session for the first request. Buffers later messages to preserve their order. */
-  async #openSession(
-    request: InboundRequest,
-    era: Era,
-    client: ClientDescription | undefined,
-  ): Promise<void> {
+  async #openSession(request: InboundRequest, era: Era, client: ClientDescription | undefined): Promise<void> {
     this.#buffered = []
     this.#updateFlow()
     try {

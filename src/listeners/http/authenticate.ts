@@ -25,18 +25,11 @@ export function setCertificate(socket: Socket, certificate: ClientCertificate | 
   certificates.set(socket, certificate)
 }
 
-function isSecure(
-  socket: Socket,
-): socket is Socket & Pick<TLSSocket, 'authorized' | 'getPeerX509Certificate'> {
+function isSecure(socket: Socket): socket is Socket & Pick<TLSSocket, 'authorized' | 'getPeerX509Certificate'> {
   return 'authorized' in socket
 }
 
-function describeCertificate({
-  issuer,
-  subject,
-  fingerprint256,
-  validTo,
-}: X509Certificate): ClientCertificate {
+function describeCertificate({ issuer, subject, fingerprint256, validTo }: X509Certificate): ClientCertificate {
   return {
     issuer: formatDistinguishedName(issuer),
     subject: formatDistinguishedName(subject),
@@ -68,10 +61,7 @@ export function authenticateRequest(
 }
 
 /** Collects request facts for plugins before the body is read. */
-export function createCredentials(
-  { name, endpoint }: ReachedListener,
-  request: IncomingMessage,
-): Credentials {
+export function createCredentials({ name, endpoint }: ReachedListener, request: IncomingMessage): Credentials {
   const { rawHeaders, socket, method = 'GET', url = '/' } = request
   return {
     listener: name,

@@ -1,14 +1,7 @@
 import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'node:http'
 import type { Server as SecureServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
-import type {
-  Config,
-  HttpServe,
-  Listener,
-  ListenerConfig,
-  ListenerContext,
-  PeerDirectory,
-} from '../../api/index.ts'
+import type { Config, HttpServe, Listener, ListenerConfig, ListenerContext, PeerDirectory } from '../../api/index.ts'
 import { getErrorMessage } from '../../errors/errors.ts'
 import type { Plugin } from '../../plugin.ts'
 import { settlesWithin } from '../../util/clock.ts'
@@ -168,9 +161,7 @@ class HttpListener implements Listener {
     const serve: HttpServe = (request, response) => void serveRequest(context, request, response)
     const peerProxy = (this.#peerProxy = new PeerProxy({ listener, neighbours, clock, log, serve }))
     context.forward = ({ request, response }, place, body) =>
-      this.#forwarded.has(response)
-        ? Promise.resolve(false)
-        : peerProxy.forwardBody(place, { request, response, body })
+      this.#forwarded.has(response) ? Promise.resolve(false) : peerProxy.forwardBody(place, { request, response, body })
   }
 
   /** Tracks busy connections, so that stopping closes idle ones immediately. */
@@ -190,9 +181,7 @@ class HttpListener implements Listener {
       this.#server.once('error', cause => reject(createListenError(this.name, this.#context.settings, cause)))
       this.#server.listen({ port, host, reusePort }, resolve)
     })
-    this.#server.on('error', error =>
-      this.#context.log.error('HTTP server failed', { cause: getErrorMessage(error) }),
-    )
+    this.#server.on('error', error => this.#context.log.error('HTTP server failed', { cause: getErrorMessage(error) }))
     this.#setUrl()
   }
 
@@ -288,9 +277,7 @@ class HttpListener implements Listener {
     // Answers are written in the next event loop turn.
     await new Promise(resolve => setImmediate(resolve))
     const unread = [...this.#connections.keys()].filter(socket => socket.writableLength > 0)
-    const read = unread.map(
-      socket => new Promise(resolve => socket.once('drain', resolve).once('close', resolve)),
-    )
+    const read = unread.map(socket => new Promise(resolve => socket.once('drain', resolve).once('close', resolve)))
     if (read.length > 0) await settlesWithin(clock, FINAL_ANSWERS_MS, Promise.all(read))
   }
 
@@ -312,11 +299,7 @@ function formatFixedSettings(
 }
 
 /** Loads Node's HTTP lazily and without `import`, which would evaluate `WebSocket` and load fetch (25 ms, 12 MB). */
-function createServer(
-  options: ServerOptions,
-  answer: HttpServe,
-  tls: ListenerTls | undefined,
-): Server | SecureServer {
+function createServer(options: ServerOptions, answer: HttpServe, tls: ListenerTls | undefined): Server | SecureServer {
   return tls === undefined
     ? process.getBuiltinModule('node:http').createServer(options, answer)
     : process.getBuiltinModule('node:https').createServer({ ...options, ...createServerOptions(tls) }, answer)

@@ -53,8 +53,7 @@ export function createHttpSettings(
 ): HttpSettings {
   const bound = formatUrlHost(spec.host).toLowerCase()
   if (!isLoopback(bound) && !authenticates && !spec.exposeWithoutAuth) {
-    const why =
-      'address is reachable by others without authentication; configure auth, or set exposeWithoutAuth: true'
+    const why = 'address is reachable by others without authentication; configure auth, or set exposeWithoutAuth: true'
     throw gatewayError('GW_LISTEN', { listener: name, address: `${bound}:${spec.port}`, why })
   }
   return {
@@ -178,17 +177,12 @@ function isInView(view: { readonly upstreams?: readonly string[] } | undefined, 
 }
 
 /** Describes the effect for modern clients; undefined if there is none. */
-export function describeEras(
-  { modern, sessionUpstreams }: OfferedEras,
-  label: string | false,
-): string | undefined {
+export function describeEras({ modern, sessionUpstreams }: OfferedEras, label: string | false): string | undefined {
   const which = sessionUpstreams.map(name => `"${name}"`).join(', ')
   const by = sessionUpstreams.length === 0 ? '' : ` (isolation: session of ${which})`
   if (modern === 'none') return `legacy sessions only${by}`
   if (modern === 'labelled') return `legacy sessions only, except for requests with ${String(label)}${by}`
-  return sessionUpstreams.length === 0
-    ? undefined
-    : `each modern request without a label is its own session${by}`
+  return sessionUpstreams.length === 0 ? undefined : `each modern request without a label is its own session${by}`
 }
 
 const LISTEN_ERRORS: Readonly<Record<string, string>> = {

@@ -47,10 +47,7 @@ export interface PostedConversation {
   receivePost(body: Buffer, arrived: MessageContext): Promise<boolean>
 }
 
-type ConnectionOptions = Pick<
-  DuplexOptions,
-  'isLegacyOnly' | 'label' | 'profile' | 'choices' | 'socket' | 'via'
-> & {
+type ConnectionOptions = Pick<DuplexOptions, 'isLegacyOnly' | 'label' | 'profile' | 'choices' | 'socket' | 'via'> & {
   readonly principal: Principal
 }
 

@@ -1,14 +1,6 @@
 import type { Agent, ClientRequest, IncomingMessage, ServerResponse } from 'node:http'
 import { pipeline } from 'node:stream'
-import type {
-  Clock,
-  ForwardedRequest,
-  HttpServe,
-  Log,
-  Peer,
-  PeerDirectory,
-  PeerLookup,
-} from '../../api/index.ts'
+import type { Clock, ForwardedRequest, HttpServe, Log, Peer, PeerDirectory, PeerLookup } from '../../api/index.ts'
 import { getErrorMessage } from '../../errors/errors.ts'
 import { HEADER } from '../../protocol/methods.ts'
 import { findSessionId, parseSessionReplica } from '../../protocol/replica-ids.ts'
@@ -129,8 +121,7 @@ export class PeerProxy {
       })
       outgoing.on('response', answer => this.#pipeAnswer(answer, { request, response }, outgoing))
       outgoing.on('error', error => {
-        if (!wasSent)
-          this.#deps.log.warn('cannot reach replica', { ...to.address, why: getErrorMessage(error) })
+        if (!wasSent) this.#deps.log.warn('cannot reach replica', { ...to.address, why: getErrorMessage(error) })
         else if (!response.headersSent) refuseForwarded(OWNER_DIED, exchange)
         if (wasSent) request.unpipe(outgoing).resume()
         resolve(wasSent || response.destroyed)
@@ -151,12 +142,7 @@ export class PeerProxy {
     }
     const { 'transfer-encoding': encoding } = request.headers
     const framing = encoding === undefined ? [] : ['transfer-encoding', 'chunked']
-    const headers = [
-      ...removeHopHeaders(rawHeaders),
-      ...framing,
-      VOUCHER_HEADER,
-      to.signForwarded(request, handed),
-    ]
+    const headers = [...removeHopHeaders(rawHeaders), ...framing, VOUCHER_HEADER, to.signForwarded(request, handed)]
     const options = { ...to.address, method, path: url, headers, signal: to.deathSignal }
     return to.tls === undefined
       ? process.getBuiltinModule('node:http').request({ ...options, agent: this.#agents.http })
@@ -167,9 +153,7 @@ export class PeerProxy {
   #onConnected(outgoing: ClientRequest, to: Peer, connected: () => void): void {
     outgoing.on('socket', socket => {
       if (!socket.connecting && outgoing.reusedSocket) return connected()
-      const late = this.#deps.clock.after(CONNECT_MS, () =>
-        outgoing.destroy(new Error('connection timed out')),
-      )
+      const late = this.#deps.clock.after(CONNECT_MS, () => outgoing.destroy(new Error('connection timed out')))
       outgoing.once('close', late)
       socket.once(to.tls === undefined ? 'connect' : 'secureConnect', () => {
         late()
@@ -179,11 +163,7 @@ export class PeerProxy {
     })
   }
 
-  #pipeAnswer(
-    answer: IncomingMessage,
-    { request, response }: ForwardedExchange,
-    outgoing: ClientRequest,
-  ): void {
+  #pipeAnswer(answer: IncomingMessage, { request, response }: ForwardedExchange, outgoing: ClientRequest): void {
     if (response.destroyed) return
     response.writeHead(answer.statusCode ?? 502, removeHopHeaders(answer.rawHeaders))
     if (answer.headers['content-length'] === undefined) response.flushHeaders()
@@ -206,10 +186,7 @@ export class PeerProxy {
 }
 
 /** Gives a forwarded request its client's address and certificate. */
-export function impersonateClient(
-  { socket }: IncomingMessage,
-  { remoteAddress, certificate }: ForwardedRequest,
-): void {
+export function impersonateClient({ socket }: IncomingMessage, { remoteAddress, certificate }: ForwardedRequest): void {
   if (socket.remoteAddress !== remoteAddress)
     Object.defineProperty(socket, 'remoteAddress', { value: remoteAddress, configurable: true })
   setCertificate(socket, certificate)
@@ -217,8 +194,7 @@ export function impersonateClient(
 
 /** Session id from the headers. The owner refuses duplicates, so the first one is enough. */
 function parseSessionId(lines: readonly string[]): string | undefined {
-  for (let at = 0; at + 1 < lines.length; at += 2)
-    if (lines[at]?.toLowerCase() === HEADER.session) return lines[at + 1]
+  for (let at = 0; at + 1 < lines.length; at += 2) if (lines[at]?.toLowerCase() === HEADER.session) return lines[at + 1]
   return undefined
 }
 

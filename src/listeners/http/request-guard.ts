@@ -91,13 +91,7 @@ function isPassed(name: string, alsoPassed: ReadonlySet<string>): boolean {
 }
 
 /** Per-request values override the session's: a gateway in front may multiplex clients over one session. */
-export function createRequestOrigin({
-  passed,
-  caller,
-  credentials,
-  label,
-  socket,
-}: RequestHeaders): RequestOrigin {
+export function createRequestOrigin({ passed, caller, credentials, label, socket }: RequestHeaders): RequestOrigin {
   return { via: 'http', socket, headers: passed, principal: caller, credentials, label, client: undefined }
 }
 
@@ -127,10 +121,7 @@ function checkFraming(request: IncomingMessage, { own }: RequestHeaders): Refusa
   const isChunked = coding.trim().toLowerCase() === 'chunked'
   if (isChunked && request.httpVersionMinor === 1 && own['content-length'] === undefined) return undefined
   return addConnectionClose(
-    createRefusal(
-      400,
-      'Invalid request: Transfer-Encoding may only be "chunked", in HTTP/1.1, without Content-Length',
-    ),
+    createRefusal(400, 'Invalid request: Transfer-Encoding may only be "chunked", in HTTP/1.1, without Content-Length'),
   )
 }
 
@@ -182,10 +173,7 @@ function isPort(text: string, from: number): boolean {
 function isAllowedOrigin(origin: string, host: string | undefined, ours: ReadonlySet<string>): boolean {
   const name = origin.toLowerCase()
   if (ours.has(name) || LOCAL_ORIGIN.test(name)) return true
-  return (
-    host !== undefined &&
-    (name === `http://${host.toLowerCase()}` || name === `https://${host.toLowerCase()}`)
-  )
+  return host !== undefined && (name === `http://${host.toLowerCase()}` || name === `https://${host.toLowerCase()}`)
 }
 
 /** Checks content type, encoding and declared length before reading. */

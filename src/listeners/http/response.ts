@@ -59,8 +59,7 @@ export class WriteTimeout {
     const stalled: Socket[] = []
     for (const [socket, mark] of this.#marks) {
       if (socket.writableLength === 0) this.#marks.set(socket, undefined)
-      else if (mark === undefined || hasRead(socket, mark))
-        this.#marks.set(socket, measureProgress(socket, now))
+      else if (mark === undefined || hasRead(socket, mark)) this.#marks.set(socket, measureProgress(socket, now))
       else if (now - mark.at >= this.#limitMs()) stalled.push(socket)
     }
     // If this process was stalled, let the system flush first.
@@ -254,8 +253,7 @@ export function sendNothing(
   status: number,
   headers?: Readonly<Record<string, string>>,
 ): void {
-  const own =
-    status === 204 ? { 'cache-control': 'no-store' } : { 'content-length': '0', 'cache-control': 'no-store' }
+  const own = status === 204 ? { 'cache-control': 'no-store' } : { 'content-length': '0', 'cache-control': 'no-store' }
   response.writeHead(status, headers === undefined ? own : { ...own, ...headers })
   response.end()
 }

@@ -102,12 +102,7 @@ function isProbe(place: ListenerEndpoint | undefined): boolean {
 }
 
 /** Preflights carry no credentials, and liveness is public. */
-function authenticateArrival({
-  context,
-  request,
-  headers,
-  endpoint,
-}: Arrival): ReturnType<typeof authenticateRequest> {
+function authenticateArrival({ context, request, headers, endpoint }: Arrival): ReturnType<typeof authenticateRequest> {
   if (request.method === 'OPTIONS' || endpoint?.kind === 'live') return ANONYMOUS
   return endpoint?.kind === 'ready'
     ? authenticateProbe(context, request)
@@ -150,9 +145,7 @@ function routeArrival(arrival: Arrival): Promise<void> | void {
   if (refused !== undefined) return refuseUnread(arrival, refused)
   const handlers = HANDLERS[endpoint.kind]
   const handler = handlers.get(request.method ?? '')
-  return handler === undefined
-    ? sendMethodNotAllowed(arrival, [...handlers.keys()].join(', '))
-    : handler(arrival)
+  return handler === undefined ? sendMethodNotAllowed(arrival, [...handlers.keys()].join(', ')) : handler(arrival)
 }
 
 /** True for requests that belong to a session. Preflights are unauthenticated. */
@@ -182,8 +175,7 @@ function sendReadiness({ context, request, response, headers: { caller } }: Arri
   request.resume()
   const { ready, upstreams, health } = context.gate.readiness(caller)
   const isReady = ready && !context.isStopping
-  if (isUnknownCaller(caller))
-    return sendJson(response, isReady ? 200 : 503, JSON.stringify({ ready: isReady }))
+  if (isUnknownCaller(caller)) return sendJson(response, isReady ? 200 : 503, JSON.stringify({ ready: isReady }))
   const states = Object.fromEntries(Object.entries(upstreams).map(([name, { state }]) => [name, { state }]))
   const { level } = health
   const findings = health.findings.map(({ code, level, upstream }) => ({ code, level, upstream }))
@@ -245,8 +237,7 @@ function createHttpRequest(arrival: Arrival): HttpRequest {
   const { context, request, response, headers, path } = arrival
   const read = async (): Promise<Buffer> => {
     const body = await readBody(arrival)
-    if (body === 'too large')
-      throw gatewayError('GW_TOO_LARGE', { what: 'the body', limit: context.settings.maxBody })
+    if (body === 'too large') throw gatewayError('GW_TOO_LARGE', { what: 'the body', limit: context.settings.maxBody })
     if (body === 'no room') throw gatewayError('GW_OVERLOADED')
     if (body === 'gone') throw gatewayError('GW_CANCELLED')
     return body
@@ -269,10 +260,7 @@ function createHttpRequest(arrival: Arrival): HttpRequest {
   }
 }
 
-async function sendReply(
-  { context, request, response }: Arrival,
-  reply: HttpReply | undefined,
-): Promise<void> {
+async function sendReply({ context, request, response }: Arrival, reply: HttpReply | undefined): Promise<void> {
   request.resume()
   if (response.destroyed) return
   if (reply === undefined) {

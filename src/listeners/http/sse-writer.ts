@@ -148,9 +148,7 @@ export function createHold(response: ServerResponse, held: MemoryBudget): Memory
 export function formatEvent(message: Buffer | string, id?: string): Buffer | string {
   // Messages encoded here contain no line breaks.
   if (typeof message === 'string')
-    return id === undefined
-      ? `event: message\ndata: ${message}\n\n`
-      : `id: ${id}\nevent: message\ndata: ${message}\n\n`
+    return id === undefined ? `event: message\ndata: ${message}\n\n` : `id: ${id}\nevent: message\ndata: ${message}\n\n`
   const head = id === undefined ? HEAD : Buffer.from(`id: ${id}\nevent: message\ndata: `)
   return Buffer.concat([head, replaceLineEnds(message), TAIL])
 }

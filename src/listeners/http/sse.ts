@@ -15,11 +15,7 @@ import { parseAccept, checkBody, createRefusal } from './request-guard.ts'
 import { sendNothing, sendRefusal } from './response.ts'
 import { SSE_HEADERS, formatEvent, createHold } from './sse-writer.ts'
 
-const SESSION_GONE = createRefusal(
-  404,
-  'Session not found or expired; open an event stream',
-  RPC.legacyNoSession,
-)
+const SESSION_GONE = createRefusal(404, 'Session not found or expired; open an event stream', RPC.legacyNoSession)
 
 /** GET: opens an HTTP+SSE session (2024-11-05), which lasts as long as the stream. */
 export function openEventStream({ context, request, response, headers }: Arrival): void {
@@ -64,15 +60,9 @@ export async function handleMessagePost(arrival: Arrival): Promise<void> {
 }
 
 /** Finds a session of this caller; those of other callers are invisible. */
-function findChannel(
-  { eventStreams }: HttpContext,
-  url: string,
-  caller: Principal,
-): PostedConversation | undefined {
+function findChannel({ eventStreams }: HttpContext, url: string, caller: Principal): PostedConversation | undefined {
   const channel = eventStreams.get(parseSessionUrl(url))
-  return channel !== undefined && principalKey(channel.principal) === principalKey(caller)
-    ? channel
-    : undefined
+  return channel !== undefined && principalKey(channel.principal) === principalKey(caller) ? channel : undefined
 }
 
 function parseSessionUrl(url: string): string {

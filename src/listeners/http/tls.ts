@@ -15,9 +15,7 @@ const WARNING_MS = 14 * 24 * 3_600_000
 /** Reports listener certificates that expire soon, as of the last reload. */
 export function watchCertificates({ hooks, config, directory }: PluginApi): void {
   const files = Object.entries((config as Partial<Config>).listeners ?? {}).flatMap(([listener, spec]) =>
-    spec.type === 'http' && spec.tls !== undefined
-      ? [{ listener, file: resolve(directory, spec.tls.cert) }]
-      : [],
+    spec.type === 'http' && spec.tls !== undefined ? [{ listener, file: resolve(directory, spec.tls.cert) }] : [],
   )
   if (files.length === 0) return
   let ends: ReadonlyMap<string, number> | undefined

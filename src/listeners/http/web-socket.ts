@@ -93,10 +93,7 @@ function checkAdmission({ gate, name }: HttpContext): Refusal | undefined {
   return found === 'close' ? undefined : found
 }
 
-function checkUpgrade(
-  { url = '/', headers }: IncomingMessage,
-  { settings }: HttpContext,
-): Refusal | undefined {
+function checkUpgrade({ url = '/', headers }: IncomingMessage, { settings }: HttpContext): Refusal | undefined {
   const [path] = url.split('?', 1)
   if (headers.upgrade?.toLowerCase() !== 'websocket')
     return createRefusal(400, 'Bad request: only upgrades to websocket are supported')

@@ -160,9 +160,7 @@ class SocketListener implements Listener {
       })
     }
     this.#server.unref()
-    this.#server.on('error', cause =>
-      this.#context.log.error('socket failed', { cause: getErrorMessage(cause) }),
-    )
+    this.#server.on('error', cause => this.#context.log.error('socket failed', { cause: getErrorMessage(cause) }))
     this.#context.log.debug('listening for local programs', { socket: path })
     this.#watchUnread(new Map())
   }

@@ -99,10 +99,7 @@ function resolveSchemaPointer(pointer: string, root: JsonObject): unknown {
     .split('/')
     .slice(1)
     .map(step => decodePercent(step).replaceAll('~1', '/').replaceAll('~0', '~'))
-    .reduce<unknown>(
-      (at, key) => (isObject(at) && Object.hasOwn(at, key) ? at[key] : getMember(at, key)),
-      root,
-    )
+    .reduce<unknown>((at, key) => (isObject(at) && Object.hasOwn(at, key) ? at[key] : getMember(at, key)), root)
 }
 
 function getMember(at: unknown, key: string): unknown {

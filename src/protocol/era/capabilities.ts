@@ -62,22 +62,17 @@ function getRequiredCapabilities(method: string, params: JsonObject | undefined)
   if (method === 'roots/list') return { roots: {} }
   if (method === 'sampling/createMessage')
     return { sampling: params !== undefined && needsTools(params) ? { tools: {} } : {} }
-  if (method === 'elicitation/create')
-    return { elicitation: params?.mode === 'url' ? { url: {} } : { form: {} } }
+  if (method === 'elicitation/create') return { elicitation: params?.mode === 'url' ? { url: {} } : { form: {} } }
   return undefined
 }
 
 function covers(has: JsonObject, needed: JsonObject): boolean {
-  return Object.entries(needed).every(
-    ([key, inner]) => isObject(has[key]) && covers(has[key], inner as JsonObject),
-  )
+  return Object.entries(needed).every(([key, inner]) => isObject(has[key]) && covers(has[key], inner as JsonObject))
 }
 
 /** Before modes existed, `{}` meant form mode. */
 function addDefaultForm(elicitation: JsonObject): JsonObject {
-  return elicitation.form === undefined && elicitation.url === undefined
-    ? { ...elicitation, form: {} }
-    : elicitation
+  return elicitation.form === undefined && elicitation.url === undefined ? { ...elicitation, form: {} } : elicitation
 }
 
 function omitKey(object: JsonObject, key: string): JsonObject {
@@ -90,8 +85,6 @@ function omitKey(object: JsonObject, key: string): JsonObject {
  */
 export function filterExtensions(capabilities: JsonObject, isOnly: boolean): JsonObject | undefined {
   if (!isObject(capabilities.extensions)) return undefined
-  const passed = Object.entries(capabilities.extensions).filter(([name]) =>
-    isOnly ? name !== TASKS : name === APPS,
-  )
+  const passed = Object.entries(capabilities.extensions).filter(([name]) => (isOnly ? name !== TASKS : name === APPS))
   return passed.length === 0 ? undefined : Object.fromEntries(passed)
 }

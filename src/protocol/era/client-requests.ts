@@ -40,8 +40,7 @@ export function adaptRequest(ask: ServerRequest, reader: ClientVersion): Adapted
     const fitted = adaptSampling(params, reader)
     return { ask: fitted === params ? ask : { method, params: fitted }, convertResult: passThrough }
   }
-  if (method !== 'elicitation/create' || reader.version >= FORMS_SINCE)
-    return { ask, convertResult: passThrough }
+  if (method !== 'elicitation/create' || reader.version >= FORMS_SINCE) return { ask, convertResult: passThrough }
   const form = adaptForm(params)
   return {
     ask: { method, params: form.params },
@@ -110,9 +109,7 @@ function toLegacyReply(result: JsonObject, version: string): JsonObject {
 }
 
 function describeBlocks(blocks: readonly JsonObject[]): string {
-  return blocks
-    .map(({ type, text }) => (typeof text === 'string' ? text : `[${String(type)} omitted]`))
-    .join('\n')
+  return blocks.map(({ type, text }) => (typeof text === 'string' ? text : `[${String(type)} omitted]`)).join('\n')
 }
 
 /** Form for an older client, and a function that converts the filled-in values. */
@@ -203,10 +200,7 @@ function createBooleanFields(
   return { key, names: new Map(options.map((option, index) => [`${stem}.${index + 1}`, option])) }
 }
 
-function createFieldSchemas(
-  { key, names }: BooleanFields,
-  schema: JsonObject,
-): (readonly [string, JsonObject])[] {
+function createFieldSchemas({ key, names }: BooleanFields, schema: JsonObject): (readonly [string, JsonObject])[] {
   const label = readOptionalText(schema.title) ?? key
   const chosen: unknown[] = Array.isArray(schema.default) ? schema.default : []
   const about = typeof schema.description === 'string' ? { description: schema.description } : {}
@@ -236,9 +230,7 @@ function collectContent(content: JsonObject, lists: readonly BooleanFields[]): J
 /** Returns true if the client supports the URL elicitation error (2025-11-25 only). */
 export function canOpenUrls({ era, version, capabilities }: ClientVersion): boolean {
   const { elicitation } = capabilities
-  return (
-    era === 'legacy' && version >= LATEST_LEGACY_VERSION && isObject(elicitation) && isObject(elicitation.url)
-  )
+  return era === 'legacy' && version >= LATEST_LEGACY_VERSION && isObject(elicitation) && isObject(elicitation.url)
 }
 
 /** Removes unsafe URLs from the error; returns a plain error if none remain. */

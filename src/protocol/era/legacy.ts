@@ -37,16 +37,12 @@ export function adaptNotification<Notification extends NotificationMessage>(
 ): Notification | undefined {
   const { method, params } = notification
   if (method === 'notifications/progress')
-    return version >= WORDS_SINCE || params?.message === undefined
-      ? notification
-      : omitProgressMessage(notification)
+    return version >= WORDS_SINCE || params?.message === undefined ? notification : omitProgressMessage(notification)
   const limit = LIMITED.get(method)
   return limit === undefined || (limit.era === era && version >= limit.since) ? notification : undefined
 }
 
-function omitProgressMessage<Notification extends NotificationMessage>(
-  notification: Notification,
-): Notification {
+function omitProgressMessage<Notification extends NotificationMessage>(notification: Notification): Notification {
   const { message: _message, ...params } = notification.params ?? {}
   return { ...notification, params }
 }
@@ -55,12 +51,11 @@ function omitProgressMessage<Notification extends NotificationMessage>(
 const MODERN_MEMBERS: readonly string[] = ['resultType', 'ttlMs', 'cacheScope']
 
 /** Converters for results with members that a version lacks. */
-const CHANGES: ReadonlyMap<string, (source: ResultSource, version: string, edit: ResultEdit) => void> =
-  new Map([
-    ['tools/call', adaptToolResult],
-    ['tasks/result', adaptToolResult],
-    ['prompts/get', adaptPrompt],
-  ])
+const CHANGES: ReadonlyMap<string, (source: ResultSource, version: string, edit: ResultEdit) => void> = new Map([
+  ['tools/call', adaptToolResult],
+  ['tasks/result', adaptToolResult],
+  ['prompts/get', adaptPrompt],
+])
 
 const EMPTY_LIST = Buffer.from('[]')
 
@@ -87,17 +82,12 @@ export function toLegacyParams(
 }
 
 /** Modern-only error codes. */
-const MODERN_CODES: ReadonlySet<number> = new Set([
-  RPC.missingCapability,
-  RPC.headerMismatch,
-  RPC.unsupportedVersion,
-])
+const MODERN_CODES: ReadonlySet<number> = new Set([RPC.missingCapability, RPC.headerMismatch, RPC.unsupportedVersion])
 
 /** Converts an error for a legacy client. Modern-only codes become an internal error. */
 export function toLegacyError(error: RpcError, reader = getNewestVersion('legacy'), method = ''): RpcError {
   if (MODERN_CODES.has(error.code)) return { ...error, code: RPC.internal }
-  if (error.code === RPC.legacyUrlElicitation)
-    return canOpenUrls(reader) ? filterUnsafeUrls(error) : appendUrls(error)
+  if (error.code === RPC.legacyUrlElicitation) return canOpenUrls(reader) ? filterUnsafeUrls(error) : appendUrls(error)
   if (method.startsWith('resources/') && isNoResource(error)) return { ...error, code: RPC.legacyNoResource }
   return error
 }

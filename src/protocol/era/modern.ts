@@ -49,11 +49,7 @@ export function toModernParams(
   version: string,
   progressToken: number | undefined,
 ): JsonObject {
-  const {
-    progressToken: _token,
-    [META.logLevel]: _level,
-    ...passed
-  } = isObject(params?._meta) ? params._meta : {}
+  const { progressToken: _token, [META.logLevel]: _level, ...passed } = isObject(params?._meta) ? params._meta : {}
   const meta: JsonObject = {
     ...passed,
     [META.protocolVersion]: version,
@@ -76,10 +72,7 @@ export function toModernError(error: RpcError): RpcError {
 }
 
 /** Adds the listen id to a notification on a `subscriptions/listen` stream. */
-export function stampSubscription(
-  params: JsonObject | undefined,
-  listenId: string | number | object,
-): JsonObject {
+export function stampSubscription(params: JsonObject | undefined, listenId: string | number | object): JsonObject {
   const meta = isObject(params?._meta) ? params._meta : {}
   return { ...params, _meta: { ...meta, [META.subscriptionId]: listenId } }
 }

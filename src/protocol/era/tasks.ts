@@ -12,13 +12,7 @@ export const TASKS_REQUIRED: JsonObject = Object.freeze({ extensions: { [TASKS]:
 
 type TaskStatus = 'working' | 'input_required' | 'completed' | 'failed' | 'cancelled'
 
-const STATUSES: ReadonlySet<string> = new Set([
-  'working',
-  'input_required',
-  'completed',
-  'failed',
-  'cancelled',
-])
+const STATUSES: ReadonlySet<string> = new Set(['working', 'input_required', 'completed', 'failed', 'cancelled'])
 
 /** Task in neutral form: flat, with units in the names, as in 2026-07-28. */
 export interface TaskState {

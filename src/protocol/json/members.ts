@@ -22,11 +22,7 @@ function describeShape(value: unknown, depth: number, budget: { left: number }):
   return value === null ? '"null"' : `"${typeof value}"`
 }
 
-function describeMembers(
-  value: Readonly<Record<string, unknown>>,
-  depth: number,
-  budget: { left: number },
-): string {
+function describeMembers(value: Readonly<Record<string, unknown>>, depth: number, budget: { left: number }): string {
   const parts: string[] = []
   for (const key in value) {
     if (budget.left-- <= 0) {

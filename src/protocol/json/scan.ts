@@ -123,9 +123,7 @@ export function skipValue(bytes: Buffer, at: number, end: number): number {
 }
 
 function isScalarEnd(byte: number | undefined): boolean {
-  return (
-    byte === COMMA || byte === CLOSE_OBJECT || byte === CLOSE_ARRAY || (byte !== undefined && byte <= 0x20)
-  )
+  return byte === COMMA || byte === CLOSE_OBJECT || byte === CLOSE_ARRAY || (byte !== undefined && byte <= 0x20)
 }
 
 /** Stack of open brackets, shared as scanning never yields. The envelope is level 1. */

@@ -1,12 +1,4 @@
-import type {
-  Answer,
-  Call,
-  Clock,
-  Exchange,
-  Notification,
-  ServerDescription,
-  Session,
-} from '../../api/index.ts'
+import type { Answer, Call, Clock, Exchange, Notification, ServerDescription, Session } from '../../api/index.ts'
 import type { GatewayError, Reason } from '../../errors/errors.ts'
 import { gatewayError, getErrorMessage } from '../../errors/errors.ts'
 import { findAnsweredId, findSkippedReplyId } from '../../protocol/broken-message.ts'
@@ -15,13 +7,7 @@ import type { MalformedMessage, RpcId, RpcResponse } from '../../protocol/jsonrp
 import { encodeNotification, parseServerMessage } from '../../protocol/jsonrpc.ts'
 import { METHODS } from '../../protocol/methods.ts'
 import { InFlight, RpcPeer, takeEntry } from '../../protocol/rpc-peer.ts'
-import type {
-  ConnectionEvents,
-  ConnectionDeps,
-  SkippedMessage,
-  Subscription,
-  Transport,
-} from '../transport.ts'
+import type { ConnectionEvents, ConnectionDeps, SkippedMessage, Subscription, Transport } from '../transport.ts'
 import { PendingRequest } from '../transport.ts'
 import { IncomingNotifications } from './incoming-notifications.ts'
 import type { ClientRequest, IncomingDeps } from './incoming-requests.ts'
@@ -129,8 +115,7 @@ export class Connection implements ConnectionEvents, IncomingDeps {
       }
       const pending = new PendingRequest(this.peer.nextId(), call.method, call, settle, reject)
       pending.stopWatching = call.onCancel(reason => this.#cancelPending(pending, reason))
-      if (pending.open)
-        this.#startRequest(pending, createOutboundParams(call, this.server, pending.id as number))
+      if (pending.open) this.#startRequest(pending, createOutboundParams(call, this.server, pending.id as number))
     })
   }
 
@@ -138,19 +123,12 @@ export class Connection implements ConnectionEvents, IncomingDeps {
   sendRequest(method: string, params: JsonObject | undefined, isProbe = false): Promise<RpcResponse> {
     return new Promise((resolve, reject) => {
       const id = this.peer.nextId()
-      this.#startRequest(
-        new PendingRequest(isProbe ? `probe-${id}` : id, method, undefined, resolve, reject),
-        params,
-      )
+      this.#startRequest(new PendingRequest(isProbe ? `probe-${id}` : id, method, undefined, resolve, reject), params)
     })
   }
 
   /** Sends a gateway request that gets notifications, and one result at its end. */
-  subscribe(
-    method: string,
-    params: JsonObject,
-    onNotification: (notification: Notification) => void,
-  ): Subscription {
+  subscribe(method: string, params: JsonObject, onNotification: (notification: Notification) => void): Subscription {
     let pending: PendingRequest | undefined
     const ended = new Promise<RpcResponse>((resolve, reject) => {
       pending = new PendingRequest(this.peer.nextId(), method, undefined, resolve, reject)
@@ -179,9 +157,7 @@ export class Connection implements ConnectionEvents, IncomingDeps {
   }
 
   findAskingCall(): Call | undefined {
-    const open = this.peer.sent
-      .values()
-      .flatMap(({ call }) => (call && canAskClient(call.method) ? [call] : []))
+    const open = this.peer.sent.values().flatMap(({ call }) => (call && canAskClient(call.method) ? [call] : []))
     const [first, ...more] = open
     const session = first?.exchange.session
     if (session === undefined || more.some(({ exchange }) => exchange.session !== session)) return undefined
@@ -315,8 +291,7 @@ export class Connection implements ConnectionEvents, IncomingDeps {
   }
 
   #settleResponse(response: RpcResponse, of: PendingRequest | undefined): void {
-    const pending =
-      response.id === null && response.error !== undefined ? of : this.peer.findSent(response.id)
+    const pending = response.id === null && response.error !== undefined ? of : this.peer.findSent(response.id)
     if (pending === undefined || !pending.open || (of !== undefined && of !== pending)) {
       if (response.id !== null) this.#cancelled.removeCall(response.id)
       return this.host.drops.count('response')

@@ -71,8 +71,7 @@ async function probeServer(options: HandshakeDeps, connection: Connection): Prom
   })
   const first = await waitForProbe(discovery, connection, options)
   if (first !== 'late' && first !== undefined) return completeHandshake(connection, first, options)
-  if (options.era === 'modern')
-    return rejectVersion(options, first === 'late' ? await discovery : first, connection)
+  if (options.era === 'modern') return rejectVersion(options, first === 'late' ? await discovery : first, connection)
   const isDoubtful = first === 'late' || failure !== undefined
   return fallBackToLegacy(
     { connection, discovery, failure, isDoubtful: isDoubtful && connection.transport.streams },
@@ -99,9 +98,7 @@ async function fallBackToLegacy(probed: ProbeResult, options: HandshakeDeps): Pr
     // A slow modern HTTP server may still answer; a process probe timed out.
     const late =
       isInitializeRefusal(error) && survivor === connection
-        ? await (connection.transport.streams
-            ? discovery
-            : Promise.race([discovery, Promise.resolve(undefined)]))
+        ? await (connection.transport.streams ? discovery : Promise.race([discovery, Promise.resolve(undefined)]))
         : undefined
     if (late === undefined) throw isInitializeRefusal(error) ? (probed.failure ?? error) : error
     return completeHandshake(connection, late, options)
@@ -121,11 +118,7 @@ function rejectVersion(
   })
 }
 
-function completeHandshake(
-  connection: Connection,
-  server: ServerDescription,
-  { memory }: HandshakeDeps,
-): Connection {
+function completeHandshake(connection: Connection, server: ServerDescription, { memory }: HandshakeDeps): Connection {
   memory.setEra(server.era)
   connection.opened(server)
   connection.transport.listen()
@@ -163,10 +156,7 @@ async function sendDiscover(
     return createModernServer(await connection.sendRequest('server/discover', params, true))
   } catch (error) {
     // On a pipe, treat every failure as legacy; over HTTP, only a clear refusal.
-    if (
-      error instanceof GatewayError &&
-      (error.code === 'GW_UPSTREAM_PROTOCOL' || !connection.transport.streams)
-    )
+    if (error instanceof GatewayError && (error.code === 'GW_UPSTREAM_PROTOCOL' || !connection.transport.streams))
       return undefined
     throw error
   }
@@ -182,11 +172,7 @@ function createModernServer({ result }: RpcResponse): ServerDescription | undefi
 }
 
 /** Sends `initialize`; `isDoubtful` if the probe failed temporarily, so that the next connection probes again. */
-async function sendInitialize(
-  connection: Connection,
-  options: HandshakeDeps,
-  isDoubtful = false,
-): Promise<Connection> {
+async function sendInitialize(connection: Connection, options: HandshakeDeps, isDoubtful = false): Promise<Connection> {
   const params = {
     protocolVersion: LATEST_LEGACY_VERSION,
     capabilities: options.capabilities,
@@ -194,11 +180,7 @@ async function sendInitialize(
   }
   const { result, error } = await connection.sendRequest('initialize', params)
   if (result === undefined)
-    throw createHandshakeError(
-      options,
-      `initialize failed: ${formatPeerText(error?.message ?? '', 300)}`,
-      error?.code,
-    )
+    throw createHandshakeError(options, `initialize failed: ${formatPeerText(error?.message ?? '', 300)}`, error?.code)
   const answer = result.value()
   const version = String(answer.protocolVersion)
   if (!isLegacy(version)) {
@@ -226,11 +208,7 @@ function createLegacyServer(era: Era, version: string, info: unknown, said: Json
   }
 }
 
-function createHandshakeError(
-  { upstream }: HandshakeDeps,
-  why: string,
-  refusal: number | undefined,
-): GatewayError {
+function createHandshakeError({ upstream }: HandshakeDeps, why: string, refusal: number | undefined): GatewayError {
   return gatewayError('GW_UPSTREAM_START', { upstream, why, refusal })
 }
 
@@ -238,8 +216,7 @@ function createHandshakeError(
 export function isInitializeRefusal(error: unknown): boolean {
   if (!(error instanceof GatewayError)) return false
   return (
-    error.fields.refusal !== undefined ||
-    (error.code === 'GW_UPSTREAM_PROTOCOL' && error.fields.status !== undefined)
+    error.fields.refusal !== undefined || (error.code === 'GW_UPSTREAM_PROTOCOL' && error.fields.status !== undefined)
   )
 }
 
@@ -298,9 +275,7 @@ export class EraDoubt {
   async isConfirmed(connection: Connection): Promise<boolean> {
     if (this.#clock.now() - this.#askedAt < PROBE_INTERVAL_MS) return false
     this.#askedAt = this.#clock.now()
-    const said = await sendDiscover(connection, { upstream: this.#upstream, gateway: this.#gateway }).catch(
-      () => null,
-    )
+    const said = await sendDiscover(connection, { upstream: this.#upstream, gateway: this.#gateway }).catch(() => null)
     return said !== null && (said?.era ?? 'legacy') !== connection.server?.era
   }
 }

@@ -34,8 +34,7 @@ export class IncomingNotifications {
   #passNotification(notification: Notification, of: PendingRequest | undefined): void {
     const { method } = notification
     if (method === 'notifications/message') this.#handleLog(notification, of)
-    else if (method === 'notifications/elicitation/complete')
-      this.#requests.handleVisitCompleted(notification)
+    else if (method === 'notifications/elicitation/complete') this.#requests.handleVisitCompleted(notification)
     else if (of?.call === undefined || isGlobal(method)) this.#connection.host.notify(notification)
     else this.#passLimited(notification, of)
   }

@@ -22,11 +22,7 @@ import type { RpcPeer } from '../../protocol/rpc-peer.ts'
 import { BoundedMap } from '../../util/bounded-map.ts'
 import type { ConnectionDeps, PendingRequest } from '../transport.ts'
 
-const CLIENT_METHODS: ReadonlySet<string> = new Set([
-  'elicitation/create',
-  'sampling/createMessage',
-  'roots/list',
-])
+const CLIENT_METHODS: ReadonlySet<string> = new Set(['elicitation/create', 'sampling/createMessage', 'roots/list'])
 const AMBIGUOUS_REASON =
   'ambiguous client: calls of several clients share this connection; set isolation: session or limits.concurrency: 1 for this upstream'
 /** Limits for pending URL elicitations; the oldest are dropped first. */
@@ -226,8 +222,7 @@ export class IncomingRequests {
  * undeclared capabilities on a modern client, whose call would fail.
  */
 function canBelongTo({ session }: Exchange, { method, params }: RpcRequest): boolean {
-  if (findMissingCapabilities(normalizeCapabilities(session.client), method, params) === undefined)
-    return true
+  if (findMissingCapabilities(normalizeCapabilities(session.client), method, params) === undefined) return true
   return method !== 'roots/list' && session.client.era === 'legacy'
 }
 

@@ -54,10 +54,7 @@ function mayHaveNull(bytes: Buffer): boolean {
 
 /** True if null in this member is dropped; modern structured content may be null. */
 function isDropped(key: string, { era }: Payload): boolean {
-  return (
-    LIST_MEMBERS.includes(key) ||
-    (OPTIONAL.includes(key) && !(era === 'modern' && key === 'structuredContent'))
-  )
+  return LIST_MEMBERS.includes(key) || (OPTIONAL.includes(key) && !(era === 'modern' && key === 'structuredContent'))
 }
 
 function hasNull(bytes: Buffer, result: Payload): boolean {
@@ -153,10 +150,7 @@ export function getProgressToken(params: JsonObject | undefined): RpcId | undefi
  * Describes the client to a modern server: only capabilities that the gateway supports. Lists are fetched once for
  * all clients.
  */
-function describeModernClient(
-  { method, exchange, mayBeTask }: Call,
-  server: ServerDescription,
-): ModernClient {
+function describeModernClient({ method, exchange, mayBeTask }: Call, server: ServerDescription): ModernClient {
   const { client } = exchange.session
   const own = exchange.canAsk ? normalizeCapabilities(client) : NO_PARAMS
   const isList = METHODS.get(method)?.to === 'list'
@@ -170,11 +164,7 @@ function describeModernClient(
 }
 
 /** Parses a server's response to a call. Results remain raw bytes. */
-export function translateResponse(
-  response: RpcResponse,
-  call: Call,
-  server: ServerDescription | undefined,
-): Answer {
+export function translateResponse(response: RpcResponse, call: Call, server: ServerDescription | undefined): Answer {
   if (response.error !== undefined) return { error: response.error }
   if (response.result === undefined) return { error: rpcError(RPC.internal, 'the answer has no result') }
   const result = repairResult(call.method, response.result)
@@ -229,10 +219,7 @@ export function dropNestedEntries(
   return message
 }
 
-const GLOBAL_METHODS: ReadonlySet<string> = new Set([
-  'notifications/resources/updated',
-  'notifications/tasks/status',
-])
+const GLOBAL_METHODS: ReadonlySet<string> = new Set(['notifications/resources/updated', 'notifications/tasks/status'])
 
 /** True for notifications about the whole server, on any stream. */
 export function isGlobal(method: string): boolean {

@@ -45,8 +45,7 @@ class AuthorizedRequest implements ReplyHandler, RequestControl {
   #attempt = 0
   #carrier: RequestControl | undefined
   /** A rejection, read completely before the authorizer runs. */
-  #refusal:
-    { readonly status: 401 | 403; readonly headers: ReplyHeaders; readonly body: WholeBody } | undefined
+  #refusal: { readonly status: 401 | 403; readonly headers: ReplyHeaders; readonly body: WholeBody } | undefined
   #abortedBecause: Error | undefined
   #isOver = false
 

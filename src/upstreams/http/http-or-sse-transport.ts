@@ -35,12 +35,7 @@ class TransportSelector implements TransportEvents {
   /** True while HTTP+SSE is tried, and after it is chosen: ignore events from the other transport. */
   #usesSse = false
 
-  constructor(
-    spec: HttpUpstreamConfig,
-    context: UpstreamContext,
-    events: ConnectionEvents,
-    held: MemoryBudget,
-  ) {
+  constructor(spec: HttpUpstreamConfig, context: UpstreamContext, events: ConnectionEvents, held: MemoryBudget) {
     this.#spec = spec
     this.#context = context
     this.#events = events

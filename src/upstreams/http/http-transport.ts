@@ -1,12 +1,7 @@
 import type { Clock, Exchange, ServerDescription, UpstreamContext } from '../../api/index.ts'
 import type { HttpUpstreamConfig } from '../../config/config.gen.ts'
 import { gatewayError } from '../../errors/errors.ts'
-import type {
-  RequestControl,
-  HttpTransport,
-  ReplyHandler,
-  ReplyHeaders,
-} from '../../http-client/http-client-types.ts'
+import type { RequestControl, HttpTransport, ReplyHandler, ReplyHeaders } from '../../http-client/http-client-types.ts'
 import { createStandardHeaders } from '../../protocol/headers.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { encodeRequest } from '../../protocol/jsonrpc.ts'
@@ -20,13 +15,7 @@ import { openClient } from './open-client.ts'
 import { isSessionForgotten, describeUnreachable } from './http-failures.ts'
 import { addCallHeaders, createStandingHeaders, createTargetUrl } from './request.ts'
 import type { StreamPosition, ResponseReaderDeps } from './response-reader.ts'
-import {
-  EventBody,
-  isEventStream,
-  ReceiptHandler,
-  ResponseReader,
-  createStreamPosition,
-} from './response-reader.ts'
+import { EventBody, isEventStream, ReceiptHandler, ResponseReader, createStreamPosition } from './response-reader.ts'
 
 interface StandingStreamDeps {
   readonly clock: Clock
@@ -140,12 +129,7 @@ export class StreamableHttpTransport implements Transport, ResponseReaderDeps {
   #stream: StandingStream | undefined
   #closing: Promise<void> | undefined
 
-  constructor(
-    spec: HttpUpstreamConfig,
-    context: UpstreamContext,
-    events: TransportEvents,
-    held: MemoryBudget,
-  ) {
+  constructor(spec: HttpUpstreamConfig, context: UpstreamContext, events: TransportEvents, held: MemoryBudget) {
     const { name, clock, gateway } = context
     const url = createTargetUrl(spec, context)
     this.upstream = name
@@ -242,8 +226,7 @@ export class StreamableHttpTransport implements Transport, ResponseReaderDeps {
     if (position.emptyConnections > MAX_FRUITLESS) return false
     const pause = Math.min(position.retryMs ?? FIRST_RESUME_MS, MAX_RESUME_MS)
     this.#clock.after(pause, () => {
-      if (pending.open)
-        this.#get(new ResponseReader(this, pending, position), eventId, pending.call?.exchange)
+      if (pending.open) this.#get(new ResponseReader(this, pending, position), eventId, pending.call?.exchange)
     })
     return true
   }

@@ -24,10 +24,7 @@ export type HttpReach = Pick<HttpUpstreamConfig, 'url' | 'proxy' | 'tls' | 'http
 
 /** Creates the HTTP client for an upstream, with its authorizer's credentials. */
 export function openClient(reach: HttpReach, context: UpstreamContext, connections: number): HttpTransport {
-  return createAuthorizedClient(
-    createPlainClient(reach, context, connections, createReplyRewriter(reach.url)),
-    context,
-  )
+  return createAuthorizedClient(createPlainClient(reach, context, connections, createReplyRewriter(reach.url)), context)
 }
 
 /** Returns the fast client, or the undici one for proxies, certificates or HTTP/2. */
@@ -41,8 +38,7 @@ export function createPlainClient(
   const { clock, environment, log } = context
   const through = proxy ?? findProxy(target, environment)
   const sizes = { connections, connectMs: CONNECT_MS, detour }
-  if (typeof through !== 'string' && tls === undefined && !http2)
-    return new HttpClient(target, { clock, ...sizes })
+  if (typeof through !== 'string' && tls === undefined && !http2) return new HttpClient(target, { clock, ...sizes })
   if (typeof through === 'string') log.debug('connecting through a proxy', { proxy: new URL(through).host })
   return new UndiciClient(target, {
     ...sizes,

@@ -80,8 +80,7 @@ export function addCallHeaders(
 ): void {
   for (const name in added) {
     const value = added[name]
-    const isTaken =
-      RESERVED_HEADERS.has(name) || CREDENTIAL_HEADERS.has(name) || Object.hasOwn(standing, name)
+    const isTaken = RESERVED_HEADERS.has(name) || CREDENTIAL_HEADERS.has(name) || Object.hasOwn(standing, name)
     if (value !== undefined && !isTaken) headers[name] = value
   }
 }

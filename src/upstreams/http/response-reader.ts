@@ -74,9 +74,7 @@ export function createStreamPosition(): StreamPosition {
 }
 
 /** Returns a function that parses server-sent events chunk by chunk. */
-export function createEventReader(
-  callbacks: ParserCallbacks & { maxBufferSize: number },
-): (chunk: Buffer) => void {
+export function createEventReader(callbacks: ParserCallbacks & { maxBufferSize: number }): (chunk: Buffer) => void {
   const parser = createParser(callbacks)
   let isAfterCr = false
   return chunk => {
@@ -164,11 +162,7 @@ export class ResponseReader implements ReplyHandler {
   #isAborted = false
   #cancelCut: (() => void) | undefined
 
-  constructor(
-    host: ResponseReaderDeps,
-    pending: PendingRequest,
-    position: StreamPosition = createStreamPosition(),
-  ) {
+  constructor(host: ResponseReaderDeps, pending: PendingRequest, position: StreamPosition = createStreamPosition()) {
     this.#host = host
     this.#pending = pending
     this.#position = position
@@ -194,9 +188,7 @@ export class ResponseReader implements ReplyHandler {
     const length = Number(headers['content-length'])
     if (isFine && length > limit) return this.#handleTooLarge()
     if (isEncoded(headers))
-      return this.#failRequest(
-        `unrequested compression of the reply (${String(headers['content-encoding'])})`,
-      )
+      return this.#failRequest(`unrequested compression of the reply (${String(headers['content-encoding'])})`)
     if (!isFine)
       this.#refusal = {
         challenge: getChallenge(headers),
@@ -206,9 +198,7 @@ export class ResponseReader implements ReplyHandler {
     if (isFine) this.#host.greeted(this.#pending.method, headers)
     if (!isFine) this.#body = new WholeBody(limit, text => this.#handleRefusal(text))
     else if (isEventStream(headers))
-      this.#body = new EventBody(limit, this.#position, text =>
-        this.#host.events.received(text, this.#pending),
-      )
+      this.#body = new EventBody(limit, this.#position, text => this.#host.events.received(text, this.#pending))
     else this.#body = new WholeBody(limit, text => this.#scheduleCut(text), length)
   }
 
@@ -244,10 +234,7 @@ export class ResponseReader implements ReplyHandler {
     if (text.length > 0) this.#host.events.received(text, this.#pending)
     const { events, upstream } = this.#host
     if (this.#pending.open)
-      events.failed(
-        this.#pending,
-        createStatusError(upstream, { status: this.#status, body: decodeBody(text) }),
-      )
+      events.failed(this.#pending, createStatusError(upstream, { status: this.#status, body: decodeBody(text) }))
   }
 
   #handleRefusal(text: Buffer): void {

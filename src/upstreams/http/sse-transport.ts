@@ -3,12 +3,7 @@ import type { Exchange, UpstreamContext } from '../../api/index.ts'
 import type { SseUpstreamConfig } from '../../config/config.gen.ts'
 import type { Reason } from '../../errors/errors.ts'
 import { gatewayError, GatewayError } from '../../errors/errors.ts'
-import type {
-  RequestControl,
-  HttpTransport,
-  ReplyHandler,
-  ReplyHeaders,
-} from '../../http-client/http-client-types.ts'
+import type { RequestControl, HttpTransport, ReplyHandler, ReplyHeaders } from '../../http-client/http-client-types.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { encodeRequest } from '../../protocol/jsonrpc.ts'
 import { formatPeerText } from '../../util/log.ts'
@@ -284,10 +279,7 @@ class SseEventStream implements ReplyHandler {
     const challenge = getChallenge(headers)
     const why = `GET failed with HTTP ${status}${formatRedirectTarget(headers.location)}`
     this.#refusal = new WholeBody(MAX_REFUSAL_BYTES, text =>
-      this.close(
-        { why, detail: extractServerMessage(text.toString('utf8', 0, MAX_SHOWN_BYTES), challenge) },
-        status,
-      ),
+      this.close({ why, detail: extractServerMessage(text.toString('utf8', 0, MAX_SHOWN_BYTES), challenge) }, status),
     )
   }
 

@@ -105,8 +105,7 @@ class WholeReplyReader implements ReplyHandler {
         }),
       )
     const hasBody = this.#request.method !== 'HEAD'
-    if (this.#isSuccess && hasBody && Number(headers['content-length']) > this.#request.maxBytes)
-      this.#handleTooLarge()
+    if (this.#isSuccess && hasBody && Number(headers['content-length']) > this.#request.maxBytes) this.#handleTooLarge()
   }
 
   onBody(bytes: Buffer): void {
@@ -136,12 +135,9 @@ class WholeReplyReader implements ReplyHandler {
     if (this.#isOver) return
     this.#finishReply()
     const upstream = this.#upstream
-    if (this.#carrier !== undefined)
-      return this.#settle.reject(createBrokenError(upstream, error, this.#status > 0))
+    if (this.#carrier !== undefined) return this.#settle.reject(createBrokenError(upstream, error, this.#status > 0))
     const why = describeUnreachable(error)
-    this.#settle.reject(
-      createLocalRefusal(upstream, error) ?? gatewayError('GW_UPSTREAM_DOWN', { upstream, why }),
-    )
+    this.#settle.reject(createLocalRefusal(upstream, error) ?? gatewayError('GW_UPSTREAM_DOWN', { upstream, why }))
   }
 
   get #isSuccess(): boolean {

@@ -4,12 +4,7 @@ import type { StdioUpstreamConfig } from '../../config/config.gen.ts'
 import { getErrorMessage } from '../../errors/errors.ts'
 import { definePlugin } from '../../plugin.ts'
 import { ProcessTable } from '../../processes/process-table.ts'
-import {
-  createChildEnvironment,
-  listServerVariables,
-  MARK_VARIABLE,
-  addMark,
-} from '../../processes/environment.ts'
+import { createChildEnvironment, listServerVariables, MARK_VARIABLE, addMark } from '../../processes/environment.ts'
 import { createLaunch } from '../../processes/launch.ts'
 import { describeUnsupportedLimits, watchCeilings } from '../../processes/resource-limits.ts'
 import { ServerProcess } from '../../processes/server-process.ts'
@@ -40,11 +35,7 @@ export const callStdio = definePlugin<undefined>({
       if (why !== undefined) context.log.warn('some ceilings are not supported on this machine', { why })
       const logs = new RecentLines()
       const around = { context, table, recent: logs }
-      const upstream = new McpUpstream(
-        spec,
-        context,
-        (events, cwd) => new StdioTransport(spec, around, events, cwd),
-      )
+      const upstream = new McpUpstream(spec, context, (events, cwd) => new StdioTransport(spec, around, events, cwd))
       return Object.assign(upstream, { logs })
     })
     hooks.ready.tap(() => {
@@ -144,10 +135,7 @@ function startProcess({ spec, around, events, ...given }: ProcessStart): ServerP
   return server
 }
 
-function createEnvironment(
-  spec: StdioUpstreamConfig,
-  { environment, log }: UpstreamContext,
-): Record<string, string> {
+function createEnvironment(spec: StdioUpstreamConfig, { environment, log }: UpstreamContext): Record<string, string> {
   const { env, refused } = createChildEnvironment(environment, listServerVariables(spec.inheritEnv), spec.env)
   if (refused.length > 0)
     log.warn('not inheriting variables that load code; set them in "env" if needed', {

@@ -51,9 +51,7 @@ export class ClientInterest {
     // A modern server gets the level with every request.
     const { session } = call.exchange
     const sent =
-      isModern || session.client.logLevel === undefined
-        ? undefined
-        : this.#levels.applyLevel(session, connection)
+      isModern || session.client.logLevel === undefined ? undefined : this.#levels.applyLevel(session, connection)
     return sent === undefined ? connection.sendCall(call) : this.#afterLevelIsSet(sent, call, connection)
   }
 

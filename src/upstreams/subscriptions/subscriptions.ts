@@ -1,12 +1,5 @@
 import { getChangedKinds, LISTEN_FLAGS } from '../../protocol/methods.ts'
-import type {
-  Answer,
-  Call,
-  Notification,
-  ServerDescription,
-  Session,
-  UpstreamContext,
-} from '../../api/index.ts'
+import type { Answer, Call, Notification, ServerDescription, Session, UpstreamContext } from '../../api/index.ts'
 import { toModernParams } from '../../protocol/era/modern.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { isObject } from '../../protocol/json/json.ts'
@@ -286,8 +279,7 @@ class ConnectionSubscriptions {
 
   #createRefusal({ server }: Connection): RpcError | undefined {
     const resources = server?.capabilities.resources
-    if (!isObject(resources) || resources.subscribe !== true)
-      return rpcError(RPC.methodNotFound, 'Method not found')
+    if (!isObject(resources) || resources.subscribe !== true) return rpcError(RPC.methodNotFound, 'Method not found')
     return this.#uris.size < MAX_URIS ? undefined : rpcError(RPC.internal, 'too many resource subscriptions')
   }
 

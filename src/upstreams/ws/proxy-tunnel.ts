@@ -24,10 +24,7 @@ export function connectThroughProxy(
   return (options, done) => {
     const host = String(options.host)
     const isAddress = isIP(host) !== 0
-    const request = createConnectRequest(
-      tunnel,
-      `${isIP(host) === 6 ? `[${host}]` : host}:${options.port ?? ''}`,
-    )
+    const request = createConnectRequest(tunnel, `${isIP(host) === 6 ? `[${host}]` : host}:${options.port ?? ''}`)
     request.once('connect', ({ statusCode = 0 }, socket: Socket) => {
       request.setTimeout(0)
       if (statusCode < 200 || statusCode > 299) {
@@ -47,10 +44,7 @@ export function connectThroughProxy(
   }
 }
 
-function createConnectRequest(
-  { proxy, ca, connectMs }: ProxyTunnel,
-  target: string,
-): ReturnType<typeof requestPlain> {
+function createConnectRequest({ proxy, ca, connectMs }: ProxyTunnel, target: string): ReturnType<typeof requestPlain> {
   const { protocol, hostname, port, username, password } = new URL(proxy)
   const isSecure = protocol === 'https:'
   const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`

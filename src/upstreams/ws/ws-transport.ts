@@ -18,12 +18,7 @@ import { SUBPROTOCOL, WebSocketChannel } from '../../transport/channel.ts'
 import { formatPeerText } from '../../util/log.ts'
 import { parseSize } from '../../util/units.ts'
 import { SharedTransport } from '../connection/shared-transport.ts'
-import {
-  MAX_REFUSAL_BYTES,
-  MAX_SHOWN_BYTES,
-  extractServerMessage,
-  describeUnreachable,
-} from '../http/http-failures.ts'
+import { MAX_REFUSAL_BYTES, MAX_SHOWN_BYTES, extractServerMessage, describeUnreachable } from '../http/http-failures.ts'
 import { createStandingHeaders, createTargetUrl } from '../http/request.ts'
 import { readTlsFiles } from '../tls-files.ts'
 import type { TransportEvents } from '../transport.ts'
@@ -143,11 +138,7 @@ const NOTHING_ELSE = {
   ended: (): void => undefined,
 }
 
-function connectWebSocket(
-  spec: WsUpstreamConfig,
-  context: UpstreamContext,
-  credentials: CredentialHeaders,
-): WebSocket {
+function connectWebSocket(spec: WsUpstreamConfig, context: UpstreamContext, credentials: CredentialHeaders): WebSocket {
   const { gateway } = context
   const tls = spec.tls === undefined ? {} : readTlsFiles(spec.tls, context)
   return new WebSocket(createTargetUrl(spec, context), SUBPROTOCOL, {

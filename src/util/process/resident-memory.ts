@@ -68,8 +68,7 @@ async function readParent(pid: number): Promise<number | undefined> {
 
 function listTree(root: number, children: ReadonlyMap<number, readonly number[]>): number[] {
   const tree = [root]
-  for (let at = 0; at < tree.length && tree.length < MAX_TREE; at++)
-    tree.push(...(children.get(tree[at] ?? 0) ?? []))
+  for (let at = 0; at < tree.length && tree.length < MAX_TREE; at++) tree.push(...(children.get(tree[at] ?? 0) ?? []))
   return tree
 }
 

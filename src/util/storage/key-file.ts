@@ -22,8 +22,7 @@ async function readKey(path: string, bytes: number): Promise<Buffer | undefined>
   try {
     const { size, mode, uid } = await file.stat()
     const own = process.getuid?.()
-    if (own !== undefined && (uid !== own || (mode & 0o077) !== 0))
-      throw new Error('it is readable by other users')
+    if (own !== undefined && (uid !== own || (mode & 0o077) !== 0)) throw new Error('it is readable by other users')
     if (size !== bytes) throw new Error(`it is not ${bytes} bytes long`)
     return await file.readFile()
   } finally {

@@ -18,15 +18,11 @@ const ACTS: readonly (readonly [keyof Step, Act])[] = [
   ['listen', async (step, stage) => (await stage.client(step.client)).listen()],
   [
     'notified',
-    async (step, stage) =>
-      void (await (await stage.client(step.client)).nextNotification(step.notified ?? '')),
+    async (step, stage) => void (await (await stage.client(step.client)).nextNotification(step.notified ?? '')),
   ],
   ['calls', calls],
   ['counts', counts],
-  [
-    'cancelled',
-    async (step, stage) => (await upstream(step, stage).waitForCall(step.cancelled ?? '')).waitForCancel(),
-  ],
+  ['cancelled', async (step, stage) => (await upstream(step, stage).waitForCall(step.cancelled ?? '')).waitForCancel()],
   ['offer', offer],
   ['stop', (step, stage) => upstream({ upstream: step.stop }, stage).stop()],
   ['restart', (step, stage) => upstream({ upstream: step.restart }, stage).restart()],
@@ -77,8 +73,7 @@ async function raw(step: Step, stage: Stage, where: string): Promise<void> {
 
 function assertReply(reply: TestReply, expected: Step, where: string): void {
   const seen = `${where}: ${JSON.stringify(reply.error ?? reply.result)}`
-  if (expected.error === undefined && expected.status === undefined)
-    assert.equal(reply.error, undefined, seen)
+  if (expected.error === undefined && expected.status === undefined) assert.equal(reply.error, undefined, seen)
   if (expected.result !== undefined) assertMatches(reply.result, expected.result, `${where} result`)
   if (expected.error !== undefined) assertMatches(reply.error, expected.error, `${where} error`)
   if (expected.status !== undefined) assert.equal(reply.status, expected.status, seen)
@@ -105,10 +100,7 @@ function calls(step: Step, stage: Stage, where: string): void {
 }
 
 function counts(step: Step, stage: Stage, where: string): void {
-  const got = Object.keys(step.counts ?? {}).map(method => [
-    method,
-    upstream(step, stage).listCalls(method).length,
-  ])
+  const got = Object.keys(step.counts ?? {}).map(method => [method, upstream(step, stage).listCalls(method).length])
   assert.deepEqual(Object.fromEntries(got), step.counts, `${where} at ${step.upstream ?? ''}`)
 }
 
@@ -138,8 +130,7 @@ async function state(step: Step, stage: Stage, where: string): Promise<void> {
 async function log(step: Step, stage: Stage, where: string): Promise<void> {
   await eventually(
     () => stage.gateway.log.some(line => matches(line, step.log)),
-    () =>
-      `${where}: no such line in the log:\n${stage.gateway.log.map(line => JSON.stringify(line)).join('\n')}`,
+    () => `${where}: no such line in the log:\n${stage.gateway.log.map(line => JSON.stringify(line)).join('\n')}`,
   )
 }
 
@@ -153,9 +144,6 @@ async function eventually(holds: () => boolean, what: () => string): Promise<voi
 
 function upstream(step: Pick<Step, 'upstream'>, stage: Stage): TestUpstream {
   const found = stage.upstreams.get(step.upstream ?? '')
-  assert.ok(
-    found !== undefined,
-    `the transcript names no upstream, or one that is not there: ${step.upstream ?? ''}`,
-  )
+  assert.ok(found !== undefined, `the transcript names no upstream, or one that is not there: ${step.upstream ?? ''}`)
   return found
 }

@@ -66,9 +66,7 @@ test('a whole login in a browser: the call that waited goes on', { skip }, async
   )
   // A callback that came back once is good for nothing again.
   await page.goBack()
-  const callback = page.url().includes('/oauth/callback')
-    ? page.url()
-    : `${made.base}/oauth/callback?code=x&state=y`
+  const callback = page.url().includes('/oauth/callback') ? page.url() : `${made.base}/oauth/callback?code=x&state=y`
   const replayed = await page.goto(callback)
   assert.equal(replayed?.status(), 400)
   assert.deepEqual(
@@ -159,8 +157,7 @@ test('the page can be read by everybody, on every screen', { skip }, async t => 
         `${name} ${colorScheme}`,
       )
       const { SCREENSHOTS: folder } = process.env
-      if (folder !== undefined)
-        await page.screenshot({ path: `${folder}/connect-${name}-${colorScheme}.png` })
+      if (folder !== undefined) await page.screenshot({ path: `${folder}/connect-${name}-${colorScheme}.png` })
     }
 })
 

@@ -17,9 +17,7 @@ const PATIENCE_MS = 20_000
 
 /** Why tests behind nginx are left out: on a machine of somebody's own only. */
 export const skipNginx =
-  isThere || process.env.CI !== undefined
-    ? false
-    : `${PROGRAM} is not installed; apt-get install nginx-light brings it`
+  isThere || process.env.CI !== undefined ? false : `${PROGRAM} is not installed; apt-get install nginx-light brings it`
 
 /** Real nginx before a gateway: all below `/tools/gw/` is passed on, by the `proxy_pass` that is given. Returns its origin. */
 export async function startNginx(t: TestContext, proxyPass: string): Promise<string> {

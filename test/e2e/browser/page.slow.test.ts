@@ -20,11 +20,7 @@ export function keepingProxy(t: TestContext, target: string, prefix: string): Pr
 }
 
 /** Passes the name of the target, as nginx does by itself. */
-async function proxy(
-  t: TestContext,
-  target: string,
-  pathOf: (path: string) => string | undefined,
-): Promise<string> {
+async function proxy(t: TestContext, target: string, pathOf: (path: string) => string | undefined): Promise<string> {
   const { hostname: host, port } = new URL(target)
   const server = createServer((request, response) => {
     const path = pathOf(request.url ?? '/')
@@ -173,9 +169,7 @@ test('what servers and clients write is text, in every field', { skip }, async t
     await goTo(page, `#/${name}`, /./)
     await page.waitForTimeout(50)
     assert.equal(
-      await page
-        .locator('#app script, #app img, #app iframe, #app [onerror], #app a[href^="javascript"]')
-        .count(),
+      await page.locator('#app script, #app img, #app iframe, #app [onerror], #app a[href^="javascript"]').count(),
       0,
       name,
     )
@@ -187,50 +181,44 @@ test('what servers and clients write is text, in every field', { skip }, async t
   )
 })
 
-test(
-  'a page of another port of this host reads and does nothing, though it has the cookie',
-  { skip },
-  async t => {
-    const made = await busy(t)
-    const browser = await startChromium(t)
-    const { page } = await openIn(browser, await made.link())
-    const other = closeAfter(t, await testGateway({ config: { ui: {} } }))
-    const thief = await page.context().newPage()
-    await thief.goto(new URL('/ui/', other.url).href)
-    const tried = await thief.evaluate(async origin => {
-      const ask = async (path: string, init: RequestInit): Promise<string> => {
-        const reply = await fetch(`${origin}/ui/api/${path}`, { credentials: 'include', ...init }).catch(
-          () => undefined,
-        )
-        return reply === undefined ? 'blocked' : String(reply.status)
-      }
-      const json = { 'content-type': 'application/json', 'x-tapgate-ui': 'x' }
-      return Promise.all([
-        ask('calls', {}),
-        ask('reload', { method: 'POST', headers: json, body: '{}' }),
-        ask('reload', {
-          method: 'POST',
-          mode: 'no-cors',
-          headers: { 'content-type': 'text/plain' },
-          body: '{}',
-        }),
-        ask('events', { mode: 'no-cors' }),
-      ])
-    }, made.origin)
-    assert.deepEqual(
-      tried.filter(status => status === '200'),
-      [],
-    )
-    const isEmpty = await thief.evaluate<boolean>(`(async () => {
+test('a page of another port of this host reads and does nothing, though it has the cookie', { skip }, async t => {
+  const made = await busy(t)
+  const browser = await startChromium(t)
+  const { page } = await openIn(browser, await made.link())
+  const other = closeAfter(t, await testGateway({ config: { ui: {} } }))
+  const thief = await page.context().newPage()
+  await thief.goto(new URL('/ui/', other.url).href)
+  const tried = await thief.evaluate(async origin => {
+    const ask = async (path: string, init: RequestInit): Promise<string> => {
+      const reply = await fetch(`${origin}/ui/api/${path}`, { credentials: 'include', ...init }).catch(() => undefined)
+      return reply === undefined ? 'blocked' : String(reply.status)
+    }
+    const json = { 'content-type': 'application/json', 'x-tapgate-ui': 'x' }
+    return Promise.all([
+      ask('calls', {}),
+      ask('reload', { method: 'POST', headers: json, body: '{}' }),
+      ask('reload', {
+        method: 'POST',
+        mode: 'no-cors',
+        headers: { 'content-type': 'text/plain' },
+        body: '{}',
+      }),
+      ask('events', { mode: 'no-cors' }),
+    ])
+  }, made.origin)
+  assert.deepEqual(
+    tried.filter(status => status === '200'),
+    [],
+  )
+  const isEmpty = await thief.evaluate<boolean>(`(async () => {
     const one = document.createElement('iframe')
     one.src = ${JSON.stringify(`${made.origin}/ui/`)}
     document.body.append(one)
     await new Promise(resolve => setTimeout(resolve, 300))
     return one.contentDocument === null || one.contentDocument.body.textContent === ''
   })()`)
-    assert.ok(isEmpty)
-  },
-)
+  assert.ok(isEmpty)
+})
 
 test('a page that loses its gateway comes back to it by itself', { skip }, async t => {
   const made = await busy(t)

@@ -101,9 +101,7 @@ test('when the gateway is killed each of four clients knows of the call that was
   const clients = await Promise.all(Array.from({ length: 4 }, () => attached(t, at)))
   const changed = clients.map(
     client =>
-      new Promise<void>(resolve =>
-        client.setNotificationHandler(ToolListChangedNotificationSchema, () => resolve()),
-      ),
+      new Promise<void>(resolve => client.setNotificationHandler(ToolListChangedNotificationSchema, () => resolve())),
   )
   const [before] = await Promise.all(clients.map(client => who(client)))
   const slow = clients.map(client => client.callTool({ name: 'who__slow' }).catch((error: unknown) => error))
@@ -112,8 +110,7 @@ test('when the gateway is killed each of four clients knows of the call that was
 
   for (const outcome of await Promise.all(slow))
     assert.match(String(outcome), /gateway exited during the call, which may have run/)
-  for (const { pid } of await Promise.all(clients.map(client => whoAtLast(client))))
-    assert.notEqual(pid, before?.pid)
+  for (const { pid } of await Promise.all(clients.map(client => whoAtLast(client)))) assert.notEqual(pid, before?.pid)
   await Promise.all(changed)
 })
 
@@ -237,10 +234,7 @@ test('with several gateways of one configuration, a client that starts none atta
   })
 
   assert.equal(none.code, 4)
-  assert.match(
-    none.stderr,
-    /GW_NO_GATEWAY: no gateway is running with .*gateway\.yaml\nhint: .*gateway ps --all/,
-  )
+  assert.match(none.stderr, /GW_NO_GATEWAY: no gateway is running with .*gateway\.yaml\nhint: .*gateway ps --all/)
   assert.ok(tools.some(({ name }) => name === 'who__who'))
   assert.equal(several.code, 4)
   const said = JSON.parse(chosen.stdout) as { gateway: { pid: number }; background: { config: string } }

@@ -18,8 +18,7 @@ async function place(t: TestContext) {
   }
   const config = { version: 1, listeners: { main: { type: 'http', port: 0 } }, upstreams: { one: server } }
   const options = { cwd, env: { XDG_STATE_HOME: join(cwd, 'state') } }
-  const starts = async (): Promise<number> =>
-    (await readFile(join(cwd, 'starts'), 'utf8')).split(' ').length - 1
+  const starts = async (): Promise<number> => (await readFile(join(cwd, 'starts'), 'utf8')).split(' ').length - 1
   return { cwd, config, options, starts }
 }
 

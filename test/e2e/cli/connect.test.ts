@@ -76,9 +76,7 @@ test('disconnect --dry-run shows what would be taken back, as connect shows it, 
   assert.equal(dry.code, 0, dry.stderr)
   assert.match(dry.stdout, /^Cursor .*\.cursor\/mcp\.json\n[^]*^ {2}- .*"gateway": \{/m)
   assert.match(dry.stdout, /^Gemini CLI .*settings\.json \(goes\)\n[^]*^ {2}- .*"gateway": \{/m)
-  assert.deepEqual(JSON.parse(json.stdout), [
-    { client: 'cursor', file: own, name: 'gateway', outcome: 'planned' },
-  ])
+  assert.deepEqual(JSON.parse(json.stdout), [{ client: 'cursor', file: own, name: 'gateway', outcome: 'planned' }])
   assert.deepEqual(await files(), before)
 
   await writeFile(own, before[0]?.replace('attach', 'attached') ?? '')

@@ -33,9 +33,7 @@ test('a login alone is kept, sealed and for its owner, and the next gateway uses
   assert.match(called.stdout, /here/, called.stderr)
   for (const file of readdirSync(join(cwd, 'state'))) {
     assert.equal(statSync(join(cwd, 'state', file)).mode & 0o077, 0, file)
-    const bytes = statSync(join(cwd, 'state', file)).isFile()
-      ? readFileSync(join(cwd, 'state', file), 'latin1')
-      : ''
+    const bytes = statSync(join(cwd, 'state', file)).isFile() ? readFileSync(join(cwd, 'state', file), 'latin1') : ''
     for (const token of server.given) assert.ok(!bytes.includes(token), file)
   }
 })
@@ -139,10 +137,7 @@ test('the way back takes the login that was begun, from this machine, once', asy
 test('a browser is opened without a shell, and its one argument is a file that only the owner can read', async t => {
   const where = await behindLogin(t)
   const { cwd } = where
-  await writeFile(
-    join(cwd, 'xdg-open'),
-    `#!/bin/sh\necho "$#" > "${cwd}/opened"\necho "$1" >> "${cwd}/opened"\n`,
-  )
+  await writeFile(join(cwd, 'xdg-open'), `#!/bin/sh\necho "$#" > "${cwd}/opened"\necho "$1" >> "${cwd}/opened"\n`)
   await chmod(join(cwd, 'xdg-open'), 0o755)
   const env = {
     ...NO_BROWSER,
@@ -227,10 +222,7 @@ test('a login for a caller is that of this caller alone, and is named everywhere
   const ps = await gateway(['ps', '--json'], where)
   const { upstreams } = JSON.parse(ps.stdout) as { upstreams: { logins: object; state: string }[] }
   assert.deepEqual(upstreams[0]?.logins, { granted: 1, waiting: 1 })
-  assert.match(
-    (await gateway(['ps'], where)).stdout,
-    /1 caller told to log in to web, and not there yet; logged in: 1/,
-  )
+  assert.match((await gateway(['ps'], where)).stdout, /1 caller told to log in to web, and not there yet; logged in: 1/)
   const inspected = await gateway(['inspect', '--json'], where)
   assert.match(inspected.stdout, /"granted": ?1,\s*"waiting": ?1/)
   const metrics = await fetch(new URL('/metrics', url), { headers: { authorization: 'Bearer ci' } })
@@ -240,8 +232,7 @@ test('a login for a caller is that of this caller alone, and is named everywhere
   const listed = (await gateway(['logins'], where)).stdout
   assert.match(listed, /web +key:ci +granted/)
   assert.match(listed, /web +key:dev +needs_auth/)
-  for (const token of server.given)
-    assert.ok(!(listed + figures + ps.stdout + running.stderr()).includes(token))
+  for (const token of server.given) assert.ok(!(listed + figures + ps.stdout + running.stderr()).includes(token))
 
   const other = await gateway(['logout', 'web', '--account', 'key:dev'], where)
   assert.match(other.stdout, /not logged in/)

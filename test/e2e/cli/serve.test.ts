@@ -209,9 +209,7 @@ test('wrap --http prints its address', async t => {
   const { child, exit } = serving(t, ['wrap', '--http', '0', '--', process.execPath, SERVER], {
     cwd: PACKAGE,
   })
-  const url = await new Promise<string>(resolve =>
-    createInterface({ input: child.stderr }).once('line', resolve),
-  )
+  const url = await new Promise<string>(resolve => createInterface({ input: child.stderr }).once('line', resolve))
 
   const client = await testClient(url)
   const { result } = await client.request('tools/call', { name: 'echo', arguments: { message: 'over http' } })

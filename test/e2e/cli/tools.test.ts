@@ -161,11 +161,7 @@ test('inspect shows the names that another upstream owns', async t => {
   const { stdout } = await gateway(['inspect', '--json'], { cwd })
 
   const { withheld } = JSON.parse(stdout) as { withheld: { name: string; upstream: string; owner: string }[] }
-  assert.ok(
-    withheld.some(
-      ({ name, upstream, owner }) => name === 'add' && upstream === 'second' && owner === 'first',
-    ),
-  )
+  assert.ok(withheld.some(({ name, upstream, owner }) => name === 'add' && upstream === 'second' && owner === 'first'))
 })
 
 function names(stdout: string): string[] {

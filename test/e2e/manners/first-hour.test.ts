@@ -23,10 +23,7 @@ test('a call of a server that its owner has stopped says how to start it', async
   const { code, stderr } = await gateway(['call', 'web__tool_1'], { cwd })
 
   assert.equal(code, 4)
-  assert.match(
-    stderr,
-    /GW_UPSTREAM_STOPPED: upstream "web" was stopped\nhint: gateway start web starts it\.\n/,
-  )
+  assert.match(stderr, /GW_UPSTREAM_STOPPED: upstream "web" was stopped\nhint: gateway start web starts it\.\n/)
 })
 
 test('a command about something that the gateway has not says what to add, and lists no verbs', async t => {
@@ -61,10 +58,7 @@ test('explain of a tool that is not there names no other forty, and the nearest 
   const other = await gateway(['explain', 'nonsense'], { cwd })
   const near = await gateway(['explain', 'web__tol_7'], { cwd })
 
-  assert.match(
-    other.stdout,
-    /refused by core: Unknown tool: nonsense – run "gateway tools" to list all tools\n/,
-  )
+  assert.match(other.stdout, /refused by core: Unknown tool: nonsense – run "gateway tools" to list all tools\n/)
   assert.match(near.stdout, /did you mean "web__tool_7"\?/)
 })
 

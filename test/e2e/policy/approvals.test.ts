@@ -39,14 +39,12 @@ function client(child: Serving['child']): {
   answered: (id: number) => Promise<Message | undefined>
 } {
   const seen = new Map<number, Message>()
-  const send = (message: object): void =>
-    void child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
+  const send = (message: object): void => void child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
   createInterface({ input: child.stdout }).on('line', line => {
     const message = JSON.parse(line) as Message
     const { id, method } = message
     if (id === undefined) return
-    if (method === 'elicitation/create')
-      send({ id, result: { action: 'accept', content: { approve: true } } })
+    if (method === 'elicitation/create') send({ id, result: { action: 'accept', content: { approve: true } } })
     else seen.set(id, message)
   })
   return { send, answered: id => until(() => seen.has(id)).then(() => seen.get(id)) }

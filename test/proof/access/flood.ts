@@ -48,11 +48,7 @@ export async function flood(ms: number, isFlooded: boolean, isLimited: boolean):
 }
 
 /** A call at each tick, whether or not the ones before were answered; what comes after the end does not count. */
-async function pace(
-  client: TestClient,
-  everyMs: number,
-  end: number,
-): Promise<{ answered: number; refused: number }> {
+async function pace(client: TestClient, everyMs: number, end: number): Promise<{ answered: number; refused: number }> {
   let answered = 0
   let refused = 0
   const calls: Promise<unknown>[] = []

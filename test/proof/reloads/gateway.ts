@@ -36,14 +36,10 @@ export async function startGateway(
   const file = join(directory, 'gateway.yaml')
   await writeFile(file, text)
   const environment = { ...process.env, ...variables, XDG_RUNTIME_DIR: directory, GATEWAY_ENV: '' }
-  const child = spawn(
-    process.execPath,
-    [...flags, LAUNCHER, 'serve', '-c', file, '--set', 'log.level=info'],
-    {
-      env: environment,
-      stdio: ['ignore', 'ignore', 'pipe'],
-    },
-  )
+  const child = spawn(process.execPath, [...flags, LAUNCHER, 'serve', '-c', file, '--set', 'log.level=info'], {
+    env: environment,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
   const url = await new Promise<string>((resolve, reject) => {
     let listening = ''
     createInterface({ input: child.stderr }).on('line', line => {

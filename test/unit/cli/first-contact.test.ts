@@ -29,10 +29,7 @@ test('a tool name over 64 characters is a warning that names the tool, its lengt
 test('a long name that a prefix, another name or a filter takes away is none', () => {
   const tool = 'y'.repeat(62)
   assert.equal(longNames({ upstreams: { web: { prefix: '' } } }, [tool]).length, 0)
-  assert.equal(
-    longNames({ upstreams: { web: { tools: { rename: { [tool]: 'short' } } } } }, [tool]).length,
-    0,
-  )
+  assert.equal(longNames({ upstreams: { web: { tools: { rename: { [tool]: 'short' } } } } }, [tool]).length, 0)
   assert.equal(longNames({ upstreams: { web: { tools: { deny: ['y*'] } } } }, [tool]).length, 0)
   assert.equal(longNames({ upstreams: { web: { tools: { allow: ['z*'] } } } }, [tool]).length, 0)
   const renamed = { filters: { tools: { rename: { [`web__${tool}`]: 'short' } } }, upstreams: { web: {} } }
@@ -71,11 +68,7 @@ test('a gateway that serves a pipe alone says which line gives it to a client', 
     plugins: [],
     hooks: [],
   }
-  const lines = formatSummary(
-    inspection as never,
-    { name: 'gw', asksForKey: false, file: '/a b/gateway.yaml' },
-    OUT,
-  )
+  const lines = formatSummary(inspection as never, { name: 'gw', asksForKey: false, file: '/a b/gateway.yaml' }, OUT)
 
   assert.match(lines.join('\n'), /Waiting for a client/)
   assert.ok(lines.includes('    claude mcp add gw -- gateway serve --stdio -c "/a b/gateway.yaml"'))

@@ -17,17 +17,9 @@ const OPTIONS = {
 /** All that says the same as nothing. */
 const DEFAULTS: Readonly<Record<string, (value: unknown) => boolean>> = {
   type: value =>
-    [
-      'stdio',
-      'local',
-      'remote',
-      'http',
-      'streamable-http',
-      'streamable_http',
-      'streamableHttp',
-      'sse',
-      'ws',
-    ].includes(String(value)),
+    ['stdio', 'local', 'remote', 'http', 'streamable-http', 'streamable_http', 'streamableHttp', 'sse', 'ws'].includes(
+      String(value),
+    ),
   transport: value => ['stdio', 'http', 'streamable-http'].includes(String(value)),
   enabled: value => value === true,
   disabled: value => value === false,

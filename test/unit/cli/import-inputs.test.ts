@@ -57,16 +57,8 @@ describe('servers that Gemini does not use are off here', () => {
   for (const [what, settings, off] of [
     ['that are excluded', { mcp: { excluded: ['Files'] } }, ['files']],
     ['that are not allowed', { mcp: { allowed: ['web', 'files'] } }, ['db']],
-    [
-      'that are allowed and excluded',
-      { mcp: { allowed: ['web'], excluded: ['web'] } },
-      ['files', 'web', 'db'],
-    ],
-    [
-      'by the names of before',
-      { allowMCPServers: ['web', 'db'], excludeMCPServers: ['db'] },
-      ['files', 'db'],
-    ],
+    ['that are allowed and excluded', { mcp: { allowed: ['web'], excluded: ['web'] } }, ['files', 'web', 'db']],
+    ['by the names of before', { allowMCPServers: ['web', 'db'], excludeMCPServers: ['db'] }, ['files', 'db']],
     ['but none where none is named', { mcp: { allowed: [], excluded: [] } }, []],
   ] as const)
     test(what, async t => {

@@ -25,31 +25,11 @@ const URL = 'https://web.example.com/mcp'
 
 /** Title, key of the servers, server, and all that must be told of it. */
 const ROWS: readonly (readonly [string, string, object, readonly string[]])[] = [
-  [
-    'arguments beside a command that is a list',
-    'mcpServers',
-    { command: ['npx', '-y'], args: ['web'] },
-    ['-y', 'web'],
-  ],
+  ['arguments beside a command that is a list', 'mcpServers', { command: ['npx', '-y'], args: ['web'] }, ['-y', 'web']],
   ['arguments before such a command', 'mcp', { args: ['web'], command: ['npx', '-y'] }, ['-y', 'web']],
-  [
-    'arguments that are one text',
-    'mcpServers',
-    { command: 'npx', args: '-y web' },
-    ['"args" is not supported'],
-  ],
-  [
-    'an argument that is a map',
-    'mcpServers',
-    { command: 'npx', args: [{ a: 1 }] },
-    ['"args" is not supported'],
-  ],
-  [
-    'an environment that is a list',
-    'mcpServers',
-    { command: 'npx', env: ['A=1'] },
-    ['"env" is not supported'],
-  ],
+  ['arguments that are one text', 'mcpServers', { command: 'npx', args: '-y web' }, ['"args" is not supported']],
+  ['an argument that is a map', 'mcpServers', { command: 'npx', args: [{ a: 1 }] }, ['"args" is not supported']],
+  ['an environment that is a list', 'mcpServers', { command: 'npx', env: ['A=1'] }, ['"env" is not supported']],
   [
     'a variable that is nothing',
     'servers',
@@ -68,25 +48,10 @@ const ROWS: readonly (readonly [string, string, object, readonly string[]])[] = 
     { url: URL, headers: { A: null, B: 'kept' } },
     ['"headers.A" is not supported', 'B: kept'],
   ],
-  [
-    'a working directory that is no text',
-    'mcpServers',
-    { command: 'npx', cwd: 7 },
-    ['"cwd" is not supported'],
-  ],
-  [
-    'a second address',
-    'mcpServers',
-    { url: URL, serverUrl: `${URL}/2` },
-    [URL, '"serverUrl" is not supported'],
-  ],
+  ['a working directory that is no text', 'mcpServers', { command: 'npx', cwd: 7 }, ['"cwd" is not supported']],
+  ['a second address', 'mcpServers', { url: URL, serverUrl: `${URL}/2` }, [URL, '"serverUrl" is not supported']],
   ['a type for addresses', 'mcpServers', { type: 'sse', command: 'npx' }, ['"type" is sse']],
-  [
-    'a command beside a transport',
-    'mcpServers',
-    { command: 'npx', transport: { type: 'stdio' } },
-    ['command: npx'],
-  ],
+  ['a command beside a transport', 'mcpServers', { command: 'npx', transport: { type: 'stdio' } }, ['command: npx']],
   [
     'a transport beside a command that is a map',
     'context_servers',

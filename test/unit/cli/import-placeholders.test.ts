@@ -77,10 +77,7 @@ const FORMATS: readonly (readonly [string, Record<string, unknown>])[] = [
   // There `{file:…}` is a form of the client's own.
   [
     'opencode.json',
-    JSON.parse(JSON.stringify({ mcp: { web, local } }).replaceAll('}{file:key}', '}')) as Record<
-      string,
-      unknown
-    >,
+    JSON.parse(JSON.stringify({ mcp: { web, local } }).replaceAll('}{file:key}', '}')) as Record<string, unknown>,
   ],
   ['zed.json', { context_servers: { web, local } }],
   ['goose.json', { extensions: { web: { ...web, uri: web.url, url: undefined }, local } }],
@@ -219,10 +216,7 @@ test('a file in the home directory is one there', async t => {
 for (const encoding of ['utf-16le', 'utf-16be'] as const)
   for (const mark of ['\uFEFF', ''])
     test(`settings in ${encoding} are read${mark === '' ? ', also without a byte order mark' : ''}`, async t => {
-      const bytes = Buffer.from(
-        `${mark}${JSON.stringify({ mcpServers: { a: { command: 'nöde' } } })}`,
-        'utf16le',
-      )
+      const bytes = Buffer.from(`${mark}${JSON.stringify({ mcpServers: { a: { command: 'nöde' } } })}`, 'utf16le')
       const { loaded } = await imported(t, '.mcp.json', encoding === 'utf-16le' ? bytes : bytes.swap16())
 
       assert.equal(loaded.a?.type === 'stdio' && loaded.a.command, 'nöde')

@@ -47,17 +47,12 @@ test('several clients become one gateway: the same server once, another of its n
   const imported = await importServers({ ...OPTIONS, files: ['.mcp.json', 'codex.toml'], cwd })
 
   assert.deepEqual(imported.upstreams, ['web', 'files', 'web-2'])
-  assert.deepEqual(imported.notes, [
-    'web: another file has a different server of this name; renamed to "web-2"',
-  ])
+  assert.deepEqual(imported.notes, ['web: another file has a different server of this name; renamed to "web-2"'])
 })
 
 test('it is said that tokens were copied, and how each client is told of the gateway', async t => {
   const cwd = home(t)
-  const lines = formatImport(
-    await importServers({ ...OPTIONS, files: ['.mcp.json', 'codex.toml'], cwd }),
-    TERMINAL,
-  )
+  const lines = formatImport(await importServers({ ...OPTIONS, files: ['.mcp.json', 'codex.toml'], cwd }), TERMINAL)
   const text = lines.join('\n')
 
   assert.match(

@@ -91,10 +91,7 @@ test('colours need a terminal that can and a NO_COLOR that is not set', () => {
   const painted = (isTTY: boolean, env: object) =>
     createTerminal(host(isTTY, env) as unknown as NodeJS.Process).out.paint('red', 'x') !== 'x'
 
-  assert.deepEqual(
-    [painted(true, {}), painted(true, { NO_COLOR: '1' }), painted(false, {})],
-    [true, false, false],
-  )
+  assert.deepEqual([painted(true, {}), painted(true, { NO_COLOR: '1' }), painted(false, {})], [true, false, false])
 })
 
 test('whatever is thrown becomes an error of the table', async () => {
@@ -103,10 +100,7 @@ test('whatever is thrown becomes an error of the table', async () => {
 
   assert.equal((await toGatewayError(usage, NO_COMMANDS)).message, 'flag --config can only be specified once')
   assert.deepEqual(
-    [
-      (await toGatewayError(failure, NO_COMMANDS)).code,
-      (await toGatewayError(failure, NO_COMMANDS)).entry.exit,
-    ],
+    [(await toGatewayError(failure, NO_COMMANDS)).code, (await toGatewayError(failure, NO_COMMANDS)).entry.exit],
     ['GW_REFUSED', 5],
   )
   const own = await toGatewayError(
@@ -122,11 +116,7 @@ test('whatever is thrown becomes an error of the table', async () => {
     new RpcFailure({ code: -32603, message: 'HTTP 403', data: { code: 'GW_UPSTREAM_FORBIDDEN' } }),
     NO_COMMANDS,
   )
-  assert.equal(
-    forbidden.hint,
-    ERRORS.GW_UPSTREAM_FORBIDDEN.hint,
-    "the hint of its row leads to the server's words",
-  )
+  assert.equal(forbidden.hint, ERRORS.GW_UPSTREAM_FORBIDDEN.hint, "the hint of its row leads to the server's words")
   const busy = await toGatewayError(
     new RpcFailure({ code: -32603, message: 'no room', data: { code: 'GW_UPSTREAM_BUSY' } }),
     NO_COMMANDS,
@@ -138,10 +128,7 @@ test('whatever is thrown becomes an error of the table', async () => {
       'GW_REFUSED',
     )
   assert.deepEqual(
-    [
-      (await toGatewayError('odd', NO_COMMANDS)).code,
-      (await toGatewayError(new Error('bug'), NO_COMMANDS)).entry.exit,
-    ],
+    [(await toGatewayError('odd', NO_COMMANDS)).code, (await toGatewayError(new Error('bug'), NO_COMMANDS)).entry.exit],
     ['GW_INTERNAL', 1],
   )
 })

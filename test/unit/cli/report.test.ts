@@ -14,9 +14,7 @@ test('warnings beside errors are labelled, and counted apart', async t => {
   const output = outputTo(lines)
   const terminal: Terminal = { cwd, environment: {}, out: output, err: output }
 
-  const thrown: unknown = await loadConfig({ cwd, environment: { HOME: cwd } }).catch(
-    (error: unknown) => error,
-  )
+  const thrown: unknown = await loadConfig({ cwd, environment: { HOME: cwd } }).catch((error: unknown) => error)
   const code = await reportError(thrown, [], terminal, NO_COMMANDS)
 
   assert.equal(code, 3)

@@ -5,11 +5,7 @@ import type { Terminal } from '../../../src/cli/output/terminal.ts'
 import { formatEntries, formatPurge } from '../../../plugins/cache/commands.ts'
 import { formatTable, withoutWidth } from '../../../src/cli/output/table.ts'
 import { formatPs } from '../../../src/cli/remote/ps.ts'
-import {
-  formatChanges,
-  formatUpstreamState,
-  formatLogLine,
-} from '../../../src/cli/remote/control-upstream.ts'
+import { formatChanges, formatUpstreamState, formatLogLine } from '../../../src/cli/remote/control-upstream.ts'
 import type { PsOutput } from '../../../src/cli/remote/connect.ts'
 import { outputTo } from '../fixtures/silent-terminal.ts'
 
@@ -79,11 +75,7 @@ test('ps shows every era that a server is spoken to in', () => {
   const both = { name: 'both', type: 'stdio', state: 'ready' as const, version: '2026-07-28' }
   const gateway = { name: 'tapgate', version: '1.2.3', pid: 1, rss: 95e6 } as PsOutput['gateway']
 
-  const lines = formatPs(
-    { gateway, listeners: [], upstreams: [{ ...both, era: 'modern', runtime }] },
-    NOW,
-    terminal,
-  )
+  const lines = formatPs({ gateway, listeners: [], upstreams: [{ ...both, era: 'modern', runtime }] }, NOW, terminal)
 
   assert.match(lines.at(-1) ?? '', /^both +ready +2026-07-28 modern\+legacy +11 \+1 /)
 })
@@ -170,10 +162,7 @@ test('what peers wrote steers no terminal', () => {
   const text = '\u001b]0;title\u0007\u001b[2Jline\nnext\u202e'
 
   assert.equal(formatLogLine({ at: 0, stream: 'stderr', pid: 7, text }, terminal), '00:00:00.000 7 line next')
-  assert.equal(
-    formatUpstreamState({ name: 'a', type: 'stdio', state: 'ready', pid: 4 }, terminal),
-    'a is ready, pid 4',
-  )
+  assert.equal(formatUpstreamState({ name: 'a', type: 'stdio', state: 'ready', pid: 4 }, terminal), 'a is ready, pid 4')
   assert.deepEqual(formatEntries({ entries: [{ upstream: 'a', name: text }], total: 1 }, printing).slice(1), [
     'a         -       -      -    -     -     line next',
     '1 entry',

@@ -46,10 +46,7 @@ test('a terminal gets what fits, anything else everything', () => {
 test('on a narrow terminal the last column goes below', () => {
   const rows = [['a_name_that_is_rather_long', 'what it does, at length']]
 
-  assert.deepEqual(formatTable(rows, output(40)), [
-    'a_name_that_is_rather_long',
-    '    what it does, at length',
-  ])
+  assert.deepEqual(formatTable(rows, output(40)), ['a_name_that_is_rather_long', '    what it does, at length'])
 })
 
 test('text of strangers cannot steer a terminal', () => {
@@ -78,9 +75,7 @@ test('every kind of content has a form', () => {
     '[resource file:///c image/png, 6 B]',
     '{\n  "type": "hologram",\n  "depth": 3\n}',
   ])
-  assert.deepEqual(formatResult({ content: [], structuredContent: { sum: 3 } }, output()), [
-    '{\n  "sum": 3\n}',
-  ])
+  assert.deepEqual(formatResult({ content: [], structuredContent: { sum: 3 } }, output()), ['{\n  "sum": 3\n}'])
   assert.deepEqual([getExitCode({ isError: true }), getExitCode({})], [5, 0])
 })
 

@@ -16,10 +16,7 @@ test('a legacy client hears that the server no longer wants its answer, and then
     prefix: '',
   }
   const main = { type: 'http', port: 0, ws: { path: '/ws' } }
-  const gateway = closeAfter(
-    t,
-    await testGateway({ config: { listeners: { main }, upstreams: { it: upstream } } }),
-  )
+  const gateway = closeAfter(t, await testGateway({ config: { listeners: { main }, upstreams: { it: upstream } } }))
   const socket = new WebSocket(new URL('/ws', gateway.url.replace('http', 'ws')), 'mcp')
   cleanup(t, () => socket.close())
   const heard: JsonObject[] = []

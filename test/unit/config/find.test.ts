@@ -27,19 +27,15 @@ for (const way of ['found', 'found above', 'named', 'extended', 'an overlay'] as
   })
 
 for (const way of ['found', 'found above', 'named', 'extended', 'an overlay'] as const)
-  test(
-    `a configuration that belongs to another user is refused: ${way}`,
-    { skip: skip || !isRoot },
-    async t => {
-      const { refused, file, home } = trial(t, way)
+  test(`a configuration that belongs to another user is refused: ${way}`, { skip: skip || !isRoot }, async t => {
+    const { refused, file, home } = trial(t, way)
 
-      chownSync(file, SOMEBODY, SOMEBODY)
-      await assert.rejects(loads(refused), untrusted(/owned by another user/))
-      chownSync(file, 0, 0)
-      chownSync(home, SOMEBODY, SOMEBODY)
-      await assert.rejects(loads(refused), untrusted(/its directory is owned by another user/))
-    },
-  )
+    chownSync(file, SOMEBODY, SOMEBODY)
+    await assert.rejects(loads(refused), untrusted(/owned by another user/))
+    chownSync(file, 0, 0)
+    chownSync(home, SOMEBODY, SOMEBODY)
+    await assert.rejects(loads(refused), untrusted(/its directory is owned by another user/))
+  })
 
 for (const command of [['validate'], ['doctor'], ['tools'], ['serve', '--stdio']])
   test(
@@ -90,6 +86,5 @@ async function loads(options: Trial): Promise<void> {
 }
 
 function untrusted(why: RegExp): (thrown: unknown) => boolean {
-  return thrown =>
-    thrown instanceof GatewayError && thrown.code === 'GW_CONFIG_UNTRUSTED' && why.test(thrown.message)
+  return thrown => thrown instanceof GatewayError && thrown.code === 'GW_CONFIG_UNTRUSTED' && why.test(thrown.message)
 }

@@ -38,8 +38,7 @@ test('each form is filled in', () => {
     ['costs $5, {A} and $', 'costs $5, {A} and $'],
   ] as const
 
-  for (const [text, expected] of cases)
-    assert.deepEqual([text, fill(text, environment).value], [text, expected])
+  for (const [text, expected] of cases) assert.deepEqual([text, fill(text, environment).value], [text, expected])
 })
 
 test('a variable that is not set is a problem, whatever Object.prototype has', () => {
@@ -85,10 +84,9 @@ test('property: an escaped text comes out as it was, and a value is never looked
 })
 
 test('property: no text makes it crash, and what cannot be read is always a problem', () => {
-  const soup = fc.array(
-    fc.constantFrom('$', '{', '}', ':', '-', '?', 'A', 'env:', 'file:', '$${', '${A', ' ', '\n'),
-    { maxLength: 30 },
-  )
+  const soup = fc.array(fc.constantFrom('$', '{', '}', ':', '-', '?', 'A', 'env:', 'file:', '$${', '${A', ' ', '\n'), {
+    maxLength: 30,
+  })
 
   fc.assert(
     fc.property(soup, pieces => {
@@ -122,10 +120,7 @@ plugins: { p: { use: ./p.ts, options: { pin: "\${PORT}" } } }
   assert.ok(main?.type === 'http')
   assert.deepEqual([main.port, main.exposeWithoutAuth], [80, true])
   assert.deepEqual((config.upstreams.a as { env: unknown }).env, { PORT: '0080' })
-  assert.deepEqual(
-    [config.upstreams.a?.timeout, config.upstreams.a?.enabled, config.cache],
-    [1500, false, false],
-  )
+  assert.deepEqual([config.upstreams.a?.timeout, config.upstreams.a?.enabled, config.cache], [1500, false, false])
   assert.deepEqual(config.plugins.p?.options, { pin: '0080' })
 })
 
@@ -168,10 +163,7 @@ upstreams:
     { environment: { API_KEY: 'key-12345', T: 'tok-12345', PLACE: 'garden' }, file: 'gateway.yaml' },
   )
 
-  const shown = JSON.stringify([
-    redact(loaded.config, loaded.secrets),
-    describeOrigins(loaded, loaded.directory),
-  ])
+  const shown = JSON.stringify([redact(loaded.config, loaded.secrets), describeOrigins(loaded, loaded.directory)])
 
   assert.deepEqual([...loaded.secrets].sort(), ['key-12345', 'tok-12345'])
   assert.doesNotMatch(shown, /12345|abc|text\/plain/)

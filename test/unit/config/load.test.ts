@@ -7,10 +7,8 @@ import { describeOrigins, loadConfig } from '../../../src/config/index.ts'
 import { GatewayError } from '../../../src/errors/errors.ts'
 import { directoryWith, linesOf, load, problemsOf } from './temp.ts'
 
-const WEB =
-  'listeners: { pipe: { type: stdio } }\nupstreams:\n  web: { type: http, url: https://example.com }\n'
-const code = (expected: string) => (thrown: unknown) =>
-  thrown instanceof GatewayError && thrown.code === expected
+const WEB = 'listeners: { pipe: { type: stdio } }\nupstreams:\n  web: { type: http, url: https://example.com }\n'
+const code = (expected: string) => (thrown: unknown) => thrown instanceof GatewayError && thrown.code === expected
 
 test('a small file gets every default, and nothing of it can be changed', async t => {
   const { config, warnings } = await load(t, { 'gateway.yaml': WEB })
@@ -153,9 +151,7 @@ test('files that extend each other in a circle are an error', async t => {
     'a.yaml': 'version: 1\nextends: [gateway.yaml]\n',
   })
 
-  assert.deepEqual(lines, [
-    'a.yaml:2:11 /extends "<dir>/gateway.yaml" extends itself – remove the circular reference',
-  ])
+  assert.deepEqual(lines, ['a.yaml:2:11 /extends "<dir>/gateway.yaml" extends itself – remove the circular reference'])
 })
 
 test('a base that is missing, or mistaken, is named with its place', async t => {

@@ -54,8 +54,7 @@ test('property: what is merged stays as it was, and every value of the result ha
 
       assert.deepEqual(locateValues(before).value, merge(a))
       assert.equal(Object.getPrototypeOf(value), Object.prototype)
-      for (const key of Object.keys(value as object))
-        assert.deepEqual(origins.get(`/${key}`), { from: 'value' })
+      for (const key of Object.keys(value as object)) assert.deepEqual(origins.get(`/${key}`), { from: 'value' })
     }),
   )
 })

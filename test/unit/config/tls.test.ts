@@ -115,11 +115,7 @@ describe('a listener', () => {
   for (const [what, tls, said] of [
     ['a file that is not there', '{ cert: absent.pem, key: key.pem }', /tls\/cert cannot read absent\.pem/],
     ['a key of another', '{ cert: cert.pem, key: other.pem }', /tls\/key does not match/],
-    [
-      'no authority',
-      '{ cert: cert.pem, key: key.pem, clientCa: none.pem }',
-      /clientCa none\.pem contains no/,
-    ],
+    ['no authority', '{ cert: cert.pem, key: key.pem, clientCa: none.pem }', /clientCa none\.pem contains no/],
     ['one that has run out', '{ cert: old.pem, key: old-key.pem }', /tls\/cert expired on /],
     ['no key', '{ cert: cert.pem }', /"key"/],
   ] as const)

@@ -10,10 +10,7 @@ test('durations and sizes are read with their units, or as plain numbers', () =>
     ['250ms', '30s', '5m', '1h', '1d', 7, 0].map(parseDuration),
     [250, 30_000, 300_000, 3_600_000, 86_400_000, 7, 0],
   )
-  assert.deepEqual(
-    ['5B', '64KiB', '4MiB', '1GiB', 9].map(parseSize),
-    [5, 65_536, 4_194_304, 1_073_741_824, 9],
-  )
+  assert.deepEqual(['5B', '64KiB', '4MiB', '1GiB', 9].map(parseSize), [5, 65_536, 4_194_304, 1_073_741_824, 9])
 })
 
 test('a duration is never longer than a timer can wait', () => {

@@ -28,21 +28,14 @@ export function host(more: Partial<ControlDeps> = {}): ControlDeps {
   }
 }
 
-export async function opened(
-  t: TestContext,
-  socket: string,
-  more: Partial<ControlDeps> = {},
-): Promise<Control> {
+export async function opened(t: TestContext, socket: string, more: Partial<ControlDeps> = {}): Promise<Control> {
   const control = await openControl(socket, host(more), true)
   cleanup(t, () => control.close())
   return control
 }
 
 /** A peer that may send anything. */
-export function raw(
-  t: TestContext,
-  socket: string,
-): { to: Socket; all: Promise<string>; closed: Promise<void> } {
+export function raw(t: TestContext, socket: string): { to: Socket; all: Promise<string>; closed: Promise<void> } {
   const to = connect(socket)
   to.on('error', () => undefined)
   cleanup(t, () => to.destroy())

@@ -70,15 +70,13 @@ test('a connection that sends nothing, or half a request, is closed', { skip }, 
   await opened(t, socket, { arrivalMs: 1000 })
   const alive = setInterval(() => undefined, 1000)
   cleanup(t, () => clearInterval(alive))
-  const peers = [
-    '',
-    'POST /v1/ps HT',
-    'POST /v1/reload HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\n{',
-  ].map(text => {
-    const peer = raw(t, socket)
-    peer.to.write(text)
-    return peer
-  })
+  const peers = ['', 'POST /v1/ps HT', 'POST /v1/reload HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\n{'].map(
+    text => {
+      const peer = raw(t, socket)
+      peer.to.write(text)
+      return peer
+    },
+  )
 
   await Promise.all(peers.map(peer => peer.closed))
 

@@ -214,9 +214,7 @@ function greet(socket: Socket | undefined): void {
   socket?.on('data', chunk => {
     for (const [, id, method] of String(chunk).matchAll(/"id":(\d+),"method":"([^"]+)"/g))
       if (method !== 'tools/list')
-        socket.write(
-          `{"jsonrpc":"2.0","id":${id},"result":{"capabilities":{"tools":{"listChanged":true}}}}\n`,
-        )
+        socket.write(`{"jsonrpc":"2.0","id":${id},"result":{"capabilities":{"tools":{"listChanged":true}}}}\n`)
   })
 }
 

@@ -130,10 +130,7 @@ test('each verb arrives with its parameters', { skip }, async t => {
     ['upstream.stop', { upstream: 'we/b %&?ü' }],
     ['upstream.restart', { upstream: '..' }],
     ['upstream.logs', { upstream: '1', lines: 20 }],
-    [
-      'client.request',
-      { method: 'tools/call', params: { name: 'x', arguments: { deep: [1, { a: null }] } } },
-    ],
+    ['client.request', { method: 'tools/call', params: { name: 'x', arguments: { deep: [1, { a: null }] } } }],
     ['cache.ls', { upstream: 'web' }],
     ['cache.purge', { all: true }],
     ['agents.status', { task: '42', since: 7, waitMs: 10 }],
@@ -231,10 +228,7 @@ test('a directory that is too long, or is none of ours, is not used', { skip }, 
   const long = join(await directory(t), 'long'.repeat(25))
   await mkdir(long)
   for (const runtime of [long, '/nowhere', 'here']) {
-    const socket = getControlSocketPath(
-      { file: '/a', env: undefined, environment: { XDG_RUNTIME_DIR: runtime } },
-      1,
-    )
+    const socket = getControlSocketPath({ file: '/a', env: undefined, environment: { XDG_RUNTIME_DIR: runtime } }, 1)
     assert.ok(Buffer.byteLength(socket) < 100 && !socket.startsWith(runtime), socket)
   }
 })

@@ -32,9 +32,7 @@ function logging(): {
         Object.assign(getLiveUpstream(upstream), { logs: { recent: () => lines, follow } })
         return next
       })
-      hooks.control
-        .for('logging.count')
-        .tap(({ upstream }) => ({ count: feedOf(String(upstream)).lines.length }))
+      hooks.control.for('logging.count').tap(({ upstream }) => ({ count: feedOf(String(upstream)).lines.length }))
       hooks.status.tap(status => ({ ...status, queue: { waiting: 3 } }))
     },
   }

@@ -84,11 +84,7 @@ async function gatewayWith(
   return closeAfter(t, await testGateway({ config: own, settle: false, ...(clock && { clock }) }))
 }
 
-async function join(
-  t: TestContext,
-  { gateway }: TestGateway,
-  roots?: readonly string[],
-): Promise<RootsClient> {
+async function join(t: TestContext, { gateway }: TestGateway, roots?: readonly string[]): Promise<RootsClient> {
   const rooted = new RootsClient(roots)
   await rooted.client.connect(gateway.transport())
   cleanup(t, () => rooted.client.close())

@@ -57,9 +57,7 @@ for (const [jump, byMs] of [
       const calls = async (count: number): Promise<boolean[]> => {
         const done: boolean[] = []
         for (let n = 0; n < count; n++)
-          done.push(
-            (await client.request('tools/call', { name: 'web__read', arguments: {} })).error === undefined,
-          )
+          done.push((await client.request('tools/call', { name: 'web__read', arguments: {} })).error === undefined)
         return done
       }
       const kept = (): Promise<unknown> => client.request('tools/call', { name: 'web__kept', arguments: {} })

@@ -40,10 +40,7 @@ describe('the traps of tapable are closed', () => {
     )
     const error = await failureOf(() => hooks.getRunner('request', 'tools/call')?.(exchange))
     assert.equal(error.code, 'GW_PLUGIN_FAILED')
-    assert.deepEqual(
-      [error.fields.plugin, error.fields.hook, (error.cause as Error).message],
-      ['b', 'request', 'boom'],
-    )
+    assert.deepEqual([error.fields.plugin, error.fields.hook, (error.cause as Error).message], ['b', 'request', 'boom'])
   })
 
   test('a second tap that returns no promise settles the hook with its value', async () => {

@@ -15,10 +15,7 @@ function part(upstream: string, entries: number, bytes = 100): UpstreamList {
   }
 }
 
-function kept(
-  parts: readonly UpstreamList[],
-  most: { entries: number; bytes: number },
-): Record<string, number> {
+function kept(parts: readonly UpstreamList[], most: { entries: number; bytes: number }): Record<string, number> {
   const { entries } = mergeLists(parts, most)
   return Object.fromEntries(
     parts.map(({ upstream }) => [upstream, entries.filter(entry => entry.upstream === upstream).length]),

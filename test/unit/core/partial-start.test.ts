@@ -60,9 +60,7 @@ test('of ten servers, four good ones serve at once, the owner is told of the oth
   await until(async () => (await unready()).length <= 6, 'the good ones are ready', SOON_MS)
   const readyMs = performance.now() - started
   const client = closeAfter(t, await testClient(gateway, { headers: { authorization } }))
-  const answers = await Promise.all(
-    [1, 2, 3].map(n => client.request('tools/call', { name: `good-${n}__run` })),
-  )
+  const answers = await Promise.all([1, 2, 3].map(n => client.request('tools/call', { name: `good-${n}__run` })))
   const missing = await unready()
   const told = await ready()
   const back = performance.now()

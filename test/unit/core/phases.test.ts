@@ -1,13 +1,7 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import type { PhaseTimes } from '../../../src/api/exchange.ts'
-import {
-  definePlugin,
-  type Dispatch,
-  type Exchange,
-  type JsonObject,
-  type Plugin,
-} from '../../../src/plugin.ts'
+import { definePlugin, type Dispatch, type Exchange, type JsonObject, type Plugin } from '../../../src/plugin.ts'
 import {
   closeAfter,
   testClient,
@@ -50,10 +44,7 @@ async function lab(
   const witness = definePlugin({
     name: 'witness',
     setup: ({ hooks }) =>
-      hooks.settled.tap(
-        { methods: ['tools/call'], timed: isTimed },
-        ({ times }: Exchange) => void seen.push(times),
-      ),
+      hooks.settled.tap({ methods: ['tools/call'], timed: isTimed }, ({ times }: Exchange) => void seen.push(times)),
   })
   const upstreams = { web: { type: 'http', url: web.url, timeout: '1h', ...config.web } }
   const gateway = closeAfter(

@@ -75,10 +75,7 @@ test('a list that comes late is left out with a reason, and announced when it is
   const release = holdLists(slow)
 
   assert.deepEqual(await listed(client), ['quick__two'])
-  assert.match(
-    gateway.upstreams.get('slow')?.status().lists?.tools ?? '',
-    /^missing: tools\/list is too slow/,
-  )
+  assert.match(gateway.upstreams.get('slow')?.status().lists?.tools ?? '', /^missing: tools\/list is too slow/)
   assert.ok(log.some(({ level, upstream }) => level === 'warn' && upstream === 'slow'))
   const there = whenListed(client, 2)
   release(['one'])

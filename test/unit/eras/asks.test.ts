@@ -36,10 +36,7 @@ describe('a form for a client of 2025-06-18', () => {
   }
 
   test('names the titles of a choice in enumNames, and has no mode', () => {
-    const { ask } = adaptRequest(
-      elicitation(form({ size: titled, plain: { type: 'string', enum: ['a'] } })),
-      OLD,
-    )
+    const { ask } = adaptRequest(elicitation(form({ size: titled, plain: { type: 'string', enum: ['a'] } })), OLD)
     assert.deepEqual(ask.params, {
       message: 'm',
       requestedSchema: {
@@ -89,8 +86,7 @@ describe('an ask for the model of a client', () => {
     ]
     const at = (version: string): JsonObject[] =>
       adaptRequest(sampling({ messages }), reader(version)).ask.params?.messages as JsonObject[]
-    const types = (version: string): unknown[] =>
-      at(version).map(({ content }) => (content as JsonObject).type)
+    const types = (version: string): unknown[] => at(version).map(({ content }) => (content as JsonObject).type)
 
     assert.deepEqual(types('2025-06-18'), ['text', 'text', 'audio'])
     assert.deepEqual(types('2024-11-05'), ['text', 'text', 'text'])
@@ -115,12 +111,9 @@ describe('an ask for the model of a client', () => {
     }
     const newer = reader('2026-07-28', { sampling: { tools: {} } })
     assert.deepEqual(adaptRequest(sampling(needing), newer).ask.params, needing)
-    assert.deepEqual(
-      adaptRequest(sampling(sparing[1] ?? {}), reader('2026-07-28', { sampling: {} })).ask.params,
-      {
-        messages: [],
-      },
-    )
+    assert.deepEqual(adaptRequest(sampling(sparing[1] ?? {}), reader('2026-07-28', { sampling: {} })).ask.params, {
+      messages: [],
+    })
   })
 
   test('is answered to an older server with one block', () => {

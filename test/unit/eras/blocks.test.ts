@@ -47,10 +47,7 @@ describe('a content block goes to a legacy client', () => {
 
   test('a link as text that says all it said', () => {
     const link = { ...BLOCKS.resource_link, title: 'The A', mimeType: 'text/plain', description: 'What a is' }
-    assert.equal(
-      adaptBlock(link, '2025-03-26').text,
-      '[resource link "The A": file:///a (text/plain)]\nWhat a is',
-    )
+    assert.equal(adaptBlock(link, '2025-03-26').text, '[resource link "The A": file:///a (text/plain)]\nWhat a is')
     assert.equal(adaptBlock({ type: 'resource_link', uri: 'x:y' }, '2024-11-05').text, '[resource link: x:y]')
   })
 
@@ -79,9 +76,7 @@ describe('a content block goes to a legacy client', () => {
 
 describe('a result with content', () => {
   test('stays the same bytes where the client has all of its types', () => {
-    const bytes = Buffer.from(
-      '{ "content" : [ {"type":"text","text":"\\u00e9","x":1e400} ], "isError":false }',
-    )
+    const bytes = Buffer.from('{ "content" : [ {"type":"text","text":"\\u00e9","x":1e400} ], "isError":false }')
     for (const version of LEGACY_VERSIONS)
       assert.equal(toLegacyResult(Payload.fromBytes(bytes, 'legacy'), 'tools/call', version), bytes)
   })

@@ -17,12 +17,7 @@ describe('a result crosses eras', () => {
       ['modern', 'legacy', `{"resultType":"complete",${text.slice(1)}`],
     ] as const) {
       const bytes = Buffer.from(from)
-      const message = encodeAnswer(
-        1,
-        'tools/call',
-        { result: Payload.fromBytes(bytes, era) },
-        getNewestVersion(reader),
-      )
+      const message = encodeAnswer(1, 'tools/call', { result: Payload.fromBytes(bytes, era) }, getNewestVersion(reader))
       assert.ok(Array.isArray(message))
       const pieces = message as readonly Buffer[]
       const copied = pieces.filter(({ buffer }) => buffer !== bytes.buffer)
@@ -40,18 +35,12 @@ describe('a result crosses eras', () => {
   })
 
   test('legacy to modern with resultType put in, and nothing else touched', () => {
-    const result = toModernResult(
-      Payload.fromBytes(Buffer.from('{ "content" : [ ] }'), 'legacy'),
-      'tools/call',
-    )
+    const result = toModernResult(Payload.fromBytes(Buffer.from('{ "content" : [ ] }'), 'legacy'), 'tools/call')
     assert.equal(result.toString(), '{"resultType":"complete","content" : [ ]}')
   })
 
   test('legacy to modern with freshness where the method has it', () => {
-    const result = toModernResult(
-      Payload.fromBytes(Buffer.from('{"contents":[]}'), 'legacy'),
-      'resources/read',
-    )
+    const result = toModernResult(Payload.fromBytes(Buffer.from('{"contents":[]}'), 'legacy'), 'resources/read')
     assert.deepEqual(JSON.parse(result.toString()), {
       resultType: 'complete',
       ttlMs: 0,
@@ -62,10 +51,7 @@ describe('a result crosses eras', () => {
 
   test('modern to legacy without what legacy does not know', () => {
     const result = toLegacyResult(
-      Payload.fromBytes(
-        Buffer.from('{"resultType":"complete","ttlMs":1,"cacheScope":"public","tools":[]}'),
-        'modern',
-      ),
+      Payload.fromBytes(Buffer.from('{"resultType":"complete","ttlMs":1,"cacheScope":"public","tools":[]}'), 'modern'),
     )
     assert.equal(result.toString(), '{"tools":[]}')
   })
@@ -109,8 +95,7 @@ describe('errors cross eras', () => {
     })
   })
   test('modern codes do not reach legacy clients', () => {
-    for (const code of [-32020, -32021, -32022])
-      assert.equal(toLegacyError({ code, message: 'x' }).code, -32603)
+    for (const code of [-32020, -32021, -32022]) assert.equal(toLegacyError({ code, message: 'x' }).code, -32603)
   })
 })
 

@@ -67,8 +67,6 @@ test('that the roots of a legacy client over HTTP changed is taken, and not told
 
   assert.equal(status, 202)
   assert.equal(upstream.listCalls('notifications/roots/list_changed').length, 0)
-  const told = upstream
-    .listCalls('initialize')
-    .map(({ params }) => params?.capabilities as { roots?: unknown })
+  const told = upstream.listCalls('initialize').map(({ params }) => params?.capabilities as { roots?: unknown })
   assert.deepEqual(told.at(-1)?.roots, { listChanged: true })
 })

@@ -1,12 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import {
-  adaptEntry,
-  getListForm,
-  classifyRoot,
-  toLegacyOutputSchema,
-} from '../../../src/protocol/era/adapt-entry.ts'
+import { adaptEntry, getListForm, classifyRoot, toLegacyOutputSchema } from '../../../src/protocol/era/adapt-entry.ts'
 import { toLegacyResult } from './whole.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import { Payload } from '../../../src/protocol/payload.ts'
@@ -18,9 +13,7 @@ const ARRAY = { type: 'array', items: { type: 'number' } }
 
 function sent(result: JsonObject | string, version: string, era: Era = 'modern'): JsonObject {
   const bytes = Buffer.from(typeof result === 'string' ? result : JSON.stringify(result))
-  return JSON.parse(
-    toLegacyResult(Payload.fromBytes(bytes, era), 'tools/call', version).toString(),
-  ) as JsonObject
+  return JSON.parse(toLegacyResult(Payload.fromBytes(bytes, era), 'tools/call', version).toString()) as JsonObject
 }
 
 describe('structured content of a modern server goes to a legacy client', () => {
@@ -68,10 +61,7 @@ describe('structured content of a modern server goes to a legacy client', () => 
 
   test('with every digit of its numbers', () => {
     const text = toLegacyResult(
-      Payload.fromBytes(
-        Buffer.from('{"content":[],"structuredContent":[12345678901234567890, 1.0]}'),
-        'modern',
-      ),
+      Payload.fromBytes(Buffer.from('{"content":[],"structuredContent":[12345678901234567890, 1.0]}'), 'modern'),
       'tools/call',
     ).toString()
     assert.match(text, /"structuredContent":\{"result":\[12345678901234567890, 1\.0\]\}/)
@@ -155,8 +145,7 @@ describe('an output schema goes to a legacy client', () => {
   })
 
   test('not at all where it is none', () => {
-    for (const schema of [true, false, null, 'x', [], 7])
-      assert.equal(toLegacyOutputSchema(schema), undefined)
+    for (const schema of [true, false, null, 'x', [], 7]) assert.equal(toLegacyOutputSchema(schema), undefined)
   })
 
   const VALUES: readonly (readonly [string, JsonObject, readonly unknown[], readonly unknown[]])[] = [

@@ -7,12 +7,7 @@ import type { Upstream } from '../../../src/api/index.ts'
 import { loadConfig, type LoadedConfig } from '../../../src/config/index.ts'
 import type { Explanation } from '../../../src/gateway/explain.ts'
 import { makeGateway, type Gateway } from '../../../src/gateway/gateway.ts'
-import {
-  compareConfigs,
-  snapshotConfig,
-  createPlaceholder,
-  type ConfigSnapshot,
-} from '../../../src/gateway/plan.ts'
+import { compareConfigs, snapshotConfig, createPlaceholder, type ConfigSnapshot } from '../../../src/gateway/plan.ts'
 import { createLog } from '../../../src/util/log.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
 import { ROOT } from '../../guard/sources.ts'

@@ -59,8 +59,7 @@ describe('explain', () => {
   test('sees what a plugin from elsewhere hides, though that says nothing itself', async t => {
     const hides: Plugin = {
       name: 'hides',
-      setup: ({ hooks }) =>
-        hooks.catalog.tap(entries => entries.filter(({ exposed }) => exposed !== 'web__search')),
+      setup: ({ hooks }) => hooks.catalog.tap(entries => entries.filter(({ exposed }) => exposed !== 'web__search')),
     }
     const { explain } = await bench(t, {}, [hides])
 

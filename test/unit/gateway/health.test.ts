@@ -145,10 +145,7 @@ test('plugins add findings, change them, and one that fails is a finding itself 
     findings.map(({ code, summary }) => [code, summary]),
     [
       ['plugin-health', 'plugin throws failed to report its health: out of order'],
-      [
-        'plugin-health',
-        'plugin nonsense failed to report its health: the health hook returned invalid findings',
-      ],
+      ['plugin-health', 'plugin nonsense failed to report its health: the health hook returned invalid findings'],
       ['late', 'the tide is late'],
     ],
   )
@@ -191,10 +188,7 @@ test('secrets of the configuration are in no finding', async t => {
 })
 
 test('/metrics counts findings by code', async t => {
-  const gateway = closeAfter(
-    t,
-    await testGateway({ upstreams: {}, config: { upstreams: { gone }, metrics: {} } }),
-  )
+  const gateway = closeAfter(t, await testGateway({ upstreams: {}, config: { upstreams: { gone }, metrics: {} } }))
   const page = await (await fetch(new URL('/metrics', gateway.url))).text()
   assert.match(page, /^tapgate_health_level 3$/m)
   assert.match(page, /^tapgate_health_findings\{code="upstream-failed",level="error",upstream="gone"\} 1$/m)

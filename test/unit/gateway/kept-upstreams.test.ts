@@ -20,10 +20,7 @@ test('a reload that changes only what plugins read keeps the process, under the 
 
   assert.deepEqual(await names(client), ['it__count', 'it__hold'])
   assert.deepEqual(await count(client), [pid, 2])
-  const late = assert.rejects(
-    client.request('tools/call', { name: 'it__hold', arguments: {} }),
-    /no answer|600000 ms/,
-  )
+  const late = assert.rejects(client.request('tools/call', { name: 'it__hold', arguments: {} }), /no answer|600000 ms/)
   await until(() => gateway.upstreams.get('it')?.status().runtime?.inFlight === 1, 'it is under way')
   clock.advance(600_000)
   await late

@@ -4,13 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { createGateway, type Plugin } from '../../../src/index.ts'
-import {
-  answer,
-  type PluginApi,
-  type Program,
-  type Upstream,
-  type UpstreamConfig,
-} from '../../../src/plugin.ts'
+import { answer, type PluginApi, type Program, type Upstream, type UpstreamConfig } from '../../../src/plugin.ts'
 import { testClient } from '../../../src/testing/index.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
 

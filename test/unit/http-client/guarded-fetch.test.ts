@@ -33,8 +33,7 @@ test('redirects stay within the origin, end after three, and carry no credential
     ['/one', 'Bearer word'],
     ['/end', undefined],
   ])
-  for (const path of ['/away', '/scheme', '/loop'])
-    assert.equal(await codeOf(ask(path)), 'GW_FETCH_REFUSED', path)
+  for (const path of ['/away', '/scheme', '/loop']) assert.equal(await codeOf(ask(path)), 'GW_FETCH_REFUSED', path)
   assert.equal(seen.filter(([path]) => path === '/loop').length, 4)
   assert.equal((await ask('/away', { method: 'POST', body: 'x' })).status, 302)
   assert.equal(canaries.connections, 0)
@@ -50,8 +49,7 @@ test('a reply is bounded in size, in time, and in how it is packed', async t => 
     else if (request.url === '/slow') response.write('x')
   })
   const fetch = opened()
-  const ask = (path: string) =>
-    fetch(origin + path, { namedBy: origin, timeoutMs: path === '/slow' ? 200 : 10_000 })
+  const ask = (path: string) => fetch(origin + path, { namedBy: origin, timeoutMs: path === '/slow' ? 200 : 10_000 })
 
   assert.equal((await (await ask('/full')).text()).length, 64 * 1024)
   assert.equal((await ask('/empty')).status, 204)
@@ -112,14 +110,7 @@ test('behind a proxy what leads to no public address here is not asked there', a
   const fetch = opened({ environment: { HTTPS_PROXY: at, HTTP_PROXY: at } })
   const ask = (url: string) => codeOf(fetch(url, { namedBy: STRANGER, timeoutMs: 5000 }))
 
-  const refused = [
-    'private.example.com',
-    '10.0.0.1',
-    '[fd00::1]',
-    '169.254.169.254',
-    'intranet',
-    'db.internal',
-  ]
+  const refused = ['private.example.com', '10.0.0.1', '[fd00::1]', '169.254.169.254', 'intranet', 'db.internal']
   for (const host of refused) assert.equal(await ask(`https://${host}/`), 'GW_FETCH_REFUSED', host)
   assert.equal(await ask('http://unknown.example.com/'), 'GW_FETCH_REFUSED')
   assert.equal(asked, 0)

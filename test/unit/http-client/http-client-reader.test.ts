@@ -39,23 +39,11 @@ const CHUNKED = 'transfer-encoding: chunked'
 describe('a reply', () => {
   for (const [what, lines, why] of [
     ['two lengths', ['HTTP/1.1 200 OK', 'content-length: 3', CHUNKED], /both Content-Length/],
-    [
-      'lengths that differ',
-      ['HTTP/1.1 200 OK', 'content-length: 3', 'content-length: 4'],
-      /invalid Content-Length/,
-    ],
-    [
-      'the same length twice',
-      ['HTTP/1.1 200 OK', 'content-length: 3', 'content-length: 3'],
-      /invalid Content-Length/,
-    ],
+    ['lengths that differ', ['HTTP/1.1 200 OK', 'content-length: 3', 'content-length: 4'], /invalid Content-Length/],
+    ['the same length twice', ['HTTP/1.1 200 OK', 'content-length: 3', 'content-length: 3'], /invalid Content-Length/],
     ['a negative length', ['HTTP/1.1 200 OK', 'content-length: -3'], /invalid Content-Length/],
     ['a length in hex', ['HTTP/1.1 200 OK', 'content-length: 0x3'], /invalid Content-Length/],
-    [
-      'another encoding',
-      ['HTTP/1.1 200 OK', 'transfer-encoding: gzip, chunked'],
-      /unsupported transfer encoding/,
-    ],
+    ['another encoding', ['HTTP/1.1 200 OK', 'transfer-encoding: gzip, chunked'], /unsupported transfer encoding/],
     ['chunks in HTTP/1.0', ['HTTP/1.0 200 OK', CHUNKED], /unsupported transfer encoding/],
     ['a folded header', ['HTTP/1.1 200 OK', 'a: b', ' c'], /header/],
     ['a space before a colon', ['HTTP/1.1 200 OK', 'content-length : 3'], /header/],
@@ -81,10 +69,7 @@ describe('a reply', () => {
     ['a trailer that is none', '0\r\nab\r\n\r\n'],
   ] as const)
     it(`in chunks with ${what} is refused`, () =>
-      refuses(
-        Buffer.concat([text('HTTP/1.1 200 OK', CHUNKED, '', ''), Buffer.from(body)]),
-        /malformed chunks/,
-      ))
+      refuses(Buffer.concat([text('HTTP/1.1 200 OK', CHUNKED, '', ''), Buffer.from(body)]), /malformed chunks/))
 
   it('that nobody asked for is refused', () => {
     const { reader } = read([text('HTTP/1.1 200 OK', 'content-length: 0', '', '')])
@@ -100,9 +85,7 @@ const reply = fc.record({ body, chunked: fc.boolean(), cut: fc.nat(40), interim:
   const at = Math.min(made.cut, length)
   const chunks = [made.body.slice(0, at), made.body.slice(at)].filter(chunk => chunk !== '')
   const framed = chunks.map(chunk => `${chunk.length.toString(16)}\r\n${chunk}\r\n`).join('')
-  const rest = made.chunked
-    ? `${CHUNKED}\r\n\r\n${framed}0\r\n\r\n`
-    : `Content-Length: ${length}\r\n\r\n${made.body}`
+  const rest = made.chunked ? `${CHUNKED}\r\n\r\n${framed}0\r\n\r\n` : `Content-Length: ${length}\r\n\r\n${made.body}`
   const interim = made.interim ? 'HTTP/1.1 100 Continue\r\n\r\n' : ''
   return { wire: `${interim}HTTP/1.1 200 OK\r\ndate: now\r\n${rest}`, body: made.body }
 })

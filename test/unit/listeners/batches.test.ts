@@ -23,8 +23,7 @@ const ROADS: Readonly<Record<string, (served: Served) => Promise<Batch>>> = {
   'Streamable HTTP': async ({ at }) => {
     const url = at('/mcp')
     const { headers } = legacy(await initialize(url), {})
-    return async () =>
-      (await send(url, { headers, body: JSON.stringify(BATCH) })).json as unknown as Message[]
+    return async () => (await send(url, { headers, body: JSON.stringify(BATCH) })).json as unknown as Message[]
   },
   'a WebSocket': async ({ at }) => {
     const client = await talk(at('/ws'))

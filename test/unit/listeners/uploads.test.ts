@@ -89,8 +89,7 @@ async function served(t: TestContext): Promise<Server> {
 function statuses(socket: Socket): () => number[] {
   let text = ''
   socket.on('data', (chunk: Buffer) => (text += chunk.toString('latin1')))
-  return () =>
-    Array.from(text.matchAll(/HTTP\/1\.1 (\d+) /g), ([, code]) => Number(code)).filter(code => code !== 100)
+  return () => Array.from(text.matchAll(/HTTP\/1\.1 (\d+) /g), ([, code]) => Number(code)).filter(code => code !== 100)
 }
 
 /** So many connections to a listener, with the statuses that each was answered. */
@@ -113,10 +112,7 @@ for (const [at, path] of ['/mcp', '/api/tools'].entries())
         if (n % 5 === 0) socket.write(sized(1000)(path, `caller ${n % 2}`))
       }
       const expected = sockets.map((_, n) => (n % 5 === 0 ? [answered[at], 200] : [answered[at]]))
-      await until(
-        () => answers.every((seen, n) => seen().length >= (expected[n] ?? []).length),
-        'all are answered',
-      )
+      await until(() => answers.every((seen, n) => seen().length >= (expected[n] ?? []).length), 'all are answered')
 
       assert.deepEqual(
         answers.map(seen => seen()),

@@ -107,8 +107,7 @@ test('of a flood of log messages in a call a client gets a hundred, and how many
       capabilities: { logging: {} },
       tools: {
         flood: (_, { notify }) => {
-          for (let n = 0; n < MESSAGES; n++)
-            notify('notifications/message', { level: 'info', data: `line ${n}` })
+          for (let n = 0; n < MESSAGES; n++) notify('notifications/message', { level: 'info', data: `line ${n}` })
           return 'done'
         },
       },

@@ -119,10 +119,7 @@ test('a file that is no plugin, or not there, is reported where the configuratio
   const none = await failure(t, undefined, { 'redact.ts': 'export default { name: "redact" }\n' })
   const gone = await failure(t, undefined, {}, './redact.ts')
 
-  assert.match(
-    none.lines.join('\n'),
-    /^gateway\.yaml:4:18 \/plugins\/redact\/use the default export must be a plugin/,
-  )
+  assert.match(none.lines.join('\n'), /^gateway\.yaml:4:18 \/plugins\/redact\/use the default export must be a plugin/)
   assert.match(
     gone.lines.join('\n'),
     /^gateway\.yaml:4:18 \/plugins\/redact\/use file not found: \/.+\/redact\.ts – correct the path, /,
@@ -145,13 +142,9 @@ async function failure(
 ): Promise<{ error: GatewayError; lines: string[] }> {
   const errors = new URL('../../../src/errors/errors.ts', import.meta.url).href
   const plugin =
-    options === undefined
-      ? `  redact: { use: ${use} }\n`
-      : `  redact:\n    options:${options}    use: ${use}\n`
+    options === undefined ? `  redact: { use: ${use} }\n` : `  redact:\n    options:${options}    use: ${use}\n`
   const cwd = directoryWith(t, {
-    ...Object.fromEntries(
-      Object.entries(files).map(([name, text]) => [name, text.replace('GATEWAY', errors)]),
-    ),
+    ...Object.fromEntries(Object.entries(files).map(([name, text]) => [name, text.replace('GATEWAY', errors)])),
     'package.json': '{ "type": "module" }',
     'gateway.yaml': `version: 1\nlisteners: { main: { type: http, port: 0 } }\nplugins:\n${plugin}`,
   })

@@ -33,10 +33,7 @@ for (const era of ['modern', 'legacy'] as const)
     const said = async (made: typeof ann): Promise<string> => {
       const headers = { authorization: `Bearer ${made?.key ?? ''}` }
       const client = closeAfter(t, await testClient(gateway, { headers }))
-      const answers = [
-        await client.request('tools/list'),
-        await client.request('tools/call', { name: 'web__say' }),
-      ]
+      const answers = [await client.request('tools/list'), await client.request('tools/call', { name: 'web__say' })]
       return JSON.stringify(answers.map(({ result, error }) => result ?? error))
     }
 
@@ -48,11 +45,7 @@ for (const era of ['modern', 'legacy'] as const)
     assert.deepEqual([...new Set(sent)].sort(), ['key-of-ann-1', 'key-of-bob-1'])
     const called = web.listCalls('tools/call').map(({ headers }) => headers['x-api-key'])
     assert.deepEqual(called, ['key-of-ann-1', 'key-of-bob-1'])
-    const shown = JSON.stringify([
-      gateway.log,
-      await gateway.gateway.inspect(),
-      await gateway.gateway.control('ps'),
-    ])
+    const shown = JSON.stringify([gateway.log, await gateway.gateway.inspect(), await gateway.gateway.control('ps')])
     assert.doesNotMatch(shown, /key-of-|of-all/)
   })
 

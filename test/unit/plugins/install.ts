@@ -1,14 +1,5 @@
 import type { CatalogEntry } from '../../../src/api/catalog-entry.ts'
-import type {
-  Answer,
-  Clock,
-  Config,
-  Dispatch,
-  Log,
-  Programs,
-  Session,
-  Upstream,
-} from '../../../src/api/index.ts'
+import type { Answer, Clock, Config, Dispatch, Log, Programs, Session, Upstream } from '../../../src/api/index.ts'
 import { ANONYMOUS } from '../../../src/api/principal.ts'
 import { PipelineCall, PipelineExchange } from '../../../src/core/exchange.ts'
 import { createHandles, Seal } from '../../../src/core/seal.ts'
@@ -82,9 +73,7 @@ export async function install<O>(
   return hooks
 }
 
-function byOwner<K extends object, T>(
-  init: (owner: K) => T,
-): { get(owner: K): T; set(owner: K, value: T): void } {
+function byOwner<K extends object, T>(init: (owner: K) => T): { get(owner: K): T; set(owner: K, value: T): void } {
   const values = new Map<K, T>()
   return {
     get: owner => {
@@ -111,11 +100,7 @@ export function sessionOf(client = 'tester', subject?: string, era: 'modern' | '
   })
 }
 
-export function exchangeOf(
-  method: string,
-  params?: JsonObject,
-  session: Session = sessionOf(),
-): PipelineExchange {
+export function exchangeOf(method: string, params?: JsonObject, session: Session = sessionOf()): PipelineExchange {
   const emit = (): void => undefined
   const carrier = { emit, ask: () => Promise.resolve({ result: {} }) }
   return new PipelineExchange(1, session, { method, params, emit }, carrier, 0)

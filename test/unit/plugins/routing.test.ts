@@ -45,11 +45,7 @@ test('renames are undone on the way, first those of filters, then those of the u
   })
 
   for (const name of ['question', 'd.ask', 'ask', 'query', 'd.query']) {
-    assert.deepEqual(
-      route('tools/call', { name }),
-      { to: 'one', upstream: 'db', params: { name: 'query' } },
-      name,
-    )
+    assert.deepEqual(route('tools/call', { name }), { to: 'one', upstream: 'db', params: { name: 'query' } }, name)
   }
 })
 
@@ -70,11 +66,8 @@ test('the first rule that matches wins', async () => {
 })
 
 test('all conditions of a rule must hold', async () => {
-  const { route } = await router([
-    { match: { tool: 'x', client: 'claude*', principal: ['ann', 'bob'] }, to: 'web' },
-  ])
-  const call = (client: string, subject?: string) =>
-    route('tools/call', { name: 'x' }, sessionOf(client, subject))
+  const { route } = await router([{ match: { tool: 'x', client: 'claude*', principal: ['ann', 'bob'] }, to: 'web' }])
+  const call = (client: string, subject?: string) => route('tools/call', { name: 'x' }, sessionOf(client, subject))
 
   assert.notEqual(call('claude-code', 'ann'), undefined)
   assert.equal(call('claude-code'), undefined)

@@ -2,13 +2,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import type { JsonObject, Plugin } from '../../../src/plugin.ts'
-import {
-  closeAfter,
-  testClient,
-  type TestClient,
-  testGateway,
-  testUpstream,
-} from '../../../src/testing/index.ts'
+import { closeAfter, testClient, type TestClient, testGateway, testUpstream } from '../../../src/testing/index.ts'
 
 const SCHEMA = {
   type: 'object',
@@ -47,20 +41,12 @@ function watcher(seen: Seen): Plugin<never> {
         if (call.method === 'tools/call') seen.rules.push(call.params?.arguments)
         return next(call)
       })
-      hooks.settled.tap(
-        { methods: ['tools/call'] },
-        ({ params }) => void seen.settled.push(params?.arguments),
-      )
+      hooks.settled.tap({ methods: ['tools/call'] }, ({ params }) => void seen.settled.push(params?.arguments))
     },
   }
 }
 
-async function serve(
-  t: TestContext,
-  tools: JsonObject,
-  config: JsonObject = {},
-  inputSchema: JsonObject = SCHEMA,
-) {
+async function serve(t: TestContext, tools: JsonObject, config: JsonObject = {}, inputSchema: JsonObject = SCHEMA) {
   const seen: Seen = { rules: [], settled: [] }
   const web = closeAfter(
     t,
@@ -76,10 +62,7 @@ async function serve(
     }),
   )
   const upstreams = { web: { type: 'http', url: web.url, tools } }
-  const gateway = closeAfter(
-    t,
-    await testGateway({ config: { upstreams, ...config }, plugins: [watcher(seen)] }),
-  )
+  const gateway = closeAfter(t, await testGateway({ config: { upstreams, ...config }, plugins: [watcher(seen)] }))
   const connect = async (era: 'legacy' | 'modern' = 'modern', name = 'mcp-inspector') =>
     closeAfter(t, await testClient(gateway, { era, info: { name, version: '1' } }))
   return { web, gateway, connect, seen }
@@ -209,9 +192,7 @@ test('arguments that travel in headers do so under their new names, and when nob
 })
 
 const SERVER = join(import.meta.dirname, '../fixtures/servers/raw-asking-server.mjs')
-const ASK = Buffer.from('{"message":"?","requestedSchema":{"type":"object","properties":{}}}').toString(
-  'base64',
-)
+const ASK = Buffer.from('{"message":"?","requestedSchema":{"type":"object","properties":{}}}').toString('base64')
 
 test('a call that is taken up again with what its server asked keeps its arguments', async t => {
   const tools = { override: { ask: { arguments: { ask: { rename: 'question' } } } } }
@@ -254,11 +235,7 @@ test('a number that would become another one is not passed on under another name
 })
 
 test('a surface finds and calls it by what clients see, and a fitted client does too', async t => {
-  const { web, connect } = await serve(
-    t,
-    { override: { create_issue: OVERRIDE } },
-    { surface: { mode: 'search' } },
-  )
+  const { web, connect } = await serve(t, { override: { create_issue: OVERRIDE } }, { surface: { mode: 'search' } })
   const client = await connect('modern', 'cursor')
   const described = await client.request('tools/call', {
     name: 'describe_tools',
@@ -304,10 +281,7 @@ test('what is said of tools and arguments that no server lists is a warning once
 test('a failure that is not about arguments is not taken for one because they were renamed', async t => {
   const full = { content: [{ type: 'text', text: 'the disk is full' }], isError: true }
   const schema = { type: 'object', properties: { body: { type: 'string' } }, required: ['body'] }
-  const web = closeAfter(
-    t,
-    await testUpstream({ tools: { write: { inputSchema: schema, run: () => full } } }),
-  )
+  const web = closeAfter(t, await testUpstream({ tools: { write: { inputSchema: schema, run: () => full } } }))
   const tools = { override: { write: { arguments: { body: { rename: 'text' } } } } }
   const config = { surface: { mode: 'search' }, upstreams: { web: { type: 'http', url: web.url, tools } } }
   const gateway = closeAfter(t, await testGateway({ config }))

@@ -104,10 +104,7 @@ describe('what a server has started', { concurrency: 4, skip }, () => {
 
     process.kill(old?.pid ?? assert.fail(), 'SIGKILL')
 
-    await until(
-      () => watchdogsOf(runOf(upstream)).some(({ pid }) => pid !== old?.pid),
-      'there is another one',
-    )
+    await until(() => watchdogsOf(runOf(upstream)).some(({ pid }) => pid !== old?.pid), 'there is another one')
     assert.ok(logs.some(line => line.message.startsWith('process watchdog exited')))
   })
 

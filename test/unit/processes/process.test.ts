@@ -88,10 +88,7 @@ describe('a server process', { concurrency: 4 }, () => {
   })
 
   it('is not started in a directory that does not exist, and says so', async t => {
-    const { upstream } = await bench(
-      t,
-      stdioSpec([fixture('servers/sdk-v1-server.ts')], { cwd: 'no/such/place' }),
-    )
+    const { upstream } = await bench(t, stdioSpec([fixture('servers/sdk-v1-server.ts')], { cwd: 'no/such/place' }))
 
     await upstream.start()
 
@@ -199,11 +196,9 @@ describe('the environment of a child', { concurrency: 4 }, () => {
   it('never inherits what would load code into it, unless its own configuration sets it', () => {
     const environment = { LD_PRELOAD: '/a.so', NODE_OPTIONS: '--import x', PATH: '/bin' }
 
-    const { env, refused } = createChildEnvironment(
-      environment,
-      ['LD_PRELOAD', 'NODE_OPTIONS', 'PATH', '__proto__'],
-      { NODE_OPTIONS: '--own' },
-    )
+    const { env, refused } = createChildEnvironment(environment, ['LD_PRELOAD', 'NODE_OPTIONS', 'PATH', '__proto__'], {
+      NODE_OPTIONS: '--own',
+    })
 
     assert.deepEqual({ ...env }, { PATH: '/bin', NODE_OPTIONS: '--own' })
     assert.deepEqual(refused, ['LD_PRELOAD'])

@@ -73,10 +73,7 @@ describe('the arguments of a sandbox', { skip: process.platform !== 'linux' }, (
   it('cannot be made for a place to write that does not exist', () => {
     const config = { type: 'bwrap', read: [], write: ['./no/such'], network: false, hide: [] } as const
 
-    assert.throws(
-      () => createSandboxArguments(config, SITE),
-      /sandbox\.write: \/srv\/gate\/no\/such does not exist/,
-    )
+    assert.throws(() => createSandboxArguments(config, SITE), /sandbox\.write: \/srv\/gate\/no\/such does not exist/)
   })
 
   it('cannot be made around a directory in which all have theirs, unless it is named', () => {
@@ -182,8 +179,7 @@ describe('a server in a sandbox', live, () => {
   it('reads what is not hidden, and writes only where it may', async t => {
     const directory = temporary(t)
     for (const folder of ['open', 'data', 'secret']) mkdirSync(path.join(directory, folder))
-    for (const file of ['open/a', 'secret/canary', 'key'])
-      writeFileSync(path.join(directory, file), `in ${file}`)
+    for (const file of ['open/a', 'secret/canary', 'key']) writeFileSync(path.join(directory, file), `in ${file}`)
     const attempt = await sandboxed(
       t,
       { write: [`${directory}/data`], hide: [`${directory}/secret`, `${directory}/key`] },

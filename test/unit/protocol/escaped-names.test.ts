@@ -26,8 +26,7 @@ test('every member of the envelope is found however its name is written', () => 
 })
 
 test('a tool that failed has failed however isError is written', () => {
-  const failed = (name: string): boolean =>
-    Payload.fromBytes(Buffer.from(`{"content":[],"${name}":true}`)).isToolError
+  const failed = (name: string): boolean => Payload.fromBytes(Buffer.from(`{"content":[],"${name}":true}`)).isToolError
   assert.equal(failed('isError'), true)
   assert.equal(failed('is\\u0045rror'), true)
   assert.equal(Payload.fromBytes(Buffer.from('{"content":"\\u001b","isError":false}')).isToolError, false)
@@ -36,10 +35,7 @@ test('a tool that failed has failed however isError is written', () => {
 
 test('what a legacy server says of the type of its result does not reach a modern client', () => {
   for (const name of ['resultType', 'result\\u0054ype']) {
-    const payload = Payload.fromBytes(
-      Buffer.from(`{"${name}":"input_required","requestState":"x"}`),
-      'legacy',
-    )
+    const payload = Payload.fromBytes(Buffer.from(`{"${name}":"input_required","requestState":"x"}`), 'legacy')
     const { resultType } = JSON.parse(toModernResult(payload, 'tools/call').toString()) as {
       resultType: unknown
     }

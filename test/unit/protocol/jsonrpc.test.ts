@@ -132,10 +132,7 @@ describe('the strict envelope', () => {
   })
 
   test('accepts what real servers send: extra members, id null on an error, a fractional id', () => {
-    assert.equal(
-      parse('{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"x"},"extra":1}').kind,
-      'response',
-    )
+    assert.equal(parse('{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"x"},"extra":1}').kind, 'response')
     assert.equal(parse('{"jsonrpc":"2.0","id":1.5,"result":{}}').kind, 'response')
   })
 

@@ -54,11 +54,7 @@ test('every spelling of a parameter in other cases is found where it stands, and
       const changed = name.slice(0, at) + other + name.slice(at + 1)
       assert.equal(kindOf(changed), 'malformed', changed)
       const escaped = `\\u${other.charCodeAt(0).toString(16).padStart(4, '0')}`
-      assert.equal(
-        kindOf(name.slice(0, at) + escaped + name.slice(at + 1)),
-        'malformed',
-        `${name} with an escape`,
-      )
+      assert.equal(kindOf(name.slice(0, at) + escaped + name.slice(at + 1)), 'malformed', `${name} with an escape`)
     }
   }
   for (const name of [

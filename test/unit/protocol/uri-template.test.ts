@@ -25,19 +25,14 @@ test('a template of any length and form is compared with a URI in a millisecond'
 test('a template matches what a pattern of its literals in order would', () => {
   const literal = fc.string({ unit: fc.constantFrom('a', 'b'), maxLength: 9 })
   fc.assert(
-    fc.property(
-      fc.array(literal, { minLength: 1, maxLength: 4 }),
-      literal,
-      literal,
-      (literals, before, more) => {
-        const uri = `${before}${literals.join(more)}`
-        const pattern = new RegExp(`^${literals.join('.*')}$`)
-        assert.equal(
-          matchesTemplate(literals.join('{x}'), uri),
-          literals.length > 1 ? pattern.test(uri) : uri === literals[0],
-        )
-      },
-    ),
+    fc.property(fc.array(literal, { minLength: 1, maxLength: 4 }), literal, literal, (literals, before, more) => {
+      const uri = `${before}${literals.join(more)}`
+      const pattern = new RegExp(`^${literals.join('.*')}$`)
+      assert.equal(
+        matchesTemplate(literals.join('{x}'), uri),
+        literals.length > 1 ? pattern.test(uri) : uri === literals[0],
+      )
+    }),
     { numRuns: 2000 },
   )
 })

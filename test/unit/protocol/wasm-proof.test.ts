@@ -109,17 +109,12 @@ describe('long JSON', () => {
 
   test('is refused where it is broken, in pieces of any size', () => {
     fc.assert(
-      fc.property(
-        document,
-        fc.array(edit, { maxLength: 3 }),
-        fc.integer({ min: 1, max: 70 }),
-        (made, edits, first) => {
-          const text = edited(textOf(made), edits)
-          const bytes = Buffer.from(text)
-          const end = proveValue(bytes, 0, bytes.length, 1, 0, first)
-          if (end >= 0) assert.ok(isParsed(bytes.toString('utf8', 0, end)), text)
-        },
-      ),
+      fc.property(document, fc.array(edit, { maxLength: 3 }), fc.integer({ min: 1, max: 70 }), (made, edits, first) => {
+        const text = edited(textOf(made), edits)
+        const bytes = Buffer.from(text)
+        const end = proveValue(bytes, 0, bytes.length, 1, 0, first)
+        if (end >= 0) assert.ok(isParsed(bytes.toString('utf8', 0, end)), text)
+      }),
       { numRuns: RUNS },
     )
   })
@@ -137,8 +132,7 @@ describe('long JSON', () => {
   })
 
   test('nests 64 deep and has 10^6 names and values, no more', () => {
-    const deep = (levels: number): string =>
-      `["${'x'.repeat(999)}",${'['.repeat(levels)}${']'.repeat(levels)}]`
+    const deep = (levels: number): string => `["${'x'.repeat(999)}",${'['.repeat(levels)}${']'.repeat(levels)}]`
     assert.ok(isTaken(deep(63)))
     assert.ok(!isTaken(deep(64)))
     const wide = (values: number): string => `[${'1,'.repeat(values - 2)}1]`

@@ -7,9 +7,7 @@ import { parseMessage } from '../../../src/protocol/jsonrpc.ts'
 const NUMBERS = ['9007199254740993', '-9007199254740993', '1234567890123456789', '1e400', '-0', '1.50', '7']
 
 function received(params: string): JsonObject {
-  const message = parseMessage(
-    Buffer.from(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${params}}`),
-  )
+  const message = parseMessage(Buffer.from(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${params}}`))
   return message.kind === 'request' && message.params !== undefined ? message.params : assert.fail()
 }
 
@@ -35,11 +33,7 @@ describe('a number that is repeated in a header', () => {
       ['1234567890123456800', '1234567890123456789'],
       ['-7', '7'],
     ] as const)
-      assert.equal(
-        findParamMismatch(annotations, { 'mcp-param-n': header }, argumentsOf(body))?.code,
-        -32020,
-        header,
-      )
+      assert.equal(findParamMismatch(annotations, { 'mcp-param-n': header }, argumentsOf(body))?.code, -32020, header)
     for (const [header, body] of [
       ['7.0', '7'],
       ['7', '7.00'],
@@ -47,11 +41,7 @@ describe('a number that is repeated in a header', () => {
       ['1000', '1e3'],
       ['0.7e1', '7'],
     ] as const)
-      assert.equal(
-        findParamMismatch(annotations, { 'mcp-param-n': header }, argumentsOf(body)),
-        undefined,
-        header,
-      )
+      assert.equal(findParamMismatch(annotations, { 'mcp-param-n': header }, argumentsOf(body)), undefined, header)
   })
 })
 

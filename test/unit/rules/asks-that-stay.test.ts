@@ -2,13 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { refuse, type Plugin } from '../../../src/plugin.ts'
 import { isObject, type JsonObject } from '../../../src/protocol/json/json.ts'
-import {
-  closeAfter,
-  testClient,
-  testGateway,
-  testUpstream,
-  type TestReply,
-} from '../../../src/testing/index.ts'
+import { closeAfter, testClient, testGateway, testUpstream, type TestReply } from '../../../src/testing/index.ts'
 
 const ASKS: Readonly<Record<string, JsonObject>> = {
   elicitation: {

@@ -38,14 +38,8 @@ test('a completion is about what the type of its reference says, and names nothi
         client.request('completion/complete', { ref, argument: ARGUMENT, ...more })
       for (const ref of BOTH) assert.equal((await complete(ref)).error?.code, -32602, JSON.stringify(ref))
       const denied = [
-        await complete(
-          { type: 'ref/resource', uri: 'file:///secret' },
-          { name: 'server__open', uri: 'file:///open' },
-        ),
-        await complete(
-          { type: 'ref/prompt', name: 'server__secret' },
-          { name: 'server__open', uri: 'file:///open' },
-        ),
+        await complete({ type: 'ref/resource', uri: 'file:///secret' }, { name: 'server__open', uri: 'file:///open' }),
+        await complete({ type: 'ref/prompt', name: 'server__secret' }, { name: 'server__open', uri: 'file:///open' }),
       ]
       assert.deepEqual(
         denied.map(({ error }) => error !== undefined),

@@ -78,10 +78,7 @@ test('a setup that never settles fails the start after a minute, and names the p
 
 test('a promise that never settles in "control" fails the command, and names the plugin', async t => {
   const sloth: Plugin = { name: 'sloth', setup: ({ hooks }) => hooks.control.for('sleep').tap(() => NEVER) }
-  const { gateway } = closeAfter(
-    t,
-    await testGateway({ plugins: [sloth], config: { hooks: { timeout: '50ms' } } }),
-  )
+  const { gateway } = closeAfter(t, await testGateway({ plugins: [sloth], config: { hooks: { timeout: '50ms' } } }))
 
   await assert.rejects(gateway.control('sleep'), { code: 'GW_PLUGIN_TIMEOUT' })
 })

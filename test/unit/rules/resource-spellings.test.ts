@@ -2,13 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { test, type TestContext } from 'node:test'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
-import {
-  closeAfter,
-  testClient,
-  testGateway,
-  testUpstream,
-  type TestUpstream,
-} from '../../../src/testing/index.ts'
+import { closeAfter, testClient, testGateway, testUpstream, type TestUpstream } from '../../../src/testing/index.ts'
 import { hashOf } from './keys.ts'
 import { leniently, lenientFiles, SPELLINGS } from './spellings.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
@@ -54,9 +48,7 @@ async function world(
 
 async function inProcess({
   gateway,
-}: Awaited<ReturnType<typeof testGateway>>): Promise<
-  (method: string, params: JsonObject) => Promise<unknown>
-> {
+}: Awaited<ReturnType<typeof testGateway>>): Promise<(method: string, params: JsonObject) => Promise<unknown>> {
   const connection = await gateway.connect()
   return (method, params) => connection.request(method, params).catch((error: unknown) => String(error))
 }
@@ -147,10 +139,7 @@ test('what a server lists is read by the spelling that it lists, and by any othe
     { filters: { resources: { deny: ['secret:*'] } } },
     { routes: [{ match: { resource: '**' }, to: 'server' }] },
   ]) {
-    const gateway = closeAfter(
-      t,
-      await testGateway({ upstreams: { server }, config: { cache: false, ...config } }),
-    )
+    const gateway = closeAfter(t, await testGateway({ upstreams: { server }, config: { cache: false, ...config } }))
     const client = closeAfter(t, await testClient(gateway))
     const { result } = await client.request('resources/list')
     assert.deepEqual(

@@ -1,13 +1,7 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
-import {
-  closeAfter,
-  testClient,
-  testGateway,
-  testUpstream,
-  type TestUpstream,
-} from '../../../src/testing/index.ts'
+import { closeAfter, testClient, testGateway, testUpstream, type TestUpstream } from '../../../src/testing/index.ts'
 import { until } from '../../fixtures/until.ts'
 
 const UPDATED = 'notifications/resources/updated'

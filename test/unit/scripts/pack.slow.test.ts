@@ -24,13 +24,10 @@ async function small(t: TestContext, others: Readonly<Record<string, string>> = 
   const scripts = { prepack, postpack, build: 'true', ...others }
   const manifest = { name: 'small', version: '1.0.0', private: own.private, type: 'module', scripts }
   // Of the npm that runs the tests nothing is passed on.
-  const env = Object.fromEntries(
-    Object.entries(process.env).filter(([name]) => !/^(npm_|INIT_CWD)/i.test(name)),
-  )
+  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(npm_|INIT_CWD)/i.test(name)))
   await writeFile(join(cwd, 'package.json'), JSON.stringify(manifest, undefined, 2))
   await mkdir(join(cwd, 'scripts'))
-  for (const file of ['scripts/pack.ts', 'scripts/tarball.ts'])
-    await copyFile(join(PACKAGE, file), join(cwd, file))
+  for (const file of ['scripts/pack.ts', 'scripts/tarball.ts']) await copyFile(join(PACKAGE, file), join(cwd, file))
   return {
     cwd,
     manifest: () => readFile(join(cwd, 'package.json'), 'utf8'),

@@ -14,12 +14,7 @@ const SAYING_MS = 120
 const CALLS = 10
 const TOOL = { name: 'x', inputSchema: { type: 'object' } }
 
-async function before(
-  t: TestContext,
-  handle: Handle,
-  era: 'modern' | 'legacy',
-  timeout: unknown = EARLY_MS + LAST_MS,
-) {
+async function before(t: TestContext, handle: Handle, era: 'modern' | 'legacy', timeout: unknown = EARLY_MS + LAST_MS) {
   const server = await peer(t, (era === 'modern' ? modern : legacy)(handle))
   const web = { type: 'http', url: server.url, era, timeout, breaker: false }
   // A clock that is moved on looks like a loop that is late.
@@ -106,9 +101,7 @@ describe('a client that gives a call up', () => {
       const web = { type: 'http', url: server.url, era, breaker: false }
       const gateway = closeAfter(t, await testGateway({ config: { upstreams: { web } } }))
       const client = closeAfter(t, await testClient(gateway))
-      const calls = Array.from({ length: CALLS }, () =>
-        client.start('tools/call', { name: 'web__x', arguments: {} }),
-      )
+      const calls = Array.from({ length: CALLS }, () => client.start('tools/call', { name: 'web__x', arguments: {} }))
       await until(() => server.of('tools/call').length === CALLS, 'all calls are there')
 
       const startedAt = performance.now()

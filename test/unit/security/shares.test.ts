@@ -60,8 +60,7 @@ test('a caller that lists with other headers each time does not take what anothe
     }),
   )
   const url = gateway.listeners[0]?.url ?? ''
-  const list = async (who: string): Promise<string> =>
-    (await fetch(url, from(who, modern('tools/list')))).text()
+  const list = async (who: string): Promise<string> => (await fetch(url, from(who, modern('tools/list')))).text()
   assert.match(await list('quiet'), /web__one/)
 
   for (let i = 0; i < 110; i++) await Promise.all(Array.from({ length: 10 }, () => list('loud')))

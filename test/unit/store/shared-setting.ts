@@ -13,10 +13,7 @@ export const KEY = Buffer.alloc(32, 7)
 export { pause }
 
 /** A store of one process on a Redis. */
-export async function onRedis(
-  t: TestContext,
-  redis: Redis,
-): Promise<{ shared: RedisShared; store: RedisStore }> {
+export async function onRedis(t: TestContext, redis: Redis): Promise<{ shared: RedisShared; store: RedisStore }> {
   const store = await RedisStore.create({ redis: redis.url, directory: '.', clock, log })
   await store.connect()
   cleanup(t, () => store.close())

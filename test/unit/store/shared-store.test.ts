@@ -50,49 +50,39 @@ for (const [name, make] of Object.entries(MAKERS)) {
       assert.equal(await other.get('k'), '')
       await until(async () => (await other.get('k')) === undefined)
       assert.equal(await other.put('k', 'c', { expiresInMs: ms, when: { is: '' } }), false)
-      const locks = await Promise.all(
-        ['1', '2'].map(me => one.put('lock', me, { expiresInMs: ms, when: 'absent' })),
-      )
+      const locks = await Promise.all(['1', '2'].map(me => one.put('lock', me, { expiresInMs: ms, when: 'absent' })))
       assert.deepEqual(locks.sort(), [false, true])
     },
   )
 
-  test(
-    `${name}: permits are never more than the limit, and unused ones can be given back`,
-    options,
-    async t => {
-      const { one, other } = await make(t)
-      const asked = { max: 100, windowMs: ms }
+  test(`${name}: permits are never more than the limit, and unused ones can be given back`, options, async t => {
+    const { one, other } = await make(t)
+    const asked = { max: 100, windowMs: ms }
 
-      assert.deepEqual(await one.takePermits('p', { ...asked, count: 10, prefetch: 8 }), {
-        granted: 18,
-        validMs: 1000,
-        waitMs: 0,
-      })
-      assert.equal((await other.takePermits('p', { ...asked, count: 70 })).granted, 70)
-      assert.equal(
-        (await one.takePermits('p', { ...asked, count: 4, prefetch: 50 })).granted,
-        6,
-        'a quarter of the rest',
-      )
-      assert.equal((await one.takePermits('p', { ...asked, count: 0, unused: 2 })).granted, 0)
-      const last = await other.takePermits('p', { ...asked, count: 50, prefetch: 50 })
-      assert.equal(last.granted, 8)
-      assert.ok(last.waitMs > ms - 2000 && last.waitMs <= ms + 3000)
-      assert.equal((await one.takePermits('p', { ...asked, count: 1 })).granted, 0)
-      assert.equal((await one.takePermits('q', { ...asked, count: 1, owed: 99 })).granted, 1)
-      assert.equal((await one.takePermits('q', { ...asked, count: 1, owed: 99 })).granted, 0)
-      const many = await Promise.all(
-        Array.from({ length: 60 }, (_, index) =>
-          (index % 2 === 0 ? one : other).takePermits('r', { ...asked, count: 3 }),
-        ),
-      )
-      assert.equal(
-        many.reduce((sum, permits) => sum + permits.granted, 0),
-        100,
-      )
-    },
-  )
+    assert.deepEqual(await one.takePermits('p', { ...asked, count: 10, prefetch: 8 }), {
+      granted: 18,
+      validMs: 1000,
+      waitMs: 0,
+    })
+    assert.equal((await other.takePermits('p', { ...asked, count: 70 })).granted, 70)
+    assert.equal((await one.takePermits('p', { ...asked, count: 4, prefetch: 50 })).granted, 6, 'a quarter of the rest')
+    assert.equal((await one.takePermits('p', { ...asked, count: 0, unused: 2 })).granted, 0)
+    const last = await other.takePermits('p', { ...asked, count: 50, prefetch: 50 })
+    assert.equal(last.granted, 8)
+    assert.ok(last.waitMs > ms - 2000 && last.waitMs <= ms + 3000)
+    assert.equal((await one.takePermits('p', { ...asked, count: 1 })).granted, 0)
+    assert.equal((await one.takePermits('q', { ...asked, count: 1, owed: 99 })).granted, 1)
+    assert.equal((await one.takePermits('q', { ...asked, count: 1, owed: 99 })).granted, 0)
+    const many = await Promise.all(
+      Array.from({ length: 60 }, (_, index) =>
+        (index % 2 === 0 ? one : other).takePermits('r', { ...asked, count: 3 }),
+      ),
+    )
+    assert.equal(
+      many.reduce((sum, permits) => sum + permits.granted, 0),
+      100,
+    )
+  })
 
   test(
     `${name}: in no window are there more permits than its limit, and soon after it there are some again`,
@@ -197,22 +187,18 @@ for (const [name, make] of Object.entries(MAKERS)) {
     assert.equal(sealed.includes('secret'), false)
   })
 
-  test(
-    `${name}: of a plugin's keys no other plugin sees anything, and nonsense is refused`,
-    options,
-    async t => {
-      const { one } = await make(t)
-      const [a, b] = [createPluginStore('a', one), createPluginStore('b', one)]
+  test(`${name}: of a plugin's keys no other plugin sees anything, and nonsense is refused`, options, async t => {
+    const { one } = await make(t)
+    const [a, b] = [createPluginStore('a', one), createPluginStore('b', one)]
 
-      await a?.put('k', 'of a', { expiresInMs: ms })
-      assert.equal(await b?.get('k'), undefined)
-      assert.equal(await a?.get('k'), 'of a')
-      for (const wrong of [0, -1, 1.5, Infinity, NaN])
-        await assert.rejects(async () => a?.put('k', 'v', { expiresInMs: wrong }), RangeError)
-      await assert.rejects(async () => a?.get(''), RangeError)
-      await assert.rejects(async () => a?.get('k'.repeat(2000)), RangeError)
-      await assert.rejects(async () => a?.put('k', 'v'.repeat(300_000), { expiresInMs: ms }), RangeError)
-      await assert.rejects(async () => a?.addToCounter('k', { delta: 0.5, expiresInMs: ms }), RangeError)
-    },
-  )
+    await a?.put('k', 'of a', { expiresInMs: ms })
+    assert.equal(await b?.get('k'), undefined)
+    assert.equal(await a?.get('k'), 'of a')
+    for (const wrong of [0, -1, 1.5, Infinity, NaN])
+      await assert.rejects(async () => a?.put('k', 'v', { expiresInMs: wrong }), RangeError)
+    await assert.rejects(async () => a?.get(''), RangeError)
+    await assert.rejects(async () => a?.get('k'.repeat(2000)), RangeError)
+    await assert.rejects(async () => a?.put('k', 'v'.repeat(300_000), { expiresInMs: ms }), RangeError)
+    await assert.rejects(async () => a?.addToCounter('k', { delta: 0.5, expiresInMs: ms }), RangeError)
+  })
 }

@@ -27,10 +27,9 @@ for (const era of ERAS) {
     const second = await client.request('tools/list', { cursor: first.result?.nextCursor })
     assert.deepEqual(second.result?.tools, [{ name: 'c', inputSchema: { type: 'object' }, title: 'C' }])
 
-    assert.deepEqual(
-      (await client.request('tools/call', { name: 'echo', arguments: { text: 'x' } })).result?.content,
-      [{ type: 'text', text: 'x' }],
-    )
+    assert.deepEqual((await client.request('tools/call', { name: 'echo', arguments: { text: 'x' } })).result?.content, [
+      { type: 'text', text: 'x' },
+    ])
     assert.deepEqual((await client.request('tools/call', { name: 'b' })).error, {
       code: -32602,
       message: 'no',
@@ -84,10 +83,7 @@ for (const era of ERAS) {
 }
 
 test('a test upstream answers any method it is given', async t => {
-  const upstream = closeAfter(
-    t,
-    await testUpstream({ methods: { 'vendor/x': params => ({ got: params.a }) } }),
-  )
+  const upstream = closeAfter(t, await testUpstream({ methods: { 'vendor/x': params => ({ got: params.a }) } }))
   const client = closeAfter(t, await testClient(upstream))
 
   assert.equal((await client.request('vendor/x', { a: 7 })).result?.got, 7)

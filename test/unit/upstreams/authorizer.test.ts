@@ -1,19 +1,7 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
-import {
-  definePlugin,
-  type Authorizer,
-  type JsonObject,
-  type Plugin,
-  type Principal,
-} from '../../../src/plugin.ts'
-import {
-  closeAfter,
-  testClient,
-  testGateway,
-  testUpstream,
-  type TestUpstream,
-} from '../../../src/testing/index.ts'
+import { definePlugin, type Authorizer, type JsonObject, type Plugin, type Principal } from '../../../src/plugin.ts'
+import { closeAfter, testClient, testGateway, testUpstream, type TestUpstream } from '../../../src/testing/index.ts'
 import { type Denied, protectedServer, type ProtectedServer } from '../../fixtures/oauth/protected-server.ts'
 
 const NO_TOKEN: Denied = { status: 401, challenge: 'Bearer realm="test"' }
@@ -149,10 +137,7 @@ test('the caller is told what an authorizer throws, before the request or after 
     refused: () => Promise.reject(new Error('SECRET of the plugin')),
   }
   const plugins = [authorizing(authorizer)]
-  const { url } = closeAfter(
-    t,
-    await testGateway({ upstreams: { web: server }, plugins, config: { cache: false } }),
-  )
+  const { url } = closeAfter(t, await testGateway({ upstreams: { web: server }, plugins, config: { cache: false } }))
   const client = closeAfter(t, await testClient({ url }))
 
   for (const one of ['before', 'after', 'fine'] as const) {

@@ -23,8 +23,7 @@ interface Served {
 }
 
 async function serve(t: TestContext, config: JsonObject = {}, web?: TestUpstream): Promise<Served> {
-  const upstream =
-    web ?? closeAfter(t, await testUpstream({ tools: { read: () => 'read', drop: () => 'DROPPED' } }))
+  const upstream = web ?? closeAfter(t, await testUpstream({ tools: { read: () => 'read', drop: () => 'DROPPED' } }))
   const { gateway } = closeAfter(
     t,
     await testGateway({
@@ -132,10 +131,7 @@ test('scopes are those of the request, not of the last one on its session', asyn
 
 test('a session that ends lets go of what it watched under a label', async t => {
   const resources = Object.fromEntries(Array.from({ length: 3 }, (_, i) => [`test://${i}`, 'text']))
-  const web = closeAfter(
-    t,
-    await testUpstream({ resources, capabilities: { resources: { subscribe: true } } }),
-  )
+  const web = closeAfter(t, await testUpstream({ resources, capabilities: { resources: { subscribe: true } } }))
   const served = await serve(t, {}, web)
   const session = await greet(served, 'alice')
   const subscribe = { method: 'resources/subscribe', params: { uri: 'test://1' } }

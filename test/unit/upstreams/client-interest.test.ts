@@ -86,10 +86,7 @@ describe('what may have changed while nobody could hear it', () => {
       const changes = notified.map(one => one.method).filter(method => method.endsWith('/list_changed'))
       assert.equal(changes.length, expected)
       if (expected > 0)
-        assert.deepEqual(changes, [
-          'notifications/tools/list_changed',
-          'notifications/resources/list_changed',
-        ])
+        assert.deepEqual(changes, ['notifications/tools/list_changed', 'notifications/resources/list_changed'])
     })
   }
 })

@@ -40,20 +40,14 @@ describe('a shared legacy server', { concurrency: 4 }, () => {
       { roots: { listChanged: true } },
     ])
     assert.equal(sessionOf(server.of('tools/list')[0]), 'session-1')
-    assert.deepEqual(server.of('tools/call').map(sessionOf), [
-      'session-2',
-      'session-3',
-      'session-2',
-      'session-4',
-    ])
+    assert.deepEqual(server.of('tools/call').map(sessionOf), ['session-2', 'session-3', 'session-2', 'session-4'])
   })
 
   it('on HTTP has no more than eight of them: the rest take the one that declares everything', async t => {
     const server = await oldServer(t)
     const { upstream } = await bench(t, httpSpec(server.url))
 
-    for (let kind = 0; kind < 10; kind++)
-      await upstream.dispatch(tool('a', {}, {}, can({ experimental: { kind } })))
+    for (let kind = 0; kind < 10; kind++) await upstream.dispatch(tool('a', {}, {}, can({ experimental: { kind } })))
 
     assert.equal(server.of('initialize').length, 9)
     assert.deepEqual(server.of('tools/call').slice(-2).map(sessionOf), ['session-1', 'session-1'])
@@ -81,9 +75,7 @@ describe('a modern server', () => {
     const mute = tool('a', {}, {}, can({ elicitation: {}, tasks: {} }))
     Object.assign(mute.exchange, { canAsk: false })
 
-    await upstream.dispatch(
-      tool('a', {}, {}, can({ elicitation: {}, roots: { listChanged: true }, tasks: {} })),
-    )
+    await upstream.dispatch(tool('a', {}, {}, can({ elicitation: {}, roots: { listChanged: true }, tasks: {} })))
     await upstream.dispatch(tool('a', {}, {}, can({ sampling: {}, extensions }, MODERN)))
     await upstream.dispatch(mute)
 
@@ -169,10 +161,7 @@ describe('a server of isolation "session"', { concurrency: 4 }, () => {
     const answers = calls.map(call => upstream.dispatch(call))
     await until(() => server.of('tools/call').length === 64, 'all are under way')
 
-    await assert.rejects(
-      upstream.dispatch(tool('hang', {}, { id: 'late' })),
-      /limit of 64 client connections/,
-    )
+    await assert.rejects(upstream.dispatch(tool('hang', {}, { id: 'late' })), /limit of 64 client connections/)
 
     for (const call of calls) call.cancel('enough')
     await Promise.all(answers)
@@ -188,11 +177,7 @@ describe('a server of isolation "principal"', () => {
       subject,
       scopes: [],
     })
-    const count = async (
-      id: string,
-      subject: string,
-      client?: Partial<ClientDescription>,
-    ): Promise<string> => {
+    const count = async (id: string, subject: string, client?: Partial<ClientDescription>): Promise<string> => {
       const call = tool('count', {}, { id, principal: caller(subject) }, client)
       return textOf(await upstream.dispatch(call))
     }

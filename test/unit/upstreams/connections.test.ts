@@ -19,10 +19,7 @@ const KEEPING = script('keeping-server.mjs')
 
 describe('a pool', { concurrency: 4 }, () => {
   it('starts processes ahead, gives each to one session, and starts the next', async t => {
-    const { upstream } = await bench(
-      t,
-      keeping({ isolation: 'session', pool: { min: 2, max: 8, perPrincipal: 16 } }),
-    )
+    const { upstream } = await bench(t, keeping({ isolation: 'session', pool: { min: 2, max: 8, perPrincipal: 16 } }))
     await upstream.start()
     await until(() => pids(upstream).length === 3, 'two wait beside the main one')
     const warm = new Set(pids(upstream))
@@ -37,10 +34,7 @@ describe('a pool', { concurrency: 4 }, () => {
   })
 
   it('never gives a process to anybody after its owner', async t => {
-    const { upstream } = await bench(
-      t,
-      keeping({ isolation: 'session', pool: { min: 1, max: 3, perPrincipal: 16 } }),
-    )
+    const { upstream } = await bench(t, keeping({ isolation: 'session', pool: { min: 1, max: 3, perPrincipal: 16 } }))
     const seen = new Set<number>()
 
     for (const id of ['a', 'b', 'c', 'd', 'e']) {
@@ -55,10 +49,7 @@ describe('a pool', { concurrency: 4 }, () => {
   })
 
   it('is bounded: the one idle longest makes room, and where none is idle the newcomer is refused', async t => {
-    const { upstream } = await bench(
-      t,
-      keeping({ isolation: 'session', pool: { min: 0, max: 2, perPrincipal: 16 } }),
-    )
+    const { upstream } = await bench(t, keeping({ isolation: 'session', pool: { min: 0, max: 2, perPrincipal: 16 } }))
     const [first] = [await count(upstream, 'one'), await count(upstream, 'two')]
     await count(upstream, 'three')
     await until(() => !isAlive(first.pid), 'the first has made room')

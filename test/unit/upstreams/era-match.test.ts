@@ -169,12 +169,7 @@ function eraOf({ headers }: Heard): string {
   return headers['mcp-method'] === undefined ? 'legacy' : 'modern'
 }
 
-function tool(
-  client: Partial<ClientDescription>,
-  name = 'echo',
-  args: JsonObject = {},
-  id = 'a-session',
-): TestCall {
+function tool(client: Partial<ClientDescription>, name = 'echo', args: JsonObject = {}, id = 'a-session'): TestCall {
   return callOf('tools/call', { name, arguments: args }, client, {}, { id })
 }
 

@@ -29,10 +29,7 @@ test('a restarted upstream is listened to again', async t => {
   await client.request('tools/list')
 
   await gateway.upstreams.get('web')?.restart()
-  await web.waitForCall(
-    'subscriptions/listen',
-    call => web.listCalls('subscriptions/listen').indexOf(call) === 1,
-  )
+  await web.waitForCall('subscriptions/listen', call => web.listCalls('subscriptions/listen').indexOf(call) === 1)
   await client.request('tools/list')
   web.offer.tools.set('b', () => 'b')
   await client.listen()

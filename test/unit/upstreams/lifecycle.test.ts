@@ -5,16 +5,7 @@ import path from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import type { StdioUpstreamConfig } from '../../../src/config/config.gen.ts'
 import type { Upstream } from '../../../src/api/index.ts'
-import {
-  bench,
-  callOf,
-  fasterClock,
-  isAlive,
-  script,
-  stdioSpec,
-  textOf,
-  toolCall,
-} from '../fixtures/upstream-bench.ts'
+import { bench, callOf, fasterClock, isAlive, script, stdioSpec, textOf, toolCall } from '../fixtures/upstream-bench.ts'
 import { TestClock } from '../../../src/testing/index.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
 import { until } from '../../fixtures/until.ts'
@@ -110,10 +101,7 @@ describe('a server with a longest life', { concurrency: 4 }, () => {
     const [old] = await count(upstream)
     writeFileSync(file, '')
 
-    await until(
-      () => logs.some(({ message }) => message.includes('keeping the old connection')),
-      'it was tried',
-    )
+    await until(() => logs.some(({ message }) => message.includes('keeping the old connection')), 'it was tried')
 
     assert.deepEqual(await count(upstream), [old, 2])
     assert.equal(upstream.state, 'ready')
@@ -131,10 +119,7 @@ describe('a server that crashes whenever it starts', { concurrency: 4 }, () => {
 
     await until(() => upstream.problem?.includes('5 min') === true, 'its budget is exhausted')
 
-    assert.match(
-      String(upstream.problem),
-      / – keeps crashing, for \d+ s; retrying in 5 min, or run `gateway start it`/,
-    )
+    assert.match(String(upstream.problem), / – keeps crashing, for \d+ s; retrying in 5 min, or run `gateway start it`/)
     assert.equal(states.filter(state => state === 'starting').length, 10)
     await assert.rejects(upstream.dispatch(toolCall('count')), { code: 'GW_UPSTREAM_DOWN' })
     assert.equal(states.filter(state => state === 'starting').length, 10, 'a call does not start it')
@@ -167,9 +152,7 @@ describe('a server that dies', () => {
     const pid = upstream.pid ?? assert.fail()
     let failed = 0
     const calls = Array.from({ length: 100 }, () =>
-      assert
-        .rejects(upstream.dispatch(toolCall('hold')), { code: 'GW_UPSTREAM_CLOSED' })
-        .then(() => failed++),
+      assert.rejects(upstream.dispatch(toolCall('hold')), { code: 'GW_UPSTREAM_CLOSED' }).then(() => failed++),
     )
     await until(() => stderr().includes('holds 100'), 'all are under way')
     assert.equal(upstream.runtime?.inFlight, 100)

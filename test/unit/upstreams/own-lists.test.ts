@@ -87,8 +87,7 @@ test('a tool that only the own process of a session has is called there, and its
   await isShown(client)
   const { misses } = (await upstreamOf(gateway)).cache
 
-  for (let round = 0; round < 3; round++)
-    assert.equal((await client.request('tools/call', call)).error, undefined)
+  for (let round = 0; round < 3; round++) assert.equal((await client.request('tools/call', call)).error, undefined)
 
   assert.equal((await upstreamOf(gateway)).cache.misses, misses)
 })

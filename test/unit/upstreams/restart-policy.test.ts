@@ -58,10 +58,7 @@ describe('the budget of a server that crashes whenever it starts', () => {
   })
 
   it('says how often it was started, and when it is tried again', () => {
-    assert.match(
-      String(crashing(10 * MINUTE, 0.5).notes.at(-1)),
-      /^keeps crashing, for \d+ s; retrying in 5 min$/,
-    )
+    assert.match(String(crashing(10 * MINUTE, 0.5).notes.at(-1)), /^keeps crashing, for \d+ s; retrying in 5 min$/)
   })
 
   it('counts every process of a start that takes two', () => {
@@ -78,10 +75,7 @@ describe('the budget of a server that crashes whenever it starts', () => {
   })
 
   it('is whole again after a minute in good health, and when somebody starts it by hand', () => {
-    for (const heal of [
-      (one: RestartPolicy) => one.recordSuccess(MINUTE),
-      (one: RestartPolicy) => one.reset(),
-    ]) {
+    for (const heal of [(one: RestartPolicy) => one.recordSuccess(MINUTE), (one: RestartPolicy) => one.reset()]) {
       const restarts = exhausted()
       heal(restarts)
       restarts.recordFailure(0)

@@ -50,9 +50,7 @@ describe('a resource of a legacy server on HTTP', { concurrency: 4 }, () => {
     const [one] = server.of('resources/subscribe').map(sessionOf)
 
     await until(() => streams.has(String(one)), 'it listens')
-    streams
-      .get(String(one))
-      ?.write(event({ method: 'notifications/resources/updated', params: { uri: 'a:b' } }))
+    streams.get(String(one))?.write(event({ method: 'notifications/resources/updated', params: { uri: 'a:b' } }))
 
     await until(() => meant.length === 1, 'it is told')
     assert.deepEqual(

@@ -13,11 +13,7 @@ test('a file of /proc is read whole, whatever the size of the buffer', OPTIONS, 
   assert.equal(readProcFileSync(environment), whole)
 })
 
-test(
-  'a file of /proc that is not there is empty, or an error where it is read at once',
-  OPTIONS,
-  async () => {
-    assert.equal(await readProcFile('/proc/0/stat'), '')
-    assert.throws(() => readProcFileSync('/proc/0/stat'), { code: 'ENOENT' })
-  },
-)
+test('a file of /proc that is not there is empty, or an error where it is read at once', OPTIONS, async () => {
+  assert.equal(await readProcFile('/proc/0/stat'), '')
+  assert.throws(() => readProcFileSync('/proc/0/stat'), { code: 'ENOENT' })
+})

@@ -21,6 +21,5 @@ const ROWS: readonly (readonly [string, readonly string[], string | undefined])[
 
 describe('what was probably meant is like what was said', () => {
   for (const [word, known, meant] of ROWS)
-    it(`${word} among ${known.join(', ')}: ${meant ?? 'nothing'}`, () =>
-      assert.equal(findSimilar(word, known), meant))
+    it(`${word} among ${known.join(', ')}: ${meant ?? 'nothing'}`, () => assert.equal(findSimilar(word, known), meant))
 })

@@ -58,17 +58,12 @@ const LIMIT = 100
 
 /** Running tool calls and agent tasks. */
 export function Agents({ me, place }: PageProps): ViewNode {
-  const { data, rows, problem, loadMore, again } = useList<Tasks, TaskRow>(
-    formatApiUrl('tasks', { limit: LIMIT }),
-    {
-      every: TASKS_EVERY_MS,
-      getRows: answer => answer.tasks,
-      getNextUrl: answer =>
-        answer.tasks.length < LIMIT
-          ? undefined
-          : formatApiUrl('tasks', { limit: LIMIT, after: answer.tasks.at(-1)?.id }),
-    },
-  )
+  const { data, rows, problem, loadMore, again } = useList<Tasks, TaskRow>(formatApiUrl('tasks', { limit: LIMIT }), {
+    every: TASKS_EVERY_MS,
+    getRows: answer => answer.tasks,
+    getNextUrl: answer =>
+      answer.tasks.length < LIMIT ? undefined : formatApiUrl('tasks', { limit: LIMIT, after: answer.tasks.at(-1)?.id }),
+  })
   const id = place.params.get('id')
   return html`<${Page} title="Tasks and agents">
     <${Problem} of=${problem} />
@@ -130,8 +125,7 @@ function callColumns(acts: boolean, again: () => void): Column<CallTaskRow>[] {
       head: 'Message',
       isText: true,
       isMinor: true,
-      cell: row =>
-        html`<span class="soft">${row.message ?? (row.asks > 0 ? 'Waiting for client input.' : '')}</span>`,
+      cell: row => html`<span class="soft">${row.message ?? (row.asks > 0 ? 'Waiting for client input.' : '')}</span>`,
     },
     { head: 'Started', isNumber: true, cell: row => formatAge(row.createdAt) },
     {
@@ -170,8 +164,7 @@ const AGENTS: readonly Column<AgentRow>[] = [
 ]
 
 function taskColumns(acts: boolean, { params }: PageLocation): Column<TaskRow>[] {
-  const formatTaskLink = ({ id }: TaskRow): string =>
-    formatHash('agents', { ...Object.fromEntries(params), id })
+  const formatTaskLink = ({ id }: TaskRow): string => formatHash('agents', { ...Object.fromEntries(params), id })
   return [
     {
       head: 'Task',

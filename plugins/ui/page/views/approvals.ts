@@ -36,20 +36,8 @@ function PendingApproval({ row, acts, again }: { row: Json; acts: boolean; again
     ${
       acts
         ? html`<div class="row start">
-            <${ActionButton}
-              label="Approve"
-              about=${String(name)}
-              kind="main"
-              act=${decide('approve')}
-              done=${again}
-            />
-            <${ActionButton}
-              label="Deny"
-              about=${String(name)}
-              kind="danger"
-              act=${decide('deny')}
-              done=${again}
-            />
+            <${ActionButton} label="Approve" about=${String(name)} kind="main" act=${decide('approve')} done=${again} />
+            <${ActionButton} label="Deny" about=${String(name)} kind="danger" act=${decide('deny')} done=${again} />
           </div>`
         : null
     }

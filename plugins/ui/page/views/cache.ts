@@ -1,16 +1,7 @@
 import { html } from 'htm/preact'
 import { postJson, formatApiUrl } from '../api.ts'
 import type { ViewNode } from '../components.ts'
-import {
-  ActionButton,
-  Badge,
-  formatBytes,
-  formatCount,
-  formatDuration,
-  Page,
-  Problem,
-  Search,
-} from '../components.ts'
+import { ActionButton, Badge, formatBytes, formatCount, formatDuration, Page, Problem, Search } from '../components.ts'
 import type { PageProps } from '../state.ts'
 import { updateParams, useQuery } from '../state.ts'
 import type { Column } from '../table.ts'

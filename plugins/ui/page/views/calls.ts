@@ -44,8 +44,7 @@ export function Calls({ place }: PageProps): ViewNode {
   const [isReading, setReading] = useState(false)
   const { data, problem, rows, loadMore, hasMore } = useList<Answer, CallRow>(formatApiUrl('calls', asked), {
     getRows: ({ calls }) => calls,
-    getNextUrl: ({ next }) =>
-      next === undefined ? undefined : formatApiUrl('calls', { ...asked, before: next }),
+    getNextUrl: ({ next }) => (next === undefined ? undefined : formatApiUrl('calls', { ...asked, before: next })),
     // Pause updates while older pages are shown.
     on: isHeld || isReading ? [] : ['call'],
     newer: {
@@ -75,8 +74,7 @@ const MAX_SHOWN = 50
 
 /** Merges newer calls into the first page; if there are more than a page, only those. */
 function mergeNewer(known: Answer, { calls, kept, newest, next }: Answer): Answer {
-  const all =
-    next === undefined ? [...calls.filter(({ id }) => id > known.newest), ...known.calls] : [...calls]
+  const all = next === undefined ? [...calls.filter(({ id }) => id > known.newest), ...known.calls] : [...calls]
   const shown = all.slice(0, MAX_SHOWN)
   const further = all.length > MAX_SHOWN ? shown.at(-1)?.id : (next ?? known.next)
   return { calls: shown, kept, newest, ...(further === undefined ? {} : { next: further }) }
@@ -110,9 +108,7 @@ function createColumns({ params }: PageLocation): Column<CallRow>[] {
 
 function OpenedCall({ id, place }: { id: string; place: PageLocation }): ViewNode {
   const { data, problem } = useQuery<CallDetail>(formatApiUrl('call', { id }))
-  const close = html`<button type="button" onClick=${() => updateParams(place, { id: undefined })}>
-    Close
-  </button>`
+  const close = html`<button type="button" onClick=${() => updateParams(place, { id: undefined })}>Close</button>`
   if (data === undefined) return html`<section class="detail"><${Problem} of=${problem} />${close}</section>`
   return html`<section class="detail" aria-label=${`Call ${data.name}`}>
     <div class="row">

@@ -14,15 +14,11 @@ export function Config({ me, place }: PageProps): ViewNode {
   const search = place.params.get('search') ?? ''
   const defaults = place.params.get('defaults') ?? ''
   const asked = { search, defaults }
-  const { data, problem, rows, loadMore, again } = useList<ConfigValues, ConfigValue>(
-    formatApiUrl('config', asked),
-    {
-      getRows: ({ values }) => values,
-      getNextUrl: ({ total }, shown) =>
-        shown < total ? formatApiUrl('config', { ...asked, offset: shown }) : undefined,
-      on: ['changed'],
-    },
-  )
+  const { data, problem, rows, loadMore, again } = useList<ConfigValues, ConfigValue>(formatApiUrl('config', asked), {
+    getRows: ({ values }) => values,
+    getNextUrl: ({ total }, shown) => (shown < total ? formatApiUrl('config', { ...asked, offset: shown }) : undefined),
+    on: ['changed'],
+  })
   return html`<${Page} title="Configuration" lead=${formatLead(data)}>
     <${Problem} of=${problem} />
     ${me.isOwner ? html`<${PlanForm} />` : null}
@@ -56,9 +52,7 @@ interface PlanAnswer {
   /** Validation errors. */
   readonly problems?: readonly string[]
   readonly changes: boolean
-  readonly servers?: Readonly<
-    Record<'started' | 'stopped' | 'restarted' | 'changed' | 'kept', readonly string[]>
-  > & {
+  readonly servers?: Readonly<Record<'started' | 'stopped' | 'restarted' | 'changed' | 'kept', readonly string[]>> & {
     readonly unknown: Readonly<Record<string, string>>
   }
   readonly tools?: Readonly<Record<'added' | 'removed' | 'changed', readonly string[]>> & {

@@ -40,11 +40,7 @@ function ConnectInstructions({ of, url, name }: { of: ClientSpec; url: string; n
 }
 
 /** Fills the values into a client's entry. */
-function fillEntry(
-  form: Readonly<Record<string, unknown>>,
-  name: string,
-  url: string,
-): Record<string, unknown> {
+function fillEntry(form: Readonly<Record<string, unknown>>, name: string, url: string): Record<string, unknown> {
   const values: Readonly<Record<string, unknown>> = {
     $name: name,
     $command: 'gateway',
@@ -60,11 +56,7 @@ function fillEntry(
   )
 }
 
-function formatEntry(
-  { format, key, list }: ClientSpec,
-  name: string,
-  entry: Record<string, unknown>,
-): string {
+function formatEntry({ format, key, list }: ClientSpec, name: string, entry: Record<string, unknown>): string {
   if (format === 'toml') {
     const lines = Object.entries(entry).map(([member, value]) => `${member} = ${JSON.stringify(value)}`)
     return [`[${[...key, name].join('.')}]`, ...lines].join('\n')

@@ -108,9 +108,7 @@ function LoginDetails({ row }: { row: LoginRow }): ViewNode {
         : expiresAt === undefined
           ? ''
           : `expires in ${formatDuration(Math.max(0, expiresAt - Date.now()))}`
-    return html`<span class="soft"
-      >${[end, issuer === '' ? '' : `by ${issuer}`].filter(Boolean).join(', ')}</span
-    >`
+    return html`<span class="soft">${[end, issuer === '' ? '' : `by ${issuer}`].filter(Boolean).join(', ')}</span>`
   }
   const at = lostAt ?? since
   const account = caller === undefined ? '' : ` --account '${caller.replaceAll("'", `'\\''`)}'`

@@ -74,9 +74,7 @@ export function Overview({ me, place }: PageProps): ViewNode {
 }
 
 function formatServerCount(servers: readonly ServerRow[]): string {
-  const bad = servers.filter(
-    ({ state, findings = [] }) => state === 'failed' || findings.some(isProblem),
-  ).length
+  const bad = servers.filter(({ state, findings = [] }) => state === 'failed' || findings.some(isProblem)).length
   const text = servers.length === 1 ? '1 server' : `${formatCount(servers.length)} servers`
   return bad === 0 ? text : `${text}, ${formatCount(bad)} with problems`
 }
@@ -111,9 +109,7 @@ function ServerOutput({ name, place }: { name: string; place: PageLocation }): V
 }
 
 function Finding({ of }: { of: Found }): ViewNode {
-  return html`<div class="finding">
-    <${Badge} of=${of.level} tone=${TONES[of.level]} /> <${Advice} of=${of} />
-  </div>`
+  return html`<div class="finding"><${Badge} of=${of.level} tone=${TONES[of.level]} /> <${Advice} of=${of} /></div>`
 }
 
 const TONES: Readonly<Record<string, string>> = { error: 'bad', warning: 'warn', info: 'quiet', ok: 'good' }
@@ -136,8 +132,7 @@ function Advice({ of }: { of: Found }): ViewNode {
 }
 
 function Plots({ figures }: { figures: readonly Figures[] }): ViewNode {
-  const sum = (value: (one: Figures) => number): number =>
-    figures.reduce((total, one) => total + value(one), 0)
+  const sum = (value: (one: Figures) => number): number => figures.reduce((total, one) => total + value(one), 0)
   const calls = sum(one => one.calls)
   const failed = sum(one => one.failed)
   const cached = sum(one => one.cached)
@@ -219,24 +214,14 @@ function formatRunning({ inFlight = 0, waiting = 0 }: ServerRow): string {
   return waiting === 0 ? String(inFlight) : `${inFlight} + ${waiting} queued`
 }
 
-function ServerDetails({
-  row,
-  place,
-  acts,
-}: {
-  row: ServerRow
-  place: PageLocation
-  acts: boolean
-}): ViewNode {
+function ServerDetails({ row, place, acts }: { row: ServerRow; place: PageLocation; acts: boolean }): ViewNode {
   const { findings = [], problem, lastError, lastErrorAt, server } = row
   if (findings.length > 0)
     return html`${findings.map(one => html`<${Advice} of=${acts ? removeCommands(one) : one} key=${one.code} />`)}
     ${row.type === 'stdio' ? html`<a href=${formatHash('overview', { ...Object.fromEntries(place.params), logs: row.name })}>Output</a>` : null}`
   if (problem !== undefined) return html`<span>${problem}</span>`
   if (lastError === undefined) return html`<span class="soft">${server}</span>`
-  return html`<span class="soft"
-    >${lastErrorAt === undefined ? '' : `${formatAge(lastErrorAt)}: `}${lastError}</span
-  >`
+  return html`<span class="soft">${lastErrorAt === undefined ? '' : `${formatAge(lastErrorAt)}: `}${lastError}</span>`
 }
 
 /** Fixes that a button or link in the server's row covers. */

@@ -65,9 +65,7 @@ const MAX_EVENTS = 100
 /** Agent task: output, changes and questions. */
 export function OpenedTask({ id, place }: { id: string; place: PageLocation }): ViewNode {
   const { data, problem, again } = useQuery<TaskDetail>(formatApiUrl('task', { id }), { every: EVERY_MS })
-  const close = html`<button type="button" onClick=${() => updateParams(place, { id: undefined })}>
-    Close
-  </button>`
+  const close = html`<button type="button" onClick=${() => updateParams(place, { id: undefined })}>Close</button>`
   if (data === undefined) return html`<section class="detail"><${Problem} of=${problem} />${close}</section>`
   const isOver = ENDED.has(data.state)
   return html`<section class="detail" aria-label=${`Task ${id}`}>
@@ -117,9 +115,7 @@ export function OpenedTask({ id, place }: { id: string; place: PageLocation }): 
 }
 
 function listFacts(id: string, task: TaskDetail): (readonly [string, string])[] {
-  const tried = task.attempts.flatMap(({ agent, failure }) =>
-    failure === undefined ? [] : [`${agent}: ${failure}`],
-  )
+  const tried = task.attempts.flatMap(({ agent, failure }) => (failure === undefined ? [] : [`${agent}: ${failure}`]))
   const all: readonly (readonly [string, string])[] = [
     ['ID', id],
     ['Reason', task.why ?? ''],

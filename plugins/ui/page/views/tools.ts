@@ -16,8 +16,7 @@ export function Tools({ me, place }: PageProps): ViewNode {
   const filter = { search: place.params.get('search') ?? '', server: place.params.get('server') ?? '' }
   const { data, problem, rows, loadMore, again } = useList<Answer, ToolRow>(formatApiUrl('tools', filter), {
     getRows: ({ tools }) => tools,
-    getNextUrl: ({ total }, shown) =>
-      shown < total ? formatApiUrl('tools', { ...filter, offset: shown }) : undefined,
+    getNextUrl: ({ total }, shown) => (shown < total ? formatApiUrl('tools', { ...filter, offset: shown }) : undefined),
     on: ['server', 'changed'],
   })
   const name = place.params.get('name')
@@ -59,8 +58,7 @@ function createColumns({ params }: PageLocation): Column<ToolRow>[] {
     {
       head: 'Visible to all',
       isMinor: true,
-      cell: row =>
-        html`<${Badge} of=${row.isShown ? 'shown' : 'hidden'} tone=${row.isShown ? 'good' : 'quiet'} />`,
+      cell: row => html`<${Badge} of=${row.isShown ? 'shown' : 'hidden'} tone=${row.isShown ? 'good' : 'quiet'} />`,
     },
     { head: 'Tokens', isNumber: true, cell: row => `~${formatCount(row.tokens)}` },
   ]
@@ -86,9 +84,7 @@ function OpenedTool({ name, server, place, acts }: OpenedToolProps): ViewNode {
       <h2>${name}</h2>
       <button type="button" onClick=${closeTool}>Close</button>
     </div>
-    <p class="told" dir="auto">
-      ${typeof value.description === 'string' ? value.description : 'No description.'}
-    </p>
+    <p class="told" dir="auto">${typeof value.description === 'string' ? value.description : 'No description.'}</p>
     <p class="soft">
       “${data.original}” of ${data.upstream} · ~${formatCount(data.tokens)} tokens
       ${data.withheld === undefined ? null : html` · withheld: ${data.withheld}`}

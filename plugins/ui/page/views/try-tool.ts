@@ -35,9 +35,7 @@ export function TryTool({ tool, schema }: { tool: string; schema: Json | undefin
     setEvents([])
     setRunning(true)
     callTool(stop.current.signal)
-      .catch((error: unknown) =>
-        setProblem(stop.current?.signal.aborted === true ? undefined : toFailure(error)),
-      )
+      .catch((error: unknown) => setProblem(stop.current?.signal.aborted === true ? undefined : toFailure(error)))
       .finally(() => setRunning(false))
   }
   return html`<form onSubmit=${submit}>

@@ -32,10 +32,7 @@ export async function checkClients(context: DoctorContext): Promise<DoctorFindin
   return [...settings.flat(), ...entries.flat(), ...checkUnconnected(installed, all)]
 }
 
-function checkUnconnected(
-  installed: readonly ClientDefinition[],
-  all: readonly ConnectRecord[],
-): DoctorFinding[] {
+function checkUnconnected(installed: readonly ClientDefinition[], all: readonly ConnectRecord[]): DoctorFinding[] {
   if (all.length > 0 || installed.length === 0) return []
   return [createFinding('no-clients', { clients: installed.map(({ title }) => title).join(', ') })]
 }
@@ -139,8 +136,7 @@ function checkEntryTarget(
   const entry = createClientEntry(client, values)
   const repair = {
     action: `write ${launcher} into ${connected.file}`,
-    run: () =>
-      entry === undefined ? Promise.resolve() : replaceEntry(client, connected, entry, connections),
+    run: () => (entry === undefined ? Promise.resolve() : replaceEntry(client, connected, entry, connections)),
   }
   return [{ ...createFinding('client-command-gone', { client: title, command: gone, name }), repair }]
 }

@@ -62,11 +62,7 @@ async function findSetupError(source: LoadedConfig, terminal: Terminal): Promise
   }
 }
 
-function createProblemFinding(
-  problem: Problem,
-  cwd: string,
-  source: LoadedConfig | undefined,
-): DoctorFinding {
+function createProblemFinding(problem: Problem, cwd: string, source: LoadedConfig | undefined): DoctorFinding {
   const { pointer, message: why, hint = 'Run gateway validate for details', severity } = problem
   const place = formatLocation(problem, cwd)
   if (UNSET_VARIABLE.test(why)) return createFinding('variable-missing', { place, why, hint })
@@ -88,10 +84,7 @@ function createMissingFinding({ pointer, message: why }: Problem, hint: string):
   return undefined
 }
 
-function createMissingDirectoryFinding(
-  pointer: string,
-  source: LoadedConfig | undefined,
-): DoctorFinding | undefined {
+function createMissingDirectoryFinding(pointer: string, source: LoadedConfig | undefined): DoctorFinding | undefined {
   const upstream = CWD_POINTER.exec(pointer)?.[1]
   const spec = source?.config.upstreams[upstream ?? '']
   if (upstream === undefined || source === undefined || spec?.type !== 'stdio') return undefined

@@ -27,9 +27,7 @@ export async function checkFiles(context: DoctorContext): Promise<DoctorFinding[
 }
 
 async function checkConfigFiles({ file, source }: DoctorContext): Promise<DoctorFinding[]> {
-  const files = new Set(
-    file === undefined ? [] : [file, ...(source === undefined ? [] : listConfigFiles(source))],
-  )
+  const files = new Set(file === undefined ? [] : [file, ...(source === undefined ? [] : listConfigFiles(source))])
   const found = await Promise.all([...files].map(path => checkConfigFile(path, source?.secrets ?? [])))
   return found.flat()
 }
@@ -101,9 +99,7 @@ async function checkLocks(directory: string): Promise<DoctorFinding[]> {
   const names = (await readdir(directory).catch(() => [])).filter(name => name.endsWith('.lock'))
   const found = names.slice(0, MAX_FILES).map(async name => {
     const path = join(directory, name)
-    return (await isStaleLock(path))
-      ? [{ ...createFinding('lock-stale', { path }), repair: createRemoval(path) }]
-      : []
+    return (await isStaleLock(path)) ? [{ ...createFinding('lock-stale', { path }), repair: createRemoval(path) }] : []
   })
   return (await Promise.all(found)).flat()
 }
@@ -121,17 +117,12 @@ async function isStaleLock(path: string): Promise<boolean> {
   }
 }
 
-async function checkSockets({
-  file,
-  flags,
-  terminal: { environment },
-}: DoctorContext): Promise<DoctorFinding[]> {
+async function checkSockets({ file, flags, terminal: { environment } }: DoctorContext): Promise<DoctorFinding[]> {
   const attach = getAttachSocketPath({ file, env: flags.env ?? environment['GATEWAY_ENV'], environment })
   const directory = dirname(attach)
   const found = await lstat(directory).catch(() => undefined)
   if (found === undefined) return []
-  if (!found.isDirectory())
-    return [createFinding('state-unusable', { path: directory, why: 'not a directory' })]
+  if (!found.isDirectory()) return [createFinding('state-unusable', { path: directory, why: 'not a directory' })]
   if ((found.mode & OTHER_USERS) !== 0)
     return [addChmod(createFinding('socket-directory', { path: directory }), directory, 0o700)]
   const names = (await readdir(directory).catch(() => [])).filter(name => /\.(sock|mcp)$/.test(name))

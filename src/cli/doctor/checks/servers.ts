@@ -83,9 +83,7 @@ function checkHiddenNames(withheld: Inspection['withheld']): DoctorFinding[] {
 function checkListSize(tools: readonly object[]): DoctorFinding[] {
   const tokens = Math.ceil(JSON.stringify(tools).length / CHARACTERS_PER_TOKEN)
   return [
-    ...(tools.length > MAX_TOOLS
-      ? [createFinding('tools-many', { count: tools.length, limit: MAX_TOOLS })]
-      : []),
+    ...(tools.length > MAX_TOOLS ? [createFinding('tools-many', { count: tools.length, limit: MAX_TOOLS })] : []),
     ...(tokens > MAX_TOKENS ? [createFinding('tools-heavy', { tokens })] : []),
   ]
 }
@@ -109,11 +107,7 @@ export function checkServers({ source }: DoctorContext): DoctorFinding[] {
     ])
 }
 
-function checkExecutable(
-  upstream: string,
-  spec: UpstreamConfigs[string],
-  directory: string,
-): DoctorFinding[] {
+function checkExecutable(upstream: string, spec: UpstreamConfigs[string], directory: string): DoctorFinding[] {
   if (spec.type !== 'stdio' || !spec.command.includes('/') || !getPlatform().hasModes) return []
   const cwd = spec.cwd === 'project' ? directory : resolve(directory, spec.cwd ?? '.')
   const path = resolve(cwd, spec.command)

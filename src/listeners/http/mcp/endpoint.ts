@@ -40,14 +40,9 @@ async function answerModern(
 
   const inbound = new InboundRequest(request, 'modern', createRequestOrigin(headers), reply)
   if (inbound.isListen && !reply.accepts.events) {
-    return reply.refuse(
-      createRefusal(406, 'Not acceptable: this method requires text/event-stream'),
-      request.id,
-    )
+    return reply.refuse(createRefusal(406, 'Not acceptable: this method requires text/event-stream'), request.id)
   }
-  const forget = inbound.isListen
-    ? context.openStreams.add(headers, reason => inbound.cancel(reason))
-    : undefined
+  const forget = inbound.isListen ? context.openStreams.add(headers, reason => inbound.cancel(reason)) : undefined
   await runInOwnSession(context, inbound, headers, reply)
   forget?.()
 }
@@ -68,11 +63,7 @@ function checkModernRequest(
 }
 
 /** Refuses modern requests that would lose session state, so that clients use legacy sessions. */
-function checkEra(
-  context: HttpContext,
-  { label, profile }: RequestHeaders,
-  method: string,
-): RpcError | undefined {
+function checkEra(context: HttpContext, { label, profile }: RequestHeaders, method: string): RpcError | undefined {
   const { modern, sessionUpstreams } = context.settings.offeredEras(profile)
   if (label !== undefined && modern !== 'none') return undefined
   // Some clients do not fall back on an unsupported version, so answer probes like a legacy-only server.
@@ -195,8 +186,7 @@ function createStoppingRefusal(): Refusal {
 /** Handles a notification or a reply. Modern clients send none that apply. */
 function handleNonRequest(read: ReceivedMessage, message: RpcNotification | RpcResponse): void {
   const { context, headers, reply } = read
-  const isModern =
-    message.kind === 'notification' && (claimsModern(message.params) || hasModernVersion(headers))
+  const isModern = message.kind === 'notification' && (claimsModern(message.params) || hasModernVersion(headers))
   if (isModern) return reply.sendAccepted()
   const owner = findSession(context, headers)
   if ('status' in owner) return reply.refuse(owner)
@@ -224,12 +214,7 @@ export function handleGet({ context, request, response, headers }: Arrival): voi
 }
 
 /** Resumes the stream that an event belongs to. */
-function resumeStream(
-  context: HttpContext,
-  owner: LegacySession,
-  eventId: string,
-  reader: EventReader,
-): void {
+function resumeStream(context: HttpContext, owner: LegacySession, eventId: string, reader: EventReader): void {
   const { response } = reader
   const place = owner.events.find(eventId)
   if (place === undefined) {

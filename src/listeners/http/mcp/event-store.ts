@@ -68,8 +68,7 @@ export class EventStore {
     const { stream } = event
     this.#events.push(event)
     this.#count(event, 1)
-    if (stream.storedEvents > MAX_STREAM_EVENTS)
-      this.#drop(this.#events.findIndex(old => old.stream === stream))
+    if (stream.storedEvents > MAX_STREAM_EVENTS) this.#drop(this.#events.findIndex(old => old.stream === stream))
   }
 
   #evict(): void {

@@ -59,9 +59,7 @@ export async function answerBatch(
   if ('status' in owner) return reply.refuse(owner)
   reply.recorder = owner
   const writer = new BatchWriter(reply, messages, reply.hold())
-  await Promise.all(
-    messages.map(async message => handleSessionMessage(context, owner, message, headers, writer)),
-  )
+  await Promise.all(messages.map(async message => handleSessionMessage(context, owner, message, headers, writer)))
   if (writer.isEmpty) reply.sendAccepted()
 }
 

@@ -175,10 +175,7 @@ class StandaloneStream {
 
   notify(notification: Notification): boolean {
     const message = encodeClientNotification(notification, this.#client)
-    return (
-      message !== undefined &&
-      this.#stream?.notify(message, isChangeNotification(notification.method)) === true
-    )
+    return message !== undefined && this.#stream?.notify(message, isChangeNotification(notification.method)) === true
   }
 
   ask(ask: Ask): Promise<AskReply> {

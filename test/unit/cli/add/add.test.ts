@@ -133,8 +133,7 @@ test('each of two hundred recorded servers is added, or refused with a reason', 
       const { code, message } = error as GatewayError
       refused.push(`${name}: ${message}`)
       const isMeant = name.startsWith('io.hostile/') || name.startsWith('com.example.bundle/')
-      if (!isMeant || !['GW_ADD_REFUSED', 'GW_REGISTRY'].includes(code))
-        wrong.push(`${name}: ${code} ${message}`)
+      if (!isMeant || !['GW_ADD_REFUSED', 'GW_REGISTRY'].includes(code)) wrong.push(`${name}: ${code} ${message}`)
     }
   }
 
@@ -240,11 +239,11 @@ test('a server is started once before it is added, and its tools are shown', asy
   assert.ok(room.text().includes('memory:'))
 
   const before = room.text()
-  const bad = room.add(
-    undefined,
-    { 'no-start': false, name: 'bad', 'env-var': ['API_TOKEN=abcdefgh12345'] },
-    ['node', '-e', 'process.exit(3)'],
-  )
+  const bad = room.add(undefined, { 'no-start': false, name: 'bad', 'env-var': ['API_TOKEN=abcdefgh12345'] }, [
+    'node',
+    '-e',
+    'process.exit(3)',
+  ])
   await assert.rejects(bad, { code: 'GW_ADD_TRIAL' })
   assert.equal(room.text(), before)
   assert.deepEqual(readdirSync(join(room.directory, 'secrets')), [])
@@ -344,10 +343,7 @@ test('nothing is written where the file would not be valid, is no file of ours, 
     room.add('https://mcp.example.com/mcp', { name: 'first' }),
     /an upstream named "first" already exists/,
   )
-  await assert.rejects(
-    room.add('io.github.vendor0/tool-0'),
-    /it needs --env-var TOOL0_API_KEY=…, --arg target_dir=…/,
-  )
+  await assert.rejects(room.add('io.github.vendor0/tool-0'), /it needs --env-var TOOL0_API_KEY=…, --arg target_dir=…/)
   await assert.rejects(room.add('io.github.vendor0/tool-O'), /did you mean/)
   await assert.rejects(room.add('io.github.vend\u043er0/tool-0'), /is none of/)
   await assert.rejects(room.add('npm:--registry=x@1.0.0'), /is not a valid package name/)

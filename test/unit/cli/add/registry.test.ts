@@ -14,9 +14,7 @@ type Answer = (url: URL, response: ServerResponse) => void
 const NOBODY = { stdin: { isTTY: false } } as unknown as NodeJS.Process
 
 function entry(name: string, version = '1.0.0'): object {
-  const packages = [
-    { registryType: 'npm', identifier: '@acme/weather', version, transport: { type: 'stdio' } },
-  ]
+  const packages = [{ registryType: 'npm', identifier: '@acme/weather', version, transport: { type: 'stdio' } }]
   return { server: { name, description: `The ${name} server`, version, packages } }
 }
 
@@ -87,10 +85,7 @@ const BROKEN: Readonly<Record<string, readonly [Answer, RegExp]>> = {
   'knows no such server': [(_url, response) => say(response, {}, 404), /server not found/],
   fails: [(_url, response) => say(response, {}, 503), /HTTP 503/],
   'says no JSON': [(_url, response) => void response.end('<html>'), /JSON/],
-  'answers for another server': [
-    (_url, response) => say(response, entry('io.evil/other')),
-    /invalid entry for/,
-  ],
+  'answers for another server': [(_url, response) => say(response, entry('io.evil/other')), /invalid entry for/],
   'hangs up': [(_url, response) => void response.destroy(), /./],
   'sends without end': [(_url, response) => endless(response), /bytes|large|MiB/],
   'leads elsewhere': [

@@ -14,10 +14,7 @@ export interface Fault {
   readonly cure: 'fix' | ((lab: Lab) => Promise<void>)
 }
 
-export async function listening(
-  t: TestContext,
-  where: string | { port: number; host: string },
-): Promise<Server> {
+export async function listening(t: TestContext, where: string | { port: number; host: string }): Promise<Server> {
   const server = createServer(socket => socket.destroy())
   await new Promise<void>(resolve => server.listen(where, resolve))
   cleanup(t, () => new Promise<void>(resolve => void server.close(() => resolve())))

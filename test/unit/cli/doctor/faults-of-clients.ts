@@ -57,21 +57,14 @@ export const CLIENT_FAULTS: readonly Fault[] = [
   {
     code: 'client-command-gone',
     names: /Cursor starts \/gone\/node/,
-    prepare: async lab =>
-      void (await connected(lab, 'cursor', ['/gone/node', LAUNCHER, 'attach', '-c', lab.file])),
+    prepare: async lab => void (await connected(lab, 'cursor', ['/gone/node', LAUNCHER, 'attach', '-c', lab.file])),
     cure: 'fix',
   },
   {
     code: 'client-config-gone',
     names: /Codex wants the gateway of \/gone\/gateway\.yaml/,
     prepare: async lab =>
-      void (await connected(lab, 'codex', [
-        process.execPath,
-        LAUNCHER,
-        'attach',
-        '-c',
-        '/gone/gateway.yaml',
-      ])),
+      void (await connected(lab, 'codex', [process.execPath, LAUNCHER, 'attach', '-c', '/gone/gateway.yaml'])),
     cure: 'fix',
   },
   {
@@ -112,8 +105,7 @@ export const CLIENT_FAULTS: readonly Fault[] = [
     code: 'no-clients',
     names: /Cursor/,
     prepare: lab => lab.write('.cursor/mcp.json', '{}'),
-    cure: async lab =>
-      void (await connected(lab, 'cursor', [process.execPath, LAUNCHER, 'attach', '-c', lab.file])),
+    cure: async lab => void (await connected(lab, 'cursor', [process.execPath, LAUNCHER, 'attach', '-c', lab.file])),
   },
   {
     code: 'not-running',
@@ -126,10 +118,7 @@ export const CLIENT_FAULTS: readonly Fault[] = [
     code: 'gateway-silent',
     names: /does not answer/,
     async prepare(lab, t) {
-      const socket = getControlSocketPath(
-        { file: lab.file, env: '', environment: lab.terminal.environment },
-        77,
-      )
+      const socket = getControlSocketPath({ file: lab.file, env: '', environment: lab.terminal.environment }, 77)
       await mkdir(dirname(socket), { recursive: true, mode: 0o700 })
       const server = await listening(t, socket)
       lab.ends.push(() => new Promise(resolve => server.close(() => resolve())))

@@ -15,10 +15,7 @@ const jwt = (exp: number): string =>
   `eyJhbGciOiJub25lIn0.${Buffer.from(JSON.stringify({ exp })).toString('base64url')}.${expired}`
 
 async function staleSocket(lab: Lab): Promise<void> {
-  const path = getControlSocketPath(
-    { file: lab.file, env: '', environment: lab.terminal.environment },
-    999_999,
-  )
+  const path = getControlSocketPath({ file: lab.file, env: '', environment: lab.terminal.environment }, 999_999)
   await mkdir(dirname(path), { recursive: true, mode: 0o700 })
   const { spawnSync } = process.getBuiltinModule('node:child_process')
   const script = `require('node:net').createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, 'SIGKILL'))`
@@ -98,12 +95,10 @@ export const MACHINE_FAULTS: readonly Fault[] = [
   {
     code: 'secret-placeholder',
     names: /env\.GITHUB_TOKEN.*YOUR_API_KEY/,
-    prepare: sets(
-      '  files: { type: stdio, command: node, args: [server.mjs], env: { GITHUB_TOKEN: YOUR_API_KEY } }',
-    ),
-    cure: sets(
-      '  files: { type: stdio, command: node, args: [server.mjs], env: { GITHUB_TOKEN: ghp_abcdefgh } }',
-    ) as (lab: Lab) => Promise<void>,
+    prepare: sets('  files: { type: stdio, command: node, args: [server.mjs], env: { GITHUB_TOKEN: YOUR_API_KEY } }'),
+    cure: sets('  files: { type: stdio, command: node, args: [server.mjs], env: { GITHUB_TOKEN: ghp_abcdefgh } }') as (
+      lab: Lab,
+    ) => Promise<void>,
   },
   {
     code: 'token-expired',
@@ -129,8 +124,7 @@ export const MACHINE_FAULTS: readonly Fault[] = [
   {
     code: 'address-unknown',
     names: /203\.0\.113\.7/,
-    prepare: lab =>
-      lab.config(undefined, '', '{ type: http, port: 0, host: 203.0.113.7, exposeWithoutAuth: true }'),
+    prepare: lab => lab.config(undefined, '', '{ type: http, port: 0, host: 203.0.113.7, exposeWithoutAuth: true }'),
     cure: isSound,
   },
   {
@@ -198,8 +192,7 @@ export const MACHINE_FAULTS: readonly Fault[] = [
       await mkdir(dirname(path), { recursive: true, mode: 0o700 })
       await symlink('/dev/null', path)
     },
-    cure: lab =>
-      unlink(getAttachSocketPath({ file: lab.file, env: '', environment: lab.terminal.environment })),
+    cure: lab => unlink(getAttachSocketPath({ file: lab.file, env: '', environment: lab.terminal.environment })),
   },
   {
     code: 'lock-stale',

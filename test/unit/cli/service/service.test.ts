@@ -4,17 +4,8 @@ import { chmod, lstat, mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import {
-  SERVICE_KINDS,
-  type ServiceParameters,
-  type ServiceKind,
-} from '../../../../src/cli/service/definitions.ts'
-import {
-  runInstall,
-  runServiceStatus,
-  runUninstall,
-  resolveService,
-} from '../../../../src/cli/service/service.ts'
+import { SERVICE_KINDS, type ServiceParameters, type ServiceKind } from '../../../../src/cli/service/definitions.ts'
+import { runInstall, runServiceStatus, runUninstall, resolveService } from '../../../../src/cli/service/service.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 import { silentTerminal } from '../../fixtures/silent-terminal.ts'
 
@@ -85,8 +76,7 @@ test('a unit for systemd is one that systemd takes, whatever its paths are', asy
   const text = kindOf('linux').text(FACTS)
   assert.match(text, /^ExecStart=".*" "\/opt\/it\/bin\/run\.js" "serve" "--config" /m)
   assert.ok(text.includes('100%% \\"$$HOME\\" <&> \\\\x;#[Service]/gateway.yaml"'))
-  if (spawnSync('systemd-analyze', ['--version']).status !== 0)
-    return t.skip('there is no systemd-analyze here')
+  if (spawnSync('systemd-analyze', ['--version']).status !== 0) return t.skip('there is no systemd-analyze here')
   const { path } = await home(t)
   const file = join(path, 'tapgate-0123abcd.service')
   await writeFile(file, text)

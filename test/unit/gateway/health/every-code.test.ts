@@ -20,9 +20,7 @@ for (const [code, { fix, level, make, needsRedis }] of Object.entries(ILLS))
     async t => {
       const { gateway, headers, cure } = await make(t)
       const one = await seen(t, gateway, headers)
-      await until(`${code} is found`, () =>
-        gateway.gateway.health.findings.some(found => found.code === code),
-      )
+      await until(`${code} is found`, () => gateway.gateway.health.findings.some(found => found.code === code))
 
       const finding = await toldOf(one, code)
       assert.equal(finding.level, level)

@@ -25,8 +25,7 @@ async function moody(t: TestContext, mood: object | undefined, clock?: TestClock
     { upstreams: { moody: server } },
     { directory, ...(clock === undefined ? {} : { clock }) },
   )
-  const restart = (): Promise<JsonObject> =>
-    gateway.gateway.control('upstream.restart', { upstream: 'moody' })
+  const restart = (): Promise<JsonObject> => gateway.gateway.control('upstream.restart', { upstream: 'moody' })
   return { gateway, become, restart }
 }
 

@@ -49,9 +49,7 @@ async function untraced(t: TestContext): Promise<Ill> {
   return {
     gateway,
     async cure() {
-      const collector = createServer((request, response) =>
-        request.resume().once('end', () => response.end()),
-      )
+      const collector = createServer((request, response) => request.resume().once('end', () => response.end()))
       await once(collector.listen(port, '127.0.0.1'), 'listening')
       cleanup(t, () => void collector.close().closeAllConnections())
       await client.request('tools/call', { name: 'web__run' })
@@ -78,9 +76,7 @@ export const ILLS: Readonly<Record<string, Case>> = {
     async make(t) {
       const gateway = await gatewayOf(t, {}, { upstreams: { web: await web(t) } })
       const good = gateway.gateway.generation.loaded
-      await gateway.gateway
-        .reload({ version: 1, upstreams: { x: { type: 'nothing' } } })
-        .catch(() => undefined)
+      await gateway.gateway.reload({ version: 1, upstreams: { x: { type: 'nothing' } } }).catch(() => undefined)
       return { gateway, cure: () => gateway.gateway.reload(good) }
     },
   },
@@ -198,18 +194,11 @@ export const ILLS: Readonly<Record<string, Case>> = {
     fix: /^Run "gateway lock"/,
     async make(t) {
       const directory = directoryWith(t, { 'none.txt': '' })
-      const gateway = await gatewayOf(
-        t,
-        { pins: 'withhold' },
-        { directory, upstreams: { web: await web(t) } },
-      )
+      const gateway = await gatewayOf(t, { pins: 'withhold' }, { directory, upstreams: { web: await web(t) } })
       return {
         gateway,
         async cure() {
-          writeFileSync(
-            join(directory, 'gateway.lock'),
-            JSON.stringify({ lockfileVersion: 1, upstreams: {} }),
-          )
+          writeFileSync(join(directory, 'gateway.lock'), JSON.stringify({ lockfileVersion: 1, upstreams: {} }))
           await gateway.gateway.reload(gateway.gateway.generation.loaded)
         },
       }

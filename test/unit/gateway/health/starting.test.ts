@@ -3,13 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test, type TestContext } from 'node:test'
 import { setImmediate as soon } from 'node:timers/promises'
-import {
-  closeAfter,
-  testClient,
-  TestClock,
-  testGateway,
-  testUpstream,
-} from '../../../../src/testing/index.ts'
+import { closeAfter, testClient, TestClock, testGateway, testUpstream } from '../../../../src/testing/index.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 import { until } from '../../../fixtures/until.ts'
 

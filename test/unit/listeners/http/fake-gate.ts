@@ -170,13 +170,7 @@ const quiet: Log = {
 export const log = quiet
 
 /** All that the plugin makes of a listener's configuration. */
-export function makeListener(
-  plugin: Plugin,
-  spec: object,
-  gate: Gate,
-  clock: Clock,
-  config: object = {},
-): Listener {
+export function makeListener(plugin: Plugin, spec: object, gate: Gate, clock: Clock, config: object = {}): Listener {
   let make: ((spec: object, context: ListenerContext) => Listener) | undefined
   const api = {
     options: undefined,

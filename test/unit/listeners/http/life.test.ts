@@ -72,8 +72,7 @@ test('a port that is taken is an error that names the address', async t => {
 
   await assert.rejects(
     second.start(),
-    (error: unknown) =>
-      error instanceof GatewayError && error.code === 'GW_LISTEN' && error.message.includes(url.port),
+    (error: unknown) => error instanceof GatewayError && error.code === 'GW_LISTEN' && error.message.includes(url.port),
   )
   await second.stop(0)
 })
@@ -87,8 +86,7 @@ test(
     const port = Number(first.url.port)
     const second = await serve(t, { ...spec, port })
     second.gate.ready = { ready: false, upstreams: {}, health: { level: 'ok', findings: [] } }
-    const seen = async (): Promise<number> =>
-      (await send(first.url, { method: 'GET', path: '/readyz' })).status
+    const seen = async (): Promise<number> => (await send(first.url, { method: 'GET', path: '/readyz' })).status
     const statuses = new Set<number>()
     await until(async () => statuses.add(await seen()).size === 2, 'an answer of each')
 

@@ -26,10 +26,7 @@ test('eras: both serves modern requests as sessions of their own, and the log sa
 
   assert.deepEqual(counts, [1, 1])
   assert.equal(logged.filter(line => line.includes('modern client without session label')).length, 1)
-  assert.match(
-    String(inspected.listeners[0]?.eras),
-    /^each modern request without a label is its own session/,
-  )
+  assert.match(String(inspected.listeners[0]?.eras), /^each modern request without a label is its own session/)
 })
 
 test('a profile without such a server offers both eras, and one may say otherwise', async t => {

@@ -99,11 +99,7 @@ describe('the label of a session', () => {
   })
 
   test('left out, each request is a conversation of its own, though another one is open', async t => {
-    const { rest, modern } = await bench(
-      t,
-      {},
-      { listeners: { main: { type: 'http', port: 0, eras: 'both' } } },
-    )
+    const { rest, modern } = await bench(t, {}, { listeners: { main: { type: 'http', port: 0, eras: 'both' } } })
     assert.equal(await rest('alice', 'a'), 1)
     assert.deepEqual([await rest('alice'), await modern('alice'), await rest('alice')], [1, 1, 1])
     assert.equal(await rest('alice', 'a'), 2)
@@ -146,8 +142,7 @@ describe('the label of a session', () => {
     const refused = await send('/tools/call', from('alice', restCall(COUNT), 'f'))
     assert.equal(refused.status, 503)
     assert.equal(refused.headers.get('retry-after'), '1')
-    for (const label of ['e', 'a'])
-      await send('/tools/call', from('alice', restCall('keeper__release'), label))
+    for (const label of ['e', 'a']) await send('/tools/call', from('alice', restCall('keeper__release'), label))
     assert.deepEqual(
       (await Promise.all(held)).map(({ status }) => status),
       [200, 200],
@@ -159,10 +154,7 @@ const restCall = rest
 
 describe('an upstream that is told of sessions', () => {
   test('learns one name of our own for each label of each caller, and never the label', async t => {
-    const web = closeAfter(
-      t,
-      await testUpstream({ era: 'modern', tools: { count: () => 'x' }, ttlMs: 60_000 }),
-    )
+    const web = closeAfter(t, await testUpstream({ era: 'modern', tools: { count: () => 'x' }, ttlMs: 60_000 }))
     const config = { sessionHeaders: { upstreams: ['web'] }, rest: {} }
     const { url } = closeAfter(t, await testGateway({ upstreams: { web }, config, plugins: [byToken] }))
     const named = async (who: string, label?: string): Promise<string> => {
@@ -177,8 +169,7 @@ describe('an upstream that is told of sessions', () => {
     assert.equal(new Set([first, ...others]).size, 4)
     assert.ok(web.calls.every(({ headers }) => !JSON.stringify(headers).includes('secret-label')))
     const lists = web.listCalls('tools/list').length
-    for (let round = 0; round < 3; round++)
-      await fetch(new URL('/tools', url), from('alice', {}, 'secret-label'))
+    for (let round = 0; round < 3; round++) await fetch(new URL('/tools', url), from('alice', {}, 'secret-label'))
     assert.ok(web.listCalls('tools/list').length <= lists + 1, 'a labelled conversation keeps its list')
   })
 })

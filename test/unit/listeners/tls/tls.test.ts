@@ -169,11 +169,7 @@ describe('a listener that asks for certificates', () => {
   })
 
   test('ends what it had let in when it trusts another authority', async t => {
-    const { url, gateway, directory, config } = await serve(
-      t,
-      { clientCa: 'clients.pem' },
-      { auth: { certificates } },
-    )
+    const { url, gateway, directory, config } = await serve(t, { clientCa: 'clients.pem' }, { auth: { certificates } })
     const socket = new WebSocket(url.replace(/^https(.*)\/mcp$/, 'wss$1/ws'), ['mcp'], { ca, ...ci })
     cleanup(t, () => socket.terminate())
     await once(socket, 'open')

@@ -89,8 +89,7 @@ describe('activity', () => {
 
   test('finds calls by tool, failure and time, and sums them up', async t => {
     const { client, calls, file } = await lab(t)
-    for (const name of ['web__search', 'web__search', 'web__fails'])
-      await client.request('tools/call', { name })
+    for (const name of ['web__search', 'web__search', 'web__fails']) await client.request('tools/call', { name })
     await calls()
 
     const named = (wanted: Parameters<typeof queryCalls>[1]): string[] =>
@@ -145,10 +144,7 @@ describe('activity', () => {
     await first.client.request('tools/call', { name: 'web__search' })
     await first.calls()
     await first.gateway.gateway.close()
-    writeFileSync(
-      first.file,
-      'this is no database, it is something else altogether, and long enough for that',
-    )
+    writeFileSync(first.file, 'this is no database, it is something else altogether, and long enough for that')
     const { client, calls, gateway } = await lab(t, {}, directory)
     const { result } = await client.request('tools/call', { name: 'web__search' })
 

@@ -2,18 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readUpdate, ToolCalls } from '../../../../plugins/agents/acp/updates.ts'
 import { AgentFailure } from '../../../../plugins/agents/types.ts'
-import {
-  ANN,
-  CANCELLED,
-  END,
-  FakeHost,
-  OPTIONS,
-  type Play,
-  call,
-  deskOf,
-  request,
-  settled,
-} from './tasks/kit.ts'
+import { ANN, CANCELLED, END, FakeHost, OPTIONS, type Play, call, deskOf, request, settled } from './tasks/kit.ts'
 
 const failing =
   (kind: AgentFailure['kind']): Play =>
@@ -57,8 +46,7 @@ test('whoever denied what the agent wanted is named', async context => {
   const byTime = deskOf(context, [new FakeHost('a', asks, soon)])
   const begun = await byTime.delegate(request(), ANN)
   let late = await settled(byTime, begun.id)
-  while (late.state !== 'failed')
-    late = (await byTime.wait(begun.id, 'ann', { ms: 5000, since: late.seq })) ?? late
+  while (late.state !== 'failed') late = (await byTime.wait(begun.id, 'ann', { ms: 5000, since: late.seq })) ?? late
   assert.equal(late.why, 'denied: the approval timed out')
 })
 

@@ -119,11 +119,7 @@ export function listener(
 export const say = (text: string) => [{ type: 'text', text }]
 
 /** All that a session is opened with, in the directory of the test. */
-export const wanted = (
-  cwd: string,
-  side: SessionHandler,
-  more: Partial<SessionRequest> = {},
-): SessionRequest => ({
+export const wanted = (cwd: string, side: SessionHandler, more: Partial<SessionRequest> = {}): SessionRequest => ({
   cwd,
   mcpServers: [],
   side,
@@ -137,13 +133,12 @@ export const allowOnce = ({ options }: PermissionRequest): PermissionOutcome => 
 }
 
 /** For `assert.rejects`. */
-export const fails =
-  (kind: AgentFailure['kind'], phase?: string, words?: RegExp) => (error: AgentFailure) => {
-    assert.equal(error.kind, kind, error.message)
-    if (phase !== undefined) assert.equal(error.phase, phase, error.message)
-    if (words !== undefined) assert.match(`${error.message}\n${error.lastWords ?? ''}`, words)
-    return true
-  }
+export const fails = (kind: AgentFailure['kind'], phase?: string, words?: RegExp) => (error: AgentFailure) => {
+  assert.equal(error.kind, kind, error.message)
+  if (phase !== undefined) assert.equal(error.phase, phase, error.message)
+  if (words !== undefined) assert.match(`${error.message}\n${error.lastWords ?? ''}`, words)
+  return true
+}
 
 /** Says whether it runs; one that nobody has waited for yet does not. */
 export function isAlive(pid: number | undefined): boolean {

@@ -56,10 +56,7 @@ test('an edit shows its files, the content to write, and what that takes the pla
 
 test('what a call does not say is said', () => {
   assert.match(asked({ title: 'Bash', kind: 'execute' }), /not specified: the command; its input/)
-  assert.match(
-    asked({ title: 'Write', kind: 'edit' }),
-    /not specified: which files; the content to write; its input/,
-  )
+  assert.match(asked({ title: 'Write', kind: 'edit' }), /not specified: which files; the content to write; its input/)
   assert.match(asked({ title: 'Bash' }), /action of unknown kind: Bash\nnot specified: the kind of action/)
 })
 

@@ -42,10 +42,7 @@ test('a program that may never run is refused by its real path before anything s
   const agents = (command: string): JsonObject => ({ list: { one: { command } }, commands: ['/nowhere/*'] })
 
   await assert.rejects(warnings(directory, agents('./linked')), ({ message }: Error) => {
-    assert.ok(
-      message.includes(`agents.list.one.command: cannot run "./linked": ${realpathSync(real)}`),
-      message,
-    )
+    assert.ok(message.includes(`agents.list.one.command: cannot run "./linked": ${realpathSync(real)}`), message)
     return true
   })
   const [warned] = await warnings(directory, agents('./gone'))

@@ -19,9 +19,7 @@ describe('a client of 2026-07-28 over stateless HTTP', () => {
 
       const first = await client.request('tools/call', callOf(7))
       assert.equal(first.result?.resultType, 'input_required')
-      const [ask] = Object.values(
-        first.result.inputRequests as Record<string, { params: { message: string } }>,
-      )
+      const [ask] = Object.values(first.result.inputRequests as Record<string, { params: { message: string } }>)
       assert.match(ask?.params.message ?? '', /Run "pay__send"\?.*"money".*\{"amount":7\}/)
       assert.deepEqual(sent(), [])
       const retry = async (): Promise<string> =>
@@ -72,10 +70,7 @@ describe('a client of 2026-07-28 over stateless HTTP', () => {
     assert.match(await answered({ approve: 'true' }), /approval_denied/)
     const late = await client.request('tools/call', callOf(2))
     clock.advance(60_001)
-    assert.match(
-      textOf(await client.request('tools/call', retryOf(callOf(2), late, YES))),
-      /approval_expired/,
-    )
+    assert.match(textOf(await client.request('tools/call', retryOf(callOf(2), late, YES))), /approval_expired/)
     assert.deepEqual(sent(), [])
     assert.deepEqual(outcomes(events), ['denied', 'denied', 'denied', 'denied', 'expired'])
   })
@@ -221,11 +216,7 @@ describe('a webhook', () => {
       return { body, headers: isSigned ? sign(body) : { ...sign(body), 'x-tapgate-signature': 'sha256=0' } }
     })
     const clock = new TestClock()
-    const { gateway, sent } = await setting(
-      t,
-      { by: ['webhook'], webhook: { url, secret: SECRET } },
-      { clock },
-    )
+    const { gateway, sent } = await setting(t, { by: ['webhook'], webhook: { url, secret: SECRET } }, { clock })
     const client = await connect(t, gateway, {})
 
     assert.equal(textOf(await client.request('tools/call', callOf(7))), 'sent')

@@ -50,11 +50,7 @@ async function listed({ gateway }: TestGateway): Promise<JsonObject[]> {
   return (await gateway.control('approvals.list')).approvals as JsonObject[]
 }
 
-async function decided(
-  { gateway }: TestGateway,
-  id: string,
-  verb: 'approve' | 'deny' = 'approve',
-): Promise<unknown> {
+async function decided({ gateway }: TestGateway, id: string, verb: 'approve' | 'deny' = 'approve'): Promise<unknown> {
   return (await gateway.control(`approvals.${verb}`, { id })).decided
 }
 

@@ -80,12 +80,7 @@ export function callOf(amount: number): JsonObject {
 }
 
 /** The same call again, with what the person filled in. */
-export function retryOf(
-  call: JsonObject,
-  first: TestReply,
-  content: JsonObject,
-  action = 'accept',
-): JsonObject {
+export function retryOf(call: JsonObject, first: TestReply, content: JsonObject, action = 'accept'): JsonObject {
   const { inputRequests, requestState } = first.result as { inputRequests: JsonObject; requestState: string }
   const inputResponses = Object.fromEntries(Object.keys(inputRequests).map(key => [key, { action, content }]))
   return { ...call, requestState, inputResponses }

@@ -110,10 +110,7 @@ describe('a chain', () => {
 
     await rm(`${file}.3`)
     const missing = await verifyChain(file)
-    assert.deepEqual(
-      [missing.isIntact, missing.problem?.file, missing.problem?.line],
-      [false, `${file}.3`, 0],
-    )
+    assert.deepEqual([missing.isIntact, missing.problem?.file, missing.problem?.line], [false, `${file}.3`, 0])
     await writeFile(`${file}.3`, oldest)
     assert.equal((await verifyChain(file)).isIntact, true)
     await writeFile(file, '')

@@ -76,8 +76,7 @@ describe('what auth covers', () => {
     const listeners = { main: other, inner: other }
     const gateway = await serve(t, { keys, listeners: ['main'], except: ['/open'] }, { listeners })
     const [main, inner] = gateway.gateway.listeners
-    const status = (url: string): Promise<number> =>
-      call({ ...gateway, url }, 'db__read').then(({ status }) => status)
+    const status = (url: string): Promise<number> => call({ ...gateway, url }, 'db__read').then(({ status }) => status)
     assert.equal(await status(main?.url ?? ''), 401)
     assert.equal(await status(inner?.url ?? ''), 200)
     assert.equal((await fetch(new URL('/open', main?.url))).status, 404)

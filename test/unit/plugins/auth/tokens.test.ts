@@ -16,8 +16,7 @@ describe('a token', () => {
   test('of the issuer for this resource opens the door; its keys are fetched once', async t => {
     const gateway = await serve(t, jwt(issuer))
     const before = issuer.fetches()
-    for (let i = 0; i < 3; i++)
-      assert.equal((await call(gateway, 'db__read', await issuer.sign(RESOURCE))).status, 200)
+    for (let i = 0; i < 3; i++) assert.equal((await call(gateway, 'db__read', await issuer.sign(RESOURCE))).status, 200)
     assert.equal(issuer.fetches() - before, 1)
   })
 
@@ -31,9 +30,7 @@ describe('a token', () => {
       const challenge = reply.headers.get('www-authenticate') ?? ''
       const isRefused =
         reply.status === 401 &&
-        challenge.includes(
-          'resource_metadata="https://gateway.example/.well-known/oauth-protected-resource/mcp"',
-        )
+        challenge.includes('resource_metadata="https://gateway.example/.well-known/oauth-protected-resource/mcp"')
       if (!isRefused) passed.push(`${why}: ${reply.status} ${challenge}`)
     }
     assert.deepEqual(passed, [])
@@ -70,10 +67,7 @@ describe('a token', () => {
   })
 
   test('must be young, say its type and have its claims, where that is asked', async t => {
-    const gateway = await serve(
-      t,
-      jwt(issuer, { maxAge: '60s', type: 'at+jwt', requires: ['jti'], leeway: 0 }),
-    )
+    const gateway = await serve(t, jwt(issuer, { maxAge: '60s', type: 'at+jwt', requires: ['jti'], leeway: 0 }))
     const good = { typ: 'at+jwt' }
     const status = async (claims: JsonObject, header: JsonObject): Promise<number> =>
       (await call(gateway, 'db__read', await issuer.sign(RESOURCE, claims, header))).status

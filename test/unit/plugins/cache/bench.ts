@@ -1,13 +1,5 @@
 import { cache } from '../../../../plugins/cache/index.ts'
-import type {
-  Answer,
-  Call,
-  Dispatch,
-  Principal,
-  Session,
-  Upstream,
-  UpstreamState,
-} from '../../../../src/api/index.ts'
+import type { Answer, Call, Dispatch, Principal, Session, Upstream, UpstreamState } from '../../../../src/api/index.ts'
 import { ANONYMOUS } from '../../../../src/api/principal.ts'
 import type { CacheConfig } from '../../../../src/config/config.gen.ts'
 import { PipelineCall, PipelineExchange } from '../../../../src/core/exchange.ts'

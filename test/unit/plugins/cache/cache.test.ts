@@ -62,12 +62,8 @@ test('cursor, principal and headers each have a list of their own; _meta has not
   await dispatch(list({ _meta: { progressToken: 7 } }))
   await dispatch(list({ cursor: '2' }))
   await dispatch(withHeader)
-  await dispatch(
-    callOf('web', 'tools/list', undefined, exchangeOf('tools/list', undefined, sessionOf('c', 'ann'))),
-  )
-  await dispatch(
-    callOf('web', 'tools/list', undefined, exchangeOf('tools/list', undefined, sessionOf('d', 'ann'))),
-  )
+  await dispatch(callOf('web', 'tools/list', undefined, exchangeOf('tools/list', undefined, sessionOf('c', 'ann'))))
+  await dispatch(callOf('web', 'tools/list', undefined, exchangeOf('tools/list', undefined, sessionOf('d', 'ann'))))
 
   assert.equal(calls.length, 4)
 })

@@ -108,17 +108,13 @@ test('what cannot be told for long becomes everything, within bounds', async () 
 })
 
 /** Two replicas that keep what a tool says, before one server that counts how often it is asked. */
-async function caching(
-  t: TestContext,
-  redis: Redis,
-): Promise<readonly [TestGateway, TestGateway, () => number]> {
+async function caching(t: TestContext, redis: Redis): Promise<readonly [TestGateway, TestGateway, () => number]> {
   const web = closeAfter(t, await testUpstream({ tools: { look: () => 'seen', write: () => 'done' } }))
   const config = {
     upstreams: { web: { type: 'http', url: web.url } },
     cache: { tools: { web__look: { ttl: '1h', tags: ['things'] }, web__write: { purges: ['tag:things'] } } },
   }
-  const asked = (): number =>
-    web.listCalls('tools/call').filter(({ params }) => params?.name === 'look').length
+  const asked = (): number => web.listCalls('tools/call').filter(({ params }) => params?.name === 'look').length
   return [await replica(t, redis, config), await replica(t, redis, config), asked]
 }
 

@@ -113,9 +113,7 @@ test('errors, failed tools, tasks, wishes for input and their retries are never 
 
 test('an answer for which the client was asked is its own, and who waited with it asks anew', async () => {
   const first = Promise.withResolvers<Answer>()
-  const { hooks, calls, dispatch } = await bench(GET, (_call, nth) =>
-    nth === 1 ? first.promise : resultOf({ nth }),
-  )
+  const { hooks, calls, dispatch } = await bench(GET, (_call, nth) => (nth === 1 ? first.promise : resultOf({ nth })))
   const leading = tool('get_a')
   const both = [dispatch(leading), dispatch(tool('get_a'))]
   await soon()

@@ -14,8 +14,7 @@ test('a success of a tool makes others out of date, for everyone and under way',
     web__touch: { purges: ['web__look', 'resource:issue:*'] },
   }
   const { calls, dispatch } = await bench({ tools, resources: '1h' }, (call, nth) => {
-    if (call.params?.arguments !== undefined && 'slow' in (call.params.arguments as object))
-      return under.promise
+    if (call.params?.arguments !== undefined && 'slow' in (call.params.arguments as object)) return under.promise
     return resultOf({
       nth,
       isError: (call.params?.arguments as { fails?: boolean } | undefined)?.fails === true,

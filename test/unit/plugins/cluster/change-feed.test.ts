@@ -37,9 +37,7 @@ async function pair(): Promise<{ clock: HandClock; memory: SharedMemory; one: To
     const said: string[] = []
     const says = (upstream: string, { method, params }: Notification): void => {
       said.push(
-        [upstream, method.split('/').slice(-2).join('/'), ...(params === undefined ? [] : [params.uri])].join(
-          ' ',
-        ),
+        [upstream, method.split('/').slice(-2).join('/'), ...(params === undefined ? [] : [params.uri])].join(' '),
       )
     }
     news.setHandler({ names: ['web', 'db'], says })
@@ -71,11 +69,7 @@ test('what was missed is found by its number, at the next look', async () => {
   assert.deepEqual(other.said, [])
   await passed(clock, 10_000)
 
-  assert.deepEqual(other.said, [
-    'db tools/list_changed',
-    'db prompts/list_changed',
-    'db resources/list_changed',
-  ])
+  assert.deepEqual(other.said, ['db tools/list_changed', 'db prompts/list_changed', 'db resources/list_changed'])
 })
 
 test('a store that has forgotten all has every list looked at once, and nonsense is not heard', async () => {

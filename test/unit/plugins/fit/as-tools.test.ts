@@ -2,13 +2,7 @@ import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { toToolAnswer } from '../../../../plugins/fit/as-tools/tap-calls.ts'
 import { answer, refuse, type JsonObject, type Plugin } from '../../../../src/plugin.ts'
-import {
-  closeAfter,
-  testClient,
-  type TestClient,
-  testGateway,
-  testUpstream,
-} from '../../../../src/testing/index.ts'
+import { closeAfter, testClient, type TestClient, testGateway, testUpstream } from '../../../../src/testing/index.ts'
 
 const FIT = { resources: 'asTools', prompts: 'asTools' }
 const OURS = ['list_resources', 'read_resource', 'list_prompts', 'get_prompt']
@@ -19,8 +13,7 @@ function watcher(seen: string[]): Plugin<never> {
     name: 'watcher',
     setup({ hooks }) {
       hooks.request.tap({ stage: 'policy' }, ({ method, params }) => {
-        if (method !== 'tools/list')
-          seen.push(`${method} ${String(params?.uri ?? params?.name ?? '')}`.trim())
+        if (method !== 'tools/list') seen.push(`${method} ${String(params?.uri ?? params?.name ?? '')}`.trim())
         return params?.uri === 'memo://secret' ? refuse(-31000, 'not for you') : undefined
       })
       hooks.settled.tap(({ method, answer }) => {
@@ -142,16 +135,9 @@ test('a client that shows them is given no tools for them, and cannot call any',
   const { connect } = await serve(t)
   const client = await connect('claude-code')
   assert.deepEqual(await namesOf(client), ['web__short'])
-  assert.match(
-    String((await call(client, 'read_resource', { uri: 'memo://one' })).error?.message),
-    /Unknown tool/,
-  )
+  assert.match(String((await call(client, 'read_resource', { uri: 'memo://one' })).error?.message), /Unknown tool/)
   // Codex is known to show no prompts.
-  assert.deepEqual(await namesOf(await connect('codex-mcp-client')), [
-    'web__short',
-    'list_prompts',
-    'get_prompt',
-  ])
+  assert.deepEqual(await namesOf(await connect('codex-mcp-client')), ['web__short', 'list_prompts', 'get_prompt'])
 })
 
 test('nothing is added where the configuration does not say so; a profile has its own say, and so has a client', async t => {
@@ -163,11 +149,7 @@ test('nothing is added where the configuration does not say so; a profile has it
     profiles: { other: { fit: { resources: 'no', prompts: 'asTools' } } },
   })
   assert.deepEqual(await namesOf(await connect('chatgpt')), ['web__short', 'list_resources', 'read_resource'])
-  assert.deepEqual(await namesOf(await connect('my-agent')), [
-    'web__short',
-    'list_resources',
-    'read_resource',
-  ])
+  assert.deepEqual(await namesOf(await connect('my-agent')), ['web__short', 'list_resources', 'read_resource'])
   assert.deepEqual(await namesOf(await connect('chatgpt', 'modern', '/other')), [
     'web__short',
     'list_prompts',

@@ -140,10 +140,7 @@ test('the owner reads what a client is shown, and why', async t => {
   assert.deepEqual(listing.hidden, [{ name: 'web__hopeless', upstream: 'web' }])
   const changes = report.changes as JsonObject[]
   const byName = new Map(changes.map(change => [change.name, change]))
-  assert.match(
-    String(byName.get(`web__${LONG}`)?.notes),
-    /the name has 67 characters, and the client allows 59/,
-  )
+  assert.match(String(byName.get(`web__${LONG}`)?.notes), /the name has 67 characters, and the client allows 59/)
   assert.equal(byName.get('web__dotted.name')?.shown, 'web__dotted_name')
   assert.match(String(byName.get('web__hopeless')?.unfit), /allOf/)
 })

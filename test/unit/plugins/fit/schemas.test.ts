@@ -116,10 +116,7 @@ test('a definition that holds itself is written out once', () => {
     type: 'object',
     properties: { tree: node },
   })
-  assert.equal(
-    fitted(HARD['a definition that holds itself'], 'anthropic'),
-    HARD['a definition that holds itself'],
-  )
+  assert.equal(fitted(HARD['a definition that holds itself'], 'anthropic'), HARD['a definition that holds itself'])
 })
 
 test('a property called __proto__ stays a property, and changes no object', () => {

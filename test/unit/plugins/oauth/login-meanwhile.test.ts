@@ -9,11 +9,7 @@ interface Meanwhile {
   readonly loggedIn: Promise<void>
 }
 
-function meanwhile(
-  { gate }: LoginServer,
-  isMeant: (body: string) => boolean,
-  logIn: () => Promise<void>,
-): Meanwhile {
+function meanwhile({ gate }: LoginServer, isMeant: (body: string) => boolean, logIn: () => Promise<void>): Meanwhile {
   const arrived = Promise.withResolvers<void>()
   const loggedIn = arrived.promise.then(logIn)
   const tokens: (string | undefined)[] = []

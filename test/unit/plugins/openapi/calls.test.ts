@@ -4,13 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import type { JsonObject } from '../../../../src/plugin.ts'
-import {
-  closeAfter,
-  TestClock,
-  testClient,
-  type TestClient,
-  testGateway,
-} from '../../../../src/testing/index.ts'
+import { closeAfter, TestClock, testClient, type TestClient, testGateway } from '../../../../src/testing/index.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 import { mockApi, type MockApi } from '../../../fixtures/openapi/mock-api.ts'
 import { until } from '../../../fixtures/until.ts'
@@ -66,11 +60,7 @@ test('arguments stay in their place: no other path, no other parameter, no other
   const { client, api } = await worldOf(t, ITEM)
   const steps = ['..', '.', '../x', 'a/../../b', 'a\\..\\b', '%2e%2e', '%252e%252e', 'a/%2e%2e/b', '']
   for (const id of steps)
-    assert.match(
-      await call(client, 'part', { id, part: 'p' }),
-      /^failed: Invalid arguments/,
-      JSON.stringify(id),
-    )
+    assert.match(await call(client, 'part', { id, part: 'p' }), /^failed: Invalid arguments/, JSON.stringify(id))
   for (const tag of ['a\r\nX-Evil: 1', 'a\nb', 'a\u0000b', '\u0100'])
     assert.match(await call(client, 'part', { id: 'i', part: 'p', 'X-Tag': tag }), /^failed: .* is a header/)
   assert.equal(api.heard.length, 0)
@@ -89,10 +79,7 @@ test('headers that say who calls, and arguments that nobody knows, are none', as
   const { client, api } = await worldOf(t, ITEM)
 
   for (const name of ['Authorization', 'Host', 'constructor', '__proto__x'])
-    assert.match(
-      await call(client, 'part', { id: 'i', part: 'p', [name]: 'x' }),
-      /^failed: .*unknown argument/,
-    )
+    assert.match(await call(client, 'part', { id: 'i', part: 'p', [name]: 'x' }), /^failed: .*unknown argument/)
   assert.match(await call(client, 'part', { id: 'i' }), /missing argument "part"/)
   assert.match(await call(client, 'part', { id: 'i', part: 'p', X_Tag: 'x' }), /did you mean "X-Tag"/)
   assert.equal(api.heard.length, 0)

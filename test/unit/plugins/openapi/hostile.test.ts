@@ -95,9 +95,7 @@ test('schemas that refer to themselves, to each other, or grow without end becom
       `level${i}`,
       {
         type: 'object',
-        properties: Object.fromEntries(
-          Array.from({ length: 10 }, (_, j) => [`p${j}`, $ref(`level${i + 1}`)]),
-        ),
+        properties: Object.fromEntries(Array.from({ length: 10 }, (_, j) => [`p${j}`, $ref(`level${i + 1}`)])),
       },
     ]),
   )
@@ -162,16 +160,12 @@ test('a document that is too large, no file, or no document is refused before it
   assert.match(await problem('none.json'), /file not found/)
 })
 
-test(
-  'a FIFO in place of a document keeps nobody waiting',
-  { skip: process.platform === 'win32' },
-  async t => {
-    const directory = directoryOf(t)
-    execFileSync('mkfifo', [join(directory, 'fifo.json')])
+test('a FIFO in place of a document keeps nobody waiting', { skip: process.platform === 'win32' }, async t => {
+  const directory = directoryOf(t)
+  execFileSync('mkfifo', [join(directory, 'fifo.json')])
 
-    assert.match(await problemOf(t, { document: 'fifo.json' }, directory), /not a file/)
-  },
-)
+  assert.match(await problemOf(t, { document: 'fifo.json' }, directory), /not a file/)
+})
 
 test('a document names no server inside the network, and none of another origin', async t => {
   const directory = directoryOf(t)
@@ -281,8 +275,7 @@ test('credentials go where the document wants them, arguments cannot change them
     return true
   }
 
-  const parsed = async (name: string): Promise<unknown> =>
-    JSON.parse(await call(client, name, { key: 'mine' }))
+  const parsed = async (name: string): Promise<unknown> => JSON.parse(await call(client, name, { key: 'mine' }))
   assert.deepEqual(await parsed('both'), { key: SECRET, query: `key=${SECRET}-q` })
   assert.deepEqual(await parsed('open'), { query: 'key=mine' })
   assert.deepEqual(await parsed('basic'), {

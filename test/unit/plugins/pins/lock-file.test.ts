@@ -1,13 +1,5 @@
 import assert from 'node:assert/strict'
-import {
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
@@ -70,11 +62,7 @@ test('a lock that is no lock is refused, with what is the matter', t => {
     ['another file', '{"name": "x", "lockfileVersion": 1}', /not a lock file/],
     ['a list', '[]', /not a lock file/],
     ['a merge', `<<<<<<< ours\n${good}`, /line 1 is a merge conflict marker/],
-    [
-      'another text',
-      good.replace('Sends one mail.', 'Sends two mails.'),
-      /tools "send": the hash does not match/,
-    ],
+    ['another text', good.replace('Sends one mail.', 'Sends two mails.'), /tools "send": the hash does not match/],
     ['another hash', good.replace(/"hash": "v1:../, '"hash": "v1:zz'), /the hash does not match/],
     ['other instructions', good.replace('"One.', '"Two.'), /instructions: the hash does not match/],
     ['another name', good.replace('"send": {', '"sent": {'), /definition of another name/],
@@ -124,8 +112,7 @@ test('a gateway with a broken lock does not start, and one without says so and h
   cleanup(t, () => gateway.close())
   assert.ok(
     log.some(
-      ({ message, hint }) =>
-        /gateway\.lock not found/.test(String(message)) && /gateway lock/.test(String(hint)),
+      ({ message, hint }) => /gateway\.lock not found/.test(String(message)) && /gateway lock/.test(String(hint)),
     ),
   )
 })

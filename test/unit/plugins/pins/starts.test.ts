@@ -57,10 +57,7 @@ function place(t: TestContext): Place {
       writeLock(join(directory, 'gateway.lock'), new Map([['s', pins]]))
     },
     open: async (pins, more = {}) =>
-      closeAfter(
-        t,
-        await testGateway({ directory, config: { pins, upstreams: { s: spec }, ...more } as never }),
-      ),
+      closeAfter(t, await testGateway({ directory, config: { pins, upstreams: { s: spec }, ...more } as never })),
   }
 }
 

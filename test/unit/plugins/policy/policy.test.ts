@@ -126,9 +126,7 @@ describe('a rule of deny', () => {
     ] as const)
       assert.equal(reason(await client.request(method, params)), 'GW_POLICY_DENIED', method)
     assert.ok((await client.request('x/own', {})).result)
-    assert.ok(
-      (await client.request('prompts/get', { name: 'files__greet', arguments: { who: 'bob' } })).result,
-    )
+    assert.ok((await client.request('prompts/get', { name: 'files__greet', arguments: { who: 'bob' } })).result)
     assert.equal(files.listCalls('x/own').length, 1)
   })
 
@@ -164,10 +162,7 @@ describe('a rule of deny', () => {
 
 test('with a rule of allow everything else is refused, and what no rule could allow is not listed', async t => {
   const { gateway } = await serve(t, {
-    allow: [
-      'tool.annotations.?readOnlyHint.orValue(false)',
-      { for: 'files__odd', when: 'args.?x.orValue(0) == 1' },
-    ],
+    allow: ['tool.annotations.?readOnlyHint.orValue(false)', { for: 'files__odd', when: 'args.?x.orValue(0) == 1' }],
   })
   const client = closeAfter(t, await testClient(gateway))
 
@@ -176,10 +171,7 @@ test('with a rule of allow everything else is refused, and what no rule could al
   assert.ok((await client.request('tools/call', { name: 'files__odd', arguments: { x: 1 } })).result)
   const odd = await client.request('tools/call', { name: 'files__odd', arguments: { x: 2 } })
   assert.deepEqual(odd.error?.data, { code: 'GW_POLICY_DENIED' })
-  assert.match(
-    (await client.request('prompts/get', { name: 'files__greet' })).error?.message ?? '',
-    /Unknown prompt/,
-  )
+  assert.match((await client.request('prompts/get', { name: 'files__greet' })).error?.message ?? '', /Unknown prompt/)
   assert.ok((await client.request('tools/list')).result)
 })
 
@@ -284,10 +276,7 @@ test('a call is explained by the rule that decides, and nothing is counted', asy
 test('an ask without anybody who decides is refused, with a reason', async t => {
   const { files, gateway } = await serve(t, { ask: ['tool.name == "files__write"'] })
   for (const era of ['modern', 'legacy'] as const) {
-    const client = closeAfter(
-      t,
-      await testClient(gateway, { era, capabilities: { elicitation: { form: {} } } }),
-    )
+    const client = closeAfter(t, await testClient(gateway, { era, capabilities: { elicitation: { form: {} } } }))
     const reply = await client.request('tools/call', { name: 'files__write' })
     assert.equal(reason(reply), 'GW_POLICY_UNANSWERED')
     assert.match(reply.error?.message ?? '', /needs approval/)

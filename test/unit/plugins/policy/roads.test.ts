@@ -11,13 +11,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { WebSocketClientTransport } from '@modelcontextprotocol/sdk/client/websocket.js'
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import { isObject, type JsonObject } from '../../../../src/plugin.ts'
-import {
-  closeAfter,
-  testClient,
-  testGateway,
-  testUpstream,
-  type TestUpstream,
-} from '../../../../src/testing/index.ts'
+import { closeAfter, testClient, testGateway, testUpstream, type TestUpstream } from '../../../../src/testing/index.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 import { rest } from '../../fixtures/by-token.ts'
 import { taskServer } from '../../../fixtures/tasks.ts'
@@ -128,8 +122,7 @@ const ROADS: Readonly<Record<string, (t: TestContext, place: Place) => Verdict |
   'HTTP of 2025-11-25': (t, place) => own(t, place, 'legacy'),
   'HTTP of the SDK': (t, { at }) => sdk(t, new StreamableHTTPClientTransport(at('/mcp'))),
   'HTTP+SSE': (t, { at }) => sdk(t, new SSEClientTransport(at('/sse'))),
-  WebSocket: (t, { at }) =>
-    sdk(t, new WebSocketClientTransport(new URL(at('/ws').href.replace('http', 'ws')))),
+  WebSocket: (t, { at }) => sdk(t, new WebSocketClientTransport(new URL(at('/ws').href.replace('http', 'ws')))),
   REST: (_t, place) => viaRest(place),
   'a pipe': (t, place) => piped(t, place, false),
   'a batch': (t, place) => piped(t, place, true),
@@ -138,10 +131,7 @@ const ROADS: Readonly<Record<string, (t: TestContext, place: Place) => Verdict |
 test('a rule tells calls over REST from those over MCP', async t => {
   const files = closeAfter(t, await testUpstream({ tools: { read: () => 'ran' } }))
   const policy = { deny: [{ for: 'files__read', when: 'client.via == "rest"', name: 'no-rest' }] }
-  const { url } = closeAfter(
-    t,
-    await testGateway({ upstreams: { files }, config: { policy, rest: {} } as never }),
-  )
+  const { url } = closeAfter(t, await testGateway({ upstreams: { files }, config: { policy, rest: {} } as never }))
   const place = { files, path: '', at: (to: string) => new URL(to, url) }
   assert.equal(await viaRest(place)({}), 'no-rest')
   assert.equal(await (await own(t, place, 'modern'))({}), 'ran')

@@ -17,14 +17,7 @@ async function onSmallDisk(onFailure: string): Promise<{ outcomes: Record<string
   const disk = '/mnt'
   const { stdout } = await promisify(execFile)('bwrap', [
     ...['--bind', '/', '/', '--dev-bind', '/dev', '/dev', '--size', String(2 ** 20), '--tmpfs', disk],
-    ...[
-      '--die-with-parent',
-      process.execPath,
-      '--disable-warning=ExperimentalWarning',
-      SCRIPT,
-      disk,
-      onFailure,
-    ],
+    ...['--die-with-parent', process.execPath, '--disable-warning=ExperimentalWarning', SCRIPT, disk, onFailure],
   ])
   return JSON.parse(stdout) as { outcomes: Record<string, Outcome>; log: string[] }
 }

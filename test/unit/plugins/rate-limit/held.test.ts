@@ -2,13 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test, type TestContext } from 'node:test'
 import { answer, type Answer, type Call, type JsonObject, type Plugin } from '../../../../src/plugin.ts'
 import { SharedMemory } from '../../../fixtures/shared-memory.ts'
-import {
-  closeAfter,
-  testClient,
-  testGateway,
-  testUpstream,
-  type TestReply,
-} from '../../../../src/testing/index.ts'
+import { closeAfter, testClient, testGateway, testUpstream, type TestReply } from '../../../../src/testing/index.ts'
 import { taskServer } from '../../../fixtures/tasks.ts'
 import { until } from '../../../fixtures/until.ts'
 
@@ -72,8 +66,7 @@ async function setting(
   return { server, client, call }
 }
 
-const isRefused = ({ error }: TestReply): boolean =>
-  (error?.data as JsonObject | undefined)?.code === 'GW_RATE_LIMITED'
+const isRefused = ({ error }: TestReply): boolean => (error?.data as JsonObject | undefined)?.code === 'GW_RATE_LIMITED'
 
 /** The retry of a call that was answered with a question. */
 function retryOf({ result }: TestReply): JsonObject {

@@ -62,9 +62,7 @@ describe('the quota of a day', () => {
     const one = openQuotas(directory)
     const other = openQuotas(directory)
     cleanup(t, () => [one, other].forEach(quotas => quotas.close()))
-    const taken = Array.from({ length: 7 }, (_, i) =>
-      (i % 2 === 0 ? one : other).countCall('r', 'alice', 5, noon),
-    )
+    const taken = Array.from({ length: 7 }, (_, i) => (i % 2 === 0 ? one : other).countCall('r', 'alice', 5, noon))
     assert.deepEqual(taken, [true, true, true, true, true, false, false])
     assert.equal(one.hasCapacity('r', 'alice', 5, noon), false)
     assert.equal(one.hasCapacity('r', 'bob', 5, noon), true)
@@ -240,8 +238,7 @@ describe('a limit', () => {
   test('of a day is kept by the next gateway, in the state directory where it names no place of its own', async t => {
     const kept = await folder(t)
     const rules = { daily: { tools: 'db__*', perDay: 3 } }
-    const started = (): Promise<Served> =>
-      serve(t, rules, { state: undefined }, { state: { directory: kept } })
+    const started = (): Promise<Served> => serve(t, rules, { state: undefined }, { state: { directory: kept } })
     const first = await started()
     assert.equal(await refusals(await first.as(alice.key), 'db__read', 2), 0)
     await first.gateway.close()

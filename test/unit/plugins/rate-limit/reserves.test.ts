@@ -1,11 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createMinuteMeter, type MeterDeps } from '../../../../plugins/rate-limit/shared/shared-counting.ts'
-import {
-  BatchReserves,
-  type SharedCount,
-  StoreHealth,
-} from '../../../../plugins/rate-limit/shared/batch-reserves.ts'
+import { BatchReserves, type SharedCount, StoreHealth } from '../../../../plugins/rate-limit/shared/batch-reserves.ts'
 import { gatewayError, type SharedStore } from '../../../../src/plugin.ts'
 import { SharedMemory } from '../../../fixtures/shared-memory.ts'
 import { HandClock } from '../../fixtures/hand-clock.ts'

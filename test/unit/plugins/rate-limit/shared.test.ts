@@ -27,10 +27,7 @@ interface Processes {
 }
 
 /** So many gateways that share a memory, before one server. */
-async function processes(
-  t: TestContext,
-  { count, rules }: { count: number; rules: JsonObject },
-): Promise<Processes> {
+async function processes(t: TestContext, { count, rules }: { count: number; rules: JsonObject }): Promise<Processes> {
   const web = closeAfter(t, await testUpstream({ tools: { read: () => 'rows', add: () => 'added' } }))
   const memory = new SharedMemory({ now: () => performance.now(), sharers: () => count })
   const config = { auth: AUTH, rateLimit: { rules }, upstreams: { web: { type: 'http', url: web.url } } }

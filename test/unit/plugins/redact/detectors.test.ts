@@ -85,8 +85,7 @@ test('what only looks like it stays', () => {
 
 test('JSON inside a text stays JSON: numbers keep their text, and a card in figures becomes 0', () => {
   const redact = redactor('replace', 'personal')
-  const json =
-    '{ "id": 12345678901234567890, "x": 1.50, "card": 4111111111111111,\n "to": "ann\\u0040example.com" }'
+  const json = '{ "id": 12345678901234567890, "x": 1.50, "card": 4111111111111111,\n "to": "ann\\u0040example.com" }'
 
   const changed = redact(json)
 
@@ -113,10 +112,7 @@ test('an expression of the owner is one of RE2, and a wrong one says what is wro
   const own = new Map([['staff', await compileExpression('staff', 'EMP-[0-9]{6}')]])
   const made = new Redactor(selectDetectors(['staff'], own), 'replace')
 
-  assert.equal(
-    runToCompletion(made.redactText('by EMP-123456 today', new Map())),
-    'by [redacted:staff] today',
-  )
+  assert.equal(runToCompletion(made.redactText('by EMP-123456 today', new Map())), 'by [redacted:staff] today')
   await assert.rejects(compileExpression('bad', '(?<=x)y'))
 })
 

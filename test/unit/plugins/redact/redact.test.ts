@@ -12,12 +12,7 @@ const KEY = `ghp_${'a1B2'.repeat(9)}`
 const MAIL = 'ann@example.com'
 const ERAS = ['modern', 'legacy'] as const
 
-async function scene(
-  t: TestContext,
-  redact: JsonObject,
-  more: JsonObject = {},
-  era: (typeof ERAS)[number] = 'modern',
-) {
+async function scene(t: TestContext, redact: JsonObject, more: JsonObject = {}, era: (typeof ERAS)[number] = 'modern') {
   const crm = closeAfter(
     t,
     await testUpstream({
@@ -101,10 +96,7 @@ test('arguments reach no server with what a rule names, and the rest as it was w
 
 test('headers that repeat arguments are free of what is taken out of those', async t => {
   const schema = { type: 'object', properties: { to: { type: 'string', 'x-mcp-header': 'To' } } }
-  const web = closeAfter(
-    t,
-    await testUpstream({ tools: { send: { inputSchema: schema, run: () => 'sent' } } }),
-  )
+  const web = closeAfter(t, await testUpstream({ tools: { send: { inputSchema: schema, run: () => 'sent' } } }))
   const redact = { rules: [{ detect: ['email'], in: ['arguments'] }] }
   const gateway = closeAfter(t, await testGateway({ upstreams: { web }, config: { redact } }))
   const client = closeAfter(t, await testClient(gateway, { era: 'legacy' }))
@@ -162,11 +154,7 @@ test('finds are counted and audited, without what was found', async t => {
   const directory = mkdtempSync(join(tmpdir(), 'redact-'))
   cleanup(t, () => rmSync(directory, { recursive: true, force: true }))
   const file = join(directory, 'audit.jsonl')
-  const { client, gateway } = await scene(
-    t,
-    { rules: [{ detect: ['email', 'secrets'] }] },
-    { audit: { file } },
-  )
+  const { client, gateway } = await scene(t, { rules: [{ detect: ['email', 'secrets'] }] }, { audit: { file } })
 
   await client.request('tools/call', { name: 'crm__find', arguments: {} })
   const page = await (await fetch(new URL('/metrics', gateway.url))).text()

@@ -53,9 +53,7 @@ function fine(heard: Heard, response: ServerResponse): void {
 }
 
 test('a Retry-After that cannot be waited for reaches the client', async t => {
-  const { server, client } = await before(t, (_heard, response) =>
-    json(response, 429, {}, { 'retry-after': '120' }),
-  )
+  const { server, client } = await before(t, (_heard, response) => json(response, 429, {}, { 'retry-after': '120' }))
 
   for (const [method, params] of [READ, CALL]) {
     const { error } = await client.request(method, params)

@@ -19,10 +19,7 @@ async function bulkhead(spec: JsonObject, reply: Reply) {
   const sent: Call[] = []
   const own = (call: Call): Promise<Answer> => {
     sent.push(call)
-    return Promise.race([
-      reply(),
-      new Promise<never>((_resolve, reject) => call.onCancel(() => reject(cancelled()))),
-    ])
+    return Promise.race([reply(), new Promise<never>((_resolve, reject) => call.onCancel(() => reject(cancelled())))])
   }
   const dispatch = wrapped(hooks, 'web', own, { timeout: '30s', ...spec })
   const status = (): JsonObject =>
@@ -223,9 +220,7 @@ function codes(settled: readonly PromiseSettledResult<Answer>[]): unknown[] {
 }
 
 test('calls that fail because the server was stopped do not count against it, and those after its next start do', async () => {
-  const { dispatch, status, call, become } = await bulkhead({ breaker: BREAKER }, () =>
-    Promise.reject(down()),
-  )
+  const { dispatch, status, call, become } = await bulkhead({ breaker: BREAKER }, () => Promise.reject(down()))
   const failed = async (times: number): Promise<void> => {
     for (let time = 0; time < times; time++) await assert.rejects(dispatch(call()))
   }

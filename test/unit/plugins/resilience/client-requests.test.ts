@@ -22,12 +22,7 @@ class Made {
   ends: (answer: Answer) => void = () => undefined
   fails: (error: unknown) => void = () => undefined
 
-  constructor(
-    caller: string,
-    now: number,
-    dispatch: (call: ReturnType<typeof callOf>) => Promise<Answer>,
-    name = 'x',
-  ) {
+  constructor(caller: string, now: number, dispatch: (call: ReturnType<typeof callOf>) => Promise<Answer>, name = 'x') {
     this.exchange = exchangeOf('tools/call', { name }, sessionOf('tester', caller))
     Object.assign(this.exchange, { startedAt: now, made: this })
     this.exchange.redirectRequests(() => new Promise(resolve => (this.reply = resolve)))

@@ -21,9 +21,7 @@ const REPLIES: Readonly<Record<string, () => Promise<Answer>>> = {
   refuses: async () => ({ error: { code: 1, message: 'no' } }),
   fails: () => Promise.reject(gatewayError('GW_UPSTREAM_DOWN', { upstream: 'web', why: 'x', status: 503 })),
   limits: () =>
-    Promise.reject(
-      gatewayError('GW_UPSTREAM_DOWN', { upstream: 'web', why: 'x', status: 429, retryAfterMs: 20 }),
-    ),
+    Promise.reject(gatewayError('GW_UPSTREAM_DOWN', { upstream: 'web', why: 'x', status: 429, retryAfterMs: 20 })),
   breaks: () => Promise.reject(gatewayError('GW_UPSTREAM_CLOSED', { upstream: 'web', why: 'x' })),
   hangs: () => new Promise(() => undefined),
 }

@@ -9,10 +9,7 @@ const named = (name: string) => ({ info: { name, version: '1' } })
 for (const era of ERAS)
   test(`a ${era} client gets results of the size that it takes, where the size is left to the client`, async t => {
     const { open } = await scene(t, { maxTokens: 'client' }, { fit: OWN })
-    const [small, any] = [
-      await open({ era, ...named('small-agent 1.0') }),
-      await open({ era, ...named('x') }),
-    ]
+    const [small, any] = [await open({ era, ...named('small-agent 1.0') }), await open({ era, ...named('x') })]
 
     const cut = texts(await call(small, 'web__long'))
     const whole = texts(await call(any, 'web__long'))

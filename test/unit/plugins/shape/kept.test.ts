@@ -10,9 +10,7 @@ test('nobody else opens a handle, and none opens when its time is over', async t
     { maxTokens: 1000, keep: { for: '5m' } },
     { auth: { keys: keys.map(({ name, hash }) => ({ name, hash })) } },
   )
-  const [ann, bob] = await Promise.all(
-    keys.map(({ key }) => open({ headers: { authorization: `Bearer ${key}` } })),
-  )
+  const [ann, bob] = await Promise.all(keys.map(({ key }) => open({ headers: { authorization: `Bearer ${key}` } })))
   assert.ok(ann !== undefined && bob !== undefined)
   const handle = handleOf(await call(ann, 'web__long'))
 
@@ -46,9 +44,7 @@ test('a caller that floods loses its own oldest results, and nobody else’s', a
     { maxTokens: 300, keep: { bytes: '1MiB', share: '200KiB' } },
     { auth: { keys: keys.map(({ name, hash }) => ({ name, hash })) }, metrics: {} },
   )
-  const [ann, bob] = await Promise.all(
-    keys.map(({ key }) => open({ headers: { authorization: `Bearer ${key}` } })),
-  )
+  const [ann, bob] = await Promise.all(keys.map(({ key }) => open({ headers: { authorization: `Bearer ${key}` } })))
   assert.ok(ann !== undefined && bob !== undefined)
   const own = handleOf(await call(bob, 'web__long'))
   const first = handleOf(await call(ann, 'web__echo', { text: 'a'.repeat(50_000), n: -1 }))

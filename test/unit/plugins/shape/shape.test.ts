@@ -125,11 +125,7 @@ test('a caller picks for one call, by _meta or by an argument, and the server he
 
 test('the nearest rule counts: the tool’s, then the profile’s, then the server’s, then the section’s', async t => {
   const profiles = { small: { upstreams: ['web'], shape: { maxTokens: 400 } } }
-  const { open } = await scene(
-    t,
-    { maxTokens: 4000, tools: { web__list: { maxTokens: 100_000 } } },
-    { profiles },
-  )
+  const { open } = await scene(t, { maxTokens: 4000, tools: { web__list: { maxTokens: 100_000 } } }, { profiles })
   const [all, small] = [await open(), await open({}, '/small')]
 
   const long = async (client: Client) => Buffer.byteLength(texts(await call(client, 'web__long'))[0] ?? '')

@@ -5,13 +5,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { answer, type Plugin } from '../../../../src/plugin.ts'
 import type { JsonObject } from '../../../../src/protocol/json/json.ts'
-import {
-  closeAfter,
-  TestClock,
-  testClient,
-  testGateway,
-  testUpstream,
-} from '../../../../src/testing/index.ts'
+import { closeAfter, TestClock, testClient, testGateway, testUpstream } from '../../../../src/testing/index.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 import { call, type Client, ERAS, texts } from './scene.ts'
 import { until } from '../../../fixtures/until.ts'
@@ -248,19 +242,13 @@ test('a slow result is brought into form like any other, and a schema that an an
 
   assert.match(texts(last)[0] ?? '', /^"x+\n\[about \d+ tokens omitted; read the complete result/)
   const { result } = await client.request('tools/list')
-  assert.equal(
-    (result?.tools as JsonObject[]).find(({ name }) => name === 'web__slow')?.outputSchema,
-    undefined,
-  )
+  assert.equal((result?.tools as JsonObject[]).find(({ name }) => name === 'web__slow')?.outputSchema, undefined)
 })
 
 test('a reload leaves a call that goes on alone, and the end of the gateway ends it', async t => {
   const { open, ends, gateway, web, aborted } = await slowScene(t)
   const client = await open({ era: 'legacy' })
-  const [one, other] = [
-    slowHandle(await call(client, 'web__slow')),
-    slowHandle(await call(client, 'web__slow')),
-  ]
+  const [one, other] = [slowHandle(await call(client, 'web__slow')), slowHandle(await call(client, 'web__slow'))]
 
   await gateway.gateway.reload({
     version: 1,

@@ -5,13 +5,7 @@ import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js'
 import { WebSocketClientTransport } from '@modelcontextprotocol/sdk/client/websocket.js'
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import type { JsonObject, Plugin } from '../../../../src/plugin.ts'
-import {
-  closeAfter,
-  testClient,
-  type TestClient,
-  testGateway,
-  testUpstream,
-} from '../../../../src/testing/index.ts'
+import { closeAfter, testClient, type TestClient, testGateway, testUpstream } from '../../../../src/testing/index.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 
 const SEARCH = ['search_tools', 'describe_tools', 'call_read_tool', 'call_tool']
@@ -169,8 +163,7 @@ test('no choice shows or calls what a caller may not have', async t => {
     const { error } = await client.request('tools/call', { name: 'web__send_mail', arguments: {} })
     assert.match(String(error?.message), /Unknown tool: web__send_mail/)
     const name = mode === 'code' ? 'run_code' : 'call_tool'
-    const given =
-      mode === 'code' ? { code: 'return await call("web__send_mail", {})' } : { name: 'web__send_mail' }
+    const given = mode === 'code' ? { code: 'return await call("web__send_mail", {})' } : { name: 'web__send_mail' }
     const { result, error: other } = await client.request('tools/call', { name, arguments: given })
     assert.match(JSON.stringify(result ?? other), /Unknown tool/)
   }

@@ -161,18 +161,7 @@ describe('a script that is wrong or hostile fails alone', () => {
 test('a script finds nothing of the machine, and what it does to its engine ends with it', async t => {
   const { connect } = await serve(t)
   const client = await connect()
-  const globals = [
-    'process',
-    'require',
-    'fetch',
-    'setTimeout',
-    'WebAssembly',
-    'Worker',
-    'std',
-    'os',
-    'Buffer',
-    'send',
-  ]
+  const globals = ['process', 'require', 'fetch', 'setTimeout', 'WebAssembly', 'Worker', 'std', 'os', 'Buffer', 'send']
   assert.equal(
     await textOf(client, `return [${globals.map(name => `typeof ${name}`).join()}].join()`),
     `"${globals.map(() => 'undefined').join()}"`,
@@ -183,10 +172,7 @@ test('a script finds nothing of the machine, and what it does to its engine ends
   await run(client, tricks)
   await run(client, '})()); (async () => { globalThis.kept = 1')
   assert.equal(await textOf(client, inside), '"undefinedundefined"')
-  const proto = await run(
-    client,
-    'return await tools.web__say(JSON.parse(\'{"__proto__":{"a":1},"text":"x"}\'))',
-  )
+  const proto = await run(client, 'return await tools.web__say(JSON.parse(\'{"__proto__":{"a":1},"text":"x"}\'))')
   assert.equal(proto.text, '"said x"')
   assert.equal(({} as JsonObject).a, undefined)
 })
@@ -259,8 +245,7 @@ test('scripts run nowhere else, and only text is a script', async t => {
   const { connect } = await serve(t, { surface: { mode: 'search' } })
   assert.match(await textOf(await connect(), 'return 1'), /Unknown tool/)
   const other = await (await serve(t)).connect()
-  for (const code of ['', 5, undefined])
-    assert.match((await run(other, code)).text, /"code" must be a script/)
+  for (const code of ['', 5, undefined]) assert.match((await run(other, code)).text, /"code" must be a script/)
   assert.match((await run(other, 'x'.repeat(70_000))).text, /65536 characters/)
 })
 
@@ -270,14 +255,8 @@ test('limits of scripts that make no sense are refused', () => {
     checkSurface({ surface: { mode: 'code', code } }, ({ pointer }) => found.push(pointer))
     return found
   }
-  assert.deepEqual(findings({ timeout: '5h', memory: '1KiB' }), [
-    '/surface/code/timeout',
-    '/surface/code/memory',
-  ])
-  assert.deepEqual(findings({ timeout: 0, memory: '8GiB' }), [
-    '/surface/code/timeout',
-    '/surface/code/memory',
-  ])
+  assert.deepEqual(findings({ timeout: '5h', memory: '1KiB' }), ['/surface/code/timeout', '/surface/code/memory'])
+  assert.deepEqual(findings({ timeout: 0, memory: '8GiB' }), ['/surface/code/timeout', '/surface/code/memory'])
   assert.deepEqual(findings({ timeout: 'soon', memory: '16MiB' }), [])
   assert.deepEqual(findings({}), [])
 })

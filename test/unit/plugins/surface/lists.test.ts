@@ -50,14 +50,7 @@ test('a list within a budget never costs more, whatever is pinned', () => {
 
 test('a compact schema takes what the whole one takes', () => {
   const ajv = new Ajv({ strict: false, validateFormats: false, logger: false })
-  const samples = [
-    {},
-    { query: 'x' },
-    { path: 'x', content: 'y' },
-    { id: 1 },
-    { url: 'http://a' },
-    { text: 5 },
-  ]
+  const samples = [{}, { query: 'x' }, { path: 'x', content: 'y' }, { id: 1 }, { url: 'http://a' }, { text: 5 }]
   let taken = 0
   for (const entry of LIVE.filter((_, index) => index % 4 === 0)) {
     if (ajv.validateSchema(entry.value.inputSchema as object) !== true) continue

@@ -70,10 +70,7 @@ for (const era of ['legacy', 'modern'] as const) {
 
     const found = await textOf(client, 'search_tools', { query: 'open a new issue' })
     assert.match(found, /^web__create_issue\(title: string, labels\?: array\) – Create an issue\.$/m)
-    assert.match(
-      found,
-      /^web__get_issue\(number: integer\) – Get one issue of a repository\. \[reads only\]$/m,
-    )
+    assert.match(found, /^web__get_issue\(number: integer\) – Get one issue of a repository\. \[reads only\]$/m)
     assert.equal(
       await textOf(client, 'call_tool', { name: 'web__create_issue', arguments: { title: 'x' } }),
       'created x',
@@ -110,9 +107,7 @@ test('a search names what fits less well behind its results, and nothing twice',
 
 test('a search for a server shows tools of no other, in whatever case it is named', async t => {
   const [mail, disk] = await Promise.all(
-    ['letter', 'file'].map(async kind =>
-      closeAfter(t, await testUpstream({ tools: { [`write_${kind}`]: () => '' } })),
-    ),
+    ['letter', 'file'].map(async kind => closeAfter(t, await testUpstream({ tools: { [`write_${kind}`]: () => '' } }))),
   )
   const upstreams = { mail: { type: 'http', url: mail?.url }, disk: { type: 'http', url: disk?.url } }
   const gateway = closeAfter(t, await testGateway({ config: { surface: { mode: 'search' }, upstreams } }))
@@ -127,10 +122,7 @@ test('rules, limits and whoever watches see the real tool, once', async t => {
   const watch: Plugin<never> = {
     name: 'watch',
     setup({ hooks }) {
-      hooks.request.tap(
-        { methods: ['tools/call'], stage: 'trace' },
-        ({ params }) => void seen.push(params?.name),
-      )
+      hooks.request.tap({ methods: ['tools/call'], stage: 'trace' }, ({ params }) => void seen.push(params?.name))
       hooks.settled.tap(
         { methods: ['tools/call'] },
         ({ params, entry }) => void seen.push(params?.name, entry?.original),
@@ -176,10 +168,7 @@ test('a call that makes no sense is answered by the gateway, in words', async t 
     ['describe_tools', { names: Array(6).fill('web__get_issue') }, /at most 5 names/],
   ]
   for (const [name, args, expected] of cases) assert.match(await textOf(client, name, args), expected)
-  assert.equal(
-    await textOf(client, 'call_tool', { name: 'web__get_issue', arguments: '{"number":3}' }),
-    'issue 3',
-  )
+  assert.equal(await textOf(client, 'call_tool', { name: 'web__get_issue', arguments: '{"number":3}' }), 'issue 3')
 })
 
 test('mode auto is full while the list fits, and for clients that put off tools themselves', async t => {
@@ -190,11 +179,7 @@ test('mode auto is full while the list fits, and for clients that put off tools 
     ]),
   )
   const small = await serve(t, { surface: { mode: 'auto', budget: 4000 } })
-  assert.deepEqual(await namesOf(await small.connect()), [
-    'web__get_issue',
-    'web__create_issue',
-    'web__send_mail',
-  ])
+  assert.deepEqual(await namesOf(await small.connect()), ['web__get_issue', 'web__create_issue', 'web__send_mail'])
   const config = {
     surface: { mode: 'auto', budget: 4000, pinned: ['web__tool_7'], clients: { 'odd*': 'compact' } },
   }
@@ -250,8 +235,7 @@ test('a tool that is found under a fitted name is called by it', async t => {
   const tools = { [long]: { description: 'Bring customers into line.', run: () => 'done' } }
   const { web, connect } = await serve(t, { surface: { mode: 'search' } }, tools)
   const client = await connect('modern', 'cursor')
-  const name =
-    (await textOf(client, 'search_tools', { query: 'bring customers into line' })).split('(')[0] ?? ''
+  const name = (await textOf(client, 'search_tools', { query: 'bring customers into line' })).split('(')[0] ?? ''
   assert.ok(name.length < 60 && name !== '', name)
 
   assert.equal(await textOf(client, 'call_tool', { name, arguments: {} }), 'done')

@@ -13,10 +13,7 @@ import { SILENT } from '../install.ts'
 import { collector } from './collector.ts'
 import { until } from '../../../fixtures/until.ts'
 
-const { before, after } = createEnvelope(
-  { 'service.name': 'my.service' },
-  { name: 'my.library', version: '1.0.0' },
-)
+const { before, after } = createEnvelope({ 'service.name': 'my.service' }, { name: 'my.library', version: '1.0.0' })
 const SPAN = formatSpan({
   context: {
     traceId: '5b8efff798038103d269b633813fc60c',
@@ -39,11 +36,7 @@ const SPAN = formatSpan({
   failure: undefined,
 })
 
-function exporterTo(
-  t: TestContext,
-  url: string,
-  more: object = {},
-): { exporter: Exporter; counts: SpanCounts } {
+function exporterTo(t: TestContext, url: string, more: object = {}): { exporter: Exporter; counts: SpanCounts } {
   const counts = new SpanCounts()
   const settings = {
     url: `${url}/v1/traces`,
@@ -107,10 +100,7 @@ describe('an exporter', () => {
       const url = kind === 'dead' ? 'http://127.0.0.1:1' : await silence(t)
       const web = closeAfter(t, await testUpstream({ tools: { search: () => 'found' } }))
       const tracing = { endpoint: url, queue: 20, batch: 10, every: 1 }
-      const running = closeAfter(
-        t,
-        await testGateway({ upstreams: { web }, config: { tracing, metrics: {} } }),
-      )
+      const running = closeAfter(t, await testGateway({ upstreams: { web }, config: { tracing, metrics: {} } }))
       const client = closeAfter(t, await testClient(running))
 
       for (let n = 0; n < 40; n++) {

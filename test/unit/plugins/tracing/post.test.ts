@@ -6,10 +6,7 @@ import { test, type TestContext } from 'node:test'
 import { CollectorClient } from '../../../../plugins/tracing/collector-client.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 
-async function listen(
-  t: TestContext,
-  answer: RequestListener,
-): Promise<{ post: CollectorClient; sockets: Socket[] }> {
+async function listen(t: TestContext, answer: RequestListener): Promise<{ post: CollectorClient; sockets: Socket[] }> {
   const server = createServer({ keepAliveTimeout: 60_000 }, answer)
   const sockets: Socket[] = []
   server.on('connection', socket => void sockets.push(socket))

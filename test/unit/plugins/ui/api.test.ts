@@ -6,10 +6,7 @@ import { closeAfter, testGateway } from '../../../../src/testing/index.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 import { open, posted, setting } from './setting.ts'
 
-const call = (name: string, args: JsonObject = {}): [string, JsonObject] => [
-  'tools/call',
-  { name, arguments: args },
-]
+const call = (name: string, args: JsonObject = {}): [string, JsonObject] => ['tools/call', { name, arguments: args }]
 
 describe('what the API tells', () => {
   test('calls with their outcome, the newest first, page by page', async t => {

@@ -25,10 +25,7 @@ test('plain values have fields, and all other members are one JSON text', () => 
   })
   const { fields, otherNames: others } = listFields(schema)
   assert.deepEqual(
-    fields.map(({ name, attributes, options }) => [
-      name,
-      options?.map(([, title]) => title) ?? attributes.type,
-    ]),
+    fields.map(({ name, attributes, options }) => [name, options?.map(([, title]) => title) ?? attributes.type]),
     [
       ['text', undefined],
       ['day', 'date'],
@@ -83,8 +80,7 @@ test('any schema of a server makes a form', () => {
     { properties: { __proto__: 5, constructor: { type: 'string' } } },
     { properties: { a: { anyOf: [5, null] }, b: null, c: { type: ['string', 'integer'] }, d: { enum: [] } } },
   ]
-  for (const schema of odd)
-    assert.equal(typeof readForm(schema as JsonObject, { fields: {} }), 'object', typeof schema)
+  for (const schema of odd) assert.equal(typeof readForm(schema as JsonObject, { fields: {} }), 'object', typeof schema)
 })
 
 test('numbers are sent with the digits that were typed', () => {

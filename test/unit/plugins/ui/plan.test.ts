@@ -118,10 +118,7 @@ test('an answer in which nothing fits says how far it has looked, so that no cal
   assert.deepEqual([before.calls, before.newest], [[], 3])
   await call()
   const since = await json(`calls?tool=echo&limit=1&after=${String(before.newest)}`)
-  assert.deepEqual(
-    [(since.calls as JsonObject[]).map(({ id }) => id), since.newest, since.next],
-    [[4], 4, undefined],
-  )
+  assert.deepEqual([(since.calls as JsonObject[]).map(({ id }) => id), since.newest, since.next], [[4], 4, undefined])
 })
 
 test('values of the configuration come page by page, those that nobody has set when they are asked for', async t => {

@@ -52,16 +52,12 @@ describe('in a sandbox runs', { skip, concurrency: 2 }, () => {
     assert.match(await attempt('list', { file: `${HOME}/.npm` }), /_logs|_cacache|_update/)
   })
 
-  it(
-    'Python, with its HOME and packages',
-    { skip: PYTHON === undefined ? 'no python3 here' : false },
-    async t => {
-      const directory = directoryWith(t, { 'project/server.py': PYTHON_SERVER })
-      const attempt = await started(t, 'python3', ['server.py'], directory)
+  it('Python, with its HOME and packages', { skip: PYTHON === undefined ? 'no python3 here' : false }, async t => {
+    const directory = directoryWith(t, { 'project/server.py': PYTHON_SERVER })
+    const attempt = await started(t, 'python3', ['server.py'], directory)
 
-      assert.equal(await attempt('any'), `${directory}/state/servers/it`)
-    },
-  )
+    assert.equal(await attempt('any'), `${directory}/state/servers/it`)
+  })
 })
 
 /** A server in a project, with a place for its state; what it can be told to try. */

@@ -62,8 +62,7 @@ describe('a connection that the server has closed while it was idle', () => {
     )
     const { upstream } = await bench(t, httpSpec(server.url))
 
-    const stale = (error: GatewayError): boolean =>
-      error.code === 'GW_UPSTREAM_CLOSED' && error.fields.stale === true
+    const stale = (error: GatewayError): boolean => error.code === 'GW_UPSTREAM_CLOSED' && error.fields.stale === true
     await assert.rejects(upstream.dispatch(callOf('tools/list')), stale)
     await assert.rejects(upstream.dispatch(toolCall('a')), stale)
 

@@ -89,11 +89,9 @@ test('sessions that come and go wait for the processes of those that have ended,
 })
 
 test('who finds no room for a process is told that the server is busy, and its breaker stays closed', async t => {
-  const gateway = await served(
-    t,
-    local('keeping-server.mjs', { isolation: 'session', breaker: { failures: 2 } }),
-    { processes: { max: 2 } },
-  )
+  const gateway = await served(t, local('keeping-server.mjs', { isolation: 'session', breaker: { failures: 2 } }), {
+    processes: { max: 2 },
+  })
   const holder = await legacyClient(t, gateway)
   const held = holder.start('tools/call', { name: 'it__hold', arguments: {} })
   await until(() => statusOf(gateway).runtime?.inFlight === 1, 'its process is in use')

@@ -12,10 +12,7 @@ describe('a reply', () => {
         if (heard.message.params?.name === 'small') return result(response, heard, said('ok'))
         const isStream = heard.message.params?.name === 'stream'
         if (isStream) stream(response).write('data: ')
-        else
-          response
-            .writeHead(200, { 'content-type': 'application/json' })
-            .write('{"jsonrpc":"2.0","result":{"x":"')
+        else response.writeHead(200, { 'content-type': 'application/json' }).write('{"jsonrpc":"2.0","result":{"x":"')
         pour(response)
       }),
     )
@@ -34,9 +31,7 @@ describe('a reply', () => {
   it('of an unknown result type is an error, and a wish for input is none', async t => {
     const server = await peer(
       t,
-      modern((heard, response) =>
-        result(response, heard, { resultType: String(heard.message.params?.name) }),
-      ),
+      modern((heard, response) => result(response, heard, { resultType: String(heard.message.params?.name) })),
     )
     const { upstream } = await bench(t, httpSpec(server.url))
 
@@ -98,9 +93,7 @@ describe('a reply without a result', () => {
   it('with an error status and a JSON-RPC error is that error', async t => {
     const server = await peer(
       t,
-      modern((heard, response) =>
-        refusal(response, 400, heard, -32021, 'Missing required client capability'),
-      ),
+      modern((heard, response) => refusal(response, 400, heard, -32021, 'Missing required client capability')),
     )
     const { upstream } = await bench(t, httpSpec(server.url))
 

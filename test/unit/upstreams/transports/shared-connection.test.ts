@@ -2,15 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import type { Ask, AskReply } from '../../../../src/api/index.ts'
 import { closeAfter, testClient, testGateway } from '../../../../src/testing/index.ts'
-import {
-  bench,
-  callOf,
-  script,
-  stdioSpec,
-  textOf,
-  toolCall,
-  type TestCall,
-} from '../../fixtures/upstream-bench.ts'
+import { bench, callOf, script, stdioSpec, textOf, toolCall, type TestCall } from '../../fixtures/upstream-bench.ts'
 import { until } from '../../../fixtures/until.ts'
 
 const SERVER = script('turns-server.mjs')

@@ -52,8 +52,7 @@ test('nothing is posted to another origin', async t => {
 })
 
 test('an upstream whose stream ends fails its calls and is connected anew', async t => {
-  const silent = (said: Said): string | undefined =>
-    said.method === 'tools/call' ? undefined : answerTo(said)
+  const silent = (said: Said): string | undefined => (said.method === 'tools/call' ? undefined : answerTo(said))
   const server = await oldServer(t, { answer: silent })
   const { upstream, states } = await bench(t, sseSpec(server.url))
   await upstream.start()
@@ -110,8 +109,7 @@ test('a message above the limit ends the connection', async t => {
 })
 
 test('a cancelled call is told to the server, and a late answer goes nowhere', async t => {
-  const silent = (said: Said): string | undefined =>
-    said.method === 'tools/call' ? undefined : answerTo(said)
+  const silent = (said: Said): string | undefined => (said.method === 'tools/call' ? undefined : answerTo(said))
   const server = await oldServer(t, { answer: silent })
   const { upstream } = await bench(t, sseSpec(server.url))
   await upstream.start()

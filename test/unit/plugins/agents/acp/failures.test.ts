@@ -20,10 +20,7 @@ test('an agent that never answers, or dies before it does, is unavailable, and s
   const strange = open(['--answer', 'initialize={}'])
 
   await assert.rejects(silent.opened, fails('timeout', 'initialize', /initialize timed out after 400 ms/))
-  await assert.rejects(
-    dead.opened,
-    fails('spawn', 'initialize', /exited with code 3.*last words before initialize/s),
-  )
+  await assert.rejects(dead.opened, fails('spawn', 'initialize', /exited with code 3.*last words before initialize/s))
   await assert.rejects(future.opened, fails('protocol', 'initialize', /uses protocol version 2/))
   await assert.rejects(strange.opened, fails('protocol', 'initialize', /no protocolVersion/))
   for (const { agent } of [silent, dead, future, strange]) {
@@ -43,10 +40,7 @@ test('a session that is not opened in time fails, and takes its process along', 
   assert.equal(agent.load.processes, 0)
 
   const dies = pool({ args: ['--crash', 'session/new'] })
-  await assert.rejects(
-    dies.openSession(wanted(directory, listener().side)),
-    fails('crash', 'process', /last words/),
-  )
+  await assert.rejects(dies.openSession(wanted(directory, listener().side)), fails('crash', 'process', /last words/))
   const nameless = pool({ args: ['--answer', 'session/new={"sessionId":7}'] })
   await assert.rejects(
     nameless.openSession(wanted(directory, listener().side)),
@@ -120,27 +114,14 @@ test('limits are known by code, status and quota fields, and never by prose', as
   ])
     kinds.push(await kindOf(script))
 
-  assert.deepEqual(kinds, [
-    'limit',
-    'limit',
-    'limit',
-    'limit',
-    'refused',
-    'refused',
-    'auth',
-    'auth',
-    'protocol',
-  ])
+  assert.deepEqual(kinds, ['limit', 'limit', 'limit', 'limit', 'refused', 'refused', 'auth', 'auth', 'protocol'])
 })
 
 test('an answer of no known shape is a broken protocol', async t => {
   const { pool, directory } = await agentWorld(t)
   const agent = pool()
   const session = await agent.openSession(wanted(directory, listener().side))
-  await assert.rejects(
-    session.prompt(say('[[answer {}]]')),
-    fails('protocol', 'prompt', /unknown stopReason: nothing/),
-  )
+  await assert.rejects(session.prompt(say('[[answer {}]]')), fails('protocol', 'prompt', /unknown stopReason: nothing/))
 })
 
 test('a line that is too long, and endless junk, end the process as a broken protocol', async t => {
@@ -148,10 +129,7 @@ test('a line that is too long, and endless junk, end the process as a broken pro
   const long = await pool({ settings: { output: { maxLine: '64KiB' } } }).openSession(
     wanted(directory, listener().side),
   )
-  await assert.rejects(
-    long.prompt(say('[[line 70000]] [[hang]]')),
-    fails('crash', 'process', /exceeds 65536 bytes/),
-  )
+  await assert.rejects(long.prompt(say('[[line 70000]] [[hang]]')), fails('crash', 'process', /exceeds 65536 bytes/))
   const junk = await pool().openSession(wanted(directory, listener().side))
   await assert.rejects(
     junk.prompt(say('[[junk 1200]] [[hang]]')),

@@ -47,11 +47,7 @@ test('the program of an agent is what its links lead to, and only what the globs
     code: 'GW_AGENT_COMMAND',
   })
   assert.throws(
-    () =>
-      resolveProgramFile(
-        { id: 'a', command: 'bin' },
-        { ...rules, searchPath: directory, commands: undefined },
-      ),
+    () => resolveProgramFile({ id: 'a', command: 'bin' }, { ...rules, searchPath: directory, commands: undefined }),
     /not there/,
   )
 })
@@ -69,14 +65,9 @@ test('paths of a tool call come from locations and diffs, add up, and never look
 
   const many = Array.from({ length: 300 }, (_, index) => ({ path: `/w/${index}` }))
   assert.ok(calls.merge({ toolCallId: 'b', locations: many })?.call.paths.includes('/'))
-  assert.ok(
-    calls.merge({ toolCallId: 'c', locations: [{ path: 'x'.repeat(5000) }] })?.call.paths.includes('/'),
-  )
+  assert.ok(calls.merge({ toolCallId: 'c', locations: [{ path: 'x'.repeat(5000) }] })?.call.paths.includes('/'))
   assert.equal(calls.merge({ toolCallId: 'd', kind: 'juggle' })?.call.kind, undefined)
-  assert.equal(
-    calls.merge({ toolCallId: 'e', rawInput: { text: 'x'.repeat(300_000) } })?.call.rawInput,
-    undefined,
-  )
+  assert.equal(calls.merge({ toolCallId: 'e', rawInput: { text: 'x'.repeat(300_000) } })?.call.rawInput, undefined)
   assert.equal(calls.merge({ title: 'no id' }), undefined)
   for (let index = 0; index < 1000; index++) calls.merge({ toolCallId: `n${index}` })
   assert.equal(calls.merge({ toolCallId: 'a' })?.isNew, true)

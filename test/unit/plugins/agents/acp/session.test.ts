@@ -38,9 +38,7 @@ test('a permission is asked with all that was said of the call before, whatever 
   const { side, requests, text, updates } = listener(allowOnce)
   const session = await pool().openSession(wanted(directory, side))
 
-  await session.prompt(
-    say('[[ask edit a.txt]] [[ask-bare edit b.txt]] [[ask-unannounced execute git status]]'),
-  )
+  await session.prompt(say('[[ask edit a.txt]] [[ask-bare edit b.txt]] [[ask-unannounced execute git status]]'))
 
   assert.deepEqual(
     requests.map(({ call }) => [call.kind, call.title, call.paths]),
@@ -93,9 +91,7 @@ test('an agent has a HOME of its own that only its owner reads, and no variable 
   const { pool, directory } = await agentWorld(t)
   const { side, text } = listener()
   const session = await pool({ settings: { env: { OWN: 'set' } } }).openSession(wanted(directory, side))
-  await session.prompt(
-    say('[[env HOME]] [[say ,]] [[env OWN]] [[say ,]] [[env AGENTS_TEST_SECRET]] [[say ,]] [[cwd]]'),
-  )
+  await session.prompt(say('[[env HOME]] [[say ,]] [[env OWN]] [[say ,]] [[env AGENTS_TEST_SECRET]] [[say ,]] [[cwd]]'))
 
   const home = join(directory, 'state', 'homes', 'scripted')
   assert.equal(text(), `HOME=${home},OWN=set,AGENTS_TEST_SECRET=,${directory}`)
@@ -125,10 +121,7 @@ test('a session is taken up again after a restart: resumed, else loaded without 
   assert.deepEqual([again.id, loaded.text()], [id, '["one"]'])
   assert.equal(resumed.text(), 'turns 3')
   const none = pool({ args: ['--no-load'] })
-  await assert.rejects(
-    none.openSession(wanted(directory, listener().side, { resume: id })),
-    fails('lost', 'session'),
-  )
+  await assert.rejects(none.openSession(wanted(directory, listener().side, { resume: id })), fails('lost', 'session'))
   await assert.rejects(
     pool().openSession(wanted(directory, listener().side, { resume: 'unknown' })),
     fails('lost', 'session'),

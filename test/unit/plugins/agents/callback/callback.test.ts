@@ -15,10 +15,7 @@ async function setting(t: TestContext, config: JsonObject = {}): Promise<Setting
 }
 
 /** A task of this caller, as the runner would open a session for it. */
-async function begun(
-  client: TestClient,
-  { service }: Setting,
-): Promise<{ task: string; caller: TaskCaller }> {
+async function begun(client: TestClient, { service }: Setting): Promise<{ task: string; caller: TaskCaller }> {
   await call(client, 'delegate_task', { prompt: 'p', background: true })
   return { task: service.last.view.id, caller: service.last.caller }
 }
@@ -37,10 +34,7 @@ function open({ callback, settings }: Setting, task: string, caller: TaskCaller,
 }
 
 function placeOf({ server }: CallbackToken): { url: string; headers: Record<string, string> } {
-  const headers = (server.headers as { name: string; value: string }[]).map(({ name, value }) => [
-    name,
-    value,
-  ])
+  const headers = (server.headers as { name: string; value: string }[]).map(({ name, value }) => [name, value])
   return { url: String(server.url), headers: Object.fromEntries(headers) as Record<string, string> }
 }
 
@@ -61,13 +55,7 @@ test('an agent sees what its owner sees, as far as it may use it, and changes no
   const callbackToken = open(around, task, caller)
   const agent = await enter(t, callbackToken)
 
-  assert.deepEqual(await names(agent), [
-    'agent_reply',
-    'agent_result',
-    'agent_status',
-    'delegate_task',
-    'web__search',
-  ])
+  assert.deepEqual(await names(agent), ['agent_reply', 'agent_result', 'agent_status', 'delegate_task', 'web__search'])
   assert.ok((await names(owner)).includes('web__drop'))
   assert.deepEqual((await call(agent, 'web__search', {})).content, [{ type: 'text', text: 'found' }])
   for (const name of ['web__drop', 'agent_cancel', 'list_agents'])
@@ -179,10 +167,7 @@ test('an agent finds none of the tasks that the gateway hosts for its owner, by 
 test('an agent of somebody who came through a profile sees no more than that shows, and cannot choose another', async t => {
   const profiles = { narrow: { tools: { allow: ['delegate_task', 'agent_*'] } }, wide: {} }
   const around = await setting(t, { profiles, rest: { path: '/api' } })
-  const narrow = closeAfter(
-    t,
-    await testClient(`${around.gateway.url}/narrow`, { headers: { 'x-who': 'ada' } }),
-  )
+  const narrow = closeAfter(t, await testClient(`${around.gateway.url}/narrow`, { headers: { 'x-who': 'ada' } }))
   const { task, caller } = await begun(narrow, around)
   const callbackToken = open(around, task, caller)
   const { url, headers } = placeOf(callbackToken)

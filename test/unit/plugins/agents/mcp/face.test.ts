@@ -95,9 +95,7 @@ test('a call that is given up takes its task with it, and one in the background 
   const { view } = await begun
 
   await running.cancel()
-  await new Promise<void>(resolve =>
-    service.watch(view.id, '', now => now.state === 'cancelled' && resolve()),
-  )
+  await new Promise<void>(resolve => service.watch(view.id, '', now => now.state === 'cancelled' && resolve()))
   await call(caller, 'delegate_task', { prompt: 'b', background: true })
 
   assert.deepEqual(service.cancelled, [view.id])
@@ -150,10 +148,7 @@ test('a task of another caller is unknown in every way', async t => {
     assert.deepEqual([result.isError, words(result)], [true, 'Unknown task: expired, or not yours'])
   }
   for (const method of ['tasks/get', 'tasks/cancel', 'tasks/update'])
-    assert.equal(
-      (await bob.request(method, { taskId: made?.taskId, inputResponses: {} })).error?.code,
-      -32602,
-    )
+    assert.equal((await bob.request(method, { taskId: made?.taskId, inputResponses: {} })).error?.code, -32602)
   assert.equal((await bob.request('resources/read', { uri: `agent-task://${task_id}` })).error?.code, -32602)
   assert.deepEqual((await bob.request('resources/list')).result?.resources, [])
   assert.deepEqual(facts(await call(bob, 'agent_status', {})).tasks, [])

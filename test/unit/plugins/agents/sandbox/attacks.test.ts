@@ -20,8 +20,7 @@ test('no path leads out of the roots: cwd and files', async t => {
         (got === root || got.startsWith(`${root}/`)) &&
         realpathSync(got) === got &&
         lstatSync(got).isDirectory() === (way === 'resolveDirectory')
-      if (!isRefused && !isInside)
-        escapes.push(`${way} ${JSON.stringify(path).slice(0, 200)} → ${JSON.stringify(got)}`)
+      if (!isRefused && !isInside) escapes.push(`${way} ${JSON.stringify(path).slice(0, 200)} → ${JSON.stringify(got)}`)
     }
 
   assert.deepEqual(escapes, [])
@@ -48,8 +47,7 @@ test('a root that has files of the gateway in it, or lies among them, is found',
   const places = [{ directory: world, names: /^gateway\.yaml$/ }, { directory: join(world, 'state') }]
   const found = (name: string): boolean => findRootOfGateway([name], world, places) !== undefined
 
-  for (const name of ['.', '..', '/', 'state', 'state/new', 'work/up', 'gateway.yaml/x'])
-    assert.ok(found(name), name)
+  for (const name of ['.', '..', '/', 'state', 'state/new', 'work/up', 'gateway.yaml/x']) assert.ok(found(name), name)
   for (const name of ['work', 'work2', 'work/sub', 'state2']) assert.ok(!found(name), name)
 })
 

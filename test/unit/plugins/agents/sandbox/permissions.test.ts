@@ -18,11 +18,7 @@ function aSite(t: TestContext) {
   return { directory, cwd: join(directory, 'work') }
 }
 
-function verdict(
-  rules: Rules,
-  call: Partial<AgentToolCall>,
-  site = { cwd: '/nowhere', directory: '/nowhere' },
-) {
+function verdict(rules: Rules, call: Partial<AgentToolCall>, site = { cwd: '/nowhere', directory: '/nowhere' }) {
   const whole: AgentToolCall = {
     ...{ id: '1', title: '', kind: undefined, status: 'pending' },
     ...{ paths: [], rawInput: undefined, content: [], ...call },
@@ -47,8 +43,7 @@ test('the first rule that fits decides, and an unknown kind fits no rule about k
 
 test('a command is the whole line, and a glob that allows stands for no shell operator', () => {
   const rules: Rules = [{ commands: ['npm test*', 'git status'], do: 'allow' }]
-  const line = (rawInput: NonNullable<AgentToolCall['rawInput']>) =>
-    verdict(rules, { kind: 'execute', rawInput })
+  const line = (rawInput: NonNullable<AgentToolCall['rawInput']>) => verdict(rules, { kind: 'execute', rawInput })
 
   assert.equal(line({ command: 'npm test -- --bail' }), 'allow by rule 1')
   assert.equal(line({ command: ['npm', 'test'] }), 'allow by rule 1')
@@ -105,16 +100,10 @@ test('within may be a directory of the configuration, and no command fits it tha
     verdict([{ within: 'docs', do: 'allow' }], { paths: [join(directory, 'docs/x')] }, site),
     'allow by rule 1',
   )
-  assert.equal(
-    verdict([{ within: 'docs', do: 'allow' }], { paths: [join(cwd, 'x')] }, site),
-    'deny by default',
-  )
+  assert.equal(verdict([{ within: 'docs', do: 'allow' }], { paths: [join(cwd, 'x')] }, site), 'deny by default')
   const told = { paths: [join(cwd, 'x')], rawInput: { command: 'rm -rf x' } }
   assert.equal(verdict([{ within: 'cwd', do: 'allow' }], told, site), 'deny by default')
-  assert.equal(
-    verdict([{ within: 'cwd', commands: ['rm -rf x'], do: 'allow' }], told, site),
-    'allow by rule 1',
-  )
+  assert.equal(verdict([{ within: 'cwd', commands: ['rm -rf x'], do: 'allow' }], told, site), 'allow by rule 1')
 })
 
 /** In a directory of which nothing exists, with another default. */
@@ -149,10 +138,7 @@ test('a rule that asks about facts that are missing asks, too', () => {
 test('a rule that denies a directory holds for any file in it, and asks where files are not told', () => {
   const rules: Rules = [{ within: 'secret', do: 'deny' }, { do: 'allow' }]
 
-  assert.equal(
-    fallbackVerdict(rules, { kind: 'edit', paths: ['/nowhere/work/a', '/nowhere/secret/b'] }),
-    'deny',
-  )
+  assert.equal(fallbackVerdict(rules, { kind: 'edit', paths: ['/nowhere/work/a', '/nowhere/secret/b'] }), 'deny')
   assert.equal(fallbackVerdict(rules, { kind: 'edit', paths: ['/nowhere/work/a'] }), 'allow')
   assert.equal(fallbackVerdict(rules, { kind: 'edit' }), 'ask')
   assert.equal(fallbackVerdict(rules, { kind: 'edit', paths: ['~/x'] }), 'ask')

@@ -30,8 +30,7 @@ async function aRepository(t: TestContext) {
   cleanup(t, () => rmSync(home, { recursive: true, force: true }))
   const repository = join(home, 'repository')
   mkdirSync(join(repository, 'sub'), { recursive: true })
-  const git = (...args: string[]): string =>
-    execFileSync('git', ['-C', repository, ...NAMED, ...args], QUIET).trim()
+  const git = (...args: string[]): string => execFileSync('git', ['-C', repository, ...NAMED, ...args], QUIET).trim()
   git('init', '--quiet')
   for (const name of ['one', 'sub/two']) writeFileSync(join(repository, name), `${name}\n`)
   git('add', '.')

@@ -32,8 +32,7 @@ const DECISION: RouteDecision = {
 /** A desk whose tasks do what the test says. */
 export class HandDesk implements TaskService {
   readonly tasks = new Map<string, Kept>()
-  readonly answers: { readonly task: string; readonly question: string; readonly answer: QuestionAnswer }[] =
-    []
+  readonly answers: { readonly task: string; readonly question: string; readonly answer: QuestionAnswer }[] = []
   readonly cancelled: string[] = []
   refusal: Error | undefined
   readonly #watchers = new Map<string, Set<(view: TaskView) => void>>()
@@ -123,11 +122,7 @@ export class HandDesk implements TaskService {
   wait(
     id: string,
     owner: string,
-    {
-      ms,
-      since,
-      signal,
-    }: { readonly ms: number; readonly since?: number | undefined; readonly signal?: AbortSignal },
+    { ms, since, signal }: { readonly ms: number; readonly since?: number | undefined; readonly signal?: AbortSignal },
   ): Promise<TaskView | undefined> {
     return new Promise(resolve => {
       const done = (): void => {
@@ -150,13 +145,7 @@ export class HandDesk implements TaskService {
     return (this.tasks.get(id)?.events ?? []).filter(({ seq }) => seq > since).slice(0, limit)
   }
 
-  readPage(
-    id: string,
-    owner: string,
-    what: 'text' | 'diff' | 'log',
-    offset: number,
-    bytes: number,
-  ): Page | undefined {
+  readPage(id: string, owner: string, what: 'text' | 'diff' | 'log', offset: number, bytes: number): Page | undefined {
     if (this.view(id, owner) === undefined || what === 'diff') return undefined
     const text = what === 'log' ? 'state: running' : (this.tasks.get(id)?.text ?? '')
     const end = offset + bytes

@@ -166,11 +166,7 @@ export interface DeskOptions {
 }
 
 /** A desk over these agents; it is stopped when the test is over. */
-export function deskOf(
-  context: TestContext,
-  hosts: readonly AgentHost[],
-  options: DeskOptions = {},
-): LocalTaskService {
+export function deskOf(context: TestContext, hosts: readonly AgentHost[], options: DeskOptions = {}): LocalTaskService {
   const parts: ServiceDeps = {
     agents: new Map(hosts.map(host => [host.settings.id, host])),
     routing: options.routing,

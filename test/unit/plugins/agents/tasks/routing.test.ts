@@ -1,10 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import {
-  createRouter,
-  type AgentStatus,
-  type RouteRequest,
-} from '../../../../../plugins/agents/scheduling.ts'
+import { createRouter, type AgentStatus, type RouteRequest } from '../../../../../plugins/agents/scheduling.ts'
 
 function agent(id: string, facts: Partial<AgentStatus> = {}): AgentStatus {
   return { id, capabilities: new Set<string>(), unfit: undefined, ...facts }
@@ -47,10 +43,7 @@ test('the first rule that fits says who, else the default, else the order of the
 test('only who can do it and is well may have it, and who comes first and is not well is named', () => {
   const can = { capabilities: new Set(['review']) }
   const agents = [agent('a'), agent('b', { ...can, unfit: 'ill' }), agent('c', can), agent('d', can)]
-  const { chosen, candidates, passedOver } = createRouter(undefined)(
-    wanted({ capabilities: ['review'] }),
-    agents,
-  )
+  const { chosen, candidates, passedOver } = createRouter(undefined)(wanted({ capabilities: ['review'] }), agents)
 
   assert.deepEqual(chosen, ['c', 'd'])
   assert.deepEqual(

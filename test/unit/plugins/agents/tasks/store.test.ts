@@ -139,13 +139,7 @@ test('a queue is bounded, serves owners in turn, and forgets who gives up', asyn
   }
   const first = await queue.acquire('ann', 1000, signal)
   assert.ok(typeof first === 'function')
-  const all = [
-    enter('ann', 'a1'),
-    enter('ann', 'a2'),
-    enter('bob', 'b1'),
-    enter('cy', 'c1'),
-    enter('cy', 'c2'),
-  ]
+  const all = [enter('ann', 'a1'), enter('ann', 'a2'), enter('bob', 'b1'), enter('cy', 'c1'), enter('cy', 'c2')]
   await all[4]
   first()
   await Promise.all(all)

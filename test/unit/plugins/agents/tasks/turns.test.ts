@@ -10,9 +10,7 @@ test('each end of a turn is what it means', async context => {
     { stopReason: 'cancelled', isError: true, why: 'the agent cancelled the turn' },
   ] as const
   for (const { stopReason, isError, why } of ends) {
-    const service = deskOf(context, [
-      new FakeHost('a', () => Promise.resolve({ stopReason, usage: undefined })),
-    ])
+    const service = deskOf(context, [new FakeHost('a', () => Promise.resolve({ stopReason, usage: undefined }))])
     const view = await settled(service, (await service.delegate(request(), ANN)).id)
     assert.deepEqual([view.state, view.isError, view.why], [isError ? 'failed' : 'completed', isError, why])
   }

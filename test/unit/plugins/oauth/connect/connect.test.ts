@@ -31,10 +31,7 @@ describe('a caller who must log in', () => {
     const bob = await (await client('bob')).request('tools/call', CALL)
     assert.notEqual(linkIn(bob.result), linkIn(asked))
     assert.match((await loggedIn(made, linkIn(bob.result), 'bob')).text, /You are logged in/)
-    assert.match(
-      JSON.stringify((await (await client('bob')).request('tools/call', CALL)).result),
-      /you are bob/,
-    )
+    assert.match(JSON.stringify((await (await client('bob')).request('tools/call', CALL)).result), /you are bob/)
     assert.deepEqual(
       recorded.map(({ outcome, fields }) => [outcome, fields?.subject, fields?.upstream]),
       [
@@ -58,9 +55,7 @@ describe('a caller who must log in', () => {
     const answer = (await waiting).result as { requestState?: string }
     const { requestState } = answer
     const last =
-      requestState === undefined
-        ? answer
-        : (await alice.request('tools/call', { ...back, requestState })).result
+      requestState === undefined ? answer : (await alice.request('tools/call', { ...back, requestState })).result
     assert.match(JSON.stringify(last), /you are alice/)
   })
 
@@ -141,8 +136,7 @@ describe('a caller with a key', () => {
     const link = linkIn((await ci.request('tools/call', CALL)).result)
     const browser = new PlainBrowser()
     let page = await browser.open(link)
-    for (let turn = 0; turn < 4; turn++)
-      page = await browser.submit(page, { answer: 'allow', code: 'AAAA-AAAA' })
+    for (let turn = 0; turn < 4; turn++) page = await browser.submit(page, { answer: 'allow', code: 'AAAA-AAAA' })
     assert.equal(page.status, 403)
     assert.equal((await browser.submit(page, { answer: 'allow', code: 'AAAA-AAAA' })).status, 404)
     assert.notEqual(linkIn((await ci.request('tools/call', CALL)).result), link)

@@ -35,22 +35,14 @@ describe('a link', () => {
       assert.doesNotMatch(await reply.text(), new RegExp(id))
     }
     // Whatever does not even look like one is no path of ours.
-    for (const path of [
-      '/oauth',
-      '/oauth/',
-      '/oauth/connect',
-      '/oauth/connect/',
-      '/oauth/connect/a/b',
-      '/oauth/other',
-    ])
+    for (const path of ['/oauth', '/oauth/', '/oauth/connect', '/oauth/connect/', '/oauth/connect/a/b', '/oauth/other'])
       assert.equal((await fetch(base + path)).status, 401, path)
   })
 
   test('opens ten times a minute for an address that shows no cookie, and no more', async t => {
     const { base } = await setting(t)
     const statuses: number[] = []
-    for (let turn = 0; turn < 12; turn++)
-      statuses.push((await fetch(`${base}/oauth/connect/${'x'.repeat(22)}`)).status)
+    for (let turn = 0; turn < 12; turn++) statuses.push((await fetch(`${base}/oauth/connect/${'x'.repeat(22)}`)).status)
     assert.deepEqual(statuses, [...Array<number>(10).fill(404), 429, 429])
   })
 

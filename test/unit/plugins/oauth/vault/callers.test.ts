@@ -1,11 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import {
-  WaitingCallers,
-  hashAccount,
-  parseCaller,
-  formatCaller,
-} from '../../../../../plugins/oauth/callers.ts'
+import { WaitingCallers, hashAccount, parseCaller, formatCaller } from '../../../../../plugins/oauth/callers.ts'
 import type { Config } from '../../../../../src/plugin.ts'
 import { grantOf } from '../../../../fixtures/oauth/token-server.ts'
 import { KEY, stateOf, vaultIn } from './kit.ts'
@@ -25,10 +20,7 @@ test('scopes that were asked for last are kept with the login, over a renewal an
 
   const renewed = await vault.put(OF_ALICE, grantOf('g'), first)
   const after = await vaultIn(context, state).find(OF_ALICE.account, KEY.resource)
-  assert.deepEqual(
-    [after?.scopesWanted, after?.caller, after?.access],
-    [['write', 'admin'], ALICE, 'access-g.0'],
-  )
+  assert.deepEqual([after?.scopesWanted, after?.caller, after?.access], [['write', 'admin'], ALICE, 'access-g.0'])
   // One that is not there any more wants nothing.
   await vault.addWantedScopes(OF_ALICE.account, KEY.resource, first, ['late'])
   assert.equal((await vault.find(OF_ALICE.account, KEY.resource))?.generation, renewed)
@@ -78,10 +70,7 @@ test('a caller is named as he is shown, and nobody else', () => {
   for (const one of [ALICE, BOB, { issuer: 'ca', subject: 'CN=ci,O=Example' }])
     assert.deepEqual(parseCaller(formatCaller(one), both), one)
   assert.equal(parseCaller('alice', both), undefined)
-  assert.deepEqual(
-    parseCaller('alice', { jwt: [{ issuer: ALICE.issuer }] } as unknown as Config['auth']),
-    ALICE,
-  )
+  assert.deepEqual(parseCaller('alice', { jwt: [{ issuer: ALICE.issuer }] } as unknown as Config['auth']), ALICE)
   // Without keys nobody is called by one.
   assert.deepEqual(parseCaller('key:x', { jwt: [{ issuer: ALICE.issuer }] } as unknown as Config['auth']), {
     ...ALICE,

@@ -18,8 +18,5 @@ test('a login that is renewed on a full disk is used from memory, written when t
   assert.match(String(full), /the login store \/mnt\/grants\.sqlite is unavailable: .*(full|disk)/)
   assert.equal(kept, 'renewed-1')
   assert.equal(presented, 1)
-  assert.deepEqual(said, [
-    'a renewed login could not be written; kept in memory',
-    'the renewed login was written',
-  ])
+  assert.deepEqual(said, ['a renewed login could not be written; kept in memory', 'the renewed login was written'])
 })

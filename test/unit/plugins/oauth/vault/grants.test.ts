@@ -6,12 +6,7 @@ import type { FileVault } from '../../../../../plugins/oauth/vault/file-vault.ts
 import type { Clock } from '../../../../../src/plugin.ts'
 import { systemClock } from '../../../../../src/util/clock.ts'
 import { cleanup } from '../../../../fixtures/cleanup.ts'
-import {
-  grantOf,
-  plainEndpoint,
-  tokenServer,
-  type TokenServer,
-} from '../../../../fixtures/oauth/token-server.ts'
+import { grantOf, plainEndpoint, tokenServer, type TokenServer } from '../../../../fixtures/oauth/token-server.ts'
 import { SILENT } from '../../install.ts'
 import { KEY, stateOf, vaultIn } from './kit.ts'
 import { HandClock } from '../../../fixtures/hand-clock.ts'
@@ -87,8 +82,7 @@ test('a token that was refused is renewed once for all who say so, and each gets
   const { vault, grants, server, date } = await setting(context)
   const generation = (await vault.put(KEY, grantOf('f', within(3000)))) ?? 0
   date.now += 100_000
-  const refuse = (): ReturnType<RefreshedGrants['renewRefused']> =>
-    grants.renewRefused(account, resource, generation)
+  const refuse = (): ReturnType<RefreshedGrants['renewRefused']> => grants.renewRefused(account, resource, generation)
   const answers = await Promise.all(Array.from({ length: 50 }, refuse))
   answers.push(await refuse())
 

@@ -7,12 +7,7 @@ import { gatewayError, type SharedStore } from '../../../../../src/plugin.ts'
 import { SharedMemory } from '../../../../fixtures/shared-memory.ts'
 import { systemClock } from '../../../../../src/util/clock.ts'
 import { cleanup } from '../../../../fixtures/cleanup.ts'
-import {
-  grantOf,
-  plainEndpoint,
-  tokenServer,
-  type TokenServer,
-} from '../../../../fixtures/oauth/token-server.ts'
+import { grantOf, plainEndpoint, tokenServer, type TokenServer } from '../../../../fixtures/oauth/token-server.ts'
 import { SILENT } from '../../install.ts'
 import { KEY } from './kit.ts'
 
@@ -139,9 +134,7 @@ test('a refresh token that a replica took with it when it died never goes out a 
   while (server.presented.length === 0) await new Promise(resolve => setTimeout(resolve, 10))
 
   world.later += 46_000
-  const answers = await Promise.all(
-    [1, 2, 3].map(() => grantsOf(world, server).access(KEY.account, KEY.resource)),
-  )
+  const answers = await Promise.all([1, 2, 3].map(() => grantsOf(world, server).access(KEY.account, KEY.resource)))
   assert.deepEqual(kinds(answers), ['login'])
   assert.match(JSON.stringify(answers), /that renewed the login stopped/)
   assert.deepEqual(server.presented, ['f.0'])
@@ -156,9 +149,7 @@ test('one that died before it sent anything leaves the refresh to another, after
   assert.equal(await vault.lease(KEY, 'dead', 45_000), true)
   world.later = 46_000
 
-  const answers = await Promise.all(
-    [1, 2, 3].map(() => grantsOf(world, server).access(KEY.account, KEY.resource)),
-  )
+  const answers = await Promise.all([1, 2, 3].map(() => grantsOf(world, server).access(KEY.account, KEY.resource)))
   assert.deepEqual(server.presented, ['f.0'])
   assert.deepEqual(kinds(answers), ['token'])
 })
@@ -222,10 +213,7 @@ test('a store that comes back empty has no logins, and takes new ones', async t 
   const before = world.vault()
   await before.put(KEY, grantOf('f', Date.now() + 300_000), 0)
   const empty = new World()
-  assert.match(
-    JSON.stringify(await grantsOf(empty, server).access(KEY.account, KEY.resource)),
-    /not logged in/,
-  )
+  assert.match(JSON.stringify(await grantsOf(empty, server).access(KEY.account, KEY.resource)), /not logged in/)
   assert.ok((await empty.vault().put(KEY, grantOf('g'), 0)) !== undefined)
   assert.equal(empty.vault().countCallers(KEY.resource), undefined)
 })

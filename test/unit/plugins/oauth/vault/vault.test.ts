@@ -107,10 +107,7 @@ test('an older value of the same row is not opened', async context => {
 test('a damaged database stays as it is, and each use says so', async context => {
   const state = stateOf(context)
   const path = join(state, 'grants.sqlite')
-  writeFileSync(
-    path,
-    'this is no database, and it is long enough to be looked at as if it were one'.repeat(20),
-  )
+  writeFileSync(path, 'this is no database, and it is long enough to be looked at as if it were one'.repeat(20))
   const before = readFileSync(path)
   const said: string[] = []
   const clock = new HandClock()
