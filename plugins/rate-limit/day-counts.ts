@@ -1,6 +1,16 @@
-import type { Clock, Log } from '../../src/plugin.ts'
-import { getErrorMessage } from '../../src/plugin.ts'
+import { type Clock, getErrorMessage, type Log } from '../../src/plugin.ts'
 import type { DayQuotas } from './day-quotas.ts'
+
+export const DAY_MS = 86_400_000
+
+/** Formats a day in UTC, such as `2026-11-23`. */
+export function formatDay(time: number): string {
+  return new Date(time).toISOString().slice(0, 10)
+}
+
+export function getMsUntilTomorrow(now: number): number {
+  return DAY_MS - (now % DAY_MS)
+}
 
 /** Minimum time between attempts while counting fails. */
 const RETRY_MS = 1000

@@ -3,7 +3,7 @@ import { closeSync, openSync, readdirSync, readFileSync, rmSync, writeSync } fro
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { isSqlBusy, makeDirectorySync, SqlDatabase } from '../../src/plugin.ts'
-import { DAY_MS, formatDay } from './days.ts'
+import { DAY_MS, formatDay } from './day-counts.ts'
 
 const FILE = /^quota-([0-9a-f-]{36})\.(?:lock|used)$/
 const COUNT_BYTES = 4

@@ -1,7 +1,14 @@
-import type { Clock, Config, Principal, Session } from '../../src/plugin.ts'
-import { BoundedMap, compileCallers, compileGlobs, principalKey } from '../../src/plugin.ts'
-import type { DayCounts } from './day-counts.ts'
-import { getMsUntilTomorrow } from './days.ts'
+import {
+  BoundedMap,
+  type Clock,
+  type Config,
+  type Principal,
+  type Session,
+  compileCallers,
+  compileGlobs,
+  principalKey,
+} from '../../src/plugin.ts'
+import { type DayCounts, getMsUntilTomorrow } from './day-counts.ts'
 
 const MINUTE_MS = 60_000
 

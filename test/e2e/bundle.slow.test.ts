@@ -89,7 +89,7 @@ test('a bundle that an application installs offers the servers of its configurat
 
   const { tools } = await client.listTools()
   assert.ok(tools.some(({ name }) => name === 'who__who'))
-  assert.match((await gateway(['up'], { cwd, env })).stdout, /runs already/)
+  assert.match((await gateway(['up'], { cwd, env })).stdout, /is already running/)
 })
 
 test("a bundle's manifest is as its specification has it, and unzip finds no fault with the archive", async t => {

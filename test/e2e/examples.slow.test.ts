@@ -192,7 +192,7 @@ describe('examples', { concurrency: 4 }, () => {
     assert.match(await called(ci, 'everything__echo', HI), /Echo: hi/)
     assert.match(await called(ci, 'everything__get-env', {}), /requires the scope env/)
     for (let i = 0; i < 3; i++) assert.match(await called(guest, 'everything__echo', HI), /Echo: hi/)
-    assert.match(await called(guest, 'everything__echo', HI), /rule "guests" allows 3 a minute/)
+    assert.match(await called(guest, 'everything__echo', HI), /rule "guests" allows 3 per minute/)
     assert.equal((await fetch(gateway.url, { method: 'POST' })).status, 401)
   })
 

@@ -1,13 +1,22 @@
 import { createHash } from 'node:crypto'
-import type { Answer, Clock, Metric, SharedStore } from '../../../src/plugin.ts'
-import { BoundedMap } from '../../../src/plugin.ts'
-import { formatDay, getMsUntilTomorrow } from '../days.ts'
-import type { RateLimitRule, RuleConfig, LimitSubject, UncountedPolicy } from '../rule.ts'
-import { DEFAULT_RETRY_MS, MinuteWindows } from '../rule.ts'
-import type { RuleKey } from '../rule-counting.ts'
-import { listRuleKeys, createLimitRefusal } from '../rule-counting.ts'
-import type { CountRequest, SharedCount, LimitDecision } from './batch-reserves.ts'
-import { BatchReserves, StoreHealth } from './batch-reserves.ts'
+import { type Answer, BoundedMap, type Clock, type Metric, type SharedStore } from '../../../src/plugin.ts'
+import { formatDay, getMsUntilTomorrow } from '../day-counts.ts'
+import {
+  DEFAULT_RETRY_MS,
+  type LimitSubject,
+  MinuteWindows,
+  type RateLimitRule,
+  type RuleConfig,
+  type UncountedPolicy,
+} from '../rule.ts'
+import { type RuleKey, createLimitRefusal, listRuleKeys } from '../rule-counting.ts'
+import {
+  BatchReserves,
+  type CountRequest,
+  type LimitDecision,
+  type SharedCount,
+  StoreHealth,
+} from './batch-reserves.ts'
 
 const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000

@@ -58,7 +58,7 @@ export async function withGatewayHandle<T>(
 
 export function printUsedGateway({ about: { pid, config } }: ControlClient, { cwd, err }: Terminal): void {
   const name = config === undefined ? '' : `, ${relative(cwd, config)}`
-  err.line(err.paint('dim', `using the running gateway (pid ${pid}${name}); --fresh starts a separate one`))
+  err.line(err.paint('dim', `using the running gateway (pid ${pid}${name}); --fresh starts another`))
 }
 
 function createControlHandle(client: ControlClient, { cwd }: Terminal): GatewayHandle {

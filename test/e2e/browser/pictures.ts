@@ -59,7 +59,7 @@ export const PICTURES: readonly Picture[] = [
   {
     ...{ file: 'ui-tool.png', title: 'Tools', hash: 'tools?search=ticket' },
     height: 1050,
-    shows: opened('tickets__create', 'Visibility', 'Call'),
+    shows: opened('tickets__create', 'Visibility', 'Try it'),
   },
   {
     ...{ file: 'ui-clients.png', title: 'Clients', hash: 'clients' },

@@ -83,7 +83,7 @@ test('clients that attach share one gateway and its servers, which the first of 
 
   assert.equal(new Set(shared.map(({ pid }) => pid)).size, 1)
   assert.equal(new Set(apart.map(({ pid }) => pid)).size, 3)
-  assert.equal((await gateway(['up'], at)).stdout.includes('runs already'), true)
+  assert.equal((await gateway(['up'], at)).stdout.includes('already running'), true)
 })
 
 test('a server with cwd: project runs where the attached client was started', async t => {
@@ -177,7 +177,7 @@ test('a gateway that cannot start says why, to who attaches too', async t => {
   const { code, stderr } = await gateway(['attach'], at)
 
   assert.equal(code, 4)
-  assert.match(stderr, /GW_BACKGROUND.*GW_LISTEN.*the port is taken/s)
+  assert.match(stderr, /GW_BACKGROUND.*GW_LISTEN.*port is in use/s)
 })
 
 test('a program that speaks MCP on the socket needs no greeting', async t => {

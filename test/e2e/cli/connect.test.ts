@@ -32,7 +32,7 @@ test('connect writes an entry that a client can run, and disconnect takes it bac
   cleanup(t, () => client.close())
   assert.ok((await client.listTools()).tools.length > 0)
 
-  assert.match((await gateway(['disconnect', '--all'], { cwd, env })).stdout, /is as it was/)
+  assert.match((await gateway(['disconnect', '--all'], { cwd, env })).stdout, /mcp\.json restored/)
   assert.equal(await readFile(file, 'utf8'), '{\n  // mine\n  "mcpServers": {}\n}\n')
 })
 
@@ -75,7 +75,7 @@ test('disconnect --dry-run shows what would be taken back, as connect shows it, 
 
   assert.equal(dry.code, 0, dry.stderr)
   assert.match(dry.stdout, /^Cursor .*\.cursor\/mcp\.json\n[^]*^ {2}- .*"gateway": \{/m)
-  assert.match(dry.stdout, /^Gemini CLI .*settings\.json \(goes\)\n[^]*^ {2}- .*"gateway": \{/m)
+  assert.match(dry.stdout, /^Gemini CLI .*settings\.json \(deleted\)\n[^]*^ {2}- .*"gateway": \{/m)
   assert.deepEqual(JSON.parse(json.stdout), [{ client: 'cursor', file: own, name: 'gateway', outcome: 'planned' }])
   assert.deepEqual(await files(), before)
 

@@ -127,7 +127,7 @@ describe('gateway import', () => {
     })
     const why = async (file: string): Promise<string> => (await gateway(['import', file], { cwd })).stderr
     assert.match(await why('broken.json'), /cannot import .*broken\.json: line 3: ColonExpected/)
-    assert.match(await why('empty.json'), /it has no servers/)
+    assert.match(await why('empty.json'), /no servers found: expected mcpServers/)
     assert.match(await why('none.json'), /no server could be converted/)
     assert.match(await why('missing.json'), /no such file/)
   })

@@ -73,7 +73,7 @@ test('init makes one gateway of the servers of five clients, starts it, connects
   ])
   assert.deepEqual(said.secrets, ['honest: env.API_TOKEN'])
   assert.deepEqual(said.variables, ['NOT_SET_HERE'])
-  assert.deepEqual(said.notes, ['Gemini CLI, odd: left out: it has neither a command nor a URL'])
+  assert.deepEqual(said.notes, ['Gemini CLI, odd: skipped: it has neither a command nor a URL'])
   assert.deepEqual(said.connected.map(({ client }) => client).sort(), [
     'Claude Code',
     'Codex',
@@ -160,7 +160,7 @@ test('settings that are broken, huge, devices, or links to nothing are said, and
   const noted = notes.join('\n')
   assert.match(noted, /Cursor: .*line 1/)
   assert.match(noted, /Windsurf: .*larger than/)
-  assert.match(noted, /Qwen Code: .*it is no file/)
+  assert.match(noted, /Qwen Code: .*not a regular file/)
   const names = servers.map(({ name }) => name)
   for (const name of ['memory', 'honest', 'wants', 'constructor']) assert.ok(names.includes(name), name)
   assert.ok(!stdout.includes('\u001b'))
@@ -221,13 +221,13 @@ test('init counts the tools of a server that takes its time to start', async t =
 
 test('whoever says no at a question of init has written nothing, and is told so', { skip: noTerminal }, async t => {
   for (const [question, key] of [
-    [/Which of them\? /, 'n\r'],
+    [/Select servers: /, 'n\r'],
     [/Write .*\[Y\/n\]/, 'n\r'],
     [/Write .*\[Y\/n\]/, '\u0004'],
   ] as const) {
     const { home: at, env } = await home(t, SETTINGS)
     const screen = atTerminal(t, ['init'], { cwd: join(at, 'project'), env, columns: 200 })
-    await screen.shows(/Which of them\? /)
+    await screen.shows(/Select servers: /)
     if (!question.test(screen.shown())) screen.type('')
     await screen.shows(question)
     screen.press(key)

@@ -57,7 +57,7 @@ test('a lock is written, checked, and accepted again only by who names what he h
   const after = await gateway(['lock', '--check'], { cwd })
 
   assert.equal(before.code, 1, before.stderr)
-  assert.match(before.stdout, /there is no .*gateway\.lock/)
+  assert.match(before.stdout, /gateway\.lock not found: run "gateway lock"/)
   assert.equal(written.code, 0, written.stderr)
   assert.equal(fine.code, 0, fine.stdout)
   assert.match(first, /"text": \[\s+"Add first\."/)

@@ -211,7 +211,7 @@ test('a login for a caller is that of this caller alone, and is named everywhere
   const call = (key: string) => callAs(url, key)
   for (const key of ['ci', 'dev', 'ci']) assert.match(await call(key), /requires you to log in/)
   const nameless = await gateway(['login', 'web'], where)
-  assert.match(nameless.stderr, /say whose with --account/)
+  assert.match(nameless.stderr, /each caller of "web" has its own login: set --account/)
   assert.notEqual(nameless.code, 0)
 
   const login = await loggingIn(t, where, ['--account', 'key:ci'])
@@ -222,7 +222,7 @@ test('a login for a caller is that of this caller alone, and is named everywhere
   const ps = await gateway(['ps', '--json'], where)
   const { upstreams } = JSON.parse(ps.stdout) as { upstreams: { logins: object; state: string }[] }
   assert.deepEqual(upstreams[0]?.logins, { granted: 1, waiting: 1 })
-  assert.match((await gateway(['ps'], where)).stdout, /1 caller told to log in to web, and not there yet; logged in: 1/)
+  assert.match((await gateway(['ps'], where)).stdout, /1 caller must log in to web; logged in: 1/)
   const inspected = await gateway(['inspect', '--json'], where)
   assert.match(inspected.stdout, /"granted": ?1,\s*"waiting": ?1/)
   const metrics = await fetch(new URL('/metrics', url), { headers: { authorization: 'Bearer ci' } })

@@ -41,14 +41,14 @@ const QUESTIONS: Readonly<Record<string, Question>> = {
   },
   'init, about the file': {
     args: ['init', '--output', 'other.yaml', '--no-start'],
-    before: [[/Which of them\? /, '']],
+    before: [[/Select servers: .*:/, '']],
     asks: /Write .*other\.yaml\? \[Y\/n\]/,
     says: NOTHING,
   },
   'init, about clients': {
     args: ['init', '--output', 'other.yaml', '--no-start'],
     before: [
-      [/Which of them\? /, ''],
+      [/Select servers: .*:/, ''],
       [/Write .*other\.yaml\? \[Y\/n\]/, 'y'],
     ],
     asks: /Write the gateway to (it|them)\? /,
@@ -96,7 +96,7 @@ for (const [what, { args, asks, says, before = [], written }] of Object.entries(
       assert.equal(await screen.exit, 1, screen.shown())
       const left = filesIn(cwd).filter(([file]) => written?.test(file) !== true)
       assert.deepEqual(left, all)
-      assert.match(screen.shown(), key === 'n\r' ? says : /nothing was (written|done)|no client was connected/)
+      assert.match(screen.shown(), key === 'n\r' ? says : /nothing was (written|changed)|no client was connected/)
       assert.doesNotMatch(screen.shown(), /GW_INTERNAL| {4}at /)
     }
   })

@@ -85,7 +85,7 @@ test(
       screen.press(key)
 
       assert.equal(await screen.exit, 1, screen.shown())
-      assert.match(screen.shown(), /nothing was done/)
+      assert.match(screen.shown(), /nothing was changed/)
     }
     assert.equal(server.given.length, 0)
   },

@@ -146,7 +146,7 @@ test('a call at a terminal that waits says so once, and how to let it run or not
   const call = serving(t, ['call', 'pay__send', 'amount=7', '--json'], { cwd })
   let stdout = ''
   call.child.stdout.on('data', (bytes: Buffer) => (stdout += bytes.toString()))
-  const said = /^waiting for an approval \(rule "money"\): gateway approvals approve (\S+), or deny$/m
+  const said = /^waiting for approval \(rule "money"\): gateway approvals approve (\S+), or deny$/m
   await until(() => said.test(call.stderr()))
   const id = said.exec(call.stderr())?.[1] ?? ''
 
@@ -161,7 +161,7 @@ test('a call in a gateway of its own that waits says that no command reaches it'
   const call = serving(t, ['call', 'pay__send', '--set', 'approve.by=[owner]'], { cwd })
 
   const said =
-    /^waiting for an approval \(rule "money"\), which gateway approvals cannot give .*: gateway up, then call again$/m
+    /^waiting for approval \(rule "money"\), which is not possible in a temporary gateway: run gateway up, then call again$/m
   await until(() => said.test(call.stderr()))
   call.child.kill('SIGTERM')
   await call.exit

@@ -69,6 +69,6 @@ for (const [road, open] of Object.entries(ROADS))
       assert.equal(answers.length, BATCH.length, round)
       assert.equal(whole.length, KEPT, round)
       assert.equal(leftOut.length, LARGE - KEPT, round)
-      assert.match(leftOut[0]?.error?.message ?? '', /left out.*send it by itself/)
+      assert.match(leftOut[0]?.error?.message ?? '', /omitted.*send it separately/)
     }
   })

@@ -33,7 +33,7 @@ describe('the ceilings of a server', posix, () => {
   })
 
   it('that this machine does not keep are named', () => {
-    assert.match(describeUnsupportedLimits({ memory: 1 }, getPlatform('darwin')) ?? '', /Linux only/)
+    assert.match(describeUnsupportedLimits({ memory: 1 }, getPlatform('darwin')) ?? '', /only monitored on Linux/)
     assert.match(describeUnsupportedLimits({ files: 64 }, getPlatform('win32')) ?? '', /Windows/)
     assert.equal(describeUnsupportedLimits({ pids: 1, memory: 1 }, getPlatform('linux')), undefined)
     assert.equal(describeUnsupportedLimits(undefined, getPlatform('win32')), undefined)
@@ -81,6 +81,6 @@ describe('the ceilings of a server', posix, () => {
 
     await upstream.start()
 
-    assert.match(upstream.problem ?? '', /no-such cannot run: command not found/)
+    assert.match(upstream.problem ?? '', /no-such failed: command not found/)
   })
 })

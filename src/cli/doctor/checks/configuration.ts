@@ -17,7 +17,7 @@ const MISSING_FILES: readonly (readonly [RegExp, 'program-missing' | 'script-mis
 const CWD_POINTER = /^\/upstreams\/([^/]+)\/cwd$/
 /** `gateway attach` needs no listener. */
 const NO_LISTENERS = /^no listeners/
-const NOT_FOUND = /does not exist|is not on the PATH/
+const NOT_FOUND = /does not exist|not found on PATH/
 
 const INSTALL_HINTS: Readonly<Record<string, string>> = {
   npx: 'Install Node.js, or set the full path of npx',

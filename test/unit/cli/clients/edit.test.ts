@@ -77,7 +77,7 @@ test('Continue gets a list of servers in a file that it accepts, whatever the fi
 test('a map of somebody where Continue wants a list is left as it is', async () => {
   const editor = selectEditor(clientNamed('continue'))
 
-  await assert.rejects(editor.set('mcpServers:\n  mine: { command: x }\n', 'gateway', CONTINUE_ENTRY), /no list/)
+  await assert.rejects(editor.set('mcpServers:\n  mine: { command: x }\n', 'gateway', CONTINUE_ENTRY), /not a list/)
 })
 
 test('a key without a value in YAML settings is none: the entry takes its place', async () => {

@@ -83,7 +83,7 @@ test('a server of a client is known by what its name becomes here; the entry of 
   await ill.write('.cursor/mcp.json', JSON.stringify(settings))
   await connected(ill, 'cursor', [process.execPath, LAUNCHER, 'attach', '-c', ill.file])
   const finding = await found(ill, 'client-own-servers')
-  assert.match(finding?.summary ?? '', /^Cursor starts My Files \(here my-files\), memory by itself/)
+  assert.match(finding?.summary ?? '', /^Cursor also starts My Files \(here my-files\), memory itself/)
 })
 
 test('--fix --dry-run says what it would do, and does nothing', async t => {
@@ -94,7 +94,7 @@ test('--fix --dry-run says what it would do, and does nothing', async t => {
   const exit = await runDoctor(dry, ill.terminal, ill.host)
 
   assert.equal(exit, EXIT_CODES.error)
-  assert.ok(ill.terminal.printed.some(line => line === `would chmod 644 ${ill.file}`))
+  assert.ok(ill.terminal.printed.some(line => line === `would run: chmod 644 ${ill.file}`))
   assert.equal((await lstat(ill.file)).mode & 0o777, 0o666)
 })
 

@@ -62,7 +62,7 @@ export const CLIENT_FAULTS: readonly Fault[] = [
   },
   {
     code: 'client-config-gone',
-    names: /Codex wants the gateway of \/gone\/gateway\.yaml/,
+    names: /Codex uses the gateway of \/gone\/gateway\.yaml/,
     prepare: async lab =>
       void (await connected(lab, 'codex', [process.execPath, LAUNCHER, 'attach', '-c', '/gone/gateway.yaml'])),
     cure: 'fix',
@@ -90,7 +90,7 @@ export const CLIENT_FAULTS: readonly Fault[] = [
   },
   {
     code: 'client-own-servers',
-    names: /Cursor starts files by itself/,
+    names: /Cursor also starts files itself/,
     async prepare(lab) {
       await lab.write('.cursor/mcp.json', '{ "mcpServers": { "files": { "command": "x" } } }')
       await connected(lab, 'cursor', [process.execPath, LAUNCHER, 'attach', '-c', lab.file])
@@ -127,7 +127,7 @@ export const CLIENT_FAULTS: readonly Fault[] = [
   },
   {
     code: 'version-differs',
-    names: /gateway 0\.0\.0 runs/,
+    names: /gateway 0\.0\.0 is running/,
     prepare: (lab, t) => running(lab, t, '0.0.0'),
     cure: endAll,
   },

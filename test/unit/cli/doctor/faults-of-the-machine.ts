@@ -102,7 +102,7 @@ export const MACHINE_FAULTS: readonly Fault[] = [
   },
   {
     code: 'token-expired',
-    names: /headers\.Authorization has expired/i,
+    names: /headers\.Authorization (has )?expired/i,
     prepare: sets(
       `  files: { type: http, url: "http://127.0.0.1:9/mcp", headers: { Authorization: "Bearer ${jwt(1)}" } }`,
     ),
@@ -166,7 +166,7 @@ export const MACHINE_FAULTS: readonly Fault[] = [
   },
   {
     code: 'state-unusable',
-    names: /no directory/,
+    names: /not a directory/,
     prepare: async lab => {
       await rm(dirname(state(lab)), { recursive: true, force: true })
       await mkdir(dirname(dirname(state(lab))), { recursive: true })

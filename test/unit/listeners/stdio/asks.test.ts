@@ -84,7 +84,7 @@ test('a call that is cancelled or ends takes its ask back', async () => {
   )
   assert.equal(errorOf(await cancelledReply), 'enough')
   assert.equal(ended.params.requestId, secondAsk.id)
-  assert.match(errorOf(await endedReply), /is over/)
+  assert.match(errorOf(await endedReply), /has ended/)
   assert.deepEqual((await client.next()).result, { done: true })
 })
 

@@ -48,7 +48,7 @@ test('the program of an agent is what its links lead to, and only what the globs
   })
   assert.throws(
     () => resolveProgramFile({ id: 'a', command: 'bin' }, { ...rules, searchPath: directory, commands: undefined }),
-    /not there/,
+    /not found/,
   )
 })
 
